@@ -1,0 +1,44 @@
+# Two commands are enough on a fresh machine: `make run` and `make test`.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: setup setup-dev run demo test bench lint format lock
+
+setup: .venv/.installed
+
+.venv/.installed: requirements.lock pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv -c requirements.lock -e .
+	touch $@
+
+setup-dev: .venv/.installed-dev
+
+.venv/.installed-dev: .venv/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv -c requirements.lock -e '.[dev]'
+	touch $@
+
+run: setup
+	$(BIN)/hemeroteca serve
+
+demo: setup
+	$(BIN)/python -m simweb.demo
+
+test: setup-dev lint
+	tests/run
+
+bench: setup-dev
+	$(BIN)/python -m bench
+
+lint: setup-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup-dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# Writes the versions installed now; a lock file carries names and versions, no host.
+lock:
+	$(BIN)/python -m pip freeze --exclude-editable | LC_ALL=C sort -f > requirements.lock

@@ -1,0 +1,55 @@
+"""Tables of the archive: WARC files and the index of captures in them."""
+
+from django.db import models
+
+from hemeroteca.frontier.models import Crawl, Page
+
+
+class WarcFile(models.Model):
+    """A WARC file of this archive."""
+
+    name = models.CharField(max_length=200, unique=True, db_comment="file name in the store")
+    size = models.BigIntegerField(default=0, db_comment="bytes acknowledged; more on disk is unfinished work")
+    closed = models.BooleanField(default=False, db_comment="complete; will never grow again")
+    digest = models.CharField(max_length=80, default="", db_comment="digest of the closed file")
+    created_ms = models.BigIntegerField(db_comment="when it was begun")
+
+    class Meta:
+        db_table = "warc_file"
+        db_table_comment = "WARC files, with how much of each is acknowledged"
+
+
+class Capture(models.Model):
+    """One fetch of a URL, as it lies in a WARC file."""
+
+    record_id = models.UUIDField(unique=True, db_comment="WARC-Record-ID; the public, permanent name of the capture")
+    page = models.ForeignKey(Page, models.SET_NULL, null=True, db_comment="page it is a capture of")
+    crawl = models.ForeignKey(Crawl, models.SET_NULL, null=True, db_index=False, db_comment="crawl that made it")
+    url = models.TextField(db_comment="URL as requested")
+    urlkey = models.TextField(db_comment="SURT form of the URL, the sort key of the index")
+    captured_ms = models.BigIntegerField(db_comment="when the request was sent")
+    status = models.SmallIntegerField(db_comment="HTTP status")
+    mime = models.CharField(max_length=120, default="", db_comment="media type, from the header")
+    digest = models.TextField(db_comment="payload digest")
+    kind = models.CharField(max_length=12, db_comment="response, revisit, resource")
+    version = models.BooleanField(db_comment="differs from the capture before it")
+    truncated = models.CharField(max_length=12, default="", db_comment="WARC-Truncated reason; empty when whole")
+    refers_to = models.ForeignKey(
+        "self",
+        models.SET_NULL,
+        null=True,
+        db_index=False,
+        db_comment="for a revisit, the capture that holds the payload",
+    )
+    body_size = models.BigIntegerField(default=0, db_comment="bytes of the body as received")
+    warc = models.ForeignKey(WarcFile, models.PROTECT, db_comment="file that holds the record")
+    offset = models.BigIntegerField(db_comment="where the record begins in the file")
+    length = models.BigIntegerField(db_comment="compressed length of the record")
+
+    class Meta:
+        db_table = "capture"
+        db_table_comment = "index of every capture in the archive"
+        indexes = [
+            models.Index(fields=["urlkey", "captured_ms"], name="capture_urlkey"),
+            models.Index(fields=["digest"], name="capture_digest"),
+        ]

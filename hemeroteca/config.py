@@ -1,0 +1,177 @@
+"""Settings of an instance: `hemeroteca.toml`, overridden by `HEMEROTECA_*` environment variables.
+
+Every setting is a field of `Config` with a default that works on a Raspberry Pi. A field `max_body_bytes` is the key
+`max_body_bytes` in the file and the variable `HEMEROTECA_MAX_BODY_BYTES`. Unknown keys are errors, so that a typing
+mistake never passes silently.
+"""
+
+import dataclasses
+import os
+import tomllib
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+PREFIX = "HEMEROTECA_"
+
+
+class ConfigError(ValueError):
+    """A setting that cannot be used; the message names it, the reason and what to write instead."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """All settings, in the order a person would look for them."""
+
+    data: Path = field(default=Path("hemeroteca-data"), metadata={"help": "folder that holds everything"})
+    database: str = field(
+        default="",
+        metadata={"help": "PostgreSQL address (postgresql://user:pass@host/db); empty: SQLite in `data`"},
+    )
+
+    # who we say we are
+    contact: str = field(
+        default="",
+        metadata={"help": "address or page where a webmaster can reach you; sent in the User-Agent"},
+    )
+    user_agent: str = field(
+        default="", metadata={"help": "whole User-Agent header; empty: Hemeroteca/<version> (+contact)"}
+    )
+
+    # politeness
+    delay: float = field(default=1.0, metadata={"help": "least seconds between two requests to a host"})
+    delay_factor: float = field(default=5.0, metadata={"help": "delay as a multiple of the last response time"})
+    max_delay: float = field(default=30.0, metadata={"help": "longest adaptive delay, in seconds"})
+    max_crawl_delay: float = field(default=120.0, metadata={"help": "longest Crawl-delay obeyed, in seconds"})
+    concurrency: int = field(default=64, metadata={"help": "most requests under way at once, over all hosts"})
+    host_page_cap: int = field(default=1_000_000, metadata={"help": "most pages kept per host (trap defence)"})
+
+    # fetching
+    allow_private: bool = field(
+        default=False, metadata={"help": "fetch from private and loopback addresses too (tests, intranets)"}
+    )
+    resolve: tuple[str, ...] = field(
+        default=(),
+        metadata={"help": "fixed addresses, `pattern=ip[:port]` each, e.g. `*.sim.test=127.0.0.1:8900`"},
+    )
+    connect_timeout: float = field(default=20.0, metadata={"help": "seconds to connect"})
+    timeout: float = field(default=120.0, metadata={"help": "seconds a whole response may take"})
+    low_speed_seconds: int = field(
+        default=30, metadata={"help": "seconds below 10 bytes/s after which a response is given up"}
+    )
+    max_body_bytes: int = field(default=64 << 20, metadata={"help": "longest body kept; the rest is cut and noted"})
+    max_header_bytes: int = field(default=64 << 10, metadata={"help": "longest header block accepted"})
+    spool_bytes: int = field(default=1 << 20, metadata={"help": "bodies longer than this wait on disk, not in memory"})
+    proxy: str = field(default="", metadata={"help": "proxy for all requests, e.g. socks5h://127.0.0.1:9050"})
+    max_redirects: int = field(default=10, metadata={"help": "redirects followed in a row"})
+    retries: int = field(default=2, metadata={"help": "further tries after a passing failure"})
+    retry_seconds: float = field(default=5.0, metadata={"help": "wait before the first further try; doubles"})
+
+    # work on this machine
+    ingest_processes: int = field(
+        default=0, metadata={"help": "processes that read pages; 0: one less than the cores, at least one"}
+    )
+    commit_seconds: float = field(default=1.0, metadata={"help": "longest time between two commits"})
+    warc_bytes: int = field(default=1 << 30, metadata={"help": "a WARC file is closed at this size"})
+    index_heap_bytes: int = field(default=48 << 20, metadata={"help": "memory of the search index writer"})
+    index_commit_seconds: float = field(
+        default=10.0, metadata={"help": "longest time until a new page can be found by search while crawling"}
+    )
+
+    # web
+    host: str = field(default="127.0.0.1", metadata={"help": "address the console listens on"})
+    port: int = field(default=8080, metadata={"help": "port of the console and the API"})
+    public_url: str = field(default="", metadata={"help": "address people use, when a proxy stands in front"})
+    open_search: bool = field(default=True, metadata={"help": "search and status can be read without signing in"})
+
+    @property
+    def agent(self) -> str:
+        """The User-Agent header: honest about who we are and how to reach us."""
+        if self.user_agent:
+            return self.user_agent
+        from hemeroteca import __version__
+
+        return f"Hemeroteca/{__version__}" + (f" (+{self.contact})" if self.contact else "")
+
+    @property
+    def readers(self) -> int:
+        """How many ingest processes to run."""
+        return self.ingest_processes or max(1, (os.cpu_count() or 2) - 1)
+
+
+def load(file: Path | None = None, environ: Mapping[str, str] | None = None, **overrides: Any) -> Config:
+    """Defaults, then the file, then the environment, then `overrides` (command-line options that are not None)."""
+    environ = os.environ if environ is None else environ
+    fields = {f.name: f for f in dataclasses.fields(Config)}
+    hints = typing.get_type_hints(Config)
+    values: dict[str, Any] = {}
+
+    path = file or Path(environ.get(f"{PREFIX}CONFIG", "hemeroteca.toml"))
+    if path.exists():
+        try:
+            table = tomllib.loads(path.read_text("utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{path} is not valid TOML ({error}); correct that line")
+        for name, value in table.items():
+            if name not in fields:
+                raise ConfigError(f"{path} has an unknown setting `{name}`; `hemeroteca config` lists those that exist")
+            values[name] = _convert(name, value, hints[name], str(path))
+    elif file is not None:
+        raise ConfigError(f"the settings file {path} does not exist; create it or leave out --config")
+
+    for name in fields:
+        text = environ.get(PREFIX + name.upper())
+        if text is not None and text != "":
+            values[name] = _convert(name, text, hints[name], "the environment")
+    for name, value in overrides.items():
+        if value is not None:
+            values[name] = _convert(name, value, hints[name], "the command line")
+    return Config(**values)
+
+
+def describe() -> list[tuple[str, str, str]]:
+    """(name, default, help) of every setting, for the command line and the reference page."""
+    return [(f.name, str(f.default), f.metadata["help"]) for f in dataclasses.fields(Config)]
+
+
+def _convert(name: str, value: Any, kind: Any, source: str) -> Any:
+    wrong = ConfigError(f"setting `{name}` in {source} is {value!r}; it must be {_spell(kind)}")
+    if kind is bool:
+        if isinstance(value, bool):
+            return value
+        words = {
+            "1": True,
+            "true": True,
+            "yes": True,
+            "on": True,
+            "0": False,
+            "false": False,
+            "no": False,
+            "off": False,
+        }
+        if isinstance(value, str) and value.strip().lower() in words:
+            return words[value.strip().lower()]
+        raise wrong
+    if typing.get_origin(kind) is tuple:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
+            return tuple(value)
+        raise wrong
+    if isinstance(kind, types.UnionType) or isinstance(value, bool) or not isinstance(value, str | int | float | Path):
+        raise wrong
+    try:
+        converted = kind(value)
+    except ValueError:
+        raise wrong
+    if kind in (int, float) and (converted < 0 or converted != converted):
+        raise wrong
+    return converted
+
+
+def _spell(kind: Any) -> str:
+    names = {bool: "true or false", int: "a whole number of 0 or more", float: "a number of 0 or more"}
+    return names.get(kind, "a list of texts" if typing.get_origin(kind) is tuple else "a text")

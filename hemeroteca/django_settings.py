@@ -1,0 +1,110 @@
+"""Django's settings, made from `hemeroteca.config`. Nothing is configured here that a person should change."""
+
+from urllib.parse import unquote, urlsplit
+
+from hemeroteca import config
+from hemeroteca.instance import Instance
+
+CONFIG = config.load()
+INSTANCE = Instance(CONFIG.data)
+
+SECRET_KEY = INSTANCE.secret_key()
+DEBUG = False
+ALLOWED_HOSTS = ["*"]  # the address guard against rebinding is console.middleware.HostCheck
+USE_TZ = True
+TIME_ZONE = "UTC"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "hemeroteca.accounts",
+    "hemeroteca.frontier",
+    "hemeroteca.archive",
+    "hemeroteca.console",
+]
+
+
+def _database(address: str) -> dict[str, object]:
+    if not address:
+        return {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": INSTANCE.database_path,
+            "OPTIONS": {
+                "timeout": 60,
+                "transaction_mode": "IMMEDIATE",
+                "init_command": (
+                    "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-32000; "
+                    "PRAGMA temp_store=MEMORY; PRAGMA mmap_size=0; PRAGMA foreign_keys=ON;"
+                ),
+            },
+        }
+    parts = urlsplit(address)
+    if parts.scheme not in ("postgresql", "postgres"):
+        raise config.ConfigError(
+            f"setting `database` has the scheme {parts.scheme!r}; write postgresql://user:password@host/name"
+        )
+    query = dict(pair.split("=", 1) for pair in parts.query.split("&") if "=" in pair)
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.lstrip("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": unquote(query.get("host", parts.hostname or "")),
+        "PORT": parts.port or "",
+        "CONN_MAX_AGE": 60,
+        "CONN_HEALTH_CHECKS": True,
+    }
+
+
+DATABASES = {"default": _database(CONFIG.database)}
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+ROOT_URLCONF = "hemeroteca.console.routes"
+WSGI_APPLICATION = "hemeroteca.console.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LANGUAGE_CODE = "en"
+LANGUAGES = [("es", "Español"), ("en", "English")]
+STATIC_URL = "/static/"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+if CONFIG.public_url.startswith("https://"):
+    SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
+    CSRF_TRUSTED_ORIGINS = [CONFIG.public_url.rstrip("/")]
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")

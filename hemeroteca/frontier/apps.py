@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class FrontierConfig(AppConfig):
+    name = "hemeroteca.frontier"
+    label = "frontier"

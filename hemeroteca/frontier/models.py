@@ -1,0 +1,106 @@
+"""Tables of the frontier. Times are milliseconds since 1970 UTC, as everywhere on the spine."""
+
+from django.db import models
+
+
+class Crawl(models.Model):
+    """An order to visit everything in a scope, starting from seeds."""
+
+    class State(models.TextChoices):
+        RUNNING = "running"
+        STOPPED = "stopped"  # by a limit, a person or an interruption; can be resumed
+        FINISHED = "finished"  # nothing was left to visit
+
+    fingerprint = models.CharField(
+        max_length=64,
+        db_index=True,
+        db_comment="hash of seeds and scope; the same order again resumes this crawl",
+    )
+    state = models.CharField(
+        max_length=8, choices=State, default=State.RUNNING, db_comment="running, stopped, finished"
+    )
+    stop_reason = models.TextField(default="", db_comment="why it stopped, for people")
+    seeds = models.JSONField(db_comment="addresses it started from")
+    options = models.JSONField(db_comment="scope, limits and politeness, as frontier.values.CrawlOptions")
+    created_ms = models.BigIntegerField(db_comment="when it was ordered")
+    started_ms = models.BigIntegerField(default=0, db_comment="when the present run began")
+    ended_ms = models.BigIntegerField(default=0, db_comment="when the last run ended; 0 while running")
+    stop_requested = models.BooleanField(default=False, db_comment="a person asked the engine to stop it")
+    counts = models.JSONField(default=dict, db_comment="totals of the present run, as frontier.values.Counts")
+
+    class Meta:
+        db_table = "crawl"
+        db_table_comment = "orders to visit everything in a scope"
+
+
+class Host(models.Model):
+    """A host name we visit: the unit of politeness."""
+
+    name = models.CharField(max_length=255, unique=True, db_comment="host name, lower case, ASCII")
+    delay_ms = models.IntegerField(default=0, db_comment="present adaptive delay between two requests")
+    next_ms = models.BigIntegerField(default=0, db_comment="not before this time")
+    failures = models.IntegerField(default=0, db_comment="failed requests in a row")
+    pages = models.IntegerField(default=0, db_comment="pages known, for the cap per host")
+    note = models.TextField(default="", db_comment="why it waits, for people")
+    settings = models.JSONField(default=dict, db_comment="settings of this site, as frontier.values.SiteSettings")
+
+    class Meta:
+        db_table = "host"
+        db_table_comment = "hosts visited, with what politeness demands"
+
+
+class RobotsFile(models.Model):
+    """robots.txt of an origin, as last read."""
+
+    origin = models.CharField(max_length=300, primary_key=True, db_comment="scheme://host[:port]")
+    fetched_ms = models.BigIntegerField(db_comment="when it was read")
+    status = models.IntegerField(db_comment="HTTP status, 0 when unreachable")
+    body = models.BinaryField(default=b"", db_comment="the first 512 KiB of it")
+
+    class Meta:
+        db_table = "robots_file"
+        db_table_comment = "robots.txt per origin, with the time it was read"
+
+
+class Page(models.Model):
+    """A URL we know, and its next planned visit."""
+
+    class State(models.IntegerChoices):
+        QUEUED = 0
+        DONE = 1
+        FAILED = 2
+        EXCLUDED = 3
+
+    key = models.BigIntegerField(unique=True, db_comment="64-bit hash of the canonical URL")
+    url = models.TextField(db_comment="canonical URL")
+    host = models.ForeignKey(Host, models.PROTECT, db_index=False, db_comment="host it lives on")
+    crawl = models.ForeignKey(Crawl, models.PROTECT, db_index=False, db_comment="crawl that last asked for it")
+    state = models.SmallIntegerField(
+        choices=State, default=State.QUEUED, db_comment="0 queued, 1 done, 2 failed, 3 excluded"
+    )
+    depth = models.SmallIntegerField(default=0, db_comment="links from the nearest seed")
+    redirects = models.SmallIntegerField(default=0, db_comment="redirects followed in a row to get here")
+    priority = models.SmallIntegerField(default=0, db_comment="higher goes first within a host")
+    due_ms = models.BigIntegerField(default=0, db_comment="not before this time")
+    attempts = models.SmallIntegerField(default=0, db_comment="failed tries in the present crawl")
+    found_ms = models.BigIntegerField(default=0, db_comment="when we first met it")
+    visited_ms = models.BigIntegerField(default=0, db_comment="last answered visit; 0 never")
+    changed_ms = models.BigIntegerField(default=0, db_comment="last visit that brought a new version; 0 never")
+    status = models.SmallIntegerField(default=0, db_comment="last HTTP status; 0 none")
+    reason = models.TextField(default="", db_comment="why it failed or was excluded, for people")
+    etag = models.TextField(default="", db_comment="ETag of the last version")
+    last_modified = models.TextField(default="", db_comment="Last-Modified of the last version")
+    digest = models.TextField(default="", db_comment="payload digest of the last version")
+    versions = models.IntegerField(default=0, db_comment="captures that differed from the one before")
+
+    class Meta:
+        db_table = "page"
+        db_table_comment = "URLs known, with the outcome of the last visit and the time of the next"
+        indexes = [
+            models.Index(
+                fields=["crawl", "host", "-priority", "id"],
+                name="page_queue",
+                condition=models.Q(state=0),
+            ),
+            models.Index(fields=["crawl", "state"], name="page_failed", condition=models.Q(state__gte=2)),
+        ]

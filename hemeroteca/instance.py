@@ -1,0 +1,66 @@
+"""The data folder of an instance: where each thing lies in it, and the lock that lets one engine write.
+
+Safe to copy when stopped. Nothing here knows Django; the engine, the web process and the commands all start from it.
+"""
+
+import fcntl
+import os
+import secrets
+from pathlib import Path
+from typing import IO
+
+
+class Instance:
+    def __init__(self, data: Path) -> None:
+        self.data = data.absolute()
+
+    @property
+    def database_path(self) -> Path:
+        return self.data / "hemeroteca.sqlite3"
+
+    @property
+    def warc_dir(self) -> Path:
+        return self.data / "warc"
+
+    @property
+    def index_dir(self) -> Path:
+        return self.data / "index"
+
+    @property
+    def spool_dir(self) -> Path:
+        """Bodies on their way; emptied at every start of the engine."""
+        return self.data / "spool"
+
+    def create(self) -> None:
+        """Make the folders. Private to the owner: captures may hold pages behind a login."""
+        for folder in (self.data, self.warc_dir, self.index_dir, self.spool_dir):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def secret_key(self) -> str:
+        """The key that signs sessions, made on first use and readable by the owner only."""
+        path = self.data / "secret.key"
+        if not path.exists():
+            self.create()
+            draft = path.with_suffix(f".{os.getpid()}")
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+                file.write(secrets.token_urlsafe(50))
+            try:
+                os.link(draft, path)  # of two processes that start at once, the first one's key stays
+            except FileExistsError:
+                pass
+            draft.unlink()
+        return path.read_text("ascii")
+
+    def lock_engine(self) -> IO[str] | None:
+        """Become the one engine of this folder: an open file to keep, or None when another process is the engine."""
+        self.create()
+        file = (self.data / "engine.lock").open("a+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.close()
+            return None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        return file
