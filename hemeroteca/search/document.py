@@ -1,0 +1,59 @@
+"""What the search index knows about one page (or one version of it)."""
+
+import msgspec
+import numpy as np
+
+
+class SearchDocument(msgspec.Struct, kw_only=True, gc=False):
+    """A page as search sees it. Built by an ingest worker, put into the index by its writer."""
+
+    key: int  # page key (`urls.key`), or any other number that names the document
+    url: str
+    title: str = ""
+    headings: str = ""
+    description: str = ""
+    text: str = ""
+    host: str = ""
+    language: str = ""  # ISO 639-1, "" when unknown
+    type: str = "html"  # html, pdf, text, feed, docx, …
+    captured_ms: int = 0
+    published_ms: int = 0  # 0 when the page does not say
+    author: str = ""
+    anchors: str = ""  # texts of links that point here, from other pages
+    collections: tuple[str, ...] = ()
+    digest: str = ""
+    versions: int = 1
+    id: str = ""  # identifier of an imported document; empty for pages
+    simhash: int = 0  # 0: computed when it is put into the index
+
+
+def simhash(text: str) -> int:
+    """A 64-bit fingerprint that changes in few bits when the text changes in few words (Charikar 2002).
+
+    Features are the first bytes of every word with the beginning of the next one. Numpy does the work on bytes: about
+    0.05 ms for a page of 10 kB. Texts of fewer than 8 words have no fingerprint (0): they would all look alike.
+    """
+    data = np.frombuffer(text[:100_000].lower().encode("utf-8", "replace") + b" " * 12, dtype=np.uint8)
+    gaps = data <= 0x20
+    starts = np.flatnonzero(gaps[:-1] & ~gaps[1:]) + 1
+    starts = starts[starts < len(data) - 12]
+    if len(starts) < 8:
+        return 0
+    windows = np.ndarray(shape=(len(data) - 7,), dtype="<u8", buffer=data, strides=(1,))
+    # splitmix64: spreads neighbouring words over all bits
+    mixed = windows[starts] + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    if len(mixed) > 512:  # a long page: the same quarter of its words on every capture
+        mixed = mixed[(mixed >> np.uint64(7)) & np.uint64(3) == 0]
+    bits = np.unpackbits(mixed.view(np.uint8).reshape(-1, 8), axis=1)
+    votes = bits.sum(axis=0, dtype=np.uint32) * 2 > len(mixed)
+    return int.from_bytes(np.packbits(votes).tobytes(), "little") or 1
+
+
+def document_key(identifier: str) -> int:
+    """A signed 64-bit key for documents that are not pages (imports)."""
+    import hashlib
+
+    return int.from_bytes(hashlib.blake2b(identifier.encode(), digest_size=8).digest(), "little", signed=True)

@@ -1,0 +1,332 @@
+"""The index on one machine: Tantivy, in a folder, one writer and any number of readers in other processes.
+
+Tantivy's segments never change and a commit is one atomic rename, so a process killed at any moment leaves the last
+commit whole, and readers are never blocked. What is stored for display travels as one compressed blob per document.
+"""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import msgspec
+import tantivy
+from tantivy import Document, Occur, Query
+
+from hemeroteca.search import analysis
+from hemeroteca.search.document import SearchDocument, simhash
+from hemeroteca.search.index import Hit, IndexBusyError, IndexUnusableError, Results
+from hemeroteca.search.snippet import snippet
+
+SCHEMA_VERSION = 1
+_VERSION_FILE = "hemeroteca.json"
+_REBUILD = "rebuild it from the archive with `hemeroteca search rebuild`"
+# One thread of the writer needs 15 MB to work at all; a heap below is raised to that.
+_LEAST_HEAP = 15_000_000
+_MASK = (1 << 64) - 1
+
+
+class Stored(msgspec.Struct, array_like=True, gc=False):
+    """What a result shows: kept in the index next to the document. New fields go at the end, with a default."""
+
+    url: str
+    title: str
+    description: str
+    text: str
+    language: str
+    field: str
+    host: str
+    type: str
+    author: str
+    digest: str
+    id: str
+    captured_ms: int
+    published_ms: int
+    versions: int
+
+
+class TantivyIndex:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._folder = path / "main"
+        self._seen: tuple[int, int] = (0, 0)
+        _finish_swap(path)
+        self._open()
+
+    def writer(self, heap_bytes: int = 48 << 20) -> "TantivyWriter":
+        return TantivyWriter(self._index, self._folder, heap_bytes)
+
+    def count(self) -> int:
+        return self.searcher().num_docs
+
+    def searcher(self) -> tantivy.Searcher:
+        """A view of the last commit, ours or another process's. Costs one stat() when nothing changed."""
+        now = _stamp(self._folder / "meta.json")
+        if now != self._seen:
+            if now[1] != self._seen[1] and not (self._folder / _VERSION_FILE).exists():
+                _finish_swap(self.path)
+            try:
+                self._index.reload()
+            except ValueError:
+                self._open()  # the folder was replaced by a rebuild
+            self._seen = now
+        return self._index.searcher()
+
+    def search(self, query: str, limit: int = 10, offset: int = 0, **options: Any) -> Results:
+        searcher = self.searcher()
+        parts, wanted = [], {}
+        for field, _ in self.languages(searcher):
+            wanted[field] = list(dict.fromkeys(analysis.terms(query[:2000], field)))
+            parts += [
+                (Occur.Should, Query.term_query(self._index.schema, f"body_{field}", term)) for term in wanted[field]
+            ]
+        if not parts:
+            return Results(total=0, hits=[])
+        found = searcher.search(Query.boolean_query(parts), limit=limit, offset=offset, count=True)
+        keys = searcher.fast_field_values("key", [address for _, address in found.hits])
+        hits = []
+        for (score, address), key in zip(found.hits, keys, strict=True):
+            stored = _stored(searcher, address)
+            text = stored.text or stored.description
+            hits.append(
+                Hit(
+                    url=stored.url,
+                    title=stored.title,
+                    snippet=snippet(text, set(wanted.get(stored.field, ())), word_stems(stored.field)),
+                    score=score,
+                    key=int(key or 0),
+                    host=stored.host,
+                    language=stored.language,
+                    type=stored.type,
+                    captured_ms=stored.captured_ms,
+                    published_ms=stored.published_ms,
+                    id=stored.id,
+                )
+            )
+        return Results(total=found.count, hits=hits)  # type: ignore[attr-defined]
+
+    def languages(self, searcher: tantivy.Searcher) -> list[tuple[str, int]]:
+        """Body fields in use, with the number of documents of each."""
+        return searcher.terms_with_prefix("field", "")
+
+    def _open(self) -> None:
+        version_file = self._folder / _VERSION_FILE
+        if not self._folder.exists() or not any(self._folder.iterdir()):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._index = tantivy.Index(_schema(), str(self._folder))
+            version_file.write_bytes(msgspec.json.encode({"schema": SCHEMA_VERSION}))
+        else:
+            try:
+                version = msgspec.json.decode(version_file.read_bytes())["schema"]
+            except FileNotFoundError:
+                version = SCHEMA_VERSION if self._just_created() else 0
+                version_file.write_bytes(msgspec.json.encode({"schema": version}))
+            except (msgspec.DecodeError, KeyError, TypeError):
+                raise IndexUnusableError(
+                    f"the search index in {self._folder} has an unreadable version file; {_REBUILD}"
+                )
+            if version != SCHEMA_VERSION:
+                raise IndexUnusableError(
+                    f"the search index in {self._folder} has layout {version}, this version needs {SCHEMA_VERSION}; "
+                    f"{_REBUILD}"
+                )
+            try:
+                self._index = tantivy.Index.open(str(self._folder))
+            except (ValueError, OSError) as error:
+                raise IndexUnusableError(f"the search index in {self._folder} cannot be read ({error}); {_REBUILD}")
+        for field in analysis.FIELDS:
+            self._index.register_tokenizer(f"body_{field}", analysis.analyzer(field))
+        self._index.register_tokenizer("words", analysis.word_analyzer(analysis.PLAIN))
+        self._index.config_reader("manual")
+        self._seen = (0, 0)
+
+    def _just_created(self) -> bool:
+        """Killed between making the index and naming its version: nothing can be in it yet."""
+        try:
+            meta = msgspec.json.decode((self._folder / "meta.json").read_bytes())
+        except (OSError, msgspec.DecodeError):
+            return False
+        return isinstance(meta, dict) and meta.get("segments") == []
+
+
+class TantivyWriter:
+    def __init__(self, index: tantivy.Index, folder: Path, heap_bytes: int) -> None:
+        self._schema = index.schema
+        self._pending = 0
+        self._encode = msgspec.msgpack.Encoder().encode
+        try:
+            self._writer: tantivy.IndexWriter | None = index.writer(max(heap_bytes, _LEAST_HEAP), 1)
+        except ValueError as error:
+            if "Lock" in str(error):
+                raise IndexBusyError(f"the search index in {folder} is being written by another process; stop it first")
+            raise IndexUnusableError(f"the search index in {folder} cannot be written ({error}); {_REBUILD}")
+
+    def put(self, document: SearchDocument, replaces: bool = True) -> None:
+        assert self._writer is not None, "the writer is closed"
+        if replaces:
+            self._writer.delete_documents_by_term("key", document.key)
+        self._writer.add_document(self._document(document))
+        self._pending += 1
+
+    def delete(self, key: int) -> None:
+        assert self._writer is not None, "the writer is closed"
+        self._writer.delete_documents_by_term("key", key)
+        self._pending += 1
+
+    def commit(self) -> None:
+        assert self._writer is not None, "the writer is closed"
+        if self._pending:
+            self._writer.commit()
+            self._pending = 0
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.rollback()
+            self._writer.wait_merging_threads()
+            self._writer = None
+
+    def __enter__(self) -> "TantivyWriter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _document(self, page: SearchDocument) -> Document:
+        field = analysis.field_of(page.language)
+        body = f"body_{field}"
+        title = page.title[:1000]
+        document = Document()
+        document.add_integer("key", page.key)
+        document.add_text("field", field)
+        document.add_text("title", title)
+        document.add_text("url", unquote(page.url[:2000]))
+        document.add_text("host", page.host)
+        for site in _sites(page.host):
+            document.add_text("site", site)
+        document.add_text("language", page.language)
+        document.add_text("type", page.type)
+        for collection in page.collections:
+            document.add_text("collection", collection)
+        document.add_integer("captured", page.captured_ms)
+        document.add_integer("published", page.published_ms or page.captured_ms)
+        document.add_unsigned("simhash", (page.simhash or simhash(page.text)) & _MASK)
+        # BM25F: a word of the title counts as several words of the text. The terms go into the same field, so that
+        # their weight is saturated together and one list of postings per word is read.
+        document.add_text(body, title)
+        document.add_text(body, title)
+        if page.headings:
+            document.add_text(body, page.headings)
+        if page.description:
+            document.add_text(body, page.description)
+        if page.anchors:
+            document.add_text("anchor", page.anchors)
+            document.add_text(body, page.anchors)
+        document.add_text(body, page.text)
+        document.add_bytes(
+            "stored",
+            self._encode(
+                Stored(
+                    page.url,
+                    title,
+                    page.description,
+                    page.text,
+                    page.language,
+                    field,
+                    page.host,
+                    page.type,
+                    page.author,
+                    page.digest,
+                    page.id,
+                    page.captured_ms,
+                    page.published_ms,
+                    page.versions,
+                )
+            ),
+        )
+        return document
+
+
+def replace_index(path: Path, fill: Callable[[TantivyWriter], None], heap_bytes: int) -> None:
+    """Build a new index beside the old one with `fill` and put it in its place; searches go on meanwhile."""
+    fresh = path / "fresh"
+    shutil.rmtree(fresh, ignore_errors=True)
+    index = TantivyIndex(fresh)
+    with index.writer(heap_bytes) as writer:
+        fill(writer)
+        writer.commit()
+    (fresh / "ready").touch()
+    if (path / "main").exists():
+        (path / "main").rename(path / "old")
+    _finish_swap(path)
+
+
+def word_stems(field: str) -> Callable[[list[str]], list[str]]:
+    """A function from words to their terms in `field`, one for each."""
+    analyzer = analysis.word_analyzer(field)
+
+    def stems(words: list[str]) -> list[str]:
+        together = analyzer.analyze(" ".join(words))
+        if len(together) == len(words):
+            return together
+        # Python and the engine disagree about what a letter is in some script: one by one
+        return [(analyzer.analyze(word) or [word])[0] for word in words]
+
+    return stems
+
+
+def _finish_swap(path: Path) -> None:
+    """Complete or undo a rebuild that was killed between its renames."""
+    main, fresh, old = path / "main", path / "fresh", path / "old"
+    if not main.exists():
+        if (fresh / "ready").exists():
+            (fresh / "main").rename(main)
+        elif old.exists():
+            old.rename(main)
+    elif (fresh / "ready").exists() and not old.exists():
+        main.rename(old)
+        (fresh / "main").rename(main)
+    if main.exists():
+        shutil.rmtree(old, ignore_errors=True)
+        if (fresh / "ready").exists():
+            shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    builder.add_integer_field("key", indexed=True, fast=True)
+    builder.add_bytes_field("stored", stored=True)
+    for field in analysis.FIELDS:
+        options = "freq" if field == analysis.BIGRAMS else "position"
+        builder.add_text_field(f"body_{field}", tokenizer_name=f"body_{field}", index_option=options)
+    for name in ("title", "anchor", "url"):
+        builder.add_text_field(name, tokenizer_name="words", index_option="position")
+    for name in ("host", "language", "type", "collection"):
+        builder.add_text_field(name, tokenizer_name="raw", index_option="basic", fast=True)
+    for name in ("site", "field"):
+        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
+    for name in ("captured", "published"):
+        builder.add_integer_field(name, fast=True)
+    builder.add_unsigned_field("simhash", fast=True)
+    return builder.build()
+
+
+def _sites(host: str) -> list[str]:
+    """The host and every domain above it: `site:example.org` finds `docs.example.org`."""
+    labels = host.split(".")
+    return [".".join(labels[i:]) for i in range(min(len(labels), 8))]
+
+
+def _stored(searcher: tantivy.Searcher, address: tantivy.DocAddress) -> Stored:
+    return _decode(searcher.doc(address)["stored"][0])
+
+
+_decode = msgspec.msgpack.Decoder(Stored).decode
+
+
+def _stamp(file: Path) -> tuple[int, int]:
+    try:
+        status = file.stat()
+    except FileNotFoundError:
+        return (0, 0)
+    return (status.st_mtime_ns, status.st_ino)

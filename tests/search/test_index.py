@@ -1,0 +1,163 @@
+"""The index on disk: what is committed is found, survives a kill, and is refused clearly when it cannot be read."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from hemeroteca.search import IndexBusyError, IndexUnusableError, SearchDocument, open_index
+from hemeroteca.search.document import simhash
+from hemeroteca.search.tantivy_index import replace_index
+
+
+def page(key: int, text: str, language: str = "es", **more: object) -> SearchDocument:
+    more.setdefault("url", f"https://example.org/{key}")
+    more.setdefault("host", "example.org")
+    return SearchDocument(key=key, text=text, language=language, **more)
+
+
+def fill(path: Path, *pages: SearchDocument) -> None:
+    index = open_index(None, path)
+    with index.writer() as writer:
+        for document in pages:
+            writer.put(document, replaces=True)
+        writer.commit()
+
+
+def urls(path: Path, query: str) -> list[str]:
+    return [hit.url for hit in open_index(None, path).search(query).hits]
+
+
+def test_a_committed_page_is_found_and_an_uncommitted_one_is_not(tmp_path):
+    index = open_index(None, tmp_path)
+    writer = index.writer()
+    writer.put(page(1, "la biblioteca de periódicos"), replaces=False)
+    assert index.search("biblioteca").hits == []
+    writer.commit()
+    assert [hit.key for hit in index.search("biblioteca").hits] == [1]
+    writer.put(page(2, "otra biblioteca"), replaces=False)
+    writer.close()
+    assert index.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "query"),
+    [
+        ("es", "las canciones populares", "canción"),
+        ("es", "la educación pública", "educacion publica"),
+        ("en", "running dogs", "dog run"),
+        ("pt", "as bibliotecas nacionais", "biblioteca nacional"),
+        ("fr", "les bibliothèques nationales", "bibliotheque nationale"),
+        ("it", "le biblioteche", "biblioteca"),
+        ("de", "die Häuser", "haus"),
+        ("ca", "les ciutats", "ciutats"),
+        ("", "zdravljica ëta", "eta"),
+        ("zh", "国家图书馆的历史", "图书馆"),
+        ("ru", "библиотеки города", "библиотека"),
+    ],
+)
+def test_words_are_found_in_other_forms_and_without_accents(tmp_path, language, text, query):
+    fill(tmp_path, page(1, text, language), page(2, "algo distinto", "es"))
+    assert urls(tmp_path, query) == ["https://example.org/1"]
+
+
+def test_a_page_put_again_replaces_the_old_one(tmp_path):
+    fill(tmp_path, page(7, "primera redacción"))
+    fill(tmp_path, page(7, "segunda redacción"))
+    assert urls(tmp_path, "primera") == []
+    assert urls(tmp_path, "segunda") == ["https://example.org/7"]
+
+
+def test_a_deleted_page_is_gone(tmp_path):
+    fill(tmp_path, page(-5, "negativa"), page(6, "positiva"))
+    index = open_index(None, tmp_path)
+    with index.writer() as writer:
+        writer.delete(-5)
+        writer.commit()
+    assert index.count() == 1
+
+
+def test_snippet_marks_the_words_and_escapes_html(tmp_path):
+    fill(tmp_path, page(1, "relleno " * 200 + "el <script>alert(1)</script> vio las canciones " + "final " * 100))
+    snippet = open_index(None, tmp_path).search("canción").hits[0].snippet
+    assert "<b>canciones</b>" in snippet
+    assert "&lt;script&gt;" in snippet
+    assert "<script>" not in snippet
+    assert len(snippet) < 400
+
+
+def test_a_reader_in_another_place_sees_new_commits(tmp_path):
+    reader = open_index(None, tmp_path)
+    assert reader.count() == 0
+    fill(tmp_path, page(1, "uno"))
+    assert reader.count() == 1
+    fill(tmp_path, page(2, "dos"))
+    assert [hit.key for hit in reader.search("dos").hits] == [2]
+
+
+def test_two_writers_are_refused_with_a_reason(tmp_path):
+    index = open_index(None, tmp_path)
+    with index.writer(), pytest.raises(IndexBusyError, match="another process"):
+        open_index(None, tmp_path).writer()
+
+
+def test_a_writer_killed_in_the_middle_leaves_the_last_commit(tmp_path):
+    script = textwrap.dedent(f"""
+        from pathlib import Path
+        from hemeroteca.search import SearchDocument, open_index
+        writer = open_index(None, Path({str(tmp_path)!r})).writer()
+        key = 0
+        while True:
+            for _ in range(50):
+                key += 1
+                writer.put(SearchDocument(key=key, url=f"u{{key}}", text=f"palabra{{key}} comun", language="es"))
+            writer.commit()
+            print(key, flush=True)
+    """)
+    acknowledged = 0
+    for _ in range(3):
+        process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=os.environ)
+        for _ in range(4):
+            acknowledged = int(process.stdout.readline())
+        process.send_signal(signal.SIGKILL)
+        rest = process.communicate()[0].split()
+        acknowledged = int(rest[-1]) if rest else acknowledged
+        index = open_index(None, tmp_path)
+        assert index.count() >= acknowledged
+        assert [hit.url for hit in index.search(f"palabra{acknowledged}").hits] == [f"u{acknowledged}"]
+
+
+def test_an_index_of_another_layout_says_how_to_rebuild(tmp_path):
+    fill(tmp_path, page(1, "uno"))
+    (tmp_path / "main" / "hemeroteca.json").write_text('{"schema": 999}')
+    with pytest.raises(IndexUnusableError, match="hemeroteca search rebuild"):
+        open_index(None, tmp_path)
+
+
+def test_a_damaged_index_says_how_to_rebuild(tmp_path):
+    fill(tmp_path, page(1, "uno"))
+    (tmp_path / "main" / "meta.json").write_text("{half a file")
+    with pytest.raises(IndexUnusableError, match="hemeroteca search rebuild"):
+        open_index(None, tmp_path)
+
+
+def test_rebuilding_puts_a_whole_new_index_in_place_under_open_readers(tmp_path):
+    fill(tmp_path, page(1, "antiguo"))
+    reader = open_index(None, tmp_path)
+    assert reader.count() == 1
+    replace_index(tmp_path, lambda writer: [writer.put(page(k, "nuevo")) for k in (2, 3)], 15 << 20)
+    assert [hit.key for hit in reader.search("nuevo").hits] == [2, 3]
+    assert sorted(os.listdir(tmp_path)) == ["main"]
+
+
+def test_simhash_is_near_for_near_texts_and_far_for_others():
+    text = " ".join(f"palabra{i}" for i in range(600))
+    near = text.replace("palabra300", "cambio")
+    far = " ".join(f"otra{i * 7}" for i in range(600))
+    assert (simhash(text) ^ simhash(near)).bit_count() <= 3
+    assert (simhash(text) ^ simhash(far)).bit_count() > 12
+    assert simhash("dos palabras") == 0
