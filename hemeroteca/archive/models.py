@@ -23,24 +23,21 @@ class Capture(models.Model):
     """One fetch of a URL, as it lies in a WARC file."""
 
     record_id = models.UUIDField(unique=True, db_comment="WARC-Record-ID; the public, permanent name of the capture")
-    page = models.ForeignKey(Page, models.SET_NULL, null=True, db_comment="page it is a capture of")
+    page = models.ForeignKey(
+        Page, models.SET_NULL, null=True, db_index=False, db_comment="page it is a capture of; look up by urlkey"
+    )
     crawl = models.ForeignKey(Crawl, models.SET_NULL, null=True, db_index=False, db_comment="crawl that made it")
     url = models.TextField(db_comment="URL as requested")
-    urlkey = models.TextField(db_comment="SURT form of the URL, the sort key of the index")
+    urlkey = models.TextField(db_comment="SURT form of the URL, the sort key of the index (services.index_key)")
     captured_ms = models.BigIntegerField(db_comment="when the request was sent")
     status = models.SmallIntegerField(db_comment="HTTP status")
     mime = models.CharField(max_length=120, default="", db_comment="media type, from the header")
     digest = models.TextField(db_comment="payload digest")
     kind = models.CharField(max_length=12, db_comment="response, revisit, resource")
     version = models.BooleanField(db_comment="differs from the capture before it")
+    importance = models.FloatField(null=True, db_comment="how much it differs, 0 to 1; null when not compared")
     truncated = models.CharField(max_length=12, default="", db_comment="WARC-Truncated reason; empty when whole")
-    refers_to = models.ForeignKey(
-        "self",
-        models.SET_NULL,
-        null=True,
-        db_index=False,
-        db_comment="for a revisit, the capture that holds the payload",
-    )
+    refers_to = models.UUIDField(null=True, db_comment="for a revisit, record_id of the capture that has the payload")
     body_size = models.BigIntegerField(default=0, db_comment="bytes of the body as received")
     warc = models.ForeignKey(WarcFile, models.PROTECT, db_comment="file that holds the record")
     offset = models.BigIntegerField(db_comment="where the record begins in the file")
@@ -51,5 +48,6 @@ class Capture(models.Model):
         db_table_comment = "index of every capture in the archive"
         indexes = [
             models.Index(fields=["urlkey", "captured_ms"], name="capture_urlkey"),
-            models.Index(fields=["digest"], name="capture_digest"),
+            # only records that hold a payload can be the original of a revisit
+            models.Index(fields=["digest"], name="capture_digest", condition=~models.Q(kind="revisit")),
         ]

@@ -1,0 +1,134 @@
+"""Questions to the capture index: by URL, closest in time, by prefix, by digest, by permanent name."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from hemeroteca.archive.services import db_uuid
+from hemeroteca.archive.values import CaptureRow, index_key
+from hemeroteca.archive.warc import Original
+
+
+def open_files() -> dict[str, int]:
+    """Name and acknowledged size of every file not known as closed: what `WarcWriter.recover` needs."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT name, size FROM warc_file WHERE closed = %s", [False])
+        return dict(cursor.fetchall())
+
+
+def originals(digests: Iterable[str]) -> dict[str, Original]:
+    """For each payload digest the archive holds whole: the first capture that has it."""
+    found: dict[str, Original] = {}
+    wanted = list(dict.fromkeys(digests))
+    with connection.cursor() as cursor:
+        for start in range(0, len(wanted), _MANY):
+            part = wanted[start : start + _MANY]
+            # the literal conditions are those of the partial index; a parameter would hide it from SQLite
+            cursor.execute(
+                "SELECT digest, record_id, url, captured_ms FROM capture WHERE digest IN "  # noqa: S608
+                f"({', '.join(['%s'] * len(part))}) AND NOT (kind = 'revisit') AND truncated = '' ORDER BY id DESC",
+                part,
+            )
+            for digest, record_id, url, captured_ms in cursor.fetchall():
+                found[digest] = Original(_uuid(record_id), url, captured_ms, digest)
+    return found
+
+
+def by_record(record_id: UUID) -> CaptureRow | None:
+    """The capture with that permanent name."""
+    return _one("capture.record_id = %s", [db_uuid(record_id)])
+
+
+def captures_of(
+    url: str, since_ms: int | None = None, until_ms: int | None = None, limit: int = 1000
+) -> list[CaptureRow]:
+    """Captures of a URL, oldest first."""
+    where, values = _between(since_ms, until_ms)
+    return rows(f"urlkey = %s{where}", [index_key(url), *values], "captured_ms, capture.id", limit)
+
+
+def versions_of(url: str, limit: int = 1000) -> list[CaptureRow]:
+    """Captures of a URL that differ from the one before, oldest first."""
+    return rows("urlkey = %s AND version = %s", [index_key(url), True], "captured_ms, capture.id", limit)
+
+
+def latest(url: str) -> CaptureRow | None:
+    return _one("urlkey = %s", [index_key(url)], "captured_ms DESC, capture.id DESC")
+
+
+def closest(url: str, ms: int) -> CaptureRow | None:
+    """The capture of a URL nearest in time: two look-ups in the index, one each way."""
+    key = index_key(url)
+    before = _one("urlkey = %s AND captured_ms <= %s", [key, ms], "captured_ms DESC, capture.id DESC")
+    after = _one("urlkey = %s AND captured_ms > %s", [key, ms], "captured_ms, capture.id")
+    if before is None or after is None:
+        return before or after
+    return before if ms - before.captured_ms <= after.captured_ms - ms else after
+
+
+def by_prefix(url: str, limit: int = 1000) -> list[CaptureRow]:
+    """Captures of every URL that begins like this one, in index order."""
+    key = index_key(url)
+    return rows("urlkey >= %s AND urlkey < %s", [key, after_prefix(key)], "urlkey, captured_ms, capture.id", limit)
+
+
+def after_prefix(prefix: str) -> str:
+    """The least text greater than every text that begins with `prefix`."""
+    return prefix + "\U0010ffff"
+
+
+def rows(where: str, values: Sequence[Any], order: str, limit: int) -> list[CaptureRow]:
+    """Captures by a condition written in this package, never by a stranger."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"{SELECT} WHERE {where} ORDER BY {order} LIMIT %s", [*values, limit])
+        return [row(found) for found in cursor.fetchall()]
+
+
+def all_rows(where: str = "1 = 1", values: Sequence[Any] = (), after_id: int = 0) -> Iterator[CaptureRow]:
+    """Every capture by a condition, in the order of their ids, a page at a time: memory stays small."""
+    while True:
+        part = rows(f"capture.id > %s AND {where}", [after_id, *values], "capture.id", _PAGE)
+        yield from part
+        if len(part) < _PAGE:
+            return
+        after_id = part[-1].id
+
+
+SELECT = (
+    "SELECT capture.id, record_id, url, urlkey, captured_ms, status, mime, capture.digest, kind, version, truncated, "
+    'refers_to, body_size, warc_file.name, "offset", length, page_id, importance '
+    "FROM capture JOIN warc_file ON warc_file.id = capture.warc_id"
+)
+_MANY = 400
+_PAGE = 1000
+
+
+def row(found: Sequence[Any]) -> CaptureRow:
+    values = list(found)
+    values[1] = _uuid(values[1])
+    values[9] = bool(values[9])
+    values[11] = _uuid(values[11]) if values[11] is not None else None
+    return CaptureRow(*values)
+
+
+def _one(where: str, values: Sequence[Any], order: str = "capture.id") -> CaptureRow | None:
+    found = rows(where, values, order, 1)
+    return found[0] if found else None
+
+
+def _between(since_ms: int | None, until_ms: int | None) -> tuple[str, list[Any]]:
+    where = ""
+    values: list[Any] = []
+    if since_ms is not None:
+        where += " AND captured_ms >= %s"
+        values.append(since_ms)
+    if until_ms is not None:
+        where += " AND captured_ms <= %s"
+        values.append(until_ms)
+    return where, values
+
+
+def _uuid(value: object) -> UUID:
+    return value if isinstance(value, UUID) else UUID(str(value))

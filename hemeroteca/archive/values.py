@@ -1,0 +1,65 @@
+"""Values of the archive, without Django: what the engine hands in and what questions to the index give back."""
+
+import hashlib
+from uuid import UUID
+
+import msgspec
+
+from hemeroteca import urls
+
+MAX_KEY = 900
+"""Longest key kept whole, in characters: PostgreSQL cannot index longer ones."""
+
+
+class NewCapture(msgspec.Struct, gc=False):
+    """A capture whose records were appended to `warc_name` at `offset`."""
+
+    record_id: UUID
+    url: str
+    captured_ms: int
+    status: int
+    mime: str
+    digest: str
+    kind: str
+    version: bool
+    warc_name: str
+    offset: int
+    length: int
+    body_size: int = 0
+    truncated: str = ""
+    refers_to: UUID | None = None
+    page_id: int | None = None
+    crawl_id: int | None = None
+    importance: float | None = None
+    urlkey: str = ""
+
+
+class CaptureRow(msgspec.Struct, frozen=True, gc=False):
+    """A capture as the index knows it."""
+
+    id: int
+    record_id: UUID
+    url: str
+    urlkey: str
+    captured_ms: int
+    status: int
+    mime: str
+    digest: str
+    kind: str
+    version: bool
+    truncated: str
+    refers_to: UUID | None
+    body_size: int
+    warc_name: str
+    offset: int
+    length: int
+    page_id: int | None
+    importance: float | None
+
+
+def index_key(url: str) -> str:
+    """The key a URL is filed under: its SURT, shortened with a hash when it is too long for an index."""
+    key = urls.surt(url)
+    if len(key) <= MAX_KEY:
+        return key
+    return key[:MAX_KEY] + "#" + hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=8).hexdigest()
