@@ -23,6 +23,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django_htmx",
+    "ninja",  # its own copy of Swagger UI, so that the API's page needs no CDN
     "hemeroteca.accounts",
     "hemeroteca.frontier",
     "hemeroteca.archive",
@@ -64,7 +65,12 @@ def _database(address: str) -> dict[str, object]:
 
 DATABASES = {"default": _database(CONFIG.database)}
 
+SILENCED_SYSTEM_CHECKS = ["fields.W163", "models.W046"]  # SQLite keeps no comments; PostgreSQL does
+
 MIDDLEWARE = [
+    "hemeroteca.api.problems.ProblemsOnly",
+    "hemeroteca.console.middleware.HostCheck",
+    "hemeroteca.console.middleware.SecurityHeaders",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -84,6 +90,7 @@ TEMPLATES = [
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
+                "hemeroteca.console.context.shared",
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
@@ -91,13 +98,21 @@ TEMPLATES = [
         },
     }
 ]
+AUTH_USER_MODEL = "accounts.User"
+LOGIN_URL = "/sign-in"
+LOGIN_REDIRECT_URL = "/"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 LANGUAGE_CODE = "en"
 LANGUAGES = [("es", "Español"), ("en", "English")]
+LANGUAGE_COOKIE_NAME = "hemeroteca_language"
+LANGUAGE_COOKIE_SAMESITE = "Lax"
 STATIC_URL = "/static/"
+WHITENOISE_USE_FINDERS = True  # served from the installed packages; nothing to collect
+WHITENOISE_MAX_AGE = 3600
+WHITENOISE_ALLOW_ALL_ORIGINS = False
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SECURE_CONTENT_TYPE_NOSNIFF = True

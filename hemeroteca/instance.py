@@ -31,9 +31,13 @@ class Instance:
         """Bodies on their way; emptied at every start of the engine."""
         return self.data / "spool"
 
+    @property
+    def log_dir(self) -> Path:
+        return self.data / "logs"
+
     def create(self) -> None:
         """Make the folders. Private to the owner: captures may hold pages behind a login."""
-        for folder in (self.data, self.warc_dir, self.index_dir, self.spool_dir):
+        for folder in (self.data, self.warc_dir, self.index_dir, self.spool_dir, self.log_dir):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def secret_key(self) -> str:
@@ -53,8 +57,15 @@ class Instance:
 
     def lock_engine(self) -> IO[str] | None:
         """Become the one engine of this folder: an open file to keep, or None when another process is the engine."""
+        return self._lock("engine.lock")
+
+    def lock_server(self) -> IO[str] | None:
+        """Become the one `hemeroteca serve` of this folder, in the same way."""
+        return self._lock("serve.lock")
+
+    def _lock(self, name: str) -> IO[str] | None:
         self.create()
-        file = (self.data / "engine.lock").open("a+")
+        file = (self.data / name).open("a+")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -1,0 +1,108 @@
+"""Every error under /api/ as a problem detail (RFC 9457, application/problem+json), whoever raised it."""
+
+import json
+import logging
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from ninja import NinjaAPI
+from ninja.errors import AuthenticationError, HttpError, ValidationError
+
+log = logging.getLogger("hemeroteca.api")
+
+MEDIA_TYPE = "application/problem+json"
+MAX_ERRORS = 50
+
+SCHEMA = {
+    "type": "object",
+    "title": "Problem",
+    "description": "What went wrong (RFC 9457).",
+    "required": ["type", "title", "status"],
+    "properties": {
+        "type": {"type": "string", "description": "Kind of problem; about:blank: the status says it all."},
+        "title": {"type": "string", "description": "The status in words."},
+        "status": {"type": "integer", "description": "HTTP status."},
+        "detail": {"type": "string", "description": "What happened this time and what to do."},
+        "errors": {
+            "type": "array",
+            "description": "Which parts of the request are wrong, with status 422.",
+            "items": {
+                "type": "object",
+                "description": "One wrong part.",
+                "properties": {
+                    "field": {"type": "string", "description": "Where: query.limit, body.seeds.0, …"},
+                    "reason": {"type": "string", "description": "What is wrong with it."},
+                },
+            },
+        },
+    },
+}
+
+
+def problem(status: int, detail: str = "", **extra: Any) -> HttpResponse:
+    body: dict[str, Any] = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
+    if detail:
+        body["detail"] = detail
+    response = HttpResponse(json.dumps(body | extra), status=status, content_type=MEDIA_TYPE)
+    if status == HTTPStatus.UNAUTHORIZED:
+        response.headers["WWW-Authenticate"] = 'Bearer realm="hemeroteca"'
+    return response
+
+
+def install(api: NinjaAPI) -> None:
+    """Answer the exceptions of operations with problems."""
+
+    @api.exception_handler(HttpError)
+    def http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
+        return problem(error.status_code, error.message)
+
+    @api.exception_handler(AuthenticationError)
+    def unauthorized(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
+        return problem(401, "This needs a token: send `Authorization: Bearer …` (`hemeroteca token create` makes one).")
+
+    @api.exception_handler(Http404)
+    def not_found(request: HttpRequest, error: Http404) -> HttpResponse:
+        return problem(404, str(error))
+
+    @api.exception_handler(ValidationError)
+    def invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
+        errors = [
+            {"field": ".".join(str(part) for part in item["loc"])[:200], "reason": str(item["msg"])[:500]}
+            for item in error.errors[:MAX_ERRORS]
+        ]
+        return problem(422, "; ".join(f"{item['field']}: {item['reason']}" for item in errors[:3]), errors=errors)
+
+    @api.exception_handler(Exception)
+    def failed(request: HttpRequest, error: Exception) -> HttpResponse:
+        log.exception("%s %s failed", request.method, request.path)
+        return problem(500, "The server failed at this; its log says why.")
+
+
+class ProblemsOnly:
+    """Middleware: what Django itself answers under /api/ (no such path, wrong method, wrong host) becomes a problem."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        told = response.headers.get("Content-Type", "").startswith((MEDIA_TYPE, "application/json"))
+        if response.status_code < 400 or told or not request.path.startswith("/api/"):
+            return response
+        replacement = problem(response.status_code, _detail(request, response))
+        for name in ("Allow", "Vary", "Content-Security-Policy"):
+            if name in response.headers:
+                replacement.headers[name] = response.headers[name]
+        return replacement
+
+
+def _detail(request: HttpRequest, response: HttpResponseBase) -> str:
+    if response.status_code == HTTPStatus.NOT_FOUND:
+        return f"There is nothing at {request.path}; /api/v1/openapi.json lists what there is."
+    if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        return f"{request.method} is not possible here; use {response.headers.get('Allow', 'another method')}."
+    if response.headers.get("Content-Type", "").startswith("text/plain") and isinstance(response, HttpResponse):
+        return response.content.decode("utf-8", "replace").strip()
+    return ""

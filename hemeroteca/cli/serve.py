@@ -1,0 +1,165 @@
+"""`hemeroteca serve`: console, API and engine of one data folder, kept running until Ctrl-C."""
+
+import errno
+import json
+import logging
+import logging.handlers
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import IO, Annotated
+
+import typer
+
+from hemeroteca import config
+from hemeroteca.engine.supervisor import Program, Supervisor
+from hemeroteca.instance import Instance
+
+LOG_BYTES = 5 << 20
+LOG_FILES = 3
+
+
+class ServeError(Exception):
+    """Why serving cannot begin, and what to do."""
+
+
+def serve(
+    data: Annotated[Path | None, typer.Option(help="Folder that holds everything.")] = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on; 0.0.0.0 for every one.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port of the console and the API; 0 picks a free one.")] = None,
+) -> None:
+    """Run the whole system: console, API and engine. Ctrl-C stops it cleanly."""
+    try:
+        settings = config.load(data=data, host=host, port=port)
+        run(settings)
+    except (ServeError, config.ConfigError) as error:
+        typer.echo(f"hemeroteca: {error}", err=True)
+        raise typer.Exit(1)
+
+
+def run(settings: config.Config) -> None:
+    instance = Instance(settings.data)
+    lock = _only_server(instance)
+    sockets = listen(settings.host, settings.port)
+    port = sockets[0].getsockname()[1]
+    environment = {
+        "HEMEROTECA_DATA": str(instance.data),
+        "HEMEROTECA_HOST": settings.host,
+        "HEMEROTECA_PORT": str(port),
+        "PYTHONUNBUFFERED": "1",
+    }
+    _log_to(instance.log_dir / "hemeroteca.log")
+    administrator = _prepare(environment)
+
+    typer.echo(f"Hemeroteca is at {address(settings, port)}   (Ctrl-C stops it)")
+    if administrator:
+        typer.echo(
+            f"Sign in as {administrator['name']} with the password {administrator['password']}\n"
+            f"It is shown only now; `hemeroteca user password {administrator['name']}` sets another."
+        )
+    sys.stdout.flush()
+
+    descriptors = [listener.fileno() for listener in sockets]
+    web = [sys.executable, "-m", "hemeroteca.console.web", *map(str, descriptors)]
+    programs = [
+        Program("web", web, environment, descriptors),
+        Program("engine", [sys.executable, "-m", "hemeroteca.engine"], environment),
+    ]
+    try:
+        Supervisor(programs, _say).run()
+    finally:
+        for listener in sockets:
+            listener.close()
+        lock.close()
+    typer.echo("Hemeroteca has stopped.")
+
+
+def listen(host: str, port: int) -> list[socket.socket]:
+    """Listening sockets for every address of `host`, opened here so that the port outlives a web process that dies."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except socket.gaierror as error:
+        raise ServeError(
+            f"the address {host!r} to listen on cannot be resolved ({error.strerror}); give another --host"
+        )
+    sockets: list[socket.socket] = []
+    refused: OSError | None = None
+    for family, _, _, _, where in dict.fromkeys(found):
+        chosen = port or (sockets[0].getsockname()[1] if sockets else 0)
+        try:
+            sockets.append(socket.create_server((where[0], chosen), family=family, backlog=256))
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise ServeError(
+                    f"port {chosen} on {host} is taken by another program; stop it or choose one with --port"
+                )
+            if error.errno == errno.EACCES:
+                raise ServeError(f"port {chosen} on {host} needs privileges; choose one above 1023 with --port")
+            refused = error  # such as ::1 for `localhost` on a machine without IPv6; the other address may do
+    if refused and not sockets:
+        raise ServeError(f"cannot listen on {host} port {port} ({refused.strerror}); give another --host")
+    return sockets
+
+
+def address(settings: config.Config, port: int) -> str:
+    """Where a person on this machine finds the console."""
+    if settings.public_url:
+        return settings.public_url
+    host = "localhost" if settings.host in ("0.0.0.0", "::", "") else settings.host  # noqa: S104 - a comparison
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+
+
+def _only_server(instance: Instance) -> IO[str]:
+    lock = instance.lock_server()
+    if lock is None:
+        try:
+            holder = (instance.data / "serve.lock").read_text("ascii").strip()
+        except OSError:
+            holder = ""
+        raise ServeError(
+            f"another `hemeroteca serve`{f' (process {holder})' if holder else ''} already runs on {instance.data}; "
+            "use that one, or give another folder with --data"
+        )
+    return lock
+
+
+def _prepare(environment: dict[str, str]) -> dict[str, str] | None:
+    """Tables and the first administrator, made in a process that ends and gives its memory back."""
+    done = subprocess.run(
+        [sys.executable, "-m", "hemeroteca.engine.prepare"],
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        why = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
+        logging.getLogger("hemeroteca.supervisor").debug("%s", done.stderr)
+        raise ServeError(f"the data folder {environment['HEMEROTECA_DATA']} cannot be made ready: {why[0]}")
+    lines = done.stdout.strip().splitlines()
+    return json.loads(lines[-1]) if lines else None
+
+
+def _log_to(file: Path) -> None:
+    """Plain lines on stderr and in a file that is turned over before it grows large. Times are UTC."""
+    file.touch(mode=0o600)
+    formatter = logging.Formatter("%(asctime)sZ %(message)s", "%Y-%m-%d %H:%M:%S")
+    formatter.converter = time.gmtime
+    rotating = logging.handlers.RotatingFileHandler(file, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8")
+    logger = logging.getLogger("hemeroteca")
+    logger.setLevel(logging.DEBUG)
+    logger.propagate = False
+    for handler in (logging.StreamHandler(), rotating):
+        handler.setFormatter(formatter)
+        handler.setLevel(logging.INFO if handler is not rotating else logging.DEBUG)
+        logger.addHandler(handler)
+
+
+def _say(name: str, line: str) -> None:
+    # A hostile address in a message must not reach the terminal as an escape sequence.
+    plain = "".join(letter if letter.isprintable() or letter == "\t" else "\ufffd" for letter in line)
+    logging.getLogger("hemeroteca.child").info("%s: %s", name, plain)

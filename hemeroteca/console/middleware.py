@@ -1,0 +1,76 @@
+"""What every answer of the web process goes through: is the Host header ours, and which headers protect the reader."""
+
+import ipaddress
+import socket
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+
+GetResponse = Callable[[HttpRequest], HttpResponseBase]
+
+# Nothing but our own files. A page of the archive that slipped through escaping could still run nothing.
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; frame-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+
+
+class HostCheck:
+    """Refuses names that are not ours, so that a hostile page cannot reach a console on loopback by DNS rebinding.
+
+    IP addresses pass: a browser sends one only when the person (or page) asked for that address itself.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        name = host_name(request.META.get("HTTP_HOST", ""))
+        if is_address(name) or name in own_names():
+            return self.get_response(request)
+        return HttpResponse(
+            f"This server does not answer for the name {name[:80]!r}. If people should reach it by that name, set "
+            "public_url in hemeroteca.toml (or HEMEROTECA_PUBLIC_URL) to its whole address.\n",
+            status=421,
+            content_type="text/plain; charset=utf-8",
+        )
+
+
+class SecurityHeaders:
+    """Headers on every answer; a view that set one itself (the sandboxed copy) keeps its own."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
+        response.headers.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+        response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
+        return response
+
+
+def own_names() -> set[str]:
+    config = settings.CONFIG
+    machine = socket.gethostname().lower()
+    public = urlsplit(config.public_url).hostname or ""
+    names = {"localhost", config.host.lower(), public, machine, f"{machine}.local", *settings.ALLOWED_HOSTS}
+    return names - {"*", ""}
+
+
+def host_name(header: str) -> str:
+    """`[::1]:8080` -> `::1`, `Example.org.:80` -> `example.org`; anything malformed stays and matches nothing."""
+    header = header.strip().lower()
+    if header.startswith("["):
+        return header[1:].partition("]")[0]
+    return header.partition(":")[0].removesuffix(".")
+
+
+def is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

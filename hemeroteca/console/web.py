@@ -1,0 +1,49 @@
+"""The web process: waitress around the console and the API, on sockets that the supervisor opened.
+
+python -m hemeroteca.console.web FD [FD …]
+"""
+
+import logging
+import signal
+import socket
+import sys
+from types import FrameType
+
+import waitress.server
+from django.conf import settings
+
+from hemeroteca.console.wsgi import application
+
+THREADS = 8
+MAX_REQUEST_BYTES = 4 << 20  # a list of seeds is the longest thing anybody sends
+
+
+def main(descriptors: list[int]) -> None:
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
+    signal.signal(signal.SIGTERM, _stop)
+    options: dict[str, object] = {}
+    if settings.CONFIG.public_url:
+        # A proxy on this machine stands in front; believe it about the client's address and the scheme.
+        options["trusted_proxy"] = "127.0.0.1"
+        options["trusted_proxy_headers"] = {"x-forwarded-for", "x-forwarded-proto"}
+    server = waitress.server.create_server(
+        application,
+        sockets=[socket.socket(fileno=descriptor) for descriptor in descriptors],
+        threads=THREADS,
+        max_request_body_size=MAX_REQUEST_BYTES,
+        channel_timeout=60,
+        connection_limit=500,
+        ident=None,
+        clear_untrusted_proxy_headers=True,
+        **options,
+    )
+    server.run()
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise SystemExit  # waitress ends its threads on it
+
+
+if __name__ == "__main__":
+    main([int(argument) for argument in sys.argv[1:]])
