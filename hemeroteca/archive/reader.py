@@ -11,7 +11,7 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 from uuid import UUID
 
 import msgspec
@@ -34,7 +34,7 @@ class Record(msgspec.Struct):
     """Named fields, names in lower case."""
     head: bytes
     """HTTP head; empty for records that are not HTTP."""
-    body: BinaryIO
+    body: IO[bytes]
     """The payload, from its beginning; in memory when short, else in an unnamed temporary file."""
     size: int
     payload_digest: str
@@ -122,8 +122,7 @@ def read(folder: Path, name: str, offset: int, length: int, max_payload: int = M
         data = file.read(length) if length <= _IN_MEMORY else None
         if data is not None and len(data) < length:
             raise WarcReadError(f"{where}: the file ends inside the record; restore it from a copy")
-        stream: BinaryIO = io.BytesIO(data) if data is not None else _Part(file, length)
-        return _read_member(stream, where, max_payload)
+        return _read_member(_Part(file, length) if data is None else io.BytesIO(data), where, max_payload)
 
 
 def http_headers(head: bytes) -> Iterator[tuple[str, str]]:
@@ -161,7 +160,7 @@ _SPOOL = 1 << 20
 class _Part(io.RawIOBase):
     """The next `length` bytes of a file."""
 
-    def __init__(self, file: BinaryIO, length: int) -> None:
+    def __init__(self, file: IO[bytes], length: int) -> None:
         self._file = file
         self._left = length
 
@@ -174,9 +173,9 @@ class _Part(io.RawIOBase):
         return data
 
 
-def _read_member(stream: BinaryIO, where: str, max_payload: int) -> Record:
+def _read_member(stream: io.IOBase, where: str, max_payload: int) -> Record:
     try:
-        with igzip.open(stream, "rb") as unpacked:
+        with igzip.IGzipFile(fileobj=stream, mode="rb") as unpacked:  # type: ignore[no-untyped-call]
             headers = _read_headers(unpacked, where)
             length = int(headers.get("content-length", "0"))
             head = b""
@@ -186,7 +185,7 @@ def _read_member(stream: BinaryIO, where: str, max_payload: int) -> Record:
                 head = _read_head(unpacked, length)
                 left -= len(head)
             block, payload = hashlib.sha256(head), hashlib.sha256()
-            body: BinaryIO = tempfile.SpooledTemporaryFile(max_size=_SPOOL)  # type: ignore[assignment]  # noqa: SIM115
+            body = tempfile.SpooledTemporaryFile(max_size=_SPOOL)  # noqa: SIM115
             size = 0
             while left > 0:
                 chunk = unpacked.read(min(left, 1 << 18))
@@ -205,7 +204,7 @@ def _read_member(stream: BinaryIO, where: str, max_payload: int) -> Record:
     return Record(headers, head, body, size, f"sha256:{payload.hexdigest()}", f"sha256:{block.hexdigest()}")
 
 
-def _read_headers(stream: BinaryIO, where: str) -> dict[str, str]:
+def _read_headers(stream: io.BufferedIOBase, where: str) -> dict[str, str]:
     first = stream.readline(64)
     if not first.startswith(b"WARC/"):
         raise WarcReadError(f"{where}: no WARC record begins here")
@@ -223,7 +222,7 @@ def _read_headers(stream: BinaryIO, where: str) -> dict[str, str]:
         headers.setdefault(name.strip().lower(), value.strip())
 
 
-def _read_head(stream: BinaryIO, length: int) -> bytes:
+def _read_head(stream: io.BufferedIOBase, length: int) -> bytes:
     head = b""
     while len(head) < length:
         line = stream.readline(length - len(head))

@@ -85,8 +85,12 @@ def exchange_records(
     body: Body | bytes,
     truncated: str = "",
     record_id: UUID | None = None,
+    digest: str = "",
 ) -> Records:
-    """A response record and the request record that caused it (left out when there is no request head)."""
+    """A response record and the request record that caused it (left out when there is no request head).
+
+    `digest`: the payload digest where the caller knows it already.
+    """
     record_id = record_id or new_id(started_ms)
     size = len(body)
     head = stored_head(response_head, size)
@@ -95,7 +99,7 @@ def exchange_records(
         fields += f"WARC-Truncated: {truncated if truncated in TRUNCATED else 'unspecified'}\r\n"
     if isinstance(body, bytes) or body.path is None:
         payload = body if isinstance(body, bytes) else b"".join(body.chunks())
-        digest = _digest(payload)
+        digest = digest or payload_digest(payload)
         block = head + payload
         top = _top("response", record_id, started_ms, len(block), HTTP_RESPONSE, fields, _digest(block), digest)
         response = _gzip(top + block + b"\r\n\r\n")
@@ -186,6 +190,11 @@ def warcinfo(started_ms: int, filename: str, facts: dict[str, str]) -> Records:
     """The record that begins every file: who wrote it, with what, and by which rules."""
     lines = "".join(f"{_safe_value(name)}: {_safe_value(value)}\r\n" for name, value in facts.items())
     return record("warcinfo", started_ms, "application/warc-fields", lines.encode(), filename=filename)
+
+
+def payload_digest(data: bytes) -> str:
+    """The labelled digest of a payload in memory."""
+    return _digest(data)
 
 
 def new_id(ms: int) -> UUID:
