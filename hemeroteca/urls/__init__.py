@@ -1,0 +1,35 @@
+"""What a URL is to Hemeroteca: parsing, the canonical form and its 64-bit key, SURT, scope, robots, traps.
+
+Pure: text in, values out; no clock, no network, no files. Whatever text comes in, the only error that comes out is
+`UrlError`. Memory is bounded: every cache here has a limit.
+"""
+
+from hemeroteca.urls import robots
+from hemeroteca.urls.canon import DEFAULT_RULES, Rules, canonical, key
+from hemeroteca.urls.domains import registrable_domain
+from hemeroteca.urls.links import Target, resolve_links, resolve_targets
+from hemeroteca.urls.scopes import Scope, ScopeMatcher
+from hemeroteca.urls.surts import surt
+from hemeroteca.urls.traps import shape, trap
+from hemeroteca.urls.whatwg import UrlError, host, join, origin
+
+__all__ = [
+    "DEFAULT_RULES",
+    "Rules",
+    "Scope",
+    "ScopeMatcher",
+    "Target",
+    "UrlError",
+    "canonical",
+    "host",
+    "join",
+    "key",
+    "origin",
+    "registrable_domain",
+    "resolve_links",
+    "resolve_targets",
+    "robots",
+    "shape",
+    "surt",
+    "trap",
+]

@@ -1,0 +1,97 @@
+"""Parsing and joining as browsers do it (WHATWG URL Standard), by ada-url; and errors a person understands."""
+
+import re
+
+import ada_url
+
+MAX_LENGTH = 8192  # characters; longer ones (data: images, mostly) are refused before any work is done on them
+
+
+class UrlError(ValueError):
+    """A text is not the address of a web page; the message says why."""
+
+
+def parse(url: str) -> str:
+    """The WHATWG serialisation of an absolute URL of any scheme."""
+    if len(url) > MAX_LENGTH:
+        raise UrlError(f"{_shown(url)} is longer than {MAX_LENGTH:,} characters")
+    try:
+        return ada_url.URL(url).href
+    except UnicodeEncodeError:
+        return parse(_scalar_values(url))
+    except ValueError:
+        raise UrlError(f"{_shown(url)} is not a web address: {_why(url)}")
+
+
+def join(base: str, href: str) -> str | None:
+    """The absolute URL that `href` means on the page `base`, fragment included; None where it means nothing."""
+    if len(href) > MAX_LENGTH or len(base) > MAX_LENGTH:
+        return None
+    try:
+        return ada_url.join_url(base, href)
+    except ValueError:
+        clean_base, clean_href = _scalar_values(base), _scalar_values(href)
+        return None if (clean_base, clean_href) == (base, href) else join(clean_base, clean_href)
+
+
+def host(url: str) -> str:
+    """Host name in lower-case ASCII, without the port: `example.org`, `192.0.2.1`, `[2001:db8::1]`."""
+    simple = _SIMPLE_ORIGIN(url)
+    if simple:
+        return simple[2]
+    return _web_origin(url)[1]
+
+
+def origin(url: str) -> str:
+    """`scheme://host[:port]`, the unit robots.txt speaks for."""
+    simple = _SIMPLE_ORIGIN(url)
+    if simple:
+        return simple[1]
+    return _web_origin(url)[0]
+
+
+# An origin that needs no parsing: lower case, a top-level label of letters (so no IPv4 spelling), no port.
+_SIMPLE_ORIGIN = re.compile(r"(https?://((?:[a-z0-9_-]+\.)+(?!xn--)[a-z]{2,}))/").match
+_WEB_ORIGIN = re.compile(r"(https?://)(?:[^/@]*@)?((\[[0-9a-f:.]*\]|[^/:]*)(?::\d+)?)/").match
+
+
+def _web_origin(url: str) -> tuple[str, str]:
+    parts = _WEB_ORIGIN(parse(url))
+    if parts is None:
+        raise UrlError(not_web(url))
+    return parts[1] + parts[2], parts[3]
+
+
+def not_web(url: str) -> str:
+    """The message for a valid URL that no web server answers (`mailto:`, `ftp:`)."""
+    scheme = url.strip().partition(":")[0][:20].lower()
+    return f"{_shown(url)} is not a web address: only http and https can be fetched, not {scheme!r}"
+
+
+def _scalar_values(text: str) -> str:
+    """Lone surrogates become U+FFFD, as the standard's conversion to scalar values demands."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _shown(url: str) -> str:
+    return repr(url if len(url) <= 100 else url[:100] + "…")
+
+
+_AUTHORITY = re.compile(r"\s*(?:https?):[/\\]*([^/\\?#]*)", re.IGNORECASE).match
+
+
+def _why(url: str) -> str:
+    """Ada says only "invalid"; look for what a person most likely did."""
+    if not url.strip():
+        return "it is empty"
+    authority = _AUTHORITY(url)
+    if authority is None:
+        return "it has no scheme; write it in full, as in https://example.org/"
+    name, colon, port = authority[1].rpartition("@")[2].rpartition(":")
+    if not colon or authority[1].endswith("]"):
+        name, port = authority[1].rpartition("@")[2], ""
+    if not name:
+        return "it has no host name"
+    if port and not (port.isascii() and port.isdigit() and int(port[:6]) < 65536):
+        return f"{port[:20]!r} is not a port number (0 to 65535)"
+    return f"{name[:100]!r} is not a valid host name"
