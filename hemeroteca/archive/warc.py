@@ -15,6 +15,7 @@ import re
 import secrets
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import Protocol
@@ -206,7 +207,7 @@ def new_id(ms: int) -> UUID:
 def warc_date(ms: int) -> str:
     """`2026-01-31T12:00:00.250Z`: WARC/1.1 keeps the milliseconds by which the index is ordered."""
     seconds, rest = divmod(ms, 1000)
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:03d}Z"
+    return f"{_second(seconds)}.{rest:03d}Z"
 
 
 def safe_url(url: str) -> str:
@@ -218,14 +219,7 @@ def safe_url(url: str) -> str:
 
 def stored_head(head: bytes, size: int | None) -> bytes:
     """The response head as it is stored before a body of `size` bytes (None: no body belongs to it)."""
-    if (
-        head.startswith((b"HTTP/1.1 ", b"HTTP/1.0 "))
-        and head.find(b"\r\n\r\n") == len(head) - 4
-        and head.count(b"\n") == head.count(b"\r") == head.count(b"\r\n")
-        and b"\x00" not in head
-        and _STATUS.match(head)
-        and not _TRANSFER.search(head)
-    ):
+    if _PLAIN_RESPONSE.fullmatch(head) and not _TRANSFER.search(head):
         lengths = _LENGTH.findall(head)
         if not lengths or size is None or (len(lengths) == 1 and lengths[0] == b"%d" % size):
             return head
@@ -234,6 +228,8 @@ def stored_head(head: bytes, size: int | None) -> bytes:
 
 def stored_request_head(head: bytes) -> bytes:
     """The request head without the secrets we sent, and in HTTP/1.1 form."""
+    if _PLAIN_REQUEST.fullmatch(head) and not _SECRET_LINE.search(head):
+        return head
     lines = [line.replace(b"\r", b" ") for line in _lines(head)]
     if not lines:
         return b""
@@ -245,11 +241,15 @@ HTTP_RESPONSE = "application/http; msgtype=response"
 HTTP_REQUEST = "application/http; msgtype=request"
 _UNSAFE_URL = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\ud800-\udfff]+")
 _UNSAFE_VALUE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+_VISIBLE = re.compile(rb"[!-~]")
 _STATUS = re.compile(rb"HTTP/1\.[01] \d{3}(?: |\r)")
 _ANY_STATUS = re.compile(rb"HTTP/[\d.]+[ \t]+(\d{3})(?:[ \t]+(.*))?$")
 _TRANSFER = re.compile(rb"\n(?i:transfer-encoding)[ \t]*:")
 _LENGTH = re.compile(rb"\n(?i:content-length)[ \t]*:[ \t]*([^\r\n]*?)[ \t]*\r\n")
 _SECRET = re.compile(rb"(?is)^(authorization|proxy-authorization|cookie)\s*:.*$")
+_SECRET_LINE = re.compile(rb"\n(?i:authorization|proxy-authorization|cookie)\s*:")
+_PLAIN_RESPONSE = re.compile(rb"HTTP/1\.[01] \d{3}(?: [^\x00\r\n]*)?\r\n(?:[!-9;-~]+[ \t]*:[^\x00\r\n]*\r\n)*\r\n")
+_PLAIN_REQUEST = re.compile(rb"[A-Z]+ [!-~]+ HTTP/1\.[01]\r\n(?:[^\r\n]+\r\n)*\r\n")
 _IP = re.compile(r"[0-9A-Fa-f:.]{2,45}")
 _PROTOCOL = re.compile(r"[a-z0-9]+(/[0-9.]+)?")
 
@@ -282,8 +282,9 @@ def _rewritten_head(head: bytes, size: int | None) -> bytes:
 
 
 def _lines(head: bytes) -> list[bytes]:
-    """Lines without their ends; blank ones are left out, for a blank line is where a reader sees the body begin."""
-    return [line for line in (raw.rstrip(b"\r") for raw in head.split(b"\n")) if line.strip(b" \t\r\x00")]
+    """Lines without their ends. Those without a visible character are left out: a line that a reader takes for blank
+    is where it sees the body begin, and readers differ in what they take for blank."""
+    return [line for line in (raw.rstrip(b"\r") for raw in head.split(b"\n")) if _VISIBLE.search(line)]
 
 
 def _phrase(status: int) -> bytes:
@@ -291,6 +292,11 @@ def _phrase(status: int) -> bytes:
         return HTTPStatus(status).phrase.encode("ascii")
     except ValueError:
         return b""
+
+
+@lru_cache(16)
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _safe_value(text: str) -> str:
