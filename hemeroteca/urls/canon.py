@@ -1,8 +1,9 @@
 """The canonical form of a URL: one spelling for one page, still safe to fetch, and its 64-bit key.
 
 Always: WHATWG parsing (lower-case scheme and host, IDNA, default port, dot segments); no fragment, no user name or
-password, no dot after the host, no empty query; percent-encoding as RFC 3986 wants it (upper-case hexadecimal, unreserved
-characters plain, what may not stand in a URI encoded). By `Rules`: session ids, tracking, order of parameters, `www.`.
+password, no dot after the host, no empty query; percent-encoding as RFC 3986 wants it (hexadecimal in upper case,
+unreserved characters plain, what may not stand in a URI encoded). By `Rules`: session ids, tracking, order of
+parameters, `www.`.
 
 What could name another page is left alone: letter case of paths, double slashes, trailing slashes, `index.html`,
 empty parameters. docs/decisions/0010-canonical-urls.md gives the reasons.
@@ -123,7 +124,7 @@ def _head(head: str, href: str, rules: Rules) -> str:
 
 
 def _spell(text: str) -> str:
-    """Percent-encoding by RFC 3986, 6.2.2. A stray `%` becomes `%25`; `%uXXXX` of old scripts stays as servers know it."""
+    """Percent-encoding by RFC 3986, 6.2.2. A stray `%` becomes `%25`; `%uXXXX` of old scripts stays as it is."""
     return _MISSPELT.sub(_spelled, text)
 
 

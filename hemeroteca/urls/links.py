@@ -2,7 +2,7 @@
 
 Two things make it cheap. What a relative link means depends on the page's directory only, and pages of one directory
 share most of their links: a directory remembers what it resolved. And most links are plain enough to be put together
-without a parser; `_PLAIN_PATH` and `_PLAIN_RELATIVE` say which. All others go through `whatwg.join` and `canon`; the
+without a parser (`_Directory._plain`). All others go through `whatwg.join` and `canon`; the
 tests hold both ways to the same answers.
 """
 
@@ -53,7 +53,7 @@ _BY_PAGE = Target("", 2)
 
 _MAX_ENTRIES = 20_000  # links remembered, about 8 MB; then all is forgotten, which costs one parsing of each
 _MAX_DIRECTORY = 5_000
-_MAX_REMEMBERED_LENGTH = 500
+_MAX_REMEMBERED = 500  # characters of a link
 _DIRECTORY_COST = 5  # a directory weighs about as much as this many links
 
 
@@ -67,42 +67,47 @@ class _Directory(dict[str, Target | None]):
         self._ancestors = _ancestors(url, rules)
 
     def __missing__(self, href: str) -> Target | None:
-        if href[:1] in ("#", ""):
+        fragment = href.find("#")
+        if fragment > 0 and href[fragment - 1] > " ":
+            return self[href[:fragment]]
+        if fragment == 0 or not href:
             return _PAGE_ITSELF
-        if href[0] == "?":
-            return _BY_PAGE
-        target = self._resolve(href)
-        if len(href) <= _MAX_REMEMBERED_LENGTH and len(self) < _MAX_DIRECTORY:
+        target = self._plain(href) or (_resolve(self._url, href, self._rules) if _BY_DIRECTORY(href) else _BY_PAGE)
+        if len(href) <= _MAX_REMEMBERED and len(self) < _MAX_DIRECTORY:
             self[href] = target
         return target
 
-    def _resolve(self, href: str) -> Target | None:
-        ancestors, rules = self._ancestors, self._rules
-        if ancestors and len(href) <= _MAX_REMEMBERED_LENGTH:
-            if href[0] == "/" or href.startswith("http"):
-                plain = _PLAIN_PATH(href)
-                if plain:
-                    site, path, query = plain.groups()
-                    if site is None:
-                        url = ancestors[0] + path
-                    elif not rules.drop_www:
-                        url = f"{site}/{path or ''}"
-                    else:
-                        return _resolve(self._url, href, rules)
-                    return self._target(url, query)
+    def _plain(self, href: str) -> Target | None:
+        """By putting texts together; None when it takes a parser."""
+        ancestors = self._ancestors
+        if not ancestors or len(href) > _MAX_REMEMBERED:
+            return None
+        path, mark, query = href.partition("?")
+        if mark and not (query and _PLAIN_QUERY(query)):
+            return None
+        if path.startswith("http"):
+            site = _PLAIN_SITE(path)
+            if site is None or self._rules.drop_www:
+                return None
+            directory, path = site[0] + "/", path[site.end() + 1 :]
+        elif path.startswith("/"):
+            directory, path = ancestors[0], path[1:]
+        else:
+            up = 0
+            while path.startswith("../", up):
+                up += 3
+            if up:
+                directory, path = ancestors[max(0, len(ancestors) - 1 - up // 3)], path[up:]
+            elif path and ":" not in path:
+                directory = ancestors[-1]
+                path = path.removeprefix("./")
             else:
-                plain = _PLAIN_RELATIVE(href)
-                if plain:
-                    up, path, query = plain.groups()
-                    if not up or up == "./":
-                        url = ancestors[-1] + path
-                    else:
-                        url = ancestors[max(0, len(ancestors) - 1 - len(up) // 3)] + path
-                    return self._target(url, query)
-        return _resolve(self._url, href, rules) if _BY_DIRECTORY(href) else _BY_PAGE
-
-    def _target(self, url: str, query: str | None) -> Target:
-        if query:
+                return None  # "?a=b" is about the page, "mailto:a" about something else
+        # A name that begins with a dot may be a dot segment.
+        if path and (path[0] in "/." or "//" in path or "/." in path or not _PLAIN_PATH(path)):
+            return None
+        url = directory + path
+        if mark:
             query = clean_query(query, self._rules)
             if query:
                 url = f"{url}?{query}"
@@ -163,20 +168,13 @@ def _ancestors(url: str, rules: Rules) -> list[str]:
     return ancestors
 
 
-# Escapes that are canonical as they stand: upper case, not of an unreserved character.
-_ESCAPES = r"%(?:[0189A-F][0-9A-F]|2[0-9A-CF]|3[A-F]|[46]0|5[B-E]|7[B-DF])"
-_NAME = r"[A-Za-z0-9_~.+,@!*'()=&$-]"
-_NAME_COLON = r"[A-Za-z0-9_~.+,@!*'()=&$:-]"
-# A path segment that begins with a dot may be a dot segment, one with `;` may hold a session id: the long way.
-_SEGMENT = rf"(?!\.){_NAME_COLON}+(?:{_ESCAPES}{_NAME_COLON}*)*"
-_FIRST_SEGMENT = rf"(?!\.){_NAME}+(?:{_ESCAPES}{_NAME}*)*"
-_QUERY = rf"\?([A-Za-z0-9_.~!$&()*+,;=:@/?-]+(?:{_ESCAPES}[A-Za-z0-9_.~!$&()*+,;=:@/?-]*)*)"
-_END = rf"(?:{_QUERY})?(?:#.*)?"
+# Escapes that are canonical as they stand: upper case, not of an unreserved character. A `;` may begin a session id.
+_ESCAPE = r"%(?:[0189A-F][0-9A-F]|2[0-9A-CF]|3[A-F]|[46]0|5[B-E]|7[B-DF])"
+_PATH = r"[A-Za-z0-9_~.+,@!*'()=&$:/-]*"
+_QUERY = r"[A-Za-z0-9_.~!$&()*+,;=:@/?-]*"
+_PLAIN_PATH = re.compile(f"{_PATH}(?:{_ESCAPE}{_PATH})*").fullmatch
+_PLAIN_QUERY = re.compile(f"{_QUERY}(?:{_ESCAPE}{_QUERY})*").fullmatch
 # A host that parsing would not change: lower case, no Punycode to check, a last label that no IPv4 address ends with.
-_SITE = r"https?://(?:(?!xn--)[a-z0-9_-]+\.)+(?!xn--)[a-z]{2,}"
-_PLAIN_PATH = re.compile(
-    rf"(?:({_SITE})(?=[/?#]|\Z)|(?=/))(?:/((?:{_SEGMENT}(?:/{_SEGMENT})*/?)?))?{_END}", re.DOTALL
-).fullmatch
-_PLAIN_RELATIVE = re.compile(rf"((?:\.\./)+|\./)?((?:{_FIRST_SEGMENT}(?:/{_SEGMENT})*/?)?){_END}", re.DOTALL).fullmatch
+_PLAIN_SITE = re.compile(r"https?://(?:(?!xn--)[a-z0-9_-]+\.)+(?!xn--)[a-z]{2,}(?=/|\Z)").match
 # Certainly not about the page itself: something other than ? and # comes first, and "https:?x" is no exception.
 _BY_DIRECTORY = re.compile(r"[\x00-\x20]*(?!https?:(?![/\\]))[^\x00-\x20?#][^\t\n\r]*", re.IGNORECASE).fullmatch

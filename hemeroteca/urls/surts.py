@@ -77,8 +77,7 @@ def _host(raw: bytes) -> str:
             name = whatwg.host(f"http://{name}/")  # IDNA and IPv4 in its many spellings
         except whatwg.UrlError:
             pass
-    name = _escape(name.lower().encode()) if name.isascii() else _escape(raw.lower())
-    name = name.replace("..", ".").strip(".")
+    name = _escape(name.encode() if name.isascii() else raw).lower().replace("..", ".").strip(".")
     www = _WWW(name)
     return name[www.end() :] if www else name
 
@@ -87,25 +86,25 @@ _LOOKS_NUMERIC = re.compile(r"[0-9.]+").fullmatch
 
 
 def _shown_port(scheme: str, port: int | None) -> str:
-    return "" if port is None or port == _DEFAULT_PORTS.get(scheme) else f":{port}"
+    return "" if not port or port == _DEFAULT_PORTS.get(scheme) else f":{port}"
 
 
 def _path(raw: bytes, has_host: bool) -> str:
-    if not has_host:
-        return _escape(raw).lower()
+    path = _escape(_without_dots(raw) if has_host else raw).lower()
+    if "(" in path:
+        path = _ASP_SESSION.sub(r"\1\2", path)
+    return path[:-1] if path.endswith("/") and len(path) > 1 else path
+
+
+def _without_dots(raw: bytes) -> bytes:
+    """Without dot segments and double slashes; `..` above the root stays, as other tools leave it."""
     kept: list[bytes] = []
     for name in raw.split(b"/")[1:]:
-        if name == b"..":
-            if kept:
-                kept.pop()
-            else:
-                kept.append(name)
+        if name == b".." and kept:
+            kept.pop()
         elif name != b".":
             kept.append(name)
-    directories = b"".join(name + b"/" for name in kept[:-1] if name)
-    path = _escape(b"/" + directories + (kept[-1] if kept else b"")).lower()
-    path = _ASP_SESSION.sub(r"\1\2", path)
-    return path[:-1] if path.endswith("/") and len(path) > 1 else path
+    return b"/" + b"".join(name + b"/" for name in kept[:-1] if name) + (kept[-1] if kept else b"")
 
 
 def _query(query: str) -> str:

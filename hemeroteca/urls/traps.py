@@ -30,20 +30,22 @@ def trap(url: str) -> str | None:
 
 
 def shape(url: str) -> str:
-    """Path and query with numbers, dates and identifiers replaced: `/calendar/{n}/{n}?month={n}`.
+    """Path and query with numbers and identifiers replaced: `/calendar/{n}/{n}?month={n}`, `/item/{id}`.
 
     Pages of one shape on one host are mostly one template; a frontier that counts them can stop an endless calendar.
     """
     start = url.find("/", 8)
-    return _VARIABLE("{n}", url[start : start + MAX_LENGTH]) if start > 0 else "/"
+    if start < 0:
+        return "/"
+    text = url[start : start + MAX_LENGTH]
+    text = _NUMBER("{n}", text) if "%" not in text else _NUMBER_NOT_ESCAPE("{n}", text)
+    return _IDENTIFIER("{id}", text) if text.count("{n}") > 2 else text
 
 
-# Identifiers (UUIDs and other hexadecimal of 12 and more, letters with digits among them of 20 and more), then numbers
-# and dates. `%C3` and the like are letters, not numbers.
-_VARIABLE = re.compile(
-    r"(?<![A-Za-z0-9%])(?:(?=[a-f-]*[0-9])[0-9a-f]{8}(?:[0-9a-f]|-(?=[0-9a-f])){4,}|(?=(?:[A-Z_a-z-]*[0-9]){3})[A-Za-z0-9_-]{20,})(?![A-Za-z0-9])"
-    r"|(?<!%)(?<!%[0-9A-F])[0-9]+(?:[-.:T][0-9]+)*"
-).sub
+_NUMBER = re.compile(r"[0-9]+").sub
+_NUMBER_NOT_ESCAPE = re.compile(r"(?<!%)(?<!%[0-9A-F])[0-9]+").sub  # the 20 of `%20` is no number
+# UUIDs, hashes, dates with hyphens: three numbers and more with letters between them.
+_IDENTIFIER = re.compile(r"(?<![A-Za-z_-])(?:[A-Za-z_-]*\{n\}){3,}[A-Za-z_-]*").sub
 
 
 def _repetition(segments: list[str]) -> str | None:
@@ -66,10 +68,11 @@ def _parameters(query: str) -> str | None:
     pairs = query.split("&")
     if len(pairs) > MAX_PARAMETERS:
         return f"more than {MAX_PARAMETERS} parameters"
-    if len(pairs) > MAX_SAME_PAIR:
+    if len(set(pairs)) < len(pairs):
         pair, times = Counter(pairs).most_common(1)[0]
         if times > MAX_SAME_PAIR:
             return f"parameter {pair[:50]!r} is repeated"
+    if len(pairs) > MAX_SAME_NAME:
         name, times = Counter(pair.partition("=")[0] for pair in pairs).most_common(1)[0]
         if times > MAX_SAME_NAME:
             return f"parameter {name[:50]!r} comes more than {MAX_SAME_NAME} times"

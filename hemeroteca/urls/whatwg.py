@@ -64,8 +64,7 @@ def _web_origin(url: str) -> tuple[str, str]:
 
 def not_web(url: str) -> str:
     """The message for a valid URL that no web server answers (`mailto:`, `ftp:`)."""
-    scheme = url.strip().partition(":")[0][:20].lower()
-    return f"{_shown(url)} is not a web address: only http and https can be fetched, not {scheme!r}"
+    return f"{_shown(url)} is not a web address: {_why(url)}"
 
 
 def _scalar_values(text: str) -> str:
@@ -77,7 +76,8 @@ def _shown(url: str) -> str:
     return repr(url if len(url) <= 100 else url[:100] + "…")
 
 
-_AUTHORITY = re.compile(r"\s*(?:https?):[/\\]*([^/\\?#]*)", re.IGNORECASE).match
+_SCHEME = re.compile(r"\s*([a-z][a-z0-9+.-]*):", re.IGNORECASE).match
+_AUTHORITY = re.compile(r"\s*https?:[/\\]*([^/\\?#]*)", re.IGNORECASE).match
 
 
 def _why(url: str) -> str:
@@ -86,9 +86,12 @@ def _why(url: str) -> str:
         return "it is empty"
     authority = _AUTHORITY(url)
     if authority is None:
+        scheme = _SCHEME(url)
+        if scheme:
+            return f"only http and https can be fetched, not {scheme[1][:20].lower()!r}"
         return "it has no scheme; write it in full, as in https://example.org/"
-    name, colon, port = authority[1].rpartition("@")[2].rpartition(":")
-    if not colon or authority[1].endswith("]"):
+    name, _, port = authority[1].rpartition("@")[2].partition(":")
+    if name.startswith("["):
         name, port = authority[1].rpartition("@")[2], ""
     if not name:
         return "it has no host name"
