@@ -49,6 +49,11 @@ class Config:
     concurrency: int = field(default=64, metadata={"help": "most requests under way at once, over all hosts"})
     host_page_cap: int = field(default=1_000_000, metadata={"help": "most pages kept per host (trap defence)"})
 
+    same_text_cap: int = field(
+        default=200, metadata={"help": "pages of a host with the same text after which their links are ignored"}
+    )
+    most_depth: int = field(default=200, metadata={"help": "links from a seed at which a crawl goes no deeper"})
+
     # fetching
     allow_private: bool = field(
         default=False, metadata={"help": "fetch from private and loopback addresses too (tests, intranets)"}
@@ -75,6 +80,7 @@ class Config:
         default=0, metadata={"help": "processes that read pages; 0: one less than the cores, at least one"}
     )
     commit_seconds: float = field(default=1.0, metadata={"help": "longest time between two commits"})
+    min_free_bytes: int = field(default=256 << 20, metadata={"help": "crawls stop when less is free on the disk"})
     warc_bytes: int = field(default=1 << 30, metadata={"help": "a WARC file is closed at this size"})
     index_heap_bytes: int = field(default=48 << 20, metadata={"help": "memory of the search index writer"})
     index_commit_seconds: float = field(

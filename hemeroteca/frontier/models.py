@@ -80,6 +80,7 @@ class Page(models.Model):
     )
     depth = models.SmallIntegerField(default=0, db_comment="links from the nearest seed")
     redirects = models.SmallIntegerField(default=0, db_comment="redirects followed in a row to get here")
+    role = models.SmallIntegerField(default=0, db_comment="0 page in scope, 1 page requisite, 2 sitemap")
     priority = models.SmallIntegerField(default=0, db_comment="higher goes first within a host")
     due_ms = models.BigIntegerField(default=0, db_comment="not before this time")
     attempts = models.SmallIntegerField(default=0, db_comment="failed tries in the present crawl")

@@ -1,0 +1,82 @@
+"""What the commands share: the data folder made ready, numbers for people, errors as one plain line."""
+
+import os
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from hemeroteca import config
+
+Data = Annotated[Path | None, typer.Option("--data", help="Folder that holds everything.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Facts as JSON, for programs.")]
+
+USAGE = 2
+INTERRUPTED = 130
+
+
+def settings(data: Path | None) -> config.Config:
+    """The instance's settings, with `--data` in force for everything this process starts."""
+    if data is not None:
+        os.environ["HEMEROTECA_DATA"] = str(data.absolute())
+    try:
+        return config.load()
+    except config.ConfigError as error:
+        give_up(str(error), USAGE)
+
+
+def setup(data: Path | None, must_exist: bool = False) -> config.Config:
+    """Make Django and the tables ready. With `must_exist`, a folder without an instance is an error."""
+    found = settings(data)
+    if must_exist and not found.database and not (found.data / "hemeroteca.sqlite3").exists():
+        give_up(f"there is no instance in {found.data}; name its folder with --data, or begin with `hemeroteca crawl`")
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hemeroteca.django_settings")
+    try:
+        import django
+        from django.db import OperationalError
+
+        django.setup()
+        from django.conf import settings as django_settings
+        from django.core.management import call_command
+
+        django_settings.INSTANCE.create()
+        if _migrations_waiting():
+            call_command("migrate", interactive=False, verbosity=0)
+    except config.ConfigError as error:
+        give_up(str(error), USAGE)
+    except (OperationalError, PermissionError) as error:
+        give_up(f"the instance in {found.data} cannot be opened ({error}); check the folder's rights and the disk")
+    return found
+
+
+def give_up(message: str, code: int = 1) -> NoReturn:
+    """End with one line that names the thing, the reason and the next step."""
+    typer.echo(f"hemeroteca: {message}", err=True)
+    raise typer.Exit(code)
+
+
+def size(count: float) -> str:
+    """Bytes for people: 1.5 MB."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if abs(count) < 1000:
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people: 1 h 02 min."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def _migrations_waiting() -> bool:
+    from django.db import connection
+    from django.db.migrations.executor import MigrationExecutor
+
+    executor = MigrationExecutor(connection)
+    return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))

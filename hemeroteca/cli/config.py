@@ -1,0 +1,24 @@
+"""`hemeroteca config`: every setting, its value and what it is for."""
+
+import sys
+
+import typer
+
+from hemeroteca import config as settings
+from hemeroteca.cli import common
+
+
+def config(data: common.Data = None, json: common.Json = False) -> None:
+    """Show every setting with its present value (file hemeroteca.toml, environment HEMEROTECA_*)."""
+    present = common.settings(data)
+    if json:
+        import msgspec
+
+        values = {name: getattr(present, name) for name, _, _ in settings.describe()}
+        sys.stdout.write(msgspec.json.encode(values, enc_hook=str).decode() + "\n")
+        return
+    for name, default, purpose in settings.describe():
+        value = getattr(present, name)
+        shown = ", ".join(value) if isinstance(value, tuple) else value
+        changed = "" if str(value) == default else "  (changed)"
+        typer.echo(f"{name} = {shown}{changed}\n    {purpose}")

@@ -1,0 +1,300 @@
+"""`hemeroteca crawl`: visit everything in a scope, with a live display; the same order again goes on."""
+
+import re
+import signal
+import sys
+import time
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hemeroteca.cli import common
+
+if TYPE_CHECKING:
+    from hemeroteca.frontier.models import Crawl
+    from hemeroteca.frontier.values import Counts
+
+
+class ScopeKind(StrEnum):
+    page = "page"
+    prefix = "prefix"
+    host = "host"
+    domain = "domain"
+
+
+def crawl(
+    addresses: Annotated[list[str] | None, typer.Argument(metavar="URL…", help="Where to begin; - reads them.")] = None,
+    from_file: Annotated[Path | None, typer.Option(help="File with one address a line; - is standard input.")] = None,
+    scope: Annotated[ScopeKind, typer.Option(help="What belongs to the crawl.")] = ScopeKind.host,
+    include: Annotated[list[str] | None, typer.Option(metavar="RE", help="Only addresses that match.")] = None,
+    exclude: Annotated[list[str] | None, typer.Option(metavar="RE", help="No addresses that match.")] = None,
+    depth: Annotated[int | None, typer.Option(min=0, help="Most links from a seed.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Most pages of this run.")] = None,
+    max_bytes: Annotated[str | None, typer.Option(metavar="N", help="Most bytes of this run, e.g. 500M.")] = None,
+    max_time: Annotated[str | None, typer.Option(metavar="D", help="Longest time, e.g. 90s, 10m, 2h, 1d.")] = None,
+    delay: Annotated[float | None, typer.Option(min=0, help="Fixed seconds between requests to a host.")] = None,
+    concurrency: Annotated[int | None, typer.Option(min=1, max=1000, help="Most requests at once, all hosts.")] = None,
+    ignore_robots: Annotated[bool, typer.Option("--ignore-robots", help="Only on sites you own.")] = False,
+    sitemaps: Annotated[bool, typer.Option(help="Find pages by sitemaps too.")] = True,
+    requisites: Annotated[bool, typer.Option(help="Keep images, styles and scripts of pages too.")] = True,
+    insecure: Annotated[bool, typer.Option("--insecure", help="Accept any certificate.")] = False,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Crawl sites: visit, archive and index everything in the scope.
+
+    Run it again to go on where it stopped; once it has finished, the same order visits the pages again and keeps what
+    changed. Exit code: 0 done, 1 nothing could be fetched, 2 usage, 130 interrupted (resumable).
+    """
+    seeds = _seeds(addresses or [], from_file)
+    common.setup(data)
+    from hemeroteca.frontier import services
+    from hemeroteca.frontier.values import CrawlOptions
+    from hemeroteca.urls import Scope, UrlError
+
+    options = CrawlOptions(
+        scope=Scope(kind=scope.value, include=tuple(include or ()), exclude=tuple(exclude or ()), depth=depth),
+        limit=limit,
+        max_bytes=_parse_size(max_bytes),
+        max_seconds=_parse_duration(max_time),
+        delay=delay,
+        concurrency=concurrency,
+        ignore_robots=ignore_robots,
+        sitemaps=sitemaps,
+        requisites=requisites,
+        insecure=insecure,
+    )
+    try:
+        order, continued = services.submit_crawl(seeds, options)
+    except (services.OrderError, UrlError) as error:
+        common.give_up(str(error), common.USAGE)
+    if not json:
+        from rich.console import Console
+
+        verb = "Going on with" if continued else "Crawling"
+        rest = f" and {len(seeds) - 1} more" if len(seeds) > 1 else ""
+        Console(stderr=True).print(f"{verb} [bold]{order.seeds[0]}[/]{rest} (crawl {order.pk})", highlight=False)
+
+    _Interrupt.install()
+    _work(order.pk, json)
+    order.refresh_from_db()
+    _report(order, json)
+    if _Interrupt.happened:
+        raise typer.Exit(common.INTERRUPTED)
+    if not order.counts.get("pages"):
+        raise typer.Exit(1)
+
+
+def _work(crawl_id: int, json: bool) -> None:
+    """Be the engine for this crawl, or follow the engine of `hemeroteca serve` where one runs."""
+    from django.conf import settings
+
+    lock = settings.INSTANCE.lock_engine()
+    try:
+        with _Display(quiet=json or not sys.stderr.isatty()) as display:
+            if lock is not None:
+                _run_engine(crawl_id, display)
+            else:
+                _follow(crawl_id, display)
+    finally:
+        if lock is not None:
+            lock.close()
+
+
+def _run_engine(crawl_id: int, display: "_Display") -> None:
+    from django.conf import settings
+
+    from hemeroteca.engine.crawler import Engine
+    from hemeroteca.engine.ledger import DiskFullError
+    from hemeroteca.engine.repair import repair
+    from hemeroteca.frontier import services
+    from hemeroteca.frontier.models import Crawl
+    from hemeroteca.search.index import SearchError
+
+    try:
+        repair(settings.CONFIG, settings.INSTANCE)
+        if _Interrupt.happened:
+            services.mark_interrupted(crawl_id)
+            return
+        engine = Engine(settings.CONFIG, settings.INSTANCE, only=crawl_id, tick=display.show_engine)
+        _Interrupt.then = lambda: engine.stop("interrupted")
+        engine.run()
+    except (DiskFullError, SearchError, OSError) as error:
+        Crawl.objects.filter(pk=crawl_id).update(state=Crawl.State.STOPPED, stop_reason=str(error)[:500])
+        common.give_up(str(error))
+
+
+def _follow(crawl_id: int, display: "_Display") -> None:
+    from django.conf import settings
+
+    from hemeroteca.engine.status import read_engine_status
+    from hemeroteca.frontier import services
+    from hemeroteca.frontier.models import Crawl
+
+    def ask_to_stop() -> None:
+        Crawl.objects.filter(pk=crawl_id, state=Crawl.State.RUNNING).update(stop_requested=True)
+
+    _Interrupt.then = ask_to_stop
+    started = Crawl.objects.get(pk=crawl_id).started_ms
+    while True:
+        crawl = Crawl.objects.get(pk=crawl_id)
+        if crawl.state != Crawl.State.RUNNING and (crawl.ended_ms or not crawl.started_ms):
+            return
+        live = read_engine_status(settings.INSTANCE)
+        if live is None and (lock := settings.INSTANCE.lock_engine()) is not None:
+            lock.close()
+            common.give_up("the engine that worked on this crawl has ended; run the same command again to go on")
+        if crawl.started_ms != started or crawl.counts:
+            display.show(services.counts_of(crawl), live.pages_per_second if live else 0.0, live.active if live else 0)
+        time.sleep(0.2)
+
+
+class _Interrupt:
+    """Ctrl-C: once ends in order, twice at once."""
+
+    happened = False
+    then: Callable[[], None] | None = None
+
+    @classmethod
+    def install(cls) -> None:
+        signal.signal(signal.SIGINT, cls._on_signal)
+        signal.signal(signal.SIGTERM, cls._on_signal)
+
+    @classmethod
+    def _on_signal(cls, number: int, frame: FrameType | None) -> None:
+        if cls.happened:
+            sys.exit(common.INTERRUPTED)
+        cls.happened = True
+        if cls.then is not None:
+            cls.then()
+
+
+class _Display:
+    """One line that lives while the crawl runs."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+        self._last: tuple[float, int] = (time.monotonic(), 0)
+        self._pace = 0.0
+
+    def __enter__(self) -> "_Display":
+        if not self._quiet:
+            from rich.console import Console
+            from rich.live import Live
+
+            self._live = Live(console=Console(stderr=True), refresh_per_second=8, transient=True)
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if not self._quiet:
+            self._live.stop()
+
+    def show_engine(self, engine) -> None:  # type: ignore[no-untyped-def]  # engine.crawler.Engine, imported late
+        if self._quiet:
+            return
+        for run in engine.runs.values():
+            now = time.monotonic()
+            before, pages = self._last
+            if now - before >= 1.0:
+                self._pace = (run.counts.pages - pages) / (now - before)
+                self._last = (now, run.counts.pages)
+            run.counts.queued = engine.queued(run.id)
+            run.counts.seconds = now - run.since
+            self.show(run.counts, self._pace, engine.active)
+
+    def show(self, counts: "Counts", pace: float, active: int) -> None:
+        if self._quiet:
+            return
+        from rich.table import Table
+
+        table = Table.grid(padding=(0, 2))
+        table.add_row(
+            f"[bold]{counts.pages:,}[/] pages",
+            f"{counts.queued:,} queued",
+            f"[cyan]{pace:,.1f}[/] pages/s",
+            f"{active} under way",
+            f"{counts.versions:,} new, {counts.unchanged:,} unchanged",
+            f"[{'red' if counts.failed else 'dim'}]{counts.failed:,} failed[/]",
+            common.size(counts.bytes),
+            common.duration(counts.seconds),
+        )
+        self._live.update(table)
+
+
+def _report(order: "Crawl", json: bool) -> None:
+    from hemeroteca.frontier import services
+
+    counts = services.counts_of(order)
+    if json:
+        import msgspec
+
+        summary = {
+            "crawl": order.pk,
+            "state": order.state,
+            "stop_reason": order.stop_reason,
+            **msgspec.to_builtins(counts),
+        }
+        sys.stdout.write(msgspec.json.encode(summary).decode() + "\n")
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    ending = "Finished" if order.state == "finished" else f"Stopped: {order.stop_reason or 'interrupted'}"
+    console.print(f"[bold]{ending}[/] after {common.duration(counts.seconds)}", highlight=False)
+    table = Table.grid(padding=(0, 2))
+    rows = [
+        ("pages", f"{counts.pages:,}", f"{counts.pages_per_second:,.1f} a second"),
+        ("captures", f"{counts.captures:,}", f"{counts.versions:,} versions, {counts.unchanged:,} unchanged"),
+        ("failed", f"{counts.failed:,}", f"{counts.excluded:,} more excluded" if counts.excluded else ""),
+        ("received", common.size(counts.bytes), f"{common.size(counts.stored_bytes)} stored"),
+        ("still queued", f"{counts.queued:,}", "run the same command to go on" if counts.queued else ""),
+        ("processor", f"{counts.cpu_seconds:.1f} s", f"{common.size(counts.max_rss_bytes)} of memory at most"),
+    ]
+    for row in rows:
+        table.add_row(*row)
+    console.print(table, highlight=False)
+    for reason, count in sorted(counts.reasons.items(), key=lambda entry: -entry[1])[:10]:
+        console.print(f"  {count:>7,}  {reason}", highlight=False)
+
+
+def _seeds(addresses: list[str], from_file: Path | None) -> list[str]:
+    seeds = [address for address in addresses if address != "-"]
+    sources = ["-"] if "-" in addresses else []
+    if from_file is not None:
+        sources.append(str(from_file))
+    if not seeds and not sources and not sys.stdin.isatty():
+        sources.append("-")
+    for source in sources:
+        try:
+            text = sys.stdin.read() if source == "-" else Path(source).read_text("utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            common.give_up(f"the list of addresses {source} cannot be read ({error})", common.USAGE)
+        lines = (line.strip() for line in text.splitlines())
+        seeds += [line for line in lines if line and not line.startswith("#")]
+    if not seeds:
+        common.give_up("no address was given; write `hemeroteca crawl https://example.org`", common.USAGE)
+    return seeds
+
+
+def _parse_duration(text: str | None) -> float | None:
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|d)?", text.strip().lower())
+    if not found:
+        common.give_up(f"--max-time {text!r} is not a duration; write 90s, 10m, 2h or 1d", common.USAGE)
+    return float(found[1]) * {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}[found[2] or "s"]
+
+
+def _parse_size(text: str | None) -> int | None:
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", text.strip().lower())
+    if not found:
+        common.give_up(f"--max-bytes {text!r} is not a size; write 500000, 500M or 2G", common.USAGE)
+    return int(float(found[1]) * {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}[found[2]])

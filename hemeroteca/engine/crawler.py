@@ -1,0 +1,749 @@
+"""The loop, and what becomes of each visit.
+
+One thread: it leases visits, lets libcurl fetch them, hands captures to the ingest processes, and commits what they
+return at least once a second. Crawls can be stopped at any moment; what is committed is never fetched again.
+"""
+
+import os
+import resource
+import selectors
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from hemeroteca import urls
+from hemeroteca.archive import warc
+from hemeroteca.archive.values import NewCapture
+from hemeroteca.config import Config
+from hemeroteca.engine.gate import MOST_BYTES, MOST_REDIRECTS, Gate, unreachable
+from hemeroteca.engine.ingest import AGENT, Ingested, Job, Rules
+from hemeroteca.engine.ledger import Ledger
+from hemeroteca.engine.pool import Pool
+from hemeroteca.engine.status import EngineStatus, Trouble, write_engine_status
+from hemeroteca.fetch import Fetcher, FetchSettings, Request, Result
+from hemeroteca.frontier import politeness, services
+from hemeroteca.frontier.models import Crawl, Page
+from hemeroteca.frontier.queue import Frontier, HostQueue
+from hemeroteca.frontier.traps import SameText
+from hemeroteca.frontier.values import Counts, CrawlOptions, Found, Outcome, Role, Visit
+from hemeroteca.instance import Instance
+
+DONE, QUEUED, FAILED, EXCLUDED = Page.State.DONE, Page.State.QUEUED, Page.State.FAILED, Page.State.EXCLUDED
+PASSING = {429, 500, 502, 503, 504}  # statuses worth another try
+BUSY = {429, 503}  # statuses that ask us to go away for a while
+MOST_REFUSALS = 6  # tries of a page whose host says it is busy
+LONGEST_PAUSE = 0.25  # s between looks at orders from outside
+TROUBLES_REMEMBERED = 200
+
+
+@dataclass
+class Run:
+    """A crawl under way."""
+
+    id: int
+    options: CrawlOptions
+    counts: Counts
+    since: float = field(default_factory=time.monotonic)
+    cpu_before: float = 0.0
+    outstanding: int = 0  # leased, not settled
+    leased: int = 0
+    stopping: str = ""  # why no more visits are leased
+    asked_sitemaps: set[str] = field(default_factory=set)
+
+
+@dataclass
+class Errand:
+    """A robots.txt on its way."""
+
+    origin: str
+    waiting: int  # host kept busy until the rules are known
+    crawl: int
+    redirects: int = 0
+    attempts: int = 0
+
+
+class Engine:
+    """`only`: run this crawl and return when it ends; None: take every running crawl until `stop`."""
+
+    def __init__(
+        self,
+        config: Config,
+        instance: Instance,
+        only: int | None = None,
+        tick: Callable[["Engine"], None] | None = None,
+    ) -> None:
+        self.runs: dict[int, Run] = {}
+        self.ended: dict[int, Run] = {}
+        self._config = config
+        self._instance = instance
+        self._only = only
+        self._tick = tick
+        self._stop = ""
+        self._selector = selectors.DefaultSelector()
+        self._frontier = Frontier(config.host_page_cap)
+        self._ledger = Ledger(config, instance, self._frontier)
+        self._gate = Gate()
+        self._same_text = SameText(config.same_text_cap)
+        self._pool = Pool(config.readers, self._selector, self._ingested)
+        self._fetcher = Fetcher(FetchSettings.from_config(config, instance.spool_dir), self._selector)
+        self._polite = politeness.Limits(config.delay, config.delay_factor, config.max_delay, config.max_crawl_delay)
+        self._agent = AGENT
+        self._jobs: dict[int, tuple[Visit, Result]] = {}
+        self._errands: dict[str, Errand] = {}
+        self._redirects: OrderedDict[int, int] = OrderedDict()  # page → where it led, to see loops
+        self._next_job = 0
+        self._dirty = False
+        self._commit_due = 0.0
+        self._look_due = 0.0
+        self._pace: list[tuple[float, int]] = []
+        self._troubles: list[Trouble] = []
+        self._started = time.time()
+
+    def stop(self, reason: str) -> None:
+        """Ask the loop to end; safe in a signal handler."""
+        self._stop = reason
+
+    def run(self) -> None:
+        try:
+            self._look()
+            while not self._finished():
+                self._step()
+            self._drain()
+        finally:
+            self._close()
+
+    def queued(self, crawl: int) -> int:
+        return self._frontier.queued.get(crawl, 0)
+
+    @property
+    def active(self) -> int:
+        """Requests under way."""
+        return self._fetcher.active
+
+    # the loop
+
+    def _step(self) -> None:
+        now = time.time()
+        self._lease(now)
+        waits = [LONGEST_PAUSE]
+        if self._has_room():
+            if (host_at := self._frontier.next_time()) is not None:
+                waits.append(host_at - now)
+            if self._frontier.unwritten and not self._fetcher.active and not self._jobs:
+                waits.append(0.0)
+        if (fetch_at := self._fetcher.timeout()) is not None:
+            waits.append(fetch_at)
+        if self._dirty:
+            waits.append(self._commit_due - time.monotonic())
+        for key, mask in self._selector.select(max(0.0, min(waits))):
+            key.data(key.fd, mask)
+        self._fetcher.tick()
+        moment = time.monotonic()
+        starving = self._frontier.unwritten and not self._fetcher.active and not self._pool.backlog
+        if self._dirty and (moment >= self._commit_due or starving):
+            self._commit()
+        if moment >= self._look_due:
+            self._look()
+
+    def _finished(self) -> bool:
+        if self._stop:
+            return True
+        return self._only is not None and not self.runs
+
+    def _has_room(self) -> bool:
+        return self._fetcher.active < self._concurrency() and len(self._jobs) < 16 + 8 * self._config.readers
+
+    def _concurrency(self) -> int:
+        asked = [run.options.concurrency for run in self.runs.values() if run.options.concurrency]
+        return max(asked) if asked else self._config.concurrency
+
+    def _lease(self, now: float) -> None:
+        while self._has_room():
+            visit = self._frontier.lease(now)
+            if visit is None:
+                return
+            if visit.robots_for:
+                self._fetch(visit, MOST_BYTES)
+                continue
+            run = self.runs.get(visit.crawl)
+            if run is None or run.stopping or self._limit_reached(run):
+                self._frontier.put_back(visit)
+                self._frontier.host(visit.host).busy = False  # not scheduled again: its crawl is ending
+                continue
+            run.outstanding += 1
+            if self._admit(visit, run, now):
+                run.leased += 1
+                self._fetch(visit)
+
+    def _limit_reached(self, run: Run) -> bool:
+        options, counts = run.options, run.counts
+        if options.limit is not None and run.leased >= options.limit:
+            run.stopping = f"limit of {options.limit} pages reached"
+        elif options.max_bytes is not None and counts.bytes >= options.max_bytes:
+            run.stopping = f"limit of {options.max_bytes} bytes reached"
+        return bool(run.stopping)
+
+    def _admit(self, visit: Visit, run: Run, now: float) -> bool:
+        """Whether robots.txt lets us; when its rules are unknown, they are fetched first."""
+        host = self._frontier.host(visit.host)
+        if run.options.ignore_robots or host.settings.ignore_robots:
+            self._ask_sitemaps(visit, run, ())
+            return True
+        origin = urls.origin(visit.url)
+        rules = self._gate.rules(origin, now)
+        if rules is None:
+            run.outstanding -= 1
+            self._frontier.put_back(visit)
+            self._errands[origin] = Errand(origin, visit.host, visit.crawl)
+            self._fetch(_robots_visit(origin, origin + "/robots.txt", visit.host, visit.crawl), MOST_BYTES)
+            return False
+        self._ask_sitemaps(visit, run, rules.sitemaps)
+        if rules.allows(visit.url, self._agent):
+            return True
+        reason = f"robots.txt of {host.name} forbids {_path(visit.url)} ({rules.rule(visit.url, self._agent)})"
+        self._settle(visit, EXCLUDED, "robots", reason)
+        self._frontier.release_unasked(visit.host)
+        return False
+
+    def _ask_sitemaps(self, visit: Visit, run: Run, listed: tuple[str, ...] | list[str]) -> None:
+        if not run.options.sitemaps or visit.role != Role.PAGE or run.options.scope.kind == "page":
+            return
+        origin = urls.origin(visit.url)
+        if origin in run.asked_sitemaps:
+            return
+        run.asked_sitemaps.add(origin)
+        found = []
+        for address in listed or [origin + "/sitemap.xml"]:
+            try:
+                url = urls.canonical(urls.join(origin + "/", address) or "")
+            except urls.UrlError:
+                continue
+            found.append(Found(urls.key(url), url, urls.host(url), run.id, 0, 0, Role.SITEMAP, 100))
+        if self._frontier.add(found):
+            self._mark_dirty()
+
+    # fetching
+
+    def _fetch(self, visit: Visit, max_body_bytes: int = 0) -> None:
+        run = self.runs.get(visit.crawl)
+        site = self._frontier.host(visit.host).settings
+        request = Request(
+            url=visit.url,
+            tag=visit,
+            etag=visit.etag,
+            last_modified=visit.last_modified,
+            insecure=site.insecure or (run is not None and run.options.insecure),
+            allow_private=site.allow_private,
+            proxy=site.proxy,
+            username=site.username,
+            password=site.password,
+            cookie_jar=f"crawl-{visit.crawl}",
+            max_body_bytes=max_body_bytes,
+        )
+        self._fetcher.submit(request, self._fetched)
+
+    def _fetched(self, result: Result) -> None:
+        visit: Visit = result.request.tag
+        if visit.robots_for:
+            self._robots_fetched(visit, result)
+            return
+        run = self.runs[visit.crawl]
+        host = self._frontier.host(visit.host)
+        now = time.time()
+        unanswered = bool(result.failure) and not result.status
+        busy = result.status in BUSY
+        wait = self._wait_after(visit, result, run, host, now)
+        note = (f"http-{result.status}" if busy else result.failure) if unanswered or busy else ""
+        self._frontier.release(visit.host, now + wait, delay=wait, failed=unanswered or busy, note=note)
+
+        tries = MOST_REFUSALS if busy else self._config.retries + 1
+        cut_short = bool(result.failure) and bool(result.status)
+        passing = (unanswered and result.transient) or result.status in PASSING
+        if cut_short and result.transient and result.truncated != "time":
+            passing = True
+        if passing and visit.attempts + 1 < tries:
+            later = now + max(wait, self._config.retry_seconds * 2.0**visit.attempts)
+            self._settle(
+                visit, QUEUED, "", _failure_text(result), due_ms=int(later * 1000), attempts=visit.attempts + 1
+            )
+            result.body.discard()
+        elif unanswered:
+            self._settle(visit, FAILED, result.failure, _failure_text(result), attempts=visit.attempts + 1)
+            result.body.discard()
+        else:
+            self._ingest(visit, result, run)
+        if unanswered and host.failures >= politeness.UNREACHABLE_AFTER:
+            self._frontier.give_up(
+                host.id, f"host-unreachable: {host.failures} failures in a row, last {result.failure}"
+            )
+            self._mark_dirty()
+
+    def _wait_after(self, visit: Visit, result: Result, run: Run, host: HostQueue, now: float) -> float:
+        crawl_delay = None
+        if not (run.options.ignore_robots or host.settings.ignore_robots):
+            rules = self._gate.rules(urls.origin(visit.url), now)
+            crawl_delay = rules.crawl_delay(self._agent) if rules else None
+        fixed = host.settings.delay if host.settings.delay is not None else run.options.delay
+        wait = politeness.delay_after(result.elapsed, self._polite, fixed=fixed, crawl_delay=crawl_delay)
+        if result.status in BUSY:
+            asked = politeness.retry_after(result.header("retry-after"), now)
+            return max(wait, politeness.backoff(host.failures + 1) if asked is None else asked)
+        if result.failure and result.transient and not result.status:
+            return max(wait, self._config.retry_seconds)
+        return wait
+
+    # robots.txt
+
+    def _robots_fetched(self, visit: Visit, result: Result) -> None:
+        errand = self._errands[visit.robots_for]
+        host = self._frontier.host(visit.host)
+        now = time.time()
+        run = self.runs.get(visit.crawl)
+        fixed = host.settings.delay if host.settings.delay is not None else run.options.delay if run else None
+        wait = politeness.delay_after(result.elapsed, self._polite, fixed=fixed, crawl_delay=None)
+        body = result.body.bytes(MOST_BYTES) if result.status else b""
+        target = None
+        if 300 <= result.status < 400 and errand.redirects < MOST_REDIRECTS:
+            target = urls.resolve_links(visit.url, [result.header("location")])[0]
+        again = (not result.status and result.transient) or result.status in PASSING
+        again = again and errand.attempts < self._config.retries
+        if result.status:
+            self._ingest(visit, result, run)
+        else:
+            result.body.discard()
+
+        follow = None
+        if target is not None:
+            errand.redirects += 1
+            follow = _robots_visit(errand.origin, target, 0, visit.crawl)
+        elif again:
+            errand.attempts += 1
+            wait = max(wait, self._config.retry_seconds * 2.0 ** (errand.attempts - 1))
+            follow = _robots_visit(errand.origin, visit.url, 0, visit.crawl)
+        if visit.host != errand.waiting or follow is None or urls.host(follow.url) == host.name:
+            self._frontier.release(visit.host, now + wait, delay=wait, failed=not result.status, note=result.failure)
+        if follow is not None:
+            # the host that waits for its rules stays busy while another host is asked for them
+            self._frontier.insert(urls.host(follow.url), follow)
+            return
+
+        del self._errands[visit.robots_for]
+        status = 404 if target is None and 300 <= result.status < 400 else result.status
+        self._gate.learn(errand.origin, status, body, now)
+        self._mark_dirty()
+        if visit.host != errand.waiting:
+            self._frontier.release_unasked(errand.waiting)
+        if unreachable(status):
+            why = f"http-{result.status}" if result.status else _failure_text(result)
+            self._frontier.give_up(errand.waiting, f"robots-unreachable: {errand.origin}/robots.txt gives {why}")
+
+    # ingest
+
+    def _ingest(self, visit: Visit, result: Result, run: Run | None) -> None:
+        if run is None:
+            result.body.discard()
+            return
+        self._next_job += 1
+        job = Job(
+            self._next_job,
+            visit.crawl,
+            visit.url,
+            visit.key,
+            self._frontier.host(visit.host).name,
+            visit.depth,
+            visit.redirects,
+            visit.role,
+            visit.digest,
+            result.started_ms,
+            result.ip,
+            result.protocol,
+            result.status,
+            result.truncated,
+            result.request_head,
+            result.response_head,
+            b"" if result.body.path else result.body.bytes(),
+            str(result.body.path or ""),
+            unread=bool(visit.robots_for),
+        )
+        self._jobs[job.id] = (visit, result)
+        self._pool.submit(job)
+
+    def _ingested(self, answers: list[tuple[Job, Ingested]]) -> None:
+        wanted = [done.digest for _, done in answers if done.digest and done.body_size]
+        wanted += [job.previous for job, _ in answers if job.status == 304 and job.previous]
+        originals = self._ledger.originals(wanted) if wanted else {}
+        for job, done in answers:
+            visit, result = self._jobs.pop(job.id)
+            run = self.runs[visit.crawl]
+            try:
+                self._take(job, done, visit, result, run, originals)
+            except _AgainError:
+                continue
+            result.body.discard()
+
+    def _take(
+        self, job: Job, done: Ingested, visit: Visit, result: Result, run: Run, originals: dict[str, warc.Original]
+    ) -> None:
+        """Keep a capture, settle its page, follow where it leads."""
+        counts = run.counts
+        not_modified = job.status == 304 and bool(job.previous)
+        unchanged = not_modified or done.same
+        original = originals.get(job.previous if not_modified else done.digest)
+        if done.same and original is None:
+            job.previous = ""  # the archive no longer has that payload: build whole records after all
+            self._jobs[job.id] = (visit, result)
+            self._pool.submit(job)
+            raise _AgainError
+        capture = NewCapture(
+            record_id=done.record_id or warc.new_id(job.started_ms),
+            url=job.url,
+            captured_ms=job.started_ms,
+            status=job.status,
+            mime=done.mime,
+            digest=job.previous if not_modified else done.digest,
+            kind="response",
+            version=not unchanged,
+            warc_name="",
+            offset=0,
+            length=done.record_length,
+            body_size=done.body_size,
+            truncated=job.truncated,
+            page_id=visit.page or None,
+            crawl_id=visit.crawl,
+            urlkey=done.urlkey,
+        )
+        kept = not done.noarchive and done.digest != ""
+        stored = 0
+        if kept and original is not None and (unchanged or (done.body_size and not job.truncated)):
+            records = warc.revisit_records(
+                job.url,
+                job.started_ms,
+                job.ip,
+                job.protocol,
+                job.request_head,
+                job.response_head,
+                original,
+                done.body_size,
+                not_modified,
+            )
+            capture.kind = "revisit"
+            capture.record_id = records.main.record_id
+            capture.length = records.main.length
+            capture.refers_to = original.record_id
+            self._ledger.keep(capture, records.data)
+            stored = records.size
+        elif kept and (done.data or done.path):
+            self._ledger.keep(capture, done.data or Path(done.path))
+            stored = done.size
+        if done.path:
+            Path(done.path).unlink(missing_ok=True)
+        self._mark_dirty()
+        counts.stored_bytes += stored
+        counts.bytes += done.body_size
+        if stored:
+            counts.captures += 1
+        if visit.robots_for:
+            return
+
+        if unchanged:
+            counts.unchanged += 1
+        elif stored:
+            counts.versions += 1
+        self._follow(job, done, visit, run)
+        self._settle_answered(job, done, visit, result, run, unchanged)
+        if done.document is not None and not unchanged:
+            self._ledger.index(done.document, replaces=visit.versions > 0)
+        elif visit.versions and (job.status in (404, 410) or done.noindex):
+            self._ledger.unindex(visit.key)
+
+    def _follow(self, job: Job, done: Ingested, visit: Visit, run: Run) -> None:
+        found = done.found
+        if found and (trap := self._same_text.reason(visit.host, done.fingerprint)):
+            done.notes.append(trap)
+            run.counts.reasons["same-text"] = run.counts.reasons.get("same-text", 0) + 1
+            found = []
+        if done.redirect is not None:
+            self._follow_redirect(done, visit, run)
+        if done.outside:
+            done.notes.append(f"redirects outside the crawl: {done.outside}")
+        for note in done.notes:
+            code = _code(note)
+            run.counts.reasons[code] = run.counts.reasons.get(code, 0) + 1
+        if found and self._frontier.add(found):
+            self._mark_dirty()
+
+    def _follow_redirect(self, done: Ingested, visit: Visit, run: Run) -> None:
+        target = done.redirect
+        assert target is not None
+        self._redirects[visit.key] = target.key
+        if len(self._redirects) > 10_000:
+            self._redirects.popitem(last=False)
+        step: int | None = target.key
+        for _ in range(self._config.max_redirects + 1):
+            if step == visit.key:
+                done.notes.append(f"redirect-loop: leads back to itself by {target.url[:200]}")
+                return
+            step = self._redirects.get(step) if step is not None else None
+        if target.redirects > self._config.max_redirects:
+            done.notes.append(f"too-many-redirects: more than {self._config.max_redirects} in a row")
+            return
+        if visit.depth == 0 and visit.role == Role.PAGE:
+            self._widen(run, target.url)
+        self._frontier.add([target])
+
+    def _widen(self, run: Run, url: str) -> None:
+        """Where a seed leads belongs to the crawl as if it had been named."""
+        scope = run.options.scope
+        if url in scope.seeds or urls.ScopeMatcher(scope).refusal(url, 0) is None:
+            return
+        run.options = msgspec.structs.replace(
+            run.options, scope=msgspec.structs.replace(scope, seeds=(*scope.seeds, url))
+        )
+        services.save_options(run.id, run.options)
+        self._pool.learn(Rules(run.id, run.options, self._agent, self._config.most_depth))
+
+    # what becomes of a page
+
+    def _settle_answered(
+        self, job: Job, done: Ingested, visit: Visit, result: Result, run: Run, unchanged: bool
+    ) -> None:
+        now_ms = job.started_ms
+        run.counts.pages += 1
+        reason = "; ".join(done.notes)
+        failed = ""
+        state = DONE
+        if done.noarchive:
+            state, failed, reason = EXCLUDED, "noarchive", "noarchive: the page asks not to be archived"
+        elif job.status in PASSING:
+            state, failed = FAILED, f"http-{job.status}"
+            reason = f"http-{job.status} after {visit.attempts + 1} tries"
+        elif job.status >= 400:
+            code = f"http-{job.status}"
+            run.counts.reasons[code] = run.counts.reasons.get(code, 0) + 1
+            reason = f"{code}; {reason}" if reason else code
+        elif result.failure:
+            reason = f"{_failure_text(result)}; {reason}"
+        good = job.status in (200, 203) and not job.truncated
+        outcome = Outcome(
+            visit.page,
+            state,
+            0,
+            0,
+            now_ms,
+            0 if unchanged else now_ms,
+            job.status,
+            reason,
+            (visit.etag if unchanged else done.etag) if good or unchanged else "",
+            (visit.last_modified if unchanged else done.last_modified) if good or unchanged else "",
+            visit.digest if unchanged else done.digest,
+            visit.versions if unchanged else visit.versions + 1,
+        )
+        self._write_outcome(visit, outcome, failed)
+
+    def _settle(
+        self, visit: Visit, state: int, code: str, reason: str, due_ms: int = 0, attempts: int | None = None
+    ) -> None:
+        """A page that gave no capture: excluded, failed, or to be tried later."""
+        attempts = visit.attempts if attempts is None else attempts
+        outcome = Outcome(
+            visit.page,
+            state,
+            due_ms,
+            attempts,
+            0,
+            0,
+            0,
+            reason,
+            visit.etag,
+            visit.last_modified,
+            visit.digest,
+            visit.versions,
+        )
+        self._write_outcome(visit, outcome, code)
+
+    def _write_outcome(self, visit: Visit, outcome: Outcome, code: str) -> None:
+        run = self.runs[visit.crawl]
+        run.outstanding -= 1
+        if outcome.state == QUEUED:
+            run.leased -= 1
+        if outcome.state == FAILED:
+            run.counts.failed += 1
+        elif outcome.state == EXCLUDED:
+            run.counts.excluded += 1
+        if code:
+            run.counts.reasons[code] = run.counts.reasons.get(code, 0) + 1
+        if outcome.reason and outcome.state != DONE:
+            self._troubles.append(Trouble(int(time.time() * 1000), visit.url, outcome.reason[:300]))
+            del self._troubles[:-TROUBLES_REMEMBERED]
+        self._frontier.settle(visit, outcome)
+        self._mark_dirty()
+
+    # commits
+
+    def _mark_dirty(self) -> None:
+        if not self._dirty:
+            self._dirty = True
+            self._commit_due = time.monotonic() + self._config.commit_seconds
+
+    def _commit(self) -> None:
+        for run in self.runs.values():
+            self._measure(run)
+        self._ledger.commit(self._write_rest)
+        for (crawl, reason), count in self._frontier.gave_up.items():
+            if crawl in self.runs and count:
+                counts = self.runs[crawl].counts
+                counts.failed += count
+                code = _code(reason)
+                counts.reasons[code] = counts.reasons.get(code, 0) + count
+        self._frontier.gave_up.clear()
+        self._dirty = False
+        self._ledger.commit_index()
+
+    def _write_rest(self) -> None:
+        self._gate.write()
+        for run in self.runs.values():
+            services.save_counts(run.id, run.counts)
+
+    def _measure(self, run: Run) -> None:
+        counts = run.counts
+        counts.seconds = round(time.monotonic() - run.since, 3)
+        counts.cpu_seconds = round(self.cpu_seconds() - run.cpu_before, 3)
+        counts.pages_per_second = round(counts.pages / counts.seconds, 2) if counts.seconds else 0.0
+        counts.max_rss_bytes = self.peak_bytes()
+        counts.queued = self._frontier.queued.get(run.id, 0)
+
+    def cpu_seconds(self) -> float:
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        return used.ru_utime + used.ru_stime + self._pool.cpu_seconds()
+
+    def peak_bytes(self) -> int:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 + self._pool.peak_bytes()
+
+    # orders from outside
+
+    def _look(self) -> None:
+        """About four times a second: new crawls, crawls to stop, crawls that are done; tell the world."""
+        moment = time.monotonic()
+        self._look_due = moment + LONGEST_PAUSE
+        if self._only is None or not (self.runs or self.ended):
+            for crawl in services.running_crawls(self._only):
+                if crawl.pk not in self.runs:
+                    self._open(crawl)
+        asked_to_stop = services.crawls_to_stop(self.runs)
+        for run in list(self.runs.values()):
+            limit = run.options.max_seconds
+            if run.id in asked_to_stop:
+                run.stopping = run.stopping or "stopped by a person"
+            elif limit is not None and moment - run.since >= limit:
+                run.stopping = run.stopping or f"limit of {limit:g} seconds reached"
+            if not run.outstanding and not self._frontier.unwritten:
+                if run.stopping:
+                    self._end(run, Crawl.State.STOPPED, run.stopping)
+                elif self._is_complete(run):
+                    self._end(run, Crawl.State.FINISHED, "")
+        self._pool.check(moment)
+        self._tell()
+        if self._tick:
+            self._tick(self)
+
+    def _is_complete(self, run: Run) -> bool:
+        return self._frontier.queued.get(run.id, 0) <= 0
+
+    def _open(self, crawl: Crawl) -> None:
+        options = services.options_of(crawl)
+        run = Run(crawl.pk, options, Counts(), cpu_before=self.cpu_seconds())
+        if not self.runs and not self.ended and self._only is not None:
+            run.cpu_before = 0.0  # the process exists for this crawl: its start-up counts
+        self.runs[run.id] = run
+        services.mark_started(crawl.pk)
+        self._pool.learn(Rules(run.id, options, self._agent, self._config.most_depth))
+        self._frontier.open_crawl(run.id)
+        seeds = [Found(urls.key(seed), seed, urls.host(seed), run.id) for seed in crawl.seeds]
+        self._frontier.add(seeds)
+        self._dirty = True
+        self._commit()
+
+    def _end(self, run: Run, state: Crawl.State, reason: str) -> None:
+        self._commit()
+        self._ledger.commit_index(now=True)
+        self._measure(run)
+        services.mark_ended(run.id, state, reason, run.counts)
+        self._frontier.close_crawl(run.id)
+        self._pool.forget(run.id)
+        del self.runs[run.id]
+        self.ended[run.id] = run
+        if len(self.ended) > 100:
+            self.ended.pop(next(iter(self.ended)))
+
+    def _tell(self) -> None:
+        now = time.time()
+        pages = sum(run.counts.pages for run in (*self.runs.values(), *self.ended.values()))
+        self._pace = [*(entry for entry in self._pace if now - entry[0] <= 5.0), (now, pages)]
+        span = now - self._pace[0][0]
+        write_engine_status(
+            self._instance,
+            EngineStatus(
+                pid=os.getpid(),
+                started_ms=int(self._started * 1000),
+                updated_ms=int(now * 1000),
+                pages_per_second=round((pages - self._pace[0][1]) / span, 1) if span > 0.5 else 0.0,
+                active=self._fetcher.active,
+                reading=len(self._jobs),
+                queued=sum(self._frontier.queued.values()),
+                crawls=list(self.runs),
+                rss_bytes=self.peak_bytes(),
+                cpu_seconds=round(self.cpu_seconds(), 1),
+                troubles=self._troubles[-50:],
+                refused=dict(self._frontier.refused),
+            ),
+        )
+
+    # the end
+
+    def _drain(self) -> None:
+        """Stop leasing; give requests under way a few seconds; keep everything that came back."""
+        until = time.monotonic() + 10.0
+        for run in self.runs.values():
+            run.stopping = run.stopping or self._stop
+        while (self._fetcher.active or self._jobs) and time.monotonic() < until:
+            for key, mask in self._selector.select(0.1):
+                key.data(key.fd, mask)
+            self._fetcher.tick()
+        for run in list(self.runs.values()):
+            if self._only is None:
+                self._commit()  # stays running: the next engine goes on with it
+            else:
+                self._end(run, Crawl.State.STOPPED, run.stopping)
+
+    def _close(self) -> None:
+        self._fetcher.close()
+        self._pool.close()
+        self._ledger.close()
+        self._selector.close()
+        write_engine_status(self._instance, None)
+
+
+class _AgainError(Exception):
+    """The job was sent to a reader once more."""
+
+
+def _robots_visit(origin: str, url: str, host: int, crawl: int) -> Visit:
+    return Visit(0, urls.key(url), url, host, crawl, 0, 0, Role.PAGE, 0, "", "", "", 0, robots_for=origin)
+
+
+def _failure_text(result: Result) -> str:
+    if result.failure:
+        return f"{result.failure}: {result.detail}" if result.detail else result.failure
+    return f"http-{result.status}"
+
+
+def _code(note: str) -> str:
+    return note.partition(":")[0].partition(";")[0].strip()[:60]
+
+
+def _path(url: str) -> str:
+    return "/" + url.split("/", 3)[3] if url.count("/") >= 3 else "/"

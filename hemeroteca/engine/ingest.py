@@ -1,0 +1,364 @@
+"""Ingest: what a capture is, what it says and where it leads. Every byte passes here once.
+
+A pure function of a capture and the rules of its crawl, run in worker processes that know no database. It returns the
+WARC records to append, the document to index and the links to follow; the engine writes them.
+"""
+
+import hashlib
+import re
+from pathlib import Path
+from uuid import UUID
+
+import msgspec
+
+from hemeroteca import extract, urls
+from hemeroteca.archive import warc
+from hemeroteca.archive.values import index_key
+from hemeroteca.frontier.values import CrawlOptions, Found, Role
+from hemeroteca.search.document import SearchDocument, simhash
+
+READ_BYTES = 16 << 20  # of a decoded body; the archive keeps all of it
+LINKS_REMEMBERED = 100_000  # addresses of a crawl a worker knows to have sent already
+REQUISITE_STEPS = 3
+AGENT = "Hemeroteca"  # our name in robots directives
+SEARCHABLE = {"html", "xhtml", "pdf", "text", "feed"}
+
+
+class Rules(msgspec.Struct, array_like=True):
+    """What a worker must know about a crawl; sent to it once."""
+
+    crawl: int
+    options: CrawlOptions
+    agent: str  # our token in robots directives
+    most_depth: int
+
+
+class Job(msgspec.Struct, array_like=True):
+    """A capture on its way to a worker."""
+
+    id: int
+    crawl: int
+    url: str
+    key: int
+    host: str
+    depth: int
+    redirects: int
+    role: int
+    previous: str  # digest of the last version, "" when there is none
+    started_ms: int
+    ip: str
+    protocol: str
+    status: int
+    truncated: str
+    request_head: bytes
+    response_head: bytes
+    body: bytes
+    path: str = ""  # where the body lies when it is too long for memory
+    unread: bool = False  # keep it without reading it: a reader died of it before …
+    note: str = ""  # … and how
+
+
+class Ingested(msgspec.Struct, array_like=True):
+    """What a worker returns."""
+
+    id: int
+    digest: str
+    body_size: int
+    same: bool = False  # the body is the last version's; no records were built
+    data: bytes = b""  # records to append …
+    path: str = ""  # … or the file that holds them
+    size: int = 0
+    record_id: UUID | None = None
+    record_length: int = 0
+    urlkey: str = ""
+    mime: str = ""
+    etag: str = ""
+    last_modified: str = ""
+    notes: list[str] = []
+    found: list[Found] = []
+    redirect: Found | None = None
+    outside: str = ""  # where a redirect leads when that is not part of the crawl
+    document: SearchDocument | None = None
+    fingerprint: int = 0  # of the text without its digits; equal for the pages of a trap
+    noarchive: bool = False
+    noindex: bool = False
+
+
+class Ingest:
+    """The rules of the crawls under way, and which links were sent already."""
+
+    def __init__(self) -> None:
+        self._rules: dict[int, Rules] = {}
+        self._scopes: dict[int, urls.ScopeMatcher] = {}
+        self._sent: dict[int, set[int]] = {}
+
+    def learn(self, rules: Rules) -> None:
+        self._rules[rules.crawl] = rules
+        self._scopes[rules.crawl] = urls.ScopeMatcher(rules.options.scope)
+        self._sent[rules.crawl] = set()
+
+    def forget(self, crawl: int) -> None:
+        for table in (self._rules, self._scopes, self._sent):
+            table.pop(crawl, None)
+
+    def __call__(self, job: Job) -> Ingested:
+        rules = self._rules[job.crawl]
+        head = job.response_head
+        body: bytes | SpooledBody = SpooledBody(Path(job.path)) if job.path else job.body
+        digest = body.digest() if isinstance(body, SpooledBody) else warc.payload_digest(body)
+        result = Ingested(
+            job.id,
+            digest,
+            len(body),
+            urlkey=index_key(job.url),
+            mime=header(head, b"content-type").partition(";")[0].strip().lower()[:120],
+            etag=header(head, b"etag")[:500],
+            last_modified=header(head, b"last-modified")[:100],
+        )
+        if job.truncated:
+            result.notes.append(f"truncated-{job.truncated}")
+        if job.note:
+            result.notes.append(job.note)
+        if digest == job.previous:
+            result.same = True
+            return result
+
+        directives = urls.robots.directives(header_all(head, b"x-robots-tag"), rules.agent)
+        document = None
+        if not job.unread and not 300 <= job.status < 400 and len(body):
+            document = self._read(job, body, result)
+        obey = not rules.options.ignore_robots
+        noindex = directives.noindex or (document is not None and document.noindex)
+        nofollow = directives.nofollow or (document is not None and document.nofollow)
+        noarchive = directives.noarchive or (document is not None and document.noarchive)
+        result.noarchive = obey and noarchive
+        result.noindex = obey and noindex
+        if not result.noarchive:
+            self._archive(job, body, result)
+        if 300 <= job.status < 400:
+            self._redirect(job, header(head, b"location"), result)
+        if document is not None:
+            self._refresh(job, document, header(head, b"refresh"), result)
+            self._links(job, document, obey and nofollow, result)
+            self._document(job, document, result)
+        return result
+
+    def _archive(self, job: Job, body: "bytes | SpooledBody", result: Ingested) -> None:
+        records = warc.exchange_records(
+            job.url,
+            job.started_ms,
+            job.ip,
+            job.protocol,
+            job.request_head,
+            job.response_head,
+            body,
+            job.truncated,
+            digest=result.digest,
+        )
+        if isinstance(records.data, bytes):
+            result.data = records.data
+        else:
+            result.path = str(records.data)
+        result.size = records.size
+        result.record_id = records.main.record_id
+        result.record_length = records.main.length
+
+    def _read(self, job: Job, body: "bytes | SpooledBody", result: Ingested) -> extract.Document | None:
+        raw = body if isinstance(body, bytes) else body.bytes(READ_BYTES)
+        encoding = header(job.response_head, b"content-encoding")
+        note = ""
+        if encoding:
+            raw, note = extract.decode_body(raw, encoding, READ_BYTES)
+        if note:
+            result.notes.append(note)
+        document = extract.read(raw, header(job.response_head, b"content-type"), job.url)
+        result.notes.extend(document.notes)
+        return document
+
+    def _redirect(self, job: Job, location: str, result: Ingested) -> None:
+        if not location:
+            return
+        target = urls.resolve_links(job.url, [location])[0]
+        if target is None:
+            result.notes.append(f"redirect-unusable: {location[:200]}")
+            return
+        found = Found(
+            urls.key(target),
+            target,
+            urls.host(target),
+            job.crawl,
+            job.depth,
+            job.redirects + 1,
+            job.role,
+            1 - job.depth,
+        )
+        # Where a seed leads is where the person wanted to go; the engine widens the scope for it.
+        if job.depth and job.role == Role.PAGE and (reason := self._refusal(job.crawl, target, job.depth)):
+            result.outside = f"{target[:300]} ({reason})"
+        else:
+            result.redirect = found
+
+    def _refresh(self, job: Job, document: extract.Document, refresh_header: str, result: Ingested) -> None:
+        target = document.refresh
+        if not target and refresh_header:
+            found = _REFRESH.match(refresh_header)
+            target = found[1] if found else None
+        if target:
+            self._redirect(job, target, result)
+
+    def _links(self, job: Job, document: extract.Document, nofollow: bool, result: Ingested) -> None:
+        options = self._rules[job.crawl].options
+        sent = self._sent[job.crawl]
+        base = urls.resolve_links(job.url, [document.base])[0] if document.base else None
+        links = document.links
+        resolved = urls.resolve_targets(base or job.url, [link.href for link in links])
+        requisites_too = options.requisites and job.role != Role.SITEMAP
+        for link, address in zip(links, resolved, strict=True):
+            if address is None or address.key in sent:
+                continue
+            target, key = address
+            role, depth = _role(link.kind, job.role, job.depth)
+            if role is None or (role == Role.REQUISITE and not requisites_too):
+                continue
+            if role == Role.PAGE and (nofollow or link.nofollow or job.role == Role.REQUISITE):
+                continue
+            if role == Role.SITEMAP and not options.sitemaps:
+                continue
+            if role == Role.PAGE or link.kind == "frame":
+                refused = self._refusal(job.crawl, target, depth)
+                if refused and link.kind == "frame" and requisites_too:
+                    role, depth = _requisite(job.role, job.depth)
+                    if role is None:
+                        continue
+                elif refused:
+                    if refused.startswith("trap"):
+                        result.notes.append(f"{refused}: {target[:200]}")
+                    continue
+            elif trap := urls.trap(target):
+                result.notes.append(f"{trap}: {target[:200]}")
+                continue
+            if len(sent) >= LINKS_REMEMBERED:
+                sent.clear()
+            sent.add(key)
+            if key != job.key:
+                priority = _PRIORITY_SITEMAP if role == Role.SITEMAP else -min(job.depth + (role == Role.PAGE), 1000)
+                result.found.append(Found(key, target, urls.host(target), job.crawl, depth, 0, role, priority))
+        del result.notes[20:]
+
+    def _refusal(self, crawl: int, url: str, depth: int) -> str | None:
+        if depth > self._rules[crawl].most_depth:
+            return "trap-depth"
+        return self._scopes[crawl].refusal(url, depth) or urls.trap(url)
+
+    def _document(self, job: Job, document: extract.Document, result: Ingested) -> None:
+        text = document.main or document.text
+        if text:
+            plain = f"{document.title}\n{text}".encode("utf-8", "replace").translate(None, b"0123456789")
+            result.fingerprint = int.from_bytes(hashlib.blake2b(plain, digest_size=8).digest(), "little", signed=True)
+        if job.role != Role.SITEMAP and not result.noindex:
+            result.document = search_document(
+                job.key, job.url, job.status, document, job.host, job.started_ms, result.digest
+            )
+
+
+def read_document(
+    key: int, url: str, status: int, head: bytes, body: bytes, captured_ms: int, digest: str
+) -> SearchDocument | None:
+    """The search document of an archived capture, as ingest would have made it."""
+    if encoding := header(head, b"content-encoding"):
+        body, _ = extract.decode_body(body, encoding, READ_BYTES)
+    document = extract.read(body, header(head, b"content-type"), url)
+    directives = urls.robots.directives(header_all(head, b"x-robots-tag"), AGENT)
+    if document.noindex or directives.noindex:
+        return None
+    return search_document(key, url, status, document, urls.host(url), captured_ms, digest)
+
+
+def search_document(
+    key: int, url: str, status: int, document: extract.Document, host: str, captured_ms: int, digest: str
+) -> SearchDocument | None:
+    """What search should know about a page; None when it should not find it."""
+    text = document.main or document.text
+    if status != 200 or document.kind not in SEARCHABLE or not (text or document.title):
+        return None
+    return SearchDocument(
+        key=key,
+        url=url,
+        title=document.title,
+        headings=document.headings,
+        description=document.description,
+        text=text,
+        host=host,
+        language=document.language,
+        type=document.kind,
+        captured_ms=captured_ms,
+        author=document.author,
+        digest=digest,
+        simhash=simhash(text),
+    )
+
+
+class SpooledBody:
+    """A body on disk, read in pieces."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._size = path.stat().st_size
+
+    def __len__(self) -> int:
+        return self._size
+
+    def chunks(self):  # type: ignore[no-untyped-def]
+        with self.path.open("rb") as file:
+            while chunk := file.read(1 << 18):
+                yield chunk
+
+    def bytes(self, limit: int) -> bytes:
+        with self.path.open("rb") as file:
+            return file.read(limit)
+
+    def digest(self) -> str:
+        hasher = hashlib.sha256()
+        for chunk in self.chunks():
+            hasher.update(chunk)
+        return f"sha256:{hasher.hexdigest()}"
+
+
+def header(head: bytes, name: bytes) -> str:
+    """The first value of a header in a raw head."""
+    found = _pattern(name).search(head)
+    return found[1].decode("latin-1").strip() if found else ""
+
+
+def header_all(head: bytes, name: bytes) -> list[str]:
+    return [value.decode("latin-1").strip() for value in _pattern(name).findall(head)]
+
+
+_REFRESH = re.compile(r"\s*\d*\.?\d*\s*[;,]\s*(?:url\s*=\s*)?['\"]?([^'\"\s]+)", re.IGNORECASE)
+_patterns: dict[bytes, re.Pattern[bytes]] = {}
+
+
+def _pattern(name: bytes) -> re.Pattern[bytes]:
+    pattern = _patterns.get(name)
+    if pattern is None:
+        pattern = _patterns[name] = re.compile(rb"\n" + re.escape(name) + rb"[ \t]*:([^\r\n]*)", re.IGNORECASE)
+    return pattern
+
+
+def _role(kind: str, role: int, depth: int) -> tuple[Role | None, int]:
+    """What a link of this kind on a page of this role leads to, and at which depth."""
+    if kind in ("page", "frame", "feed", "alternate", "canonical"):
+        return Role.PAGE, depth + 1
+    if kind == "sitemap":
+        return Role.SITEMAP, depth
+    return _requisite(role, depth)
+
+
+def _requisite(role: int, depth: int) -> tuple[Role | None, int]:
+    """Requisites of requisites (a style's fonts, a frame's images) are followed for a few steps."""
+    steps = depth - REQUISITE_BASE + 1 if role == Role.REQUISITE else 1
+    return (Role.REQUISITE, REQUISITE_BASE + steps) if steps <= REQUISITE_STEPS else (None, 0)
+
+
+_PRIORITY_SITEMAP = 100
+REQUISITE_BASE = 1000  # depth of a requisite: this plus its steps from the page that needs it

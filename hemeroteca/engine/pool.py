@@ -1,0 +1,262 @@
+"""Ingest processes and the pipes to them, driven by the engine's selector.
+
+A job is never lost: when a reader dies of a page or takes too long over it, another is started and the page is kept
+unread, with that as its note.
+"""
+
+import os
+import selectors
+import socket
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+
+import msgspec
+
+from hemeroteca.engine.ingest import Ingested, Job, Rules
+from hemeroteca.engine.worker import END, FORGET, HEADER, JOB, RESULT, RULES, USAGE, Usage
+
+AHEAD = 3  # jobs sent to a reader before its answer, so that it never waits
+PATIENCE = 60.0  # seconds a reader may take over one page
+
+
+class Reader:
+    """One ingest process."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        for end in (ours, theirs):
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+        command = [sys.executable, "-m", "hemeroteca.engine.worker", str(theirs.fileno())]
+        self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+        theirs.close()
+        ours.setblocking(False)
+        self.socket = ours
+        self.jobs: deque[Job] = deque()  # sent, not answered; the first is being read
+        self.since = 0.0
+        self.outgoing: deque[memoryview] = deque()
+        self.incoming = bytearray()
+        self.usage = Usage(0.0, 0)
+
+    def send(self, kind: int, payload: bytes) -> None:
+        self.outgoing.append(memoryview(HEADER.pack(len(payload), kind)))
+        if payload:
+            self.outgoing.append(memoryview(payload))
+
+    def flush(self) -> bool:
+        """Write what the pipe takes; True when everything is out."""
+        while self.outgoing:
+            try:
+                count = self.socket.send(self.outgoing[0])
+            except BlockingIOError:
+                return False
+            if count == len(self.outgoing[0]):
+                self.outgoing.popleft()
+            else:
+                self.outgoing[0] = self.outgoing[0][count:]
+        return True
+
+    def frames(self) -> list[tuple[int, bytes]] | None:
+        """Whole frames that have arrived; None when the process has ended."""
+        try:
+            data = self.socket.recv(1 << 20)
+        except BlockingIOError:
+            return []
+        except ConnectionResetError:
+            return None
+        if not data:
+            return None
+        self.incoming += data
+        frames = []
+        start = 0
+        while len(self.incoming) - start >= HEADER.size:
+            length, kind = HEADER.unpack_from(self.incoming, start)
+            end = start + HEADER.size + length
+            if len(self.incoming) < end:
+                break
+            frames.append((kind, bytes(self.incoming[start + HEADER.size : end])))
+            start = end
+        del self.incoming[:start]
+        return frames
+
+
+class Pool:
+    def __init__(
+        self, readers: int, selector: selectors.BaseSelector, done: Callable[[list[tuple[Job, Ingested]]], None]
+    ) -> None:
+        self.usage = Usage(0.0, 0)  # of readers that have ended
+        self._selector = selector
+        self._done = done
+        self._rules: dict[int, Rules] = {}
+        self._waiting: deque[Job] = deque()
+        self._encode = msgspec.msgpack.Encoder().encode
+        self._decode = msgspec.msgpack.Decoder(Ingested).decode
+        self._readers: list[Reader] = []
+        for _ in range(readers):
+            self._start()
+
+    @property
+    def backlog(self) -> int:
+        """Jobs not answered yet."""
+        return len(self._waiting) + sum(len(reader.jobs) for reader in self._readers)
+
+    def submit(self, job: Job) -> None:
+        self._waiting.append(job)
+        self._feed()
+
+    def learn(self, rules: Rules) -> None:
+        self._rules[rules.crawl] = rules
+        self._tell(RULES, self._encode(rules))
+
+    def forget(self, crawl: int) -> None:
+        self._rules.pop(crawl, None)
+        self._tell(FORGET, self._encode(crawl))
+
+    def check(self, now: float) -> None:
+        """End readers that take too long; called about once a second."""
+        for reader in list(self._readers):
+            if reader.jobs and now - reader.since > PATIENCE:
+                self._replace(reader, "reader-too-slow")
+
+    def resident_bytes(self) -> int:
+        """Memory of the readers now."""
+        return sum(_resident(reader.process.pid) for reader in self._readers)
+
+    def cpu_seconds(self) -> float:
+        """Processor time of all readers so far."""
+        return self.usage.cpu_seconds + sum(_cpu(reader.process.pid) for reader in self._readers)
+
+    def peak_bytes(self) -> int:
+        """Largest memory the readers have had, added up."""
+        return max(self.usage.max_rss_bytes, sum(_peak(reader.process.pid) for reader in self._readers))
+
+    def close(self) -> None:
+        """Let the readers end; what they still hold is not answered."""
+        for reader in self._readers:
+            self._selector.unregister(reader.socket)
+            reader.socket.setblocking(True)
+            reader.socket.settimeout(5.0)
+            try:
+                reader.send(END, b"")
+                while not reader.flush():
+                    pass
+                while (frames := reader.frames()) is not None:
+                    for kind, payload in frames:
+                        if kind == USAGE:
+                            used = msgspec.msgpack.decode(payload, type=Usage)
+                            self.usage.cpu_seconds += used.cpu_seconds
+                            self.usage.max_rss_bytes += used.max_rss_bytes
+            except OSError:
+                reader.process.kill()
+            reader.socket.close()
+            try:
+                reader.process.wait(5.0)
+            except subprocess.TimeoutExpired:
+                reader.process.kill()
+                reader.process.wait()
+        self._readers.clear()
+
+    # inside
+
+    def _start(self) -> None:
+        reader = Reader()
+        for rules in self._rules.values():
+            reader.send(RULES, self._encode(rules))
+        self._readers.append(reader)
+        self._selector.register(reader.socket, selectors.EVENT_READ, lambda fd, mask: self._ready(reader, mask))
+        self._push(reader)
+
+    def _tell(self, kind: int, payload: bytes) -> None:
+        for reader in self._readers:
+            reader.send(kind, payload)
+            self._push(reader)
+
+    def _feed(self) -> None:
+        while self._waiting:
+            reader = min(self._readers, key=lambda reader: len(reader.jobs))
+            if len(reader.jobs) >= AHEAD:
+                return
+            job = self._waiting.popleft()
+            if not reader.jobs:
+                reader.since = time.monotonic()
+            reader.jobs.append(job)
+            reader.send(JOB, self._encode(job))
+            self._push(reader)
+
+    def _push(self, reader: Reader) -> None:
+        try:
+            out = reader.flush()
+        except OSError:
+            return  # its end shows in the next read
+        events = selectors.EVENT_READ if out else selectors.EVENT_READ | selectors.EVENT_WRITE
+        key = self._selector.get_key(reader.socket)
+        if key.events != events:
+            self._selector.modify(reader.socket, events, key.data)
+
+    def _ready(self, reader: Reader, mask: int) -> None:
+        if mask & selectors.EVENT_WRITE:
+            self._push(reader)
+        if mask & selectors.EVENT_READ:
+            frames = reader.frames()
+            if frames is None:
+                self._replace(reader, "reader-died")
+                return
+            answers = []
+            for kind, payload in frames:
+                if kind == RESULT:
+                    job = reader.jobs.popleft()
+                    answers.append((job, self._decode(payload)))
+                    reader.since = time.monotonic()
+            self._feed()
+            if answers:
+                self._done(answers)
+
+    def _replace(self, reader: Reader, note: str) -> None:
+        """Start another reader; the page it was reading is kept unread, the ones behind it are read by others."""
+        self._selector.unregister(reader.socket)
+        self._readers.remove(reader)
+        reader.process.kill()
+        reader.process.wait()
+        reader.socket.close()
+        self._start()
+        jobs = list(reader.jobs)
+        if jobs:
+            first = jobs[0]
+            if first.unread:
+                self._done([(first, Ingested(first.id, "", 0, notes=["ingest-failed"]))])
+                jobs = jobs[1:]
+            else:
+                first.unread = True
+                first.note = note
+        self._waiting.extendleft(reversed(jobs))
+        self._feed()
+
+
+def _resident(pid: int) -> int:
+    return _status(pid, "VmRSS:")
+
+
+def _peak(pid: int) -> int:
+    return _status(pid, "VmHWM:")
+
+
+def _status(pid: int, name: str) -> int:
+    try:
+        with open(f"/proc/{pid}/status") as file:
+            for line in file:
+                if line.startswith(name):
+                    return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        pass
+    return 0
+
+
+def _cpu(pid: int) -> float:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

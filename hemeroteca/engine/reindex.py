@@ -1,0 +1,45 @@
+"""Search documents made again from the archive, exactly as ingest made them."""
+
+import logging
+from collections.abc import Callable, Iterator
+
+from hemeroteca import urls
+from hemeroteca.archive import queries, reader
+from hemeroteca.archive.values import CaptureRow
+from hemeroteca.engine.ingest import READ_BYTES, read_document
+from hemeroteca.instance import Instance
+from hemeroteca.search.document import SearchDocument
+
+log = logging.getLogger("hemeroteca.engine")
+
+
+def documents(
+    instance: Instance, after: int = 0, progress: Callable[[int], None] | None = None
+) -> Iterator[SearchDocument]:
+    """A document for each page's newest version among the captures with an id above `after`."""
+    for row in queries.all_rows("version = %s AND status = 200 AND page_id IS NOT NULL", [True], after_id=after):
+        if progress:
+            progress(row.id)
+        newest = queries.rows(
+            "urlkey = %s AND version = %s", [row.urlkey, True], "captured_ms DESC, capture.id DESC", 1
+        )
+        if newest and newest[0].id != row.id:
+            continue
+        document = _document(instance, row)
+        if document is not None:
+            yield document
+
+
+def _document(instance: Instance, row: CaptureRow) -> SearchDocument | None:
+    holder = queries.by_record(row.refers_to) if row.refers_to else row
+    if holder is None:
+        log.error("cannot index %s: the capture it refers to is not in the archive", row.url)
+        return None
+    try:
+        record = reader.read(instance.warc_dir, holder.warc_name, holder.offset, holder.length)
+    except reader.WarcReadError as error:
+        log.error("cannot index %s: %s", row.url, error)
+        return None
+    return read_document(
+        urls.key(row.url), row.url, row.status, record.head, record.payload(READ_BYTES), row.captured_ms, row.digest
+    )

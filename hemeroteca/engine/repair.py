@@ -1,0 +1,42 @@
+"""What a start does after a crash, without being asked: nothing acknowledged is lost, nothing half-written is seen."""
+
+import logging
+
+from hemeroteca.archive import queries, services
+from hemeroteca.archive.writer import WarcWriter
+from hemeroteca.config import Config
+from hemeroteca.engine import reindex
+from hemeroteca.engine.ledger import last_capture, read_watermark, write_watermark
+from hemeroteca.instance import Instance
+from hemeroteca.search.index import open_index
+
+log = logging.getLogger("hemeroteca.engine")
+
+
+def repair(config: Config, instance: Instance) -> None:
+    """Cut unacknowledged tails of WARC files, empty the spool, index captures the search index lacks."""
+    for path in instance.spool_dir.iterdir():
+        path.unlink(missing_ok=True)
+    recovered = WarcWriter(instance.warc_dir).recover(queries.open_files())
+    services.mark_closed(recovered)
+    for file in recovered:
+        if file.salvaged:
+            log.warning("%s had %d bytes nobody knew of; they are in %s", file.name, file.cut, file.salvaged)
+        if file.missing:
+            log.error(
+                "%s lacks %d acknowledged bytes; `hemeroteca archive verify` tells which captures",
+                file.name,
+                file.missing,
+            )
+    known, last = read_watermark(instance), last_capture()
+    if known < last:
+        index = open_index(config, instance.index_dir)
+        writer = index.writer(config.index_heap_bytes)
+        count = 0
+        for document in reindex.documents(instance, after=known):
+            writer.put(document, True)
+            count += 1
+        writer.commit()
+        writer.close()
+        write_watermark(instance, last)
+        log.info("indexed %d captures that a crash had left out", count)

@@ -1,0 +1,191 @@
+"""What can be known about the engine from outside: queue, pace, stored, failing, and why.
+
+The engine writes its live figures to `engine.json` a few times a second; everything else is counted in the database.
+"""
+
+import os
+import time
+from pathlib import Path
+
+import msgspec
+
+from hemeroteca.instance import Instance
+
+STALE_MS = 5_000  # an engine that has not written for longer is not running
+
+
+class Trouble(msgspec.Struct):
+    """Something that went wrong, for people."""
+
+    at_ms: int
+    url: str
+    reason: str
+
+
+class EngineStatus(msgspec.Struct):
+    """Live figures of the engine."""
+
+    pid: int
+    started_ms: int
+    updated_ms: int
+    pages_per_second: float = 0.0
+    active: int = 0  # requests under way
+    reading: int = 0  # captures in the ingest processes
+    queued: int = 0
+    crawls: list[int] = []
+    rss_bytes: int = 0
+    cpu_seconds: float = 0.0
+    troubles: list[Trouble] = []
+    refused: dict[str, int] = {}
+
+
+class CrawlStatus(msgspec.Struct):
+    """A crawl, as a list shows it."""
+
+    id: int
+    state: str
+    seeds: list[str]
+    stop_reason: str
+    created_ms: int
+    started_ms: int
+    ended_ms: int
+    counts: dict[str, object]
+
+
+class HostStatus(msgspec.Struct):
+    """A host that makes work wait."""
+
+    name: str
+    delay_seconds: float
+    next_ms: int
+    failures: int
+    pages: int
+    note: str
+
+
+class ReasonStatus(msgspec.Struct):
+    """Pages that failed or were excluded for one reason."""
+
+    reason: str
+    state: str
+    pages: int
+    example: str
+
+
+class Status(msgspec.Struct):
+    """The state of the instance."""
+
+    running: bool  # an engine is at work
+    engine: EngineStatus | None
+    pages: dict[str, int]  # by state: queued, done, failed, excluded
+    hosts: int
+    captures: int
+    versions: int
+    documents: int  # that search can find
+    warc_bytes: int
+    database_bytes: int
+    index_bytes: int
+    free_bytes: int
+    crawls: list[CrawlStatus]
+    waiting: list[HostStatus]
+    reasons: list[ReasonStatus]
+
+
+def status(crawls: int = 20, hosts: int = 20) -> Status:
+    """Everything `hemeroteca status`, the API and the status page show."""
+    import shutil
+
+    from django.conf import settings
+    from django.db.models import Count, Min, Sum
+
+    from hemeroteca.archive.models import Capture, WarcFile
+    from hemeroteca.frontier.models import Crawl, Host, Page
+
+    instance: Instance = settings.INSTANCE
+    live = read_engine_status(instance)
+    names = {state.value: state.name.lower() for state in Page.State}
+    by_state = dict(Page.objects.values_list("state").annotate(Count("id")))
+    reasons: dict[tuple[str, str], ReasonStatus] = {}
+    grouped = (
+        Page.objects.filter(state__gte=Page.State.FAILED)
+        .values("state", "reason")
+        .annotate(pages=Count("id"), example=Min("url"))
+        .order_by("-pages")[:500]
+    )
+    for row in grouped:
+        code = str(row["reason"]).partition(":")[0].partition(" of ")[0]
+        name = names[row["state"]]
+        entry = reasons.setdefault((name, code), ReasonStatus(code, name, 0, f"{row['example']}: {row['reason']}"))
+        entry.pages += row["pages"]
+    return Status(
+        running=live is not None,
+        engine=live,
+        pages={name: by_state.get(state, 0) for state, name in names.items()},
+        hosts=Host.objects.count(),
+        captures=Capture.objects.count(),
+        versions=Capture.objects.filter(version=True).count(),
+        documents=_documents(instance),
+        warc_bytes=WarcFile.objects.aggregate(total=Sum("size"))["total"] or 0,
+        database_bytes=_size(instance.database_path),
+        index_bytes=sum(_size(path) for path in instance.index_dir.glob("**/*")),
+        free_bytes=shutil.disk_usage(instance.data).free,
+        crawls=[crawl_status(crawl) for crawl in Crawl.objects.order_by("-pk")[:crawls]],
+        waiting=[
+            HostStatus(host.name, host.delay_ms / 1000, host.next_ms, host.failures, host.pages, host.note)
+            for host in Host.objects.filter(next_ms__gt=int(time.time() * 1000)).order_by("-next_ms")[:hosts]
+        ],
+        reasons=sorted(reasons.values(), key=lambda entry: -entry.pages),
+    )
+
+
+def crawl_status(crawl) -> CrawlStatus:  # type: ignore[no-untyped-def]  # frontier.models.Crawl, imported late
+    return CrawlStatus(
+        crawl.pk,
+        crawl.state,
+        crawl.seeds,
+        crawl.stop_reason,
+        crawl.created_ms,
+        crawl.started_ms,
+        crawl.ended_ms,
+        crawl.counts,
+    )
+
+
+def write_engine_status(instance: Instance, figures: EngineStatus | None) -> None:
+    """Replace the live figures at once; None when the engine ends."""
+    path = _path(instance)
+    if figures is None:
+        path.unlink(missing_ok=True)
+        return
+    draft = path.with_suffix(".new")
+    draft.write_bytes(msgspec.json.encode(figures))
+    os.replace(draft, path)
+
+
+def read_engine_status(instance: Instance) -> EngineStatus | None:
+    """The live figures; None when no engine is at work."""
+    try:
+        figures = msgspec.json.decode(_path(instance).read_bytes(), type=EngineStatus)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return figures if time.time() * 1000 - figures.updated_ms < STALE_MS else None
+
+
+def _path(instance: Instance) -> Path:
+    return instance.data / "engine.json"
+
+
+def _documents(instance: Instance) -> int:
+    from hemeroteca.search.index import SearchError, open_index
+
+    try:
+        return open_index(None, instance.index_dir).count()
+    except SearchError:
+        return 0
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size if path.is_file() else 0
+    except OSError:
+        return 0

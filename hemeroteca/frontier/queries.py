@@ -1,0 +1,51 @@
+"""Reads of the frontier for people: crawls, pages and hosts. The engine has its own (`store`)."""
+
+from collections.abc import Iterable
+
+from hemeroteca import urls
+from hemeroteca.frontier.models import Crawl, Host, Page
+
+
+def crawl(number: int) -> Crawl | None:
+    return Crawl.objects.filter(pk=number).first()
+
+
+def crawls(limit: int, before: int | None = None) -> list[Crawl]:
+    """Newest first, those older than crawl number `before`."""
+    found = Crawl.objects.order_by("-pk")
+    return list((found.filter(pk__lt=before) if before is not None else found)[:limit])
+
+
+def page(url: str) -> Page | None:
+    """The page at an address, in whatever spelling. Raises urls.UrlError for what is not an address."""
+    return Page.objects.select_related("host").filter(key=urls.key(urls.canonical(url))).first()
+
+
+def pages(
+    limit: int,
+    *,
+    before: int | None = None,
+    state: Page.State | None = None,
+    host: str = "",
+    crawl: int | None = None,
+) -> list[Page]:
+    """Newest first, those met before page number `before`."""
+    found = Page.objects.select_related("host").order_by("-pk")
+    if before is not None:
+        found = found.filter(pk__lt=before)
+    if state is not None:
+        found = found.filter(state=state)
+    if host:
+        found = found.filter(host__name=host.lower())
+    if crawl is not None:
+        found = found.filter(crawl=crawl)
+    return list(found[:limit])
+
+
+def pages_by_key(keys: Iterable[int]) -> dict[int, Page]:
+    return {found.key: found for found in Page.objects.filter(key__in=list(keys)).only("id", "key", "versions")}
+
+
+def hosts(limit: int) -> list[Host]:
+    """Hosts with the most pages first."""
+    return list(Host.objects.order_by("-pages", "name")[:limit])

@@ -1,0 +1,183 @@
+"""Orders from people: submit, stop and resume crawls, settings of a site. The only writer of these tables besides
+`store`, which is the engine's."""
+
+import hashlib
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from hemeroteca import urls
+from hemeroteca.frontier.models import Crawl, Host
+from hemeroteca.frontier.values import Counts, CrawlOptions, SiteSettings
+
+
+class OrderError(ValueError):
+    """An order that cannot be carried out; the message says why and what to write instead."""
+
+
+def submit_crawl(seeds: Iterable[str], options: CrawlOptions) -> tuple[Crawl, bool]:
+    """Order a crawl; the same order as one that has not finished goes on where that one stopped.
+
+    Returns the crawl and whether it is a continuation. `options.scope.seeds` is filled in from `seeds`.
+    """
+    canonical = _seeds(seeds)
+    options = msgspec.structs.replace(options, scope=msgspec.structs.replace(options.scope, seeds=tuple(canonical)))
+    urls.ScopeMatcher(options.scope)  # refuses expressions that cannot be used
+    fingerprint = _fingerprint(options)
+    unfinished = (
+        Crawl.objects.filter(fingerprint=fingerprint).exclude(state=Crawl.State.FINISHED).order_by("-pk").first()
+    )
+    if unfinished is not None:
+        known = options_of(unfinished)
+        seeds_now = tuple(dict.fromkeys((*options.scope.seeds, *known.scope.seeds)))  # with where its seeds led
+        options = msgspec.structs.replace(options, scope=msgspec.structs.replace(options.scope, seeds=seeds_now))
+        unfinished.options = msgspec.to_builtins(options)
+        unfinished.state = Crawl.State.RUNNING
+        unfinished.stop_requested = False
+        unfinished.stop_reason = ""
+        unfinished.save()
+        return unfinished, True
+    crawl = Crawl.objects.create(
+        fingerprint=fingerprint, seeds=canonical, options=msgspec.to_builtins(options), created_ms=_now_ms()
+    )
+    return crawl, False
+
+
+def stop_crawl(crawl_id: int) -> Crawl:
+    """Ask the engine to stop a crawl; it can be resumed."""
+    crawl = _get(crawl_id)
+    if crawl.state != Crawl.State.RUNNING:
+        raise OrderError(f"crawl {crawl_id} is {crawl.state}; only a running crawl can be stopped")
+    Crawl.objects.filter(pk=crawl_id).update(stop_requested=True)
+    crawl.refresh_from_db()
+    return crawl
+
+
+def resume_crawl(crawl_id: int) -> Crawl:
+    """Let a stopped crawl go on where it stopped."""
+    crawl = _get(crawl_id)
+    if crawl.state == Crawl.State.FINISHED:
+        raise OrderError(f"crawl {crawl_id} has finished; submit it again to visit its pages once more")
+    Crawl.objects.filter(pk=crawl_id).update(state=Crawl.State.RUNNING, stop_requested=False, stop_reason="")
+    crawl.refresh_from_db()
+    return crawl
+
+
+def set_site(host: str, changes: dict[str, Any]) -> SiteSettings:
+    """Change settings of one host; a value of None returns to the default."""
+    name = host.strip().lower().rstrip(".")
+    known = {field.name for field in msgspec.structs.fields(SiteSettings)}
+    for key in changes:
+        if key not in known:
+            raise OrderError(f"`{key}` is not a setting of a site; these are: {', '.join(sorted(known))}")
+    try:
+        name = urls.host(urls.canonical(f"http://{name}/"))
+    except urls.UrlError as error:
+        raise OrderError(f"{host!r} is not a host name ({error}); write it like example.org")
+    row, _ = Host.objects.get_or_create(name=name)
+    merged = {**row.settings, **changes}
+    merged = {key: value for key, value in merged.items() if value is not None}
+    try:
+        settings = msgspec.convert(merged, SiteSettings, strict=False)
+    except msgspec.ValidationError as error:
+        raise OrderError(f"settings of {name}: {error}")
+    row.settings = msgspec.to_builtins(settings)
+    row.save(update_fields=["settings"])
+    return settings
+
+
+def site(host: str) -> SiteSettings:
+    """The settings of one host."""
+    row = Host.objects.filter(name=host.strip().lower().rstrip(".")).first()
+    if row is None:
+        raise OrderError(f"the host {host!r} is not known; it becomes known by a crawl or by `hemeroteca site set`")
+    return msgspec.convert(row.settings, SiteSettings)
+
+
+def counts_of(crawl: Crawl) -> Counts:
+    return msgspec.convert(crawl.counts, Counts)
+
+
+# for the engine
+
+
+def running_crawls(only: int | None) -> list[Crawl]:
+    crawls = Crawl.objects.filter(state=Crawl.State.RUNNING).order_by("pk")
+    return list(crawls.filter(pk=only) if only is not None else crawls)
+
+
+def crawls_to_stop(ids: Iterable[int]) -> set[int]:
+    wanted = list(ids)
+    if not wanted:
+        return set()
+    return set(Crawl.objects.filter(pk__in=wanted, stop_requested=True).values_list("pk", flat=True))
+
+
+def options_of(crawl: Crawl) -> CrawlOptions:
+    return msgspec.convert(crawl.options, CrawlOptions)
+
+
+def save_options(crawl_id: int, options: CrawlOptions) -> None:
+    Crawl.objects.filter(pk=crawl_id).update(options=msgspec.to_builtins(options))
+
+
+def save_counts(crawl_id: int, counts: Counts) -> None:
+    Crawl.objects.filter(pk=crawl_id).update(counts=msgspec.to_builtins(counts))
+
+
+def mark_started(crawl_id: int) -> None:
+    Crawl.objects.filter(pk=crawl_id).update(started_ms=_now_ms(), ended_ms=0)
+
+
+def mark_ended(crawl_id: int, state: Crawl.State, reason: str, counts: Counts) -> None:
+    Crawl.objects.filter(pk=crawl_id).update(
+        state=state,
+        stop_reason=reason,
+        ended_ms=_now_ms(),
+        stop_requested=False,
+        counts=msgspec.to_builtins(counts),
+    )
+
+
+def mark_interrupted(crawl_id: int) -> None:
+    Crawl.objects.filter(pk=crawl_id).update(state=Crawl.State.STOPPED, stop_reason="interrupted", ended_ms=_now_ms())
+
+
+# helpers
+
+
+def _get(crawl_id: int) -> Crawl:
+    crawl = Crawl.objects.filter(pk=crawl_id).first()
+    if crawl is None:
+        raise OrderError(f"there is no crawl {crawl_id}; `hemeroteca status` lists them")
+    return crawl
+
+
+def _seeds(seeds: Iterable[str]) -> list[str]:
+    canonical: dict[str, None] = {}
+    for seed in seeds:
+        text = seed.strip()
+        if not text:
+            continue
+        if "://" not in text and not text.lower().startswith(("http:", "https:")):
+            text = "https://" + text
+        try:
+            canonical[urls.canonical(text)] = None
+        except urls.UrlError as error:
+            raise OrderError(f"{seed.strip()!r} is not an address that can be crawled ({error})")
+    if not canonical:
+        raise OrderError("no address was given; name at least one, like https://example.org/")
+    return list(canonical)
+
+
+def _fingerprint(options: CrawlOptions) -> str:
+    """Same seeds, same scope, same rules: the same crawl, however long it may run or how fast."""
+    scope = msgspec.structs.replace(options.scope, seeds=tuple(sorted(options.scope.seeds)))
+    order = (scope, options.ignore_robots, options.sitemaps, options.requisites)
+    return hashlib.sha256(msgspec.json.encode(order)).hexdigest()
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,111 @@
+"""Values that travel between the frontier, the engine and the people's rooms. No Django here."""
+
+from enum import IntEnum
+
+import msgspec
+
+from hemeroteca.urls import Scope
+
+
+class Role(IntEnum):
+    """Why a page is visited."""
+
+    PAGE = 0  # for itself: it is in scope
+    REQUISITE = 1  # a page in scope needs it: image, style, script, frame; up to three steps
+    SITEMAP = 2  # it lists pages
+
+
+class CrawlOptions(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How a crawl goes: what belongs to it, when it ends, how it behaves."""
+
+    scope: Scope
+    limit: int | None = None
+    max_bytes: int | None = None
+    max_seconds: float | None = None
+    delay: float | None = None  # None: adaptive
+    concurrency: int | None = None
+    ignore_robots: bool = False
+    sitemaps: bool = True
+    requisites: bool = True
+    insecure: bool = False
+
+
+class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a person set for one host; wins over the crawl and the instance."""
+
+    delay: float | None = None
+    ignore_robots: bool = False
+    allow_private: bool = False
+    insecure: bool = False
+    proxy: str = ""
+    username: str = ""
+    password: str = ""
+    paused: bool = False
+
+
+class Found(msgspec.Struct, gc=False):
+    """A URL that belongs to a crawl and that the crawl had not met before."""
+
+    key: int
+    url: str
+    host: str
+    crawl: int
+    depth: int = 0
+    redirects: int = 0
+    role: int = 0
+    priority: int = 0
+
+
+class Visit(msgspec.Struct, gc=False):
+    """A planned fetch of a page, leased to a fetcher."""
+
+    page: int
+    key: int
+    url: str
+    host: int
+    crawl: int
+    depth: int
+    redirects: int
+    role: int
+    attempts: int
+    etag: str
+    last_modified: str
+    digest: str
+    versions: int
+    robots_for: str = ""  # set on a visit of robots.txt: the origin whose rules are wanted
+
+
+class Outcome(msgspec.Struct, gc=False):
+    """What became of a page, ready to be written."""
+
+    page: int
+    state: int
+    due_ms: int
+    attempts: int
+    visited_ms: int
+    changed_ms: int
+    status: int
+    reason: str
+    etag: str
+    last_modified: str
+    digest: str
+    versions: int
+
+
+class Counts(msgspec.Struct):
+    """Totals of one run of a crawl."""
+
+    pages: int = 0  # pages that answered
+    captures: int = 0  # records kept: responses and revisits
+    versions: int = 0  # captures that differ from the one before
+    unchanged: int = 0  # not modified, or the same bytes again
+    failed: int = 0  # pages given up
+    excluded: int = 0  # pages robots.txt or a directive closes
+    bytes: int = 0  # received in bodies
+    stored_bytes: int = 0  # written to WARC files
+    queued: int = 0  # still to visit
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    pages_per_second: float = 0.0
+    max_rss_bytes: int = 0
+    reasons: dict[str, int] = {}  # failures, exclusions and refusals by reason
