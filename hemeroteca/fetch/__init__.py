@@ -1,0 +1,12 @@
+"""Fetching over HTTP with libcurl: one thread, many hosts, hard limits, public addresses only.
+
+A `Fetcher` takes a `Request` and gives back a `Result` with the raw heads and the raw body, ready for the archive. It
+knows nothing of politeness, robots or databases, and never follows a redirect by itself: the frontier decides that.
+"""
+
+from hemeroteca.fetch.body import Body
+from hemeroteca.fetch.fetcher import Fetcher
+from hemeroteca.fetch.guard import Guard
+from hemeroteca.fetch.values import FetchSettings, Request, Result
+
+__all__ = ["Body", "FetchSettings", "Fetcher", "Guard", "Request", "Result"]
