@@ -58,7 +58,7 @@ def _print(host: str, settings: "SiteSettings", json: bool) -> None:
 
     shown = msgspec.structs.asdict(settings)
     if shown["password"]:
-        shown.update(password="(set)")
+        shown["password"] = "(set)"  # noqa: S105 it hides one
     if json:
         sys.stdout.write(msgspec.json.encode({"host": host, **shown}).decode() + "\n")
         return

@@ -6,6 +6,7 @@ WARC records to append, the document to index and the links to follow; the engin
 
 import hashlib
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID
 
@@ -164,7 +165,7 @@ class Ingest:
         result.record_length = records.main.length
 
     def _read(self, job: Job, body: "bytes | SpooledBody", result: Ingested) -> extract.Document | None:
-        raw = body if isinstance(body, bytes) else body.bytes(READ_BYTES)
+        raw = body if isinstance(body, bytes) else body.beginning(READ_BYTES)
         encoding = header(job.response_head, b"content-encoding")
         note = ""
         if encoding:
@@ -301,20 +302,21 @@ def search_document(
 class SpooledBody:
     """A body on disk, read in pieces."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._size = path.stat().st_size
+    def __init__(self, file: Path) -> None:
+        self.path: Path | None = file
+        self._file = file
+        self._size = file.stat().st_size
 
     def __len__(self) -> int:
         return self._size
 
-    def chunks(self):  # type: ignore[no-untyped-def]
-        with self.path.open("rb") as file:
+    def chunks(self) -> Iterator[bytes]:
+        with self._file.open("rb") as file:
             while chunk := file.read(1 << 18):
                 yield chunk
 
-    def bytes(self, limit: int) -> bytes:
-        with self.path.open("rb") as file:
+    def beginning(self, limit: int) -> bytes:
+        with self._file.open("rb") as file:
             return file.read(limit)
 
     def digest(self) -> str:

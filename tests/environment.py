@@ -1,0 +1,21 @@
+"""Loaded by pytest before Django: every test process gets a data folder of its own and no settings of the person's."""
+
+import atexit
+import os
+import shutil
+import tempfile
+
+for name in list(os.environ):
+    if name.startswith("HEMEROTECA_") and name != "HEMEROTECA_DATABASE":
+        del os.environ[name]
+_folder = tempfile.mkdtemp(prefix="hemeroteca-test-")
+_owner = os.getpid()
+os.environ["HEMEROTECA_DATA"] = os.path.join(_folder, "data")
+os.environ["HEMEROTECA_CONFIG"] = os.path.join(_folder, "hemeroteca.toml")
+os.environ["HEMEROTECA_ALLOW_PRIVATE"] = "1"
+
+
+@atexit.register
+def _clean() -> None:
+    if os.getpid() == _owner:
+        shutil.rmtree(_folder, ignore_errors=True)

@@ -1,0 +1,208 @@
+"""The frontier on a real database: SQLite here, PostgreSQL in `tests.postgres`."""
+
+import pytest
+
+from hemeroteca import urls
+from hemeroteca.frontier import queue, services
+from hemeroteca.frontier.models import Crawl, Host, Page
+from hemeroteca.frontier.queue import Frontier
+from hemeroteca.frontier.values import CrawlOptions, Found, Outcome
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+
+
+def order(*seeds: str) -> Crawl:
+    return services.submit_crawl(seeds or ("http://a.test/",), CrawlOptions(scope=urls.Scope(kind="host")))[0]
+
+
+def found(crawl: Crawl, *addresses: str, priority: int = 0) -> list[Found]:
+    return [Found(urls.key(a), a, urls.host(a), crawl.pk, priority=priority) for a in addresses]
+
+
+def outcome(page: int, state: int = 1, due_ms: int = 0) -> Outcome:
+    return Outcome(page, state, due_ms, 0, 0, 0, 200, "", "", "", "", 0)
+
+
+def opened(crawl: Crawl, *addresses: str, cap: int = 1000) -> Frontier:
+    frontier = Frontier(cap)
+    frontier.open_crawl(crawl.pk)
+    frontier.add(found(crawl, *addresses))
+    frontier.write(1)
+    return frontier
+
+
+def test_one_lease_per_host_until_it_is_released():
+    crawl = order()
+    frontier = opened(crawl, "http://a.test/1", "http://a.test/2", "http://b.test/1")
+    first, second = frontier.lease(10.0), frontier.lease(10.0)
+    assert {first.url, second.url} == {"http://a.test/1", "http://b.test/1"}
+    assert frontier.lease(10.0) is None
+    frontier.release(first.host, 15.0, delay=5.0, failed=False)
+    assert frontier.lease(14.9) is None
+    assert frontier.next_time() == 15.0
+    assert frontier.lease(15.0).host == first.host
+
+
+def test_higher_priority_first_then_the_order_of_discovery():
+    crawl = order()
+    frontier = Frontier(1000)
+    frontier.open_crawl(crawl.pk)
+    frontier.add(found(crawl, "http://a.test/low", priority=-2))
+    frontier.write(1)
+    frontier.add(found(crawl, "http://a.test/high", priority=1))
+    frontier.write(1)
+    assert frontier.lease(1.0).url == "http://a.test/high"
+
+
+def test_a_url_is_queued_once_per_crawl():
+    crawl = order()
+    frontier = opened(crawl, "http://a.test/1")
+    assert frontier.add(found(crawl, "http://a.test/1", "http://a.test/2", "http://a.test/2")) == 1
+    frontier.write(1)
+    assert Page.objects.count() == 2
+    assert frontier.queued[crawl.pk] == 2
+
+
+def test_a_settled_page_leaves_the_queue_and_an_unsettled_one_survives_a_crash():
+    crawl = order()
+    frontier = opened(crawl, "http://a.test/1", "http://a.test/2")
+    visit = frontier.lease(1.0)
+    frontier.settle(visit, outcome(visit.page))
+    frontier.release(visit.host, 1.0, delay=0.0, failed=False)
+    frontier.write(2)
+    lost = frontier.lease(2.0)  # leased, and then the process dies
+    again = Frontier(1000)
+    again.open_crawl(crawl.pk)
+    assert again.queued[crawl.pk] == 1
+    assert again.lease(3.0).url == lost.url
+    assert again.add(found(crawl, "http://a.test/1", "http://a.test/2")) == 0
+
+
+def test_a_leased_page_is_not_leased_twice_before_it_is_written():
+    crawl = order()
+    frontier = opened(crawl, *(f"http://a.test/{n}" for n in range(200)))
+    seen = set()
+    for _ in range(200):
+        visit = frontier.lease(1.0)
+        assert visit.url not in seen
+        seen.add(visit.url)
+        frontier.settle(visit, outcome(visit.page))
+        frontier.release(visit.host, 1.0, delay=0.0, failed=False)
+    assert frontier.lease(1.0) is None
+    frontier.write(1)
+    assert frontier.queued[crawl.pk] == 0
+
+
+def test_a_page_to_be_tried_later_waits_until_it_is_due():
+    crawl = order()
+    frontier = opened(crawl, "http://a.test/1")
+    visit = frontier.lease(1.0)
+    frontier.settle(visit, outcome(visit.page, state=0, due_ms=50_000))
+    frontier.release(visit.host, 1.0, delay=0.0, failed=True)
+    frontier.write(1)
+    assert frontier.lease(49.0) is None
+    assert frontier.next_time() == 50.0
+    assert frontier.lease(50.0).url == visit.url
+
+
+def test_a_host_given_up_fails_its_pages_with_the_reason():
+    crawl = order()
+    frontier = opened(crawl, "http://a.test/1", "http://a.test/2", "http://a.test/3", "http://b.test/1")
+    visit = frontier.lease(1.0)
+    while urls.host(visit.url) != "a.test":
+        visit = frontier.lease(1.0)
+    frontier.settle(visit, outcome(visit.page, state=2))
+    frontier.release(visit.host, 1.0, delay=0.0, failed=True)
+    frontier.give_up(visit.host, "host-unreachable: test")
+    frontier.write(1)
+    assert frontier.gave_up[crawl.pk, "host-unreachable: test"] == 2
+    assert Page.objects.filter(state=Page.State.FAILED, reason="host-unreachable: test").count() == 2
+    assert frontier.queued[crawl.pk] == 1
+
+
+def test_the_cap_per_host_holds_and_is_told():
+    crawl = order()
+    frontier = opened(crawl, *(f"http://a.test/{n}" for n in range(30)), cap=10)
+    assert Page.objects.count() == 10
+    assert frontier.refused["host-page-cap"] == 20
+
+
+def test_hosts_beyond_the_memory_bound_wait_on_disk_and_get_their_turn(monkeypatch):
+    monkeypatch.setattr(queue, "MOST_HOSTS", 5)
+    crawl = order()
+    frontier = opened(crawl, *(f"http://h{n}.test/" for n in range(23)))
+    visited = set()
+    for _ in range(100):
+        visit = frontier.lease(1.0)
+        if visit is None:
+            if frontier.queued[crawl.pk] == 0:
+                break
+            frontier.write(1)
+            continue
+        visited.add(visit.url)
+        frontier.settle(visit, outcome(visit.page))
+        frontier.release(visit.host, 1.0, delay=0.0, failed=False)
+        assert len(frontier._hosts) <= 5
+    assert len(visited) == 23
+
+
+def test_politeness_survives_a_restart():
+    crawl = order()
+    frontier = opened(crawl, "http://a.test/1", "http://a.test/2")
+    visit = frontier.lease(1.0)
+    frontier.release(visit.host, 100.0, delay=99.0, failed=False)
+    frontier.settle(visit, outcome(visit.page))
+    frontier.write(1)
+    assert Host.objects.get(name="a.test").next_ms == 100_000
+    again = Frontier(1000)
+    again.open_crawl(crawl.pk)
+    assert again.lease(99.0) is None
+    assert again.lease(100.0) is not None
+
+
+def test_a_second_crawl_visits_known_pages_again_but_does_not_take_those_of_a_running_one():
+    crawl = order()
+    frontier = opened(crawl, "http://a.test/done")
+    visit = frontier.lease(1.0)
+    frontier.settle(visit, outcome(visit.page))
+    frontier.release(visit.host, 1.0, delay=0.0, failed=False)
+    frontier.add(found(crawl, "http://a.test/queued"))
+    frontier.write(1)
+    other = order("http://other.test/")
+    frontier.open_crawl(other.pk)
+    frontier.add(found(other, "http://a.test/done", "http://a.test/queued"))
+    frontier.write(1)
+    assert frontier.queued == {crawl.pk: 1, other.pk: 1}
+    assert Page.objects.get(url="http://a.test/done").crawl_id == other.pk
+    assert Page.objects.get(url="http://a.test/queued").crawl_id == crawl.pk
+
+
+def test_the_same_order_goes_on_until_it_has_finished():
+    first, continued = services.submit_crawl(["a.test"], CrawlOptions(scope=urls.Scope(kind="host")))
+    assert not continued
+    again, continued = services.submit_crawl(["https://A.test/"], CrawlOptions(scope=urls.Scope(kind="host"), limit=5))
+    assert continued
+    assert again.pk == first.pk
+    assert services.options_of(again).limit == 5
+    Crawl.objects.update(state=Crawl.State.FINISHED)
+    fresh, continued = services.submit_crawl(["a.test"], CrawlOptions(scope=urls.Scope(kind="host")))
+    assert not continued
+    assert fresh.pk != first.pk
+
+
+@pytest.mark.parametrize("bad", ["", "   ", "ftp://a.test/", "http://", "http://a b/", "javascript:alert(1)"])
+def test_an_address_that_cannot_be_crawled_is_refused_by_name(bad):
+    with pytest.raises(services.OrderError) as caught:
+        services.submit_crawl([bad], CrawlOptions(scope=urls.Scope(kind="host")))
+    assert "address" in str(caught.value)
+
+
+def test_settings_of_a_site_are_checked_and_kept():
+    settings = services.set_site("A.test", {"delay": "2.5", "insecure": "true"})
+    assert (settings.delay, settings.insecure) == (2.5, True)
+    assert services.site("a.test") == settings
+    assert services.set_site("a.test", {"delay": None}).delay is None
+    with pytest.raises(services.OrderError, match="not a setting"):
+        services.set_site("a.test", {"dealy": "2"})
+    with pytest.raises(services.OrderError):
+        services.set_site("a.test", {"delay": "fast"})
