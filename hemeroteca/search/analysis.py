@@ -36,13 +36,13 @@ _ALIASES = {"nb": "no", "nn": "no"}
 LONGEST_WORD = 40
 
 _NO_STOP_LIST = frozenset(("ar", "el", "ro", "tr"))  # the engine ships none for these
-_CATALAN_STOP_WORDS = (
-    "a al als amb aquell aquella aquelles aquells aquest aquesta aquestes aquests això allò bé com d de del dels des "
-    "dins doncs el els em en ens entre era eren es és eren està estan ets fa fins ha han hem heu hi ho i jo l la les "
-    "li ll llavors m ma mentre mes més meu meva mi molt n na ni no nosaltres o on per perquè però pel pels poc qual "
-    "quals quan que què qui s sa se sense ser ses seu seus seva seves si sí sobre són sota també te té tenen teu ton un una "
-    "unes uns va van vosaltres"
-).split()  # noqa: SIM905
+_CATALAN_STOP_WORDS = """
+    a això al allò als amb aquell aquella aquelles aquells aquest aquesta aquestes aquests bé com d de del dels des
+    dins doncs el els em en ens entre era eren es estan està ets fa fins ha han hem heu hi ho i jo l la les li ll
+    llavors m ma mentre mes meu meva mi molt més n na ni no nosaltres o on pel pels per perquè però poc qual quals
+    quan que qui què s sa se sense ser ses seu seus seva seves si sobre sota sí són també te tenen teu ton té un una
+    unes uns va van vosaltres és
+"""
 
 FIELDS = (*sorted((*STEMMERS, "ca")), BIGRAMS, PLAIN)
 
@@ -65,7 +65,7 @@ def analyzer(field: str) -> TextAnalyzer:
         TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(LONGEST_WORD)).filter(Filter.lowercase())
     )
     if field == "ca":
-        builder = builder.filter(Filter.custom_stopword(_CATALAN_STOP_WORDS))
+        builder = builder.filter(Filter.custom_stopword(_CATALAN_STOP_WORDS.split()))
     elif field in STEMMERS and field not in _NO_STOP_LIST:
         builder = builder.filter(Filter.stopword(STEMMERS[field]))
     if field in STEMMERS:
@@ -84,3 +84,57 @@ def word_analyzer(field: str) -> TextAnalyzer:
 
 def terms(text: str, field: str) -> list[str]:
     return analyzer(field).analyze(text)
+
+
+# Words a question is asked with and that say nothing about its subject. They stay in the index (they may be part of a
+# phrase); a query leaves them out while it has other words. Written without accents.
+_QUESTION_WORDS = {
+    "en": """a about am an any anyone are be been being can could did do does done explain find for from get give had
+        has have having he her here him his how i if in is it its list many may me might much my of or our please
+        provide she should show so some tell than that the their them there they this those to us was we were what when
+        where which who whom whose why will with would you your""",
+    "es": """a ante cual cuales cuando cuanta cuantas cuanto cuantos como dame de del dime donde el ella en era eran
+        eres es esta estan este esto favor fue fueron ha haber habia hace hacer hay la las le lo los me mi mis muestra
+        para pasa pasado pasar por porque puede pueden puedo que quien quienes quiero saber se sea ser si sobre son su
+        sus te tener tengo tiene tienen tu un una unas unos y""",
+    "fr": """a au aux ce ces cette combien comment dans de des donne du elle en est et etre il ils je la le les leur ma
+        mes mon nous ou par pour pourquoi quand que quel quelle quelles quels qui quoi sa se ses son sont sur ta te tes
+        ton tu un une vous""",
+    "pt": """a ao aos as como da das de do dos e ela ele em era essa esse esta este estou foi ha isso me meu minha na
+        nas no nos o onde os para pode por porque posso qual quais quando quanto quantos que quem se ser seu sua sao tem
+        um uma""",
+    "it": """a al che chi ci come con cosa cui da dal dei del della delle di dove e ha ho i il in io la le lo ma mi nel
+        perche per posso puo qual quale quali quando quanti quanto se si sono su tu un una uno""",
+    "de": """als am an auf aus bei bin bis das dass dem den der des die du durch ein eine einem einen einer er es fur
+        gibt hat ich ihr im in ist kann man mein mit nach oder sie sind uber um und von wann warum was welche welchem
+        welchen welcher welches wem wen wenn wer werden wie wieso wird wo zu zum zur""",
+    "ca": """a al als amb com de del dels el els en es ha hi i la les lo on per perque quan quant quants que quin quina
+        quines quins qui se si son un una""",
+}
+
+
+@cache
+def question_words(field: str) -> frozenset[str]:
+    return frozenset(_QUESTION_WORDS.get(field, "").split())
+
+
+def fold(word: str) -> str:
+    """Small letters without accents, as all terms are written."""
+    return "".join(word_analyzer(PLAIN).analyze(word)) or word.lower()
+
+
+def positioned(text: str, field: str) -> list[tuple[int, str]]:
+    """Terms with their place among the words, stop words leaving a gap."""
+    if field == BIGRAMS:
+        return list(enumerate(terms(text, field)))
+    return [(token.position, token.text) for token in analyzer(field).pre_tokenize(text).tokens]
+
+
+def word_terms(words: list[str], field: str) -> list[str]:
+    """The term of each word in `field`, stop words included."""
+    analyze = word_analyzer(field).analyze
+    together = analyze(" ".join(words))
+    if len(together) == len(words):
+        return together
+    # Python and the engine disagree about what a letter is in some script: one by one
+    return [(analyze(word) or [word])[0] for word in words]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import unquote, urlsplit
 
 import msgspec
+
+from hemeroteca.search.ranking import Preferences, Weights
 
 if TYPE_CHECKING:
     from hemeroteca.config import Config
@@ -30,18 +33,51 @@ class Hit(msgspec.Struct, kw_only=True):
     snippet: str  # HTML: escaped text with <b> around the words found
     score: float
     key: int
+    page: int = 0  # key of the page; differs from `key` in an index of all versions
+    title_html: str = ""  # the title as HTML, words found in bold
     host: str = ""
     language: str = ""
     type: str = ""
+    author: str = ""
+    digest: str = ""
     captured_ms: int = 0
-    published_ms: int = 0
-    id: str = ""
+    published_ms: int = 0  # 0 when the page does not say
+    versions: int = 1
+    id: str = ""  # identifier of an imported document
+    duplicates: int = 0  # further results with about the same text, not shown
+    more_from_host: bool = False  # results of this host were moved to later pages
+
+    @property
+    def breadcrumbs(self) -> list[str]:
+        """Host and path as readable steps: example.org › docs › setup."""
+        return breadcrumbs(self.url)
 
 
 class Results(msgspec.Struct, kw_only=True):
     total: int
     hits: list[Hit]
     notes: list[str] = []  # what of the query was not understood, for the reader
+    exact: bool = True  # False: `total` is an estimate
+    cursor: str = ""  # give it back to get the next page; empty on the last one
+    facets: dict[str, list[tuple[str, int]]] = {}  # host, language, type, year, collection
+    suggestion: str = ""  # did you mean
+
+
+class Options(msgspec.Struct, kw_only=True, frozen=True):
+    """How a search is answered. The defaults are for a person reading a page of results."""
+
+    facets: bool = False
+    group: bool = True  # one of several near-duplicates stands for them all
+    diverse: bool = True  # not all results from one host
+    snippets: bool = True
+    syntax: bool = True  # False: the query is plain words, operators have no meaning
+    sort: str = "relevance"  # or "newest", "oldest"
+    preferences: Preferences = Preferences()
+    weights: Weights | None = None  # None: those of the index
+    now_ms: int = 0  # 0: the clock
+
+
+READER = Options()
 
 
 class Writer(Protocol):
@@ -61,7 +97,15 @@ class Writer(Protocol):
 class Index(Protocol):
     def writer(self, heap_bytes: int = 48 << 20) -> Writer: ...
 
-    def search(self, query: str, limit: int = 10, offset: int = 0, **options: Any) -> Results: ...
+    def search(
+        self, query: str, limit: int = 10, offset: int = 0, cursor: str = "", options: Options = READER
+    ) -> Results:
+        """Never fails because of the query. At most 1,000 results can be reached."""
+
+    def explain(self, query: str, key: int, options: Options = READER) -> dict[str, Any] | None:
+        """Why a document has its score for a query; None when it does not match."""
+
+    def get(self, key: int) -> SearchDocument | None: ...
 
     def count(self) -> int:
         """How many documents can be found now."""
@@ -72,3 +116,15 @@ def open_index(config: Config | None, path: Path) -> Index:
     from hemeroteca.search.tantivy_index import TantivyIndex
 
     return TantivyIndex(path)
+
+
+def breadcrumbs(url: str) -> list[str]:
+    parts = urlsplit(url)
+    steps = [unquote(step) for step in parts.path.split("/") if step]
+    if steps and parts.path.endswith(_PAGE_SUFFIXES):
+        steps[-1] = steps[-1].rsplit(".", 1)[0]
+    steps = [step[:40] for step in steps if step not in ("index", "")]
+    return [parts.netloc, *(steps if len(steps) <= 4 else [*steps[:2], "…", steps[-1]])]
+
+
+_PAGE_SUFFIXES = (".html", ".htm", ".xhtml", ".php", ".asp", ".aspx", ".jsp")

@@ -2,83 +2,131 @@
 
 import html
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
+
+from hemeroteca.search import analysis
 
 _WORD = re.compile(r"[^\W_]+")
-LONGEST_TEXT = 120_000  # characters looked at; a bound on time, far beyond a usual page
+_STEPS = (8_000, 80_000)  # characters looked at: more only while words of the query are missing
+_MOST_MATCHES = 300  # of one word, enough to choose a window
+_MOST_STEMS = 60_000  # words remembered with their stems, over all languages
 
 
-def snippet(text: str, wanted: Collection[str], stem: Callable[[list[str]], list[str]], length: int = 220) -> str:
-    """HTML of the window of `text` that holds most of the `wanted` terms; its beginning when none is there.
-
-    `stem` gives the term of each word.
-    """
-    text = text[:LONGEST_TEXT]
-    found = _matches(text, wanted, stem) if wanted else []
+def snippet(text: str, wanted: Collection[str], field: str, length: int = 220) -> str:
+    """HTML of the window of `text` that holds most of the `wanted` terms; its beginning when none is there."""
+    found: list[tuple[int, int, str]] = []
+    for step in _STEPS:
+        found = _matches(text[:step], wanted, field)
+        if len(text) <= step or len({term for _, _, term in found}) == len(wanted):
+            break
+    text = text[: _STEPS[-1]]
     if not found:
-        return html.escape(_cut(text, 0, length).strip())
-    start = _best_window(found, length)
-    start = _word_start(text, max(0, start - length // 6))
+        return html.escape(_squeeze(text[: _word_end(text, length)]))
+    start = _word_start(text, max(0, _best_window(found, length) - length // 6))
     end = _word_end(text, start + length)
-    parts = ["… "] if start > 0 else []
-    at = start
-    for begin, stop, _ in found:
-        if begin < at or stop > end:
-            continue
-        parts += [html.escape(text[at:begin]), "<b>", html.escape(text[begin:stop]), "</b>"]
-        at = stop
-    parts.append(html.escape(text[at:end]))
-    if end < len(text):
-        parts.append(" …")
-    return re.sub(r"\s+", " ", "".join(parts)).strip().replace("</b> <b>", " ")
+    inside = [match for match in found if match[0] >= start and match[1] <= end]
+    marked = _marked(text, inside, start, end)
+    return ("… " if start else "") + _squeeze(marked).replace("</b> <b>", " ") + (" …" if end < len(text) else "")
 
 
-def highlight(text: str, wanted: Collection[str], stem: Callable[[list[str]], list[str]]) -> str:
+def highlight(text: str, wanted: Collection[str], field: str) -> str:
     """The whole of a short text (a title) as HTML with the words in bold."""
-    parts, at = [], 0
-    for begin, stop, _ in _matches(text, wanted, stem):
+    return _marked(text, _matches(text, wanted, field), 0, len(text))
+
+
+def _marked(text: str, matches: list[tuple[int, int, str]], start: int, end: int) -> str:
+    parts, at = [], start
+    for begin, stop, _ in matches:
         parts += [html.escape(text[at:begin]), "<b>", html.escape(text[begin:stop]), "</b>"]
         at = stop
-    return "".join([*parts, html.escape(text[at:])])
+    return "".join([*parts, html.escape(text[at:end])])
 
 
-def _matches(text: str, wanted: Collection[str], stem: Callable[[list[str]], list[str]]) -> list[tuple[int, int, str]]:
-    words = list({match for match in _WORD.findall(text) if len(match) <= 80})
-    term_of = {word: term for word, term in zip(words, stem(words), strict=True) if term in wanted}
-    if not term_of:
+def _matches(text: str, wanted: Collection[str], field: str) -> list[tuple[int, int, str]]:
+    if not wanted:
         return []
-    return [
-        (match.start(), match.end(), term)
-        for match in _WORD.finditer(text)
-        if (term := term_of.get(match.group())) is not None
-    ]
+    if field == analysis.BIGRAMS:
+        pattern = re.compile("|".join(re.escape(term) for term in sorted(wanted, key=len, reverse=True)), re.IGNORECASE)
+        return [(match.start(), match.end(), match.group().lower()) for match in pattern.finditer(text)]
+    folded = _folded(text)
+    if len(folded) != len(text) or field == "ar":  # places would not agree, or stems may lose their beginning
+        words = {(match.start(), match.group()) for match in _WORD.finditer(text)}
+    else:
+        words = set()
+        for term in wanted:
+            words.update(_words_beginning(text, folded, term[: max(2, min(5, len(term) - 1))]))
+    if not words:
+        return []
+    term_of = _stems({word for _, word in words}, field)
+    return sorted((at, at + len(word), term) for at, word in words if (term := term_of[word]) in wanted)
+
+
+_ACCENTS = str.maketrans("áàâäãåāéèêëēíìîïīóòôöõōúùûüūçñýÿ", "aaaaaaaeeeeeiiiiioooooouuuuucnyy")
+
+
+def _folded(text: str) -> str:
+    text = text.lower()
+    if not text.isascii():
+        for accented in set(text).intersection(_ACCENTED):
+            text = text.replace(accented, chr(_ACCENTS[ord(accented)]))
+    return text
+
+
+_ACCENTED = frozenset(map(chr, _ACCENTS))
+
+
+def _words_beginning(text: str, folded: str, prefix: str) -> list[tuple[int, str]]:
+    """(place, word) of the words that begin with `prefix`: str.find is many times faster than reading every word."""
+    found = []
+    at = folded.find(prefix)
+    while at >= 0 and len(found) < _MOST_MATCHES:
+        if at == 0 or not folded[at - 1].isalnum():
+            word = _WORD.match(text, at)
+            if word and len(word.group()) <= 80:
+                found.append((at, word.group()))
+        at = folded.find(prefix, at + 1)
+    return found
+
+
+_known: dict[str, dict[str, str]] = {}
+
+
+def _stems(words: set[str], field: str) -> dict[str, str]:
+    """The term of each word. Most words were met before, so they are remembered."""
+    known = _known.setdefault(field, {})
+    new = list(words.difference(known))
+    if new:
+        if sum(map(len, _known.values())) > _MOST_STEMS:
+            _known.clear()
+            known = _known.setdefault(field, {})
+            new = list(words)
+        known.update(zip(new, analysis.word_terms(new, field), strict=True))
+    return known
 
 
 def _best_window(found: list[tuple[int, int, str]], length: int) -> int:
     """Start of the first match of the window with most different terms, then most matches."""
     best, best_at, left = (0, 0), 0, 0
     inside: dict[str, int] = {}
-    for _, stop, term in found:
+    for right, (_, stop, term) in enumerate(found):
         inside[term] = inside.get(term, 0) + 1
-        while stop - found[left][0] > length and found[left][2] in inside:
+        while left < right and stop - found[left][0] > length * 3 // 4:
             gone = found[left][2]
             inside[gone] -= 1
             if not inside[gone]:
                 del inside[gone]
             left += 1
-        value = (len(inside), min(sum(inside.values()), 6))
+        value = (len(inside), min(right - left + 1, 4))
         if value > best:
             best, best_at = value, found[left][0]
     return best_at
 
 
-def _cut(text: str, start: int, length: int) -> str:
-    return re.sub(r"\s+", " ", text[start : _word_end(text, start + length)])
+def _squeeze(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip()
 
 
 def _word_start(text: str, at: int) -> int:
-    if at == 0:
-        return 0
     for back in range(min(at, 30)):
         if text[at - back - 1].isspace():
             return at - back

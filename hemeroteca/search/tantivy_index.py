@@ -12,14 +12,16 @@ from urllib.parse import unquote
 
 import msgspec
 import tantivy
-from tantivy import Document, Occur, Query
+from tantivy import Document, Query
 
-from hemeroteca.search import analysis
-from hemeroteca.search.document import SearchDocument, simhash
-from hemeroteca.search.index import Hit, IndexBusyError, IndexUnusableError, Results
-from hemeroteca.search.snippet import snippet
+from hemeroteca.search import analysis, ranking
+from hemeroteca.search.answer import Answer
+from hemeroteca.search.document import SearchDocument, document_key, simhash
+from hemeroteca.search.graph import LinkRanks
+from hemeroteca.search.index import READER, IndexBusyError, IndexUnusableError, Options, Results, SearchError
+from hemeroteca.search.plan import LAST_MS
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _VERSION_FILE = "hemeroteca.json"
 _REBUILD = "rebuild it from the archive with `hemeroteca search rebuild`"
 # One thread of the writer needs 15 MB to work at all; a heap below is raised to that.
@@ -44,6 +46,11 @@ class Stored(msgspec.Struct, array_like=True, gc=False):
     captured_ms: int
     published_ms: int
     versions: int
+    headings: str
+    anchors: str
+    collections: tuple[str, ...]
+    page: int
+    until_ms: int
 
 
 class TantivyIndex:
@@ -51,6 +58,10 @@ class TantivyIndex:
         self.path = path
         self._folder = path / "main"
         self._seen: tuple[int, int] = (0, 0)
+        self.has_versions = False
+        self._links: LinkRanks | None = None
+        self._links_seen: tuple[int, int] = (-1, -1)
+        self.weights = _weights(path / "ranking.json")
         _finish_swap(path)
         self._open()
 
@@ -73,38 +84,39 @@ class TantivyIndex:
             self._seen = now
         return self._index.searcher()
 
-    def search(self, query: str, limit: int = 10, offset: int = 0, **options: Any) -> Results:
+    def search(
+        self, query: str, limit: int = 10, offset: int = 0, cursor: str = "", options: Options = READER
+    ) -> Results:
+        return Answer(self, options).search(query, limit, offset, cursor)
+
+    def explain(self, query: str, key: int, options: Options = READER) -> dict[str, Any] | None:
+        return Answer(self, options).explain(query, key)
+
+    def get(self, key: int) -> SearchDocument | None:
+        """The document as it was put, with the text that is kept for display."""
         searcher = self.searcher()
-        parts, wanted = [], {}
-        for field, _ in self.languages(searcher):
-            wanted[field] = list(dict.fromkeys(analysis.terms(query[:2000], field)))
-            parts += [
-                (Occur.Should, Query.term_query(self._index.schema, f"body_{field}", term)) for term in wanted[field]
-            ]
-        if not parts:
-            return Results(total=0, hits=[])
-        found = searcher.search(Query.boolean_query(parts), limit=limit, offset=offset, count=True)
-        keys = searcher.fast_field_values("key", [address for _, address in found.hits])
-        hits = []
-        for (score, address), key in zip(found.hits, keys, strict=True):
-            stored = _stored(searcher, address)
-            text = stored.text or stored.description
-            hits.append(
-                Hit(
-                    url=stored.url,
-                    title=stored.title,
-                    snippet=snippet(text, set(wanted.get(stored.field, ())), word_stems(stored.field)),
-                    score=score,
-                    key=int(key or 0),
-                    host=stored.host,
-                    language=stored.language,
-                    type=stored.type,
-                    captured_ms=stored.captured_ms,
-                    published_ms=stored.published_ms,
-                    id=stored.id,
-                )
-            )
-        return Results(total=found.count, hits=hits)  # type: ignore[attr-defined]
+        found = searcher.search(Query.term_query(self.schema, "key", key), limit=1, count=False).hits
+        return _restored(key, stored(searcher, found[0][1])) if found else None
+
+    def versions(self, page: int, limit: int = 1000) -> list[SearchDocument]:
+        """Every document of a page, oldest first (an index of all versions)."""
+        searcher = self.searcher()
+        found = searcher.search(Query.term_query(self.schema, "page", page), limit=limit, count=False).hits
+        keys = searcher.fast_field_values("key", [address for _, address in found])
+        documents = [_restored(int(k or 0), stored(searcher, a)) for (_, a), k in zip(found, keys, strict=True)]
+        return sorted(documents, key=lambda document: document.captured_ms)
+
+    @property
+    def link_ranks(self) -> LinkRanks | None:
+        """The last ranking of the link graph, if there is one."""
+        now = _stamp(self.path / "rank")
+        if now != self._links_seen:
+            self._links, self._links_seen = LinkRanks.load(self.path / "rank"), now
+        return self._links
+
+    @property
+    def schema(self) -> tantivy.Schema:
+        return self._index.schema
 
     def languages(self, searcher: tantivy.Searcher) -> list[tuple[str, int]]:
         """Body fields in use, with the number of documents of each."""
@@ -196,8 +208,10 @@ class TantivyWriter:
         field = analysis.field_of(page.language)
         body = f"body_{field}"
         title = page.title[:1000]
+        captured = page.captured_ms
         document = Document()
         document.add_integer("key", page.key)
+        document.add_integer("page", page.page or page.key)
         document.add_text("field", field)
         document.add_text("title", title)
         document.add_text("url", unquote(page.url[:2000]))
@@ -208,9 +222,15 @@ class TantivyWriter:
         document.add_text("type", page.type)
         for collection in page.collections:
             document.add_text("collection", collection)
-        document.add_integer("captured", page.captured_ms)
-        document.add_integer("published", page.published_ms or page.captured_ms)
+        document.add_integer("captured", captured)
+        document.add_integer("until", page.until_ms or LAST_MS)
+        document.add_integer("published", page.published_ms or captured)
+        if page.published_ms or captured:
+            document.add_unsigned("year", _year(page.published_ms or captured))
         document.add_unsigned("simhash", (page.simhash or simhash(page.text)) & _MASK)
+        document.add_integer("host_key", document_key(page.host))
+        document.add_unsigned("depth", _depth(page))
+        document.add_unsigned("length", len(page.text))
         # BM25F: a word of the title counts as several words of the text. The terms go into the same field, so that
         # their weight is saturated together and one list of postings per word is read.
         document.add_text(body, title)
@@ -238,9 +258,14 @@ class TantivyWriter:
                     page.author,
                     page.digest,
                     page.id,
-                    page.captured_ms,
+                    captured,
                     page.published_ms,
                     page.versions,
+                    page.headings,
+                    page.anchors,
+                    page.collections,
+                    page.page,
+                    page.until_ms,
                 )
             ),
         )
@@ -261,20 +286,6 @@ def replace_index(path: Path, fill: Callable[[TantivyWriter], None], heap_bytes:
     _finish_swap(path)
 
 
-def word_stems(field: str) -> Callable[[list[str]], list[str]]:
-    """A function from words to their terms in `field`, one for each."""
-    analyzer = analysis.word_analyzer(field)
-
-    def stems(words: list[str]) -> list[str]:
-        together = analyzer.analyze(" ".join(words))
-        if len(together) == len(words):
-            return together
-        # Python and the engine disagree about what a letter is in some script: one by one
-        return [(analyzer.analyze(word) or [word])[0] for word in words]
-
-    return stems
-
-
 def _finish_swap(path: Path) -> None:
     """Complete or undo a rebuild that was killed between its renames."""
     main, fresh, old = path / "main", path / "fresh", path / "old"
@@ -292,9 +303,19 @@ def _finish_swap(path: Path) -> None:
             shutil.rmtree(fresh, ignore_errors=True)
 
 
+def _weights(file: Path) -> ranking.Weights:
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=ranking.Weights)
+    except FileNotFoundError:
+        return ranking.DEFAULT
+    except msgspec.MsgspecError as error:
+        raise SearchError(f"the weights in {file} cannot be used ({error}); correct them or remove the file")
+
+
 def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     builder.add_integer_field("key", indexed=True, fast=True)
+    builder.add_integer_field("page", indexed=True, fast=True)
     builder.add_bytes_field("stored", stored=True)
     for field in analysis.FIELDS:
         options = "freq" if field == analysis.BIGRAMS else "position"
@@ -305,9 +326,10 @@ def _schema() -> tantivy.Schema:
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic", fast=True)
     for name in ("site", "field"):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
-    for name in ("captured", "published"):
+    for name in ("captured", "published", "until", "host_key"):
         builder.add_integer_field(name, fast=True)
-    builder.add_unsigned_field("simhash", fast=True)
+    for name in ("simhash", "depth", "length", "year"):
+        builder.add_unsigned_field(name, fast=True)
     return builder.build()
 
 
@@ -317,11 +339,48 @@ def _sites(host: str) -> list[str]:
     return [".".join(labels[i:]) for i in range(min(len(labels), 8))]
 
 
-def _stored(searcher: tantivy.Searcher, address: tantivy.DocAddress) -> Stored:
+def stored(searcher: tantivy.Searcher, address: tantivy.DocAddress) -> Stored:
     return _decode(searcher.doc(address)["stored"][0])
 
 
 _decode = msgspec.msgpack.Decoder(Stored).decode
+
+
+def _restored(key: int, kept: Stored) -> SearchDocument:
+    return SearchDocument(
+        key=key,
+        page=kept.page,
+        url=kept.url,
+        title=kept.title,
+        headings=kept.headings,
+        description=kept.description,
+        text=kept.text,
+        host=kept.host,
+        language=kept.language,
+        type=kept.type,
+        captured_ms=kept.captured_ms,
+        published_ms=kept.published_ms,
+        until_ms=kept.until_ms,
+        author=kept.author,
+        anchors=kept.anchors,
+        collections=kept.collections,
+        digest=kept.digest,
+        versions=kept.versions,
+        id=kept.id,
+    )
+
+
+def _year(milliseconds: int) -> int:
+    # good to a day at the turn of the year, and 20 times faster than a datetime
+    return max(0, 1970 + int(milliseconds // 86_400_000 / 365.2425))
+
+
+def _depth(page: SearchDocument) -> int:
+    """Levels of the path below the host; 255 for what was not crawled."""
+    if page.id or not page.host:
+        return 255
+    path = page.url.split("?", 1)[0].partition("://")[2].partition("/")[2]
+    return min(254, len([step for step in path.split("/") if step and not step.startswith("index.")]))
 
 
 def _stamp(file: Path) -> tuple[int, int]:

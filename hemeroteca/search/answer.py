@@ -1,0 +1,309 @@
+"""A query answered: candidates from the index, ordered by everything known about them, shown as a page of results.
+
+Three steps bound the time whatever is asked: the engine gives at most `_MOST` candidates by their text, a few numbers
+per candidate (columns of the index, link ranks) order them, and only what is shown is read in full.
+"""
+
+from __future__ import annotations
+
+import base64
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+import tantivy
+from tantivy import Occur, Order, Query
+
+from hemeroteca.search import analysis, ranking
+from hemeroteca.search import query as q
+from hemeroteca.search.index import Hit, Options, Results
+from hemeroteca.search.plan import Plan, Planner
+from hemeroteca.search.snippet import highlight, snippet
+
+if TYPE_CHECKING:
+    from hemeroteca.search.tantivy_index import Stored, TantivyIndex
+
+_MOST = 1000  # results that can be reached by paging
+_LEAST = 120  # candidates ordered anew, at least
+_COUNT_BELOW = 100_000  # postings up to which matches are counted, not estimated
+_FACETS = ("host", "language", "type", "year", "collection")
+
+
+class Answer:
+    def __init__(self, index: TantivyIndex, options: Options) -> None:
+        self.index = index
+        self.options = options
+        self.searcher = index.searcher()
+        self.weights = options.weights or index.weights
+        self.now_ms = options.now_ms or int(time.time() * 1000)
+
+    def search(self, query: str, limit: int, offset: int, cursor: str) -> Results:
+        plan = self._plan(query)
+        if plan.base is None:
+            return Results(total=0, hits=[], notes=plan.notes)
+        limit = max(0, min(limit, _MOST))
+        shown_before: frozenset[int] = frozenset()
+        if cursor:
+            offset, shown_before = _read_cursor(cursor, plan.notes)
+        reach = min(_MOST, max(_LEAST, 2 * (offset + limit)))
+        count = not plan.plain or sum(documents for _, _, documents in plan.scored) <= _COUNT_BELOW
+        if self.options.sort in ("newest", "oldest"):
+            found = self.searcher.search(
+                plan.base,
+                limit=reach,
+                order_by_field="published",
+                order=Order.Desc if self.options.sort == "newest" else Order.Asc,
+            )
+            candidates = [(0.0, address) for _, address in found.hits]
+        else:
+            found = self.searcher.search(plan.base, limit=reach, count=count)
+            candidates = self._with_better(found.hits, plan, reach)
+        total: int = found.count if count else _estimate(plan, self.searcher.num_docs)  # type: ignore[attr-defined]
+
+        ranked = self._rank(candidates, limit)
+        fresh = [r for r in ranked.order if (ranked.keys[r] & 0xFFFFFFFF) not in shown_before]
+        start = 0 if cursor else offset
+        hits, used = self._hits(ranked, fresh[start:], limit, plan)
+        next_cursor = ""
+        if len(fresh) > start + used and offset + used < _MOST:
+            before = [int(k) & 0xFFFFFFFF for k in (ranked.keys[r] for r in fresh[: start + used])]
+            next_cursor = _write_cursor(offset + used, [*shown_before, *before])
+        if plan.at is not None and not self.index.has_versions:
+            plan.notes.append("only the last version of each page is indexed: `at:` found those unchanged since then")
+        return Results(
+            total=max(total, len(hits)),
+            exact=count,
+            hits=hits,
+            notes=plan.notes,
+            cursor=next_cursor,
+            facets=self._facets(plan) if self.options.facets else {},
+        )
+
+    def explain(self, query: str, key: int) -> dict[str, Any] | None:
+        plan = self._plan(query)
+        if plan.base is None:
+            return None
+        only = Query.term_query(self.index.schema, "key", key)
+        parts: dict[str, Any] = {}
+        score, address = 0.0, None
+        for name, part in (("words", plan.base), ("words, phrases, nearness and title", plan.better)):
+            if part is None:
+                continue
+            both = Query.boolean_query([(Occur.Must, part), (Occur.Must, Query.const_score_query(only, 0.0))])
+            hits = self.searcher.search(both, limit=1, count=False).hits
+            if hits:
+                score, address = hits[0]
+                parts[name] = {
+                    "score": score,
+                    "how": msgspec.json.decode(part.explain(self.searcher, address).to_json()),
+                }
+        if address is None:
+            return None
+        ranked = self._rank([(score, address)], 1)
+        factors = ranking.prior(ranked.facts[0], self.weights, self.now_ms)
+        return {
+            "text_score": score,
+            "factors": factors,
+            "score": score * ranking.product(factors),
+            "parts": parts,
+            "notes": plan.notes,
+            "terms": {name: sorted(terms) for name, terms in plan.wanted.items() if terms},
+        }
+
+    def _plan(self, query: str) -> Plan:
+        languages = self.index.languages(self.searcher)
+        parsed = q.parse(query) if self.options.syntax else _plain(query)
+        planner = Planner(self.index.schema, self.searcher, languages, self.weights, self.options.preferences.blocks)
+        return planner.plan(parsed)
+
+    def _with_better(
+        self, base: list[tuple[Any, tantivy.DocAddress]], plan: Plan, reach: int
+    ) -> list[tuple[float, tantivy.DocAddress]]:
+        """Give the candidates that match better their better score. Exact for all that could be shown."""
+        if plan.better is None:
+            return base
+        better = self.searcher.search(plan.better, limit=reach, count=False).hits
+        known = {(address.segment_ord, address.doc) for _, address in better}
+        return better + [hit for hit in base if (hit[1].segment_ord, hit[1].doc) not in known]
+
+    def _rank(self, candidates: list[tuple[float, tantivy.DocAddress]], page: int) -> _Ranked:
+        addresses = [address for _, address in candidates]
+        columns = {
+            name: self._column(name, addresses)
+            for name in ("key", "host_key", "captured", "depth", "length", "simhash")
+        }
+        scores = np.array([score for score, _ in candidates], dtype=np.float64)
+        links = self.index.link_ranks
+        page_ranks = links.pages(columns["key"]) if links else None
+        host_ranks = links.hosts(columns["host_key"]) if links else None
+        boosts = self._boosts(columns["host_key"])
+        facts = [
+            ranking.Facts(
+                captured_ms=int(columns["captured"][i]),
+                depth=int(columns["depth"][i]),
+                length=int(columns["length"][i]),
+                link_rank=float(page_ranks[i]) if page_ranks is not None else 0.0,
+                host_rank=float(host_ranks[i]) if host_ranks is not None else 0.0,
+                boost=boosts.get(int(columns["host_key"][i]), 1.0) if boosts else 1.0,
+            )
+            for i in range(len(candidates))
+        ]
+        if self.options.sort == "relevance":
+            scores *= [ranking.product(ranking.prior(fact, self.weights, self.now_ms)) for fact in facts]
+            order = np.lexsort((columns["key"], -scores)).tolist()  # equal scores: always the same order
+        else:
+            order = list(range(len(candidates)))
+        duplicates: dict[int, int] = {}
+        if self.options.group:
+            order, duplicates = _grouped(order, columns["simhash"].view(np.uint64), self.weights.duplicate_bits)
+        delayed: set[int] = set()
+        if self.options.diverse and page and self.options.sort == "relevance":
+            hosts = [int(columns["host_key"][i]) for i in order]
+            if len(set(hosts)) > 1:
+                places = ranking.spread(hosts, self.weights.per_host, page)
+                delayed = {hosts[place] for at, place in enumerate(places) if place < at}
+                delayed &= {hosts[place] for at, place in enumerate(places) if place >= page > at} | delayed
+                order = [order[place] for place in places]
+        return _Ranked(addresses, [int(k) for k in columns["key"]], scores, facts, order, duplicates, delayed, columns)
+
+    def _boosts(self, host_keys: np.ndarray) -> dict[int, float]:
+        """host key → factor for the hosts a person has judged, and their subdomains' first label `www`."""
+        from hemeroteca.search.document import document_key
+
+        boosts: dict[int, float] = {}
+        for host, factor in self.options.preferences.boosts.items():
+            bare = host.removeprefix("www.")
+            for name in (bare, f"www.{bare}", host):
+                boosts[document_key(name)] = max(0.01, min(100.0, factor))
+        return boosts
+
+    def _column(self, name: str, addresses: list[tantivy.DocAddress]) -> np.ndarray:
+        values = self.searcher.fast_field_values(name, addresses) if addresses else []
+        if name == "simhash":
+            return np.array([value or 0 for value in values], dtype=np.uint64).view(np.int64)
+        return np.array([value or 0 for value in values], dtype=np.int64)
+
+    def _hits(self, ranked: _Ranked, order: list[int], limit: int, plan: Plan) -> tuple[list[Hit], int]:
+        from hemeroteca.search.tantivy_index import stored
+
+        hits: list[Hit] = []
+        used = 0
+        for i in order:
+            if len(hits) >= limit:
+                break
+            used += 1
+            kept = stored(self.searcher, ranked.addresses[i])
+            if plan.in_body and not _in_text(plan.in_body, kept):
+                continue
+            hits.append(self._hit(ranked, i, kept, plan))
+        return hits, used
+
+    def _hit(self, ranked: _Ranked, i: int, kept: Stored, plan: Plan) -> Hit:
+        hit = Hit(
+            url=kept.url,
+            title=kept.title,
+            snippet="",
+            score=float(ranked.scores[i]),
+            key=ranked.keys[i],
+            page=kept.page or ranked.keys[i],
+            host=kept.host,
+            language=kept.language,
+            type=kept.type,
+            author=kept.author,
+            digest=kept.digest,
+            captured_ms=kept.captured_ms,
+            published_ms=kept.published_ms,
+            versions=kept.versions,
+            id=kept.id,
+            duplicates=ranked.duplicates.get(i, 0),
+            more_from_host=int(ranked.columns["host_key"][i]) in ranked.delayed,
+        )
+        if self.options.snippets:
+            wanted = plan.wanted.get(kept.field, set())
+            hit.snippet = snippet(kept.text or kept.description, wanted, kept.field)
+            hit.title_html = highlight(kept.title, wanted, kept.field)
+        return hit
+
+    def _facets(self, plan: Plan) -> dict[str, list[tuple[str, int]]]:
+        assert plan.base is not None
+        wanted = {name: {"terms": {"field": name, "size": 10}} for name in _FACETS}
+        found = self.searcher.aggregate(plan.base, wanted)
+        return {
+            name: [(_facet_name(bucket["key"]), int(bucket["doc_count"])) for bucket in found[name]["buckets"]]
+            for name in _FACETS
+        }
+
+
+class _Ranked(msgspec.Struct):
+    addresses: list[Any]
+    keys: list[int]
+    scores: Any  # numpy array
+    facts: list[ranking.Facts]
+    order: list[int]  # positions of the candidates, best first
+    duplicates: dict[int, int]
+    delayed: set[int]  # host keys with results moved back
+    columns: dict[str, Any]
+
+
+def _grouped(order: list[int], fingerprints: np.ndarray, bits: int) -> tuple[list[int], dict[int, int]]:
+    """Leave the best of each group of near-duplicates; count the others."""
+    if len(order) < 2:
+        return order, {}
+    marks = fingerprints[order]
+    alike = np.bitwise_count(marks[:, None] ^ marks[None, :]) <= bits
+    alike &= (marks != 0)[:, None]
+    kept: list[int] = []
+    duplicates: dict[int, int] = {}
+    gone = np.zeros(len(order), dtype=bool)
+    for place, candidate in enumerate(order):
+        if gone[place]:
+            continue
+        same = alike[place] & ~gone
+        same[: place + 1] = False
+        if same.any():
+            duplicates[candidate] = int(same.sum())
+            gone |= same
+        kept.append(candidate)
+    return kept, duplicates
+
+
+def _in_text(wanted: list[str], kept: Stored) -> bool:
+    have = set(analysis.terms(f"{kept.text} {kept.description}", kept.field))
+    return all(have.issuperset(analysis.terms(text, kept.field)) for text in wanted)
+
+
+def _estimate(plan: Plan, documents: int) -> int:
+    """How many documents have any of the words, if words were independent: good enough for «about 120,000»."""
+    without = 1.0
+    for _, _, having in plan.scored:
+        without *= 1 - min(1.0, having / max(1, documents))
+    most = max((having for _, _, having in plan.scored), default=0)
+    return max(most, round(documents * (1 - without)))
+
+
+def _plain(text: str) -> q.Parsed:
+    words = text[: q.LONGEST_QUERY].split()[: q.MOST_WORDS]
+    return q.Parsed(q.Group(tuple(q.Clause(q.Word(word)) for word in words)), words=len(words))
+
+
+def _facet_name(key: object) -> str:
+    return str(int(key)) if isinstance(key, float) else str(key)
+
+
+def _write_cursor(offset: int, shown: list[int]) -> str:
+    """What was shown travels with the cursor, so that nothing is shown twice while the index changes."""
+    packed = msgspec.msgpack.encode((1, offset, np.array(shown[-_MOST:], dtype="<u4").tobytes()))
+    return base64.urlsafe_b64encode(packed).decode("ascii").rstrip("=")
+
+
+def _read_cursor(cursor: str, notes: list[str]) -> tuple[int, frozenset[int]]:
+    try:
+        packed = base64.urlsafe_b64decode(cursor[:10_000] + "=" * (-len(cursor) % 4))
+        version, offset, shown = msgspec.msgpack.decode(packed, type=tuple[int, int, bytes])
+        if version != 1 or not 0 <= offset <= _MOST or len(shown) % 4:
+            raise ValueError(cursor)
+    except (ValueError, msgspec.MsgspecError):
+        notes.append("the page asked for is not known; this is the first one")
+        return 0, frozenset()
+    return offset, frozenset(np.frombuffer(shown, dtype="<u4").tolist())

@@ -1,0 +1,301 @@
+"""The link graph: who links to whom, and what that says about pages and hosts.
+
+Edges are kept as columns of 64-bit keys in segment files (16 bytes an edge), appended while crawling and read whole for
+ranking. PageRank is a power iteration over plain numpy arrays: memory grows with the edges (about 60 bytes each at the
+peak), never with their square. A page captured again replaces its own edges.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import zlib
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from hemeroteca.search.document import document_key
+
+_MOST_ANCHORS = 12  # different texts kept per page
+_LONGEST_ANCHOR = 80
+
+
+class LinkGraph:
+    """A folder of edge segments. One writer; readers take what is complete."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def writer(self) -> LinkWriter:
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        numbers = [int(file.name.split(".")[0]) for file in self.path.glob("*.edges.npy")]
+        return LinkWriter(self.path, max(numbers, default=0) + 1)
+
+    def edges(self) -> tuple[np.ndarray, np.ndarray]:
+        """Sources and targets as keys; of a page captured more than once, only its last links. Duplicates remain."""
+        parts = [np.load(file) for file in sorted(self.path.glob("*.edges.npy"))]
+        if not parts:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        if len(parts) == 1:
+            return parts[0][0], parts[0][1]
+        seen = np.empty(0, np.int64)
+        kept = []
+        for part in reversed(parts):  # the newest word of a page counts
+            source, target = part
+            fresh = ~_contains(seen, source)
+            kept.append((source[fresh], target[fresh]))
+            seen = np.union1d(seen, source)
+        return np.concatenate([s for s, _ in kept]), np.concatenate([t for _, t in kept])
+
+    def hosts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Page keys, sorted, and the key of the host of each."""
+        parts = [np.load(file) for file in sorted(self.path.glob("*.hosts.npy"))]
+        if not parts:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        both = np.concatenate(parts, axis=1)
+        pages, first = np.unique(both[0], return_index=True)
+        return pages, both[1][first]
+
+    def anchor_texts(self, most_bytes: int = 64 << 20) -> Iterator[tuple[int, str]]:
+        """(page key, texts of the links to it, most frequent first). Memory stays near `most_bytes`."""
+        files = sorted(self.path.glob("*.anchors"))
+        passes = max(1, -(-sum(file.stat().st_size for file in files) * 8 // most_bytes))
+        decode = msgspec.msgpack.Decoder(list[tuple[int, str]]).decode
+        for turn in range(passes):
+            texts: dict[int, Counter[str]] = {}
+            for file in files:
+                for key, text in decode(zlib.decompress(file.read_bytes())):
+                    if key % passes == turn:
+                        texts.setdefault(key, Counter())[text] += 1
+            for key, counts in texts.items():
+                yield key, "\n".join(text for text, _ in counts.most_common(_MOST_ANCHORS))
+
+    def compact(self) -> None:
+        """Many small segments into one, without links that were replaced. Only while nobody writes."""
+        files = sorted(self.path.glob("*.edges.npy"))
+        if len(files) < 2:
+            return
+        source, target = self.edges()
+        pages, hosts = self.hosts()
+        last = files[-1].name.split(".")[0]
+        _save(self.path / f"{last}.hosts.npy", np.stack([pages, hosts]))
+        _save(self.path / f"{last}.edges.npy", np.stack([source, target]))
+        for file in [*files[:-1], *(f for f in self.path.glob("*.hosts.npy") if not f.name.startswith(last))]:
+            file.unlink(missing_ok=True)
+
+
+class LinkWriter:
+    """Collects the links of captured pages; `commit` makes them durable as one segment."""
+
+    def __init__(self, path: Path, number: int) -> None:
+        self._path = path
+        self._number = number
+        self._clear()
+
+    def add(
+        self,
+        page: int,
+        host: str,
+        targets: Sequence[int],
+        target_hosts: Sequence[str],
+        anchors: Sequence[str] = (),
+    ) -> None:
+        """The links of one page, in parallel lists; `anchors` may be empty."""
+        self._sources.extend([page] * len(targets))
+        self._targets.extend(targets)
+        self._pages.append(page)
+        self._hosts.append(document_key(host))
+        self._pages.extend(targets)
+        self._hosts.extend(map(document_key, target_hosts))
+        for target, text in zip(targets, anchors, strict=False):
+            if target != page and 1 < len(text) <= _LONGEST_ANCHOR:
+                self._anchors.append((target, text))
+
+    def commit(self) -> None:
+        if not self._sources:
+            return
+        name = f"{self._number:08d}"
+        if self._anchors:
+            packed = zlib.compress(msgspec.msgpack.encode(list(dict.fromkeys(self._anchors))), 1)
+            _replace(self._path / f"{name}.anchors", packed)
+        pages = np.frombuffer(self._pages, dtype=np.int64)
+        hosts = np.frombuffer(self._hosts, dtype=np.int64)
+        pages, first = np.unique(pages, return_index=True)
+        _save(self._path / f"{name}.hosts.npy", np.stack([pages, hosts[first]]))
+        _save(
+            self._path / f"{name}.edges.npy",
+            np.stack([np.frombuffer(self._sources, dtype=np.int64), np.frombuffer(self._targets, dtype=np.int64)]),
+        )
+        self._number += 1
+        self._clear()
+
+    def _clear(self) -> None:
+        self._sources, self._targets = array("q"), array("q")
+        self._pages, self._hosts = array("q"), array("q")
+        self._anchors: list[tuple[int, str]] = []
+
+
+def pagerank(
+    source: np.ndarray,
+    target: np.ndarray,
+    seeds: Iterable[int] = (),
+    *,
+    damping: float = 0.85,
+    seed_share: float = 0.7,
+    tolerance: float = 1e-6,
+    most_rounds: int = 100,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Keys of all pages, sorted, and their PageRank (they add up to 1).
+
+    With `seeds`, the random reader who gets bored starts again at one of them in `seed_share` of the cases: pages far
+    from what a person chose count less. The rank of pages without links is spread over all.
+    """
+    nodes = np.unique(np.concatenate([source, target]))
+    count = len(nodes)
+    if count == 0:
+        return nodes, np.empty(0, np.float64)
+    tail = np.searchsorted(nodes, source)
+    head = np.searchsorted(nodes, target)
+    edges = np.unique(head[tail != head] * count + tail[tail != head])  # sorted by head, each once
+    del tail, head
+    tail = (edges % count).astype(np.int32)
+    head = edges // count
+    del edges
+    heads, first = np.unique(head, return_index=True)
+    del head
+    degree = np.bincount(tail, minlength=count)
+    share = np.zeros(count)
+    np.divide(1.0, degree, out=share, where=degree > 0)
+    dangling = degree == 0
+    start = np.full(count, 1.0 / count)
+    chosen = np.searchsorted(nodes, wanted) if len(wanted := np.intersect1d(list(seeds), nodes)) else None
+    if chosen is not None:
+        start *= 1 - seed_share
+        start[chosen] += seed_share / len(chosen)
+    rank = start.copy()
+    for _ in range(most_rounds):
+        fresh = start * (1 - damping + damping * rank[dangling].sum())
+        if len(heads):
+            fresh[heads] += damping * np.add.reduceat((rank * share)[tail], first)
+        moved = np.abs(fresh - rank).sum()
+        rank = fresh
+        if moved < tolerance:
+            break
+    return nodes, rank / rank.sum()
+
+
+def rank_pages_and_hosts(graph: LinkGraph, seeds: Iterable[int] = ()) -> LinkRanks:
+    """PageRank of every known page and of every host, on a scale from 0 (the least) to 1 (the best)."""
+    source, target = graph.edges()
+    seeds = list(seeds)
+    keys, ranks = pagerank(source, target, seeds)
+    pages, page_hosts = graph.hosts()
+    if not len(pages):
+        return LinkRanks(keys, _scaled(ranks), np.empty(0, np.int64), np.empty(0, np.float32))
+    source = page_hosts[np.searchsorted(pages, source)]
+    target = page_hosts[np.searchsorted(pages, target)]
+    across = source != target
+    seed_hosts = page_hosts[_places(pages, np.array(seeds, dtype=np.int64))] if seeds else []
+    hosts, host_ranks = pagerank(source[across], target[across], seed_hosts)
+    return LinkRanks(keys, _scaled(ranks), hosts, _scaled(host_ranks))
+
+
+class LinkRanks:
+    """Ranks by key, looked up at query time. Files are mapped, not read."""
+
+    def __init__(self, pages: np.ndarray, page_ranks: np.ndarray, hosts: np.ndarray, host_ranks: np.ndarray) -> None:
+        self._pages, self._page_ranks = pages, page_ranks
+        self._hosts, self._host_ranks = hosts, host_ranks
+
+    def pages(self, keys: np.ndarray) -> np.ndarray:
+        return _look_up(self._pages, self._page_ranks, keys)
+
+    def hosts(self, keys: np.ndarray) -> np.ndarray:
+        return _look_up(self._hosts, self._host_ranks, keys)
+
+    def top_pages(self, limit: int) -> list[tuple[int, float]]:
+        best = np.argsort(-self._page_ranks, kind="stable")[:limit]
+        return [(int(self._pages[i]), float(self._page_ranks[i])) for i in best]
+
+    def __len__(self) -> int:
+        return len(self._pages)
+
+    def save(self, path: Path) -> None:
+        """Write beside what is there, then put in place with one rename each; readers map the old files until then."""
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        numbers = [int(file.name.split(".")[0]) for file in path.glob("*.pages.npy")]
+        name = f"{max(numbers, default=0) + 1:08d}"
+        _save(path / f"{name}.hosts.npy", self._hosts)
+        _save(path / f"{name}.host_ranks.npy", self._host_ranks)
+        _save(path / f"{name}.page_ranks.npy", self._page_ranks)
+        _save(path / f"{name}.pages.npy", self._pages)  # last: its presence says the others are complete
+        for file in path.glob("*.npy"):
+            if re.match(r"\d{8}\.", file.name) and not file.name.startswith(name):
+                file.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: Path) -> LinkRanks | None:
+        for file in sorted(path.glob("*.pages.npy"), reverse=True):
+            name = file.name.split(".")[0]
+            try:
+                parts = [
+                    np.load(path / f"{name}.{part}.npy", mmap_mode="r")
+                    for part in ("pages", "page_ranks", "hosts", "host_ranks")
+                ]
+            except (OSError, ValueError):
+                continue  # replaced by a newer one just now
+            return cls(*parts)
+        return None
+
+
+def _scaled(ranks: np.ndarray) -> np.ndarray:
+    """PageRank follows a power law: the logarithm spreads it evenly; the least page gets 0, the best 1."""
+    if not len(ranks):
+        return np.empty(0, np.float32)
+    low, high = ranks.min(), ranks.max()
+    if high <= low * 1.0001:
+        return np.zeros(len(ranks), np.float32)
+    return (np.log(ranks / low) / np.log(high / low)).astype(np.float32)
+
+
+def _places(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    if not len(keys):
+        return np.empty(0, np.int64)
+    places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return places[keys[places] == wanted]
+
+
+def _look_up(keys: np.ndarray, values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    if not len(keys) or not len(wanted):
+        return np.zeros(len(wanted), np.float32)
+    places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[places] == wanted, values[places], np.float32(0))
+
+
+def _contains(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    if not len(keys):
+        return np.zeros(len(wanted), dtype=bool)
+    places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return keys[places] == wanted
+
+
+def _save(path: Path, values: np.ndarray) -> None:
+    draft = path.with_suffix(".draft")
+    with draft.open("wb") as file:
+        np.save(file, values)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.rename(path)
+
+
+def _replace(path: Path, data: bytes) -> None:
+    draft = path.with_suffix(path.suffix + ".draft")
+    with draft.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.rename(path)

@@ -1,0 +1,346 @@
+"""From a parsed query to queries of the engine: what must match, what scores, what is marked in the results."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import tantivy
+from tantivy import FieldType, Occur, Query
+
+from hemeroteca.search import analysis
+from hemeroteca.search import query as q
+from hemeroteca.search.ranking import Weights
+
+MOST_TERMS = 256  # scored terms; of a longer query the rarest are kept
+MOST_PAIRS = 12  # neighbouring words looked at for nearness
+LAST_MS = 1 << 62  # "until" of a version that is still the last one
+
+
+@dataclass(slots=True)
+class Plan:
+    base: Query | None  # every match with its text score; None when nothing is asked for
+    better: Query | None  # those among them with phrases, all words or the title matching, scored for that too
+    wanted: dict[str, set[str]] = field(default_factory=dict)  # body field → terms to mark
+    in_body: list[str] = field(default_factory=list)  # words that must stand in the text itself
+    scored: list[tuple[str, str, int]] = field(default_factory=list)  # (field, term, documents) of plain words
+    plain: bool = True  # only words: the number of matches may be estimated
+    notes: list[str] = field(default_factory=list)
+    at: q.When | None = None
+
+
+class Planner:
+    def __init__(
+        self,
+        schema: tantivy.Schema,
+        searcher: tantivy.Searcher,
+        languages: Sequence[tuple[str, int]],
+        weights: Weights,
+        blocks: Sequence[str] = (),
+    ) -> None:
+        self.schema = schema
+        self.searcher = searcher
+        self.weights = weights
+        self.blocks = blocks
+        total = max(1, sum(count for _, count in languages))
+        # The engine divides a field's length by all documents, not by those that have the field: pages of a rare
+        # language look too long. The factor makes their scores comparable again (docs/explanation/ranking.md).
+        self.factors = {
+            name: 1.0 if len(languages) == 1 else min(8.0, (1 + 1.2 * (0.25 + 0.75 * total / max(1, count))) / 2.2)
+            for name, count in languages
+        }
+        self.fields = [name for name, _ in languages]
+
+    def plan(self, parsed: q.Parsed) -> Plan:
+        plan = Plan(None, None, {name: set() for name in self.fields}, notes=list(parsed.notes))
+        clauses = list(parsed.root.clauses)
+        language = next(
+            (
+                c.node.value
+                for c in clauses
+                if isinstance(c.node, q.Only) and c.node.property == "language" and c.occurs == "must"
+            ),
+            "",
+        )
+        if language:
+            self.fields = [name for name in self.fields if name == analysis.field_of(language)]
+        words = [c.node.text for c in clauses if isinstance(c.node, q.Word) and c.occurs == "may"]
+        others = [c for c in clauses if not (isinstance(c.node, q.Word) and c.occurs == "may")]
+        plan.plain = not others and not self.blocks
+
+        scoring = self._words(words, plan) if words else []
+        must: list[Query] = []
+        must_not: list[Query] = []
+        for clause in others:
+            query = self._node(clause.node, plan, marked=clause.occurs != "not")
+            if query is None:
+                continue
+            if clause.occurs == "not":
+                must_not.append(query)
+            elif clause.occurs == "must":
+                must.append(query)
+            else:
+                scoring.append(query)
+        must_not += [self._term("site", host) for host in self.blocks]
+        if scoring:
+            base = [(Occur.Should, query) for query in scoring]
+            if must or must_not:
+                base = [(Occur.Must, Query.boolean_query(base))]
+        else:
+            base = []
+            if not must and must_not and clauses:
+                must.append(Query.const_score_query(Query.all_query(), 1.0))
+        base += [(Occur.Must, query) for query in must] + [(Occur.MustNot, query) for query in must_not]
+        if not base or not (scoring or must):
+            return plan
+        plan.base = Query.boolean_query(base)
+        bonus = self._bonus(words) if words else []
+        if bonus:
+            better = [(Occur.Must, Query.boolean_query([(Occur.Should, query) for query in bonus]))]
+            if must or must_not:
+                better.append((Occur.Must, plan.base))
+            else:
+                better += base
+            plan.better = Query.boolean_query(better)
+        return plan
+
+    # words that score
+
+    def _words(self, words: list[str], plan: Plan) -> list[Query]:
+        chosen: list[tuple[str, str, int]] = []
+        for name in self.fields:
+            for term in self._content_terms(words, name):
+                chosen.append((name, term, self.searcher.doc_freq(f"body_{name}", term)))
+        chosen = [entry for entry in chosen if entry[2]]
+        if len(chosen) > MOST_TERMS:
+            plan.notes.append(f"the query is very long: its {MOST_TERMS} rarest words were searched")
+            keep = sorted(range(len(chosen)), key=lambda i: chosen[i][2])[:MOST_TERMS]
+            chosen = [chosen[i] for i in sorted(keep)]
+        for name, term, _ in chosen:
+            plan.wanted[name].add(term)
+        plan.scored = chosen
+        if not chosen:  # only stop words, or words of no page: their titles may still have them
+            folded = list(dict.fromkeys(analysis.terms(" ".join(words)[:2000], analysis.PLAIN)))[:32]
+            return [self._boost(self._term("title", word), 0.5) for word in folded]
+        return [self._body_term(name, term) for name, term, _ in chosen]
+
+    def _content_terms(self, words: list[str], name: str) -> list[str]:
+        empty = analysis.question_words(name)
+        content = [word for word in words if analysis.fold(word) not in empty] if empty else words
+        return analysis.terms(" ".join(content), name) or analysis.terms(" ".join(words), name)
+
+    def _bonus(self, words: list[str]) -> list[Query]:
+        """What makes a match better than its words alone."""
+        weights, bonus = self.weights, []
+        for name in self.fields:
+            if name == analysis.BIGRAMS:
+                continue
+            empty = analysis.question_words(name)
+            placed = [p for p in analysis.positioned(" ".join(words[:64]), name) if p[1] not in empty]
+            found = [(at, term) for at, term in placed if self.searcher.doc_freq(f"body_{name}", term)]
+            distinct = list(dict.fromkeys(term for _, term in placed))
+            if len(distinct) < 2:
+                continue
+            factor = self.factors[name]
+            if len(found) <= MOST_PAIRS + 1:
+                for (at, first), (then, second) in pairwise(found):
+                    gap = then - at
+                    if first == second or gap > 4:
+                        continue
+                    body = f"body_{name}"
+                    pair: list[str | tuple[int, str]] = [(0, first), (gap, second)]
+                    bonus.append(self._boost(Query.phrase_query(self.schema, body, pair), weights.phrase * factor))
+                    bonus.append(
+                        self._boost(Query.phrase_query(self.schema, body, pair, slop=8), weights.near * factor)
+                    )
+            if len(distinct) <= 8 and len(dict.fromkeys(term for _, term in found)) == len(distinct):
+                every = Query.boolean_query([(Occur.Must, self._raw_body_term(name, term)) for term in distinct])
+                bonus.append(self._boost(every, weights.all_words * factor))
+        folded = list(dict.fromkeys(analysis.terms(" ".join(words[:32]), analysis.PLAIN)))
+        content = [word for word in folded if not any(word in analysis.question_words(name) for name in self.fields)]
+        if 1 <= len(content) <= 8:
+            every = Query.boolean_query([(Occur.Must, self._term("title", word)) for word in content])
+            bonus.append(self._boost(every, weights.title))
+            bonus += [self._boost(self._term("url", word), weights.url) for word in content]
+        return bonus
+
+    # clauses that must match
+
+    def _node(self, node: q.Node, plan: Plan, marked: bool = True) -> Query | None:
+        match node:
+            case q.Word(text):
+                return self._phrase(text, 0, plan, marked)
+            case q.Phrase(text, slop):
+                return self._phrase(text, slop, plan, marked)
+            case q.Near(left, right, distance):
+                return self._near(left, right, distance, plan)
+            case q.Wildcard(pattern):
+                return self._wildcard(pattern, plan, marked)
+            case q.Fuzzy(text, distance):
+                return self._fuzzy(text, distance, plan, marked)
+            case q.Numbers(low, high):
+                return self._any(
+                    Query.term_set_query(self.schema, f"body_{name}", [str(n) for n in range(low, high + 1)])
+                    for name in self.fields
+                )
+            case q.Within(part, text, phrase):
+                return self._within(part, text, phrase, plan, marked)
+            case q.Only(name, value):
+                return self._filter(self._term(name, value))
+            case q.When():
+                return self._when(node, plan)
+            case q.Group(clauses):
+                return self._group(clauses, plan, marked)
+
+    def _group(self, clauses: Sequence[q.Clause], plan: Plan, marked: bool) -> Query | None:
+        parts = []
+        for clause in clauses:
+            query = self._node(clause.node, plan, marked and clause.occurs != "not")
+            if query is not None:
+                occurs = {"may": Occur.Should, "must": Occur.Must, "not": Occur.MustNot}[clause.occurs]
+                parts.append((occurs, query))
+        if not parts:
+            return None
+        if all(occurs == Occur.MustNot for occurs, _ in parts):
+            parts.append((Occur.Must, Query.const_score_query(Query.all_query(), 0.0)))
+        return Query.boolean_query(parts)
+
+    def _phrase(self, text: str, slop: int, plan: Plan, marked: bool) -> Query | None:
+        alternatives = []
+        for name in self.fields:
+            placed = analysis.positioned(text, name)
+            if marked:
+                plan.wanted[name].update(term for _, term in placed)
+            query = self._placed(f"body_{name}", placed, slop, name)
+            if query is not None:
+                alternatives.append(self._boost(query, self.factors[name]))
+        if not alternatives:  # a phrase of stop words only: "to be or not to be"
+            placed = analysis.positioned(text, analysis.PLAIN)
+            query = self._placed("title", placed, slop, analysis.PLAIN)
+            return query if query is not None else None
+        return self._any(alternatives)
+
+    def _placed(self, body: str, placed: list[tuple[int, str]], slop: int, name: str) -> Query | None:
+        if not placed:
+            return None
+        if len(placed) == 1:
+            return self._term(body, placed[0][1])
+        if name == analysis.BIGRAMS:
+            return Query.boolean_query([(Occur.Must, self._term(body, term)) for _, term in placed[:64]])
+        start = placed[0][0]
+        return Query.phrase_query(self.schema, body, [(at - start, term) for at, term in placed], slop=slop)
+
+    def _near(self, left: str, right: str, distance: int, plan: Plan) -> Query | None:
+        alternatives = []
+        for name in self.fields:
+            first: list[str | tuple[int, str]] = [*analysis.terms(left, name)]
+            second: list[str | tuple[int, str]] = [*analysis.terms(right, name)]
+            plan.wanted[name].update(analysis.terms(f"{left} {right}", name))
+            if not first or not second or name == analysis.BIGRAMS:
+                continue
+            body = f"body_{name}"
+            # slop counts the moves from "left right": one less than the distance, two more for the other order
+            forward = Query.phrase_query(self.schema, body, first + second, slop=distance - 1)
+            backward = Query.phrase_query(self.schema, body, second + first, slop=distance - 1)
+            both = Query.boolean_query([(Occur.Should, forward), (Occur.Should, backward)])
+            alternatives.append(self._boost(both, self.factors[name]))
+        return self._any(alternatives)
+
+    def _wildcard(self, pattern: str, plan: Plan, marked: bool) -> Query | None:
+        folded = "".join(c if c in "*?" else analysis.fold(c) for c in pattern)
+        regex = "".join({"*": ".*", "?": "."}.get(c, re.escape(c)) for c in folded)
+        alternatives = []
+        for name in self.fields:
+            body = f"body_{name}"
+            alternatives.append(Query.regex_query(self.schema, body, regex))
+            literal = folded.rstrip("*?")
+            if literal.isalnum():  # `bibliotecas*` must find what was stemmed to something shorter
+                stem = "".join(analysis.word_analyzer(name).analyze(literal))
+                if stem != literal and len(stem) >= 3:
+                    alternatives.append(self._term(body, stem))
+                if marked:
+                    plan.wanted[name].add(stem)
+        return self._any(alternatives)
+
+    def _fuzzy(self, text: str, distance: int, plan: Plan, marked: bool) -> Query | None:
+        alternatives = []
+        for name in self.fields:
+            for term in analysis.terms(text, name)[:1]:
+                alternatives.append(
+                    Query.fuzzy_term_query(self.schema, f"body_{name}", term, distance if len(term) > 3 else 1)
+                )
+                if marked:
+                    plan.wanted[name].add(term)
+        return self._any(alternatives)
+
+    def _within(self, part: str, text: str, phrase: bool, plan: Plan, marked: bool) -> Query | None:
+        if part == "body":
+            plan.in_body.append(text)
+            return self._phrase(text, 0, plan, marked)
+        placed = analysis.positioned(text, analysis.PLAIN)
+        if part == "title" and not phrase and len(placed) == 1:
+            return self._title_word(placed[0][1])
+        query = self._placed(part, placed, 0, analysis.PLAIN)
+        if query is not None and marked and part == "title":
+            for name in self.fields:
+                plan.wanted[name].update(analysis.terms(text, name))
+        return query
+
+    def _title_word(self, word: str) -> Query:
+        """A word of the title in any form: titles are kept as written, so the forms are those that share the stem."""
+        alternatives = [self._term("title", word)]
+        for name in self.fields:
+            stem = "".join(analysis.word_analyzer(name).analyze(word))
+            if len(stem) >= 4 and stem.isalnum() and word.startswith(stem[:-1]):
+                alternatives.append(Query.regex_query(self.schema, "title", re.escape(stem) + ".{0,3}"))
+                break
+        return self._any(alternatives) or alternatives[0]
+
+    def _when(self, node: q.When, plan: Plan) -> Query:
+        if node.what == "at":
+            plan.at = node
+            moment = node.high or 0
+            return self._filter(
+                Query.boolean_query(
+                    [
+                        (Occur.Must, self._range("captured", None, moment)),
+                        (Occur.Must, self._range("until", moment + 1, None)),
+                    ]
+                )
+            )
+        name = "captured" if node.what == "captured" else "published"
+        return self._filter(self._range(name, node.low, node.high))
+
+    # small parts
+
+    def _range(self, name: str, low: int | None, high: int | None) -> Query:
+        return Query.range_query(self.schema, name, FieldType.Integer, low, high)
+
+    def _body_term(self, name: str, term: str) -> Query:
+        return self._boost(self._raw_body_term(name, term), self.factors[name])
+
+    def _raw_body_term(self, name: str, term: str) -> Query:
+        return Query.term_query(self.schema, f"body_{name}", term, index_option="freq")
+
+    def _term(self, name: str, value: str) -> Query:
+        return Query.term_query(self.schema, name, value, index_option="freq")
+
+    @staticmethod
+    def _boost(query: Query, factor: float) -> Query:
+        return query if math.isclose(factor, 1.0) else Query.boost_query(query, factor)
+
+    @staticmethod
+    def _filter(query: Query) -> Query:
+        return Query.const_score_query(query, 0.0)
+
+    @staticmethod
+    def _any(queries: object) -> Query | None:
+        alternatives: list[Query] = list(queries)  # type: ignore[call-overload]
+        if not alternatives:
+            return None
+        if len(alternatives) == 1:
+            return alternatives[0]
+        return Query.boolean_query([(Occur.Should, query) for query in alternatives])

@@ -1,0 +1,496 @@
+"""The query language: from what a person typed to a tree of clauses. Never an error.
+
+What cannot be understood is read as plain words or left out, and `Parsed.notes` says so. The language is described in
+docs/reference/search.md. Nothing here knows the index engine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+LONGEST_QUERY = 100_000  # characters read; the rest is left out and noted
+MOST_WORDS = 10_000
+DEEPEST = 20  # levels of parentheses
+LONGEST_RANGE = 200  # numbers a bare `1990..2000` may stand for
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wildcard:
+    pattern: str  # * any letters, ? one letter
+
+
+@dataclass(frozen=True, slots=True)
+class Fuzzy:
+    text: str
+    distance: int
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    text: str
+    slop: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """The words (or phrases) within `distance` words of each other, in any order."""
+
+    left: str
+    right: str
+    distance: int
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Any whole number of a range, as a word of the text."""
+
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Words looked for in one part of the page: title, body, anchor or url."""
+
+    part: str
+    text: str
+    phrase: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Only:
+    """A property the page must have: site, host, type, language, collection."""
+
+    property: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """A range of time in milliseconds, both ends included; `what` is date, captured or at."""
+
+    what: str
+    low: int | None = None
+    high: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    node: Node
+    occurs: str = "may"  # may, must, not
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    clauses: tuple[Clause, ...]
+
+
+Node = Word | Wildcard | Fuzzy | Phrase | Near | Numbers | Within | Only | When | Group
+
+
+@dataclass(slots=True)
+class Parsed:
+    root: Group
+    notes: list[str] = field(default_factory=list)
+    words: int = 0
+
+    @property
+    def plain(self) -> bool:
+        """Only words: what most people type."""
+        return all(isinstance(clause.node, Word) and clause.occurs == "may" for clause in self.root.clauses)
+
+
+def parse(text: str) -> Parsed:
+    """Read a query. `notes` lists, for people, what was ignored."""
+    return _Parser(text).parse()
+
+
+_TOKEN = re.compile(
+    r"""
+    (?P<space>[\s\x00-\x1f\x7f\u200b-\u200f\u2060\ufeff]+)
+  | (?P<open>\() | (?P<close>\)) | (?P<bar>\|\|?)
+  | (?P<quote>["“”«»„])
+  | (?P<sign>[-+−!](?=[^\s\-+]))
+  | (?P<field>[^\W\d_]{2,12}:(?=[^\s/]))
+  | (?P<word>[^\s\x00-\x1f\x7f\u200b-\u200f\u2060\ufeff()|"“”«»„]+)
+    """,
+    re.VERBOSE,
+)
+_CLOSING = {'"': '"“”', "“": '”"', "”": '”"', "«": "»", "»": "»«", "„": '“”"'}
+
+_FIELDS = {
+    "site": "site",
+    "sitio": "site",
+    "domain": "site",
+    "dominio": "site",
+    "host": "host",
+    "url": "url",
+    "inurl": "url",
+    "enurl": "url",
+    "intitle": "title",
+    "title": "title",
+    "titulo": "title",
+    "título": "title",
+    "entitulo": "title",
+    "inbody": "body",
+    "body": "body",
+    "intext": "body",
+    "texto": "body",
+    "entexto": "body",
+    "inanchor": "anchor",
+    "anchor": "anchor",
+    "enlace": "anchor",
+    "filetype": "type",
+    "type": "type",
+    "tipo": "type",
+    "ext": "type",
+    "lang": "language",
+    "language": "language",
+    "idioma": "language",
+    "lengua": "language",
+    "collection": "collection",
+    "coleccion": "collection",
+    "colección": "collection",
+    "before": "before",
+    "antes": "before",
+    "after": "after",
+    "since": "after",
+    "desde": "after",
+    "despues": "after",
+    "después": "after",
+    "hasta": "until",
+    "until": "until",
+    "at": "at",
+    "date": "date",
+    "fecha": "date",
+    "year": "date",
+    "anno": "date",
+    "año": "date",
+    "captured": "captured",
+    "captura": "captured",
+    "near": "near",
+    "cerca": "near",
+}
+_TEXT_PARTS = frozenset(("title", "body", "anchor", "url"))
+_PROPERTIES = frozenset(("site", "host", "type", "language", "collection"))
+_TIMES = frozenset(("before", "after", "until", "at", "date", "captured"))
+_LANGUAGES = {
+    "spanish": "es",
+    "español": "es",
+    "espanol": "es",
+    "castellano": "es",
+    "english": "en",
+    "inglés": "en",
+    "ingles": "en",
+    "portuguese": "pt",
+    "portugués": "pt",
+    "french": "fr",
+    "francés": "fr",
+    "italian": "it",
+    "italiano": "it",
+    "german": "de",
+    "alemán": "de",
+    "catalan": "ca",
+    "catalán": "ca",
+    "català": "ca",
+}
+_NUMBERS = re.compile(r"(\d{1,9})\.\.(\d{1,9})")
+_FUZZY = re.compile(r"(.+)~(\d?)")
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.notes: list[str] = []
+        if len(text) > LONGEST_QUERY:
+            self.notes.append(f"only the first {LONGEST_QUERY} characters of the query were read")
+            text = text[:LONGEST_QUERY]
+        self.text = text
+        self.at = 0
+        self.words = 0
+
+    def parse(self) -> Parsed:
+        root = self._group(0)
+        if self.words > MOST_WORDS:
+            self.notes.append(f"only the first {MOST_WORDS} words of the query were read")
+        return Parsed(root, list(dict.fromkeys(self.notes)), self.words)
+
+    def _group(self, depth: int) -> Group:
+        """Clauses up to the closing parenthesis or the end."""
+        clauses: list[Clause] = []
+        joins: list[str] = []  # what stands before each clause: "", OR, AND
+        sign, join = "", ""
+        while (match := _TOKEN.match(self.text, self.at)) is not None:
+            self.at = match.end()
+            kind, piece = match.lastgroup, match.group()
+            node: Node | None = None
+            if kind == "space":
+                continue
+            if kind == "close":
+                if depth:
+                    break
+                self.notes.append("a closing parenthesis without an opening one was ignored")
+                continue
+            if kind == "bar" or piece == "OR":
+                join = "OR"
+                continue
+            if piece == "AND" or piece == "&&":
+                join = "AND"
+                continue
+            if piece == "NOT":
+                sign = "-"
+                continue
+            if kind == "sign":
+                sign = "-" if piece in "-−!" else "+"
+                continue
+            if self.words >= MOST_WORDS:
+                self.words += 1
+                continue
+            if kind == "open":
+                if depth >= DEEPEST:
+                    self.notes.append(f"parentheses deeper than {DEEPEST} levels were ignored")
+                    continue
+                group = self._group(depth + 1)
+                node = group if group.clauses else None
+            elif kind == "quote":
+                node = self._phrase(piece)
+            elif kind == "field":
+                node = self._field(piece, clauses, joins)
+            elif kind == "word":
+                node = self._word(piece)
+            if node is not None:
+                occurs = {"-": "not", "+": "must", "": "may"}[sign]
+                if occurs == "may" and not isinstance(node, Word | Wildcard | Fuzzy | Numbers):
+                    occurs = "must"
+                clauses.append(Clause(node, occurs))
+                joins.append(join)
+            sign, join = "", ""
+        else:
+            if depth:
+                self.notes.append("a parenthesis that was never closed was closed at the end")
+        if sign or join:
+            self.notes.append("an operator with nothing after it was ignored")
+        return Group(tuple(_joined(clauses, joins)))
+
+    def _phrase(self, opening: str) -> Node | None:
+        closing = _CLOSING[opening]
+        end = next((i for i in range(self.at, len(self.text)) if self.text[i] in closing), -1)
+        if end < 0:
+            self.notes.append("a quotation mark that was never closed was ignored")
+            return None
+        inside, self.at = self.text[self.at : end], end + 1
+        slop = re.compile(r"~(\d{1,2})").match(self.text, self.at)
+        if slop:
+            self.at = slop.end()
+        parts = re.findall(r"\w+", inside)
+        self.words += max(1, len(parts))
+        if not parts:
+            return None
+        if len(parts) > 100:
+            self.notes.append("only the first 100 words of a phrase were read")
+            inside = " ".join(parts[:100])
+        return Phrase(inside, int(slop.group(1)) if slop else 0)
+
+    def _word(self, token: str) -> Node | None:
+        self.words += 1
+        numbers = _NUMBERS.fullmatch(token)
+        if numbers:
+            low, high = sorted(map(int, numbers.groups()))
+            if high - low >= LONGEST_RANGE:
+                self.notes.append(f"the range {token} is longer than {LONGEST_RANGE} numbers and was cut")
+                high = low + LONGEST_RANGE - 1
+            return Numbers(low, high)
+        fuzzy = _FUZZY.fullmatch(token)
+        if fuzzy and re.fullmatch(r"\w+", fuzzy.group(1)):
+            return Fuzzy(fuzzy.group(1)[:60], min(2, int(fuzzy.group(2) or 1)))
+        if token.startswith("~") and re.fullmatch(r"\w+", token[1:]):
+            return Fuzzy(token[1:61], 1)
+        if "*" in token or re.search(r"\w\?\w", token):
+            return self._wildcard(token)
+        if not re.search(r"\w", token):
+            if token not in ("-", "+", "&", "/", ":", ",", ".", "–", "—", "¿", "?", "!", "¡", "…"):
+                self.notes.append(f"`{token[:20]}` was ignored")
+            return None
+        return Word(token)
+
+    def _wildcard(self, token: str) -> Node | None:
+        pattern = re.sub(r"[^\w*?]", "", token)[:60]
+        pattern = re.sub(r"\*+", "*", pattern)
+        letters = len(re.sub(r"[*?]", "", pattern))
+        least = 3 if pattern[0] in "*?" else 2
+        if letters < least:
+            self.notes.append(f"`{token[:20]}` matches too much: give at least {least} letters besides the wildcard")
+            return None
+        return Wildcard(pattern)
+
+    def _field(self, token: str, clauses: list[Clause], joins: list[str]) -> Node | None:
+        name = _FIELDS.get(token[:-1].lower())
+        if name is None:
+            # not one of our words: "std::vector", "12:30", "error: disk full" are just text
+            rest = _TOKEN.match(self.text, self.at)
+            return self._word(token[:-1]) if rest is None else self._word_and_rest(token)
+        value, quoted = self._value()
+        if not value:
+            self.notes.append(f"`{token}` without a value was ignored")
+            return None
+        self.words += 1
+        if name in _TEXT_PARTS:
+            return Within(name, value, phrase=quoted) if re.search(r"\w", value) else None
+        if name in _PROPERTIES:
+            return Only(name, _property(name, value))
+        if name in _TIMES:
+            return self._when(name, token, value)
+        return self._near(token, value, clauses, joins)
+
+    def _word_and_rest(self, token: str) -> Node | None:
+        match = re.compile(r"[^\s()|\"“”«»„]*").match(self.text, self.at)
+        if match is not None:
+            self.at = match.end()
+            token += match.group()
+        return self._word(token)
+
+    def _value(self) -> tuple[str, bool]:
+        if self.at < len(self.text) and self.text[self.at] in _CLOSING:
+            opening = self.text[self.at]
+            self.at += 1
+            node = self._phrase(opening)
+            return (node.text, True) if isinstance(node, Phrase) else ("", True)
+        match = re.compile(r"[^\s()|\"“”«»„]+").match(self.text, self.at)
+        if match is None:
+            return "", False
+        self.at = match.end()
+        return match.group()[:500], False
+
+    def _when(self, name: str, token: str, value: str) -> Node | None:
+        low_text, dots, high_text = value.partition("..")
+        low = moment(low_text) if low_text else None
+        high = moment(high_text) if dots and high_text else None
+        if (low_text and low is None) or (high_text and high is None) or (low is None and high is None):
+            self.notes.append(f"`{token}{value[:30]}` was ignored: write a date as 2024, 2024-03 or 2024-03-31")
+            return None
+        if name == "before" and low:
+            return When("date", high=low[0] - 1)
+        if name == "until" and low:
+            return When("date", high=low[1])
+        if name == "after" and low:
+            return When("date", low=low[0])
+        if name == "at" and low:
+            return When("at", low=low[0], high=low[1])
+        what = "captured" if name == "captured" else "date"
+        if not dots and low:
+            return When(what, low[0], low[1])
+        return When(what, low[0] if low else None, high[1] if high else None)
+
+    def _near(self, token: str, value: str, clauses: list[Clause], joins: list[str]) -> Node | None:
+        """`word near:5 other`: the word before and the word after within five words."""
+        if value.isdigit() and clauses and isinstance(clauses[-1].node, Word | Phrase):
+            rest = re.compile(r"\s+([^\s()|\"]+|\"[^\"]*\")").match(self.text, self.at)
+            if rest and re.search(r"\w", rest.group(1)):
+                self.at = rest.end()
+                self.words += 1
+                left = clauses.pop().node
+                joins.pop()
+                assert isinstance(left, Word | Phrase)
+                return Near(left.text, rest.group(1).strip('"'), max(1, min(50, int(value))))
+        self.notes.append(f"`{token}{value[:20]}` was ignored: write it between two words, as in `war near:5 peace`")
+        return None
+
+
+def _joined(clauses: list[Clause], joins: list[str]) -> list[Clause]:
+    """Give AND and OR their meaning. AND binds closer than OR; words side by side are wanted, not required."""
+    if "OR" not in joins[1:] and "AND" not in joins[1:]:
+        return clauses
+    runs: list[list[int]] = []
+    for i, join in enumerate(joins):
+        if i and join in ("OR", "AND"):
+            runs[-1].append(i)
+        else:
+            runs.append([i])
+    out: list[Clause] = []
+    for run in runs:
+        if len(run) == 1:
+            out.append(clauses[run[0]])
+            continue
+        alternatives: list[list[Clause]] = [[clauses[run[0]]]]
+        for i in run[1:]:
+            if joins[i] == "AND":
+                alternatives[-1].append(clauses[i])
+            else:
+                alternatives.append([clauses[i]])
+        groups = [
+            Clause(part[0].node, part[0].occurs if part[0].occurs == "not" else "may")
+            if len(part) == 1
+            else Clause(Group(tuple(Clause(c.node, "must" if c.occurs != "not" else "not") for c in part)))
+            for part in alternatives
+        ]
+        if len(runs) == 1 and len(groups) > 1:
+            return groups
+        if len(groups) == 1:
+            inner = groups[0].node
+            assert isinstance(inner, Group)
+            out += inner.clauses
+        else:
+            out.append(Clause(Group(tuple(groups)), "must"))
+    return out
+
+
+def moment(text: str, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> tuple[int, int] | None:
+    """First and last millisecond of a date: 2024, 2024-03, 2024-03-31, 31/3/2024, or 7d, 2w, 3m, 1y ago."""
+    text = text.strip().strip("/")
+    ago = re.fullmatch(r"(\d{1,4})([dwmysa])", text.lower())
+    if ago:
+        days = {"d": 1, "w": 7, "s": 7, "m": 30, "y": 365, "a": 365}[ago.group(2)] * int(ago.group(1))
+        try:
+            day = (now() - timedelta(days=days)).replace(hour=0, minute=0, second=0, microsecond=0)
+        except OverflowError:
+            return None
+        return _milliseconds(day), _milliseconds(day + timedelta(days=1)) - 1
+    found = re.fullmatch(r"(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2})(?:T.*)?)?)?", text)
+    if found:
+        year, month, day_of = (int(part) if part else 0 for part in found.groups())
+    else:
+        found = re.fullmatch(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})", text) or re.fullmatch(r"(\d{4})(\d\d)(\d\d)", text)
+        if not found:
+            return None
+        parts = [int(part) for part in found.groups()]
+        year, month, day_of = parts if parts[0] > 31 else parts[::-1]
+    try:
+        start = datetime(year, month or 1, day_of or 1, tzinfo=UTC)
+        if day_of:
+            end = start + timedelta(days=1)
+        elif month:
+            end = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
+        else:
+            end = datetime(year + 1, 1, 1, tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return None
+    return _milliseconds(start), _milliseconds(end) - 1
+
+
+def _milliseconds(when: datetime) -> int:
+    return int(when.timestamp() * 1000)
+
+
+def _property(name: str, value: str) -> str:
+    value = value.strip().lower() if name != "collection" else value.strip()
+    if name in ("site", "host"):
+        value = re.sub(r"^[a-z]+://", "", value).split("/")[0].split("@")[-1]
+        value = re.sub(r":\d+$", "", value).strip(".").removeprefix("*.")
+        try:
+            value = value.encode("idna").decode("ascii") if not value.isascii() else value
+        except UnicodeError:
+            pass
+        return value
+    if name == "type":
+        value = value.lstrip(".")
+        return {"htm": "html", "xhtml": "html", "txt": "text", "rss": "feed", "atom": "feed"}.get(value, value)
+    if name == "language":
+        return _LANGUAGES.get(value, value[:2])
+    return value
