@@ -101,6 +101,7 @@ TEMPLATES = [
 AUTH_USER_MODEL = "accounts.User"
 LOGIN_URL = "/sign-in"
 LOGIN_REDIRECT_URL = "/"
+CSRF_FAILURE_VIEW = "hemeroteca.console.views.csrf_failure"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},

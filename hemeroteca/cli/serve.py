@@ -15,6 +15,7 @@ from typing import IO, Annotated
 import typer
 
 from hemeroteca import config
+from hemeroteca.cli import common
 from hemeroteca.engine.supervisor import Program, Supervisor
 from hemeroteca.instance import Instance
 
@@ -27,7 +28,7 @@ class ServeError(Exception):
 
 
 def serve(
-    data: Annotated[Path | None, typer.Option(help="Folder that holds everything.")] = None,
+    data: common.Data = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on; 0.0.0.0 for every one.")] = None,
     port: Annotated[int | None, typer.Option(help="Port of the console and the API; 0 picks a free one.")] = None,
 ) -> None:
@@ -36,8 +37,7 @@ def serve(
         settings = config.load(data=data, host=host, port=port)
         run(settings)
     except (ServeError, config.ConfigError) as error:
-        typer.echo(f"hemeroteca: {error}", err=True)
-        raise typer.Exit(1)
+        common.give_up(str(error), common.USAGE if isinstance(error, config.ConfigError) else 1)
 
 
 def run(settings: config.Config) -> None:

@@ -4,16 +4,19 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from hemeroteca import __version__
 from hemeroteca.accounts.models import Role, User
+
+NAVIGATION = (("search", _("Search")), ("status", _("Status")), ("crawls", _("Crawls")))
 
 
 def shared(request: HttpRequest) -> dict[str, Any]:
     user = getattr(request, "user", None)
     return {
         "version": __version__,
+        "navigation": NAVIGATION,
         "languages": settings.LANGUAGES,
         "may_edit": isinstance(user, User) and user.may(Role.EDITOR),
-        "may_read": settings.CONFIG.open_search or (isinstance(user, User) and user.may(Role.READER)),
     }

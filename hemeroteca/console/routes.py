@@ -1,5 +1,34 @@
 """Every address of the web process, in one list."""
 
-from django.urls import URLPattern, URLResolver
+from django.contrib import admin
+from django.urls import URLPattern, URLResolver, path
+from django.views.generic import RedirectView
+from django.views.i18n import set_language
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from hemeroteca.api.app import api
+from hemeroteca.console import views
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", views.search, name="search"),
+    path("status", views.status, name="status"),
+    path("status/live", views.status_live, name="status-live"),
+    path("crawls", views.crawls, name="crawls"),
+    path("crawls/<int:number>", views.crawl, name="crawl"),
+    path("page", views.page, name="page"),
+    path("v/<uuid:record_id>", views.capture, name="capture"),
+    path("v/<uuid:record_id>/copy", views.capture_copy, name="capture-copy"),
+    path("v/<uuid:record_id>/original", views.capture_original, name="capture-original"),
+    path("sign-in", views.sign_in, name="sign-in"),
+    path("sign-out", views.sign_out, name="sign-out"),
+    path("language", set_language, name="language"),
+    path("favicon.ico", RedirectView.as_view(url="/static/console/logo.svg", permanent=True)),
+    path("api/v1/", api.urls),
+    # One way in, with one limit on guessing.
+    path("admin/login/", RedirectView.as_view(pattern_name="sign-in", query_string=True)),
+    path("admin/", admin.site.urls),
+]
+
+handler400 = views.bad_request
+handler403 = views.forbidden
+handler404 = views.not_found
+handler500 = views.failed

@@ -12,7 +12,9 @@ from types import FrameType
 import waitress.server
 from django.conf import settings
 
-from hemeroteca.console.wsgi import application
+from hemeroteca.console.wsgi import application  # sets Django up; first
+
+from hemeroteca.api.standing import watch_pace  # isort: skip
 
 THREADS = 8
 MAX_REQUEST_BYTES = 4 << 20  # a list of seeds is the longest thing anybody sends
@@ -27,6 +29,7 @@ def main(descriptors: list[int]) -> None:
         # A proxy on this machine stands in front; believe it about the client's address and the scheme.
         options["trusted_proxy"] = "127.0.0.1"
         options["trusted_proxy_headers"] = {"x-forwarded-for", "x-forwarded-proto"}
+    watch_pace()
     server = waitress.server.create_server(
         application,
         sockets=[socket.socket(fileno=descriptor) for descriptor in descriptors],

@@ -1,0 +1,123 @@
+"""/captures: what was fetched, when, and the bytes themselves."""
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from django.http import FileResponse, Http404, HttpRequest
+from ninja import Path, Query, Router, Schema
+from ninja.errors import HttpError
+from pydantic import Field
+
+from hemeroteca import urls
+from hemeroteca.api import access, copies, paging
+from hemeroteca.api.moments import moment
+from hemeroteca.archive import queries
+from hemeroteca.archive.reader import WarcReadError
+from hemeroteca.archive.values import CaptureRow
+
+router = Router()
+
+Id = Annotated[UUID, Path(description="Permanent name of the capture (its WARC-Record-ID).")]
+
+
+class CaptureOut(Schema):
+    id: UUID = Field(description="Permanent name: the WARC-Record-ID.")
+    url: str = Field(description="Address as requested.")
+    captured_at: datetime | None = Field(description="When the request was sent.")
+    status: int = Field(description="HTTP status.")
+    mime: str = Field(description="Media type, from the header.")
+    digest: str = Field(description="Digest of the payload.")
+    kind: str = Field(description="response, revisit (same payload as an earlier one) or resource.")
+    version: bool = Field(description="Differs from the capture before it.")
+    truncated: str = Field(description="Why it is not whole (length, time, disconnect); empty when it is.")
+    size: int = Field(description="Bytes of the body as received.")
+    warc: str = Field(description="WARC file that holds it.")
+    offset: int = Field(description="Where the record begins in that file.")
+    length: int = Field(description="Compressed length of the record.")
+
+
+@router.get("", response=paging.Listing[CaptureOut], auth=access.open_reader, summary="Captures of a URL, oldest first")
+def listing(
+    request: HttpRequest,
+    url: Annotated[str, Query(min_length=1, max_length=8192, description="Address of the page.")],
+    limit: paging.Limit = 50,
+    cursor: paging.Cursor = "",
+) -> paging.Listing[CaptureOut]:
+    position = paging.read(cursor, 2)
+    since, last = position or (None, 0)
+    try:
+        # Captures of the same millisecond as the last one sent come again; those up to it are dropped.
+        found = queries.captures_of(urls.canonical(url), since_ms=since, limit=limit + 1 + SAME_MOMENT)
+    except urls.UrlError as error:
+        raise HttpError(422, f"url: {error}")
+    found = [row for row in found if since is None or (row.captured_ms, row.id) > (since, last)]
+    more = len(found) > limit
+    part = found[:limit]
+    return paging.Listing[CaptureOut](
+        items=[_out(row) for row in part],
+        next_cursor=paging.write(part[-1].captured_ms, part[-1].id) if more else None,
+    )
+
+
+SAME_MOMENT = 16
+
+
+@router.get("/{id}", response=CaptureOut, auth=access.open_reader, summary="One capture")
+def one(request: HttpRequest, id: Id) -> CaptureOut:  # noqa: A002 - the name in the path
+    return _out(_capture(id))
+
+
+@router.get("/{id}/content", response={200: None}, auth=access.open_reader, summary="The captured bytes")
+def content(request: HttpRequest, id: Id) -> FileResponse:  # noqa: A002
+    """The body as received, still in its content coding, as a download."""
+    return download(_capture(id))
+
+
+def download(row: CaptureRow) -> FileResponse:
+    try:
+        record = copies.original(row)
+    except WarcReadError as error:
+        raise Http404(f"The archive cannot give these bytes: {error}")
+    record.body.seek(0)
+    response = FileResponse(record.body, as_attachment=True, filename=f"{row.record_id}.{_ending(row.mime)}")
+    response.headers["Content-Type"] = "application/octet-stream"
+    response.headers["Content-Length"] = str(record.size)
+    response.headers["Content-Security-Policy"] = copies.SANDBOX
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["X-Hemeroteca-Media-Type"] = record.header("content-type")[:200].encode("ascii", "ignore").decode()
+    coding = record.header("content-encoding")[:100].encode("ascii", "ignore").decode()
+    if coding:
+        # Not Content-Encoding: a client would unpack it, and these are the bytes as they were received.
+        response.headers["X-Hemeroteca-Content-Encoding"] = coding
+    return response
+
+
+def _ending(mime: str) -> str:
+    known = {"text/html": "html", "application/pdf": "pdf", "text/plain": "txt", "text/css": "css", "image/png": "png"}
+    return known.get(mime.partition(";")[0].strip().lower(), "bin")
+
+
+def _capture(name: UUID) -> CaptureRow:
+    row = queries.by_record(name)
+    if row is None:
+        raise Http404(f"There is no capture {name}; GET /api/v1/captures?url=… lists those of a page.")
+    return row
+
+
+def _out(row: CaptureRow) -> CaptureOut:
+    return CaptureOut(
+        id=row.record_id,
+        url=row.url,
+        captured_at=moment(row.captured_ms),
+        status=row.status,
+        mime=row.mime,
+        digest=row.digest,
+        kind=row.kind,
+        version=row.version,
+        truncated=row.truncated,
+        size=row.body_size,
+        warc=row.warc_name,
+        offset=row.offset,
+        length=row.length,
+    )

@@ -1,0 +1,192 @@
+"""CDX server: `/cdx` answers in pywb's dialect, `/cdx/search/cdx` in the Wayback Machine's. Same parameters, same index.
+
+Also `/warc/NAME`, the files themselves with byte ranges, for replayers on another machine.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import IO
+
+from django.conf import settings
+from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from ninja.errors import HttpError
+
+from hemeroteca.accounts.models import Role
+from hemeroteca.api import access, memento
+from hemeroteca.archive import cdx, reader
+from hemeroteca.archive.timestamps import http_date, start_ms
+
+
+def pywb(request: HttpRequest) -> HttpResponseBase:
+    """Lines of CDXJ unless `output` says json (one object a line), text or link."""
+    return _answer(request, wayback=False)
+
+
+def wayback(request: HttpRequest) -> HttpResponseBase:
+    """Lines of seven fields unless `output=json`, which is a list of lists, names first."""
+    return _answer(request, wayback=True)
+
+
+def warc_file(request: HttpRequest, name: str) -> HttpResponseBase:
+    """A WARC file or the one byte range asked for. Needs a token or a session: it holds everything as it was sent."""
+    try:
+        caller = access.reader(request)
+        if caller is None:
+            return _plain(401, "WARC files are for members: sign in, or send `Authorization: Bearer …`")
+        caller.require(Role.READER, "This")
+        path = reader.find(settings.INSTANCE.warc_dir, name)
+    except HttpError as error:
+        return _plain(error.status_code, error.message)
+    except reader.WarcReadError:
+        return _plain(404, f"there is no WARC file {name[:200]!r}")
+    size = path.stat().st_size
+    file = path.open("rb")
+    found = re.fullmatch(r"bytes=(\d*)-(\d*)", request.headers.get("Range", ""))
+    response: HttpResponseBase
+    if found and (found[1] or found[2]):
+        first = int(found[1]) if found[1] else max(0, size - int(found[2]))
+        last = min(int(found[2]), size - 1) if found[1] and found[2] else size - 1
+        if first > last:
+            file.close()
+            response = _plain(416, "that range is outside the file")
+            response.headers["Content-Range"] = f"bytes */{size}"
+            return response
+        file.seek(first)
+        response = StreamingHttpResponse(_piece(file, last - first + 1), status=206)
+        response.headers["Content-Range"] = f"bytes {first}-{last}/{size}"
+        response.headers["Content-Length"] = str(last - first + 1)
+    else:
+        response = FileResponse(file, as_attachment=True, filename=name)
+    response.headers["Content-Type"] = "application/warc"
+    response.headers["Accept-Ranges"] = "bytes"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+def _answer(request: HttpRequest, wayback: bool) -> HttpResponseBase:
+    try:
+        if access.open_reader(request) is None:
+            return _plain(401, "this index is for members: sign in, or send `Authorization: Bearer …`")
+        params = {name: request.GET.getlist(name) for name in request.GET}
+        query = cdx.Query.read(params)
+        fields = _fields(request, wayback, query)
+        output = request.GET.get("output") or ("text" if wayback else "cdxj")
+        if request.GET.get("showNumPages", "").lower() in ("true", "1"):
+            pages, blocks = cdx.count_pages(query)
+            facts = {"pages": pages, "pageSize": query.page_size, "blocks": blocks}
+            return (
+                _plain(200, str(pages)) if wayback else HttpResponse(json.dumps(facts), content_type="application/json")
+            )
+        show_resume = request.GET.get("showResumeKey", "").lower() in ("true", "1")
+        answer = cdx.run(query)
+        if output == "json" and wayback:
+            return _stream(_lists(answer, fields, show_resume), "application/json")
+        if output == "json":
+            return _stream(_objects(answer, fields, show_resume), "text/x-ndjson")
+        if output == "cdxj":
+            return _stream(_cdxj(answer, fields, show_resume), "text/x-cdxj")
+        if output == "text":
+            return _stream(_text(answer, fields, show_resume), "text/plain")
+        if output == "link":
+            return _stream(_links(request, answer), "application/link-format")
+    except cdx.CdxError as error:
+        return _plain(400, str(error))
+    except HttpError as error:
+        return _plain(error.status_code, error.message)
+    return _plain(400, f"`output` is {output[:50]!r}; it can be json, cdxj, text or link")
+
+
+def _fields(request: HttpRequest, wayback: bool, query: cdx.Query) -> tuple[str, ...]:
+    wanted = request.GET.get("fl") or request.GET.get("fields") or ""
+    if not wanted:
+        more = ("dupecount",) if query.dupes else ()
+        if query.resolve:
+            more += ("orig.length", "orig.offset", "orig.filename")
+        return (cdx.WAYBACK_FIELDS if wayback else cdx.FIELDS) + more
+    fields = tuple(wanted.split(","))
+    for field in fields:
+        if cdx.ALIASES.get(field, field) not in (*cdx.FIELDS, *cdx.EXTRA):
+            raise cdx.CdxError(f"`fl` names the field {field!r}; it can be {', '.join((*cdx.FIELDS, *cdx.EXTRA))}")
+    return fields
+
+
+def _values(line: cdx.Line, fields: tuple[str, ...]) -> list[str]:
+    return [line.get(cdx.ALIASES.get(field, field), "") or "-" for field in fields]
+
+
+def _text(answer: cdx.Answer, fields: tuple[str, ...], resume: bool) -> Iterator[str]:
+    for line in answer:
+        yield " ".join(value.replace(" ", "%20") for value in _values(line, fields)) + "\n"
+    if resume and answer.resume_key:
+        yield f"\n{answer.resume_key}\n"
+
+
+def _cdxj(answer: cdx.Answer, fields: tuple[str, ...], resume: bool) -> Iterator[str]:
+    rest = tuple(field for field in fields if field not in ("urlkey", "timestamp"))
+    for line in answer:
+        yield f"{line['urlkey']} {line['timestamp']} {json.dumps(dict(zip(rest, _values(line, rest), strict=True)))}\n"
+    if resume and answer.resume_key:
+        yield f"\n{answer.resume_key}\n"
+
+
+def _objects(answer: cdx.Answer, fields: tuple[str, ...], resume: bool) -> Iterator[str]:
+    for line in answer:
+        yield json.dumps(dict(zip(fields, _values(line, fields), strict=True))) + "\n"
+    if resume and answer.resume_key:
+        yield json.dumps({"resumeKey": answer.resume_key}) + "\n"
+
+
+def _lists(answer: cdx.Answer, fields: tuple[str, ...], resume: bool) -> Iterator[str]:
+    comma = f"[{json.dumps(fields)}"
+    empty = True
+    for line in answer:
+        yield f"{comma},\n{json.dumps(_values(line, fields))}"
+        comma, empty = "", False
+    if resume and answer.resume_key:
+        yield f",\n[],\n{json.dumps([answer.resume_key])}"
+    yield "[]\n" if empty else "]\n"
+
+
+def _links(request: HttpRequest, answer: cdx.Answer) -> Iterator[str]:
+    places = memento.places(request, request.GET["url"].rstrip("*"))
+    yield f'<{memento.link_safe(places.original)}>; rel="original",\n'
+    yield f'<{memento.link_safe(places.timegate)}>; rel="timegate",\n'
+    yield f'<{memento.link_safe(places.timemap)}>; rel="timemap"; type="application/link-format"'
+    for line in answer:
+        uri = memento.link_safe(memento.capture_uri(request, line["timestamp"], line["url"]))
+        yield f',\n<{uri}>; rel="memento"; datetime="{http_date(start_ms(line["timestamp"]))}"'
+    yield "\n"
+
+
+def _stream(lines: Iterator[str], media_type: str) -> HttpResponseBase:
+    """The first line is made before the headers go out, so that an error still becomes an answer."""
+    first = next(lines, "")
+    response = StreamingHttpResponse(_batches(chain([first], lines)), content_type=f"{media_type}; charset=utf-8")
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Access-Control-Allow-Origin"] = "*"
+    return response
+
+
+def _batches(lines: Iterable[str]) -> Iterator[bytes]:
+    batch: list[str] = []
+    for line in lines:
+        batch.append(line)
+        if len(batch) == 200:
+            yield "".join(batch).encode()
+            batch.clear()
+    yield "".join(batch).encode()
+
+
+def _piece(file: IO[bytes], length: int) -> Iterator[bytes]:
+    with file:
+        while length > 0 and (data := file.read(min(length, 1 << 16))):
+            length -= len(data)
+            yield data
+
+
+def _plain(status: int, text: str) -> HttpResponse:
+    response = HttpResponse(text + "\n", status=status, content_type="text/plain; charset=utf-8")
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response

@@ -1,0 +1,51 @@
+"""A capture's bytes and text, as they may be handed out: bounded, and never as something a browser would run."""
+
+from typing import NamedTuple
+
+from django.conf import settings
+
+from hemeroteca import extract
+from hemeroteca.archive import queries, reader
+from hemeroteca.archive.reader import Record
+from hemeroteca.archive.values import CaptureRow
+
+MAX_SHOWN = 8 << 20  # a copy longer than this is only offered as a download
+
+# On every answer that carries bytes of a stranger. Opened directly or in a frame, the document gets an origin of its
+# own: no scripts, no cookies of ours, no forms, nothing loaded from anywhere.
+SANDBOX = (
+    "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; font-src data:; "
+    "form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
+)
+
+
+class Copy(NamedTuple):
+    body: bytes  # content-decoded
+    media_type: str
+    charset_header: str  # the Content-Type header as received
+    note: str  # why it is not whole; empty when it is
+
+
+def original(capture: CaptureRow) -> Record:
+    """The record that holds the payload: the capture's own, or the one a revisit refers to."""
+    holder = capture
+    if capture.kind == "revisit" and capture.refers_to:
+        holder = queries.by_record(capture.refers_to) or capture
+    return reader.read(settings.INSTANCE.warc_dir, holder.warc_name, holder.offset, holder.length)
+
+
+def decoded(capture: CaptureRow) -> Copy:
+    """What a reader would have seen, without the coding it travelled in; at most MAX_SHOWN bytes."""
+    record = original(capture)
+    raw = record.payload(MAX_SHOWN)
+    body, note = extract.decode_body(raw, record.header("content-encoding"), MAX_SHOWN)
+    header = record.header("content-type")
+    if not note and record.size > len(raw):
+        note = "cut"
+    return Copy(body, header.partition(";")[0].strip().lower() or capture.mime, header, note)
+
+
+def text(capture: CaptureRow) -> extract.Document:
+    """Title, text and language of a capture, read again from the archive."""
+    copy = decoded(capture)
+    return extract.read(copy.body, copy.charset_header, capture.url)

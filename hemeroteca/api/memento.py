@@ -1,0 +1,140 @@
+"""Memento (RFC 7089) over HTTP.
+
+`/timegate/URL` (redirects to the capture nearest to `Accept-Datetime`), `/timemap/link/URL`, `/timemap/json/URL`, and
+`/memento/TIMESTAMP/URL`, the archived copy itself, sandboxed so that nothing in it runs. With a replayer configured
+(`replay_url`), mementos are its pages instead.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from ninja.errors import HttpError
+
+from hemeroteca.api import access, copies
+from hemeroteca.archive import memento, queries
+from hemeroteca.archive.memento import Places, link_safe
+from hemeroteca.archive.reader import WarcReadError
+from hemeroteca.archive.timestamps import from_http_date, http_date, start_ms, timestamp
+from hemeroteca.archive.values import CaptureRow
+
+__all__ = ["capture_uri", "copy", "link_safe", "places", "timegate", "timemap_json", "timemap_link"]
+
+
+def timegate(request: HttpRequest, url: str) -> HttpResponseBase:
+    if refusal := _refusal(request):
+        return refusal
+    url = _whole(request, url)
+    asked = request.headers.get("Accept-Datetime", "")
+    moment = from_http_date(asked) if asked else None
+    if asked and moment is None:
+        return _plain(400, "Accept-Datetime is not an HTTP date; write for instance Sat, 31 Jan 2026 12:00:00 GMT")
+    row = memento.negotiate(url, moment)
+    where = places(request, url)
+    if row is None:
+        response = _plain(404, f"there is no capture of {url}")
+        response.headers["Link"] = memento.link_header(where, None, _uri_of(request))
+    else:
+        response = HttpResponse(status=302)
+        response.headers["Location"] = link_safe(_uri_of(request)(row))
+        response.headers["Link"] = memento.link_header(where, row, _uri_of(request))
+    response.headers["Vary"] = "accept-datetime"
+    response.headers["Access-Control-Allow-Origin"] = "*"
+    return response
+
+
+def timemap_link(request: HttpRequest, url: str) -> HttpResponseBase:
+    return _timemap(request, url, "application/link-format")
+
+
+def timemap_json(request: HttpRequest, url: str) -> HttpResponseBase:
+    return _timemap(request, url, "application/json")
+
+
+def copy(request: HttpRequest, stamp: str, url: str) -> HttpResponseBase:
+    """The capture of that second, as a document that can neither run scripts nor reach our cookies."""
+    if refusal := _refusal(request):
+        return refusal
+    url = _whole(request, url)
+    try:
+        moment = start_ms(stamp)
+    except ValueError as error:
+        return _plain(404, str(error))
+    row = queries.closest(url, moment)
+    if row is None:
+        return _plain(404, f"there is no capture of {url}")
+    if timestamp(row.captured_ms) != stamp:
+        response = HttpResponse(status=302)
+        response.headers["Location"] = link_safe(capture_uri(request, timestamp(row.captured_ms), row.url, here=True))
+        return response
+    try:
+        found = copies.decoded(row)
+    except WarcReadError as error:
+        return _plain(404, f"the archive cannot give these bytes: {error}")
+    response = HttpResponse(found.body, status=200)
+    response.headers["Content-Type"] = found.charset_header.encode("ascii", "ignore").decode() or found.media_type
+    response.headers["Content-Security-Policy"] = copies.SANDBOX
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Memento-Datetime"] = http_date(row.captured_ms)
+    response.headers["Link"] = memento.link_header(places(request, row.url), row, _uri_of(request))
+    response.headers["X-Archive-Status"] = str(row.status)
+    return response
+
+
+def places(request: HttpRequest, url: str) -> Places:
+    base = _base(request)
+    return Places(url, f"{base}/timegate/{url}", f"{base}/timemap/link/{url}", f"{base}/timemap/json/{url}")
+
+
+def capture_uri(request: HttpRequest, stamp: str, url: str, here: bool = False) -> str:
+    """Where the capture of that second can be seen: at the replayer when there is one, else here."""
+    replay = "" if here else getattr(settings.CONFIG, "replay_url", "")
+    return f"{replay.rstrip('/')}/{stamp}/{url}" if replay else f"{_base(request)}/memento/{stamp}/{url}"
+
+
+def _timemap(request: HttpRequest, url: str, media_type: str) -> HttpResponseBase:
+    if refusal := _refusal(request):
+        return refusal
+    url = _whole(request, url)
+    make = memento.json_lines if media_type == "application/json" else memento.link_lines
+    lines: Iterator[str] = make(places(request, url), _uri_of(request))
+    first = next(lines, None)
+    if first is None:
+        return _plain(404, f"there is no capture of {url}")
+    response = StreamingHttpResponse((line.encode() for line in chain([first], lines)), content_type=media_type)
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Access-Control-Allow-Origin"] = "*"
+    return response
+
+
+def _uri_of(request: HttpRequest) -> Callable[[CaptureRow], str]:
+    return lambda row: capture_uri(request, timestamp(row.captured_ms), row.url)
+
+
+def _base(request: HttpRequest) -> str:
+    public = settings.CONFIG.public_url.rstrip("/")
+    return public or f"{request.scheme}://{request.get_host()}"
+
+
+def _whole(request: HttpRequest, url: str) -> str:
+    """The URL behind the route with its query, which the server took for ours."""
+    query = request.META.get("QUERY_STRING", "")
+    if url.startswith(("http:/", "https:/")) and "://" not in url:
+        url = url.replace(":/", "://", 1)  # some servers and proxies merge slashes
+    return f"{url}?{query}" if query else url
+
+
+def _refusal(request: HttpRequest) -> HttpResponse | None:
+    try:
+        if access.open_reader(request) is not None:
+            return None
+        return _plain(401, "this archive is for members: sign in, or send `Authorization: Bearer …`")
+    except HttpError as error:
+        return _plain(error.status_code, error.message)
+
+
+def _plain(status: int, text: str) -> HttpResponse:
+    response = HttpResponse(text + "\n", status=status, content_type="text/plain; charset=utf-8")
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response

@@ -1,0 +1,91 @@
+"""/pages: URLs we know, and what became of them."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from django.http import Http404, HttpRequest
+from ninja import Query, Router, Schema
+from ninja.errors import HttpError
+from pydantic import Field
+
+from hemeroteca import urls
+from hemeroteca.api import access, paging
+from hemeroteca.api.moments import moment
+from hemeroteca.frontier import queries
+from hemeroteca.frontier.models import Page
+
+router = Router()
+
+State = Literal["queued", "done", "failed", "excluded"]
+STATES: dict[int, State] = {
+    Page.State.QUEUED: "queued",
+    Page.State.DONE: "done",
+    Page.State.FAILED: "failed",
+    Page.State.EXCLUDED: "excluded",
+}
+Url = Annotated[str, Query(min_length=1, max_length=8192, description="Address of the page.")]
+
+
+class PageOut(Schema):
+    url: str = Field(description="Canonical address.")
+    host: str = Field(description="Host it lives on.")
+    state: State = Field(description="What became of the last order to visit it.")
+    reason: str = Field(description="Why it failed or was excluded, for a person.")
+    status: int = Field(description="Last HTTP status; 0 when there was no answer.")
+    depth: int = Field(description="Links from the nearest seed.")
+    versions: int = Field(description="Captures that differed from the one before.")
+    crawl: int = Field(description="Number of the crawl that last asked for it.")
+    found_at: datetime | None = Field(description="When we first met it.")
+    visited_at: datetime | None = Field(description="Last visit that was answered; null never.")
+    changed_at: datetime | None = Field(description="Last visit that brought a new version; null never.")
+
+
+@router.get("", response=paging.Listing[PageOut], auth=access.open_reader, summary="Pages, newest first")
+def listing(
+    request: HttpRequest,
+    state: Annotated[State | None, Query(description="Only pages in this state.")] = None,
+    host: Annotated[str, Query(max_length=255, description="Only pages of this host.")] = "",
+    crawl: Annotated[int | None, Query(ge=1, lt=1 << 63, description="Only pages of this crawl.")] = None,
+    limit: paging.Limit = 50,
+    cursor: paging.Cursor = "",
+) -> paging.Listing[PageOut]:
+    position = paging.read(cursor, 1)
+    found = queries.pages(
+        limit + 1,
+        before=position[0] if position else None,
+        state=Page.State[state.upper()] if state else None,
+        host=host,
+        crawl=crawl,
+    )
+    more = len(found) > limit
+    return paging.Listing[PageOut](
+        items=[_out(page) for page in found[:limit]],
+        next_cursor=paging.write(found[limit - 1].pk) if more else None,
+    )
+
+
+@router.get("/by-url", response=PageOut, auth=access.open_reader, summary="One page by its address")
+def one(request: HttpRequest, url: Url) -> PageOut:
+    try:
+        page = queries.page(url)
+    except urls.UrlError as error:
+        raise HttpError(422, f"url: {error}")
+    if page is None:
+        raise Http404("No crawl has met this page; POST /api/v1/crawls with its address visits it.")
+    return _out(page)
+
+
+def _out(page: Page) -> PageOut:
+    return PageOut(
+        url=page.url,
+        host=page.host.name,
+        state=STATES[page.state],
+        reason=page.reason,
+        status=page.status,
+        depth=page.depth,
+        versions=page.versions,
+        crawl=page.crawl_id,  # type: ignore[attr-defined]  # not page.crawl.pk: that would ask the database
+        found_at=moment(page.found_ms),
+        visited_at=moment(page.visited_ms),
+        changed_at=moment(page.changed_ms),
+    )

@@ -1,0 +1,138 @@
+"""GET /status: what is queued, running, stored, failing, and why."""
+
+from datetime import datetime
+
+from django.http import HttpRequest
+from ninja import Router, Schema
+from pydantic import Field
+
+from hemeroteca.api import access, standing
+from hemeroteca.api.moments import moment
+from hemeroteca.engine.status import EngineStatus
+
+router = Router()
+
+
+class PagesOut(Schema):
+    queued: int = Field(description="Waiting to be visited.")
+    done: int = Field(description="Visited and captured.")
+    failed: int = Field(description="Given up.")
+    excluded: int = Field(description="Closed by robots.txt or a directive of the page.")
+
+
+class TroubleOut(Schema):
+    at: datetime | None = Field(description="When it happened.")
+    url: str = Field(description="Page it happened to.")
+    reason: str = Field(description="What happened, for a person.")
+
+
+class EngineOut(Schema):
+    started_at: datetime | None = Field(description="When the engine started.")
+    pages_per_second: float = Field(description="Pages captured per second, over the last seconds.")
+    active: int = Field(description="Requests under way.")
+    reading: int = Field(description="Captures being read by the ingest processes.")
+    queued: int = Field(description="Pages in the queues of running crawls.")
+    memory_bytes: int = Field(description="Most memory the engine has used.")
+    cpu_seconds: float = Field(description="Processor time the engine has used.")
+    troubles: list[TroubleOut] = Field(description="The last things that went wrong.")
+    refused: dict[str, int] = Field(description="Links not followed, by reason.")
+
+
+class HostOut(Schema):
+    name: str = Field(description="Host name.")
+    delay_seconds: float = Field(description="Present delay between two requests.")
+    next_at: datetime | None = Field(description="Not asked before this time.")
+    failures: int = Field(description="Failed requests in a row.")
+    pages: int = Field(description="Pages known.")
+    note: str = Field(description="Why it waits, for a person.")
+
+
+class ReasonOut(Schema):
+    reason: str = Field(description="Why pages were not captured.")
+    state: str = Field(description="failed or excluded.")
+    pages: int = Field(description="How many.")
+    example: str = Field(description="One of them, with its reason in full.")
+
+
+class RunningOut(Schema):
+    id: int = Field(description="Number of the crawl.")
+    state: str = Field(description="running, stopped or finished.")
+    seeds: list[str] = Field(description="The first addresses it started from.")
+    stop_reason: str = Field(description="Why it stopped.")
+    created_at: datetime | None = Field(description="When it was ordered.")
+    counts: dict[str, object] = Field(description="Totals of the present or last run.")
+
+
+class StatusOut(Schema):
+    running: bool = Field(description="An engine is at work.")
+    engine: EngineOut | None = Field(description="Its live figures; null when none is at work.")
+    pages: PagesOut = Field(description="Pages known, by state.")
+    hosts: int = Field(description="Hosts known.")
+    captures: int = Field(description="Captures in the archive.")
+    versions: int = Field(description="Captures that differ from the one before.")
+    documents: int = Field(description="Pages that search can find.")
+    warc_bytes: int = Field(description="Size of the WARC files.")
+    database_bytes: int = Field(description="Size of the database file; 0 on PostgreSQL.")
+    index_bytes: int = Field(description="Size of the search index.")
+    free_bytes: int = Field(description="Free space on the disk of the data folder.")
+    crawls: list[RunningOut] = Field(description="The newest crawls.")
+    waiting: list[HostOut] = Field(description="Hosts that make work wait, longest first.")
+    reasons: list[ReasonOut] = Field(description="Why pages were not captured, most frequent first.")
+
+
+@router.get("/status", response=StatusOut, auth=access.open_reader, summary="How the instance stands")
+def status(request: HttpRequest) -> StatusOut:
+    counts, engine, _ = standing.now()
+    return StatusOut(
+        running=engine is not None,
+        engine=_engine(engine) if engine else None,
+        pages=PagesOut(**counts.pages),
+        hosts=counts.hosts,
+        captures=counts.captures,
+        versions=counts.versions,
+        documents=counts.documents,
+        warc_bytes=counts.warc_bytes,
+        database_bytes=counts.database_bytes,
+        index_bytes=counts.index_bytes,
+        free_bytes=counts.free_bytes,
+        crawls=[
+            RunningOut(
+                id=crawl.id,
+                state=crawl.state,
+                seeds=crawl.seeds[:20],
+                stop_reason=crawl.stop_reason,
+                created_at=moment(crawl.created_ms),
+                counts=crawl.counts,
+            )
+            for crawl in counts.crawls
+        ],
+        waiting=[
+            HostOut(
+                name=host.name,
+                delay_seconds=host.delay_seconds,
+                next_at=moment(host.next_ms),
+                failures=host.failures,
+                pages=host.pages,
+                note=host.note,
+            )
+            for host in counts.waiting
+        ],
+        reasons=[
+            ReasonOut(reason=entry.reason, state=entry.state, pages=entry.pages, example=entry.example)
+            for entry in counts.reasons
+        ],
+    )
+
+
+def _engine(engine: EngineStatus) -> EngineOut:
+    return EngineOut(
+        started_at=moment(engine.started_ms),
+        pages_per_second=engine.pages_per_second,
+        active=engine.active,
+        reading=engine.reading,
+        queued=engine.queued,
+        memory_bytes=engine.rss_bytes,
+        cpu_seconds=engine.cpu_seconds,
+        troubles=[TroubleOut(at=moment(one.at_ms), url=one.url, reason=one.reason) for one in engine.troubles],
+        refused=engine.refused,
+    )

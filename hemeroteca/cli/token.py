@@ -1,0 +1,67 @@
+"""`hemeroteca token`: secrets that let programs use the API in somebody's name."""
+
+from datetime import UTC, datetime, timedelta
+from json import dumps
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from hemeroteca.cli.accounts import RoleName, accounts, stamp
+from hemeroteca.cli.common import Data, Json
+
+app = typer.Typer(no_args_is_help=True, help="Tokens for programs that use the API.")
+
+
+@app.command()
+def create(
+    user: Annotated[str, typer.Argument(help="Whose name the program acts in.")],
+    label: Annotated[str, typer.Option(help="What it is for.")] = "",
+    role: Annotated[RoleName | None, typer.Option(help="The most it may do; default: its owner's role.")] = None,
+    days: Annotated[int | None, typer.Option(min=1, max=36500, help="Valid for so many days; default: no end.")] = None,
+    data: Data = None,
+) -> None:
+    """Make a token and print it. It cannot be shown again."""
+    with accounts(data) as services:
+        from hemeroteca.accounts.models import Role
+
+        expires = datetime.now(UTC) + timedelta(days=days) if days else None
+        owner = services.find_user(user)
+        new = services.create_token(owner, label, Role(role.value) if role else None, expires)
+    typer.echo(new.secret)
+    typer.echo(f"for {owner.name} ({new.token.role}); keep it now, only its hash is stored", err=True)
+
+
+@app.command("list")
+def listing(
+    data: Data = None,
+    json: Json = False,
+) -> None:
+    """Show which tokens exist."""
+    with accounts(data):
+        from hemeroteca.accounts.models import ApiToken
+
+        tokens = list(ApiToken.objects.select_related("user").order_by("created"))
+    if json:
+        for token in tokens:
+            row = {"prefix": token.prefix, "label": token.label, "user": token.user.name, "role": token.role}
+            times = {"created": token.created, "expires": token.expires, "last_used": token.last_used}
+            typer.echo(dumps({**row, **{name: stamp(time) for name, time in times.items()}}))
+        return
+    table = Table("begins with", "label", "user", "role", "created", "expires", "last used")
+    for token in tokens:
+        shown = [stamp(token.created), stamp(token.expires) or "no end", stamp(token.last_used) or "never"]
+        table.add_row(f"{token.prefix}…", token.label, token.user.name, token.role, *shown)
+    Console().print(table)
+
+
+@app.command()
+def revoke(
+    prefix: Annotated[str, typer.Argument(help="Its first characters, as `hemeroteca token list` shows them.")],
+    data: Data = None,
+) -> None:
+    """End a token at once."""
+    with accounts(data) as services:
+        services.revoke_token(prefix)
+    typer.echo(f"{prefix} is no longer valid")

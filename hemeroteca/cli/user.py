@@ -1,0 +1,84 @@
+"""`hemeroteca user`: the people who may sign in."""
+
+import secrets
+from json import dumps
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from hemeroteca.cli.accounts import RoleName, accounts, stamp
+from hemeroteca.cli.common import Data, Json
+
+app = typer.Typer(no_args_is_help=True, help="People who may sign in, and their roles.")
+
+Name = Annotated[str, typer.Argument(help="Name to sign in with.")]
+Password = Annotated[
+    str | None,
+    typer.Option(help="`-` reads it from standard input; without this option a random one is made and printed."),
+]
+
+
+@app.command()
+def add(
+    name: Name,
+    role: Annotated[RoleName, typer.Option(help="What the person may do.")] = RoleName.reader,
+    password: Password = None,
+    data: Data = None,
+) -> None:
+    """Let somebody sign in."""
+    with accounts(data) as services:
+        from hemeroteca.accounts.models import Role
+
+        chosen, shown = _choose(password)
+        user = services.add_user(name, Role(role.value), chosen)
+    typer.echo(f"{user.name} ({user.role}) can sign in" + (f" with the password {chosen}" if shown else ""))
+
+
+@app.command("list")
+def listing(
+    data: Data = None,
+    json: Json = False,
+) -> None:
+    """Show who may sign in."""
+    with accounts(data):
+        from hemeroteca.accounts.models import User
+
+        people = list(User.objects.order_by("name"))
+    if json:
+        for user in people:
+            row = {"name": user.name, "role": user.role, "active": user.is_active, "created": stamp(user.created)}
+            typer.echo(dumps({**row, "last_login": stamp(user.last_login)}))
+        return
+    table = Table("name", "role", "may sign in", "created", "last sign-in")
+    for user in people:
+        active = "yes" if user.is_active else "no"
+        table.add_row(user.name, user.role, active, stamp(user.created), stamp(user.last_login) or "never")
+    Console().print(table)
+
+
+@app.command()
+def password(name: Name, password: Password = None, data: Data = None) -> None:
+    """Set a new password; it also ends the person's sessions."""
+    with accounts(data) as services:
+        chosen, shown = _choose(password)
+        user = services.set_password(name, chosen)
+    typer.echo(f"{user.name} has a new password" + (f": {chosen}" if shown else ""))
+
+
+@app.command()
+def remove(name: Name, data: Data = None) -> None:
+    """Remove somebody, with all their tokens."""
+    with accounts(data) as services:
+        services.remove_user(name)
+    typer.echo(f"{name} can no longer sign in")
+
+
+def _choose(given: str | None) -> tuple[str, bool]:
+    """A password, and whether it must be shown because nobody knows it yet."""
+    if given is None:
+        return secrets.token_urlsafe(15), True
+    if given == "-":
+        return typer.get_text_stream("stdin").readline().rstrip("\r\n"), False
+    return given, False

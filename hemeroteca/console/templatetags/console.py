@@ -1,0 +1,106 @@
+"""Filters and tags of the console's templates."""
+
+import html
+import re
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from django import template
+from django.utils.formats import date_format, number_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from hemeroteca.api.moments import moment
+
+register = template.Library()
+
+_BOLD = re.compile(r"(</?b>)")
+
+
+@register.filter
+def snippet(text: str) -> SafeString:
+    """A snippet of search with its highlights. Whatever else it holds is escaped again, whoever made it."""
+    parts = _BOLD.split(text)
+    kept, opened = [], 0
+    for part in parts:
+        if part == "<b>":
+            kept.append("<mark>")
+            opened += 1
+        elif part == "</b>":
+            if opened:
+                kept.append("</mark>")
+                opened -= 1
+        else:
+            kept.append(html.escape(html.unescape(part)))
+    return mark_safe("".join(kept) + "</mark>" * opened)  # noqa: S308 - every part was escaped just above
+
+
+@register.filter
+def web_address(url: str) -> str:
+    """An address for href; empty for anything a browser would run."""
+    return url if url.lower().startswith(("http://", "https://")) else ""
+
+
+@register.filter
+def short_url(url: str) -> str:
+    """Host and path, without the scheme; long paths are cut in the middle."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url[:90]
+    rest = (parts.path if parts.path != "/" else "") + (f"?{parts.query}" if parts.query else "")
+    return parts.netloc + (rest if len(rest) <= 70 else f"{rest[:45]}…{rest[-22:]}")
+
+
+@register.filter
+def when(ms: int | None) -> SafeString | str:
+    """A moment in UTC; console.js turns it into the reader's own time."""
+    moment_ = moment(ms or 0)
+    if moment_ is None:
+        return "–"
+    return format_html(
+        '<time datetime="{}">{} UTC</time>', moment_.isoformat(timespec="seconds"), date_format(moment_, "j M Y H:i")
+    )
+
+
+@register.filter
+def day(ms: int | None) -> SafeString | str:
+    moment_ = moment(ms or 0)
+    if moment_ is None:
+        return "–"
+    return format_html(
+        '<time datetime="{}" data-day>{}</time>', moment_.isoformat(timespec="seconds"), date_format(moment_, "j M Y")
+    )
+
+
+@register.filter
+def count(number: float | None) -> str:
+    return number_format(number or 0, decimal_pos=0, use_l10n=True, force_grouping=True)
+
+
+@register.filter
+def seconds(number: float | None) -> str:
+    """A duration in the two units that matter."""
+    total = int(number or 0)
+    for name, size, lower, lower_size in (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
+        if total >= size:
+            rest = total % size // lower_size
+            return f"{total // size} {name} {rest} {lower}" if rest else f"{total // size} {name}"
+    return f"{number or 0:.1f} s" if 0 < (number or 0) < 10 else f"{total} s"
+
+
+@register.simple_tag
+def sparkline(values: Sequence[float], label: str = "", width: int = 240, height: int = 44) -> SafeString:
+    """A small line of recent figures as SVG."""
+    recent = [max(0.0, float(value)) for value in values][-120:]
+    top = max(recent, default=0.0) or 1.0
+    step = width / max(1, len(recent) - 1)
+    points = " ".join(
+        f"{index * step:.1f},{height - 2 - value / top * (height - 6):.1f}" for index, value in enumerate(recent)
+    )
+    area = f"0,{height} {points} {width},{height}" if recent else ""
+    return format_html(
+        '<svg class="sparkline" viewBox="0 0 {} {}" role="img" aria-label="{}" preserveAspectRatio="none">'
+        '<polygon points="{}"></polygon><polyline points="{}"></polyline></svg>',
+        width, height, label, area, points,
+    )  # fmt: skip

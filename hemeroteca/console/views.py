@@ -1,0 +1,330 @@
+"""One function per page. They ask the rooms below and fill a template; nothing is decided here."""
+
+import re
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import login, logout
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.template.defaultfilters import filesizeformat
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from ninja.errors import HttpError
+from pydantic import ValidationError
+
+from hemeroteca import extract, urls
+from hemeroteca.accounts import services as accounts
+from hemeroteca.accounts.models import Role, User
+from hemeroteca.api import copies, standing
+from hemeroteca.api.access import Caller
+from hemeroteca.api.captures import download
+from hemeroteca.api.crawls import Order, submit_order
+from hemeroteca.api.search import FARTHEST, index
+from hemeroteca.archive import queries as archive
+from hemeroteca.archive.reader import WarcReadError
+from hemeroteca.archive.values import CaptureRow
+from hemeroteca.console.templatetags.console import count as _count
+from hemeroteca.frontier import queries as frontier
+from hemeroteca.frontier import services as frontier_services
+from hemeroteca.frontier.models import Page
+from hemeroteca.search import SearchError
+
+RESULTS = 10
+CRAWLS = 50
+CAPTURES = 200
+MAX_TEXT = 200_000  # characters of a capture's text shown on a page
+SCOPES = {
+    "host": gettext_lazy("The whole host"),
+    "prefix": gettext_lazy("What begins like the address"),
+    "domain": gettext_lazy("The domain with its subdomains"),
+    "page": gettext_lazy("Only these pages"),
+}
+STATES = {
+    Page.State.QUEUED: gettext_lazy("waiting to be visited"),
+    Page.State.DONE: gettext_lazy("captured"),
+    Page.State.FAILED: gettext_lazy("could not be captured"),
+    Page.State.EXCLUDED: gettext_lazy("closed by its site"),
+}
+
+View = Callable[..., HttpResponseBase]
+
+
+def for_readers(view: View) -> View:
+    """Anybody while `open_search` is set, else people who signed in."""
+
+    @wraps(view)
+    def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if settings.CONFIG.open_search or request.user.is_authenticated:
+            return view(request, *args, **kwargs)
+        return redirect_to_login(request.get_full_path())
+
+    return checked
+
+
+@require_GET
+@for_readers
+def search(request: HttpRequest) -> HttpResponse:
+    query = request.GET.get("q", "").strip()[:2000]
+    number = _number(request.GET.get("p", ""), 1)
+    context: dict[str, Any] = {"query": query, "first": (number - 1) * RESULTS + 1}
+    try:
+        if not query:
+            context["documents"] = index().count()
+        else:
+            found = index().search(query, limit=RESULTS, offset=min((number - 1) * RESULTS, FARTHEST))
+            known = frontier.pages_by_key(hit.key for hit in found.hits)
+            context |= {"total": found.total, "notes": found.notes, "previous": number - 1}
+            context["results"] = [_result(hit, known.get(hit.key)) for hit in found.hits]
+            context["next"] = number + 1 if number * RESULTS < min(found.total, FARTHEST) else 0
+    except SearchError as error:
+        context["failure"] = str(error)
+    return render(request, "console/search.html", context)
+
+
+@require_GET
+@for_readers
+def status(request: HttpRequest) -> HttpResponse:
+    return render(request, "console/status.html", _standing())
+
+
+@require_GET
+@never_cache
+@for_readers
+def status_live(request: HttpRequest) -> HttpResponse:
+    """The part of the status page that is asked for every two seconds."""
+    return render(request, "console/status_live.html", _standing())
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_readers
+def crawls(request: HttpRequest) -> HttpResponse:
+    form = {"seeds": "", "scope": "host", "limit": "", "depth": ""}
+    failure = ""
+    if request.method == "POST":
+        caller = _editor(request)
+        form |= {name: request.POST.get(name, "").strip() for name in form}
+        try:
+            order = Order.model_validate(
+                {**form, "seeds": form["seeds"].split(), "limit": form["limit"] or None, "depth": form["depth"] or None}
+            )
+            return redirect("crawl", submit_order(order, caller).pk)
+        except HttpError as error:
+            failure = error.message
+        except ValidationError as error:
+            failure = "; ".join(f"{item['loc'][0]}: {item['msg']}" for item in error.errors()[:3])
+    before = _number(request.GET.get("before", ""), 0)
+    found = frontier.crawls(CRAWLS + 1, before or None)
+    context = {
+        "crawls": found[:CRAWLS],
+        "older": found[CRAWLS - 1].pk if len(found) > CRAWLS else 0,
+        "scopes": SCOPES.items(),
+        "form": form,
+        "failure": failure,
+    }
+    return render(request, "console/crawls.html", context, status=422 if failure else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_readers
+def crawl(request: HttpRequest, number: int) -> HttpResponse:
+    found = frontier.crawl(number) if number < 1 << 63 else None
+    if found is None:
+        raise Http404(_("There is no crawl %(number)d.") % {"number": number})
+    if request.method == "POST":
+        _editor(request)
+        act = {"stop": frontier_services.stop_crawl, "resume": frontier_services.resume_crawl}
+        if request.POST.get("do") in act:
+            try:
+                act[request.POST["do"]](found.pk)
+            except frontier_services.OrderError as error:
+                messages.error(request, str(error))
+        return redirect("crawl", number)
+    counts = found.counts
+    scope = found.options.get("scope", {})
+    context = {
+        "crawl": found,
+        "figures": [
+            (_("pages"), _count(counts.get("pages"))),
+            (_("versions kept"), _count(counts.get("versions"))),
+            (_("unchanged"), _count(counts.get("unchanged"))),
+            (_("failed"), _count(counts.get("failed"))),
+            (_("in the queue"), _count(counts.get("queued"))),
+            (_("received"), filesizeformat(counts.get("bytes", 0))),
+        ],
+        "seeds": found.seeds[:20],
+        "more_seeds": max(0, len(found.seeds) - 20),
+        "scope": SCOPES.get(scope.get("kind", ""), scope.get("kind", "")),
+        "reasons": sorted(counts.get("reasons", {}).items(), key=lambda item: -item[1])[:50],
+    }
+    return render(request, "console/crawl.html", context)
+
+
+@require_GET
+@for_readers
+def page(request: HttpRequest) -> HttpResponse:
+    url = request.GET.get("url", "").strip()[:8192]
+    context: dict[str, Any] = {"url": url}
+    try:
+        context["page"] = found = frontier.page(url)
+        captures = archive.captures_of(urls.canonical(url), limit=CAPTURES + 1)
+    except urls.UrlError as error:
+        return render(request, "console/page.html", context | {"failure": str(error)}, status=404)
+    if found is not None:
+        context["state"] = STATES[Page.State(found.state)]
+    context |= {"captures": captures[:CAPTURES][::-1], "more": len(captures) > CAPTURES}
+    return render(request, "console/page.html", context, status=200 if found or captures else 404)
+
+
+@require_GET
+@for_readers
+def capture(request: HttpRequest, record_id: UUID) -> HttpResponse:
+    """A capture as text, as facts, or framed without scripts. The page itself never touches this origin."""
+    row = _capture(record_id)
+    view = request.GET.get("view", "text")
+    context: dict[str, Any] = {"capture": row, "view": view if view in ("copy", "facts") else "text"}
+    context["is_html"] = row.mime in ("text/html", "application/xhtml+xml")
+    try:
+        document = copies.text(row)
+        context |= {"document": document, "paragraphs": _paragraphs(document), "cut": len(document.text) > MAX_TEXT}
+        if view == "facts":
+            context["headers"] = copies.original(row).head.decode("utf-8", "replace").strip()
+    except WarcReadError as error:
+        context["failure"] = str(error)
+    return render(request, "console/capture.html", context)
+
+
+@require_GET
+@for_readers
+def capture_copy(request: HttpRequest, record_id: UUID) -> HttpResponse:
+    """The archived page for the sandboxed frame: no scripts, no origin, nothing loaded, whoever opens it."""
+    row = _capture(record_id)
+    try:
+        copy = copies.decoded(row)
+    except WarcReadError as error:
+        raise Http404(str(error))
+    if copy.media_type not in ("text/html", "application/xhtml+xml"):
+        raise Http404(_("This capture is not a page; download its original."))
+    charset = extract.read(copy.body, copy.charset_header, row.url).charset or "utf-8"
+    response = HttpResponse(copy.body, content_type=f"text/html; charset={charset}")
+    response.headers["Content-Security-Policy"] = copies.SANDBOX
+    response.headers["X-Frame-Options"] = "SAMEORIGIN"
+    response.headers["Referrer-Policy"] = "no-referrer"
+    return response
+
+
+@require_GET
+@for_readers
+def capture_original(request: HttpRequest, record_id: UUID) -> HttpResponseBase:
+    return download(_capture(record_id))
+
+
+@sensitive_post_parameters("password")
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def sign_in(request: HttpRequest) -> HttpResponse:
+    target = (request.POST if request.method == "POST" else request.GET).get("next", "")
+    if not url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure()):
+        target = settings.LOGIN_REDIRECT_URL
+    context: dict[str, Any] = {"next": target}
+    if request.method == "POST":
+        name = request.POST.get("name", "")
+        try:
+            user = accounts.sign_in(request, name, request.POST.get("password", ""), request.META["REMOTE_ADDR"])
+        except accounts.SignInError as error:
+            return render(request, "console/sign_in.html", context | {"failure": str(error), "name": name}, status=403)
+        login(request, user)
+        return redirect(target)
+    return render(request, "console/sign_in.html", context)
+
+
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponse:
+    logout(request)
+    return redirect("search")
+
+
+def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return _error(request, 400, _("That request was not understood"), "")
+
+
+def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return _error(request, 403, _("That is not allowed"), str(exception or ""))
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    told = isinstance(exception, Http404) and exception.args and isinstance(exception.args[0], str)
+    return _error(request, 404, _("There is nothing here"), str(exception) if told else "")
+
+
+def failed(request: HttpRequest) -> HttpResponse:
+    return HttpResponse("The server failed at this; its log says why.\n", status=500, content_type="text/plain")
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    return _error(
+        request, 403, _("That is not allowed"), _("The form was too old. Go back, reload the page and send it again.")
+    )
+
+
+def _error(request: HttpRequest, status: int, heading: str, detail: str) -> HttpResponse:
+    return render(request, "console/error.html", {"heading": heading, "detail": detail}, status=status)
+
+
+def _standing() -> dict[str, Any]:
+    counts, engine, pace = standing.now()
+    return {
+        "status": counts,
+        "engine": engine,
+        "pace": pace,
+        "queued": engine.queued if engine else counts.pages["queued"],
+        "running": [crawl for crawl in counts.crawls if crawl.state == "running"],
+        "troubles": engine.troubles[-1:-9:-1] if engine else [],
+    }
+
+
+def _result(hit: Any, known: Page | None) -> dict[str, Any]:
+    latest = archive.latest(hit.url)
+    return {
+        "url": hit.url,
+        "title": hit.title.strip(),
+        "snippet": hit.snippet,
+        "captured_ms": hit.captured_ms,
+        "language": hit.language,
+        "type": hit.type,
+        "capture": latest.record_id if latest else None,
+        "known": known is not None,
+        "versions": known.versions if known else 0,
+    }
+
+
+def _capture(record_id: UUID) -> CaptureRow:
+    row = archive.by_record(record_id)
+    if row is None:
+        raise Http404(_("There is no capture of that name."))
+    return row
+
+
+def _paragraphs(document: extract.Document) -> list[str]:
+    text = (document.main or document.text)[:MAX_TEXT]
+    return [part for part in (line.strip() for line in re.split(r"\n\s*", text)) if part]
+
+
+def _editor(request: HttpRequest) -> Caller:
+    if isinstance(request.user, User) and request.user.may(Role.EDITOR):
+        return Caller(request.user, Role(request.user.role))
+    raise PermissionDenied(_("This needs the role of an editor."))
+
+
+def _number(text: str, default: int) -> int:
+    return int(text) if re.fullmatch(r"[1-9][0-9]{0,15}", text) else default

@@ -1,0 +1,197 @@
+"""People, roles and tokens: who gets in, who does not, and what is kept."""
+
+from datetime import timedelta
+
+import pytest
+from django.apps import apps
+from django.test import RequestFactory
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hemeroteca.accounts import services, throttle
+from hemeroteca.accounts.models import ApiToken, FailedSignIn, Role, User
+
+PASSWORD = "una frase bien larga"
+
+
+@pytest.fixture
+def ana(db):
+    return services.add_user("Ana", Role.EDITOR, PASSWORD)
+
+
+@pytest.mark.database
+@pytest.mark.django_db
+class TestPeople:
+    def test_the_first_start_makes_one_administrator_and_no_later_one_does(self):
+        user, password = services.ensure_administrator()
+        assert user.role == Role.ADMINISTRATOR
+        assert len(password) >= 20
+        assert user.check_password(password)
+        assert services.ensure_administrator() is None
+
+    def test_a_name_is_one_person_however_it_is_spelled(self, ana):
+        with pytest.raises(services.AccountError, match="already a user 'ana'"):
+            services.add_user("  ANA ", Role.READER, PASSWORD)
+        assert services.find_user("aNa") == ana
+
+    @pytest.mark.parametrize("name", ["", "two words", "x" * 65, "line\nbreak", "<b>"])
+    def test_names_that_cannot_be_used_are_refused(self, name):
+        with pytest.raises(services.AccountError):
+            services.add_user(name, Role.READER, PASSWORD)
+        assert not User.objects.exists()
+
+    @pytest.mark.parametrize("password", ["", "short", "1234567890", "password123"])
+    def test_weak_passwords_are_refused(self, password):
+        with pytest.raises(services.AccountError):
+            services.add_user("eva", Role.READER, password)
+
+    def test_the_last_administrator_cannot_be_removed(self, ana):
+        services.add_user("root", Role.ADMINISTRATOR, PASSWORD)
+        with pytest.raises(services.AccountError, match="last administrator"):
+            services.remove_user("root")
+        services.add_user("other", Role.ADMINISTRATOR, PASSWORD)
+        services.remove_user("root")
+        assert not User.objects.filter(name="root").exists()
+
+    def test_only_administrators_enter_djangos_admin(self, ana):
+        root = services.add_user("root", Role.ADMINISTRATOR, PASSWORD)
+        assert root.is_staff
+        assert root.has_perm("anything")
+        assert root.has_module_perms("accounts")
+        assert not (ana.is_staff)
+        assert not (ana.is_superuser)
+        assert not (ana.has_perm("anything"))
+        assert not (ana.has_module_perms("accounts"))
+        root.is_active = False
+        assert not root.is_staff
+
+
+def test_each_role_includes_those_before_it():
+    assert [[one.includes(other) for other in Role] for one in Role] == [
+        [True, False, False],
+        [True, True, False],
+        [True, True, True],
+    ]
+
+
+@pytest.mark.parametrize("label", ["accounts"])
+def test_every_table_and_column_says_what_it_is(label):
+    for model in apps.get_app_config(label).get_models():
+        assert model._meta.db_table_comment, model
+        for field in model._meta.local_concrete_fields:
+            assert field.db_comment or field.name == "id", f"{model.__name__}.{field.name}"
+
+
+def try_sign_in(name, password, address="192.0.2.1"):
+    return services.sign_in(RequestFactory().post("/sign-in"), name, password, address)
+
+
+@pytest.mark.database
+@pytest.mark.django_db
+class TestSigningIn:
+    def test_the_right_password_gets_in_and_a_wrong_one_and_an_unknown_name_sound_the_same(self, ana):
+        assert try_sign_in("ANA", PASSWORD) == ana
+        with pytest.raises(services.SignInError) as wrong:
+            try_sign_in("ana", "nope")
+        with pytest.raises(services.SignInError) as unknown:
+            try_sign_in("nobody", "nope")
+        assert str(wrong.value) == str(unknown.value)
+
+    def test_five_wrong_passwords_close_the_door_for_that_address_only(self, ana):
+        for _ in range(5):
+            with pytest.raises(services.SignInError, match="wrong"):
+                try_sign_in("ana", "nope")
+        with pytest.raises(services.SignInError, match="Too many"):
+            try_sign_in("ana", PASSWORD)
+        assert try_sign_in("ana", PASSWORD, address="198.51.100.7") == ana, "nobody can lock her out from elsewhere"
+
+    def test_the_door_opens_again_after_the_window(self, ana):
+        past = timezone.now() - throttle.WINDOW - timedelta(seconds=1)
+        for _ in range(9):
+            throttle.failed("ana", "192.0.2.1", past)
+        assert throttle.wait("ana", "192.0.2.1", past) is not None
+        assert try_sign_in("ana", PASSWORD) == ana
+
+    def test_one_machine_that_tries_a_list_of_names_is_stopped(self, ana):
+        for number in range(30):
+            throttle.failed(f"name{number}", "192.0.2.1")
+        with pytest.raises(services.SignInError, match="Too many"):
+            try_sign_in("ana", PASSWORD)
+
+    def test_a_whole_ipv6_network_counts_as_one_machine(self, ana):
+        for number in range(5):
+            throttle.failed("ana", f"2001:db8::{number:x}")
+        assert throttle.wait("ana", "2001:db8::ffff") is not None
+        assert throttle.wait("ana", "2001:db8:0:1::1") is None
+
+    def test_a_locked_person_cannot_sign_in(self, ana):
+        User.objects.update(is_active=False)
+        with pytest.raises(services.SignInError):
+            try_sign_in("ana", PASSWORD)
+
+    def test_the_table_of_failures_stays_bounded_and_keeps_the_blocked(self, monkeypatch):
+        monkeypatch.setattr(throttle, "MAX_ROWS", 30)
+        for _ in range(5):
+            throttle.failed("victim", "192.0.2.1")
+        for number in range(50):
+            throttle.failed(f"name{number}", f"198.51.100.{number}")
+        assert FailedSignIn.objects.count() <= 30
+        assert throttle.wait("victim", "192.0.2.1") is not None
+
+
+@given(st.text(), st.text())
+def test_any_name_and_address_have_three_different_keys(name, address):
+    assert sorted(throttle._keys(name, address).values()) == ["address", "name", "pair"]
+
+
+@pytest.mark.database
+@pytest.mark.django_db
+class TestTokens:
+    def test_a_token_works_until_it_is_revoked_and_is_not_kept_itself(self, ana):
+        token, secret = services.create_token(ana, "script")
+        assert services.token_user(secret) == (ana, Role.EDITOR)
+        row = ApiToken.objects.values().get()
+        assert secret not in str(row)
+        assert secret.startswith(token.prefix)
+        services.revoke_token(token.prefix)
+        assert services.token_user(secret) is None
+
+    def test_wrong_tokens_are_nobody(self, ana):
+        token, secret = services.create_token(ana, "script")
+        for wrong in ("", "hem_", token.prefix, secret[:-1], secret + "x", secret.upper(), "x" * 10_000, "ñ" * 50):
+            assert services.token_user(wrong) is None, wrong
+
+    def test_an_expired_token_and_one_of_a_locked_person_are_nobody(self, ana):
+        _, secret = services.create_token(ana, "script", expires=timezone.now() + timedelta(hours=1))
+        assert services.token_user(secret) is not None
+        ApiToken.objects.update(expires=timezone.now() - timedelta(seconds=1))
+        assert services.token_user(secret) is None
+        ApiToken.objects.update(expires=None)
+        User.objects.update(is_active=False)
+        assert services.token_user(secret) is None
+
+    def test_a_token_never_does_more_than_its_owner_may_now(self, ana):
+        with pytest.raises(services.AccountError, match="cannot give a token"):
+            services.create_token(ana, "script", Role.ADMINISTRATOR)
+        _, secret = services.create_token(ana, "script", Role.EDITOR)
+        _, lesser = services.create_token(ana, "reading", Role.READER)
+        assert services.token_user(lesser) == (ana, Role.READER)
+        User.objects.update(role=Role.READER)
+        assert services.token_user(secret)[1] == Role.READER
+
+    def test_use_is_noted_but_not_on_every_call(self, ana, django_assert_num_queries):
+        _, secret = services.create_token(ana, "script")
+        with django_assert_num_queries(2):
+            services.token_user(secret)
+        with django_assert_num_queries(1):
+            services.token_user(secret)
+        assert ApiToken.objects.get().last_used is not None
+
+    def test_revoking_needs_a_prefix_that_names_one(self, ana):
+        services.create_token(ana, "one")
+        services.create_token(ana, "two")
+        for vague in ("", "hem_", "hem", "nothing"):
+            with pytest.raises(services.AccountError, match="does not name one token"):
+                services.revoke_token(vague)
+        assert ApiToken.objects.count() == 2

@@ -1,0 +1,61 @@
+"""`hemeroteca user` and `hemeroteca token`, as typed."""
+
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from hemeroteca.accounts import services
+from hemeroteca.accounts.models import Role, User
+from hemeroteca.cli import token, user
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
+
+
+@pytest.fixture
+def run():
+    app = typer.Typer()
+    app.add_typer(user.app, name="user")
+    app.add_typer(token.app, name="token")
+    return lambda *arguments, **more: CliRunner().invoke(app, arguments, **more)
+
+
+def test_add_list_password_remove(run):
+    added = run("user", "add", "Eva", "--role", "editor", "--password", "-", input="una frase bien larga\n")
+    assert added.exit_code == 0, added.output
+    assert "una frase" not in added.output
+    assert User.objects.get(name="eva").check_password("una frase bien larga")
+    (line,) = run("user", "list", "--json").output.splitlines()
+    assert json.loads(line)["role"] == "editor"
+    assert "eva" in run("user", "list").output
+    changed = run("user", "password", "eva")
+    assert User.objects.get().check_password(changed.output.split()[-1]), "a random password is shown, once"
+    assert run("user", "remove", "eva").exit_code == 0
+    assert not User.objects.exists()
+
+
+def test_mistakes_are_told_in_one_line(run):
+    for arguments in (
+        ["user", "remove", "nobody"],
+        ["user", "add", "x", "--password", "short"],
+        ["token", "revoke", "hem_x"],
+    ):
+        result = run(*arguments)
+        assert result.exit_code == 1
+        assert result.output.startswith("hemeroteca: ")
+        assert len(result.output.splitlines()) == 1
+
+
+def test_a_token_is_printed_once_and_can_be_revoked(run):
+    services.add_user("eva", Role.EDITOR, "una frase bien larga")
+    created = run("token", "create", "eva", "--label", "script", "--role", "reader", "--days", "30")
+    secret = created.stdout.splitlines()[0]
+    assert services.token_user(secret)[1] == Role.READER
+    (line,) = run("token", "list", "--json").output.splitlines()
+    row = json.loads(line)
+    assert row["expires"]
+    assert secret not in line
+    assert secret.startswith(row["prefix"])
+    assert run("token", "revoke", row["prefix"]).exit_code == 0
+    assert services.token_user(secret) is None
