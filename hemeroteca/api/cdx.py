@@ -1,4 +1,4 @@
-"""CDX server: `/cdx` answers in pywb's dialect, `/cdx/search/cdx` in the Wayback Machine's. Same parameters, same index.
+"""CDX server: `/cdx` answers in pywb's dialect, `/cdx/search/cdx` in the Wayback Machine's, from the same index.
 
 Also `/warc/NAME`, the files themselves with byte ranges, for replayers on another machine.
 """
@@ -101,7 +101,7 @@ def _answer(request: HttpRequest, wayback: bool) -> HttpResponseBase:
 def _fields(request: HttpRequest, wayback: bool, query: cdx.Query) -> tuple[str, ...]:
     wanted = request.GET.get("fl") or request.GET.get("fields") or ""
     if not wanted:
-        more = ("dupecount",) if query.dupes else ()
+        more: tuple[str, ...] = ("dupecount",) if query.dupes else ()
         if query.resolve:
             more += ("orig.length", "orig.offset", "orig.filename")
         return (cdx.WAYBACK_FIELDS if wayback else cdx.FIELDS) + more
@@ -118,7 +118,7 @@ def _values(line: cdx.Line, fields: tuple[str, ...]) -> list[str]:
 
 def _text(answer: cdx.Answer, fields: tuple[str, ...], resume: bool) -> Iterator[str]:
     for line in answer:
-        yield " ".join(value.replace(" ", "%20") for value in _values(line, fields)) + "\n"
+        yield " ".join(re.sub(r"\s", "%20", value) for value in _values(line, fields)) + "\n"
     if resume and answer.resume_key:
         yield f"\n{answer.resume_key}\n"
 

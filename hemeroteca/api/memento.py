@@ -5,6 +5,7 @@
 (`replay_url`), mementos are its pages instead.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from itertools import chain
 
@@ -73,7 +74,7 @@ def copy(request: HttpRequest, stamp: str, url: str) -> HttpResponseBase:
     except WarcReadError as error:
         return _plain(404, f"the archive cannot give these bytes: {error}")
     response = HttpResponse(found.body, status=200)
-    response.headers["Content-Type"] = found.charset_header.encode("ascii", "ignore").decode() or found.media_type
+    response.headers["Content-Type"] = _UNPRINTABLE.sub("", found.charset_header) or found.media_type
     response.headers["Content-Security-Policy"] = copies.SANDBOX
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Memento-Datetime"] = http_date(row.captured_ms)
@@ -106,6 +107,9 @@ def _timemap(request: HttpRequest, url: str, media_type: str) -> HttpResponseBas
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Access-Control-Allow-Origin"] = "*"
     return response
+
+
+_UNPRINTABLE = re.compile(r"[^\x20-\x7e]")
 
 
 def _uri_of(request: HttpRequest) -> Callable[[CaptureRow], str]:

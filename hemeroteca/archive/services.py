@@ -12,6 +12,7 @@ from uuid import UUID
 from django.db import connection
 
 from hemeroteca.archive.values import NewCapture, index_key
+from hemeroteca.archive.warc import safe_url
 from hemeroteca.archive.writer import ClosedFile, Recovered
 
 
@@ -73,7 +74,7 @@ def _row(capture: NewCapture, warc_id: int) -> tuple[Any, ...]:
         db_uuid(capture.record_id),
         capture.page_id,
         capture.crawl_id,
-        capture.url,
+        safe_url(capture.url),
         capture.urlkey or index_key(capture.url),
         capture.captured_ms,
         capture.status,

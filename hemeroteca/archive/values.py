@@ -59,7 +59,10 @@ class CaptureRow(msgspec.Struct, frozen=True, gc=False):
 
 def index_key(url: str) -> str:
     """The key a URL is filed under: its SURT, shortened with a hash when it is too long for an index."""
-    key = urls.surt(url)
-    if len(key) <= MAX_KEY:
-        return key
+    try:
+        key = urls.surt(url)
+        if len(key) <= MAX_KEY:
+            return key
+    except urls.UrlError:  # longer than any web address: a data: URI in somebody's archive
+        key = url
     return key[:MAX_KEY] + "#" + hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=8).hexdigest()

@@ -296,7 +296,7 @@ def _phrase(status: int) -> bytes:
 
 @lru_cache(16)
 def _second(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
 
 
 def _safe_value(text: str) -> str:

@@ -1,0 +1,473 @@
+"""Questions to the capture index as CDX servers take them (pywb's and the Wayback Machine's parameters).
+
+`Query.read` turns parameters into a query or says what is wrong with them; `run` answers it as a stream. Rows are
+fetched in pages along the index (`urlkey`, `captured_ms`, `id`), never with a growing offset, so memory stays small and
+the first line comes at once, however large the archive. Filters and collapsing work on that stream.
+"""
+
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from re import _constants as sre  # type: ignore[attr-defined]
+from re import _parser as sre_parser  # type: ignore[attr-defined]
+from typing import Any
+from urllib.parse import quote, unquote
+from uuid import UUID
+
+from django.db import connection
+
+from hemeroteca.archive import queries
+from hemeroteca.archive.services import db_uuid
+from hemeroteca.archive.timestamps import end_ms, start_ms, timestamp
+from hemeroteca.archive.values import CaptureRow, index_key
+from hemeroteca.urls import UrlError
+
+FIELDS = ("urlkey", "timestamp", "url", "mime", "status", "digest", "length", "offset", "filename")
+WAYBACK_FIELDS = ("urlkey", "timestamp", "original", "mimetype", "statuscode", "digest", "length")
+ALIASES = {"original": "url", "mimetype": "mime", "statuscode": "status", "groupkey": "urlkey"}
+EXTRA = ("dupecount", "orig.length", "orig.offset", "orig.filename", "id", "truncated")
+MATCH_TYPES = ("exact", "prefix", "host", "domain", "range")
+MAX_LIMIT = 100_000
+BLOCK = 3000
+"""Captures in one block; `pageSize` counts blocks, as pywb's does."""
+
+
+class CdxError(ValueError):
+    """Parameters that cannot be answered; the message says which and what to write instead."""
+
+
+class Line(dict[str, str]):
+    """One capture as field names (pywb's) and texts."""
+
+
+@dataclass(frozen=True)
+class Query:
+    ranges: tuple[tuple[str, str], ...]
+    """Half-open ranges of urlkeys, in order."""
+    exact: bool
+    since: int | None = None
+    until: int | None = None
+    filters: tuple["Filter", ...] = ()
+    collapse: tuple[tuple[str, int | None], ...] = ()
+    limit: int = MAX_LIMIT
+    offset: int = 0
+    reverse: bool = False
+    last: bool = False
+    """Negative limit: the last captures, but still oldest first."""
+    closest: int | None = None
+    resume: tuple[str, int, int] | None = None
+    dupes: bool = False
+    resolve: bool = False
+    page: int | None = None
+    page_size: int = 1
+
+    @classmethod
+    def read(cls, params: Mapping[str, Sequence[str]]) -> "Query":
+        """From request parameters, each with all its values."""
+
+        def one(*names: str) -> str:
+            return next((params[name][-1] for name in names if params.get(name)), "")
+
+        url = one("url")
+        if not url:
+            raise CdxError("the parameter `url` is missing; write for instance ?url=example.org/*&limit=10")
+        match = one("matchType")
+        if not match:
+            match = "domain" if url.startswith("*.") else "prefix" if url.endswith("*") else "exact"
+        if url.startswith("*."):
+            url = url[2:]
+        elif url.endswith("*"):
+            url = url[:-1]
+        if match not in MATCH_TYPES:
+            raise CdxError(f"`matchType` is {match!r}; it can be {', '.join(MATCH_TYPES)}")
+        limit = _integer("limit", one("limit"), MAX_LIMIT)
+        sort = one("sort")
+        if sort not in ("", "closest", "reverse", "regular", "default"):
+            raise CdxError(f"`sort` is {sort!r}; it can be reverse or closest")
+        closest = _moment("closest", one("closest"), start_ms)
+        if closest is not None and match != "exact":
+            raise CdxError("`closest` works for one URL only; leave out `matchType` and the * of `url`")
+        return cls(
+            ranges=_ranges(url, match, one("end", "endUrl")),
+            exact=match == "exact",
+            since=_moment("from", one("from", "from_ts"), start_ms),
+            until=_moment("to", one("to"), end_ms),
+            filters=tuple(Filter.read(text) for text in params.get("filter", ())),
+            collapse=tuple(_collapse(text) for value in params.get("collapse", ()) for text in value.split(","))
+            or _collapse_time(one("collapseTime")),
+            limit=min(abs(limit), MAX_LIMIT),
+            offset=max(0, _integer("offset", one("offset"), 0)),
+            reverse=sort == "reverse" or (sort == "closest" and closest is None) or _true(one("reverse")),
+            last=limit < 0,
+            closest=closest,
+            resume=_resume(one("resumeKey")),
+            dupes=_true(one("showDupeCount")),
+            resolve=_true(one("resolveRevisits")),
+            page=_integer("page", one("page"), 0) if one("page") else None,
+            page_size=max(1, min(_integer("pageSize", one("pageSize"), 1), 100)),
+        )
+
+
+@dataclass(frozen=True)
+class Filter:
+    """`[!][=|~]field:text`: a regular expression from the start of the field, `=` the whole field, `~` contains."""
+
+    field: str
+    text: str
+    kind: str
+    negate: bool
+    pattern: re.Pattern[str] | None = None
+    cost: int = 0
+
+    @classmethod
+    def read(cls, expression: str) -> "Filter":
+        text = expression
+        negate = text.startswith("!")
+        text = text[negate:]
+        kind = text[0] if text[:1] in ("=", "~") else ""
+        text = text[len(kind) :]
+        field, colon, value = text.partition(":")
+        if not colon:
+            raise CdxError(f"`filter` is {expression!r}; write [!][=|~]field:text, for instance !statuscode:404")
+        field = ALIASES.get(field, field)
+        if field not in FIELDS:
+            raise CdxError(f"`filter` names the field {field!r}; it can be {', '.join(FIELDS)}")
+        if kind or not _SPECIAL.search(value):
+            return cls(field, value, kind or "^", negate)
+        if len(value) > 200:
+            raise CdxError("`filter` has an expression of more than 200 characters; make it shorter")
+        try:
+            cost = _cost(sre_parser.parse(value))
+            return cls(field, value, "", negate, re.compile(value), cost)
+        except (re.error, RecursionError, OverflowError) as error:
+            raise CdxError(f"`filter` has the expression {value!r}, which is not valid ({error})")
+
+    def passes(self, line: Line) -> bool:
+        value = line[self.field]
+        if self.pattern is not None:
+            value = value[: _LONGEST[self.cost]]
+            found = self.pattern.match(value) is not None
+        elif self.kind == "=":
+            found = value == self.text
+        elif self.kind == "~":
+            found = self.text in value
+        else:
+            found = value.startswith(self.text)
+        return found != self.negate
+
+
+@dataclass
+class Answer:
+    """A stream of lines; `resume_key` is set when it ended before its end: at the limit, or after a minute's work."""
+
+    query: Query
+    resume_key: str = ""
+
+    def __iter__(self) -> Iterator[Line]:
+        query = self.query
+        if query.last and not query.reverse:
+            yield from reversed(list(self._lines(reverse=True)))
+        else:
+            yield from self._lines(query.reverse)
+
+    def _lines(self, reverse: bool) -> Iterator[Line]:
+        query = self.query
+        given = skipped = 0
+        seen: dict[str, int] = {}
+        key = ""
+        last: CaptureRow | None = None
+        collapsed: list[str] | None = None
+        until = time.monotonic() + _SECONDS
+        for row, line in _resolved(_rows(query, reverse), query):
+            if time.monotonic() > until:
+                self._stop_after(row)
+                return
+            if not all(test.passes(line) for test in query.filters):
+                continue
+            if query.dupes:
+                if line["urlkey"] != key:
+                    key, seen = line["urlkey"], {}
+                line["dupecount"] = str(seen.get(line["digest"], 0))
+                seen[line["digest"]] = seen.get(line["digest"], 0) + 1
+            if query.collapse:
+                now = [line[field] if size is None else line[field][:size] for field, size in query.collapse]
+                if now == collapsed:
+                    continue
+                collapsed = now
+            if skipped < query.offset:
+                skipped += 1
+                continue
+            if given == query.limit:
+                if last is not None:
+                    self._stop_after(last)
+                return
+            given += 1
+            last = row
+            yield line
+
+    def _stop_after(self, row: CaptureRow) -> None:
+        self.resume_key = quote(f"{row.urlkey} {row.captured_ms} {row.id}", safe="")
+
+
+def run(query: Query) -> Answer:
+    return Answer(query)
+
+
+def captures(query: Query) -> Iterator[CaptureRow]:
+    """The rows themselves, without filters, collapsing or limit."""
+    return _rows(query, query.reverse)
+
+
+def count_pages(query: Query) -> tuple[int, int]:
+    """Pages of `page_size` blocks, and blocks."""
+    total = 0
+    with connection.cursor() as cursor:
+        for low, high in query.ranges:
+            where, values = _where(query, low, high)
+            cursor.execute(f"SELECT count(*) FROM capture WHERE {where}", values)  # noqa: S608
+            total += cursor.fetchone()[0]
+    blocks = -(-total // BLOCK)
+    return -(-blocks // query.page_size), blocks
+
+
+def to_line(row: CaptureRow) -> Line:
+    return Line(
+        urlkey=row.urlkey,
+        timestamp=timestamp(row.captured_ms),
+        url=row.url,
+        mime="warc/revisit" if row.kind == "revisit" else row.mime or "-",
+        status=str(row.status) if row.status else "-",
+        digest=row.digest or "-",
+        length=str(row.length),
+        offset=str(row.offset),
+        filename=row.warc_name,
+        id=str(row.record_id),
+        truncated=row.truncated,
+    )
+
+
+_SPECIAL = re.compile(r"[\\.^$*+?{}\[\]|()]")
+_LONGEST = (65536, 65536, 6000, 480)
+"""How much of a value is looked at by an expression with so many repeats: matching takes at most some 10⁷ steps."""
+_SECONDS = 60.0
+_FIRST_PAGE = 50
+_PAGE = 1000
+
+
+def _rows(query: Query, reverse: bool) -> Iterator[CaptureRow]:
+    if query.closest is not None:
+        yield from _nearest(query, query.closest)
+        return
+    ranges = query.ranges if not reverse else tuple(reversed(query.ranges))
+    if query.page is not None:
+        start, size = query.page * query.page_size * BLOCK, query.page_size * BLOCK
+        yield from islice(_from_offset(query, ranges, reverse, start), size)
+        return
+    for low, high in ranges:
+        yield from _along(query, low, high, reverse, query.resume)
+
+
+def _along(
+    query: Query, low: str, high: str, reverse: bool, after: tuple[str, int, int] | None = None
+) -> Iterator[CaptureRow]:
+    """The captures of a range in index order; each page begins after the last row of the one before."""
+    where, values = _where(query, low, high)
+    order = "urlkey DESC, captured_ms DESC, capture.id DESC" if reverse else "urlkey, captured_ms, capture.id"
+    sign = "<" if reverse else ">"
+    size = _PAGE if query.filters or query.collapse else min(_FIRST_PAGE, query.limit + query.offset + 1)
+    while True:
+        if after is None:
+            part = queries.rows(where, values, order, size)
+        else:
+            step = f"{where} AND urlkey {sign}= %s AND (urlkey, captured_ms, capture.id) {sign} (%s, %s, %s)"
+            part = queries.rows(step, [*values, after[0], *after], order, size)
+        yield from part
+        if len(part) < size:
+            return
+        after = (part[-1].urlkey, part[-1].captured_ms, part[-1].id)
+        size = min(size * 4, _PAGE)
+
+
+def _from_offset(query: Query, ranges: Sequence[tuple[str, str]], reverse: bool, start: int) -> Iterator[CaptureRow]:
+    """From the `start`-th capture on. Only the narrow index is walked to find the place."""
+    order = "urlkey DESC, captured_ms DESC, id DESC" if reverse else "urlkey, captured_ms, id"
+    for low, high in ranges:
+        where, values = _where(query, low, high)
+        after = None
+        if start:
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    f"SELECT urlkey, captured_ms, id FROM capture WHERE {where} ORDER BY {order} LIMIT 1 OFFSET %s",  # noqa: S608
+                    [*values, start - 1],
+                )
+                after = cursor.fetchone()
+                if after is None:
+                    cursor.execute(f"SELECT count(*) FROM capture WHERE {where}", values)  # noqa: S608
+                    start -= cursor.fetchone()[0]
+                    continue
+                start = 0
+        yield from _along(query, low, high, reverse, after)
+
+
+def _nearest(query: Query, moment: int) -> Iterator[CaptureRow]:
+    """Captures of one URL by distance in time: two walks along the index, away from the moment, merged."""
+    ((low, high),) = query.ranges
+    before = _side(query, low, high, moment, True)
+    after = _side(query, low, high, moment, False)
+    earlier, later = next(before, None), next(after, None)
+    while earlier is not None or later is not None:
+        if later is None or (earlier is not None and moment - earlier.captured_ms <= later.captured_ms - moment):
+            assert earlier is not None
+            yield earlier
+            earlier = next(before, None)
+        else:
+            yield later
+            later = next(after, None)
+
+
+def _side(query: Query, low: str, high: str, moment: int, before: bool) -> Iterator[CaptureRow]:
+    since, until = query.since, query.until
+    if before:
+        until = moment if until is None else min(until, moment)
+    else:
+        since = moment + 1 if since is None else max(since, moment + 1)
+    part = Query(ranges=query.ranges, exact=True, since=since, until=until, filters=query.filters)
+    yield from _along(part, low, high, reverse=before)
+
+
+def _where(query: Query, low: str, high: str) -> tuple[str, list[Any]]:
+    if query.exact:
+        where, values = "urlkey = %s", [low]
+    elif high:
+        where, values = "urlkey >= %s AND urlkey < %s", [low, high]
+    else:
+        where, values = "urlkey >= %s", [low]
+    more: list[Any] = list(values)
+    if query.since is not None:
+        where += " AND captured_ms >= %s"
+        more.append(query.since)
+    if query.until is not None:
+        where += " AND captured_ms <= %s"
+        more.append(query.until)
+    return where, more
+
+
+def _resolved(rows: Iterator[CaptureRow], query: Query) -> Iterator[tuple[CaptureRow, Line]]:
+    """Lines of rows. What a server called not modified is shown with the place of the capture it did not modify:
+    a replayer would otherwise answer the reader with an empty 304."""
+    while batch := list(islice(rows, 100 if query.filters else min(100, query.limit + query.offset + 1))):
+        wanted = {
+            row.refers_to
+            for row in batch
+            if row.refers_to and row.kind == "revisit" and (query.resolve or row.status == 304)
+        }
+        found = _by_ids(wanted) if wanted else {}
+        for row in batch:
+            line = to_line(row)
+            original = found.get(row.refers_to) if row.refers_to else None
+            if original is not None and row.status == 304:
+                line |= {name: to_line(original)[name] for name in ("mime", "status", "length", "offset", "filename")}
+            if query.resolve:
+                line["orig.length"] = str(original.length) if original else "-"
+                line["orig.offset"] = str(original.offset) if original else "-"
+                line["orig.filename"] = original.warc_name if original else "-"
+            yield row, line
+
+
+def _by_ids(wanted: set[UUID]) -> dict[UUID, CaptureRow]:
+    marks = ", ".join(["%s"] * len(wanted))
+    rows = queries.rows(f"record_id IN ({marks})", [db_uuid(value) for value in wanted], "capture.id", len(wanted))
+    return {row.record_id: row for row in rows}
+
+
+def _ranges(url: str, match: str, end: str) -> tuple[tuple[str, str], ...]:
+    try:
+        key = index_key(url)
+        if match == "exact":
+            return ((key, ""),)
+        if match == "range":
+            return ((key, index_key(end) if end else ""),)
+    except UrlError as error:
+        raise CdxError(f"`url` cannot be read: {error}")
+    if match == "prefix":
+        if url.endswith("/") and not key.endswith("/"):
+            key += "/"
+        elif url.endswith("?") and not key.endswith("?"):
+            key += "?"
+        return ((key, queries.after_prefix(key)),)
+    host = key.split(")")[0]
+    if match == "host":
+        return ((f"{host})/", f"{host}*"),)
+    start = f"{host})" if "," in host else f"{host},"
+    # `)` and `,` sort before `-`; other ports follow after it, behind names that only begin alike
+    return (start, f"{host}-"), (f"{host}:", f"{host};")
+
+
+def _collapse(text: str) -> tuple[str, int | None]:
+    field, colon, size = text.partition(":")
+    field = ALIASES.get(field, field)
+    if field not in FIELDS:
+        raise CdxError(f"`collapse` names the field {field!r}; it can be {', '.join(FIELDS)}")
+    return field, _integer("collapse", size, 0) if colon else None
+
+
+def _collapse_time(text: str) -> tuple[tuple[str, int | None], ...]:
+    return (("timestamp", _integer("collapseTime", text, 0)),) if text else ()
+
+
+def _resume(text: str) -> tuple[str, int, int] | None:
+    if not text:
+        return None
+    # a client may send the key as it was printed (quoted) or already decoded by its library
+    parts = (unquote(text) if " " not in text else text).rsplit(" ", 2)
+    try:
+        return parts[0], int(parts[1]), int(parts[2])
+    except (IndexError, ValueError):
+        raise CdxError("`resumeKey` is not one of ours; take it from the end of an answer with showResumeKey=true")
+
+
+def _moment(name: str, text: str, read: Any) -> int | None:
+    if not text:
+        return None
+    try:
+        return int(read(re.sub(r"[-:TZ ]", "", text)))
+    except ValueError as error:
+        raise CdxError(f"`{name}`: {error}")
+
+
+def _integer(name: str, text: str, default: int) -> int:
+    if not text:
+        return default
+    if not re.fullmatch(r"-?\d{1,12}", text):
+        raise CdxError(f"`{name}` is {text!r}; it must be a whole number")
+    return int(text)
+
+
+def _true(text: str) -> bool:
+    return text.lower() in ("1", "true", "yes", "on")
+
+
+def _cost(tree: Any, inside: bool = False) -> int:
+    """By how many powers of the length of a text matching can grow. Expressions whose cost has no such bound (repeats
+    inside repeats, references, look-around) are refused: a stranger's filter must not keep the server busy."""
+    total = 0
+    for operator, argument in tree:
+        if operator in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
+            low, high, inner = argument
+            if inside:
+                raise CdxError("`filter` repeats something that repeats; write it without nested *, + or {}")
+            total += 1 if high != low else 0
+            total += _cost(inner, inside=True)
+        elif operator is sre.SUBPATTERN:
+            total += _cost(argument[3], inside)
+        elif operator is sre.BRANCH:
+            if inside:
+                raise CdxError("`filter` repeats alternatives; write them without * or +")
+            total += max(_cost(branch, inside) for branch in argument[1])
+        elif operator in (sre.GROUPREF, sre.GROUPREF_EXISTS, sre.ASSERT, sre.ASSERT_NOT, sre.ATOMIC_GROUP):
+            raise CdxError("`filter` uses references or look-around; write it without them")
+    if total > 3:
+        raise CdxError("`filter` has more than three repeats; make it simpler")
+    return total

@@ -1,0 +1,78 @@
+"""Times as web archives write them: 14 digits (`20260131120000`), possibly cut short, and HTTP dates."""
+
+import calendar
+import re
+from datetime import UTC, datetime
+from email.utils import format_datetime, parsedate_to_datetime
+from functools import lru_cache
+
+
+def timestamp(ms: int) -> str:
+    """14 digits of a time in milliseconds."""
+    return _fourteen(ms // 1000)
+
+
+def start_ms(digits: str) -> int:
+    """The first millisecond a timestamp of 4 to 14 digits stands for."""
+    return _milliseconds(_parts(digits, 0))
+
+
+def end_ms(digits: str) -> int:
+    """The last millisecond a timestamp of 4 to 14 digits stands for: `2026` ends with the year."""
+    return _milliseconds(_parts(digits, 1)) + 999
+
+
+def http_date(ms: int) -> str:
+    return format_datetime(datetime.fromtimestamp(ms // 1000, UTC), usegmt=True)
+
+
+def from_http_date(text: str) -> int | None:
+    """Milliseconds of an `Accept-Datetime` header, or None when it is not a date."""
+    try:
+        return int(parsedate_to_datetime(text).timestamp() * 1000)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+def from_iso(text: str) -> int | None:
+    """Milliseconds of a WARC-Date or any ISO 8601 time (UTC when it names no zone), or None."""
+    try:
+        moment = datetime.fromisoformat(_FRACTION.sub(lambda m: m[0][:7], text.strip()))
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        return round(moment.timestamp() * 1000)
+    except (ValueError, OverflowError):
+        return None
+
+
+_FRACTION = re.compile(r"\.\d{7,}")
+_FIELDS = ((4, 1, 9999), (2, 1, 12), (2, 1, 31), (2, 0, 23), (2, 0, 59), (2, 0, 59))
+
+
+def _parts(digits: str, end: int) -> list[int]:
+    if not digits.isascii() or not digits.isdigit() or not 4 <= len(digits) <= 14:
+        raise ValueError(f"{digits!r} is not a time; write 4 to 14 digits, for instance 2026 or 20260131120000")
+    parts = []
+    position = 0
+    for width, low, high in _FIELDS:
+        text = digits[position : position + width]
+        position += width
+        if not text:
+            value = high if end else low
+        elif len(text) < width:  # `202` of `2026021`: the first digit of a field is there, the second is free
+            value = int(text + ("9" if end else "0"))
+        else:
+            value = int(text)
+        parts.append(min(max(value, low), high))
+    parts[2] = min(parts[2], calendar.monthrange(parts[0], parts[1])[1])
+    return parts
+
+
+def _milliseconds(parts: list[int]) -> int:
+    return calendar.timegm((*parts, 0, 0, 0)) * 1000
+
+
+@lru_cache(1024)
+def _fourteen(seconds: int) -> str:
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return f"{moment.year:04d}{moment:%m%d%H%M%S}"
