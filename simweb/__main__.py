@@ -1,0 +1,5 @@
+import sys
+
+from simweb.cli import main
+
+sys.exit(main())
