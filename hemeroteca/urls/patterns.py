@@ -29,7 +29,7 @@ class Patterns:
 
     def first(self, text: str) -> str | None:
         """The first of the expressions, in their order, that occurs in `text`."""
-        found = self._set.Match(text)
+        found = self._set.Match(text if text.isascii() else text.encode("utf-8", "replace").decode())
         return self._expressions[min(found)] if found else None
 
 
