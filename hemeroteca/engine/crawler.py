@@ -38,6 +38,7 @@ BUSY = {429, 503}  # statuses that ask us to go away for a while
 MOST_REFUSALS = 6  # tries of a page whose host says it is busy
 LONGEST_PAUSE = 0.25  # s between looks at orders from outside
 TROUBLES_REMEMBERED = 200
+BATCH = 32  # captures taken together: one look-up of their digests
 
 
 @dataclass
@@ -88,11 +89,13 @@ class Engine:
         self._ledger = Ledger(config, instance, self._frontier)
         self._gate = Gate()
         self._same_text = SameText(config.same_text_cap)
-        self._pool = Pool(config.readers, self._selector, self._ingested)
+        self._readers = config.readers
+        self._pool = Pool(self._readers, self._selector, self._ingested)
         self._fetcher = Fetcher(FetchSettings.from_config(config, instance.spool_dir), self._selector)
         self._polite = politeness.Limits(config.delay, config.delay_factor, config.max_delay, config.max_crawl_delay)
         self._agent = AGENT
         self._jobs: dict[int, tuple[Visit, Result]] = {}
+        self._answers: list[tuple[Job, Ingested]] = []
         self._errands: dict[str, Errand] = {}
         self._redirects: OrderedDict[int, int] = OrderedDict()  # page → where it led, to see loops
         self._next_job = 0
@@ -143,7 +146,10 @@ class Engine:
             key.data(key.fd, mask)
         self._fetcher.tick()
         moment = time.monotonic()
-        starving = self._frontier.unwritten and not self._fetcher.active and not self._pool.backlog
+        idle = not self._pool.backlog
+        if len(self._answers) >= BATCH or (self._answers and (idle or moment >= self._commit_due)):
+            self._take_answers()
+        starving = self._frontier.unwritten and not self._fetcher.active and idle
         if self._dirty and (moment >= self._commit_due or starving):
             self._commit()
         if moment >= self._look_due:
@@ -155,7 +161,7 @@ class Engine:
         return self._only is not None and not self.runs
 
     def _has_room(self) -> bool:
-        return self._fetcher.active < self._concurrency() and len(self._jobs) < 16 + 8 * self._config.readers
+        return self._fetcher.active < self._concurrency() and len(self._jobs) < BATCH + 8 * self._readers
 
     def _concurrency(self) -> int:
         asked = [run.options.concurrency for run in self.runs.values() if run.options.concurrency]
@@ -193,7 +199,7 @@ class Engine:
         if run.options.ignore_robots or host.settings.ignore_robots:
             self._ask_sitemaps(visit, run, ())
             return True
-        origin = urls.origin(visit.url)
+        origin = _origin(visit.url)
         rules = self._gate.rules(origin, now)
         if rules is None:
             run.outstanding -= 1
@@ -212,7 +218,7 @@ class Engine:
     def _ask_sitemaps(self, visit: Visit, run: Run, listed: tuple[str, ...] | list[str]) -> None:
         if not run.options.sitemaps or visit.role != Role.PAGE or run.options.scope.kind == "page":
             return
-        origin = urls.origin(visit.url)
+        origin = _origin(visit.url)
         if origin in run.asked_sitemaps:
             return
         run.asked_sitemaps.add(origin)
@@ -285,7 +291,7 @@ class Engine:
     def _wait_after(self, visit: Visit, result: Result, run: Run, host: HostQueue, now: float) -> float:
         crawl_delay = None
         if not (run.options.ignore_robots or host.settings.ignore_robots):
-            rules = self._gate.rules(urls.origin(visit.url), now)
+            rules = self._gate.rules(_origin(visit.url), now)
             crawl_delay = rules.crawl_delay(self._agent) if rules else None
         fixed = host.settings.delay if host.settings.delay is not None else run.options.delay
         wait = politeness.delay_after(result.elapsed, self._polite, fixed=fixed, crawl_delay=crawl_delay)
@@ -373,6 +379,11 @@ class Engine:
         self._pool.submit(job)
 
     def _ingested(self, answers: list[tuple[Job, Ingested]]) -> None:
+        self._answers += answers
+        self._mark_dirty()
+
+    def _take_answers(self) -> None:
+        answers, self._answers = self._answers, []
         wanted = [done.digest for _, done in answers if done.digest and done.body_size]
         wanted += [job.previous for job, _ in answers if job.status == 304 and job.previous]
         originals = self._ledger.originals(wanted) if wanted else {}
@@ -713,6 +724,8 @@ class Engine:
             for key, mask in self._selector.select(0.1):
                 key.data(key.fd, mask)
             self._fetcher.tick()
+            if self._answers:
+                self._take_answers()
         for run in list(self.runs.values()):
             if self._only is None:
                 self._commit()  # stays running: the next engine goes on with it
@@ -743,6 +756,11 @@ def _failure_text(result: Result) -> str:
 
 def _code(note: str) -> str:
     return note.partition(":")[0].partition(";")[0].strip()[:60]
+
+
+def _origin(url: str) -> str:
+    """Of a canonical URL, without parsing it."""
+    return url[: url.index("/", 8)]
 
 
 def _path(url: str) -> str:

@@ -293,6 +293,7 @@ def search_document(
         language=document.language,
         type=document.kind,
         captured_ms=captured_ms,
+        published_ms=document.published,
         author=document.author,
         digest=digest,
         simhash=simhash(text),
