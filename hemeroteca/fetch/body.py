@@ -119,6 +119,7 @@ class BodyWriter:
                 self._spool.held += len(chunk)
             else:
                 self._fd, self._path = self._spool.file()
+                self._room = -1  # from now on everything comes this way
                 for kept in self._chunks:
                     _write_all(self._fd, kept)
                 self._release()

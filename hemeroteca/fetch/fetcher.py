@@ -66,7 +66,7 @@ class Fetcher:
         self._active = 0
         self._waiting: dict[str, list[_Waiting]] = {}  # by the name that is being looked up
         self._deadlines: deque[_Waiting] = deque()
-        self._failed: deque[tuple[Done, Result]] = deque()  # before anything was sent
+        self._failed: list[tuple[Done, Result]] = []  # before anything was sent
 
         self._epoll = select.epoll()
         self._bell = _Bell()
@@ -120,8 +120,9 @@ class Fetcher:
         now = monotonic()
         while self._deadlines and (self._deadlines[0].deadline <= now or not self._deadlines[0].owed):
             self._give_up(self._deadlines.popleft())
-        for _ in range(len(self._failed)):
-            self._deliver(*self._failed.popleft())
+        failed, self._failed = self._failed, []
+        for done, result in failed:
+            self._deliver(done, result)
         self._collect()
         self._run_timer()
 
@@ -137,10 +138,11 @@ class Fetcher:
             handle.setopt(pycurl.OPT_COOKIELIST, line.rstrip("\r\n"))
 
     def forget_cookies(self, jar: str) -> None:
-        """Empties a jar; for the end of a crawl."""
-        if jar in self._jars:
-            _jar_handle(self._jars[jar]).setopt(pycurl.OPT_COOKIELIST, "ALL")
-            self._jar_counts.pop(jar, None)
+        """Throws a jar away; for the end of a crawl."""
+        self._jars.pop(jar, None)
+        self._jar_counts.pop(jar, None)
+        for kind in [kind for kind in self._pool if kind.jar == jar != ""]:
+            self._close_idle(kind)
 
     def close(self) -> None:
         """Drops everything under way, without calling back, and frees all descriptors and spool files."""
@@ -155,11 +157,10 @@ class Fetcher:
         self._multi.close()
         for transfer in transfers:
             transfer.curl.close()
-        for share in self._jars.values():
-            share.close()
         for held in (self._busy, self._pool, self._jars, self._waiting, self._deadlines, self._failed):
             held.clear()
-        self._active = 0
+        self._active = self._running = 0
+        self._due = None
         self._epoll.close()
         self._bell.close()
 
@@ -350,7 +351,7 @@ class Fetcher:
         if self._running >= len(self._busy):
             return
         left = 1
-        while left:
+        while left and not self._epoll.closed:  # a callback may close the fetcher
             left, good, bad = self._multi.info_read()
             for curl in good:
                 self._finish(curl, 0, "")
@@ -358,8 +359,10 @@ class Fetcher:
                 self._finish(curl, code, message)
 
     def _finish(self, curl: pycurl.Curl, code: int, message: str) -> None:
+        transfer = self._busy.pop(curl, None)
+        if transfer is None:  # a callback has closed the fetcher
+            return
         self._multi.remove_handle(curl)
-        transfer = self._busy.pop(curl)
         done = transfer.done
         result = transfer.result(code, message)
         if transfer.kind is not USUAL:
@@ -369,6 +372,9 @@ class Fetcher:
         self._deliver(done, result)
 
     def _deliver(self, done: Done, result: Result) -> None:
+        if self._epoll.closed:
+            result.body.discard()
+            return
         self._active -= 1
         try:
             done(result)
@@ -378,14 +384,21 @@ class Fetcher:
 
     def _release(self, transfer: Transfer) -> None:
         idle = self._pool.setdefault(transfer.kind, [])
-        if len(idle) < _IDLE_HANDLES and not transfer.kind.login:  # a handle remembers the login
+        kind = transfer.kind
+        stale = kind.login or transfer.share is not self._jars.get(
+            kind.jar
+        )  # it remembers a login, or a jar thrown away
+        if len(idle) < _IDLE_HANDLES and not stale:
             idle.append(transfer)
         else:
             transfer.curl.close()
         if len(self._pool) > _KINDS:
-            for kind in [kind for kind in self._pool if kind is not USUAL]:
-                for unused in self._pool.pop(kind):
-                    unused.curl.close()
+            for other in [other for other in self._pool if other is not USUAL]:
+                self._close_idle(other)
+
+    def _close_idle(self, kind: Kind) -> None:
+        for transfer in self._pool.pop(kind):
+            transfer.curl.close()
 
     def _learn(self, transfer: Transfer, result: Result) -> None:
         """What a transfer with a login or cookies teaches for the next one."""
@@ -398,7 +411,7 @@ class Fetcher:
             count = self._jar_counts.get(kind.jar, 0) + len(result.header_all("set-cookie"))
             self._jar_counts[kind.jar] = count
             if count > _MOST_COOKIES:
-                self._jar_counts[kind.jar] = _thin_out(transfer.curl)
+                self._jar_counts[kind.jar] = _thin_out(_jar_handle(self._jar(kind.jar)))
 
     def _jar(self, name: str) -> pycurl.CurlShare:
         share = self._jars.get(name)

@@ -20,6 +20,9 @@ from hemeroteca.fetch.heads import ResponseHeads, protocol_of, sort_response, wi
 from hemeroteca.fetch.origins import Origin
 from hemeroteca.fetch.values import FetchSettings, Request, Result
 
+# What libcurl says when a callback of ours refused to go on. With another code the trouble was overcome: a second
+# address of the host was tried.
+_ENDED_BY_US = (pycurl.E_COULDNT_CONNECT, pycurl.E_WRITE_ERROR, 97)
 _NOTHING: list[bytes] = []
 
 
@@ -55,6 +58,7 @@ class Transfer:
         "origin",
         "request",
         "sent",
+        "share",
         "started",
         "started_ms",
         "trouble",
@@ -67,6 +71,7 @@ class Transfer:
 
     def __init__(self, settings: FetchSettings, spool: Spool, kind: Kind, share: pycurl.CurlShare | None) -> None:
         self.kind = kind
+        self.share = share
         self.lines: list[bytes] = []  # all header lines received
         self.body = BodyWriter(spool)
         self.sent = b""  # the last request head; a login or a proxy makes libcurl send several
@@ -104,7 +109,12 @@ class Transfer:
         self.guard, self.allowed = guard, allowed
         self.trouble = None
         self.body.begin(body_limit)
-        curl.setopt(pycurl.URL, origin.root + target)
+        url = origin.root + target
+        curl.setopt(pycurl.URL, url)
+        if not self.kind.login:
+            # To the letter: libcurl would write %7e as %7E. Not with a login: a digest covers libcurl's spelling.
+            absolute = self.kind.proxy.startswith("http") and url.startswith("http:")
+            curl.setopt(pycurl.REQUEST_TARGET, url if absolute else target)
         if headers is not self._headers_set:
             curl.setopt(pycurl.HTTPHEADER, headers)
             self._headers_set = headers
@@ -132,16 +142,14 @@ class Transfer:
         elapsed = monotonic() - self.started
         curl, lines = self.curl, self.lines
         heads = sort_response(lines, self.begin)
-        if code or self.trouble is not None or not heads.complete or len(heads.final) > self._max_header_bytes:
-            return self._broken(code, message, heads, elapsed)
-        if len(lines) > self._max_headers:
+        if code or not heads.complete or len(heads.final) > self._max_header_bytes or len(lines) > self._max_headers:
             return self._broken(code, message, heads, elapsed)
         protocol = protocol_of(heads.final)
         return Result(
             request=self.request,
             status=curl.getinfo(pycurl.RESPONSE_CODE),
             protocol=protocol,
-            ip=curl.getinfo(pycurl.PRIMARY_IP),
+            ip="" if self.kind.proxy else curl.getinfo(pycurl.PRIMARY_IP),
             request_head=without_proxy_login(self.sent),
             response_head=heads.final,
             trailers=heads.trailers,
@@ -152,7 +160,7 @@ class Transfer:
 
     def _broken(self, code: int, message: str, heads: ResponseHeads, elapsed: float) -> Result:
         """The result of a transfer that did not end well, or was ended by us."""
-        failure = self.trouble
+        failure = self.trouble if code in _ENDED_BY_US else None
         truncated = ""
         if failure is None and self.headers_too_large():
             failure = self.too_large()
@@ -172,7 +180,7 @@ class Transfer:
                 truncated = "time" if failure.code in ("timeout", "too-slow") else "disconnect"
         result = Result(
             request=self.request,
-            ip=self.curl.getinfo(pycurl.PRIMARY_IP) or "",
+            ip="" if self.kind.proxy else self.curl.getinfo(pycurl.PRIMARY_IP) or "",
             body=self.body.end(),
             started_ms=self.started_ms,
             elapsed=elapsed,
