@@ -2,6 +2,10 @@
 
 Nothing here needs Django or the database, so that workers can build documents and `hemeroteca search` starts fast.
 The archive is the truth: everything in this room can be rebuilt from it (`hemeroteca search rebuild`).
+
+A document's way: `document` (made by ingest) → `tantivy_index` (written, per-language fields by `analysis`).
+A query's way: `query` (parsed) → `plan` (engine queries) → `answer` (candidates, `ranking`, `snippet`).
+Beside it: `graph` (links, PageRank), `learn` and `suggest` (completion, next words, spelling), `services` (the rest).
 """
 
 from hemeroteca.search.document import SearchDocument
@@ -10,17 +14,21 @@ from hemeroteca.search.index import (
     Index,
     IndexBusyError,
     IndexUnusableError,
+    Options,
     Results,
     SearchError,
     Writer,
     open_index,
 )
+from hemeroteca.search.ranking import Preferences
 
 __all__ = [
     "Hit",
     "Index",
     "IndexBusyError",
     "IndexUnusableError",
+    "Options",
+    "Preferences",
     "Results",
     "SearchDocument",
     "SearchError",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote, urlsplit
@@ -109,6 +110,9 @@ class Index(Protocol):
 
     def count(self) -> int:
         """How many documents can be found now."""
+
+    def sample(self, most: int) -> Iterator[SearchDocument]:
+        """About `most` documents, spread over the index."""
 
 
 def open_index(config: Config | None, path: Path) -> Index:

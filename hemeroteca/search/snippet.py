@@ -8,7 +8,7 @@ from hemeroteca.search import analysis
 
 _WORD = re.compile(r"[^\W_]+")
 _STEPS = (8_000, 80_000)  # characters looked at: more only while words of the query are missing
-_MOST_MATCHES = 300  # of one word, enough to choose a window
+_MOST_MATCHES = 80  # of one word, enough to choose a window
 _MOST_STEMS = 60_000  # words remembered with their stems, over all languages
 
 
@@ -61,23 +61,20 @@ def _matches(text: str, wanted: Collection[str], field: str) -> list[tuple[int, 
     return sorted((at, at + len(word), term) for at, word in words if (term := term_of[word]) in wanted)
 
 
-_ACCENTS = str.maketrans("áàâäãåāéèêëēíìîïīóòôöõōúùûüūçñýÿ", "aaaaaaaeeeeeiiiiioooooouuuuucnyy")
+_ACCENTS = tuple(zip("áàâäãåéèêëíìîïóòôöõúùûüçñ", "aaaaaaeeeeiiiiooooouuuucn", strict=True))
 
 
 def _folded(text: str) -> str:
     text = text.lower()
     if not text.isascii():
-        for accented in set(text).intersection(_ACCENTED):
-            text = text.replace(accented, chr(_ACCENTS[ord(accented)]))
+        for accented, plain in _ACCENTS:
+            text = text.replace(accented, plain)
     return text
-
-
-_ACCENTED = frozenset(map(chr, _ACCENTS))
 
 
 def _words_beginning(text: str, folded: str, prefix: str) -> list[tuple[int, str]]:
     """(place, word) of the words that begin with `prefix`: str.find is many times faster than reading every word."""
-    found = []
+    found: list[tuple[int, str]] = []
     at = folded.find(prefix)
     while at >= 0 and len(found) < _MOST_MATCHES:
         if at == 0 or not folded[at - 1].isalnum():

@@ -5,7 +5,7 @@ commit whole, and readers are never blocked. What is stored for display travels 
 """
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -97,6 +97,20 @@ class TantivyIndex:
         searcher = self.searcher()
         found = searcher.search(Query.term_query(self.schema, "key", key), limit=1, count=False).hits
         return _restored(key, stored(searcher, found[0][1])) if found else None
+
+    def sample(self, most: int) -> Iterator[SearchDocument]:
+        """About `most` documents, spread evenly over the index (replaced ones may be among them)."""
+        searcher = self.searcher()
+        step = max(1, searcher.num_docs // max(1, most))
+        for segment in range(searcher.num_segments):
+            place = 0
+            while True:
+                try:
+                    kept = stored(searcher, tantivy.DocAddress(segment, place))
+                except ValueError:  # past the end of the segment
+                    break
+                yield _restored(0, kept)
+                place += step
 
     def versions(self, page: int, limit: int = 1000) -> list[SearchDocument]:
         """Every document of a page, oldest first (an index of all versions)."""

@@ -1,0 +1,390 @@
+"""`hemeroteca search`: words look something up; a few verbs care for the index.
+
+`hemeroteca search QUERY` is the common case, so anything that is not a verb is a query. A query that begins with a
+verb or a dash goes after `--`: `hemeroteca search -- rebuild`.
+"""
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from hemeroteca.cli import common
+
+if TYPE_CHECKING:
+    from hemeroteca.config import Config
+    from hemeroteca.search import Hit, Index
+
+_DEFAULT = "find"
+
+
+class QueryOrVerb(TyperGroup):
+    """A group of verbs in which everything else is a query."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ("--help", "-h"):
+            args = [_DEFAULT, *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=QueryOrVerb,
+    no_args_is_help=True,
+    help="Search what was captured: `hemeroteca search QUERY`. Also: rebuild, explain, import, query, suggest, …",
+)
+
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="Most results.")]
+
+
+@app.command(_DEFAULT)
+def find(
+    query: Annotated[list[str], typer.Argument(help="Words and operators; see docs/reference/search.md.")],
+    limit: Limit = 10,
+    cursor: Annotated[str, typer.Option(help="Go on where a page of results ended.", show_default=False)] = "",
+    sort: Annotated[str, typer.Option(help="relevance, newest or oldest.")] = "relevance",
+    facets: Annotated[bool, typer.Option("--facets", help="Count results by host, language, type, year.")] = False,
+    versions: Annotated[bool, typer.Option("--versions", help="Search all versions, not only the last.")] = False,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Look something up (the word `find` may be left out)."""
+    import msgspec
+
+    from hemeroteca.search import Options
+    from hemeroteca.search.services import load_preferences
+
+    _, index, path = _open(data, versions)
+    if sort not in ("relevance", "newest", "oldest"):
+        common.give_up(f"--sort {sort} is not known; use relevance, newest or oldest", common.USAGE)
+    options = Options(facets=facets, sort=sort, preferences=load_preferences(path))
+    text = " ".join(query)
+    found = index.search(text, limit=limit, cursor=cursor, options=options)
+    if json:
+        for hit in found.hits:
+            sys.stdout.write(msgspec.json.encode(_facts(hit)).decode() + "\n")
+        for note in found.notes:
+            typer.echo(f"note: {note}", err=True)
+        return
+    suggestion = _did_you_mean(path, text)
+    for note in found.notes:
+        typer.echo(f"note: {note}", err=True)
+    if suggestion:
+        typer.echo(f"did you mean: {suggestion}")
+    for hit in found.hits:
+        _show(hit)
+    about = "" if found.exact else "about "
+    typer.echo(f"{about}{found.total:,} results" if found.total != 1 else "1 result")
+    for name, counts in found.facets.items():
+        if counts:
+            typer.echo(f"  {name}: " + ", ".join(f"{value or '?'} {count:,}" for value, count in counts))
+    if found.cursor:
+        typer.echo(f"more: --cursor {found.cursor}")
+
+
+@app.command()
+def rebuild(data: common.Data = None, json: common.Json = False) -> None:
+    """Build the index anew from the archive. Searches go on with the old one until it is done."""
+    config = common.setup(data, must_exist=True)
+    from django.conf import settings
+
+    from hemeroteca.engine import reindex
+    from hemeroteca.engine.ledger import last_capture, write_watermark
+    from hemeroteca.search import services
+
+    lock = settings.INSTANCE.lock_engine()
+    if lock is None:
+        common.give_up("an engine is at work on this folder; stop it, rebuild, and start it again")
+    with lock:
+        last = last_capture()
+        documents = reindex.documents(settings.INSTANCE)
+        with _progress("indexing", quiet=json) as advance:
+            count = services.rebuild(settings.INSTANCE.index_dir, documents, config.index_heap_bytes, advance)
+        write_watermark(settings.INSTANCE, last)
+        _learn(settings.INSTANCE.index_dir)
+    _tell(json, f"{count:,} documents indexed", documents=count)
+
+
+@app.command()
+def explain(
+    query: Annotated[str, typer.Argument(help="The query.")],
+    url: Annotated[str, typer.Argument(help="Address (or id of an imported document) of a result.")],
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Show why a result stands where it does."""
+    import msgspec
+
+    from hemeroteca import urls
+    from hemeroteca.search import Options
+    from hemeroteca.search.document import document_key
+    from hemeroteca.search.services import load_preferences
+
+    _, index, path = _open(data)
+    options = Options(preferences=load_preferences(path))
+    keys = [document_key(f"import:{url}")]
+    try:
+        keys.insert(0, urls.key(urls.canonical(url)))
+    except urls.UrlError:
+        pass
+    known = [key for key in keys if index.get(key) is not None]
+    if not known:
+        common.give_up(f"{url} is not in the index; `hemeroteca search url:…` finds addresses")
+    why = index.explain(query, known[0], options)
+    if why is None:
+        common.give_up(f"{url} does not match this query")
+    if json:
+        sys.stdout.write(msgspec.json.encode(why).decode() + "\n")
+        return
+    typer.echo(f"score {why['score']:.3f} = text {why['text_score']:.3f}", nl=False)
+    typer.echo("".join(f" × {name} {factor:.3f}" for name, factor in why["factors"].items()))
+    for name, part in why["parts"].items():
+        typer.echo(f"\n{name}: {part['score']:.3f}")
+        _show_part(part["how"], 1)
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help='JSON lines: {"id", "url", "title", "text", "lang"}; - for stdin.')],
+    collection: Annotated[str, typer.Option(help="Name of the collection, for `collection:`.")] = "",
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Index documents without crawling them."""
+    from hemeroteca.search import services
+
+    config, index, path = _open(data, create=True)
+    source = sys.stdin.buffer if str(file) == "-" else _readable(file).open("rb")
+    with source, _progress("importing", quiet=json) as advance, _errors():
+        report = services.import_documents(index, source, config.index_heap_bytes, advance, collection)
+        _learn(path)
+    for problem in report.problems:
+        typer.echo(f"skipped {problem}", err=True)
+    _tell(
+        json,
+        f"{report.documents:,} documents indexed, {report.skipped:,} lines skipped",
+        documents=report.documents,
+        skipped=report.skipped,
+    )
+    if not report.documents:
+        raise typer.Exit(1)
+
+
+@app.command()
+def query(
+    from_file: Annotated[Path, typer.Option("--from-file", help="Lines `qid<TAB>query`; - for stdin.")],
+    limit: Limit = 100,
+    syntax: Annotated[bool, typer.Option("--syntax", help="Operators have their meaning.")] = False,
+    data: common.Data = None,
+    json: Annotated[bool, typer.Option("--json/--trec", help="JSON lines, or TREC run lines.")] = True,
+) -> None:
+    """Run many queries, for measuring quality. Ranking only: no grouping, no spreading over hosts."""
+    import msgspec
+
+    from hemeroteca.search import services
+
+    _, index, _ = _open(data)
+    options = msgspec.structs.replace(services.BATCH, syntax=syntax)
+    source = sys.stdin if str(from_file) == "-" else _readable(from_file).open(encoding="utf-8", errors="replace")
+    encode = msgspec.json.Encoder().encode
+    with source:
+        for row in services.batch(index, source, limit, options):
+            if json:
+                sys.stdout.write(encode(row).decode() + "\n")
+            else:
+                sys.stdout.write(f"{row['qid']} Q0 {row['id']} {row['rank']} {row['score']:.6f} hemeroteca\n")
+
+
+@app.command()
+def suggest(
+    text: Annotated[list[str], typer.Argument(help="What was typed so far; end with a space for the next word.")],
+    limit: Limit = 8,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Show how a query may go on, or what was meant."""
+    import msgspec
+
+    from hemeroteca.search.suggest import Suggester
+
+    _, _, path = _open(data)
+    suggester = Suggester.load(path / "suggest")
+    if suggester is None:
+        common.give_up("nothing was learned yet; run `hemeroteca search learn`")
+    typed = " ".join(text)
+    completions, meant = suggester.complete(typed, limit), suggester.correct(typed)
+    if json:
+        found = {"completions": [c.text for c in completions], "did_you_mean": meant}
+        typer.echo(msgspec.json.encode(found).decode())
+        return
+    if meant:
+        typer.echo(f"did you mean: {meant}")
+    for completion in completions:
+        typer.echo(completion.text)
+
+
+@app.command()
+def learn(
+    documents: Annotated[int, typer.Option(min=1, help="How many documents to read, spread over the index.")] = 10_000,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Learn the words of the index, for completion, next words and spelling."""
+    from hemeroteca.search import services
+
+    _, index, path = _open(data)
+    count = services.learn(path, index, documents)
+    _tell(json, f"learned from {count:,} documents", documents=count)
+
+
+@app.command()
+def rank(data: common.Data = None, json: common.Json = False) -> None:
+    """Rank pages and hosts by the links between them."""
+    from hemeroteca.search import services
+
+    _, _, path = _open(data)
+    ranks = services.refresh_ranks(path)
+    _tell(json, f"{len(ranks):,} pages ranked", pages=len(ranks))
+
+
+@app.command()
+def prefer(
+    host: Annotated[str, typer.Argument(help="The host, e.g. example.org.")],
+    factor: Annotated[float | None, typer.Option(help="Above 1 raises its results, below 1 lowers them.")] = None,
+    block: Annotated[bool, typer.Option("--block", help="Never show its results.")] = False,
+    forget: Annotated[bool, typer.Option("--forget", help="Judge it like any other host again.")] = False,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Raise, lower or block the results of a host."""
+    from hemeroteca.search import services
+
+    if sum((factor is not None, block, forget)) != 1 or (factor is not None and factor <= 0):
+        common.give_up("give one of --factor NUMBER (above 0), --block or --forget", common.USAGE)
+    _, _, path = _open(data)
+    now = services.prefer(path, host.lower(), 0.0 if block else factor)
+    shown = [f"{name} × {value:g}" for name, value in now.boosts.items()] + [f"{name} blocked" for name in now.blocks]
+    _tell(json, "; ".join(shown) or "no host is judged", boosts=dict(now.boosts), blocks=list(now.blocks))
+
+
+def _open(data: Path | None, versions: bool = False, create: bool = False) -> "tuple[Config, Index, Path]":
+    """The index, without Django: a search must start fast."""
+    from hemeroteca.instance import Instance
+    from hemeroteca.search import open_index
+
+    config = common.settings(data)
+    instance = Instance(config.data)
+    path = instance.index_dir / "versions" if versions else instance.index_dir
+    if create:
+        instance.create()
+    elif not (path / "main").exists():
+        common.give_up(f"nothing was indexed yet in {config.data}; begin with `hemeroteca crawl` or name --data")
+    with _errors():
+        return config, open_index(config, path), path
+
+
+def _facts(hit: "Hit") -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "url": hit.url,
+        "title": hit.title,
+        "snippet": hit.snippet,
+        "score": hit.score,
+        "captured_at": _iso(hit.captured_ms),
+        "host": hit.host,
+        "language": hit.language,
+        "type": hit.type,
+    }
+    if hit.published_ms:
+        facts["published_at"] = _iso(hit.published_ms)
+    if hit.id:
+        facts["id"] = hit.id
+    if hit.duplicates:
+        facts["duplicates"] = hit.duplicates
+    return facts
+
+
+def _iso(milliseconds: int) -> str | None:
+    if not milliseconds:
+        return None
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _show(hit: "Hit") -> None:
+    import html
+
+    def plain(text: str) -> str:
+        return html.unescape(text.replace("<b>", "\x1b[1m").replace("</b>", "\x1b[0m"))
+
+    typer.echo(plain(hit.title_html) or hit.url, color=None)
+    date = (_iso(hit.captured_ms) or "")[:10]
+    more = f"  (+{hit.duplicates} alike)" if hit.duplicates else ""
+    typer.echo(f"  {hit.url or hit.id}  {date}{more}")
+    typer.echo(f"  {plain(hit.snippet)}\n")
+
+
+def _show_part(part: dict[str, Any], depth: int) -> None:
+    if depth > 6:
+        return
+    typer.echo(f"{'  ' * depth}{part.get('value', 0):.3f}  {part.get('description', '')}")
+    for detail in part.get("details", []):
+        _show_part(detail, depth + 1)
+
+
+def _did_you_mean(path: Path, text: str) -> str:
+    from hemeroteca.search.suggest import Suggester
+
+    suggester = Suggester.load(path / "suggest")
+    return suggester.correct(text) if suggester else ""
+
+
+def _learn(path: Path) -> None:
+    """A quick look at the new documents, so that suggestions know their words."""
+    from hemeroteca.search import open_index, services
+
+    services.learn(path, open_index(None, path), 4_000)
+
+
+def _tell(json: bool, sentence: str, **facts: Any) -> None:
+    import msgspec
+
+    typer.echo(msgspec.json.encode(facts).decode() if json else sentence)
+
+
+def _readable(file: Path) -> Path:
+    if not file.is_file():
+        common.give_up(f"there is no file {file}", common.USAGE)
+    return file
+
+
+class _errors:  # noqa: N801 (reads as a statement)
+    """Turns an error of search into one line."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        from hemeroteca.search import SearchError
+
+        if isinstance(error, SearchError):
+            common.give_up(str(error))
+
+
+class _progress:  # noqa: N801
+    """A line with a running number, on a terminal only."""
+
+    def __init__(self, verb: str, quiet: bool) -> None:
+        self.verb = verb
+        self.shown = sys.stderr.isatty() and not quiet
+
+    def __enter__(self) -> Any:
+        return self.advance
+
+    def advance(self, count: int) -> None:
+        if self.shown:
+            sys.stderr.write(f"\r{self.verb} {count:,}")
+            sys.stderr.flush()
+
+    def __exit__(self, *_: object) -> None:
+        if self.shown:
+            sys.stderr.write("\r\x1b[K")

@@ -1,0 +1,234 @@
+"""What can be done with the index besides searching it: rebuild, import, batch runs, link ranks, personal judgement.
+
+Works on plain values; the caller brings the documents (from the archive) and the place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+
+import msgspec
+
+from hemeroteca.search.document import SearchDocument, document_key
+from hemeroteca.search.graph import LinkGraph, LinkRanks, rank_pages_and_hosts
+from hemeroteca.search.index import Index, Options, SearchError, Writer
+from hemeroteca.search.learn import Learner, read_query_log
+from hemeroteca.search.ranking import Preferences
+from hemeroteca.search.tantivy_index import TantivyWriter, replace_index
+
+COMMIT_EVERY = 50_000  # documents of a long import become findable, and safe, in steps
+BATCH = Options(group=False, diverse=False, snippets=False, syntax=False)
+_LOG_BYTES = 2_000_000
+_SAMPLE = 300  # documents from which the language of a collection is told
+
+
+def rebuild(
+    path: Path,
+    documents: Iterable[SearchDocument],
+    heap_bytes: int = 48 << 20,
+    progress: Callable[[int], None] = lambda count: None,
+) -> int:
+    """Build the index in `path` anew from `documents`; searches use the old one until the new one is complete."""
+    count = 0
+
+    def fill(writer: TantivyWriter) -> None:
+        nonlocal count
+        for document in documents:
+            writer.put(document, replaces=False)
+            count += 1
+            if count % 1000 == 0:
+                progress(count)
+
+    replace_index(path, fill, heap_bytes)
+    progress(count)
+    return count
+
+
+class Imported(msgspec.Struct):
+    documents: int = 0
+    skipped: int = 0
+    problems: list[str] = []  # the first few, with their lines
+
+
+class _Line(msgspec.Struct):
+    id: str | int = ""
+    url: str = ""
+    title: str | None = ""
+    text: str | None = ""
+    lang: str | None = ""
+
+
+def import_documents(
+    index: Index,
+    lines: Iterable[bytes],
+    heap_bytes: int = 48 << 20,
+    progress: Callable[[int], None] = lambda count: None,
+    collection: str = "",
+) -> Imported:
+    """Index documents given as JSON lines `{"id", "url", "title", "text", "lang"}`; one of the same id is replaced.
+
+    Documents without `lang` get the language of the collection when it clearly has one: guessing it for each short
+    text would scatter them over languages.
+    """
+    report = Imported()
+    replaces = index.count() > 0
+    writer = index.writer(heap_bytes)
+    try:
+        rows = _read(lines, report)
+        sample = list(islice(rows, _SAMPLE))
+        language = _common_language(sample)
+        for row in chain(sample, rows):
+            writer.put(_document(row, language, collection), replaces)
+            report.documents += 1
+            if report.documents % 1000 == 0:
+                progress(report.documents)
+            if report.documents % COMMIT_EVERY == 0:
+                writer.commit()
+        writer.commit()
+    finally:
+        writer.close()
+    progress(report.documents)
+    return report
+
+
+def batch(index: Index, queries: Iterable[str], limit: int, options: Options = BATCH) -> Iterator[dict[str, object]]:
+    """Run queries given as `qid<TAB>query` lines; a row per result: qid, rank, id, score."""
+    for number, line in enumerate(queries, 1):
+        line = line.rstrip("\r\n")
+        if not line.strip():
+            continue
+        qid, tab, text = line.partition("\t")
+        if not tab:
+            qid, text = str(number), line
+        for rank, hit in enumerate(index.search(text, limit=limit, options=options).hits, 1):
+            yield {"qid": qid, "rank": rank, "id": hit.id or hit.url, "score": hit.score}
+
+
+def refresh_ranks(path: Path, seeds: Iterable[int] = ()) -> LinkRanks:
+    """Rank the link graph kept beside the index; searches take the new ranks at once."""
+    ranks = rank_pages_and_hosts(LinkGraph(path / "links"), seeds)
+    if len(ranks):
+        ranks.save(path / "rank")
+    return ranks
+
+
+def apply_anchors(index: Index, writer: Writer, graph: LinkGraph) -> int:
+    """Put the texts of links into the documents they point at; returns how many changed. The caller commits."""
+    changed = 0
+    for key, texts in graph.anchor_texts():
+        document = index.get(key)
+        if document is not None and document.anchors != texts:
+            document.anchors = texts
+            writer.put(document, replaces=True)
+            changed += 1
+    return changed
+
+
+def learn(path: Path, index: Index, most: int = 10_000) -> int:
+    """Learn words and what follows them from a sample of the index, for suggestions and spelling."""
+    learner = Learner()
+    count = 0
+    for document in index.sample(most):
+        learner.add(document.title, document.text or document.description, document.language)
+        count += 1
+    learner.write(path / "suggest", read_query_log(path / "suggest" / "queries.log"))
+    return count
+
+
+def note_query(path: Path, text: str) -> None:
+    """Remember a query that found something, for completion. The log is cut to its newer half when it grows."""
+    text = " ".join(text.split())
+    if not 2 < len(text) <= 100:
+        return
+    log = path / "suggest" / "queries.log"
+    log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with log.open("a", encoding="utf-8", errors="replace") as file:
+        file.write(text + "\n")
+        size = file.tell()
+    if size > _LOG_BYTES:
+        draft = log.with_suffix(".draft")
+        draft.write_bytes(log.read_bytes()[size // 2 :].partition(b"\n")[2])
+        os.replace(draft, log)
+
+
+def load_preferences(path: Path) -> Preferences:
+    """A person's boosts and blocks, kept as `preferences.json` in the index folder."""
+    file = path / "preferences.json"
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Preferences)
+    except FileNotFoundError:
+        return Preferences()
+    except msgspec.MsgspecError as error:
+        raise SearchError(f"the preferences in {file} cannot be read ({error}); correct or remove the file")
+
+
+def prefer(path: Path, host: str, factor: float | None) -> Preferences:
+    """Boost (above 1), lower (below 1), block (0) or forget (None) a host."""
+    now = load_preferences(path)
+    boosts = {name: value for name, value in now.boosts.items() if name != host}
+    blocks = tuple(name for name in now.blocks if name != host)
+    if factor is not None and factor <= 0:
+        blocks = (*blocks, host)
+    elif factor is not None:
+        boosts[host] = factor
+    fresh = Preferences(boosts=boosts, blocks=blocks)
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = path / "preferences.draft"
+    draft.write_bytes(msgspec.json.encode(fresh))
+    os.replace(draft, path / "preferences.json")
+    return fresh
+
+
+def _read(lines: Iterable[bytes], report: Imported) -> Iterator[_Line]:
+    decode = msgspec.json.Decoder(_Line).decode
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            row = decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            report.skipped += 1
+            if len(report.problems) < 10:
+                report.problems.append(f"line {number}: {error}")
+            continue
+        row.id = str(row.id or row.url or number)
+        yield row
+
+
+def _document(row: _Line, language: str, collection: str) -> SearchDocument:
+    identifier = str(row.id)
+    text = row.text or ""
+    return SearchDocument(
+        key=document_key(f"import:{identifier}"),
+        id=identifier,
+        url=row.url,
+        host=_host(row.url),
+        title=row.title or "",
+        text=text,
+        language=(row.lang or language or _language(text)).lower()[:2],
+        type="text",
+        collections=(collection,) if collection else (),
+    )
+
+
+def _common_language(sample: list[_Line]) -> str:
+    votes = Counter(_language(f"{row.title or ''} {row.text or ''}") for row in sample if not row.lang)
+    if not votes:
+        return ""
+    language, count = votes.most_common(1)[0]
+    return language if count >= 0.6 * sum(votes.values()) else ""
+
+
+def _language(text: str) -> str:
+    from resiliparse.parse.lang import detect_fast
+
+    language, distance = detect_fast(text[:5000])
+    return language if distance < 1200 else ""
+
+
+def _host(url: str) -> str:
+    return url.partition("://")[2].partition("/")[0].rpartition("@")[2].partition(":")[0].lower()

@@ -1,0 +1,290 @@
+"""While a person types: how the word goes on, which word comes next, and what was probably meant.
+
+Reads a model written by `learn`; the arrays are mapped, so a process that only completes a word touches little memory.
+Everything comes from the indexed pages themselves: no dictionary, any language.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_left, bisect_right
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from hemeroteca.search.learn import BITS, deletes, fold, letters
+
+BACK_OFF = 0.4  # stupid back-off (Brants et al. 2007): a shorter context counts this much
+LEAST_PROBABILITY = 0.02  # below it, no next word is offered
+_LAST = "\U0010ffff"
+_PIECES = re.compile(r"[^\W\d_]+")
+
+
+class Suggestion(msgspec.Struct, frozen=True):
+    text: str
+    source: str  # query, title, word
+    weight: float
+
+
+class Suggester:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._forms = (folder / "forms").read_text("utf-8").split("\n")
+        self._words = (folder / "words").read_text("utf-8").split("\n")
+        self._counts = np.load(folder / "counts.npy", mmap_mode="r")
+        self._spoken = np.load(folder / "spoken.npy", mmap_mode="r")
+        self._languages = (folder / "languages").read_text("utf-8").split("\n")
+        self._lengths = np.load(folder / "lengths.npy", mmap_mode="r")
+        self._letters = np.load(folder / "letters.npy", mmap_mode="r")
+        self._delete_keys = np.load(folder / "delete_keys.npy", mmap_mode="r")
+        self._delete_words = np.load(folder / "delete_words.npy", mmap_mode="r")
+        self._grams = {
+            order: tuple(np.load(folder / f"{part}{order}.npy", mmap_mode="r") for part in ("context", "next", "times"))
+            for order in (2, 3)
+        }
+        self._phrases = {name: _Phrases(folder / name) for name in ("queries", "titles")}
+        self._total = float(self._counts.sum()) or 1.0
+
+    @classmethod
+    def load(cls, path: Path) -> Suggester | None:
+        """The newest model in `path`; None when none was learned yet."""
+        found = [folder for folder in path.glob("model.*") if folder.name[6:].isdigit()]
+        for folder in sorted(found, key=lambda folder: -int(folder.name[6:])):
+            try:
+                return _load(folder)
+            except (OSError, ValueError):
+                continue  # replaced by a newer one just now
+        return None
+
+    def complete(self, text: str, limit: int = 8) -> list[Suggestion]:
+        """How what was typed may go on, best first: earlier queries, titles, words that fit."""
+        text = text[-200:].lstrip()
+        if not text.strip():
+            return []
+        found: dict[str, Suggestion] = {}
+        for source, factor in (("queries", 3.0), ("titles", 1.0)):
+            for phrase, times in self._phrases[source].beginning(fold(text), limit):
+                if fold(phrase) != fold(text.strip()):
+                    singular = "query" if source == "queries" else "title"
+                    found.setdefault(fold(phrase), Suggestion(phrase, singular, factor * math.log1p(times)))
+        head, space, partial = text.rpartition(" ")
+        if partial:
+            completed = self._completed(fold(partial), self._numbers(head), limit)
+            found_words = [(word, weight) for word, weight in completed if fold(word) != fold(partial)]
+        else:
+            found_words = self.next_words(text, limit)
+        for word, weight in found_words:
+            whole = f"{head}{space}{word}"
+            found.setdefault(fold(whole), Suggestion(whole, "word", weight))
+        # earlier queries first, then a mixture of words and titles
+        by_weight = sorted(found.values(), key=lambda suggestion: -suggestion.weight)
+        queries = [suggestion for suggestion in by_weight if suggestion.source == "query"]
+        words = [suggestion for suggestion in by_weight if suggestion.source == "word"]
+        titles = [suggestion for suggestion in by_weight if suggestion.source == "title"]
+        most_words = max(2, limit // 2)
+        return [*queries, *words[:most_words], *titles, *words[most_words:]][:limit]
+
+    def next_words(self, text: str, limit: int = 5, threshold: float = LEAST_PROBABILITY) -> list[tuple[str, float]]:
+        """Words that probably come next, with their score; nothing when no word is likely enough."""
+        numbers = self._numbers(text)[-2:]
+        scores = self._following(numbers)
+        best = sorted(scores.items(), key=lambda item: -item[1])[:limit]
+        return [(self._words[number], score) for number, score in best if score >= threshold]
+
+    def correct(self, query: str) -> str:
+        """The query with its misspelt words replaced, all at once; empty when it looks right."""
+        words = [(match.start(), match.group()) for match in _PIECES.finditer(query[:1000])][:30]
+        if not words:
+            return ""
+        if re.search(r"\w+:|[*~]", query):  # fields and wildcards are meant as they are written
+            protected = {m.start() for m in re.finditer(r"[^\W\d_]+(?=[:*~])|(?<=[:~*])[^\W\d_]+", query)}
+        else:
+            protected = set()
+        known = [self._number(fold(word)) for _, word in words]
+        language = self._language([number for number in known if number is not None])
+        options = [
+            [(word, 0.0, number)]
+            if at in protected or (number is not None and self._counts[number] >= 8 and len(word) < 4)
+            else self._candidates(word, number, language)
+            for (at, word), number in zip(words, known, strict=True)
+        ]
+        chosen = self._best_path(options)
+        changed = [(at, word, new) for (at, word), new in zip(words, chosen, strict=True) if fold(new) != fold(word)]
+        if not changed:
+            return ""
+        for at, word, new in reversed(changed):
+            new = new.capitalize() if word[0].isupper() and not word.isupper() else new
+            query = query[:at] + new + query[at + len(word) :]
+        return query
+
+    # words
+
+    def _number(self, form: str) -> int | None:
+        place = bisect_left(self._forms, form)
+        return place if place < len(self._forms) and self._forms[place] == form else None
+
+    def _numbers(self, text: str) -> list[int]:
+        found = (self._number(fold(word)) for word in _PIECES.findall(text)[-3:])
+        return [number for number in found if number is not None]
+
+    def _completed(self, partial: str, context: list[int], limit: int) -> list[tuple[str, float]]:
+        low, high = bisect_left(self._forms, partial), bisect_right(self._forms, partial + _LAST)
+        if low == high:
+            return []
+        scores: dict[int, float] = (
+            {number: score * 10 for number, score in self._following(context[-2:]).items() if low <= number < high}
+            if context
+            else {}
+        )
+        counts = self._counts[low:high]
+        top = np.argpartition(counts, -min(limit, len(counts)))[-min(limit, len(counts)) :]
+        for place in top.tolist():
+            scores.setdefault(low + place, float(counts[place]) / self._total * BACK_OFF**2)
+        best = sorted(scores.items(), key=lambda item: -item[1])[:limit]
+        return [(self._words[number], score) for number, score in best]
+
+    def _following(self, numbers: list[int]) -> dict[int, float]:
+        """Stupid back-off: the longest context that was seen, then shorter ones at a discount."""
+        scores: dict[int, float] = {}
+        discount = 1.0
+        for order in (3, 2):
+            if len(numbers) < order - 1:
+                continue
+            context = numbers[-1] if order == 2 else (numbers[-2] << BITS) | numbers[-1]
+            for number, times in self._after(order, context):
+                base = float(self._counts[numbers[-1]]) if order == 2 else self._pair(numbers[-2], numbers[-1])
+                scores.setdefault(number, discount * times / max(base, times, 1.0))
+            discount *= BACK_OFF
+        return scores
+
+    def _after(self, order: int, context: int) -> list[tuple[int, int]]:
+        contexts, following, times = self._grams[order]
+        low, high = np.searchsorted(contexts, context, "left"), np.searchsorted(contexts, context, "right")
+        return list(zip(following[low:high].tolist(), times[low:high].tolist(), strict=True))
+
+    def _pair(self, first: int, second: int) -> float:
+        return float(dict(self._after(2, first)).get(second, 0))
+
+    # spelling
+
+    def _language(self, numbers: list[int]) -> int:
+        spoken = [int(self._spoken[number]) for number in numbers if self._spoken[number] >= 0]
+        return max(set(spoken), key=spoken.count) if spoken else -1
+
+    def _candidates(self, word: str, number: int | None, language: int) -> list[tuple[str, float, int | None]]:
+        """(word, cost, number): the word itself and likely corrections; cost is a negative log probability."""
+        form = fold(word)
+        count = int(self._counts[number]) if number is not None else 0
+        own = self._cost(count, 0.0) if count else 14.0
+        options: list[tuple[str, float, int | None]] = [(word, own - 3.0, number)]  # what was typed has a head start
+        if len(form) < 3 or len(form) > 40:
+            return options
+        most = 1 if len(form) <= 4 else 2
+        for other in self._near(form, most, 20 * count):  # a known word gives way only to a far more frequent one
+            candidate = self._forms[other]
+            edits = distance(form, candidate, most)
+            if other == number or edits > most:
+                continue
+            penalty = 4.5 * edits + (1.5 if candidate[0] != form[0] else 0.0)
+            if language >= 0 and self._spoken[other] not in (language, -1):
+                penalty += 1.5
+            options.append((self._words[other], self._cost(int(self._counts[other]), penalty), other))
+        if not count and len(form) >= 6:
+            options += self._split(form)
+        options.sort(key=lambda option: option[1])
+        return options[:6]
+
+    def _near(self, form: str, most: int, least_count: int) -> list[int]:
+        """Words that may be within `most` edits, the most frequent first: by shared deletes, length and letters."""
+        keys = np.fromiter(set(deletes(form)), dtype=np.uint32)
+        low = np.searchsorted(self._delete_keys, keys, "left")
+        high = np.minimum(np.searchsorted(self._delete_keys, keys, "right"), low + 2000)
+        parts = [self._delete_words[start:end] for start, end in zip(low, high, strict=True) if end > start]
+        if not parts:
+            return []
+        near = np.unique(np.concatenate(parts))
+        near = near[self._counts[near] >= max(1, least_count)]
+        lengths = self._lengths[near].astype(np.int16)
+        near = near[np.abs(lengths - len(form)) <= most]
+        near = near[np.bitwise_count(self._letters[near] ^ np.uint32(letters(form))) <= 2 * most]
+        return near[np.argsort(-self._counts[near].astype(np.int64), kind="stable")][:100].tolist()
+
+    def _split(self, form: str) -> list[tuple[str, float, int | None]]:
+        """Two words written as one."""
+        found: list[tuple[str, float, int | None]] = []
+        for at in range(2, len(form) - 1):
+            left, right = self._number(form[:at]), self._number(form[at:])
+            if left is not None and right is not None:
+                together = self._pair(left, right)
+                if together >= 2:
+                    text = f"{self._words[left]} {self._words[right]}"
+                    found.append((text, self._cost(together, 5.0), right))
+        return found
+
+    def _cost(self, count: float, penalty: float) -> float:
+        return -math.log((count + 0.5) / self._total) * 0.6 + penalty
+
+    def _best_path(self, options: list[list[tuple[str, float, int | None]]]) -> list[str]:
+        """The cheapest sentence: each word's cost, less for pairs that were seen together (Viterbi)."""
+        paths: list[tuple[float, list[str], int | None]] = [(0.0, [], None)]
+        for choices in options:
+            fresh = []
+            for word, cost, number in choices:
+                best: tuple[float, list[str], int | None] | None = None
+                for so_far, words, before in paths:
+                    bonus = 0.0
+                    if before is not None and number is not None:
+                        together = self._pair(before, number)
+                        if together:
+                            bonus = min(4.0, 1.0 + math.log1p(together) * 0.6)
+                    total = so_far + cost - bonus
+                    if best is None or total < best[0]:
+                        best = (total, [*words, word], number)
+                assert best is not None
+                fresh.append(best)
+            paths = fresh
+        return min(paths, key=lambda path: path[0])[1]
+
+
+class _Phrases:
+    """Whole lines (titles, queries) sorted by their folded form."""
+
+    def __init__(self, stem: Path) -> None:
+        self._forms = stem.with_suffix(".forms").read_text("utf-8").split("\n")
+        self._texts = stem.with_suffix(".texts").read_text("utf-8").split("\n")
+        self._counts = np.load(stem.with_suffix(".npy"), mmap_mode="r")
+
+    def beginning(self, prefix: str, limit: int) -> list[tuple[str, int]]:
+        low, high = bisect_left(self._forms, prefix), bisect_right(self._forms, prefix + _LAST)
+        high = min(high, len(self._counts), low + 5000)
+        if low >= high:
+            return []
+        counts = self._counts[low:high]
+        top = np.argsort(-counts.astype(np.int64), kind="stable")[:limit]
+        return [(self._texts[low + place], int(counts[place])) for place in top.tolist()]
+
+
+def distance(one: str, two: str, most: int) -> int:
+    """Edits between two words (insert, delete, replace, swap neighbours); `most` + 1 when there are more."""
+    if abs(len(one) - len(two)) > most:
+        return most + 1
+    before: list[int] = []
+    last = list(range(len(two) + 1))
+    for i, a in enumerate(one, 1):
+        row = [i] + [0] * len(two)
+        for j, b in enumerate(two, 1):
+            row[j] = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a != b))
+            if i > 1 and j > 1 and a == two[j - 2] and one[i - 2] == b:
+                row[j] = min(row[j], before[j - 2] + 1)
+        if min(row) > most:
+            return most + 1
+        before, last = last, row
+    return last[-1]
+
+
+@lru_cache(maxsize=2)
+def _load(folder: Path) -> Suggester:
+    return Suggester(folder)
