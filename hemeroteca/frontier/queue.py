@@ -17,7 +17,7 @@ from hemeroteca.frontier.models import Host
 from hemeroteca.frontier.seen import SeenSet
 from hemeroteca.frontier.values import Found, Outcome, SiteSettings, Visit
 
-BUFFER = 64  # pages of a host read ahead
+READ_AHEAD = (16, 512)  # pages of a host read at once: few for a slow host, more for one that is visited fast
 MOST_HOSTS = 20_000  # hosts with work kept in memory; the others wait on disk
 MOST_NAMES = 100_000  # host names whose id is remembered
 
@@ -304,8 +304,10 @@ class Frontier:
     def _refill(self, host: HostQueue, now: float) -> bool:
         """Read the host's next pages; False when it has none now (it is then asleep, waiting or forgotten)."""
         now_ms = int(now * 1000)
+        least, most = READ_AHEAD
+        wanted = max(least, min(host.out, most))  # leased pages are read over: as many new ones make that cheap
         for crawl in self.crawls:
-            for visit in store.queued(crawl, host.id, now_ms, BUFFER + host.out):
+            for visit in store.queued(crawl, host.id, now_ms, wanted + host.out):
                 if visit.page not in self._leased:
                     host.ready.append(visit)
         if host.ready:

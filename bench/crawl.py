@@ -1,0 +1,131 @@
+"""The whole spine on a real site behind nginx, against crawlers people use; and how it grows.
+
+Everything is on for Hemeroteca (durable frontier, WARC, deduplication, text, index); the peers do what their row says.
+All run against the same nginx on the same machine, one after another.
+"""
+
+import json
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from bench import machine
+from bench.report import Row
+
+SITE = Path("/usr/share/doc/openjdk-17-jre-headless/api")
+HEMEROTECA = Path(sys.executable).parent / "hemeroteca"
+PEER_PAGES = 3000  # Crawlee only: it needs minutes for the whole site
+
+
+def main() -> list[Row]:
+    if not machine.apt("openjdk-17-doc", "nginx-light", "wget", "httrack"):
+        print("skipped: openjdk-17-doc, nginx, wget and httrack cannot be installed here (needs root once)")
+        return []
+    with machine.nginx(SITE) as port:
+        address = f"http://127.0.0.1:{port}/"
+        ours = hemeroteca(address)
+        peers = [scrapy(address), wget(address), httrack(address), crawlee(address)]
+    rows = [
+        Row("crawl: pages per CPU second, everything on", f"{ours['rate']:.0f}", "", ""),
+        Row(
+            "crawl: pages/s (wall clock)",
+            f"{ours['pages_per_second']:.0f}",
+            "≥ 600",
+            _verdict(ours["pages_per_second"] >= 600),
+        ),
+        Row(
+            "crawl: peak memory of 10,000 pages, all processes",
+            f"{ours['peak'] / 1e6:.0f} MB (sum of peaks {ours['max_rss_bytes'] / 1e6:.0f} MB)",
+            "≤ 350 MB",
+            _verdict(ours["peak"] <= 350e6),
+        ),
+    ]
+    for name, pages, rate, seconds in filter(None, peers):
+        goal = 10.0 if name.startswith("Scrapy") else 1.0
+        ratio = ours["rate"] / rate
+        rows.append(
+            Row(
+                f"crawl: pages per CPU second against {name}",
+                f"{ratio:.1f} × ({ours['rate']:.0f} against {rate:.0f}; {pages} pages in {seconds:.0f} s)",
+                f"≥ {goal:g} ×",
+                _verdict(ratio >= goal),
+            )
+        )
+    return rows
+
+
+def hemeroteca(address: str) -> dict[str, float]:
+    folder = machine.fresh("hemeroteca")
+    command = [str(HEMEROTECA), "crawl", address, "--delay", "0", "--data", str(folder / "data"), "--json"]
+    used = machine.measure(command, folder, {**os.environ, "HEMEROTECA_ALLOW_PRIVATE": "1"})
+    summary = json.loads(used.output.strip().splitlines()[-1])
+    summary["rate"] = summary["pages"] / used.cpu_seconds
+    summary["peak"] = used.max_rss_bytes
+    return summary
+
+
+def scrapy(address: str) -> tuple[str, int, float, float] | None:
+    python = machine.peer_python("scrapy")
+    if python is None:
+        return None
+    used = machine.measure(
+        [str(python), str(machine.HERE / "peers" / "scrapy_links.py"), address], machine.fresh("scrapy")
+    )
+    return _peer("Scrapy (links only)", used, _pages(used.output))
+
+
+def wget(address: str) -> tuple[str, int, float, float] | None:
+    folder = machine.fresh("wget")
+    command = ["wget", "-q", "--mirror", "--warc-file=site", "--no-parent", address]
+    used = machine.measure(command, folder)
+    pages = sum(1 for path in folder.rglob("*") if path.is_file()) - 2
+    shutil.rmtree(folder)
+    return _peer("wget --mirror --warc-file", used, pages)
+
+
+def httrack(address: str) -> tuple[str, int, float, float] | None:
+    folder = machine.fresh("httrack")
+    command = [
+        "httrack",
+        address,
+        "-O",
+        str(folder),
+        "-q",
+        "-%v0",
+        "-c8",
+        "-%c1000",
+        "--disable-security-limits",
+        "-A1000000000",
+        "-s0",
+    ]
+    used = machine.measure(command, folder)
+    pages = sum(1 for path in folder.rglob("*.html") if "hts-cache" not in path.parts)
+    shutil.rmtree(folder)
+    return _peer("HTTrack", used, pages)
+
+
+def crawlee(address: str) -> tuple[str, int, float, float] | None:
+    python = machine.peer_python("crawlee[parsel]")
+    if python is None:
+        return None
+    script = str(machine.HERE / "peers" / "crawlee_links.py")
+    used = machine.measure([str(python), script, address, str(PEER_PAGES)], machine.fresh("crawlee"))
+    return _peer("Crawlee (links only)", used, _pages(used.output))
+
+
+def _peer(name: str, used: machine.Usage, pages: int) -> tuple[str, int, float, float] | None:
+    if not pages:
+        print(f"{name} gave no pages (exit code {used.code}): {used.output[-500:]}")
+        return None
+    return name, pages, pages / used.cpu_seconds, used.seconds
+
+
+def _pages(output: str) -> int:
+    found = re.search(r"^pages (\d+)$", output, re.MULTILINE)
+    return int(found[1]) if found else 0
+
+
+def _verdict(reached: bool) -> str:
+    return "reached" if reached else "not reached"
