@@ -45,22 +45,17 @@ def listing(
     cursor: paging.Cursor = "",
 ) -> paging.Listing[CaptureOut]:
     position = paging.read(cursor, 2)
-    since, last = position or (None, 0)
     try:
-        # Captures of the same millisecond as the last one sent come again; those up to it are dropped.
-        found = queries.captures_of(urls.canonical(url), since_ms=since, limit=limit + 1 + SAME_MOMENT)
+        address = urls.canonical(url)
     except urls.UrlError as error:
         raise HttpError(422, f"url: {error}")
-    found = [row for row in found if since is None or (row.captured_ms, row.id) > (since, last)]
+    found = queries.captures_of(address, limit=limit + 1, after=(position[0], position[1]) if position else None)
     more = len(found) > limit
     part = found[:limit]
     return paging.Listing[CaptureOut](
         items=[_out(row) for row in part],
         next_cursor=paging.write(part[-1].captured_ms, part[-1].id) if more else None,
     )
-
-
-SAME_MOMENT = 16
 
 
 @router.get("/{id}", response=CaptureOut, auth=access.open_reader, summary="One capture")

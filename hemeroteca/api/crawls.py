@@ -33,9 +33,11 @@ class Order(Schema):
     include: list[Pattern] = Field([], max_length=100, description="Regular expressions; a URL must match one of them.")
     exclude: list[Pattern] = Field([], max_length=100, description="Regular expressions; a URL may match none of them.")
     depth: int | None = Field(None, ge=0, le=10_000, description="Most links away from a seed.")
-    limit: int | None = Field(None, ge=1, description="Most pages to visit.")
-    max_bytes: int | None = Field(None, ge=1, description="Most bytes to receive.")
-    max_seconds: float | None = Field(None, gt=0, description="Longest time to work on it.")
+    limit: int | None = Field(None, ge=1, le=1 << 53, description="Most pages to visit.")
+    max_bytes: int | None = Field(None, ge=1, le=1 << 53, description="Most bytes to receive.")
+    max_seconds: float | None = Field(
+        None, gt=0, le=1e9, allow_inf_nan=False, description="Longest time to work on it."
+    )
     delay: float | None = Field(
         None,
         ge=0,

@@ -10,13 +10,11 @@ from ninja import Query, Router, Schema
 from ninja.errors import HttpError
 from pydantic import Field
 
-from hemeroteca.api import access, paging
+from hemeroteca.api import access
 from hemeroteca.api.moments import moment
 from hemeroteca.search import Hit, Index, SearchError, open_index
 
 router = Router()
-
-FARTHEST = 10_000  # results beyond this are never looked at and cost an engine memory
 
 
 class Result(Schema):
@@ -27,12 +25,16 @@ class Result(Schema):
     captured_at: datetime | None = Field(description="When the version found was captured.")
     host: str = Field(description="Host the page lives on.")
     language: str = Field(description="Language of the text (ISO 639-1), empty when unknown.")
+    type: str = Field(description="Kind of document: html, pdf, text, …")
+    versions: int = Field(description="Versions of the page in the archive.")
 
 
 class Found(Schema):
     total: int = Field(description="How many pages match.")
+    exact: bool = Field(description="False: `total` is an estimate.")
     items: list[Result] = Field(description="This part of the results, best first.")
     next_cursor: str | None = Field(description="Give it as `cursor` to get the following results; null at the end.")
+    suggestion: str = Field(description="Did you mean this query; empty when the words are fine.")
     notes: list[str] = Field(description="What of the query was not understood, for a person.")
 
 
@@ -41,21 +43,18 @@ def search(
     request: HttpRequest,
     q: Annotated[str, Query(min_length=1, max_length=2000, description="What to look for.")],
     limit: Annotated[int, Query(ge=1, le=100, description="Most results in one answer.")] = 10,
-    cursor: paging.Cursor = "",
+    cursor: Annotated[str, Query(max_length=10_000, description="`next_cursor` of the answer before.")] = "",
 ) -> Found:
-    (offset,) = paging.read(cursor, 1) or [0]
-    if not 0 <= offset <= FARTHEST:
-        raise HttpError(400, f"Results beyond number {FARTHEST} cannot be read; make the query narrower.")
     try:
-        found = index().search(q, limit=limit, offset=offset)
+        found = index().search(q, limit=limit, cursor=cursor)
     except SearchError as error:
         raise HttpError(503, str(error))
-    after = offset + len(found.hits)
-    more = bool(found.hits) and after < min(found.total, FARTHEST)
     return Found(
         total=found.total,
+        exact=found.exact,
         items=[_result(hit) for hit in found.hits],
-        next_cursor=paging.write(after) if more else None,
+        next_cursor=found.cursor or None,
+        suggestion=found.suggestion,
         notes=found.notes,
     )
 
@@ -76,4 +75,6 @@ def _result(hit: Hit) -> Result:
         captured_at=moment(hit.captured_ms),
         host=hit.host,
         language=hit.language,
+        type=hit.type,
+        versions=hit.versions,
     )

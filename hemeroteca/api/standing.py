@@ -71,7 +71,7 @@ class _Pace:
         self._last = 0.0
 
     def sample(self) -> EngineStatus | None:
-        engine = read_engine_status()
+        engine = read_engine_status(settings.INSTANCE)
         with self._lock:
             if time.monotonic() - self._last >= SAMPLE_SECONDS * 0.9:
                 self._last = time.monotonic()

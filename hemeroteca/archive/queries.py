@@ -42,11 +42,20 @@ def by_record(record_id: UUID) -> CaptureRow | None:
 
 
 def captures_of(
-    url: str, since_ms: int | None = None, until_ms: int | None = None, limit: int = 1000
+    url: str,
+    since_ms: int | None = None,
+    until_ms: int | None = None,
+    limit: int = 1000,
+    after: tuple[int, int] | None = None,
+    newest_first: bool = False,
 ) -> list[CaptureRow]:
-    """Captures of a URL, oldest first."""
-    where, values = _between(since_ms, until_ms)
-    return rows(f"urlkey = %s{where}", [index_key(url), *values], "captured_ms, capture.id", limit)
+    """Captures of a URL, oldest first unless asked otherwise; `after` (moment, id) goes on behind one of them."""
+    where, values = _between(after[0] if after else since_ms, until_ms)
+    if after:
+        where += " AND (captured_ms > %s OR capture.id > %s)"
+        values += after
+    order = "captured_ms DESC, capture.id DESC" if newest_first else "captured_ms, capture.id"
+    return rows(f"urlkey = %s{where}", [index_key(url), *values], order, limit)
 
 
 def versions_of(url: str, limit: int = 1000) -> list[CaptureRow]:

@@ -27,7 +27,7 @@ class HostCheck:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        name = host_name(request.META.get("HTTP_HOST", ""))
+        name = host_name(request.META.get("HTTP_HOST") or request.META["SERVER_NAME"])
         if is_address(name) or name in own_names():
             return self.get_response(request)
         return HttpResponse(

@@ -30,7 +30,7 @@ from hemeroteca.api import copies, standing
 from hemeroteca.api.access import Caller
 from hemeroteca.api.captures import download
 from hemeroteca.api.crawls import Order, submit_order
-from hemeroteca.api.search import FARTHEST, index
+from hemeroteca.api.search import index
 from hemeroteca.archive import queries as archive
 from hemeroteca.archive.reader import WarcReadError
 from hemeroteca.archive.values import CaptureRow
@@ -38,7 +38,7 @@ from hemeroteca.console.templatetags.console import count as _count
 from hemeroteca.frontier import queries as frontier
 from hemeroteca.frontier import services as frontier_services
 from hemeroteca.frontier.models import Page
-from hemeroteca.search import SearchError
+from hemeroteca.search import Hit, SearchError
 
 RESULTS = 10
 CRAWLS = 50
@@ -82,11 +82,10 @@ def search(request: HttpRequest) -> HttpResponse:
         if not query:
             context["documents"] = index().count()
         else:
-            found = index().search(query, limit=RESULTS, offset=min((number - 1) * RESULTS, FARTHEST))
-            known = frontier.pages_by_key(hit.key for hit in found.hits)
-            context |= {"total": found.total, "notes": found.notes, "previous": number - 1}
-            context["results"] = [_result(hit, known.get(hit.key)) for hit in found.hits]
-            context["next"] = number + 1 if number * RESULTS < min(found.total, FARTHEST) else 0
+            found = index().search(query, limit=RESULTS, offset=(number - 1) * RESULTS)
+            known = frontier.pages_by_key(hit.page or hit.key for hit in found.hits)
+            context |= {"found": found, "previous": number - 1, "next": number + 1 if found.cursor else 0}
+            context["results"] = [_result(hit, known.get(hit.page or hit.key)) for hit in found.hits]
     except SearchError as error:
         context["failure"] = str(error)
     return render(request, "console/search.html", context)
@@ -177,12 +176,12 @@ def page(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {"url": url}
     try:
         context["page"] = found = frontier.page(url)
-        captures = archive.captures_of(urls.canonical(url), limit=CAPTURES + 1)
+        captures = archive.captures_of(urls.canonical(url), limit=CAPTURES + 1, newest_first=True)
     except urls.UrlError as error:
         return render(request, "console/page.html", context | {"failure": str(error)}, status=404)
     if found is not None:
         context["state"] = STATES[Page.State(found.state)]
-    context |= {"captures": captures[:CAPTURES][::-1], "more": len(captures) > CAPTURES}
+    context |= {"captures": captures[:CAPTURES], "more": len(captures) > CAPTURES}
     return render(request, "console/page.html", context, status=200 if found or captures else 404)
 
 
@@ -293,19 +292,10 @@ def _standing() -> dict[str, Any]:
     }
 
 
-def _result(hit: Any, known: Page | None) -> dict[str, Any]:
+def _result(hit: Hit, page: Page | None) -> dict[str, Any]:
     latest = archive.latest(hit.url)
-    return {
-        "url": hit.url,
-        "title": hit.title.strip(),
-        "snippet": hit.snippet,
-        "captured_ms": hit.captured_ms,
-        "language": hit.language,
-        "type": hit.type,
-        "capture": latest.record_id if latest else None,
-        "known": known is not None,
-        "versions": known.versions if known else 0,
-    }
+    capture = latest.record_id if latest else None
+    return {"hit": hit, "capture": capture, "page": page, "versions": page.versions if page else 0}
 
 
 def _capture(record_id: UUID) -> CaptureRow:

@@ -1,0 +1,37 @@
+import pytest
+
+from hemeroteca.accounts import services
+from hemeroteca.accounts.models import Role
+from hemeroteca.api import search, standing
+from hemeroteca.instance import Instance
+
+PASSWORD = "una frase bien larga"
+
+
+@pytest.fixture
+def instance(settings, tmp_path):
+    """A data folder of its own for what lies outside the database."""
+    settings.INSTANCE = Instance(tmp_path / "data")
+    settings.INSTANCE.create()
+    search.index.cache_clear()
+    standing.forget()
+    yield settings.INSTANCE
+    search.index.cache_clear()
+    standing.forget()
+
+
+@pytest.fixture
+def world(db, instance):
+    from tests.console.world import build
+
+    return build(instance)
+
+
+@pytest.fixture
+def editor(db):
+    return services.add_user("eva", Role.EDITOR, PASSWORD)
+
+
+@pytest.fixture
+def administrator(db):
+    return services.add_user("root", Role.ADMINISTRATOR, PASSWORD)

@@ -1,0 +1,351 @@
+"""What people see: every page, in both languages, with a hostile archive behind it."""
+
+import html
+import re
+from urllib.parse import quote
+
+import pytest
+
+from hemeroteca.accounts.models import Role, User
+from hemeroteca.console import messages, middleware
+from hemeroteca.console.templatetags import console as tags
+from hemeroteca.frontier.models import Crawl
+from tests.console.conftest import PASSWORD
+from tests.console.world import ATTACK, BREAD, HARBOUR, HOSTILE
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
+
+
+def text(answer):
+    return answer.content.decode()
+
+
+class TestSearching:
+    def test_an_empty_archive_says_what_to_do(self, client, instance):
+        answer = client.get("/")
+        assert answer.status_code == 200
+        assert "Nothing has been archived yet" in text(answer)
+
+    def test_a_result_has_title_snippet_copy_and_versions(self, client, world):
+        page = text(client.get("/", {"q": "panaderos"}))
+        assert f'href="{BREAD}"' in page
+        assert "<mark>panaderos</mark>" in page
+        latest = world.captures[BREAD][-1].record_id
+        assert f'href="/v/{latest}"' in page
+        assert f'href="/page?url={quote(BREAD, safe="")}"' in page
+        assert "2 versions" in page
+
+    def test_nothing_found_is_said(self, client, world):
+        assert "Nothing in the archive matches" in text(client.get("/", {"q": "zanahoria"}))
+
+    @pytest.mark.parametrize("query", ['"', "a:b:c", "(((", "\x00", "x" * 5000, "<script>alert(1)</script>", "title:"])
+    def test_any_query_is_answered_and_shown_escaped(self, client, world, query):
+        answer = client.get("/", {"q": query})
+        assert answer.status_code == 200
+        assert "<script>alert" not in text(answer)
+
+    def test_page_numbers_from_strangers_do_no_harm(self, client, world):
+        for number in ("0", "-1", "99999999999999999999", "x", "7"):
+            assert client.get("/", {"q": "harbour", "p": number}).status_code == 200
+
+    def test_a_broken_index_is_told_not_a_failure(self, client, instance):
+        (instance.index_dir / "main").mkdir(parents=True)
+        (instance.index_dir / "main" / "meta.json").write_text("{")
+        answer = client.get("/", {"q": "x"})
+        assert answer.status_code == 200
+        assert "rebuild" in text(answer)
+
+
+class TestHostileArchive:
+    def test_titles_snippets_reasons_and_notes_are_text_everywhere(self, client, world, administrator):
+        client.force_login(administrator)
+        capture = world.captures[HOSTILE][0].record_id
+        for path in (
+            "/?q=harbour", "/status", "/status/live", "/crawls", f"/crawls/{world.crawl.pk}",
+            f"/page?url={HOSTILE}", f"/v/{capture}", f"/v/{capture}?view=facts", f"/v/{capture}?view=copy",
+        ):  # fmt: skip
+            page = text(client.get(path))
+            assert "<script>window" not in page, path
+            assert "<img src=x" not in page, path
+        assert html.escape(ATTACK) in text(client.get("/status/live")), "it is shown, as text"
+
+    def test_the_copy_is_answered_only_into_a_sandbox(self, client, world):
+        capture = world.captures[HOSTILE][0].record_id
+        answer = client.get(f"/v/{capture}/copy")
+        policy = answer.headers["Content-Security-Policy"]
+        assert policy.startswith("sandbox;")
+        assert "allow-scripts" not in policy
+        assert "allow-same-origin" not in policy
+        assert "default-src 'none'" in policy
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        frame = re.search(r"<iframe[^>]*>", text(client.get(f"/v/{capture}?view=copy")))[0]
+        assert re.search(r"\ssandbox\s", frame)
+
+    def test_the_original_is_a_download_and_never_a_page(self, client, world):
+        row = world.captures[HOSTILE][0]
+        answer = client.get(f"/v/{row.record_id}/original")
+        assert answer.headers["Content-Disposition"].startswith("attachment")
+        assert answer.headers["Content-Type"] == "application/octet-stream"
+        assert answer.headers["Content-Security-Policy"].startswith("sandbox")
+        assert len(b"".join(answer.streaming_content)) == row.body_size
+
+    def test_an_address_that_is_not_of_the_web_is_never_a_link(self):
+        assert tags.web_address("javascript:alert(1)") == ""
+        assert tags.web_address("https://a.example/") == "https://a.example/"
+
+    def test_a_snippet_keeps_highlights_and_nothing_else(self):
+        assert tags.snippet("a &lt;b&gt; <b>c</b> <i>d</i> <b>e") == (
+            "a &lt;b&gt; <mark>c</mark> &lt;i&gt;d&lt;/i&gt; <mark>e</mark>"
+        )
+        assert tags.snippet("</b></b><script>x</script>") == "&lt;script&gt;x&lt;/script&gt;"
+
+
+class TestCaptures:
+    def test_the_text_of_a_capture_is_read_from_the_archive(self, client, world):
+        page = text(client.get(f"/v/{world.captures[BREAD][0].record_id}"))
+        assert "Los panaderos dicen que la harina" in page
+        assert "<h1>El precio del pan</h1>" in page
+
+    def test_a_revisit_shows_what_it_repeats(self, client, world):
+        revisit = world.captures[BREAD][2]
+        assert revisit.kind == "revisit"
+        assert "Los panaderos dicen" in text(client.get(f"/v/{revisit.record_id}"))
+
+    def test_a_page_lists_its_captures_newest_first(self, client, world):
+        page = text(client.get("/page", {"url": "HTTPS://diario.example:443/economia/pan#top"}))
+        found = [page.index(str(row.record_id)) for row in reversed(world.captures[BREAD])]
+        assert found == sorted(found)
+        assert "new version" in page
+        assert "unchanged" in page
+
+    @pytest.mark.parametrize(
+        "url", ["", "not an address", "https://nobody.example/", "javascript:alert(1)", "http://["]
+    )
+    def test_an_unknown_address_is_a_plain_404(self, client, world, url):
+        assert client.get("/page", {"url": url}).status_code == 404
+
+    def test_a_lost_warc_file_is_told(self, client, world):
+        for file in world.instance.warc_dir.iterdir():
+            file.unlink()
+        answer = client.get(f"/v/{world.captures[HARBOUR][0].record_id}")
+        assert answer.status_code == 200
+        assert "is not in" in text(answer)
+        assert client.get(f"/v/{world.captures[HARBOUR][0].record_id}/original").status_code == 404
+
+    def test_unknown_captures_and_paths_are_404_pages(self, client, instance):
+        for path in ("/v/00000000-0000-0000-0000-000000000000", "/nowhere", "/crawls/99999999999999999999"):
+            answer = client.get(path)
+            assert answer.status_code == 404
+            assert "There is nothing here" in text(answer)
+
+
+class TestStatusAndCrawls:
+    def test_status_shows_pace_queue_reasons_hosts_and_disk(self, client, world):
+        page = text(client.get("/status"))
+        for expected in (
+            "42.0",
+            "17",
+            "http-500",
+            "robots.txt",
+            "evil.example",
+            "30 s",
+            "4 failures",
+            "The engine is at work",
+        ):
+            assert expected in page, expected
+        assert 'hx-get="/status/live"' in page
+        assert "<polyline" in page
+
+    def test_an_engine_that_no_longer_writes_is_not_at_work(self, client, world):
+        (world.instance.data / "engine.json").unlink()
+        assert "No engine is at work" in text(client.get("/status/live"))
+
+    def test_strangers_and_readers_cannot_order(self, client, world):
+        assert "<textarea" not in text(client.get("/crawls"))
+        assert client.post("/crawls", {"seeds": "https://a.example/"}).status_code == 403
+        User.objects.create(name="reader", role=Role.READER)
+        client.force_login(User.objects.get(name="reader"))
+        assert client.post("/crawls", {"seeds": "https://a.example/"}).status_code == 403
+        assert client.post(f"/crawls/{world.crawl.pk}", {"do": "stop"}).status_code == 403
+        assert Crawl.objects.count() == 1
+
+    def test_an_editor_orders_stops_and_resumes(self, client, instance, editor):
+        client.force_login(editor)
+        answer = client.post("/crawls", {"seeds": "a.example\nhttps://b.example/", "scope": "domain", "limit": "100"})
+        crawl = Crawl.objects.get()
+        assert answer.headers["Location"] == f"/crawls/{crawl.pk}"
+        assert crawl.seeds == ["https://a.example/", "https://b.example/"]
+        assert crawl.options["limit"] == 100
+        client.post(f"/crawls/{crawl.pk}", {"do": "stop"})
+        crawl.refresh_from_db()
+        assert crawl.stop_requested
+        Crawl.objects.update(state=Crawl.State.STOPPED)
+        client.post(f"/crawls/{crawl.pk}", {"do": "resume"})
+        crawl.refresh_from_db()
+        assert crawl.state == Crawl.State.RUNNING
+
+    def test_a_wrong_order_is_explained_and_kept_in_the_form(self, client, instance, editor):
+        client.force_login(editor)
+        for order in (
+            {"seeds": "ftp://a.example/"},
+            {"seeds": ""},
+            {"seeds": "a.example", "limit": "-3"},
+            {"seeds": "a.example", "scope": "x"},
+        ):
+            answer = client.post("/crawls", {"scope": "host", **order})
+            assert answer.status_code == 422
+            assert 'role="alert"' in text(answer)
+            assert order["seeds"] in text(answer)
+        assert not Crawl.objects.exists()
+
+
+class TestPeople:
+    def test_signing_in_and_out(self, client, instance, editor):
+        wrong = client.post("/sign-in", {"name": "eva", "password": "no"})
+        assert wrong.status_code == 403
+        assert "Name or password is wrong" in text(wrong)
+        right = client.post("/sign-in", {"name": "EVA", "password": PASSWORD, "next": "/status"})
+        assert right.headers["Location"] == "/status"
+        assert "Sign out" in text(client.get("/"))
+        assert client.get("/sign-out").status_code == 405
+        client.post("/sign-out")
+        assert "Sign in" in text(client.get("/"))
+
+    @pytest.mark.parametrize("target", ["https://evil.example/", "//evil.example/", "javascript:alert(1)", "\\\\evil"])
+    def test_signing_in_never_leads_elsewhere(self, client, instance, editor, target):
+        answer = client.post("/sign-in", {"name": "eva", "password": PASSWORD, "next": target})
+        assert answer.headers["Location"] == "/"
+
+    def test_a_closed_instance_asks_everybody_to_sign_in(self, client, world, settings, editor):
+        settings.CONFIG = replaced(settings.CONFIG, open_search=False)
+        capture = world.captures[BREAD][0].record_id
+        paths = ["/", "/status", "/status/live", "/crawls", f"/page?url={BREAD}"]
+        paths += [f"/v/{capture}", f"/v/{capture}/copy", f"/v/{capture}/original"]
+        for path in paths:
+            assert client.get(path).headers["Location"].startswith("/sign-in?next="), path
+        client.force_login(editor)
+        for path in paths:
+            assert client.get(path).status_code == 200, path
+
+    def test_djangos_admin_is_for_administrators_and_has_the_same_door(self, client, instance, editor, administrator):
+        assert client.get("/admin/login/?next=/admin/").headers["Location"] == "/sign-in?next=/admin/"
+        client.force_login(editor)
+        assert client.get("/admin/").status_code == 302
+        client.force_login(administrator)
+        for path in ("/admin/", "/admin/accounts/user/", "/admin/accounts/user/add/", "/admin/accounts/apitoken/"):
+            assert client.get(path).status_code == 200, path
+        assert client.get(f"/admin/accounts/user/{editor.pk}/change/").status_code == 200
+
+    def test_an_administrator_adds_a_person_in_djangos_admin(self, client, instance, administrator):
+        client.force_login(administrator)
+        fields = {
+            "name": "Nueva",
+            "role": "editor",
+            "usable_password": "true",
+            "password1": PASSWORD,
+            "password2": PASSWORD,
+        }
+        assert client.post("/admin/accounts/user/add/", fields).status_code == 302
+        assert User.objects.get(name="nueva").check_password(PASSWORD)
+
+    def test_a_form_without_its_token_is_refused_in_words(self, editor, instance):
+        from django.test import Client
+
+        answer = Client(enforce_csrf_checks=True).post("/sign-in", {"name": "eva", "password": PASSWORD})
+        assert answer.status_code == 403
+        assert "reload the page" in text(answer)
+
+
+def replaced(config, **changes):
+    import dataclasses
+
+    return dataclasses.replace(config, **changes)
+
+
+class TestLanguages:
+    def test_the_browser_chooses_and_the_reader_can_change_it(self, client, instance):
+        assert "Buscar en el archivo" in text(client.get("/", headers={"accept-language": "es-VE,es;q=0.9"}))
+        assert "Search the archive" in text(client.get("/", headers={"accept-language": "de"}))
+        client.post("/language", {"language": "es", "next": "/status"})
+        page = text(client.get("/status"))
+        assert '<html lang="es">' in page
+        assert "páginas por segundo" in page
+
+    def test_every_text_is_translated_and_the_compiled_catalogue_is_fresh(self, capsys):
+        assert messages.main(["--check"]) == 0, capsys.readouterr().out
+
+    def test_the_compiled_catalogue_is_one_that_gettext_reads(self):
+        import gettext
+
+        with (messages.LOCALE / "es/LC_MESSAGES/django.mo").open("rb") as file:
+            catalogue = gettext.GNUTranslations(file)
+        assert catalogue.gettext("Search") == "Buscar"
+        assert catalogue.ngettext("%(number)s version", "%(number)s versions", 3) == "%(number)s versiones"
+
+    def test_a_catalogue_with_every_feature_is_read(self):
+        source = 'msgid ""\nmsgstr ""\n"X: y\\n"\n\n# note\nmsgctxt "menu"\nmsgid "a"\nmsgstr ""\n"b\\"c"\n\n'
+        source += 'msgid "one"\nmsgid_plural "many"\nmsgstr[0] "uno"\nmsgstr[1] "muchos"\nmsgid "none"\nmsgstr ""\n'
+        assert messages.read_catalogue(source) == {
+            "": "X: y\n",
+            "menu\x04a": 'b"c',
+            "one\0many": "uno\0muchos",
+            "none": "",
+        }
+
+
+class TestHeaders:
+    def test_every_answer_carries_the_policy(self, client, world):
+        for path in (
+            "/",
+            "/status",
+            "/sign-in",
+            "/nowhere",
+            "/api/v1/status",
+            "/api/v1/docs",
+            "/static/console/console.css",
+        ):
+            headers = client.get(path).headers
+            assert "script-src 'self'" in headers["Content-Security-Policy"], path
+            assert "unsafe" not in headers["Content-Security-Policy"]
+            assert headers["X-Content-Type-Options"] == "nosniff"
+
+    def test_templates_hold_no_inline_scripts_styles_or_handlers(self):
+        from pathlib import Path
+
+        for file in (Path(messages.__file__).parent / "templates").rglob("*.html"):
+            source = file.read_text()
+            assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=", source), file
+
+    @pytest.mark.parametrize(
+        "host", ["localhost", "localhost:8080", "127.0.0.1:1", "[::1]:8080", "192.168.1.7", "LOCALHOST."]
+    )
+    def test_names_and_addresses_of_our_own_are_answered(self, client, instance, host):
+        assert client.get("/sign-in", headers={"host": host}).status_code == 200
+
+    @pytest.mark.parametrize(
+        "host", ["evil.example", "evil.example:8080", "localhost.evil.example", "127.0.0.1.evil.example"]
+    )
+    def test_other_names_are_refused_against_rebinding(self, client, instance, host):
+        answer = client.get("/sign-in", headers={"host": host})
+        assert answer.status_code == 421
+        assert "public_url" in text(answer)
+
+    def test_the_public_name_is_ours(self, client, instance, settings):
+        settings.CONFIG = replaced(settings.CONFIG, public_url="https://archivo.example/")
+        assert client.get("/sign-in", headers={"host": "archivo.example"}).status_code == 200
+
+    def test_static_files_come_from_the_package(self, client, instance):
+        for path in ("/static/console/console.css", "/static/console/console.js", "/static/django_htmx/htmx-2.min.js"):
+            assert client.get(path).status_code == 200
+
+
+def test_host_names_are_read_from_any_header():
+    assert middleware.host_name("[::1]:80") == "::1"
+    assert middleware.host_name("A.example.:80") == "a.example"
+    assert middleware.host_name("[") == ""
+
+
+def test_durations_for_people():
+    assert [tags.seconds(n) for n in (0, 0.5, 59, 60, 3600, 3661, 90000)] == [
+        "0 s", "0.5 s", "59 s", "1 min", "1 h", "1 h 1 min", "1 d 1 h"
+    ]  # fmt: skip
