@@ -1,44 +1,51 @@
-"""Random access to the records of the archive: a place in a file in, the exchange with its payload out.
+"""Records read back: one by its place in a file (`read`), or the next one of a stream (`next_record`).
 
-Never loads more than it is told to: every read has a limit, so a record that unpacks to gigabytes costs no memory.
+Reads WARC of any version and ARC. Never loads more than it is told to: a payload longer than a megabyte goes to an
+unnamed temporary file, and one longer than `max_payload` is refused: a record that unpacks to gigabytes costs nothing.
 """
 
 import base64
 import hashlib
 import io
+import os
 import re
 import tempfile
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 from uuid import UUID
 
-import msgspec
-from isal import igzip
+from isal import isal_zlib
 
+from hemeroteca.archive import timestamps
 from hemeroteca.archive.writer import OPEN
 
 MAX_PAYLOAD = 256 << 20
 MAX_HEADERS = 1 << 20
+UNREADABLE = (ValueError, EOFError, cast("type[Exception]", isal_zlib.error))
+"""What reading damaged data raises."""
 
 
 class WarcReadError(Exception):
     """A record that cannot be read; the message names the file, the place and the reason."""
 
 
-class Record(msgspec.Struct):
+@dataclass
+class Record:
     """A record as it lies in the file."""
 
     headers: dict[str, str]
-    """Named fields, names in lower case."""
+    """Named fields, names in lower case; the first value of each."""
     head: bytes
     """HTTP head; empty for records that are not HTTP."""
     body: IO[bytes]
-    """The payload, from its beginning; in memory when short, else in an unnamed temporary file."""
+    """The payload; in memory when short, else in an unnamed temporary file."""
     size: int
-    payload_digest: str
-    block_digest: str
+    """Bytes of the payload."""
+    missing: int = field(default=0)
+    """Bytes the record promises and the file does not have."""
 
     @property
     def kind(self) -> str:
@@ -46,15 +53,38 @@ class Record(msgspec.Struct):
 
     @property
     def url(self) -> str:
-        return self.headers.get("warc-target-uri", "").strip("<>")
+        return _uri(self.headers.get("warc-target-uri", ""))
 
     @property
     def record_id(self) -> UUID | None:
-        return _uuid(self.headers.get("warc-record-id", ""))
+        return uuid_of(self.headers.get("warc-record-id", ""))
 
     @property
     def refers_to(self) -> UUID | None:
-        return _uuid(self.headers.get("warc-refers-to", ""))
+        return uuid_of(self.headers.get("warc-refers-to", ""))
+
+    @property
+    def captured_ms(self) -> int | None:
+        return timestamps.from_iso(self.headers.get("warc-date", ""))
+
+    @property
+    def status(self) -> int:
+        found = re.match(rb"HTTP/[\d.]+\s+(\d{3})", self.head)
+        return int(found[1]) if found else 0
+
+    @property
+    def mime(self) -> str:
+        """Media type of the payload, in lower case and without parameters."""
+        text = self.header("content-type") if self.head else self.headers.get("content-type", "")
+        return text.partition(";")[0].strip().lower()
+
+    @cached_property
+    def payload_digest(self) -> str:
+        return f"sha256:{self.digest('sha256', b'').hex()}"
+
+    @cached_property
+    def block_digest(self) -> str:
+        return f"sha256:{self.digest('sha256', self.head).hex()}"
 
     def payload(self, limit: int = MAX_PAYLOAD) -> bytes:
         self.body.seek(0)
@@ -62,45 +92,37 @@ class Record(msgspec.Struct):
 
     def header(self, name: str) -> str:
         """The first HTTP header of that name, or an empty text."""
-        for key, value in http_headers(self.head):
-            if key.lower() == name.lower():
-                return value
-        return ""
-
-    @property
-    def status(self) -> int:
-        found = re.match(rb"HTTP/[\d.]+\s+(\d{3})", self.head)
-        return int(found[1]) if found else 0
+        wanted = name.lower()
+        return next((value for key, value in http_headers(self.head) if key.lower() == wanted), "")
 
     def problems(self) -> list[str]:
-        """What does not agree with the digests the record states; empty when all is well."""
+        """What does not agree with what the record says of itself; empty when all is well."""
+        if self.missing:
+            return [f"the file ends {self.missing} bytes before the record does"]
         found = []
         stated = self.headers.get("warc-block-digest", "")
-        if stated and not same_digest(stated, self.block_digest, self._again(block=True)):
-            found.append(f"block digest is {self.block_digest}, the record says {stated}")
+        if stated and not self._agrees(stated, self.head):
+            found.append(f"the block does not have the digest the record states ({stated})")
         stated = self.headers.get("warc-payload-digest", "")
-        if (
-            stated
-            and self.kind not in ("revisit", "request")
-            and not same_digest(stated, self.payload_digest, self._again(block=False))
-        ):
-            found.append(f"payload digest is {self.payload_digest}, the record says {stated}")
+        if stated and self.kind not in ("revisit", "request") and not self._agrees(stated, b""):
+            found.append(f"the payload does not have the digest the record states ({stated})")
         return found
 
-    def _again(self, block: bool) -> Callable[[str], bytes | None]:
-        def compute(algorithm: str) -> bytes | None:
-            try:
-                hasher = hashlib.new(algorithm)
-            except ValueError:
-                return None
-            if block:
-                hasher.update(self.head)
-            self.body.seek(0)
-            while chunk := self.body.read(1 << 18):
-                hasher.update(chunk)
-            return hasher.digest()
+    def digest(self, algorithm: str, before: bytes) -> bytes:
+        hasher = hashlib.new(algorithm, before)
+        self.body.seek(0)
+        while chunk := self.body.read(1 << 18):
+            hasher.update(chunk)
+        return hasher.digest()
 
-        return compute
+    def _agrees(self, stated: str, before: bytes) -> bool:
+        algorithm, _, text = stated.partition(":")
+        algorithm = algorithm.lower().replace("-", "")
+        if algorithm not in _ALGORITHMS:
+            return True  # proves nothing either way
+        value = self.digest(algorithm, before)
+        text = text.rstrip("=")
+        return text.lower() == value.hex() or text.upper() == base64.b32encode(value).decode("ascii").rstrip("=")
 
 
 def find(folder: Path, name: str) -> Path:
@@ -110,26 +132,58 @@ def find(folder: Path, name: str) -> Path:
     for candidate in (name, name + OPEN, name):  # again: it may have been closed between the two looks
         if (folder / candidate).exists():
             return folder / candidate
-    raise WarcReadError(f"the WARC file {name} is not in {folder}; `hemeroteca archive verify` tells what is missing")
+    raise WarcReadError(f"the file {name} is not in {folder}; `hemeroteca archive verify` tells what is missing")
 
 
 def read(folder: Path, name: str, offset: int, length: int, max_payload: int = MAX_PAYLOAD) -> Record:
-    """The record at a place of a file."""
-    path = find(folder, name)
+    """The record at a place of a file of ours."""
     where = f"{name} at {offset}"
-    with path.open("rb") as file:
-        file.seek(offset)
-        data = file.read(length) if length <= _IN_MEMORY else None
-        if data is not None and len(data) < length:
-            raise WarcReadError(f"{where}: the file ends inside the record; restore it from a copy")
-        return _read_member(_Part(file, length) if data is None else io.BytesIO(data), where, max_payload)
+    fd = os.open(find(folder, name), os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        member = Member(fd, offset, offset + length)
+        record = next_record(member.stream(), max_payload)
+    except (*UNREADABLE, OSError) as error:
+        raise WarcReadError(f"{where}: not a readable record ({error})")
+    finally:
+        os.close(fd)
+    if record is None or record.missing:
+        raise WarcReadError(f"{where}: the file ends inside the record; restore it from a copy")
+    return record
+
+
+def next_record(stream: IO[bytes], max_payload: int = MAX_PAYLOAD) -> Record | None:
+    """The record a stream stands at, or None at its end. Raises ValueError for what is not a record."""
+    line = stream.readline(MAX_HEADERS)
+    while line in (b"\r\n", b"\n"):
+        line = stream.readline(MAX_HEADERS)
+    if not line:
+        return None
+    if line.startswith(b"WARC/"):
+        headers = _named_fields(stream)
+    else:
+        headers = _arc_fields(line)
+    try:
+        length = int(headers.get("content-length", ""))
+    except ValueError:
+        raise ValueError("the record does not say how long it is")
+    if length < 0:
+        raise ValueError(f"the record says it is {length} bytes long")
+    head = b""
+    http = headers.get("content-type", "").replace(" ", "").lower().startswith("application/http")
+    if http and headers.get("warc-type") in ("response", "request", "revisit"):
+        head = _http_head(stream, length)
+    body, size = _body(stream, length - len(head), max_payload)
+    record = Record(headers, head, body, size, length - len(head) - size)
+    if headers.get("warc-type") == "arc":
+        _finish_arc(record)
+    return record
 
 
 def http_headers(head: bytes) -> Iterator[tuple[str, str]]:
     """Names and values of an HTTP head, continuation lines joined."""
     name, value = "", ""
     for line in head.split(b"\n")[1:]:
-        text = line.rstrip(b"\r").decode("utf-8" if not line.isascii() and _is_utf8(line) else "latin-1")
+        text = _text(line.rstrip(b"\r"))
         if text[:1] in (" ", "\t") and name:
             value += " " + text.strip()
             continue
@@ -141,109 +195,175 @@ def http_headers(head: bytes) -> Iterator[tuple[str, str]]:
         yield name, value
 
 
-def same_digest(stated: str, ours: str, compute: Callable[[str], bytes | None]) -> bool:
-    """Whether a digest of any algorithm and spelling (hexadecimal, Base32) is that of the data."""
-    if stated == ours:
-        return True
-    algorithm, _, text = stated.partition(":")
-    value = compute(algorithm.lower().replace("-", ""))
-    if value is None:
-        return True  # an algorithm we do not know proves nothing either way
-    text = text.rstrip("=")
-    return text.lower() == value.hex() or text.upper() == base64.b32encode(value).decode("ascii").rstrip("=")
-
-
-_IN_MEMORY = 4 << 20
-_SPOOL = 1 << 20
-
-
-class _Part(io.RawIOBase):
-    """The next `length` bytes of a file."""
-
-    def __init__(self, file: IO[bytes], length: int) -> None:
-        self._file = file
-        self._left = length
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        data = self._file.read(self._left if size < 0 else min(size, self._left))
-        self._left -= len(data)
-        return data
-
-
-def _read_member(stream: io.IOBase, where: str, max_payload: int) -> Record:
-    try:
-        with igzip.IGzipFile(fileobj=stream, mode="rb") as unpacked:  # type: ignore[no-untyped-call]
-            headers = _read_headers(unpacked, where)
-            length = int(headers.get("content-length", "0"))
-            head = b""
-            left = length
-            is_http = headers.get("content-type", "").replace(" ", "").lower().startswith("application/http")
-            if is_http and headers.get("warc-type") in ("response", "request", "revisit"):
-                head = _read_head(unpacked, length)
-                left -= len(head)
-            block, payload = hashlib.sha256(head), hashlib.sha256()
-            body = tempfile.SpooledTemporaryFile(max_size=_SPOOL)  # noqa: SIM115
-            size = 0
-            while left > 0:
-                chunk = unpacked.read(min(left, 1 << 18))
-                if not chunk:
-                    raise WarcReadError(f"{where}: the record is {left} bytes shorter than it says")
-                left -= len(chunk)
-                size += len(chunk)
-                if size > max_payload:
-                    raise WarcReadError(f"{where}: the payload is longer than {max_payload} bytes; raise the limit")
-                block.update(chunk)
-                payload.update(chunk)
-                body.write(chunk)
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise WarcReadError(f"{where}: not a readable record ({error})")
-    body.seek(0)
-    return Record(headers, head, body, size, f"sha256:{payload.hexdigest()}", f"sha256:{block.hexdigest()}")
-
-
-def _read_headers(stream: io.BufferedIOBase, where: str) -> dict[str, str]:
-    first = stream.readline(64)
-    if not first.startswith(b"WARC/"):
-        raise WarcReadError(f"{where}: no WARC record begins here")
-    headers: dict[str, str] = {}
-    total = 0
-    while True:
-        line = stream.readline(MAX_HEADERS)
-        total += len(line)
-        if not line or total > MAX_HEADERS:
-            raise WarcReadError(f"{where}: the record's header does not end")
-        line = line.rstrip(b"\r\n")
-        if not line:
-            return headers
-        name, _, value = line.decode("utf-8", "replace").partition(":")
-        headers.setdefault(name.strip().lower(), value.strip())
-
-
-def _read_head(stream: io.BufferedIOBase, length: int) -> bytes:
-    head = b""
-    while len(head) < length:
-        line = stream.readline(length - len(head))
-        head += line
-        if not line or line in (b"\r\n", b"\n"):
-            break
-        if len(head) > MAX_HEADERS:
-            break
-    return head
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _uuid(text: str) -> UUID | None:
+def uuid_of(text: str) -> UUID | None:
+    """The UUID of a record id, or None when it has another form."""
     try:
         return UUID(text.strip("<> ").removeprefix("urn:uuid:"))
     except ValueError:
         return None
+
+
+class Member:
+    """One gzip member of a file, unpacked as it is read. `end` is known once all of it was read."""
+
+    def __init__(self, fd: int, offset: int, limit: int) -> None:
+        self._fd = fd
+        self._position = offset
+        self._limit = limit
+        self._unpacker = isal_zlib.decompressobj(31)
+        self._waiting = b""
+        self.eof = False
+        self.end = 0
+
+    def stream(self) -> IO[bytes]:
+        """All of it, in memory when it is short."""
+        start = self.read(_IN_MEMORY)
+        if self.eof:
+            return io.BytesIO(start)
+        return io.BufferedReader(_Rest(start, self), 1 << 16)
+
+    def read(self, size: int) -> bytes:
+        """Up to `size` unpacked bytes; fewer only at the end. Raises EOFError when the file ends before the member."""
+        parts: list[bytes] = []
+        while size > 0 and not self.eof:
+            if not self._waiting:
+                self._waiting = os.pread(self._fd, min(_READ, max(0, self._limit - self._position)), self._position)
+                self._position += len(self._waiting)
+                if not self._waiting:
+                    if parts:
+                        break
+                    raise EOFError("the file ends inside a compressed record")
+            data = self._unpacker.decompress(self._waiting, size)
+            self._waiting = self._unpacker.unconsumed_tail
+            if self._unpacker.eof:
+                self.eof = True
+                self.end = self._position - len(self._unpacker.unused_data)
+            size -= len(data)
+            parts.append(data)
+        return b"".join(parts)
+
+
+_IN_MEMORY = 4 << 20
+_SPOOL = 1 << 20
+_READ = 1 << 16
+_ALGORITHMS = {"md5", "sha1", "sha256", "sha384", "sha512", "blake2b"}
+
+
+class _Rest(io.RawIOBase):
+    """What was unpacked already, then the rest of a member; a file that ends too early reads as the end."""
+
+    def __init__(self, start: bytes, member: Member) -> None:
+        self._start = start
+        self._member = member
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "bytearray | memoryview") -> int:  # type: ignore[override]
+        if self._start:
+            data, self._start = self._start[: len(buffer)], self._start[len(buffer) :]
+        else:
+            try:
+                data = self._member.read(len(buffer))
+            except EOFError:
+                data = b""
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _named_fields(stream: IO[bytes]) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    total = 0
+    name = ""
+    while True:
+        line = stream.readline(MAX_HEADERS)
+        total += len(line)
+        if not line or total > MAX_HEADERS:
+            raise ValueError("the header of the record does not end")
+        line = line.rstrip(b"\r\n")
+        if not line:
+            return headers
+        if line[:1] in b" \t" and name:
+            headers[name] += " " + _text(line).strip()
+            continue
+        key, _, value = _text(line).partition(":")
+        key = key.strip().lower()
+        name = key if key not in headers else ""
+        headers.setdefault(key, value.strip())
+
+
+def _arc_fields(line: bytes) -> dict[str, str]:
+    """The fields of an ARC record (version 1, or 2 with its five further fields) by their WARC names."""
+    text = _text(line).strip()
+    for count in (9, 4):
+        parts = text.rsplit(" ", count)
+        if len(parts) == count + 1 and re.fullmatch(r"\d{8,17}", parts[2]) and parts[-1].isdigit():
+            break
+    else:
+        raise ValueError(f"no record begins here, but {text[:60]!r}")
+    url, ip, date, mime = parts[:4]
+    moment = timestamps.start_ms(date[:14])
+    return {
+        "warc-type": "arc",
+        "warc-target-uri": url,
+        "warc-date": timestamps.iso(moment),
+        "warc-ip-address": ip,
+        "content-type": mime,
+        "content-length": parts[-1],
+    }
+
+
+def _finish_arc(record: Record) -> None:
+    """An ARC record tells only by its first bytes whether it is an HTTP response."""
+    if record.url.startswith("filedesc:"):
+        record.headers["warc-type"] = "warcinfo"
+        return
+    record.body.seek(0)
+    if record.body.read(5) != b"HTTP/":
+        record.headers["warc-type"] = "resource"
+        return
+    record.headers["warc-type"] = "response"
+    record.headers["content-type"] = "application/http; msgtype=response"
+    record.body.seek(0)
+    record.head = _http_head(record.body, record.size)
+    record.body, record.size = _body(record.body, record.size - len(record.head), record.size)
+
+
+def _http_head(stream: IO[bytes], length: int) -> bytes:
+    lines = []
+    left = min(length, MAX_HEADERS)
+    while left > 0:
+        line = stream.readline(left)
+        lines.append(line)
+        left -= len(line)
+        if not line or line in (b"\r\n", b"\n"):
+            break
+    return b"".join(lines)
+
+
+def _body(stream: IO[bytes], length: int, max_payload: int) -> tuple[IO[bytes], int]:
+    if length > max_payload:
+        raise ValueError(f"the payload has {length} bytes, more than the {max_payload} allowed")
+    if length <= _SPOOL:
+        data = stream.read(length)
+        return io.BytesIO(data), len(data)
+    body: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the record
+    left = length
+    while left > 0 and (chunk := stream.read(min(left, 1 << 18))):
+        body.write(chunk)
+        left -= len(chunk)
+    body.seek(0)
+    return body, length - left
+
+
+def _text(line: bytes) -> str:
+    if line.isascii():
+        return line.decode("ascii")
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError:
+        return line.decode("latin-1")
+
+
+def _uri(text: str) -> str:
+    return text[1:-1] if text.startswith("<") and text.endswith(">") else text

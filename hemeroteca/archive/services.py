@@ -11,9 +11,11 @@ from uuid import UUID
 
 from django.db import connection
 
+from hemeroteca.archive.models import Capture
 from hemeroteca.archive.values import NewCapture, index_key
 from hemeroteca.archive.warc import safe_url
 from hemeroteca.archive.writer import ClosedFile, Recovered
+from hemeroteca.frontier.models import Page
 
 
 def insert_captures(captures: Sequence[NewCapture], sizes: Mapping[str, int]) -> None:
@@ -51,6 +53,40 @@ def mark_closed(files: Iterable[ClosedFile | Recovered]) -> None:
     if rows:
         with connection.cursor() as cursor:
             cursor.executemany("UPDATE warc_file SET size = %s, digest = %s, closed = %s WHERE name = %s", rows)
+
+
+def correct_capture(capture_id: int, capture: NewCapture) -> None:
+    """Make a row say what the record says."""
+    fields = ("record_id", "url", "urlkey", "captured_ms", "status", "mime", "digest", "kind", "truncated", "refers_to")
+    values = {name: getattr(capture, name) for name in fields}
+    values["mime"] = _UNPRINTABLE.sub("", capture.mime)[:_MIME]
+    Capture.objects.filter(pk=capture_id).update(**values, length=capture.length)
+
+
+def delete_captures(ids: Sequence[int]) -> None:
+    Capture.objects.filter(pk__in=ids).delete()
+
+
+def set_versions(flags: Sequence[tuple[bool, int]]) -> None:
+    """Pairs of (is a version, capture)."""
+    if flags:
+        with connection.cursor() as cursor:
+            cursor.executemany("UPDATE capture SET version = %s WHERE id = %s", list(flags))
+
+
+def link_pages(captures: Sequence[NewCapture], keys: Mapping[str, int]) -> None:
+    """Give captures the page they belong to, when it is known; `keys` has the page key of each URL.
+
+    A revisit also gets the size of the payload it repeats.
+    """
+    pages = dict(Page.objects.filter(key__in=set(keys.values())).values_list("key", "id"))
+    wanted = {capture.refers_to for capture in captures if capture.refers_to}
+    sizes = dict(Capture.objects.filter(record_id__in=wanted).values_list("record_id", "body_size"))
+    sizes |= {capture.record_id: capture.body_size for capture in captures if capture.kind != "revisit"}
+    for capture in captures:
+        capture.page_id = pages.get(keys.get(capture.url, 0))
+        if capture.refers_to:
+            capture.body_size = sizes.get(capture.refers_to, 0)
 
 
 def db_uuid(value: UUID | None) -> UUID | str | None:

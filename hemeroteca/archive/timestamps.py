@@ -45,6 +45,12 @@ def from_iso(text: str) -> int | None:
         return None
 
 
+def iso(ms: int) -> str:
+    """ISO 8601 in UTC with milliseconds, as in a WARC-Date."""
+    seconds, rest = divmod(ms, 1000)
+    return f"{_second(seconds)}.{rest:03d}Z"
+
+
 _FRACTION = re.compile(r"\.\d{7,}")
 _FIELDS = ((4, 1, 9999), (2, 1, 12), (2, 1, 31), (2, 0, 23), (2, 0, 59), (2, 0, 59))
 
@@ -70,6 +76,11 @@ def _parts(digits: str, end: int) -> list[int]:
 
 def _milliseconds(parts: list[int]) -> int:
     return calendar.timegm((*parts, 0, 0, 0)) * 1000
+
+
+@lru_cache(64)
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
 
 
 @lru_cache(1024)

@@ -14,8 +14,6 @@ import hashlib
 import re
 import secrets
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
-from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import Protocol
@@ -23,6 +21,8 @@ from uuid import UUID
 
 import msgspec
 from isal import isal_zlib
+
+from hemeroteca.archive.timestamps import iso
 
 IDENTICAL_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
@@ -147,7 +147,7 @@ def revisit_records(
         + f"WARC-Profile: {NOT_MODIFIED if not_modified else IDENTICAL_PAYLOAD}\r\n"
         + f"WARC-Refers-To: <urn:uuid:{original.record_id}>\r\n"
         + f"WARC-Refers-To-Target-URI: {safe_url(original.url)}\r\n"
-        + f"WARC-Refers-To-Date: {warc_date(original.captured_ms)}\r\n"
+        + f"WARC-Refers-To-Date: {iso(original.captured_ms)}\r\n"
     )
     if not not_modified:
         fields += "WARC-Truncated: length\r\n"  # ISO 28500:2017 6.7.2: shall be used for the payload left out
@@ -202,12 +202,6 @@ def new_id(ms: int) -> UUID:
     """UUID version 7: sorts by time, so the unique index of captures grows at its end."""
     value = (ms & 0xFFFF_FFFF_FFFF) << 80 | secrets.randbits(80)
     return UUID(int=value & ~(0xF000 << 64) & ~(0xC000 << 48) | (0x7000 << 64) | (0x8000 << 48))
-
-
-def warc_date(ms: int) -> str:
-    """`2026-01-31T12:00:00.250Z`: WARC/1.1 keeps the milliseconds by which the index is ordered."""
-    seconds, rest = divmod(ms, 1000)
-    return f"{_second(seconds)}.{rest:03d}Z"
 
 
 def safe_url(url: str) -> str:
@@ -294,11 +288,6 @@ def _phrase(status: int) -> bytes:
         return b""
 
 
-@lru_cache(16)
-def _second(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
-
-
 def _safe_value(text: str) -> str:
     return _UNSAFE_VALUE.sub(" ", text).strip()
 
@@ -316,7 +305,7 @@ def _top(
     kind: str, record_id: UUID, ms: int, length: int, content_type: str, fields: str, block: str, payload: str
 ) -> bytes:
     return (
-        f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:uuid:{record_id}>\r\nWARC-Date: {warc_date(ms)}\r\n"
+        f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:uuid:{record_id}>\r\nWARC-Date: {iso(ms)}\r\n"
         f"{fields}"
         f"Content-Type: {content_type}\r\n"
         + (f"WARC-Payload-Digest: {payload}\r\n" if payload else "")

@@ -1,0 +1,270 @@
+"""Files and index checked against each other, record by record; and the index repaired from the files.
+
+The files are the truth. A record the index lacks is added, a row that says something else is corrected, a row without a
+record is removed — but only when the file is there to prove it: a missing file is reported and nothing else.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from django.db import transaction
+
+from hemeroteca import urls
+from hemeroteca.archive import queries, reader, scan, services
+from hemeroteca.archive.models import WarcFile
+from hemeroteca.archive.reader import Record
+from hemeroteca.archive.values import CaptureRow, NewCapture, index_key
+from hemeroteca.archive.warc import safe_url
+from hemeroteca.archive.writer import OPEN, ClosedFile
+
+INDEXED = ("response", "revisit", "resource")
+MOST_PROBLEMS = 10_000
+_BATCH = 500
+
+
+@dataclass(frozen=True)
+class Trouble:
+    file: str
+    offset: int
+    reason: str
+    repaired: bool = False
+
+
+@dataclass
+class Report:
+    files: int = 0
+    records: int = 0
+    captures: int = 0
+    bytes: int = 0
+    troubles: list[Trouble] = field(default_factory=list)
+    unlisted: int = 0
+    """Troubles beyond the first ten thousand."""
+    added: int = 0
+    corrected: int = 0
+    removed: int = 0
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is wrong, or everything that was has been repaired."""
+        return not self.unlisted and all(trouble.repaired for trouble in self.troubles)
+
+    def tell(self, file: str, offset: int, reason: str, repaired: bool = False) -> None:
+        if len(self.troubles) < MOST_PROBLEMS:
+            self.troubles.append(Trouble(file, offset, reason, repaired))
+        else:
+            self.unlisted += 1
+
+
+def verify(
+    folder: Path,
+    repair: bool = False,
+    digests: bool = True,
+    progress: Callable[[str, int], None] | None = None,
+) -> Report:
+    """Check every record of every file. With `repair`, only while no engine runs. `digests=False` trusts the bytes."""
+    report = Report()
+    known = {file.name: file for file in WarcFile.objects.all()}
+    present = {path.name for path in folder.glob("*.warc.gz")} if folder.is_dir() else set()
+    touched: set[str] = set()
+    for name in sorted(present | set(known)):
+        if progress:
+            progress(name, report.records)
+        _File(folder, name, known.get(name), report, repair, digests, touched).check()
+    if touched:
+        renumber_versions(touched)
+    return report
+
+
+def new_capture(record: Record, name: str, offset: int, length: int) -> NewCapture | None:
+    """The row a record deserves; None for records that are not captures."""
+    moment, record_id = record.captured_ms, record.record_id
+    if record.kind not in INDEXED or moment is None or record_id is None:
+        return None
+    stated = record.headers.get("warc-payload-digest", "")
+    ours = stated.startswith("sha256:") and len(stated) == 71
+    truncated = record.headers.get("warc-truncated", "") if record.kind != "revisit" else ""
+    url = safe_url(record.url)
+    return NewCapture(
+        record_id=record_id,
+        url=url,
+        urlkey=index_key(url),
+        captured_ms=moment,
+        status=record.status,
+        mime=record.mime,
+        digest=stated if ours or record.kind == "revisit" else record.payload_digest,
+        kind=record.kind,
+        version=False,
+        warc_name=name,
+        offset=offset,
+        length=length,
+        body_size=record.size,
+        truncated=truncated[:12],
+        refers_to=record.refers_to if record.kind == "revisit" else None,
+    )
+
+
+def renumber_versions(keys: Iterable[str]) -> None:
+    """Mark as versions, among the captures filed under these keys, those whose payload differs from the one before."""
+    for key in keys:
+        last: dict[str, str] = {}
+        wrong: list[tuple[bool, int]] = []
+        for row in queries.rows("urlkey = %s", [key], "captured_ms, capture.id", 1_000_000):
+            version = last.get(row.url) != row.digest
+            last[row.url] = row.digest
+            if version != row.version:
+                wrong.append((version, row.id))
+        services.set_versions(wrong)
+
+
+class _File:
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        known: WarcFile | None,
+        report: Report,
+        repair: bool,
+        digests: bool,
+        touched: set[str],
+    ) -> None:
+        self.folder = folder
+        self.name = name
+        self.known = known
+        self.report = report
+        self.repair = repair
+        self.digests = digests
+        self.touched = touched
+        self.added: list[NewCapture] = []
+
+    def check(self) -> None:
+        try:
+            path = reader.find(self.folder, self.name)
+        except reader.WarcReadError:
+            rows = self.known.capture_set.count() if self.known else 0
+            self.report.tell(self.name, 0, f"the file is gone, and with it {rows} captures; restore it from a copy")
+            return
+        size = path.stat().st_size
+        self.report.files += 1
+        self.report.bytes += size
+        if self.known is None:
+            self.report.tell(self.name, 0, "the index does not know this file", self.repair)
+        elif size < self.known.size:
+            self.report.tell(self.name, size, f"the file lacks its last {self.known.size - size} bytes")
+        elif self.known.closed and size > self.known.size:
+            self.report.tell(self.name, self.known.size, f"the closed file has grown by {size - self.known.size} bytes")
+        end = min(size, self.known.size) if self.known else size
+        digest = self._check_digest(path, size)
+        self._check_records(path, end)
+        if self.repair:
+            self._flush(end)
+            if self.known is None or (not self.known.closed and not path.name.endswith(OPEN)):
+                services.acknowledge({self.name: end})
+                services.mark_closed([ClosedFile(self.name, end, digest or _digest(path))])
+
+    def _check_digest(self, path: Path, size: int) -> str:
+        known = self.known
+        if known is None or not self.digests or not known.closed or not known.digest or size != known.size:
+            return ""
+        digest = _digest(path)
+        if digest != known.digest:
+            self.report.tell(self.name, 0, "the file does not have the digest it had when it was closed")
+        return digest
+
+    def _check_records(self, path: Path, end: int) -> None:
+        rows = self._rows()
+        row = next(rows, None)
+        for found in scan.scan(path, end):
+            if isinstance(found, scan.Damage):
+                self.report.tell(self.name, found.offset, found.reason)
+                if found.length:  # rows of captures that lie in the damaged place stay: it may be restored
+                    while row is not None and row.offset < found.offset + found.length:
+                        row = next(rows, None)
+                continue
+            self.report.records += 1
+            if self.digests:
+                for problem in found.record.problems():
+                    self.report.tell(self.name, found.offset, problem)
+            while row is not None and row.offset < found.offset:
+                self._without_record(row)
+                row = next(rows, None)
+            here = row if row is not None and row.offset == found.offset else None
+            wanted = new_capture(found.record, self.name, found.offset, found.length)
+            if wanted is not None:
+                self.report.captures += 1
+                self._compare(here, wanted)
+            elif here is not None:
+                self._without_record(here)
+            if here is not None:
+                row = next(rows, None)
+        while row is not None:
+            if row.offset < end:
+                self._without_record(row)
+            else:
+                self.report.tell(self.name, row.offset, f"the capture of {row.url} lies beyond the end of the file")
+            row = next(rows, None)
+
+    def _compare(self, row: CaptureRow | None, wanted: NewCapture) -> None:
+        if row is None:
+            self.report.tell(self.name, wanted.offset, f"the capture of {wanted.url} is not in the index", self.repair)
+            if self.repair:
+                self.added.append(wanted)
+                if len(self.added) >= _BATCH:
+                    self._flush(wanted.offset + wanted.length)
+            return
+        differing = [
+            name
+            for name in ("record_id", "url", "captured_ms", "status", "digest", "kind", "refers_to", "length")
+            if getattr(row, name) != getattr(wanted, name)
+        ]
+        if differing:
+            text = f"the index says otherwise about the capture of {wanted.url}: {', '.join(differing)}"
+            self.report.tell(self.name, row.offset, text, self.repair)
+            if self.repair:
+                services.correct_capture(row.id, wanted)
+                self.touched |= {row.urlkey, wanted.urlkey}
+                self.report.corrected += 1
+
+    def _without_record(self, row: CaptureRow) -> None:
+        text = f"the index has a capture of {row.url} where the file has none"
+        self.report.tell(self.name, row.offset, text, self.repair)
+        if self.repair:
+            services.delete_captures([row.id])
+            self.touched.add(row.urlkey)
+            self.report.removed += 1
+
+    def _flush(self, end: int) -> None:
+        if not self.added:
+            return
+        batch, self.added = self.added, []
+        size = max(end, self.known.size) if self.known else end
+        with transaction.atomic():
+            services.link_pages(batch, {capture.url: urls.key(_canonical(capture.url)) for capture in batch})
+            services.insert_captures(batch, {self.name: size})
+        self.touched |= {capture.urlkey for capture in batch}
+        self.report.added += len(batch)
+
+    def _rows(self) -> Iterator[CaptureRow]:
+        """The index's captures of this file in the order of the file, a page at a time."""
+        if self.known is None:
+            return
+        offset = -1
+        while True:
+            part = queries.rows('capture.warc_id = %s AND "offset" > %s', [self.known.pk, offset], '"offset"', _BATCH)
+            yield from part
+            if len(part) < _BATCH:
+                return
+            offset = part[-1].offset
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+
+
+def _canonical(url: str) -> str:
+    try:
+        return urls.canonical(url)
+    except urls.UrlError:
+        return url
