@@ -104,7 +104,7 @@ class _Directory(dict[str, Target | None]):
             else:
                 return None  # "?a=b" is about the page, "mailto:a" about something else
         # A name that begins with a dot may be a dot segment.
-        if path and (path[0] in "/." or "//" in path or "/." in path or not _PLAIN_PATH(path)):
+        if path and (path[0] in "/." or "/." in path or not _PLAIN_PATH(path)):
             return None
         url = directory + path
         if mark:

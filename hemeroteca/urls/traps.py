@@ -39,12 +39,13 @@ def shape(url: str) -> str:
         return "/"
     text = url[start : start + MAX_LENGTH]
     text = _NUMBER("{n}", text) if "%" not in text else _NUMBER_NOT_ESCAPE("{n}", text)
-    return _IDENTIFIER("{id}", text) if text.count("{n}") > 2 else text
+    return _IDENTIFIER("{id}", text) if _HAS_IDENTIFIER(text) else text
 
 
 _NUMBER = re.compile(r"[0-9]+").sub
 _NUMBER_NOT_ESCAPE = re.compile(r"(?<!%)(?<!%[0-9A-F])[0-9]+").sub  # the 20 of `%20` is no number
 # UUIDs, hashes, dates with hyphens: three numbers and more with letters between them.
+_HAS_IDENTIFIER = re.compile(r"\{n\}[A-Za-z_-]*\{n\}[A-Za-z_-]*\{n\}").search
 _IDENTIFIER = re.compile(r"(?<![A-Za-z_-])(?:[A-Za-z_-]*\{n\}){3,}[A-Za-z_-]*").sub
 
 

@@ -16,10 +16,11 @@ def parse(url: str) -> str:
     if len(url) > MAX_LENGTH:
         raise UrlError(f"{_shown(url)} is longer than {MAX_LENGTH:,} characters")
     try:
-        return ada_url.URL(url).href
-    except UnicodeEncodeError:
-        return parse(_scalar_values(url))
+        return ada_url.normalize_url(url)
     except ValueError:
+        clean = _scalar_values(url)
+        if clean != url:
+            return parse(clean)
         raise UrlError(f"{_shown(url)} is not a web address: {_why(url)}")
 
 

@@ -4,7 +4,7 @@ import csv
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hemeroteca import urls
@@ -160,6 +160,7 @@ def _canonical_or_none(url: str) -> str | None:
         return None
 
 
+@settings(deadline=None)
 @given(web_urls | hrefs, rules)
 def test_canonical_is_idempotent(url: str, rules: urls.Rules) -> None:
     try:
@@ -171,6 +172,7 @@ def test_canonical_is_idempotent(url: str, rules: urls.Rules) -> None:
     assert "#" not in once
 
 
+@settings(deadline=None)
 @given(web_urls, web_urls)
 def test_joining_canonical_urls_keeps_them(base: str, href: str) -> None:
     try:
@@ -181,6 +183,7 @@ def test_joining_canonical_urls_keeps_them(base: str, href: str) -> None:
     assert urls.join(one, "") == one
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_keys_fit_a_signed_64_bit_column(text: str) -> None:
     assert -(2**63) <= urls.key(text) < 2**63

@@ -18,11 +18,16 @@ def by_parser(base: str, href: str, rules: urls.Rules) -> str | None:
         return None
 
 
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 @given(web_urls, st.lists(hrefs, max_size=6), rules)
 @example(
     "https://example.org/a/b.html",
     ["a #b", "https:?x", "https:#x", "?y", "", "../../../z", "..;jsessionid=1/x"],
+    urls.Rules(),
+)
+@example(
+    "https://example.org/a/b",
+    ["c/../d", "c/./d", "c/..", "/c/../d", "c//d", "//d", ".e", "./f", ".././g"],
     urls.Rules(),
 )
 @example("https://example.org/a;jsessionid=1/b", ["../c", "d", "?e"], urls.Rules())

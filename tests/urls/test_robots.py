@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hemeroteca import urls
@@ -108,6 +108,7 @@ def test_hostile_files_take_bounded_time() -> None:
     assert robots.size < 20_000_000
 
 
+@settings(deadline=None)
 @given(
     st.binary()
     | st.text().map(lambda text: f"User-agent: *\nDisallow: {text}\nAllow: {text}".encode("utf-8", "replace")),
@@ -154,6 +155,7 @@ def test_a_page_hides_after_its_time() -> None:
     assert said.hidden(1277478000001)
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.text(alphabet="noindexarchive:, unavailable_after2010-T:Zgbot*", max_size=60) | st.text()), st.text()
 )

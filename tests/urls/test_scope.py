@@ -4,7 +4,7 @@ import time
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hemeroteca import urls
@@ -98,6 +98,7 @@ def test_registrable_domains() -> None:
         assert urls.registrable_domain(itself) == itself
 
 
+@settings(deadline=None)
 @given(st.text(), st.text())
 def test_no_text_raises_anything_but_url_error(text: str, other: str) -> None:
     urls.registrable_domain(text)

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hemeroteca import urls
@@ -61,6 +61,7 @@ def test_keys(url: str, key: str) -> None:
     assert urls.surt(url) == key
 
 
+@settings(deadline=None)
 @given(web_urls)
 def test_a_url_and_its_canonical_form_have_one_key(url: str) -> None:
     rules = urls.Rules(drop_session_ids=False, drop_tracking=False)
@@ -72,6 +73,7 @@ def test_a_url_and_its_canonical_form_have_one_key(url: str) -> None:
     assert urls.surt(canonical).isascii()
 
 
+@settings(deadline=None)
 @given(st.text() | hrefs)
 def test_any_text_has_a_key(text: str) -> None:
     assert urls.surt(text)

@@ -1,7 +1,7 @@
 """Traps are seen on the address; ordinary addresses are not taken for traps."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hemeroteca import urls
@@ -63,6 +63,7 @@ def test_one_shape_for_one_family(family: list[str], shape: str) -> None:
     assert {urls.shape(f"https://example.org{tail}") for tail in family} == {shape}
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_no_text_raises(text: str) -> None:
     urls.trap(text)

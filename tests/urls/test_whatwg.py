@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hemeroteca import urls
@@ -86,6 +86,7 @@ def test_lone_surrogates_become_replacement_characters() -> None:
     assert urls.canonical("https://example.org/\udc00") == "https://example.org/%EF%BF%BD"
 
 
+@settings(deadline=None)
 @given(st.text(), st.text())
 def test_no_text_raises_anything_but_url_error(base: str, href: str) -> None:
     urls.join(base, href)
