@@ -1,0 +1,369 @@
+"""Policies by name: when to visit each page next, given what the visits so far have shown.
+
+The rules of the founding works, the usual rule of crawlers, the 2019 optimum, and `auto`. All are vectorised over
+pages and take time (hours) as an argument, so the simulator and the live scheduler run the same code.
+
+A rule with an interval of its own is fitted to a budget by stretching its time (`stretch`): every hour in it
+becomes `stretch` hours, steps and caps included.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .calendars import WORKING, Calendar, week_calendar
+from .frequencies import lambda_crawl
+from .planner import Planner
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bits = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class World:
+    """What a policy may know before its first visit."""
+
+    sites: Sequence[str]
+    pages: Sequence[str]
+    step: float = 24.0  # hours; at most one visit of a page per step
+    visits_per_step: float | None = None  # the budget, when there is one
+    seed: int = 0
+    calendar: Calendar | None = None
+
+    def __len__(self) -> int:
+        return len(self.pages)
+
+
+class Policy(Protocol):
+    """What the simulator asks of a policy. `choose` may be called several times at the same `now`."""
+
+    def start(self, world: World) -> None: ...
+
+    def choose(self, now: float, allowance: int | None) -> Ints:
+        """Pages to visit at `now`, most urgent first; at most `allowance` of them are visited."""
+        ...
+
+    def observe(self, pages: Ints, now: float, changed: Bits) -> None: ...
+
+    def notify(self, pages: Ints, now: float) -> None:
+        """Somebody said that these pages changed; it may be false."""
+        ...
+
+
+class IntervalPolicy:
+    """Base of every rule that keeps an interval per page: subclass it and write `revise`."""
+
+    budgeted = False  # fitted to a budget by stretching time
+    first = 24.0
+
+    def __init__(self, stretch: float = 1.0) -> None:
+        if not stretch > 0:
+            raise ValueError(f"stretch must be greater than zero, not {stretch}")
+        self.stretch = stretch
+
+    def start(self, world: World) -> None:
+        n = len(world)
+        self.world = world
+        self.interval = np.full(n, self.first)  # in the rule's own hours
+        self.last = np.zeros(n)
+        self.next = self.interval * self.stretch
+        if world.visits_per_step:
+            # A budget cannot pay the first visit of all pages at once: they are spread over one round.
+            order = np.random.default_rng(world.seed).permutation(n)
+            self.next = (order + 1) * (world.step / world.visits_per_step)
+
+    def choose(self, now: float, allowance: int | None) -> Ints:
+        due = np.flatnonzero(self.next <= now + 1e-6)
+        due = due[np.argsort(self.next[due], kind="stable")]
+        return due if allowance is None else due[:allowance]
+
+    def observe(self, pages: Ints, now: float, changed: Bits) -> None:
+        gap = (now - self.last[pages]) / self.stretch
+        self.interval[pages] = self.revise(pages, self.interval[pages], gap, changed, now / self.stretch)
+        self.next[pages] = now + self.interval[pages] * self.stretch
+        self.last[pages] = now
+
+    def revise(self, pages: Ints, interval: Floats, gap: Floats, changed: Bits, now: float) -> Floats:
+        """The new interval in hours of each visited page."""
+        raise NotImplementedError(f"{type(self).__name__} must say how an interval changes after a visit")
+
+    def notify(self, pages: Ints, now: float) -> None:
+        """Most rules do not listen."""
+
+
+class Fixed(IntervalPolicy):
+    """T constant."""
+
+    def __init__(self, stretch: float = 1.0, hours: float = 24.0) -> None:
+        super().__init__(stretch)
+        self.first = hours
+
+    def revise(self, pages: Ints, interval: Floats, gap: Floats, changed: Bits, now: float) -> Floats:
+        return interval
+
+
+class Simple(IntervalPolicy):
+    """2015: a day more after every visit in vain, up to 30 days; one day after a change."""
+
+    step, cap = 24.0, 720.0
+
+    def revise(self, pages: Ints, interval: Floats, gap: Floats, changed: Bits, now: float) -> Floats:
+        return np.where(changed, self.step, np.minimum(interval + self.step, self.cap))
+
+
+class SimpleNotify(Simple):
+    """2015: `simple`, and a notification about a page with T > 360 h brings it back to one day and a visit."""
+
+    def notify(self, pages: Ints, now: float) -> None:
+        sleepy = pages[self.interval[pages] > self.cap / 2]
+        self.interval[sleepy] = self.step
+        self.next[sleepy] = now
+
+
+class SimpleHistory(IntervalPolicy):
+    """2015: T from the mean change bit of the last days and of the same dates of earlier years."""
+
+    window = 30  # days
+    around = 3  # days each side of the same date a year ago
+
+    def start(self, world: World) -> None:
+        super().start(world)
+        self._bits = np.full((len(world), 2 * 366), -1, np.int8)  # by day, two years round
+
+    def revise(self, pages: Ints, interval: Floats, gap: Floats, changed: Bits, now: float) -> Floats:
+        today = math.floor(now / 24 - 1e-9)
+        columns = self._bits.shape[1]
+        # A new day overwrites the one two years ago; days without a visit stay unknown.
+        self._bits[pages, today % columns] = changed
+        recent = [(today - k) % columns for k in range(self.window)]
+        before = [(today - 365 + k) % columns for k in range(-self.around, self.around + 1) if today >= 365]
+        bits = self._bits[pages][:, recent + before]
+        return history_interval(np.where(bits < 0, np.nan, bits))
+
+
+def history_interval(bits: Floats) -> Floats:
+    """Hours from change bits (rows of 0, 1 or NaN for unknown days): 24/P between 24 and 144; P = 0 gives 144."""
+    known = ~np.isnan(bits)
+    p = np.where(known, bits, 0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+    return np.clip(24 / np.maximum(p, 1e-9), 24.0, 144.0)
+
+
+class DayType(IntervalPolicy):
+    """2015: a P for working days, one for weekends and one for holidays; visit when a whole change is due."""
+
+    longest = 6  # days
+
+    def start(self, world: World) -> None:
+        super().start(world)
+        self._calendar = world.calendar or week_calendar()
+        self._changes = np.zeros((len(world), 3))
+        self._visits = np.zeros((len(world), 3))
+
+    def revise(self, pages: Ints, interval: Floats, gap: Floats, changed: Bits, now: float) -> Floats:
+        today = math.floor(now * self.stretch / 24 - 1e-9)
+        kind = self._calendar.kind(today)
+        self._changes[pages, kind] += changed
+        self._visits[pages, kind] += 1
+        # A kind of day never visited yet borrows the working days' habit.
+        known = self._visits[pages] > 0
+        p = np.where(known, self._changes[pages] / np.maximum(self._visits[pages], 1), 0)
+        p = np.where(known, p, p[:, [WORKING]])
+        days = np.full(pages.size, self.longest)
+        due = np.zeros(pages.size)
+        for ahead in range(self.longest, 0, -1):
+            kinds = [self._calendar.kind(today + k) for k in range(1, ahead + 1)]
+            due = p[:, kinds].sum(axis=1)
+            days = np.where(due >= 1, ahead, days)
+        return days * 24.0
+
+
+class Exponential(IntervalPolicy):
+    """2018: the mean distance E of the newest revisions; look when the last one is older than E."""
+
+    kept = 80
+    longest = 720.0  # hours; the rule itself would never look again at a page that fell asleep
+
+    def start(self, world: World) -> None:
+        super().start(world)
+        self._times = np.full((len(world), self.kept), np.nan)
+        self._known = np.zeros(len(world), np.int64)
+
+    def revise(self, pages: Ints, interval: Floats, gap: Floats, changed: Bits, now: float) -> Floats:
+        hit = pages[changed]
+        self._times[hit, self._known[hit] % self.kept] = now
+        self._known[hit] += 1
+        out = np.empty(pages.size)
+        for i, page in enumerate(pages):
+            n = int(self._known[page])
+            if n < 2:
+                out[i] = min(max(now, 24.0), self.longest)  # nothing to average: as long again as it was watched
+            elif changed[i]:
+                size = min(revision_sample(n), self.kept, n)
+                oldest = self._times[page, (n - size) % self.kept]
+                out[i] = min(max((now - oldest) / size, 1e-3), self.longest)
+            else:
+                out[i] = interval[i]  # already overdue: look again after one more E
+        return out
+
+
+def revision_sample(revisions: int) -> int:
+    """How many of the newest revisions are averaged: a tenth, but at least 20."""
+    return max(20, revisions // 10)
+
+
+def expected_distance(revisions: int, span: float) -> float:
+    """E = span/n, the time after which the next revision is expected."""
+    if revisions < 1:
+        raise ValueError("at least one revision is needed to expect another")
+    return span / revisions
+
+
+class Nutch(IntervalPolicy):
+    """The adaptive schedule of Apache Nutch, with its `sync` towards the last modification."""
+
+    shrink, stretch_by, sync = 0.8, 1.2, 0.2
+    least, most = 60 / 3600, 365 * 24.0
+
+    def start(self, world: World) -> None:
+        super().start(world)
+        self._modified = np.zeros(len(world))
+
+    def observe(self, pages: Ints, now: float, changed: Bits) -> None:
+        own = now / self.stretch
+        self._modified[pages[changed]] = own
+        interval, wait = nutch_schedule(self.interval[pages], changed, own - self._modified[pages])
+        self.interval[pages] = interval
+        self.next[pages] = now + wait * self.stretch
+        self.last[pages] = now
+
+
+def nutch_schedule(interval: Floats, changed: Bits, since_modified: Floats) -> tuple[Floats, Floats]:
+    """New interval, and hours until the next visit: T×0.8 or T×1.2, δ > T gives T = δ, next = now − 0.2δ + T."""
+    interval = np.clip(interval * np.where(changed, Nutch.shrink, Nutch.stretch_by), Nutch.least, Nutch.most)
+    interval = np.clip(np.maximum(interval, since_modified), Nutch.least, Nutch.most)
+    return interval, np.maximum(interval - Nutch.sync * since_modified, Nutch.least)
+
+
+PRIOR_SHAPE = 0.5
+PRIOR_EXPOSURE = 0.5 * 60 * 24.0  # hours: one change in 60 days
+
+
+class RatePolicy:
+    """Base of policies that estimate a rate per page by Gamma(a, b) and share a budget."""
+
+    budgeted = True
+    keep_per_day = 1.0  # share of the evidence kept after a day
+
+    def start(self, world: World) -> None:
+        if not world.visits_per_step:
+            raise ValueError(f"{type(self).__name__} shares a budget; give --budget")
+        self.world = world
+        self.budget = world.visits_per_step / world.step  # visits per hour
+        n = len(world)
+        self.shape = np.full(n, PRIOR_SHAPE)
+        self.exposure = np.full(n, PRIOR_EXPOSURE)
+        self.last = np.random.default_rng(world.seed).uniform(-len(world) / self.budget, 0, n)
+        self._seen = np.zeros(n)
+
+    def observe(self, pages: Ints, now: float, changed: Bits) -> None:
+        gap = np.maximum(now - self._seen[pages], 1e-6)
+        keep = self.keep_per_day ** (gap / 24)  # what is forgotten falls back to the prior
+        a = PRIOR_SHAPE + (self.shape[pages] - PRIOR_SHAPE) * keep
+        b = PRIOR_EXPOSURE + (self.exposure[pages] - PRIOR_EXPOSURE) * keep
+        self.shape[pages], self.exposure[pages] = gamma_update(np.maximum(a, 0.05), b, gap, changed)
+        self.last[pages] = self._seen[pages] = now
+
+    def notify(self, pages: Ints, now: float) -> None:
+        """Rates do not listen."""
+
+
+class LambdaCrawl(RatePolicy):
+    """2019: frequencies of least harmonic staleness for the estimated rates, visited at even distances."""
+
+    every = 7 * 24.0  # hours between two solutions
+
+    def start(self, world: World) -> None:
+        super().start(world)
+        self._solved = -math.inf
+
+    def choose(self, now: float, allowance: int | None) -> Ints:
+        if now - self._solved >= self.every:
+            self._frequency = lambda_crawl(self.shape / self.exposure, self.budget)
+            self._solved = now
+        progress = np.where(self._seen < now, (now - self.last) * self._frequency, -1.0)
+        return _top(progress, allowance)
+
+
+class GammaPoisson(RatePolicy):
+    """Highest chance of a change for a Poisson page whose habits fade by 3 % a day."""
+
+    keep_per_day = 0.97
+
+    def choose(self, now: float, allowance: int | None) -> Ints:
+        chance = 1 - (self.exposure / (self.exposure + np.maximum(now - self._seen, 0))) ** self.shape
+        return _top(np.where(self._seen < now, chance, -1.0), allowance)
+
+
+def gamma_update(a: Floats, b: Floats, gap: Floats, changed: Bits) -> tuple[Floats, Floats]:
+    """`estimators.Gamma.update` for many pages at once."""
+    quiet = np.exp(a * (np.log(b) - np.log(b + gap)))
+    seen = np.maximum(1 - quiet, 1e-12)
+    mean = (a / b - quiet * a / (b + gap)) / seen
+    second = (a * (a + 1) / b**2 - quiet * a * (a + 1) / (b + gap) ** 2) / seen
+    variance = np.maximum(second - mean**2, 1e-18)
+    rare = seen < 1e-9
+    shape = np.where(rare, a + 1, mean**2 / variance)
+    exposure = np.where(rare, b, mean / variance)
+    return np.where(changed, shape, a), np.where(changed, exposure, b + gap)
+
+
+class Auto:
+    """Ours: see `planner`."""
+
+    budgeted = True
+
+    def start(self, world: World) -> None:
+        if not world.visits_per_step:
+            raise ValueError("auto shares a budget; give --budget")
+        self.planner = Planner(min_gap_hours=world.step)
+        self.planner.add(range(len(world)), world.sites, world.pages, 0.0)
+
+    def choose(self, now: float, allowance: int | None) -> Ints:
+        return self.planner.plan(now, allowance or 0).slots
+
+    def observe(self, pages: Ints, now: float, changed: Bits) -> None:
+        self.planner.observe(pages, now, changed)
+
+    def notify(self, pages: Ints, now: float) -> None:
+        for page in pages:
+            self.planner.signal(int(page), now, "simulated")
+
+
+def _top(value: Floats, allowance: int | None) -> Ints:
+    count = min(allowance or 0, int((value >= 0).sum()))
+    if count <= 0:
+        return np.zeros(0, np.int64)
+    best = np.argpartition(-value, count - 1)[:count]
+    return best[np.argsort(-value[best], kind="stable")]
+
+
+# Rules that take a stretch, and policies that take none.
+POLICIES: dict[str, Callable[..., Policy]] = {
+    "fixed": Fixed,
+    "simple": Simple,
+    "simple-notify": SimpleNotify,
+    "simple-history": SimpleHistory,
+    "day-type": DayType,
+    "exponential": Exponential,
+    "nutch": Nutch,
+    "lambda-crawl": LambdaCrawl,
+    "gamma": GammaPoisson,
+    "auto": Auto,
+}
