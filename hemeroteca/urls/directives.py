@@ -62,25 +62,22 @@ def _words(header: str) -> list[tuple[str, str]]:
     for piece in header.lower().split(","):
         text = piece.strip()
         named = _NAMED(text)
-        if named and named[1] not in _VALUED and named[1] not in _PLAIN:
-            if pairs and _wants_date(pairs[-1][1]) and named[1][:1].isdigit():
-                pairs[-1] = (
-                    pairs[-1][0],
-                    f"{pairs[-1][1]}, {text}",
-                )  # "unavailable_after: Friday, 25-Jun-10 15:00:00 UTC"
-                continue
-            agent = "" if named[1] == "*" else named[1]
-            text = named[2].strip()
-        elif not named and text not in _PLAIN and pairs and _wants_date(pairs[-1][1]):
+        if pairs and _is_rest_of_date(pairs[-1][1], text, named):
             pairs[-1] = (pairs[-1][0], f"{pairs[-1][1]}, {text}")
             continue
+        if named and named[1] not in _VALUED and named[1] not in _PLAIN:
+            agent = "" if named[1] == "*" else named[1]
+            text = named[2].strip()
         if text:
             pairs.append((agent, text))
     return pairs
 
 
-def _wants_date(word: str) -> bool:
-    return word.startswith("unavailable_after")
+def _is_rest_of_date(before: str, text: str, named: re.Match[str] | None) -> bool:
+    """Dates have commas too: `unavailable_after: Friday, 25-Jun-10 15:00:00 UTC`."""
+    if not before.startswith("unavailable_after") or text in _PLAIN:
+        return False
+    return named is None or named[1][0].isdigit()
 
 
 def _time(text: str) -> int | None:
@@ -88,7 +85,7 @@ def _time(text: str) -> int | None:
         return None
     for read in (datetime.fromisoformat, parsedate_to_datetime):
         try:
-            moment = read(text.upper() if read is not parsedate_to_datetime else text)
+            moment = read(text.upper())
             return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
         except (ValueError, TypeError, IndexError, OverflowError):
             continue

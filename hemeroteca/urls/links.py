@@ -122,7 +122,11 @@ class _Memory:
         self._entries = 0
 
     def directory(self, page: str, rules: Rules) -> _Directory:
-        url = page[: page.partition("#")[0].partition("?")[0].rfind("/") + 1] if page.startswith("http") else ""
+        url = (
+            page[: page.partition("#")[0].partition("?")[0].rfind("/") + 1]
+            if page.startswith(("http://", "https://"))
+            else ""
+        )
         directory = self._directories.get((url, rules))
         if directory is None:
             directory = self._directories[url, rules] = _Directory(url, rules)

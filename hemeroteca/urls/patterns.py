@@ -4,6 +4,7 @@ RE2 instead of `re`: an expression such as `(a+)+$` makes `re` try 2ⁿ ways on 
 backtracks. The price is no look-around and no back-references (docs/decisions/0011-re2-for-scope.md).
 """
 
+import re
 from functools import lru_cache
 
 import re2
@@ -43,12 +44,11 @@ def check(expression: str) -> None:
         re2.compile(expression, _options())
     except (re2.error, UnicodeError) as error:
         reason = error.args[0].decode("utf-8", "replace") if error.args and isinstance(error.args[0], bytes) else error
-        hint = (
-            "; look-around is not available"
-            if "(?=" in str(reason) or "(?!" in str(reason) or "(?<" in str(reason)
-            else ""
-        )
+        hint = "; look-around is not available" if _LOOK_AROUND(str(reason)) else ""
         raise UrlError(f"expression {shown} cannot be used: {reason}{hint}")
+
+
+_LOOK_AROUND = re.compile(r"\(\?<?[=!]|\(\?<$").search
 
 
 def _options() -> re2.Options:

@@ -65,6 +65,7 @@ def test_expressions_narrow_the_scope_but_never_the_seeds() -> None:
     [
         ("(a", "missing )"),
         (r"(?!x)y", "look-around is not available"),
+        (r"(?<=x)y", "look-around is not available"),
         (r"(a)\1", "invalid escape sequence"),
         ("a" * 2000, "too long: 2,000 characters, at most 1,000"),
         ("\ud800", "cannot be used"),
