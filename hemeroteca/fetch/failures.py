@@ -35,6 +35,8 @@ def from_curl(code: int, message: str, verify_result: int, proxied: bool) -> Fai
         name, transient = PROXY, True
     elif name == "reset" and "headers" in message and "arge" in message:
         name, transient = HEADER_TOO_LARGE, False
+    elif code == pycurl.E_ABORTED_BY_CALLBACK:
+        text = "libcurl no longer knew the checked address and may not look it up itself; try again"
     elif name == "tls":
         text, transient = _tls_detail(code, text, verify_result)
     return Failure(name, text or pycurl.easy_strerror(code), transient)
@@ -83,7 +85,7 @@ _VERDICTS: Final = {
 }
 _OTHER_HOST: Final = re.compile(r"no alternative certificate subject name|does not match target|subject name", re.I)
 _BY_PROXY: Final = re.compile(r"proxy|CONNECT|SOCKS", re.I)
-_BROKEN_OFF: Final = re.compile(r"reset|SSL_ERROR_SYSCALL|unexpected eof|ECONNRESET", re.I)
+_BROKEN_OFF: Final = re.compile(r"(Send|Recv) failure|reset|broken pipe|SSL_ERROR_SYSCALL|unexpected eof", re.I)
 
 
 def _tls_detail(code: int, text: str, verify_result: int) -> tuple[str, bool]:
@@ -94,4 +96,6 @@ def _tls_detail(code: int, text: str, verify_result: int) -> tuple[str, bool]:
         if not verdict and _OTHER_HOST.search(text):
             verdict = _VERDICTS[62]
         return f"{verdict or 'the certificate is not valid'} ({text})", False
-    return text, _BROKEN_OFF.search(text) is not None
+    if _BROKEN_OFF.search(text):
+        return f"the connection broke off during the TLS handshake ({text})", True
+    return text, False

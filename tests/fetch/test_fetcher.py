@@ -157,6 +157,15 @@ def test_a_connection_the_server_closed_meanwhile_is_replaced(serve, loop):
         assert loop.get(f"http://a.test:{server.port}/").status == 200
 
 
+def test_an_idle_connection_that_is_closed_does_not_keep_the_loop_awake(serve, loop):
+    server = serve(keep(ok()))
+    assert loop.get(f"http://a.test:{server.port}/").status == 200
+    server.close()
+    loop.until(lambda: loop.selector.select(0))  # the loop hears of it
+    loop.turn(0)
+    assert not loop.selector.select(0)
+
+
 def test_http_1_0_with_keep_alive_is_recorded_as_sent(serve, loop):
     server = serve(keep(b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok"))
     results = [loop.get(f"http://a.test:{server.port}/{number}") for number in range(3)]

@@ -179,8 +179,9 @@ def test_libcurl_never_resolves_a_name_by_itself(new_loop, server, monkeypatch):
 
     loop = new_loop()
     monkeypatch.setattr(fetcher, "pins", lambda host, port, addresses: [])
-    result = loop.get(f"http://localhost.localdomain:{server.port}/")
+    result = loop.get(f"http://unpinned.test:{server.port}/")
     assert (result.failure, result.transient) == ("dns", True)
+    assert "may not look it up itself" in result.detail
     assert server.connections == 0
 
 

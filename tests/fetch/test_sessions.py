@@ -71,6 +71,13 @@ def test_a_login_is_not_sent_with_other_requests(serve, loop, scheme):
     assert b"Authorization" not in server.heads[-1] + server.heads[-2]
 
 
+def test_what_one_login_taught_is_not_used_for_another(serve, loop):
+    first, second = serve(guarded(DIGEST)), serve(keep(ok()))
+    assert loop.get(f"http://a.test:{first.port}/", username="me", password="secret").status == 200
+    loop.get(f"http://b.test:{second.port}/", username="you", password="other")
+    assert b"Authorization" not in second.heads[0]
+
+
 def test_a_wrong_password_is_an_answer_like_others(serve, loop):
     result = loop.get(f"http://a.test:{serve(guarded(BASIC)).port}/", username="me", password="wrong")
     assert (result.status, result.failure) == (403, "")

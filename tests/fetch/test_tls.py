@@ -75,7 +75,7 @@ def test_a_handshake_that_breaks_off_may_be_tried_again(serve, secure_loop):
 
     server = serve(keep(ok()), context=Slam())
     result = secure_loop.get(f"https://good.test:{server.port}/")
-    assert (result.failure, result.transient) in (("tls", True), ("reset", True))
+    assert (result.failure, result.transient) in (("tls", True), ("reset", True)), result.detail
 
 
 def test_tls_1_2_is_enough(serve, secure_loop, certificates):
