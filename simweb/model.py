@@ -127,7 +127,7 @@ ROBOTS_SHARES = (
 )
 ROBOTS_WITH_RULES = ("rules", "delay", "groups", "moved")
 SITEMAP_SHARES = (("xml", 40), ("index", 30), ("text", 15), ("none", 15))
-ENCODING_SHARES = (("", 62), ("gzip", 30), ("br", 8))
+ENCODING_SHARES = (("", 55), ("gzip", 18), ("br", 27))
 VALIDATOR_SHARES = (("both", 40), ("etag", 15), ("weak", 10), ("modified", 20), ("none", 15))
 
 # Paths of a host that lead to trouble; each is followed by a page's number.
@@ -471,15 +471,9 @@ class Host:
         count = self.web.link_counts[bits >> 48 & 255]
         draws = struct.unpack(f"<{count}H", hashlib.shake_128(b"%d links %d" % (self.key, number)).digest(2 * count))
         popular, pages, topic = self.web.popular_pages, self._pages, number % HOST_TOPICS
-        found: dict[int, None] = {}
-        for draw in draws:
-            target = popular[draw]
-            if draw & 3:
-                target += topic - target % HOST_TOPICS
-            if target < pages:
-                found[target] = None
-        found.pop(number, None)
-        return list(found)
+        # Three of four draws move to the nearest page of the same topic (pages of a topic are HOST_TOPICS apart).
+        targets = [popular[draw] // HOST_TOPICS * HOST_TOPICS + topic if draw & 3 else popular[draw] for draw in draws]
+        return [target for target in dict.fromkeys(targets) if target < pages and target != number]
 
     def cross(self, number: int) -> list[tuple["Host", int]]:
         """Pages of other hosts linked from the text."""

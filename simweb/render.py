@@ -69,20 +69,20 @@ def page(host: Host, number: int, changed: int, now: float) -> str:
     neighbours = "".join(item(host, n) for n in host.neighbours(number))
     crumbs = "".join(item(host, n) for n in host.ancestors(number))
     author = host.words.names[bits >> 52 & 7 if len(host.words.names) > 7 else 0]
-    born, when = host.birth(number), iso_date(changed)
+    born, when = iso_date(host.birth(number)), iso_date(changed)
     robots = '<meta name="robots" content="noindex">\n' if trait == "noindex" else ""
     title = host.title if number == 0 else f"{headline} - {keyword} - {host.title}"
     return (
         f"{frame.top}<title>{title}</title>\n"
         f'<meta name="description" content="{headline}. {prose.tails[fresh[4]]}.">\n{robots}'
         f'<meta name="author" content="{author}">\n'
-        f'<meta property="article:published_time" content="{iso_date(born)}">\n'
+        f'<meta property="article:published_time" content="{born}">\n'
         f'<meta property="article:modified_time" content="{when}">\n'
         f'<link rel="canonical" href="{escape(host.url(number))}">\n{frame.head_end}'
         f'{frame.before_crumbs}<ol class="breadcrumbs">{crumbs}</ol>{frame.before_main}'
         f"<h1>{headline}</h1>\n"
-        f'<p class="byline">{words["by"]} {author}. {words["published"]}: <time datetime="{iso_date(born)}">'
-        f'{iso_date(born)[:10]}</time>. {words["updated"]}: <time datetime="{when}">{when}</time></p>\n'
+        f'<p class="byline">{words["by"]} {author}. {words["published"]}: <time datetime="{born}">'
+        f'{born[:10]}</time>. {words["updated"]}: <time datetime="{when}">{when}</time></p>\n'
         f"{''.join(body)}"
         f'<ul class="pager">{neighbours}</ul>{frame.after_main}{_noise(host, now)}{frame.bottom}'
     )
