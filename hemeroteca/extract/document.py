@@ -1,0 +1,68 @@
+"""The values of the room: what `read` returns and the limits it keeps."""
+
+import msgspec
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """The most that is taken from one body. What lies beyond is cut and named in `Document.notes`."""
+
+    html_bytes: int = 4 << 20  # given to the HTML parser
+    html_tags: int = 100_000
+    depth: int = 1000  # elements inside one another; browsers stop at 512
+    xml_bytes: int = 52 << 20  # a sitemap may be 50 MiB
+    css_bytes: int = 2 << 20
+    plain_bytes: int = 4 << 20
+    pdf_bytes: int = 64 << 20
+    pdf_pages: int = 300
+    pdf_seconds: int = 4  # of processor time
+    pdf_memory: int = 768 << 20  # address space of the process that reads a PDF
+    text_chars: int = 1_000_000
+    line_chars: int = 500  # title, author
+    description_chars: int = 1000
+    headings_chars: int = 4000
+    anchor_chars: int = 200
+    context_chars: int = 60  # each side of an anchor
+    href_chars: int = 4096
+    links: int = 50_000  # as many as a sitemap may have
+
+
+class Link(msgspec.Struct, gc=False):
+    """An address found in a document, as written there (no fragment); `urls.resolve_links` makes it absolute."""
+
+    href: str
+    kind: str  # page, requisite, frame, feed, sitemap, canonical, alternate, redirect
+    text: str = ""  # of the anchor; of a feed entry its title; of an alternate its language
+    nofollow: bool = False
+    region: str = "main"  # main, nav, header, footer, aside
+    context: str = ""  # text on both sides of this anchor
+    modified: int = 0  # sitemaps and feeds: ms since 1970, UTC; 0 unknown
+    priority: float = 0.5  # sitemaps
+
+
+class Document(msgspec.Struct):
+    """What was read from one body."""
+
+    kind: str = "other"  # html, xhtml, pdf, feed, sitemap, text, css, other
+    media_type: str = ""
+    charset: str = ""
+    title: str = ""
+    description: str = ""
+    headings: str = ""  # h1 to h3, a line each
+    text: str = ""  # all visible text, a line per block
+    main: str = ""  # the same without navigation and the like
+    language: str = ""  # two letters; empty when unknown
+    published: int = 0  # ms since 1970, UTC; 0 unknown
+    author: str = ""
+    links: list[Link] = []
+    canonical: str | None = None
+    base: str | None = None
+    noindex: bool = False
+    nofollow: bool = False
+    noarchive: bool = False
+    refresh: str | None = None
+    notes: list[str] = []
+
+    def note(self, reason: str) -> None:
+        """Record why something was left out, once."""
+        if reason not in self.notes:
+            self.notes.append(reason)

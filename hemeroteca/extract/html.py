@@ -1,0 +1,367 @@
+"""HTML to a `Document`: the hot path of the room.
+
+One look at the bytes (`markup.prepare`), one parse, one search for all elements of interest in document order, and one
+call for the text of the whole tree (`passages`).
+"""
+
+import re
+from html import unescape
+
+from resiliparse.parse.html import ELEMENT, DOMCollection, DOMNode, HTMLTree
+
+from hemeroteca.extract import css, dates, language, markup, passages, srcset
+from hemeroteca.extract.document import Document, Limits, Link
+
+AGENT = "hemeroteca"  # the name by which a page can address us: <meta name="hemeroteca" content="noindex">
+
+MAX_LANDMARKS = 64  # more is not a page but an attack on the search inside each
+MAX_COPIED = 8 << 20  # characters copied for anchors and headings, which may lie inside one another
+
+_OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.I)
+_REFRESH = re.compile(r"\s*[\d.]*\s*[;,]?\s*(?:url\s*=\s*)?[\"']?\s*([^\"'\s][^\"']*)", re.I)
+_UNSEEN = frozenset(["script", "style", "iframe", "noscript"])
+_EMPTY = frozenset(
+    ["img", "image", "use", "source", "track", "embed", "input", "area", "base", "link", "meta", "frame"]
+)  # no text of their own
+_LANDMARKS = frozenset(["nav", "header", "footer", "aside", "main", "article"])
+_ROLES = {"navigation": "nav", "banner": "header", "contentinfo": "footer", "complementary": "aside", "main": "main"}
+_NO_ENDORSEMENT = frozenset(["nofollow", "ugc", "sponsored"])
+_REQUISITE_RELS = frozenset(
+    ["stylesheet", "icon", "apple-touch-icon", "mask-icon", "manifest", "preload", "modulepreload"]
+)
+_FEED_TYPES = frozenset(["application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml"])
+_SOURCES = {  # attributes with one address that the page needs to be shown
+    "img": ("src", "data-src"),
+    "image": ("href",),
+    "use": ("href",),
+    "script": ("src",),
+    "source": ("src",),
+    "video": ("src", "poster"),
+    "audio": ("src",),
+    "track": ("src",),
+    "embed": ("src",),
+    "object": ("data",),
+    "input": ("src",),
+}
+_PUBLISHED_NAMES = frozenset(
+    [
+        "article:published_time",
+        "og:published_time",
+        "datepublished",
+        "date",
+        "dc.date",
+        "dc.date.issued",
+        "dcterms.created",
+        "dcterms.date",
+        "citation_date",
+        "citation_publication_date",
+        "pubdate",
+        "publishdate",
+        "parsely-pub-date",
+        "sailthru.date",
+    ]
+)
+_AUTHOR_NAMES = frozenset(
+    ["author", "article:author", "dc.creator", "dcterms.creator", "citation_author", "parsely-author"]
+)
+_PUBLISHED_JSON = re.compile(r'"datePublished"\s{0,9}:\s{0,9}"([^"]{4,40})"')
+_AUTHOR_JSON = re.compile(
+    r'"author"\s{0,9}:\s{0,9}\[?\s{0,9}(?:"([^"]{1,200})"|\{[^{}]{0,500}?"name"\s{0,9}:\s{0,9}"([^"]{1,200})")'
+)
+
+
+def read_html(data: bytes, document: Document, limits: Limits, declared_language: str, want_context: bool) -> None:
+    """Fill `document` from UTF-8 `data`."""
+    prepared = markup.prepare(data, limits, document.note)
+    try:
+        tree = HTMLTree.parse_from_bytes(prepared.data, "utf-8")
+    except ValueError:
+        document.note("parse-failed")
+        return
+    page = _Page(document, limits)
+    selector = ",".join(["a", "[hidden]", "[role]", '[style*="url("]', *prepared.names()])
+    page.walk(tree.document.query_selector_all(selector))
+
+    document.links = page.links
+    document.title = one_line(tree.title or "", limits.line_chars) or document.title
+    document.headings = "\n".join(page.headings)[: limits.headings_chars]
+    passages.read(tree, page.marks, document, limits, want_context)
+    root = tree.document.first_element_child
+    declared = (root.getattr("lang") or root.getattr("xml:lang") or "") if root is not None else ""
+    document.language = language.detect(document.main, declared or declared_language)
+
+
+def one_line(text: str, limit: int) -> str:
+    """White space collapsed, cut at `limit`; long text is cut before any work is done on it."""
+    return " ".join(text[: limit * 8].split())[:limit]
+
+
+class _Page:
+    """What the walk over the elements gathers."""
+
+    __slots__ = (
+        "by_address",
+        "by_href",
+        "copied",
+        "document",
+        "headings",
+        "limits",
+        "links",
+        "marks",
+        "others",
+        "region",
+    )
+
+    def __init__(self, document: Document, limits: Limits) -> None:
+        self.document = document
+        self.limits = limits
+        self.links: list[Link] = []
+        self.by_address: dict[str, Link] = {}  # of kind `page`
+        self.by_href: dict[str | None, Link] = {}  # the same, as written
+        self.others: set[tuple[str, str]] = set()  # address and kind of all the rest
+        self.headings: list[str] = []
+        self.marks = passages.Marks()
+        self.region = "main"
+        self.copied = 0
+
+    def walk(self, elements: DOMCollection) -> None:
+        """Every element of interest, in document order.
+
+        The anchors inside a landmark follow it directly, so their number says where its region ends.
+        """
+        around: list[tuple[int, str]] = []  # how many anchors were met when a region ends, and the region outside it
+        anchors = ends = landmarks = 0
+        for node in elements:
+            tag = node.tag
+            if tag == "a":
+                while around and anchors >= ends:
+                    self.region = around.pop()[1]
+                    ends = around[-1][0] if around else 0
+                anchors += 1
+                self.anchor(node)
+                continue
+            handle = _HANDLERS.get(tag)
+            if handle is not None:
+                handle(self, node, tag)
+            if tag in _EMPTY:
+                continue
+            if tag in _UNSEEN or node.hasattr("hidden"):
+                self.marks.hidden.append(node)
+                continue
+            role = node.getattr("role")
+            landmark = _ROLES.get(role.lower(), tag) if role else tag
+            if landmark not in _LANDMARKS:
+                style = node.getattr("style")
+                if style:
+                    self.style(style)
+                continue
+            landmarks += 1
+            if landmarks > MAX_LANDMARKS:
+                continue
+            if landmark in ("main", "article"):
+                if not _in_main(node):
+                    self.marks.kept.append(node)
+                continue
+            if landmark in ("header", "footer") and _in_main(node):
+                continue  # of an article, not of the page
+            self.marks.dropped.append(node)
+            ends = anchors + len(node.get_elements_by_tag_name("a"))
+            around.append((ends, self.region))
+            self.region = landmark
+        self.region = "main"
+
+    def anchor(self, node: DOMNode) -> None:
+        href = node.getattr("href")
+        link = self.by_href.get(href)
+        if link is None:
+            address = self.address(href)
+            if not address:
+                return
+            link = self.by_address.get(address)
+            if link is None:
+                if len(self.links) >= self.limits.links:
+                    self.document.note("links-cut")
+                    return
+                link = Link(address, "page", self.anchor_text(node), _unendorsed(node), self.region)
+                self.by_href[href] = self.by_address[address] = link
+                self.links.append(link)
+                self.marks.anchors.append((node, link))
+                return
+            self.by_href[href] = link
+        if link.nofollow:
+            link.nofollow = _unendorsed(node)
+        if not link.text:
+            link.text = self.anchor_text(node)
+
+    def anchor_text(self, node: DOMNode) -> str:
+        text = one_line(self.text_of(node), self.limits.anchor_chars)
+        if text:
+            return text
+        image = node.query_selector("[alt]")
+        label = (image.getattr("alt") if image is not None else None) or node.getattr("title")
+        return one_line(label or "", self.limits.anchor_chars)
+
+    def text_of(self, node: DOMNode) -> str:
+        if self.copied > MAX_COPIED:
+            self.document.note("anchor-texts-cut")
+            return ""
+        text: str = node.text
+        self.copied += len(text)
+        return text
+
+    def address(self, value: str | None) -> str:
+        """An address that may lead somewhere, without its fragment; otherwise empty."""
+        if not value:
+            return ""
+        if "#" in value:
+            value = value[: value.index("#")]
+        value = value.strip(" \t\n\r\f")
+        if ":" in value and _OTHER_SCHEME.match(value):
+            return ""
+        if len(value) > self.limits.href_chars:
+            self.document.note("href-too-long")
+            return ""
+        return value
+
+    def add(self, value: str | None, kind: str, text: str = "") -> str:
+        address = self.address(value)
+        if address and (address, kind) not in self.others:
+            if len(self.links) >= self.limits.links:
+                self.document.note("links-cut")
+            else:
+                self.others.add((address, kind))
+                self.links.append(Link(address, kind, text, region=self.region))
+        return address
+
+    def style(self, sheet: str) -> None:
+        if len(sheet) > self.limits.css_bytes:
+            sheet = sheet[: self.limits.css_bytes]
+            self.document.note("css-cut")
+        for address in css.addresses(sheet):
+            self.add(address, "requisite")
+
+    def on_area(self, node: DOMNode, tag: str) -> None:
+        self.anchor(node)
+
+    def on_frame(self, node: DOMNode, tag: str) -> None:
+        self.add(node.getattr("src"), "frame")
+
+    def on_source(self, node: DOMNode, tag: str) -> None:
+        for attribute in _SOURCES[tag]:
+            self.add(node.getattr(attribute), "requisite")
+        if tag in ("img", "source"):
+            for attribute in ("srcset", "data-srcset"):
+                value = node.getattr(attribute)
+                if value:
+                    for address in srcset.addresses(value):
+                        self.add(address, "requisite")
+        elif tag == "script" and (node.getattr("type") or "").lower() == "application/ld+json":
+            self.linked_data(node.text)
+
+    def on_style(self, node: DOMNode, tag: str) -> None:
+        self.style(node.text)
+
+    def on_base(self, node: DOMNode, tag: str) -> None:
+        if self.document.base is None:
+            self.document.base = self.address(node.getattr("href")) or None
+
+    def on_heading(self, node: DOMNode, tag: str) -> None:
+        text = one_line(self.text_of(node), self.limits.line_chars)
+        if text:
+            self.headings.append(text)
+
+    def on_time(self, node: DOMNode, tag: str) -> None:
+        if not self.document.published and (node.hasattr("pubdate") or node.getattr("itemprop") == "datePublished"):
+            self.document.published = dates.to_ms(node.getattr("datetime") or "")
+
+    def on_link(self, node: DOMNode, tag: str) -> None:
+        rels = (node.getattr("rel") or "").lower().split()
+        if not rels:
+            return
+        href = node.getattr("href")
+        if "canonical" in rels:
+            self.document.canonical = self.document.canonical or self.add(href, "canonical") or None
+        elif "alternate" in rels and "stylesheet" not in rels:
+            media = (node.getattr("type") or "").partition(";")[0].strip().lower()
+            if media in _FEED_TYPES:
+                self.add(href, "feed", one_line(node.getattr("title") or "", self.limits.anchor_chars))
+            else:
+                self.add(href, "alternate", one_line(node.getattr("hreflang") or "", 20))
+        elif "amphtml" in rels:
+            self.add(href, "alternate")
+        elif "sitemap" in rels:
+            self.add(href, "sitemap")
+        elif "next" in rels or "prev" in rels:
+            address = self.address(href)
+            if address and address not in self.by_address and len(self.links) < self.limits.links:
+                self.by_address[address] = link = Link(address, "page", region="nav")
+                self.links.append(link)
+        elif not _REQUISITE_RELS.isdisjoint(rels):
+            self.add(href, "requisite")
+
+    def on_meta(self, node: DOMNode, tag: str) -> None:
+        name = (node.getattr("name") or node.getattr("property") or node.getattr("itemprop") or "").lower()
+        content = node.getattr("content") or ""
+        document = self.document
+        if not name:
+            if (node.getattr("http-equiv") or "").lower() == "refresh":
+                self.refresh(content)
+        elif name in ("robots", AGENT):
+            words = set(content.lower().replace(",", " ").split())
+            none = "none" in words
+            document.noindex |= none or "noindex" in words
+            document.nofollow |= none or "nofollow" in words
+            document.noarchive |= "noarchive" in words
+        elif name in ("description", "og:description"):
+            document.description = document.description or one_line(content, self.limits.description_chars)
+        elif name == "og:title":
+            document.title = document.title or one_line(content, self.limits.line_chars)
+        elif name in _PUBLISHED_NAMES:
+            document.published = document.published or dates.to_ms(content)
+        elif name in _AUTHOR_NAMES:
+            author = one_line(content, self.limits.line_chars)
+            if not author.startswith(("http:", "https:")):
+                document.author = document.author or author
+
+    def refresh(self, content: str) -> None:
+        match = _REFRESH.match(content[: self.limits.href_chars])
+        if match and self.document.refresh is None:
+            self.document.refresh = self.add(match[1], "redirect") or None
+
+    def linked_data(self, text: str) -> None:
+        """Date and author from JSON-LD, by pattern: half of it in the wild is not valid JSON."""
+        text = text[: 64 << 10]
+        if not self.document.published and (match := _PUBLISHED_JSON.search(text)):
+            self.document.published = dates.to_ms(match[1])
+        if not self.document.author and (match := _AUTHOR_JSON.search(text)):
+            self.document.author = one_line(unescape(match[1] or match[2]), self.limits.line_chars)
+
+
+def _unendorsed(node: DOMNode) -> bool:
+    rel = node.getattr("rel")
+    return bool(rel) and not _NO_ENDORSEMENT.isdisjoint(rel.lower().split())
+
+
+def _in_main(node: DOMNode) -> bool:
+    parent = node.parent
+    while parent is not None and parent.type == ELEMENT:
+        if parent.tag in ("main", "article") or parent.getattr("role") == "main":
+            return True
+        parent = parent.parent
+    return False
+
+
+_HANDLERS = {
+    **dict.fromkeys(_SOURCES, _Page.on_source),
+    "area": _Page.on_area,
+    "iframe": _Page.on_frame,
+    "frame": _Page.on_frame,
+    "style": _Page.on_style,
+    "base": _Page.on_base,
+    "h1": _Page.on_heading,
+    "h2": _Page.on_heading,
+    "h3": _Page.on_heading,
+    "time": _Page.on_time,
+    "link": _Page.on_link,
+    "meta": _Page.on_meta,
+}

@@ -1,0 +1,91 @@
+"""What a body is: its Content-Type where that can be believed, otherwise its first bytes."""
+
+import re
+
+SNIFF = 1024
+
+_FEED_TYPES = frozenset(["application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml"])
+_XML_ROOT = re.compile(
+    rb"^\s*(?:<\?xml[^>]{0,300}>\s*)?(?:<\?[^>]{0,300}>\s*|<!--.{0,600}?-->\s*|<!DOCTYPE[^\[>]{0,300}(?:\[|>)\s*)*"
+    rb"<(?:[\w-]{1,20}:)?([\w-]{1,40})",
+    re.S | re.I,
+)
+_ROOT_KINDS = {
+    b"rss": "feed",
+    b"feed": "feed",
+    b"rdf": "feed",
+    b"urlset": "sitemap",
+    b"sitemapindex": "sitemap",
+    b"html": "xhtml",
+}
+_HTML_START = re.compile(
+    rb"^(?:\s|<!--.{0,600}?-->|<\?xml[^>]{0,300}>)*"
+    rb"<(?:!doctype\s+html|html|head|body|title|meta|script|p|div|table|h1|a|br)[\s>]",
+    re.S | re.I,
+)
+_ENTITY_ROOT = re.compile(rb"<(?:[\w-]{1,20}:)?(rss|feed|urlset|sitemapindex)[\s>]", re.I)
+
+
+def media_type(content_type: str) -> str:
+    """`text/html` of `Text/HTML; charset=utf-8`."""
+    return content_type.partition(";")[0].strip().lower()[:100]
+
+
+def kind_of(body: bytes, media: str, url: str) -> str:
+    """html, xhtml, pdf, feed, sitemap, text, css, gzip (to be unpacked first) or other."""
+    start = body[:SNIFF]
+    if start.startswith(b"%PDF-") or (media == "application/pdf" and b"%PDF-" in start):
+        return "pdf"
+    if start.startswith(b"\x1f\x8b"):
+        return "gzip"
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        start = start.replace(b"\0", b"")[2:]
+    elif start.startswith(b"\xef\xbb\xbf"):
+        start = start[3:]
+    if media == "text/html":
+        # Feeds and sitemaps are often sent as HTML; nothing else begins like them.
+        return _xml_kind(start) if start.lstrip()[:5] in (b"<?xml", b"<rss ", b"<feed", b"<urls", b"<site") else "html"
+    if media == "application/xhtml+xml":
+        return "xhtml"
+    if media == "text/css":
+        return "css"
+    if media in _FEED_TYPES:
+        return "feed"
+    if media == "application/json" or media.endswith("+json"):
+        return "feed" if b"jsonfeed.org/version" in start else "other"
+    if media in ("text/xml", "application/xml") or media.endswith("+xml"):
+        kind = _xml_kind(start)
+        return "other" if kind == "html" else kind
+    if media == "text/plain":
+        return "sitemap" if _is_text_sitemap(start, url) else "text"
+    if media in ("", "application/octet-stream", "unknown/unknown", "application/unknown", "application/x-gzip"):
+        return _unnamed_kind(start, url)
+    return "other"
+
+
+def _xml_kind(start: bytes) -> str:
+    match = _XML_ROOT.match(start) or _ENTITY_ROOT.search(start)
+    if not match:
+        return "html"
+    return _ROOT_KINDS.get(match[1].lower(), "other" if b"<?xml" in start[:100] else "html")
+
+
+def _unnamed_kind(start: bytes, url: str) -> str:
+    if _HTML_START.match(start):
+        return "html"
+    if start.lstrip().startswith(b"<"):
+        kind = _xml_kind(start)
+        return "other" if kind == "html" else kind
+    if b"\0" in start:
+        return "other"
+    if _is_text_sitemap(start, url):
+        return "sitemap"
+    return "text" if start and not re.search(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]", start) else "other"
+
+
+def _is_text_sitemap(start: bytes, url: str) -> bool:
+    """A list of addresses, and an address that says so: any list of links would do otherwise."""
+    if "sitemap" not in url.lower():
+        return False
+    lines = [line for line in start.split(b"\n")[:5] if line.strip()]
+    return bool(lines) and all(line.strip().lower().startswith((b"http://", b"https://")) for line in lines)

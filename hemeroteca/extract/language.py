@@ -1,0 +1,2 @@
+def detect(text: str, declared: str) -> str:
+    return declared[:2]

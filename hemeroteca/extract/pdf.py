@@ -1,0 +1,86 @@
+"""PDF text, read in a process of its own.
+
+A PDF library is a large body of C++ fed with strangers' files. The child has hard limits on memory and processor time;
+when it dies the document says so and the crawl goes on.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+
+from hemeroteca.extract import dates, plain
+from hemeroteca.extract.document import Document, Limits
+
+_CHILD = str(Path(__file__).with_name("pdf_child.py"))
+_CREATED = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-]\d\d)'?(\d\d)?)?")
+
+
+class _Fact(msgspec.Struct):
+    """One line of the child."""
+
+    title: str = ""
+    author: str = ""
+    created: str = ""
+    text: str = ""
+    links: list[str] = []
+    note: str = ""
+
+
+def read_pdf(body: bytes, document: Document, limits: Limits) -> None:
+    """Fill `document` with text, title, author, date and links of a PDF."""
+    if len(body) > limits.pdf_bytes:
+        document.note("pdf-too-long")
+        return
+    limit = (limits.pdf_pages, limits.pdf_seconds, limits.text_chars, limits.links, limits.pdf_memory)
+    texts: list[str] = []
+    addresses: list[str] = []
+    for line in _lines(body, [str(number) for number in limit], limits.pdf_seconds * 5, document):
+        try:
+            fact = msgspec.json.decode(line, type=_Fact)
+        except msgspec.DecodeError:
+            break
+        document.title = document.title or " ".join(fact.title.split())[: limits.line_chars]
+        document.author = document.author or " ".join(fact.author.split())[: limits.line_chars]
+        document.published = document.published or _created(fact.created)
+        texts.append(fact.text)
+        addresses += fact.links
+        if fact.note:
+            document.note(fact.note)
+    document.text = document.main = "\n".join(map(_tidy, texts)).strip()[: limits.text_chars]
+    if not document.title:
+        document.title = document.text[:200].partition("\n")[0]
+    addresses += plain.addresses(document.text)
+    plain.add_links(document, (a for a in addresses if a.startswith(("http://", "https://"))), "page", limits)
+
+
+def _lines(body: bytes, arguments: list[str], patience: int, document: Document) -> list[bytes]:
+    command = [sys.executable, "-I", _CHILD, *arguments]
+    try:
+        child = subprocess.run(command, input=body, capture_output=True, timeout=patience, check=False)
+        output = child.stdout
+        if child.returncode:
+            document.note("pdf-timeout" if child.returncode in (-9, -24) else "pdf-failed")
+    except subprocess.TimeoutExpired as late:
+        output = late.stdout or b""
+        document.note("pdf-timeout")
+    except OSError:
+        output = b""
+        document.note("pdf-failed")
+    return output.splitlines()
+
+
+def _tidy(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\ufffe\n", "").replace("\ufffe", "").replace("\0", "")
+
+
+def _created(text: str) -> int:
+    """PDF's own way to write a date: D:20240131120000+01'00'."""
+    match = _CREATED.match(text)
+    if not match:
+        return 0
+    year, month, day, hour, minute, second, zone, zone_minutes = (part or "" for part in match.groups())
+    moment = f"{year}-{month or '01'}-{day or '01'}T{hour or '00'}:{minute or '00'}:{second or '00'}"
+    return dates.to_ms(moment + (f"{zone}:{zone_minutes or '00'}" if zone else "Z"))
