@@ -35,7 +35,6 @@ _KINDS = 64
 _MOST_COOKIES = 3000  # in a jar, as RFC 6265 advises
 _COOKIES_PER_DOMAIN = 50
 _LOGINS = 10_000
-_PIN_SECONDS = 60.0  # libcurl is told an address again after this time; it keeps it for more than an hour
 
 
 class Fetcher:
@@ -192,7 +191,6 @@ class Fetcher:
                 return
             if origin.pinned is not addresses or origin.pinned_until <= now:
                 resolve = pins(origin.host, origin.port, addresses)
-                origin.pinned, origin.pinned_until = addresses, now + _PIN_SECONDS
         guard = self._open if private else self._strict
         kind = USUAL
         if request.insecure or request.cookie_jar or request.username:
@@ -253,36 +251,37 @@ class Fetcher:
         connect_to: list[str],
         resolve: list[str] | None,
     ) -> None:
-        headers = self._headers.usual
-        if request.etag or request.last_modified or request.headers:
-            try:
+        try:
+            headers = self._headers.usual
+            if request.etag or request.last_modified or request.headers:
                 headers = self._headers.build(request.etag, request.last_modified, request.headers)
-            except ValueError as error:
-                self._refuse(request, done, Failure(failures.REQUEST, str(error)))
-                return
-        idle = self._pool.get(kind)
-        if idle:
-            transfer = idle.pop()
-        else:
-            share = self._jar(kind.jar) if kind.jar else None
-            transfer = Transfer(self._settings, self._spool, kind, share)
-        timeout = request.timeout or self._settings.timeout
-        transfer.prepare(
-            request,
-            done,
-            origin,
-            target,
-            headers,
-            timeout_ms=max(1, int(timeout * 1000)),
-            body_limit=request.max_body_bytes or self._settings.max_body_bytes,
-            guard=guard,
-            allowed=addresses,
-            connect_to=connect_to,
-            resolve=resolve,
-            basic=kind.login and (origin.root, request.username) in self._basic,
-        )
+            transfer = self._transfer(kind)
+            timeout = request.timeout or self._settings.timeout
+            transfer.prepare(
+                request,
+                done,
+                origin,
+                target,
+                headers,
+                timeout_ms=max(1, int(timeout * 1000)),
+                body_limit=request.max_body_bytes if request.max_body_bytes > 0 else self._settings.max_body_bytes,
+                guard=guard,
+                allowed=addresses,
+                connect_to=connect_to,
+                resolve=resolve,
+                basic=kind.login and (origin.root, request.username) in self._basic,
+            )
+        except (ValueError, TypeError, OverflowError, pycurl.error) as error:  # a value libcurl cannot be given
+            self._refuse(request, done, Failure(failures.REQUEST, str(error)))
+            return
         self._busy[transfer.curl] = transfer
         self._multi.add_handle(transfer.curl)
+
+    def _transfer(self, kind: Kind) -> Transfer:
+        idle = self._pool.get(kind)
+        if idle:
+            return idle.pop()
+        return Transfer(self._settings, self._spool, kind, self._jar(kind.jar) if kind.jar else None)
 
     def _refuse(self, request: Request, done: Done, failure: Failure) -> None:
         self._failed.append((done, _failed(request, failure)))

@@ -23,6 +23,7 @@ from hemeroteca.fetch.values import FetchSettings, Request, Result
 # What libcurl says when a callback of ours refused to go on. With another code the trouble was overcome: a second
 # address of the host was tried.
 _ENDED_BY_US = (pycurl.E_COULDNT_CONNECT, pycurl.E_WRITE_ERROR, 97)
+PIN_SECONDS = 60.0  # after this time libcurl is told again which addresses of a host were checked
 _NOTHING: list[bytes] = []
 
 
@@ -46,6 +47,7 @@ class Transfer:
         "_headers_set",
         "_max_header_bytes",
         "_max_headers",
+        "_pins",
         "_timeout",
         "allowed",
         "begin",
@@ -82,6 +84,7 @@ class Transfer:
         self.started_ms = 0
         self._max_header_bytes = settings.max_header_bytes
         self._max_headers = settings.max_headers
+        self._pins = False
         self._timeout = 0
         self._headers_set: list[bytes] = _NOTHING
         self._connect_to: list[str] = []
@@ -127,6 +130,7 @@ class Transfer:
             elif self._connect_to:
                 curl.unsetopt(pycurl.CONNECT_TO)
             self._connect_to = connect_to
+        self._pins = resolve is not None and not self.kind.proxy
         if resolve is not None:
             curl.setopt(pycurl.RESOLVE, resolve)
         if self.kind.login:
@@ -145,6 +149,8 @@ class Transfer:
         if code or not heads.complete or len(heads.final) > self._max_header_bytes or len(lines) > self._max_headers:
             return self._broken(code, message, heads, elapsed)
         protocol = protocol_of(heads.final)
+        if self._pins:  # libcurl has taken them: the next requests need not tell it again
+            self.origin.pinned, self.origin.pinned_until = self.allowed, self.started + PIN_SECONDS
         return Result(
             request=self.request,
             status=curl.getinfo(pycurl.RESPONSE_CODE),
@@ -297,7 +303,7 @@ def _common(settings: FetchSettings) -> list[tuple[int, Any]]:
         (pycurl.CONNECTTIMEOUT_MS, max(1, int(settings.connect_timeout * 1000))),
         (pycurl.LOW_SPEED_LIMIT, settings.low_speed_bytes),
         (pycurl.LOW_SPEED_TIME, settings.low_speed_seconds),
-        (pycurl.DNS_CACHE_TIMEOUT, int(settings.dns_seconds + settings.timeout) + 3600),
+        (pycurl.DNS_CACHE_TIMEOUT, int(2 * PIN_SECONDS + settings.timeout)),  # longer than a pin is relied on
         (pycurl.BUFFERSIZE, 1 << 17),
         (pycurl.CAINFO, settings.ca_file or _system_certificates()),
     ]

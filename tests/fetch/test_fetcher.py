@@ -3,8 +3,11 @@
 import gzip
 import logging
 import pickle
+import re
 
 import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 
 from hemeroteca.config import Config
 from hemeroteca.fetch import FetchSettings, Request
@@ -237,6 +240,43 @@ def test_urls_that_are_not_fetched(loop, url):
     assert result.detail
 
 
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    url=st.one_of(st.text(max_size=30), st.text(max_size=20).map("http://a.test/".__add__)),
+    fields=st.fixed_dictionaries(
+        {},
+        optional={
+            "etag": st.text(max_size=9),
+            "headers": st.lists(st.tuples(st.text(max_size=5), st.text(max_size=5)), max_size=2).map(tuple),
+            "username": st.text(max_size=9),
+            "password": st.text(max_size=9),
+            "cookie_jar": st.text(max_size=9),
+            "proxy": st.one_of(st.text(max_size=9), st.text(max_size=9).map("http://".__add__)),
+            "timeout": st.floats(),
+            "max_body_bytes": st.integers(),
+        },
+    ),
+)
+def test_any_request_gets_an_answer(loop, url, fields):
+    def lookup(host):
+        raise OSError("no network in this test")
+
+    loop.fetcher._names._lookup = lookup
+    assume(not re.search(r"\d", url + fields.get("proxy", "")))  # no addresses: nothing is to be connected to
+    result = loop.get(url, **fields)
+    assert result.failure in ("url", "request", "dns", "proxy")
+    assert loop.fetcher.active == 0
+
+
+@pytest.mark.parametrize(
+    "fields", [{"username": "a\0b"}, {"password": "\ud800", "username": "a"}, {"timeout": float("inf")}]
+)
+def test_values_libcurl_cannot_take_are_refused_and_the_next_request_works(serve, loop, fields):
+    server = serve(keep(ok()))
+    assert loop.get(f"http://a.test:{server.port}/", **fields).failure == "request"
+    assert loop.get(f"http://a.test:{server.port}/").status == 200
+
+
 def test_nothing_is_called_back_from_submit(loop):
     results = []
     loop.fetcher.submit(Request(url="nonsense"), results.append)
@@ -359,8 +399,8 @@ def test_a_result_travels_to_another_process(serve, new_loop):
 
 def test_settings_come_from_the_configuration(tmp_path):
     config = Config(contact="https://me.test", allow_private=True, timeout=7.0, spool_bytes=5, resolve=("a=127.0.0.1",))
-    settings = FetchSettings.from_config(config, tmp_path)
-    assert (settings.allow_private, settings.timeout, settings.spool_bytes, settings.resolve) == (
+    made = FetchSettings.from_config(config, tmp_path)
+    assert (made.allow_private, made.timeout, made.spool_bytes, made.resolve) == (
         True, 7.0, 5, ("a=127.0.0.1",),
     )  # fmt: skip
-    assert "https://me.test" in settings.user_agent
+    assert "https://me.test" in made.user_agent
