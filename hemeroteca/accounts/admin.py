@@ -10,6 +10,7 @@ from django.http import HttpRequest
 
 from hemeroteca.accounts.models import ApiToken, User
 
+admin.site.site_header = admin.site.site_title = "Hemeroteca"
 admin.site.unregister(Group)  # roles replace groups
 
 

@@ -307,7 +307,8 @@ def _capture(record_id: UUID) -> CaptureRow:
 
 def _paragraphs(document: extract.Document) -> list[str]:
     text = (document.main or document.text)[:MAX_TEXT]
-    return [part for part in (line.strip() for line in re.split(r"\n\s*", text)) if part]
+    parts = [part for part in (line.strip() for line in re.split(r"\n\s*", text)) if part]
+    return parts[1:] if parts and parts[0] == document.title.strip() else parts  # the heading already says it
 
 
 def _editor(request: HttpRequest) -> Caller:

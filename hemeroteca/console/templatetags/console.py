@@ -86,7 +86,8 @@ def seconds(number: float | None) -> str:
         if total >= size:
             rest = total % size // lower_size
             return f"{total // size} {name} {rest} {lower}" if rest else f"{total // size} {name}"
-    return f"{number or 0:.1f} s" if 0 < (number or 0) < 10 else f"{total} s"
+    exact = 0 < (number or 0) < 10 and number != total
+    return f"{number_format(number or 0, decimal_pos=1) if exact else total} s"
 
 
 @register.simple_tag

@@ -1,0 +1,188 @@
+"""The console in a real browser: what people do, and what hostile pages try."""
+
+import os
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from hemeroteca.accounts import services
+from hemeroteca.accounts.models import Role
+from tests.console.conftest import PASSWORD
+from tests.console.world import BREAD, HOSTILE
+
+CHROMIUM = "/usr/bin/chromium"
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    if not os.path.exists(CHROMIUM):
+        pytest.skip(f"no browser: {CHROMIUM} does not exist (on Debian: apt install chromium)")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (make setup-dev)")
+    with pytest.MonkeyPatch.context() as patch, sync_api.sync_playwright() as playwright:
+        # Playwright keeps an event loop in this thread, which makes Django think that it runs inside it.
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+        # Chromium's own sandbox refuses to run as root, as tests in containers do.
+        options = ["--no-sandbox"] if os.getuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=options)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(chromium, transactional_db, world, live_server):
+    """visit("/path") -> page; remembers every request and every complaint of the browser."""
+    contexts = []
+
+    def begin(path="/", **options):
+        context = chromium.new_context(**{"locale": "en-GB", "viewport": {"width": 1280, "height": 900}, **options})
+        context.set_default_timeout(20_000)
+        contexts.append(context)
+        page = context.new_page()
+        page.requested, page.answered, page.complaints = [], [], []
+        page.on("response", lambda response: page.answered.append(response.url))
+        page.on("request", lambda request: page.requested.append(request.url))
+        page.on("console", lambda message: page.complaints.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: page.complaints.append(str(error)))
+        page.site = live_server.url
+        page.goto(live_server.url + path)
+        return page
+
+    yield begin
+    for context in contexts:
+        context.close()
+
+
+def test_search_leads_to_the_result_and_to_its_archived_copy(visit, world):
+    page = visit("/")
+    page.keyboard.type("panaderos")  # the box has the focus
+    page.keyboard.press("Enter")
+    result = page.get_by_role("listitem").filter(has_text="El precio del pan sube otra vez")
+    result.wait_for()
+    assert result.locator("mark", has_text="panaderos").count() >= 1
+    assert result.get_by_role("heading").get_by_role("link").get_attribute("href") == BREAD
+    result.get_by_role("link", name="Archived copy").click()
+    page.get_by_role("heading", name="El precio del pan sube otra vez").wait_for()
+    assert "Los panaderos dicen que la harina" in page.locator("article").inner_text()
+    page.get_by_role("link", name="Page without scripts").click()
+    page.frame_locator("iframe.copy").get_by_text("Los panaderos dicen").first.wait_for()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download original").click()
+    assert b"<h1>El precio del pan" in Path(download.value.path()).read_bytes()
+    assert page.complaints == []
+
+
+def test_the_status_page_follows_the_engine_without_reloading(visit, world):
+    page = visit("/status")
+    page.get_by_text("42.0").wait_for()
+    page.evaluate("window.sameDocument = true")
+    world.engine(pages_per_second=99.5)
+    page.get_by_text("99.5").wait_for()
+    assert page.evaluate("window.sameDocument") is True
+    (world.instance.data / "engine.json").unlink()
+    page.get_by_text("No engine is at work").wait_for()
+    assert page.complaints == []
+
+
+def test_the_language_follows_the_browser_and_the_switch(visit):
+    page = visit("/status", locale="es-ES")
+    page.get_by_role("heading", name="Estado").wait_for()
+    page.get_by_role("button", name="English").click()
+    page.get_by_role("heading", name="Status").wait_for()
+    assert page.locator("html").get_attribute("lang") == "en"
+    assert urlsplit(page.url).path == "/status", "it stays on the same page"
+    page.goto(page.site + "/")
+    page.get_by_role("button", name="Search").wait_for()
+
+
+def test_times_are_shown_in_the_readers_zone(visit, world):
+    path = f"/v/{world.captures[BREAD][1].record_id}"
+    shown = {zone: visit(path, timezone_id=zone).locator("time").first.inner_text() for zone in ("UTC", "Asia/Tokyo")}
+    assert shown["UTC"] != shown["Asia/Tokyo"]
+
+
+def test_nothing_a_hostile_page_wrote_is_run_anywhere(visit, world):
+    capture = world.captures[HOSTILE][0].record_id
+    page = visit("/?q=harbour")
+    attack = "/?q=%22%3E%3Cscript%3Ewindow.hacked=1%3C/script%3E"
+    paths = ["/?q=harbour", "/status", "/crawls", f"/crawls/{world.crawl.pk}", f"/page?url={HOSTILE}"]
+    for path in [*paths, f"/v/{capture}", f"/v/{capture}?view=facts", attack]:
+        page.goto(page.site + path)
+        assert page.evaluate("typeof window.hacked") == "undefined", path
+        assert page.locator("main script, main img").count() == 0, path
+
+
+def test_a_hostile_copy_runs_nothing_reaches_nothing_and_has_no_origin(visit, world):
+    capture = world.captures[HOSTILE][0].record_id
+    page = visit(f"/v/{capture}?view=copy")
+    frame = page.frame_locator("iframe.copy")
+    frame.get_by_text("harbour").first.wait_for()
+    assert page.evaluate("typeof window.hacked") == "undefined"
+    assert page.evaluate("document.querySelector('iframe.copy').contentDocument") is None, "an origin of its own"
+    assert not [url for url in page.answered if url.endswith("/x")], "its picture is not fetched"
+    frame.get_by_role("button", name="Go").click()
+    page.goto(page.site + f"/v/{capture}/copy")  # somebody opens the frame's address itself
+    assert page.get_by_text("harbour").count()
+    assert not [url for url in page.requested if "sign-out" in url], "its form is not sent"
+
+
+def test_an_editor_signs_in_and_orders_a_crawl(visit):
+    services.add_user("eva", Role.EDITOR, PASSWORD)
+    page = visit("/crawls")
+    assert page.get_by_role("button", name="Start the crawl").count() == 0
+    page.get_by_role("link", name="Sign in").click()
+    page.get_by_label("Name").fill("eva")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("main").get_by_role("button", name="Sign in").click()
+    page.get_by_label("Addresses to start from").fill("https://nuevo.example/")
+    page.get_by_label("Most pages").fill("25")
+    page.get_by_role("button", name="Start the crawl").click()
+    page.get_by_text("https://nuevo.example/").wait_for()
+    page.get_by_role("button", name="Stop").click()
+    page.get_by_text("stopping").wait_for()
+    page.get_by_role("button", name="Sign out").click()
+    page.get_by_role("link", name="Sign in").wait_for()
+    assert page.complaints == []
+
+
+def test_everything_comes_from_this_server_also_the_page_of_the_api(visit):
+    page = visit("/")
+    for path in ("/?q=pan", "/status", "/api/v1/docs"):
+        page.goto(page.site + path)
+    page.get_by_text("/api/v1/search", exact=True).wait_for()
+    assert {urlsplit(url).netloc for url in page.requested if not url.startswith("data:")} == {
+        urlsplit(page.site).netloc
+    }
+    assert page.complaints == []
+
+
+def test_no_page_is_wider_than_a_phone(visit, world):
+    page = visit("/", viewport={"width": 390, "height": 844}, locale="es")
+    capture = world.captures[HOSTILE][0].record_id
+    for path in ("/", "/?q=harbour", "/status", "/crawls", f"/crawls/{world.crawl.pk}", f"/page?url={BREAD}",
+                 f"/v/{capture}", f"/v/{capture}?view=facts", "/sign-in", "/nowhere"):  # fmt: skip
+        page.goto(page.site + path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+
+
+def test_every_field_has_a_name_and_every_page_one_main_heading(visit, world):
+    page = visit("/")
+    for path in (
+        "/",
+        "/?q=pan",
+        "/status",
+        "/crawls",
+        f"/page?url={BREAD}",
+        f"/v/{world.captures[BREAD][0].record_id}",
+        "/sign-in",
+    ):
+        page.goto(page.site + path)
+        assert page.get_by_role("heading", level=1).count() == 1, path
+        unnamed = page.evaluate(
+            "[...document.querySelectorAll('input:not([type=hidden]), select, textarea, button, a')]"
+            ".filter(e => !(e.labels && e.labels.length) && !e.textContent.trim() && !e.ariaLabel)"
+            ".map(e => e.outerHTML)"
+        )
+        assert unnamed == [], path
