@@ -6,7 +6,7 @@ import sys
 import typer
 
 from hemeroteca import __version__
-from hemeroteca.cli import backup, config, crawl, serve, site, status, token, user
+from hemeroteca.cli import backup, config, crawl, search, serve, site, status, token, user
 
 app = typer.Typer(
     name="hemeroteca",
@@ -18,6 +18,7 @@ app = typer.Typer(
 )
 app.command("serve")(serve.serve)
 app.command("crawl")(crawl.crawl)
+app.add_typer(search.app, name="search")
 app.command("status")(status.status)
 app.add_typer(site.app, name="site", help="Settings of one host: delay, login, robots, certificates.")
 app.add_typer(user.app, name="user", help="People who may sign in.")

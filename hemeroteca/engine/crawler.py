@@ -268,7 +268,9 @@ class Engine:
 
         tries = MOST_REFUSALS if busy else self._config.retries + 1
         cut_short = bool(result.failure) and bool(result.status)
-        passing = (unanswered and result.transient) or result.status in PASSING
+        passing = (
+            (unanswered and result.transient) or result.status in PASSING or self._only_set_a_cookie(visit, result)
+        )
         if cut_short and result.transient and result.truncated != "time":
             passing = True
         if passing and visit.attempts + 1 < tries:
@@ -287,6 +289,13 @@ class Engine:
                 host.id, f"host-unreachable: {host.failures} failures in a row, last {result.failure}"
             )
             self._mark_dirty()
+
+    def _only_set_a_cookie(self, visit: Visit, result: Result) -> bool:
+        """A redirect to the page itself that gives a cookie: the page is there for whoever brings it."""
+        if not 300 <= result.status < 400 or visit.attempts or not result.header("set-cookie"):
+            return False
+        location = result.header("location")
+        return bool(location) and urls.resolve_links(visit.url, [location])[0] == visit.url
 
     def _wait_after(self, visit: Visit, result: Result, run: Run, host: HostQueue, now: float) -> float:
         crawl_delay = None
@@ -447,6 +456,8 @@ class Engine:
             capture.refers_to = original.record_id
             self._ledger.keep(capture, records.data)
             stored = records.size
+            if original.url != job.url and not unchanged and not visit.robots_for:
+                done.notes.append(f"duplicate: the same bytes as {original.url[:200]}")
         elif kept and (done.data or done.path):
             self._ledger.keep(capture, done.data or Path(done.path))
             stored = done.size
@@ -475,12 +486,11 @@ class Engine:
         found = done.found
         if found and (trap := self._same_text.reason(visit.host, done.fingerprint)):
             done.notes.append(trap)
-            run.counts.reasons["same-text"] = run.counts.reasons.get("same-text", 0) + 1
             found = []
         if done.redirect is not None:
             self._follow_redirect(done, visit, run)
         if done.outside:
-            done.notes.append(f"redirects outside the crawl: {done.outside}")
+            done.notes.append(f"out-of-scope: redirects to {done.outside}")
         for note in done.notes:
             code = _code(note)
             run.counts.reasons[code] = run.counts.reasons.get(code, 0) + 1
@@ -685,6 +695,7 @@ class Engine:
         services.mark_ended(run.id, state, reason, run.counts)
         self._frontier.close_crawl(run.id)
         self._pool.forget(run.id)
+        self._fetcher.forget_cookies(f"crawl-{run.id}")
         del self.runs[run.id]
         self.ended[run.id] = run
         if len(self.ended) > 100:

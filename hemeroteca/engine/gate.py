@@ -9,7 +9,7 @@ FRESH_SECONDS = 86_400.0
 UNREACHABLE_SECONDS = 600.0  # an origin that gave no answer is asked again after this
 MOST_REDIRECTS = 5
 MOST_BYTES = 512 << 10
-REMEMBERED = 5_000
+REMEMBERED_BYTES = 16 << 20  # of rules in memory; the others are read again from the database
 
 
 class Gate:
@@ -17,6 +17,7 @@ class Gate:
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, tuple[float, Robots]] = OrderedDict()
+        self._size = 0
         self._unsaved: list[RobotsFile] = []
 
     def rules(self, origin: str, now: float) -> Robots | None:
@@ -52,10 +53,14 @@ class Gate:
 
     def _remember(self, origin: str, fetched: float, robots: Robots, status: int) -> tuple[float, Robots]:
         fresh = UNREACHABLE_SECONDS if unreachable(status) else FRESH_SECONDS
-        self._known[origin] = (fetched + fresh, robots)
-        if len(self._known) > REMEMBERED:
-            self._known.popitem(last=False)
-        return self._known[origin]
+        if known := self._known.pop(origin, None):
+            self._size -= known[1].size
+        self._known[origin] = entry = (fetched + fresh, robots)
+        self._size += robots.size
+        while self._size > REMEMBERED_BYTES and len(self._known) > 1:
+            _, (_, forgotten) = self._known.popitem(last=False)
+            self._size -= forgotten.size
+        return entry
 
 
 def unreachable(status: int) -> bool:

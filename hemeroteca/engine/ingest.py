@@ -177,11 +177,11 @@ class Ingest:
         return document
 
     def _redirect(self, job: Job, location: str, result: Ingested) -> None:
-        if not location:
-            return
-        target = urls.resolve_links(job.url, [location])[0]
+        target = urls.resolve_links(job.url, [location])[0] if location else None
         if target is None:
-            result.notes.append(f"redirect-unusable: {location[:200]}")
+            if location or job.status not in (300, 304):
+                where = f"leads to {location[:200]!r}" if location else "names no target"
+                result.notes.append(f"bad-redirect: {where}")
             return
         found = Found(
             urls.key(target),
@@ -236,7 +236,7 @@ class Ingest:
                         result.notes.append(f"{refused}: {target[:200]}")
                     continue
             elif trap := urls.trap(target):
-                result.notes.append(f"{trap}: {target[:200]}")
+                result.notes.append(f"trap: {trap}: {target[:200]}")
                 continue
             if len(sent) >= LINKS_REMEMBERED:
                 sent.clear()
@@ -247,9 +247,14 @@ class Ingest:
         del result.notes[20:]
 
     def _refusal(self, crawl: int, url: str, depth: int) -> str | None:
+        """Why an address is not visited; begins with `trap` when that is worth a note."""
         if depth > self._rules[crawl].most_depth:
-            return "trap-depth"
-        return self._scopes[crawl].refusal(url, depth) or urls.trap(url)
+            return f"trap: more than {self._rules[crawl].most_depth} links from a seed"
+        refused = self._scopes[crawl].refusal(url, depth)
+        if refused:
+            return refused
+        trap = urls.trap(url)
+        return f"trap: {trap}" if trap else None
 
     def _document(self, job: Job, document: extract.Document, result: Ingested) -> None:
         text = document.main or document.text

@@ -26,4 +26,4 @@ class SameText:
             self._met.popitem(last=False)
         if count <= self._cap:
             return ""
-        return f"same-text: more than {self._cap} pages of this host have this text; its links are not followed"
+        return f"trap: more than {self._cap} pages of this host have this text; its links are not followed"

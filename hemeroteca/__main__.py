@@ -1,0 +1,5 @@
+"""`python -m hemeroteca` is the `hemeroteca` command."""
+
+from hemeroteca.cli import main
+
+main()

@@ -1,0 +1,190 @@
+"""Whole crawls of a simulated web, through the command."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from hemeroteca.archive import reader
+from simweb import SimWeb
+from tests.engine.system import System
+
+
+@pytest.fixture(scope="module")
+def web():
+    with SimWeb(seed=7, hosts=6, pages_per_host=25) as web:
+        yield web
+
+
+@pytest.fixture
+def system(tmp_path, web):
+    return System(tmp_path / "data", resolve=web.resolve, delay=0)
+
+
+def documents(web, *seeds, **options):
+    return web.reachable(list(seeds) or web.seed_urls(1), **options)
+
+
+def test_a_crawl_finds_exactly_what_there_is_and_search_finds_it(web, system):
+    summary = system.crawl(*web.seed_urls(1), "--scope", "domain", "--delay", "0")
+    assert summary["state"] == "finished"
+    expected = documents(web)
+    done = system.pages()
+    assert expected <= done
+    assert summary["queued"] == 0
+    assert summary["pages"] >= len(expected)
+    assert summary["captures"] >= summary["versions"] > 0
+    assert {
+        "bytes",
+        "seconds",
+        "cpu_seconds",
+        "pages_per_second",
+        "max_rss_bytes",
+        "failed",
+        "unchanged",
+    } <= summary.keys()
+    page = next(iter(web.urls(web.hosts()[0])))
+    found = system.run("search", web.keyword(page), "--json", "--limit", "5")
+    hits = [json.loads(line) for line in found.stdout.splitlines()]
+    assert page in [hit["url"] for hit in hits]
+    assert {"url", "title", "snippet", "score", "captured_at"} <= hits[0].keys()
+
+
+def test_every_capture_is_in_the_warc_files_with_its_digest(web, system):
+    system.crawl(*web.seed_urls(1), "--limit", "40", "--delay", "0")
+    rows = system.rows(
+        'SELECT capture.url, capture.kind, capture.digest, warc_file.name, "offset", length '
+        "FROM capture JOIN warc_file ON warc_file.id = capture.warc_id"
+    )
+    assert len(rows) >= 40
+    for url, kind, digest, name, offset, length in rows:
+        record = reader.read(system.data / "warc", name, offset, length)
+        assert record.url == url
+        assert record.kind == kind
+        assert not record.problems()
+        if kind == "response":
+            assert record.payload_digest == digest
+
+
+def test_a_second_crawl_asks_conditionally_and_keeps_only_what_changed(web, system):
+    seed = web.seed_urls(1)[0]
+    first = system.crawl(seed, "--delay", "0")
+    again = system.crawl(seed, "--delay", "0")
+    assert again["crawl"] != first["crawl"]
+    assert again["unchanged"] > 0.8 * again["pages"]
+    kinds = dict(system.rows("SELECT kind, COUNT(*) FROM capture GROUP BY kind"))
+    assert kinds["revisit"] >= again["unchanged"] - 1
+    assert system.rows("SELECT COUNT(*) FROM capture WHERE status = 304")[0][0] > 0
+
+
+def test_a_limit_stops_and_the_same_command_goes_on(web, system):
+    seed = web.seed_urls(1)[0]
+    first = system.crawl(seed, "--limit", "10", "--delay", "0")
+    assert first["state"] == "stopped"
+    assert first["stop_reason"] == "limit of 10 pages reached"
+    assert first["pages"] == 10
+    rest = system.crawl(seed, "--delay", "0")
+    assert rest["crawl"] == first["crawl"]
+    assert rest["state"] == "finished"
+    assert documents(web, seed, scope="host") <= system.pages()
+
+
+def test_ctrl_c_ends_in_order_with_130_and_nothing_is_lost(web, system):
+    seed = web.seed_urls(1)[0]
+    process = system.start("crawl", seed, "--delay", "0.02", "--json")
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        if (system.data / "engine.json").exists() and system.rows("SELECT COUNT(*) FROM page WHERE state = 1")[0][
+            0
+        ] >= 3:
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    summary = json.loads(output.strip().splitlines()[-1])
+    assert summary["state"] == "stopped"
+    assert summary["stop_reason"] == "interrupted"
+    assert summary["pages"] == system.rows("SELECT COUNT(*) FROM page WHERE state = 1")[0][0]
+    rest = system.crawl(seed, "--delay", "0")
+    assert rest["state"] == "finished"
+    assert documents(web, seed, scope="host") <= system.pages()
+
+
+def test_seeds_come_from_a_file_and_from_standard_input(web, system, tmp_path):
+    seeds = web.seed_urls(3)
+    listing = tmp_path / "urls.txt"
+    listing.write_text("# my sites\n" + "\n".join(seeds[:2]) + "\n\n")
+    summary = system.crawl(
+        "--from-file", str(listing), "--scope", "page", "--no-requisites", "--no-sitemaps", "--delay", "0"
+    )
+    assert summary["pages"] == 2
+    done = system.run("crawl", "--scope", "page", "--no-requisites", "--delay", "0", "--json", stdin=seeds[2] + "\n")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1])["pages"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "no address"),
+        (("ftp://a.test/",), "only http and https"),
+        (("http://a.test/", "--include", "("), "expression"),
+        (("http://a.test/", "--max-time", "soon"), "--max-time"),
+        (("http://a.test/", "--max-bytes", "many"), "--max-bytes"),
+        (("--from-file", "missing.txt"), "missing.txt"),
+        (("http://a.test/", "--depth", "-1"), "depth"),
+    ],
+)
+def test_wrong_usage_is_told_in_one_line_with_exit_code_2(system, arguments, words):
+    done = system.run("crawl", *arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_nothing_fetched_is_exit_code_1_with_the_reason(system):
+    done = system.run("crawl", "http://nobody-lives-here.invalid/", "--json")
+    assert done.returncode == 1
+    summary = json.loads(done.stdout.splitlines()[-1])
+    assert summary["pages"] == 0
+    assert summary["failed"] == 1
+    status = json.loads(system.run("status", "--json").stdout)
+    assert status["reasons"][0]["reason"] == "robots-unreachable"
+    assert "nobody-lives-here.invalid" in status["reasons"][0]["example"]
+
+
+def test_scope_depth_include_and_exclude_bound_the_crawl(web, system):
+    seed = web.seed_urls(1)[0]
+    host = web.hosts()[0]
+    system.crawl(seed, "--depth", "1", "--no-requisites", "--no-sitemaps", "--delay", "0")
+    assert {depth for (depth,) in system.rows("SELECT DISTINCT depth FROM page WHERE role = 0")} <= {0, 1}
+    assert {name for (name,) in system.rows("SELECT name FROM host")} == {host}
+    system.crawl(seed, "--include", "/nothing-like-this/", "--no-requisites", "--no-sitemaps", "--delay", "0")
+    crawl = system.rows("SELECT MAX(id) FROM crawl")[0][0]
+    assert system.rows("SELECT url FROM page WHERE crawl_id = ?", crawl) == [(seed,)]
+
+
+def test_a_command_follows_the_engine_of_serve_when_one_runs(web, system):
+    subprocess.run([sys.executable, "-m", "hemeroteca.engine.prepare"], env=system.environment, check=True)
+    engine = subprocess.Popen(
+        [sys.executable, "-m", "hemeroteca.engine"],
+        env=system.environment,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        until = time.monotonic() + 60
+        while not (system.data / "engine.json").exists() and time.monotonic() < until:
+            assert engine.poll() is None, engine.stderr.read()
+            time.sleep(0.05)
+        summary = system.crawl(web.seed_urls(1)[0], "--limit", "10", "--delay", "0")
+        assert summary["pages"] == 10
+        assert engine.poll() is None
+    finally:
+        engine.send_signal(signal.SIGTERM)
+        engine.communicate(timeout=60)
+    assert engine.returncode == 0

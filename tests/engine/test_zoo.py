@@ -1,0 +1,75 @@
+"""The zoo: a crawl of every monster ends by itself, in bounded memory, each with its reason on record."""
+
+import pytest
+
+from simweb import SimWeb
+from simweb.zoo import MONSTERS
+from tests.engine.system import System
+
+MEMORY = 700 << 20  # all processes together; bodies of 8 MiB, documents of 16 MiB once unpacked
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory):
+    with SimWeb(seed=5, hosts=2, pages_per_host=5, zoo=True) as web:
+        system = System(
+            tmp_path_factory.mktemp("zoo") / "data",
+            resolve=web.resolve,
+            delay=0,
+            timeout=8,
+            connect_timeout=3,
+            low_speed_seconds=2,
+            max_body_bytes=8 << 20,
+            host_page_cap=1500,
+            same_text_cap=50,
+            retries=1,
+            # the simulated hosts live on loopback; everything else private stays refused
+            allow_private=0,
+        )
+        for host in _hosts(web):
+            system.run("site", "set", host, "allow_private=true")
+        summary = system.crawl(web.zoo_url, "--scope", "domain", "--delay", "0", timeout=400)
+        yield web, system, summary
+
+
+def _hosts(web):
+    return sorted({monster.host for monster in MONSTERS} | {"zoo.sim.test"})
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_crawl_ends_by_itself_in_bounded_memory(crawled):
+    _, _, summary = crawled
+    assert summary["state"] == "finished"
+    assert summary["queued"] == 0
+    assert summary["max_rss_bytes"] < MEMORY
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("monster", [m for m in MONSTERS if m.codes], ids=lambda m: m.name)
+def test_each_monster_has_its_reason_on_record(crawled, monster):
+    web, system, summary = crawled
+    if monster.needs_tls and not web.tls_port:
+        pytest.skip("no certificate could be made here (openssl is missing)")
+    rows = system.rows(
+        "SELECT page.url, page.state, page.reason FROM page JOIN host ON host.id = page.host_id "
+        "WHERE page.url = ? OR (? AND host.name = ?)",
+        monster.url,
+        monster.whole_host,
+        monster.host,
+    )
+    reasons = [reason for _, _, reason in rows]
+    if monster.name == "private-addresses":
+        reasons += list(summary["reasons"])
+    assert any(code in reason for reason in reasons for code in monster.codes), (monster.outcome, rows[:5])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_no_private_address_was_asked_and_politeness_held(crawled):
+    web, system, _ = crawled
+    stats = web.stats()
+    assert stats.max_active <= 1
+    assert stats.forbidden == 0
+    assert not system.rows("SELECT url FROM capture WHERE url LIKE 'http://169.254.%' OR url LIKE 'http://127.%'")
