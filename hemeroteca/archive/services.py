@@ -77,7 +77,7 @@ def set_versions(flags: Sequence[tuple[bool, int]]) -> None:
 def link_pages(captures: Sequence[NewCapture], keys: Mapping[str, int]) -> None:
     """Give captures the page they belong to, when it is known; `keys` has the page key of each URL.
 
-    A revisit also gets the size of the payload it repeats.
+    A revisit also gets the size of the payload that came again.
     """
     pages = dict(Page.objects.filter(key__in=set(keys.values())).values_list("key", "id"))
     wanted = {capture.refers_to for capture in captures if capture.refers_to}
@@ -85,7 +85,7 @@ def link_pages(captures: Sequence[NewCapture], keys: Mapping[str, int]) -> None:
     sizes |= {capture.record_id: capture.body_size for capture in captures if capture.kind != "revisit"}
     for capture in captures:
         capture.page_id = pages.get(keys.get(capture.url, 0))
-        if capture.refers_to:
+        if capture.refers_to and capture.status != 304:
             capture.body_size = sizes.get(capture.refers_to, 0)
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from django.db import transaction
 
 from hemeroteca import urls
-from hemeroteca.archive import queries, reader, scan, services
-from hemeroteca.archive.models import WarcFile
+from hemeroteca.archive import prune, queries, reader, scan, services
+from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.archive.reader import Record
 from hemeroteca.archive.values import CaptureRow, NewCapture, index_key
 from hemeroteca.archive.warc import safe_url
@@ -65,10 +65,15 @@ def verify(
 ) -> Report:
     """Check every record of every file. With `repair`, only while no engine runs. `digests=False` trusts the bytes."""
     report = Report()
+    if repair:
+        prune.finish(folder)
     known = {file.name: file for file in WarcFile.objects.all()}
     present = {path.name for path in folder.glob("*.warc.gz")} if folder.is_dir() else set()
     touched: set[str] = set()
     for name in sorted(present | set(known)):
+        if name in known and known[name].closed and not known[name].size:
+            report.tell(name, 0, "written anew by pruning and not removed yet")
+            continue
         if progress:
             progress(name, report.records)
         _File(folder, name, known.get(name), report, repair, digests, touched).check()
@@ -142,7 +147,7 @@ class _File:
         try:
             path = reader.find(self.folder, self.name)
         except reader.WarcReadError:
-            rows = self.known.capture_set.count() if self.known else 0
+            rows = Capture.objects.filter(warc=self.known).count() if self.known else 0
             self.report.tell(self.name, 0, f"the file is gone, and with it {rows} captures; restore it from a copy")
             return
         size = path.stat().st_size

@@ -39,6 +39,26 @@ class Body(Protocol):
     def chunks(self) -> Iterable[bytes]: ...
 
 
+class FileBody:
+    """A body that lies in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path: Path | None = path
+        self._file = path
+
+    def __len__(self) -> int:
+        return self._file.stat().st_size
+
+    def chunks(self) -> Iterator[bytes]:
+        with self._file.open("rb") as file:
+            while chunk := file.read(1 << 18):
+                yield chunk
+
+    def digest(self) -> str:
+        with self._file.open("rb") as file:
+            return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+
+
 class Member(msgspec.Struct, frozen=True, gc=False):
     """Where one record lies, relative to the first byte of the records it was built with."""
 

@@ -8,8 +8,8 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hemeroteca.archive import cdx, services, warc
-from hemeroteca.archive.timestamps import end_ms, from_iso, start_ms, timestamp
+from hemeroteca.archive import cdx, services
+from hemeroteca.archive.timestamps import end_ms, from_iso, iso, start_ms, timestamp
 from tests.archive.test_index import FILE, capture
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db, pytest.mark.urls("tests.archive.routes")]
@@ -262,4 +262,4 @@ def test_timestamps_round_trip(moment):
     for size in range(4, 14):
         cut = timestamp(value)[:size]
         assert start_ms(cut) <= value <= end_ms(cut)
-    assert from_iso(warc.warc_date(value + 7)) == value + 7
+    assert from_iso(iso(value + 7)) == value + 7

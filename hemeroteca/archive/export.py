@@ -1,0 +1,257 @@
+"""Captures handed out: as one WARC file, as a WACZ (opens in ReplayWeb.page), or their metadata as CSV or JSON lines.
+
+An export is whole in itself: a revisit whose original is not part of it is written as the response it stands for. The
+file appears under its name only when it is complete.
+"""
+
+import csv
+import hashlib
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from hemeroteca import __version__
+from hemeroteca.archive import cdx, queries, reader, warc
+from hemeroteca.archive.reader import Record, WarcReadError
+from hemeroteca.archive.selection import Selection
+from hemeroteca.archive.timestamps import iso
+from hemeroteca.archive.values import CaptureRow
+
+WACZ_VERSION = "1.1.1"
+COLUMNS = (
+    "id", "url", "captured_at", "status", "mime", "kind", "version", "importance", "digest", "body_size", "truncated",
+    "warc", "offset", "length",
+)  # fmt: skip
+
+
+@dataclass
+class Exported:
+    captures: int = 0
+    bytes: int = 0
+    unreadable: int = 0
+    """Captures whose record could not be read; `verify` tells why."""
+
+
+Progress = Callable[[int], None]
+
+
+def export_warc(
+    folder: Path, selection: Selection, target: Path, now_ms: int, progress: Progress | None = None
+) -> Exported:
+    """One `.warc.gz` with the records of a selection: responses, revisits and their requests."""
+    done = Exported()
+    with _draft(target) as file:
+        for _ in _write_warc(file, folder, selection, target.name, now_ms, done):
+            if progress:
+                progress(done.captures)
+        done.bytes = file.tell()
+    return done
+
+
+def export_wacz(
+    folder: Path,
+    selection: Selection,
+    target: Path,
+    now_ms: int,
+    title: str = "",
+    titles: Callable[[CaptureRow], str] | None = None,
+    progress: Progress | None = None,
+) -> Exported:
+    """A WACZ: the WARC, its index, the list of pages (with `titles` when given), and digests of all of it."""
+    done = Exported()
+    with (
+        tempfile.TemporaryDirectory(dir=target.parent, prefix=".wacz-") as work,
+        _draft(target) as file,
+        zipfile.ZipFile(file, "w", allowZip64=True) as archive,
+    ):
+        data, index, pages = (Path(work) / name for name in ("data.warc.gz", "index.cdx", "pages.jsonl"))
+        with data.open("w+b") as records, index.open("w", encoding="utf-8") as lines, pages.open("w") as listed:
+            listed.write(json.dumps({"format": "json-pages-1.0", "id": "pages", "title": "All Pages"}) + "\n")
+            for row, line in _write_warc(records, folder, selection, data.name, now_ms, done):
+                rest = {name: line[name] for name in cdx.FIELDS[2:]}
+                lines.write(f"{line['urlkey']} {line['timestamp']} {json.dumps(rest)}\n")
+                if row.version and row.mime in _PAGES and row.status == 200:
+                    page = {"id": str(row.record_id), "url": row.url, "ts": iso(row.captured_ms)}
+                    page["title"] = (titles(row) if titles else "") or row.url
+                    listed.write(json.dumps(page) + "\n")
+                if progress:
+                    progress(done.captures)
+        resources = [
+            _add(archive, data, "archive/data.warc.gz", zipfile.ZIP_STORED),
+            _add(archive, index, "indexes/index.cdx", zipfile.ZIP_DEFLATED),
+            _add(archive, pages, "pages/pages.jsonl", zipfile.ZIP_DEFLATED),
+        ]
+        package = {
+            "profile": "data-package",
+            "wacz_version": WACZ_VERSION,
+            "software": f"Hemeroteca {__version__}",
+            "created": iso(now_ms),
+            "title": title or target.stem,
+            "resources": resources,
+        }
+        text = json.dumps(package, indent=2).encode()
+        archive.writestr("datapackage.json", text, zipfile.ZIP_DEFLATED)
+        digest = {"path": "datapackage.json", "hash": f"sha256:{hashlib.sha256(text).hexdigest()}"}
+        archive.writestr("datapackage-digest.json", json.dumps(digest), zipfile.ZIP_DEFLATED)
+    done.bytes = target.stat().st_size
+    return done
+
+
+def export_csv(selection: Selection, target: IO[str]) -> int:
+    writer = csv.writer(target)
+    writer.writerow(COLUMNS)
+    count = 0
+    for row in selection.rows():
+        writer.writerow([_cell(value) for value in facts(row).values()])
+        count += 1
+    return count
+
+
+def export_json(selection: Selection, target: IO[str]) -> int:
+    """One object per line."""
+    count = 0
+    for row in selection.rows():
+        target.write(json.dumps(facts(row)) + "\n")
+        count += 1
+    return count
+
+
+def facts(row: CaptureRow) -> dict[str, str | int | float | bool | None]:
+    """A capture for people and programs."""
+    return {
+        "id": str(row.record_id),
+        "url": row.url,
+        "captured_at": iso(row.captured_ms),
+        "status": row.status,
+        "mime": row.mime,
+        "kind": row.kind,
+        "version": row.version,
+        "importance": row.importance,
+        "digest": row.digest,
+        "body_size": row.body_size,
+        "truncated": row.truncated,
+        "warc": row.warc_name,
+        "offset": row.offset,
+        "length": row.length,
+    }
+
+
+_PAGES = ("text/html", "application/xhtml+xml", "application/pdf", "text/plain")
+
+
+def _write_warc(
+    file: IO[bytes], folder: Path, selection: Selection, name: str, now_ms: int, done: Exported
+) -> Iterator[tuple[CaptureRow, cdx.Line]]:
+    about = {"software": f"Hemeroteca/{__version__}", "format": "WARC File Format 1.1", "isPartOf": "export"}
+    info = warc.warcinfo(now_ms, name, about)
+    assert isinstance(info.data, bytes)
+    file.write(info.data)
+    for row in selection.rows():
+        offset = file.tell()
+        line = cdx.to_line(row)
+        try:
+            length = _write_capture(file, folder, selection, row, line)
+        except WarcReadError:
+            file.seek(offset)
+            file.truncate()
+            done.unreadable += 1
+            continue
+        line |= {"offset": str(offset), "length": str(length), "filename": name}
+        done.captures += 1
+        yield row, line
+
+
+def _write_capture(file: IO[bytes], folder: Path, selection: Selection, row: CaptureRow, line: cdx.Line) -> int:
+    if row.kind == "revisit":
+        original = queries.by_record(row.refers_to) if row.refers_to else None
+        if original is None:
+            raise WarcReadError(f"the original of {row.url} is not in the archive")
+        if not selection.holds(original):
+            return _write_whole(file, folder, row, original, line)
+    with reader.find(folder, row.warc_name).open("rb") as source:
+        source.seek(row.offset)
+        left = row.length
+        while left > 0 and (chunk := source.read(min(left, 1 << 20))):
+            file.write(chunk)
+            left -= len(chunk)
+        if left:
+            raise WarcReadError(f"{row.warc_name} ends inside the record at {row.offset}")
+    request = _request_of(folder, row)
+    if request is not None:
+        file.write(request)
+    return row.length
+
+
+def _write_whole(file: IO[bytes], folder: Path, row: CaptureRow, original: CaptureRow, line: cdx.Line) -> int:
+    """A revisit as the response it stands for. What was not modified has the head of what it did not modify."""
+    revisit = reader.read(folder, row.warc_name, row.offset, row.length)
+    source = reader.read(folder, original.warc_name, original.offset, original.length)
+    head = source.head if row.status == 304 or not revisit.head else revisit.head
+    request = _request_of(folder, row)
+    records = warc.exchange_records(
+        row.url,
+        row.captured_ms,
+        revisit.headers.get("warc-ip-address", ""),
+        revisit.headers.get("warc-protocol", ""),
+        b"",
+        head,
+        source.payload(),
+        record_id=row.record_id,
+    )
+    assert isinstance(records.data, bytes)
+    file.write(records.data)
+    if request is not None:
+        file.write(request)
+    line |= {"mime": source.mime or "-", "status": str(source.status)}
+    return records.size
+
+
+def _request_of(folder: Path, row: CaptureRow) -> bytes | None:
+    """The request record that follows a capture in its file, as it lies there."""
+    path = reader.find(folder, row.warc_name)
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        start = row.offset + row.length
+        member = reader.Member(fd, start, path.stat().st_size)
+        record: Record | None = reader.next_record(member.stream())
+        if record is None or record.kind != "request" or not member.eof:
+            return None
+        if reader.uuid_of(record.headers.get("warc-concurrent-to", "")) != row.record_id:
+            return None
+        return os.pread(fd, member.end - start, start)
+    except (*reader.UNREADABLE, OSError):
+        return None
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def _draft(target: Path) -> Iterator[IO[bytes]]:
+    """A file that gets its name only when everything went well."""
+    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
+        try:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise
+    os.replace(file.name, target)
+
+
+def _add(archive: zipfile.ZipFile, path: Path, name: str, compression: int) -> dict[str, str | int]:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    archive.write(path, name, compression)
+    return {"name": name.rpartition("/")[2], "path": name, "hash": f"sha256:{digest}", "bytes": path.stat().st_size}
+
+
+def _cell(value: object) -> object:
+    """Texts a spreadsheet would run as a formula are shown as texts."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") else value

@@ -1,0 +1,236 @@
+"""Captures of other tools taken into this archive: same records, same index, same deduplication as our own.
+
+A capture keeps its record id, so importing a file twice changes nothing the second time. A revisit needs its original;
+one that comes before it (or lies in a later file) waits until the end.
+"""
+
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import UUID
+
+from django.db import transaction
+
+from hemeroteca import urls
+from hemeroteca.archive import queries, services, warc
+from hemeroteca.archive.importing import ImportedExchange, Problem, read_archive
+from hemeroteca.archive.models import Capture
+from hemeroteca.archive.values import NewCapture, index_key
+from hemeroteca.archive.verify import renumber_versions
+from hemeroteca.archive.writer import WarcWriter
+
+_BATCH = 500
+_MOST_WAITING = 200_000
+_MOST_FOREIGN = 500_000
+_MOST_PROBLEMS = 10_000
+
+
+@dataclass
+class Imported:
+    files: int = 0
+    taken: int = 0
+    known: int = 0
+    """Captures that were in the archive already."""
+    repeated: int = 0
+    """Captures taken as revisits because the archive has their payload."""
+    bytes: int = 0
+    lost: int = 0
+    """Captures that could not be taken."""
+    problems: list[Problem] = field(default_factory=list)
+
+
+class Intake:
+    """`committed` is called with the keys of the addresses of every batch that reached the disk."""
+
+    def __init__(self, writer: WarcWriter, committed: Callable[[set[str]], None] | None = None) -> None:
+        self.done = Imported()
+        self._writer = writer
+        self._committed = committed
+        self._captures: dict[UUID, NewCapture] = {}
+        self._originals: dict[str, warc.Original] = {}
+        self._foreign: dict[str, str] = {}  # payload digests of the other tool, and ours
+        self._waiting: list[ImportedExchange] = []
+
+    def read(self, files: Iterable[Path], spool: Path) -> Imported:
+        """Take everything the files hold, and commit it."""
+        for path in files:
+            self.done.files += 1
+            for item in read_archive(path, spool):
+                if isinstance(item, Problem):
+                    self._tell(item)
+                    continue
+                try:
+                    self.take(item)
+                finally:
+                    item.discard()
+        waiting, self._waiting = self._waiting, []
+        for item in waiting:
+            self._take_revisit(item, last=True)
+        self.commit()
+        services.mark_closed(self._writer.close())
+        return self.done
+
+    def take(self, item: ImportedExchange) -> None:
+        if item.kind == "revisit":
+            self._take_revisit(item, last=False)
+        else:
+            self._take_whole(item)
+        if len(self._captures) >= _BATCH:
+            self.commit()
+
+    def commit(self) -> None:
+        batch, self._captures = list(self._captures.values()), {}
+        if not batch:
+            return
+        self._writer.sync()
+        with transaction.atomic():
+            services.link_pages(batch, {capture.url: _page_key(capture.url) for capture in batch})
+            services.insert_captures(batch, self._writer.sizes())
+            touched = {capture.urlkey for capture in batch}
+            renumber_versions(touched)
+        services.mark_closed(self._writer.close_rotated())
+        self._originals.clear()
+        if self._committed:
+            self._committed(touched)
+
+    def _take_whole(self, item: ImportedExchange) -> None:
+        body = warc.FileBody(item.body) if isinstance(item.body, Path) else item.body
+        digest = body.digest() if isinstance(body, warc.FileBody) else warc.payload_digest(body)
+        if item.stated_digest and len(self._foreign) < _MOST_FOREIGN:
+            self._foreign[item.stated_digest] = digest
+        record_id = item.record_id or _name(item, digest)
+        if self._knows(record_id):
+            return
+        original = self._original(digest) if item.kind == "response" and len(body) and not item.truncated else None
+        if item.kind == "resource":
+            content = b"".join(body.chunks()) if isinstance(body, warc.FileBody) else body
+            records = warc.record("resource", item.captured_ms, item.mime, content, item.url, record_id)
+        elif original is not None:
+            records = self._revisit(item, record_id, original, len(body))
+            self.done.repeated += 1
+        else:
+            records = warc.exchange_records(
+                item.url,
+                item.captured_ms,
+                item.ip,
+                item.protocol,
+                item.request_head,
+                item.response_head,
+                body,
+                item.truncated,
+                record_id,
+                digest,
+            )
+        self._keep(item, records, original)
+
+    def _take_revisit(self, item: ImportedExchange, last: bool) -> None:
+        record_id = item.record_id or _name(item, item.stated_digest)
+        if self._knows(record_id):
+            return
+        original = self._original_of(item)
+        if original is None:
+            if not last and len(self._waiting) < _MOST_WAITING:
+                self._waiting.append(item)
+            else:
+                reason = f"what {item.url} repeats is neither in the archive nor in these files"
+                self._tell(Problem(item.file, item.offset, reason, True))
+            return
+        found = Capture.objects.filter(record_id=original.record_id).values_list("body_size", flat=True).first()
+        pending = self._captures.get(original.record_id)
+        size = 0 if item.not_modified else pending.body_size if pending else found or 0
+        records = self._revisit(item, record_id, original, size)
+        self.done.repeated += 1
+        self._keep(item, records, original)
+
+    def _revisit(self, item: ImportedExchange, record_id: UUID, original: warc.Original, size: int) -> warc.Records:
+        head = item.response_head
+        if not head:
+            head = b"HTTP/1.1 304 Not Modified\r\n\r\n" if item.not_modified else b"HTTP/1.1 200 OK\r\n\r\n"
+        return warc.revisit_records(
+            item.url,
+            item.captured_ms,
+            item.ip,
+            item.protocol,
+            item.request_head,
+            head,
+            original,
+            size,
+            item.not_modified,
+            record_id,
+        )
+
+    def _keep(self, item: ImportedExchange, records: warc.Records, original: warc.Original | None) -> None:
+        try:
+            name, offset = self._writer.append(records.data)
+        finally:
+            records.discard()
+        url = warc.safe_url(item.url)
+        capture = NewCapture(
+            record_id=records.main.record_id,
+            url=url,
+            urlkey=index_key(url),
+            captured_ms=item.captured_ms,
+            status=item.status or (304 if item.not_modified else 200 if item.kind == "revisit" else 0),
+            mime=item.mime,
+            digest=records.digest,
+            kind=records.main.kind,
+            version=False,
+            warc_name=name,
+            offset=offset,
+            length=records.main.length,
+            body_size=records.body_size,
+            truncated=item.truncated[:12],
+            refers_to=original.record_id if original else None,
+        )
+        self._captures[capture.record_id] = capture
+        if original is None and item.kind == "response" and not item.truncated:
+            self._originals[capture.digest] = warc.Original(
+                capture.record_id, capture.url, capture.captured_ms, capture.digest
+            )
+        self.done.taken += 1
+        self.done.bytes += records.size
+
+    def _knows(self, record_id: UUID) -> bool:
+        if record_id in self._captures or Capture.objects.filter(record_id=record_id).exists():
+            self.done.known += 1
+            return True
+        return False
+
+    def _original(self, digest: str) -> warc.Original | None:
+        return self._originals.get(digest) or queries.originals([digest]).get(digest)
+
+    def _original_of(self, item: ImportedExchange) -> warc.Original | None:
+        """The capture a revisit repeats: by its id, by its address and time, or by the digest the other tool states."""
+        if item.refers_to is not None:
+            pending = self._captures.get(item.refers_to)
+            if pending is not None:
+                return self._original(pending.digest)
+            row = queries.by_record(item.refers_to)
+            if row is not None:
+                return self._original(row.digest)
+        if item.refers_to_url and item.refers_to_ms is not None:
+            for capture in self._captures.values():
+                if capture.url == item.refers_to_url and abs(capture.captured_ms - item.refers_to_ms) < 1000:
+                    return self._original(capture.digest)
+            row = queries.closest(item.refers_to_url, item.refers_to_ms)
+            if row is not None and abs(row.captured_ms - item.refers_to_ms) < 1000:
+                return self._original(row.digest)
+        return self._original(self._foreign.get(item.stated_digest, item.stated_digest))
+
+    def _tell(self, problem: Problem) -> None:
+        self.done.lost += problem.lost
+        if len(self.done.problems) < _MOST_PROBLEMS:
+            self.done.problems.append(problem)
+
+
+def _name(item: ImportedExchange, digest: str) -> UUID:
+    """A record id for a capture without one: the same capture gets the same again."""
+    return uuid.uuid5(uuid.NAMESPACE_URL, f"{item.url} {item.captured_ms} {item.kind} {digest}")
+
+
+def _page_key(url: str) -> int:
+    try:
+        return urls.key(urls.canonical(url))
+    except urls.UrlError:
+        return urls.key(url)

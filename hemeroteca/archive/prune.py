@@ -1,0 +1,158 @@
+"""Retention: captures that tell nothing new are let go, and the files that held them are written anew without them.
+
+Never let go: a version (a capture that differs from the one before), the first and the newest captures of a page, and
+any record whose payload a kept capture refers to. So whatever the rules say, every version stays readable.
+
+The order survives a kill: the new file is complete on disk before the one transaction that moves the rows to it and
+empties the old file's row; only then is the old file removed, and `finish` removes those a kill left behind.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from hemeroteca.archive import queries, reader, scan, services
+from hemeroteca.archive.models import Capture, WarcFile
+from hemeroteca.archive.selection import Selection
+from hemeroteca.archive.values import CaptureRow
+from hemeroteca.archive.writer import WarcWriter
+
+PERIODS = ("day", "week", "month", "year")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What may go: captures without news, older than a moment; of the younger ones, all but one per period."""
+
+    older_than_ms: int | None = None
+    one_per: str = ""
+    keep_newest: int = 1
+
+
+@dataclass
+class Pruned:
+    looked_at: int = 0
+    captures: int = 0
+    """Captures let go (or that would be)."""
+    bytes: int = 0
+    """Bytes of records let go."""
+    files: int = 0
+    """Files written anew or removed."""
+
+
+def prune(folder: Path, selection: Selection, rules: Rules, dry_run: bool = True) -> Pruned:
+    """Let go of what the rules allow. Only while no engine runs; with `dry_run` nothing is changed."""
+    if rules.one_per and rules.one_per not in PERIODS:
+        raise ValueError(f"one capture per {rules.one_per!r} is not possible; choose {', '.join(PERIODS)}")
+    if rules.older_than_ms is None and not rules.one_per:
+        raise ValueError("say what may go: captures older than a date, or all but one per period")
+    done = Pruned()
+    files: dict[str, set[int]] = {}
+    for row in _superfluous(selection, rules, done):
+        done.captures += 1
+        done.bytes += row.length
+        files.setdefault(row.warc_name, set()).add(row.id)
+    done.files = len(files)
+    if not dry_run:
+        finish(folder)
+        for name, ids in sorted(files.items()):
+            _rewrite(folder, name, ids)
+    return done
+
+
+def finish(folder: Path) -> list[str]:
+    """Remove files that were written anew before a kill: their rows are closed and empty."""
+    left = WarcFile.objects.filter(closed=True, size=0)
+    names = [file.name for file in left if not Capture.objects.filter(warc=file).exists()]
+    for name in names:
+        (folder / name).unlink(missing_ok=True)
+    WarcFile.objects.filter(name__in=names).delete()
+    return names
+
+
+def _superfluous(selection: Selection, rules: Rules, done: Pruned) -> Iterator[CaptureRow]:
+    for _, group in groupby(selection.rows(), key=lambda row: row.urlkey):
+        pages: dict[str, list[CaptureRow]] = {}
+        for row in group:
+            pages.setdefault(row.url, []).append(row)
+        for rows in pages.values():
+            done.looked_at += len(rows)
+            yield from _unreferenced(_without_news(rows, rules))
+
+
+def _without_news(rows: list[CaptureRow], rules: Rules) -> list[CaptureRow]:
+    """Of the captures of one page, oldest first, those the rules let go."""
+    kept: set[str] = set()
+    candidates = []
+    for position, row in enumerate(rows):
+        period = _period(row.captured_ms, rules.one_per)
+        newest = position >= len(rows) - max(1, rules.keep_newest)
+        old = rules.older_than_ms is not None and row.captured_ms < rules.older_than_ms
+        again = bool(rules.one_per) and period in kept
+        if row.version or position == 0 or newest or not (old or again):
+            kept.add(period)
+        else:
+            candidates.append(row)
+    return candidates
+
+
+def _unreferenced(rows: list[CaptureRow]) -> Iterator[CaptureRow]:
+    """Those no other capture refers to. Revisits are never referred to."""
+    whole = [row.record_id for row in rows if row.kind != "revisit"]
+    needed: set[UUID] = set()
+    for start in range(0, len(whole), 400):
+        part = whole[start : start + 400]
+        needed.update(Capture.objects.filter(refers_to__in=part).values_list("refers_to", flat=True))
+    return (row for row in rows if row.record_id not in needed)
+
+
+def _rewrite(folder: Path, name: str, gone: set[int]) -> None:
+    old = WarcFile.objects.get(name=name)
+    rows = {row.offset: row for row in queries.all_rows("capture.warc_id = %s", [old.pk])}
+    without: set[UUID | None] = {row.record_id for row in rows.values() if row.id in gone}
+    path = reader.find(folder, name)
+    writer = WarcWriter(folder, max_bytes=1 << 62, max_seconds=float("inf"), prefix=name.split("-")[0])
+    moved: list[tuple[int, str, int]] = []
+    with path.open("rb") as source:
+        for found in scan.scan(path, old.size):
+            if isinstance(found, scan.Damage):
+                writer.abandon()
+                raise reader.WarcReadError(
+                    f"{name} is damaged at {found.offset} ({found.reason}); run `hemeroteca archive verify` first"
+                )
+            record = found.record
+            beside = reader.uuid_of(record.headers.get("warc-concurrent-to", ""))
+            made_from = record.refers_to if record.kind in ("metadata", "conversion") else None
+            if record.kind == "warcinfo" or not without.isdisjoint({record.record_id, beside, made_from}):
+                continue
+            target, offset = writer.append(os.pread(source.fileno(), found.length, found.offset))
+            row = rows.get(found.offset)
+            if row is not None:
+                moved.append((row.id, target, offset))
+    writer.sync()
+    with transaction.atomic():
+        services.delete_captures(list(gone))
+        ids = services.acknowledge(writer.sizes())
+        with connection.cursor() as cursor:
+            cursor.executemany(
+                'UPDATE capture SET warc_id = %s, "offset" = %s WHERE id = %s',
+                [(ids[target], offset, number) for number, target, offset in moved],
+            )
+        WarcFile.objects.filter(pk=old.pk).update(size=0, closed=True, digest="")
+    services.mark_closed(writer.close())
+    path.unlink()
+    WarcFile.objects.filter(pk=old.pk).delete()
+
+
+def _period(ms: int, one_per: str) -> str:
+    moment = datetime.fromtimestamp(ms / 1000, UTC)
+    if one_per == "week":
+        year, week, _ = moment.isocalendar()
+        return f"{year}-{week}"
+    return moment.strftime({"day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}.get(one_per, "%s"))

@@ -1,0 +1,59 @@
+"""Which captures an export or a pruning is about."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+
+from hemeroteca.archive import cdx
+from hemeroteca.archive.values import CaptureRow
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Addresses (as the CDX server takes them: `example.org/*`, `*.example.org`; none: all) and a span of time."""
+
+    urls: tuple[str, ...] = ()
+    match: str = ""
+    since: str = ""
+    until: str = ""
+    versions_only: bool = False
+
+    def check(self) -> None:
+        """Raises `CdxError` when an address or a time cannot be read."""
+        _queries(self)
+
+    def rows(self) -> Iterator[CaptureRow]:
+        """The captures, in the order of the index: by address, then by time."""
+        found = chain.from_iterable(cdx.captures(query) for query in _queries(self))
+        return (row for row in found if row.version) if self.versions_only else found
+
+    def holds(self, row: CaptureRow) -> bool:
+        if self.versions_only and not row.version:
+            return False
+        for query in _queries(self):
+            ((low, high),) = query.ranges
+            if low <= row.urlkey and (not high or row.urlkey < high):
+                return (query.since is None or row.captured_ms >= query.since) and (
+                    query.until is None or row.captured_ms <= query.until
+                )
+        return False
+
+
+@lru_cache(8)
+def _queries(selection: Selection) -> tuple[cdx.Query, ...]:
+    """Index ranges in order, without overlaps, so that no capture comes twice."""
+    more = {"from": [selection.since], "to": [selection.until], "matchType": [selection.match]}
+    if not selection.urls:
+        base = cdx.Query.read({"url": ["-"], **more, "matchType": ["exact"]})
+        return (cdx.Query(ranges=(("", ""),), exact=False, since=base.since, until=base.until),)
+    read = [cdx.Query.read({"url": [url], **more}) for url in selection.urls]
+    ranges = sorted((low, (low + "\x01") if query.exact else high) for query in read for low, high in query.ranges)
+    merged: list[tuple[str, str]] = []
+    for low, high in ranges:
+        if merged and (not merged[-1][1] or low <= merged[-1][1]):
+            last = merged.pop()
+            merged.append((last[0], "" if not last[1] or not high else max(last[1], high)))
+        else:
+            merged.append((low, high))
+    return tuple(cdx.Query(ranges=(span,), exact=False, since=read[0].since, until=read[0].until) for span in merged)

@@ -1,0 +1,395 @@
+"""`hemeroteca archive`: versions of a page, files checked, exchanged, counted and thinned out."""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from hemeroteca.cli.common import USAGE, Data, Json, give_up, setup, size
+
+if TYPE_CHECKING:
+    from hemeroteca.archive.selection import Selection
+
+app = typer.Typer(no_args_is_help=True, help="Versions of pages; WARC files checked, exchanged, counted, thinned out.")
+
+Url = Annotated[str, typer.Argument(help="Address of the page.")]
+Urls = Annotated[
+    list[str] | None,
+    typer.Argument(help="Addresses; `example.org/*` and `*.example.org` mean all that begin so. None: everything."),
+]
+Since = Annotated[str, typer.Option("--from", help="Not before: 2026, 202601, 20260131120000, 2026-01-31.")]
+Until = Annotated[str, typer.Option("--to", help="Not after; the same forms.")]
+
+
+class Format(StrEnum):
+    warc = "warc"
+    wacz = "wacz"
+    csv = "csv"
+    json = "json"
+
+
+class Period(StrEnum):
+    day = "day"
+    week = "week"
+    month = "month"
+    year = "year"
+
+
+@app.command()
+def versions(
+    url: Url,
+    all_captures: Annotated[bool, typer.Option("--all", help="Also captures that brought nothing new.")] = False,
+    as_json: Json = False,
+    data: Data = None,
+) -> None:
+    """The versions of a page, oldest first."""
+    setup(data, must_exist=True)
+    from hemeroteca.archive import queries
+    from hemeroteca.archive.export import facts
+
+    rows = queries.captures_of(url, limit=100_000) if all_captures else queries.versions_of(url, limit=100_000)
+    if as_json:
+        for row in rows:
+            typer.echo(json.dumps(facts(row)))
+        return
+    if not rows:
+        give_up(f"there is no capture of {url}; `hemeroteca crawl {url} --scope page` makes one")
+    table = Table("captured", "status", "type", "size", "differs by", "id")
+    for row in rows:
+        importance = "" if row.importance is None else f"{row.importance:.0%}"
+        values = facts(row)
+        table.add_row(
+            str(values["captured_at"]), str(row.status), row.mime, size(row.body_size), importance, str(row.record_id)
+        )
+    Console().print(table)
+
+
+@app.command()
+def get(
+    url: Url,
+    at: Annotated[str, typer.Option(help="The capture nearest to this time: 2026, 2026-01-31. Else the newest.")] = "",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
+    head: Annotated[bool, typer.Option(help="The HTTP head before the body.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Facts about the capture instead of its bytes.")] = False,
+    data: Data = None,
+) -> None:
+    """The bytes of a page as they were received."""
+    setup(data, must_exist=True)
+    from django.conf import settings
+
+    from hemeroteca.archive import queries, reader
+    from hemeroteca.archive.export import facts
+
+    row = queries.closest(url, _moment(at)) if at else queries.latest(url)
+    if row is None:
+        give_up(f"there is no capture of {url}; `hemeroteca archive versions` lists those of a page")
+    if as_json:
+        typer.echo(json.dumps(facts(row)))
+        return
+    holder = queries.by_record(row.refers_to) if row.refers_to else row
+    if holder is None:
+        give_up(f"the payload of {url} is not in the archive; `hemeroteca archive verify` tells more")
+    try:
+        record = reader.read(settings.INSTANCE.warc_dir, holder.warc_name, holder.offset, holder.length)
+    except reader.WarcReadError as error:
+        give_up(str(error))
+    record.body.seek(0)
+    with _output(output) as file:
+        if head:
+            file.write(record.head)
+        while chunk := record.body.read(1 << 18):
+            file.write(chunk)
+
+
+@app.command()
+def verify(
+    repair: Annotated[bool, typer.Option(help="Correct the index by what the files say.")] = False,
+    digests: Annotated[bool, typer.Option(help="Compute every digest again.")] = True,
+    as_json: Json = False,
+    data: Data = None,
+) -> None:
+    """Check every record and the index against each other. Exit code 1 when something is wrong."""
+    setup(data, must_exist=True)
+    from django.conf import settings
+
+    from hemeroteca.archive.verify import verify as check
+
+    with _alone(repair, "repair"):
+        report = check(settings.INSTANCE.warc_dir, repair=repair, digests=digests, progress=_progress(as_json))
+    if as_json:
+        typer.echo(json.dumps({**asdict(report), "sound": report.sound}))
+    else:
+        for trouble in report.troubles:
+            mark = "repaired: " if trouble.repaired else ""
+            typer.echo(f"{trouble.file} at {trouble.offset}: {mark}{trouble.reason}")
+        if report.unlisted:
+            typer.echo(f"… and {report.unlisted} more")
+        typer.echo(
+            f"{report.files} files, {report.records} records, {report.captures} captures, {size(report.bytes)}: "
+            + ("all is well" if report.sound else f"{len(report.troubles) + report.unlisted} troubles")
+        )
+        if not report.sound and not repair:
+            typer.echo("what is wrong in the index only can be corrected with --repair", err=True)
+    if not report.sound:
+        raise typer.Exit(1)
+
+
+@app.command("import")
+def import_(
+    files: Annotated[list[Path], typer.Argument(help="WARC, ARC (plain or gzip) or WACZ files.", exists=True)],
+    as_json: Json = False,
+    data: Data = None,
+) -> None:
+    """Take in archives of other tools. Exit code 1 when something in them could not be taken."""
+    config = setup(data)
+    from django.conf import settings
+
+    from hemeroteca import __version__
+    from hemeroteca.archive.intake import Intake
+    from hemeroteca.archive.writer import WarcWriter
+
+    instance = settings.INSTANCE
+    with _alone(True, "import"), _indexing(config) as index:
+        facts = {"software": f"Hemeroteca/{__version__}", "description": "imported"}
+        writer = WarcWriter(instance.warc_dir, max_bytes=config.warc_bytes, facts=facts)
+        done = Intake(writer, index).read(files, instance.spool_dir)
+    if as_json:
+        typer.echo(json.dumps(asdict(done) | {"problems": [msgspec.to_builtins(item) for item in done.problems]}))
+    else:
+        for problem in done.problems:
+            typer.echo(f"{problem.file} at {problem.offset}: {problem.reason}", err=True)
+        typer.echo(
+            f"{done.files} files: {done.taken} captures taken ({done.repeated} with a payload we had), "
+            f"{done.known} known already, {done.lost} lost, {size(done.bytes)} written"
+        )
+    if done.lost:
+        raise typer.Exit(1)
+
+
+@app.command()
+def export(
+    target: Annotated[Path, typer.Argument(help="File to write; `-` is standard output (csv, json).")],
+    urls: Urls = None,
+    form: Annotated[Format | None, typer.Option("--format", help="Else by the name of the file.")] = None,
+    since: Since = "",
+    until: Until = "",
+    versions_only: Annotated[bool, typer.Option("--versions", help="Only captures that brought news.")] = False,
+    title: Annotated[str, typer.Option(help="Title of the WACZ.")] = "",
+    as_json: Json = False,
+    data: Data = None,
+) -> None:
+    """Hand out captures as WARC or WACZ, or what is known of them as CSV or JSON lines."""
+    setup(data, must_exist=True)
+    from django.conf import settings
+
+    from hemeroteca.archive import export as exporting
+
+    chosen = form or _format_of(target)
+    selection = _selection(urls, since, until, versions_only)
+    folder = settings.INSTANCE.warc_dir
+    now = time.time_ns() // 1_000_000
+    unreadable = 0
+    if chosen in (Format.csv, Format.json):
+        write = exporting.export_csv if chosen is Format.csv else exporting.export_json
+        if str(target) == "-":
+            count = write(selection, sys.stdout)
+            return
+        with target.open("w", encoding="utf-8", newline="") as file:
+            count = write(selection, file)
+    else:
+        if chosen is Format.warc:
+            done = exporting.export_warc(folder, selection, target, now)
+        else:
+            done = exporting.export_wacz(folder, selection, target, now, title)
+        count, unreadable = done.captures, done.unreadable
+    written = target.stat().st_size
+    if as_json:
+        facts = {"file": str(target), "captures": count, "bytes": written, "unreadable": unreadable}
+        typer.echo(json.dumps(facts))
+    else:
+        typer.echo(f"{target}: {count} captures, {size(written)}")
+        if unreadable:
+            typer.echo(f"{unreadable} captures could not be read; `hemeroteca archive verify` tells why", err=True)
+    if unreadable:
+        raise typer.Exit(1)
+
+
+@app.command()
+def stats(as_json: Json = False, data: Data = None) -> None:
+    """What the archive holds, in numbers."""
+    setup(data, must_exist=True)
+    from hemeroteca.archive.stats import stats as count
+
+    found = count()
+    if as_json:
+        typer.echo(json.dumps(asdict(found)))
+        return
+    table = Table(show_header=False)
+    table.add_row("captures", f"{found.captures:,}")
+    table.add_row("versions", f"{found.versions:,}")
+    table.add_row("addresses", f"{found.addresses:,}")
+    table.add_row("first, last", f"{found.first} – {found.last}")
+    table.add_row("received", size(found.received_bytes))
+    table.add_row("not stored again", f"{size(found.repeated_bytes)} in {found.revisits:,} revisits")
+    table.add_row("files", f"{found.files} with {size(found.file_bytes)}")
+    table.add_row("by year", ", ".join(f"{year}: {count:,}" for year, count in found.years.items()))
+    table.add_row("by status", ", ".join(f"{status}: {count:,}" for status, count in found.statuses.items()))
+    table.add_row("by type", ", ".join(f"{mime}: {count:,}" for mime, count in list(found.media_types.items())[:10]))
+    Console().print(table)
+
+
+@app.command()
+def prune(
+    urls: Urls = None,
+    older_than: Annotated[str, typer.Option(help="Captures before this time may go: 2026, 2026-01-31, …")] = "",
+    one_per: Annotated[Period | None, typer.Option(help="All but one capture of a page in each may go.")] = None,
+    keep_newest: Annotated[int, typer.Option(min=1, help="Captures of each page that stay in any case.")] = 1,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it. Without this it is only said what would go.")] = False,
+    as_json: Json = False,
+    data: Data = None,
+) -> None:
+    """Let go of captures that brought nothing new. Every version stays."""
+    setup(data, must_exist=True)
+    from django.conf import settings
+
+    from hemeroteca.archive import prune as pruning
+    from hemeroteca.archive.reader import WarcReadError
+
+    if not older_than and not one_per:
+        give_up("say what may go: --older-than DATE or --one-per day|week|month|year", USAGE)
+    rules = pruning.Rules(_moment(older_than) if older_than else None, one_per.value if one_per else "", keep_newest)
+    with _alone(yes, "prune"):
+        try:
+            done = pruning.prune(settings.INSTANCE.warc_dir, _selection(urls, "", "", False), rules, dry_run=not yes)
+        except WarcReadError as error:
+            give_up(str(error))
+    if as_json:
+        typer.echo(json.dumps({**asdict(done), "dry_run": not yes}))
+    else:
+        verb = "let go" if yes else "would go (--yes does it)"
+        typer.echo(
+            f"{done.captures} of {done.looked_at} captures, {size(done.bytes)} in {done.files} files: {verb}; "
+            "every version stays"
+        )
+
+
+def _selection(urls: list[str] | None, since: str, until: str, versions_only: bool) -> "Selection":
+    from hemeroteca.archive.cdx import CdxError
+    from hemeroteca.archive.selection import Selection
+
+    selection = Selection(tuple(urls or ()), "", since, until, versions_only)
+    try:
+        selection.check()
+    except CdxError as error:
+        give_up(str(error), USAGE)
+    return selection
+
+
+def _moment(text: str) -> int:
+    from hemeroteca.archive.timestamps import from_iso, start_ms
+
+    digits = text.translate(str.maketrans("", "", "-: T"))
+    try:
+        if digits.isdigit() and len(digits) <= 14:
+            return start_ms(digits)
+    except ValueError as error:
+        give_up(str(error), USAGE)
+    moment = from_iso(text)
+    if moment is None:
+        give_up(f"{text!r} is not a time; write for instance 2026-01-31 or 2026-01-31T12:00:00Z", USAGE)
+    return moment
+
+
+def _format_of(target: Path) -> Format:
+    endings = {".warc.gz": Format.warc, ".wacz": Format.wacz, ".csv": Format.csv, ".json": Format.json}
+    endings[".jsonl"] = Format.json
+    found = next((form for ending, form in endings.items() if target.name.endswith(ending)), None)
+    if found is None:
+        give_up(f"{target} does not tell the format; name it .warc.gz, .wacz, .csv or .jsonl, or use --format", USAGE)
+    return found
+
+
+@contextmanager
+def _alone(needed: bool, what: str) -> Iterator[None]:
+    """Be the only one that writes to the archive while this lasts."""
+    if not needed:
+        yield
+        return
+    from django.conf import settings
+
+    lock = settings.INSTANCE.lock_engine()
+    if lock is None:
+        give_up(f"cannot {what} while the engine runs; stop `hemeroteca serve` (or the crawl) first")
+    try:
+        yield
+    finally:
+        lock.close()
+
+
+@contextmanager
+def _indexing(config: Any) -> Iterator[Callable[[set[str]], None]]:
+    """What makes pages findable once their captures are on disk: the newest version of each address."""
+    from django.conf import settings
+
+    from hemeroteca import urls
+    from hemeroteca.archive import queries, reader
+    from hemeroteca.engine.ingest import READ_BYTES, read_document
+    from hemeroteca.engine.ledger import last_capture, write_watermark
+    from hemeroteca.search.index import open_index
+
+    instance = settings.INSTANCE
+    writer = open_index(config, instance.index_dir).writer(config.index_heap_bytes)
+
+    def index(keys: set[str]) -> None:
+        for key in keys:
+            for row in queries.rows(
+                "urlkey = %s AND version = %s AND status = 200", [key, True], "captured_ms DESC, capture.id DESC", 1
+            ):
+                holder = queries.by_record(row.refers_to) if row.refers_to else row
+                if holder is None:
+                    continue
+                record = reader.read(instance.warc_dir, holder.warc_name, holder.offset, holder.length)
+                document = read_document(
+                    urls.key(row.url),
+                    row.url,
+                    row.status,
+                    record.head,
+                    record.payload(READ_BYTES),
+                    row.captured_ms,
+                    row.digest,
+                )
+                if document is not None:
+                    writer.put(document, True)
+
+    try:
+        yield index
+        writer.commit()
+        write_watermark(instance, last_capture())
+    finally:
+        writer.close()
+
+
+@contextmanager
+def _output(path: Path | None) -> Iterator[IO[bytes]]:
+    if path is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    else:
+        with path.open("wb") as file:
+            yield file
+
+
+def _progress(quiet: bool) -> Any:
+    if quiet or not sys.stderr.isatty():
+        return None
+    return lambda name, records: typer.echo(f"\r{records} records, {name}\x1b[K", nl=False, err=True)

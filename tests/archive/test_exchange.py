@@ -1,0 +1,263 @@
+"""Archives of other tools come in, ours go out, and a round trip gives the same captures."""
+
+import csv
+import io
+import json
+import zipfile
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from warcio.archiveiterator import ArchiveIterator
+
+from hemeroteca.archive import export, queries, warc
+from hemeroteca.archive.importing import ImportedExchange, Problem, dechunk, read_archive
+from hemeroteca.archive.intake import Intake
+from hemeroteca.archive.models import Capture, WarcFile
+from hemeroteca.archive.selection import Selection
+from hemeroteca.archive.verify import verify
+from hemeroteca.archive.writer import WarcWriter
+from tests.archive.making import small_archive
+from tests.archive.reading import by_fastwarc, by_warcio, warcio_check
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
+
+SAMPLES = Path(__file__).parents[3] / "shared" / "data" / "warc"
+needs_samples = pytest.mark.skipif(not SAMPLES.is_dir(), reason="the samples are not here")
+NOW = 1_800_000_000_000
+
+
+def split(items):
+    items = list(items)
+    return [i for i in items if isinstance(i, ImportedExchange)], [i for i in items if isinstance(i, Problem)]
+
+
+@pytest.fixture
+def spool(tmp_path):
+    (tmp_path / "spool").mkdir()
+    return tmp_path / "spool"
+
+
+@pytest.fixture
+def archive(tmp_path):
+    return small_archive(tmp_path / "warc", max_bytes=1500)
+
+
+def facts():
+    names = (
+        "record_id",
+        "url",
+        "urlkey",
+        "captured_ms",
+        "status",
+        "mime",
+        "digest",
+        "version",
+        "body_size",
+        "truncated",
+    )
+    return sorted((tuple(getattr(row, name) for name in names) for row in queries.all_rows()), key=str)
+
+
+@needs_samples
+@pytest.mark.parametrize(
+    ("name", "captures", "problems"),
+    [
+        ("20130729-heritrix-original.warc.gz", [("response", 200, 68639)], []),
+        ("20130729-heritrix-revisit-with-http-headers.warc.gz", [("revisit", 200, 0)], []),
+        ("20141124-heritrix-server-not-modified.warc.gz", [("revisit", 0, 0)], []),
+        ("20141129-heritrix-original.warc.gz", [("response", 200, 75331)], []),
+        ("example.warc.gz", [("response", 200, 606), ("revisit", 200, 0)], []),
+        ("example.arc.gz", [("response", 200, 1270)], []),
+        ("example-iana.org-chunked.warc", [("response", 200, 7223)], []),
+        (
+            "example-bad-non-chunked.warc.gz",
+            [("response", 200, 606), ("revisit", 200, 0)],
+            ["several records share one gzip member", "digest"],
+        ),
+        ("example-trunc.warc", [("response", 200, 604)], ["digest", "no record begins here"]),
+        ("example-wrong-chunks.warc.gz", [("response", 200, 1270)], ["do not end where its records do", "digest"]),
+        ("post-test.warc.gz", [], ["answers a POST"] * 3),
+    ],
+)
+def test_samples_are_taken_as_far_as_they_go(name, captures, problems, spool):
+    found, told = split(read_archive(SAMPLES / name, spool))
+    assert [(item.kind, item.status, len(item.body)) for item in found] == captures
+    assert len(told) == len(problems)
+    assert all(word in problem.reason for word, problem in zip(problems, told, strict=True))
+
+
+@needs_samples
+def test_bodies_are_those_warcio_reads(spool):
+    for name in ("example.warc.gz", "example-iana.org-chunked.warc", "20141129-heritrix-original.warc.gz"):
+        found, _ = split(read_archive(SAMPLES / name, spool))
+        with (SAMPLES / name).open("rb") as file:
+            bodies = []
+            for record in ArchiveIterator(file):
+                if record.rec_type == "response":
+                    chunked = "chunked" in (record.http_headers.get_header("transfer-encoding") or "")
+                    bodies.append((record.content_stream() if chunked else record.raw_stream).read())
+        assert [item.body for item in found if item.kind == "response"] == bodies
+
+
+@needs_samples
+def test_all_samples_together_make_an_archive_every_reader_likes(tmp_path, spool):
+    done = Intake(WarcWriter(tmp_path / "warc")).read(sorted(SAMPLES.iterdir(), reverse=True), spool)
+    assert done.files == 12
+    assert done.taken == Capture.objects.count() > 6
+    lost = [problem.reason for problem in done.problems if problem.lost]
+    assert len([reason for reason in lost if "POST" in reason]) == 3
+    assert verify(tmp_path / "warc").troubles == []
+    for path in (tmp_path / "warc").glob("*.warc.gz"):
+        assert warcio_check(path) == 0
+        assert by_warcio(path.read_bytes()) == by_fastwarc(path.read_bytes())
+    revisit = Capture.objects.get(url="http://bl.uk/subjects/news-media/", kind="revisit")
+    assert queries.by_record(revisit.refers_to).body_size == 75331, "it came before its original and found it"
+    again = Intake(WarcWriter(tmp_path / "warc")).read(sorted(SAMPLES.iterdir()), spool)
+    assert again.taken == 0, "a second import changes nothing"
+    assert again.known >= done.taken
+    assert list(spool.iterdir()) == []
+
+
+@pytest.mark.parametrize("form", ["warc", "wacz"])
+def test_a_round_trip_gives_the_same_captures(archive, tmp_path, spool, form):
+    before = facts()
+    target = tmp_path / f"out.{form}"
+    write = export.export_warc if form == "warc" else export.export_wacz
+    done = write(archive.folder, Selection(), target, NOW)
+    assert (done.captures, done.unreadable) == (7, 0)
+    Capture.objects.all().delete()
+    WarcFile.objects.all().delete()
+
+    taken = Intake(WarcWriter(tmp_path / "other")).read([target], spool)
+    assert (taken.taken, taken.problems) == (7, [])
+    assert facts() == before
+    assert verify(tmp_path / "other").troubles == []
+
+
+def test_an_exported_warc_is_whole_in_itself(archive, tmp_path):
+    """Only the mirror and the 304 are asked for; what they repeat lies elsewhere."""
+    target = tmp_path / "out.warc.gz"
+    selection = Selection(("mirror.example/*",))
+    export.export_warc(archive.folder, selection, target, NOW)
+    assert warcio_check(target) == 0
+    seen = by_warcio(target.read_bytes())
+    assert seen == by_fastwarc(target.read_bytes())
+    assert [s.kind for s in seen] == ["warcinfo", "response", "request"]
+    assert seen[1].payload == b"<p>second" + b" words" * 100
+    export.export_warc(archive.folder, Selection(("example.org/",), since="20240103", until="20240103"), target, NOW)
+    seen = by_warcio(target.read_bytes())
+    assert (seen[1].kind, seen[1].status, seen[1].payload) == ("response", "200", b"<p>first" + b" words" * 100)
+
+
+def test_selections(archive):
+    def urls(**more):
+        return [row.url for row in Selection(**more).rows()]
+
+    assert len(urls()) == 7
+    assert urls(urls=("example.org/about", "*.example.org")) == urls(urls=("*.example.org",)), "nothing comes twice"
+    assert len(urls(urls=("example.org/",))) == 4
+    assert len(urls(urls=("example.org/",), versions_only=True)) == 2
+    assert len(urls(since="20240104", until="20240104")) == 1
+
+
+def test_a_wacz_has_what_its_readers_expect(archive, tmp_path):
+    target = tmp_path / "out.wacz"
+    export.export_wacz(archive.folder, Selection(), target, NOW, title="Prueba", titles=lambda row: f"T {row.url}")
+    with zipfile.ZipFile(target) as file:
+        assert file.getinfo("archive/data.warc.gz").compress_type == zipfile.ZIP_STORED
+        package = json.loads(file.read("datapackage.json"))
+        assert (package["title"], package["wacz_version"]) == ("Prueba", "1.1.1")
+        lines = file.read("indexes/index.cdx").decode().splitlines()
+        assert lines == sorted(lines)
+        assert len(lines) == 7
+        pages = [json.loads(line) for line in file.read("pages/pages.jsonl").decode().splitlines()]
+        assert [page.get("title") for page in pages[1:]] == [
+            "T http://mirror.example/", "T http://example.org/", "T http://example.org/", "T http://example.org/about",
+        ]  # fmt: skip
+        data = file.read("archive/data.warc.gz")
+        for line in lines:
+            place = json.loads(line.split(" ", 2)[2])
+            record = next(iter(ArchiveIterator(io.BytesIO(data[int(place["offset"]) :]))))
+            assert record.rec_headers.get_header("WARC-Target-URI") == place["url"]
+
+
+def test_metadata_as_csv_and_json(archive):
+    text = io.StringIO()
+    assert export.export_csv(Selection(), text) == 7
+    table = list(csv.DictReader(io.StringIO(text.getvalue())))
+    lines = io.StringIO()
+    export.export_json(Selection(), lines)
+    objects = [json.loads(line) for line in lines.getvalue().splitlines()]
+    assert [row["url"] for row in table] == [row["url"] for row in objects]
+    assert objects[0].keys() == dict.fromkeys(export.COLUMNS).keys()
+    assert export._cell("=1+1") == "'=1+1"
+
+
+def test_a_failed_export_leaves_nothing(archive, tmp_path, monkeypatch):
+    target = tmp_path / "out" / "a.wacz"
+    target.parent.mkdir()
+    monkeypatch.setattr(export, "_write_capture", lambda *arguments: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        export.export_wacz(archive.folder, Selection(), target, NOW)
+    assert list(target.parent.iterdir()) == []
+
+
+def test_a_wacz_that_lies_about_its_content_is_told(archive, tmp_path, spool):
+    good, bad = tmp_path / "good.wacz", tmp_path / "bad.wacz"
+    export.export_wacz(archive.folder, Selection(), good, NOW)
+    other = warc.exchange_records("http://other.example/", NOW, "", "", b"", b"HTTP/1.1 200 OK\r\n\r\n", b"x")
+    with zipfile.ZipFile(good) as source, zipfile.ZipFile(bad, "w") as target:
+        for entry in source.infolist():
+            data = other.data if entry.filename.startswith("archive/") else source.read(entry)
+            target.writestr(entry.filename, data)
+        target.writestr("archive/../../../etc/evil.warc.gz", other.data)
+    found, problems = split(read_archive(bad, spool))
+    assert [item.url for item in found] == ["http://other.example/"] * 2, "names inside are never used as paths"
+    assert "digest" in problems[0].reason
+
+
+def test_what_is_no_archive_is_told(tmp_path, spool):
+    for data in (b"", b"hello", b"PK\x03\x04garbage", b"\x1f\x8bgarbage", b"\x28\xb5\x2f\xfdzstd"):
+        path = tmp_path / "x"
+        path.write_bytes(data)
+        found, problems = split(read_archive(path, spool))
+        assert not found
+        assert len(problems) == 1, data
+
+
+@given(st.data())
+@settings(max_examples=150, deadline=None)
+def test_a_file_damaged_anywhere_is_read_as_far_as_it_goes(tmp_path_factory, data):
+    folder = tmp_path_factory.mktemp("damage")
+    records = [
+        warc.exchange_records(
+            f"http://a.example/{i}", NOW + i, "", "", b"", b"HTTP/1.1 200 OK\r\n\r\n", b"body", record_id=UUID(int=i)
+        )
+        for i in range(4)
+    ]
+    whole = bytearray(b"".join(item.data for item in records))
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, len(whole) - 1))
+        whole[place] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.integers(1, len(whole)))
+    (folder / "x.warc.gz").write_bytes(whole[:cut])
+    for item in read_archive(folder / "x.warc.gz", folder):
+        assert isinstance(item, ImportedExchange | Problem)
+
+
+@given(st.lists(st.binary(max_size=50).filter(bool)), st.booleans())
+def test_chunks_are_taken_away(parts, crlf):
+    end = b"\r\n" if crlf else b"\n"
+    body = b"".join(b"%x" % len(part) + end + part + end for part in parts) + b"0" + end + end
+    plain, note = dechunk(io.BytesIO(body))
+    assert plain.read() == b"".join(parts)
+    assert note == ""
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_can_be_dechunked(body):
+    plain, _ = dechunk(io.BytesIO(body))
+    assert len(plain.read()) <= len(body)

@@ -1,0 +1,95 @@
+"""The index can be checked against the files, repaired from them, and made again from them alone."""
+
+import pytest
+
+from hemeroteca.archive import queries
+from hemeroteca.archive.models import Capture, WarcFile
+from hemeroteca.archive.verify import verify
+from tests.archive.making import Archive, small_archive
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
+
+
+def rows():
+    return [{name: getattr(row, name) for name in row.__struct_fields__ if name != "id"} for row in queries.all_rows()]
+
+
+@pytest.fixture
+def archive(tmp_path):
+    return small_archive(tmp_path / "warc", max_bytes=1500)
+
+
+def test_a_good_archive_is_sound(archive):
+    report = verify(archive.folder)
+    assert report.troubles == []
+    assert report.sound
+    assert report.captures == 7
+    assert report.files > 1
+
+
+def test_an_archive_still_being_written_is_sound(tmp_path):
+    archive = Archive(tmp_path)
+    archive.add("http://example.org/", "2024", b"hello")
+    archive.writer.append(b"not acknowledged yet")
+    assert verify(tmp_path).troubles == []
+
+
+def test_a_lost_index_is_made_again_from_the_files_alone(archive):
+    before = rows()
+    files = list(WarcFile.objects.order_by("name").values_list("name", "size", "closed", "digest"))
+    Capture.objects.all().delete()
+    WarcFile.objects.all().delete()
+
+    assert not verify(archive.folder).sound
+    report = verify(archive.folder, repair=True)
+    assert report.added == 7
+    assert report.sound
+    assert sorted(map(str, rows())) == sorted(map(str, before))
+    assert list(WarcFile.objects.order_by("name").values_list("name", "size", "closed", "digest")) == files
+    assert verify(archive.folder).troubles == []
+
+
+def test_rows_that_lie_are_corrected_and_rows_without_records_removed(archive):
+    before = rows()
+    first, second = Capture.objects.order_by("id")[:2]
+    Capture.objects.filter(pk=first.pk).update(status=500, digest="sha256:wrong", url="http://evil.example/")
+    Capture.objects.filter(pk=second.pk).update(offset=second.offset + 1)
+
+    report = verify(archive.folder)
+    assert [trouble.repaired for trouble in report.troubles] == [False, False, False]
+    assert not report.sound
+    report = verify(archive.folder, repair=True)
+    assert (report.corrected, report.removed, report.added) == (1, 1, 1)
+    assert sorted(map(str, rows())) == sorted(map(str, before))
+
+
+def test_a_changed_byte_is_found(archive):
+    capture = archive.captures[0]
+    path = archive.folder / capture.warc_name
+    data = bytearray(path.read_bytes())
+    data[capture.offset + capture.length // 2] ^= 0xFF
+    path.write_bytes(data)
+    reasons = [trouble.reason for trouble in verify(archive.folder).troubles]
+    assert any("digest it had when it was closed" in reason for reason in reasons)
+    assert len(reasons) >= 2, "the record too"
+    assert Capture.objects.count() == 7
+    verify(archive.folder, repair=True)
+    assert Capture.objects.count() == 7, "a damaged record does not take its row with it: the file may be restored"
+
+
+def test_a_missing_file_is_told_and_its_captures_stay(archive):
+    name = archive.captures[0].warc_name
+    (archive.folder / name).unlink()
+    report = verify(archive.folder, repair=True)
+    assert [trouble.file for trouble in report.troubles] == [name]
+    assert "gone" in report.troubles[0].reason
+    assert Capture.objects.count() == 7
+
+
+def test_a_cut_file_is_told(archive):
+    capture = archive.captures[0]
+    path = archive.folder / capture.warc_name
+    path.write_bytes(path.read_bytes()[: capture.offset + 20])
+    report = verify(archive.folder, repair=True)
+    assert any("lacks its last" in trouble.reason for trouble in report.troubles)
+    assert Capture.objects.count() == 7
