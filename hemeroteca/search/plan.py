@@ -20,10 +20,28 @@ MOST_PAIRS = 12  # neighbouring words looked at for nearness
 LAST_MS = 1 << 62  # "until" of a version that is still the last one
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    query: Query
+    factor: float  # of its scores
+    language: str = ""  # body field; empty: any
+
+
+@dataclass(frozen=True, slots=True)
+class Bonus:
+    """What makes a match better than its words alone."""
+
+    name: str
+    query: Query
+    weight: float
+    language: str = ""  # body field; empty: any
+
+
 @dataclass(slots=True)
 class Plan:
-    base: Query | None  # every match with its text score; None when nothing is asked for
-    better: Query | None  # those among them with phrases, all words or the title matching, scored for that too
+    base: Query | None = None  # every match; None when nothing is asked for
+    parts: list[Part] = field(default_factory=list)  # the same, as parts without common documents
+    bonuses: list[Bonus] = field(default_factory=list)
     wanted: dict[str, set[str]] = field(default_factory=dict)  # body field → terms to mark
     in_body: list[str] = field(default_factory=list)  # words that must stand in the text itself
     scored: list[tuple[str, str, int]] = field(default_factory=list)  # (field, term, documents) of plain words
@@ -55,57 +73,49 @@ class Planner:
         self.fields = [name for name, _ in languages]
 
     def plan(self, parsed: q.Parsed) -> Plan:
-        plan = Plan(None, None, {name: set() for name in self.fields}, notes=list(parsed.notes))
-        clauses = list(parsed.root.clauses)
-        language = next(
-            (
-                c.node.value
-                for c in clauses
-                if isinstance(c.node, q.Only) and c.node.property == "language" and c.occurs == "must"
-            ),
-            "",
-        )
-        if language:
-            self.fields = [name for name in self.fields if name == analysis.field_of(language)]
+        clauses = parsed.root.clauses
+        self._keep_language(clauses)
+        plan = Plan(wanted={name: set() for name in self.fields}, notes=list(parsed.notes))
         words = [c.node.text for c in clauses if isinstance(c.node, q.Word) and c.occurs == "may"]
         others = [c for c in clauses if not (isinstance(c.node, q.Word) and c.occurs == "may")]
         plan.plain = not others and not self.blocks
 
         scoring = self._words(words, plan) if words else []
         must: list[Query] = []
-        must_not: list[Query] = []
+        must_not = [self._term("site", host) for host in self.blocks]
         for clause in others:
             query = self._node(clause.node, plan, marked=clause.occurs != "not")
-            if query is None:
-                continue
-            if clause.occurs == "not":
-                must_not.append(query)
-            elif clause.occurs == "must":
-                must.append(query)
-            else:
-                scoring.append(query)
-        must_not += [self._term("site", host) for host in self.blocks]
-        if scoring:
-            base = [(Occur.Should, query) for query in scoring]
-            if must or must_not:
-                base = [(Occur.Must, Query.boolean_query(base))]
-        else:
-            base = []
-            if not must and must_not and clauses:
-                must.append(Query.const_score_query(Query.all_query(), 1.0))
-        base += [(Occur.Must, query) for query in must] + [(Occur.MustNot, query) for query in must_not]
-        if not base or not (scoring or must):
+            if query is not None:
+                {"not": must_not, "must": must, "may": scoring}[clause.occurs].append(query)
+        if not scoring and not must and others and must_not:
+            must.append(Query.const_score_query(Query.all_query(), 1.0))
+        if not scoring and not must:
             return plan
-        plan.base = Query.boolean_query(base)
-        bonus = self._bonus(words) if words else []
-        if bonus:
-            better = [(Occur.Must, Query.boolean_query([(Occur.Should, query) for query in bonus]))]
-            if must or must_not:
-                better.append((Occur.Must, plan.base))
-            else:
-                better += base
-            plan.better = Query.boolean_query(better)
+
+        wanted = [(Occur.Should, query) for query in scoring]
+        if scoring and (must or must_not):
+            wanted = [(Occur.Must, Query.boolean_query(wanted))]
+        wanted += [(Occur.Must, query) for query in must] + [(Occur.MustNot, query) for query in must_not]
+        plan.base = Query.boolean_query(wanted)
+        plan.parts = self._by_language(plan) if plan.plain and plan.scored else [Part(plan.base, 1.0)]
+        if words:
+            plan.bonuses = self._bonuses(words)
         return plan
+
+    def _keep_language(self, clauses: Sequence[q.Clause]) -> None:
+        """With `lang:`, words are read in that language only."""
+        for clause in clauses:
+            if isinstance(clause.node, q.Only) and clause.node.property == "language" and clause.occurs == "must":
+                self.fields = [name for name in self.fields if name == analysis.field_of(clause.node.value)]
+
+    def _by_language(self, plan: Plan) -> list[Part]:
+        """One query per language. A page has one language, and a union of bare terms lets the engine skip (WAND)."""
+        parts = []
+        for name in self.fields:
+            terms = [(Occur.Should, self._raw_body_term(name, term)) for field, term, _ in plan.scored if field == name]
+            if terms:
+                parts.append(Part(Query.boolean_query(terms), self.factors[name], name))
+        return parts
 
     # words that score
 
@@ -132,40 +142,34 @@ class Planner:
         content = [word for word in words if analysis.fold(word) not in empty] if empty else words
         return analysis.terms(" ".join(content), name) or analysis.terms(" ".join(words), name)
 
-    def _bonus(self, words: list[str]) -> list[Query]:
-        """What makes a match better than its words alone."""
-        weights, bonus = self.weights, []
+    def _bonuses(self, words: list[str]) -> list[Bonus]:
+        weights = self.weights
+        bonuses: list[Bonus] = []
         for name in self.fields:
             if name == analysis.BIGRAMS:
                 continue
-            empty = analysis.question_words(name)
+            empty, factor, body = analysis.question_words(name), self.factors[name], f"body_{name}"
             placed = [p for p in analysis.positioned(" ".join(words[:64]), name) if p[1] not in empty]
-            found = [(at, term) for at, term in placed if self.searcher.doc_freq(f"body_{name}", term)]
-            distinct = list(dict.fromkeys(term for _, term in placed))
-            if len(distinct) < 2:
+            found = {term for term in {term for _, term in placed} if self.searcher.doc_freq(body, term)}
+            if len(found) < 2:
                 continue
-            factor = self.factors[name]
-            if len(found) <= MOST_PAIRS + 1:
-                for (at, first), (then, second) in pairwise(found):
-                    gap = then - at
-                    if first == second or gap > 4:
+            if len(placed) <= MOST_PAIRS + 1:
+                for (at, first), (then, second) in pairwise(p for p in placed if p[1] in found):
+                    if first == second or then - at > 4:
                         continue
-                    body = f"body_{name}"
-                    pair: list[str | tuple[int, str]] = [(0, first), (gap, second)]
-                    bonus.append(self._boost(Query.phrase_query(self.schema, body, pair), weights.phrase * factor))
-                    bonus.append(
-                        self._boost(Query.phrase_query(self.schema, body, pair, slop=8), weights.near * factor)
-                    )
-            if len(distinct) <= 8 and len(dict.fromkeys(term for _, term in found)) == len(distinct):
-                every = Query.boolean_query([(Occur.Must, self._raw_body_term(name, term)) for term in distinct])
-                bonus.append(self._boost(every, weights.all_words * factor))
+                    pair: list[str | tuple[int, str]] = [(0, first), (then - at, second)]
+                    phrase = Query.phrase_query(self.schema, body, pair)
+                    near = Query.phrase_query(self.schema, body, pair, slop=8)
+                    bonuses.append(Bonus("phrase", phrase, weights.phrase * factor, name))
+                    bonuses.append(Bonus("near", near, weights.near * factor, name))
         folded = list(dict.fromkeys(analysis.terms(" ".join(words[:32]), analysis.PLAIN)))
         content = [word for word in folded if not any(word in analysis.question_words(name) for name in self.fields)]
         if 1 <= len(content) <= 8:
             every = Query.boolean_query([(Occur.Must, self._term("title", word)) for word in content])
-            bonus.append(self._boost(every, weights.title))
-            bonus += [self._boost(self._term("url", word), weights.url) for word in content]
-        return bonus
+            bonuses.append(Bonus("title", every, weights.title))
+            any_word = Query.boolean_query([(Occur.Should, self._term("url", word)) for word in content])
+            bonuses.append(Bonus("url", any_word, weights.url))
+        return bonuses
 
     # clauses that must match
 

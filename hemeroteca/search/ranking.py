@@ -19,10 +19,9 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     # title 2, headings 2 (once in the text), description 1, anchor texts 1: see tantivy_index._document
 
     # nearness, as parts of the BM25 score a phrase would have
-    phrase: float = 0.10  # two words of the query side by side, in order
-    near: float = 0.05  # the same within a few words, in any order
-    all_words: float = 0.06  # every word of the query is there
-    title: float = 0.08  # every word of the query is in the title
+    phrase: float = 0.20  # two words of the query side by side, in order
+    near: float = 0.10  # the same within a few words, in any order
+    title: float = 0.06  # every word of the query is in the title
     url: float = 0.05  # words of the query in the address
 
     # what is known about the page; each multiplies the score by 1 + weight · (0 … 1)
@@ -86,27 +85,32 @@ def product(factors: Mapping[str, float]) -> float:
     return value
 
 
-def spread(hosts: Sequence[int], per_host: int, page: int) -> list[int]:
+def spread(hosts: Sequence[int], per_host: int, page: int, pages: int) -> list[int]:
     """An order of the results (given by their hosts, best first) with at most `per_host` of one host on each page.
 
-    Results are delayed, never dropped; a host alone in the list keeps its order.
+    The first `pages` pages are arranged. Results are delayed, never dropped; when other hosts run out, the rest follows
+    in its own order.
     """
     waiting = list(range(len(hosts)))
     order: list[int] = []
-    while waiting:
+    for _ in range(pages):
         shown: dict[int, int] = {}
         taken: list[int] = []
         left: list[int] = []
-        for i in waiting:
-            if len(taken) < page and shown.get(hosts[i], 0) < per_host:
+        for at, i in enumerate(waiting):
+            if len(taken) == page:
+                left += waiting[at:]
+                break
+            if shown.get(hosts[i], 0) < per_host:
                 shown[hosts[i]] = shown.get(hosts[i], 0) + 1
                 taken.append(i)
             else:
                 left.append(i)
-        if len(taken) < page and left:  # too few hosts to fill the page: go on in order
-            rest = sorted(left[: page - len(taken)])
-            taken = sorted(taken + rest)
-            left = [i for i in left if i not in set(rest)]
+        if len(taken) < page:
+            taken = sorted(taken + left[: page - len(taken)])
+            left = [i for i in left if i not in taken]
         order += taken
         waiting = left
-    return order
+        if not waiting:
+            break
+    return order + waiting

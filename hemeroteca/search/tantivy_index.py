@@ -18,10 +18,11 @@ from hemeroteca.search import analysis, ranking
 from hemeroteca.search.answer import Answer
 from hemeroteca.search.document import SearchDocument, document_key, simhash
 from hemeroteca.search.graph import LinkRanks
-from hemeroteca.search.index import READER, IndexBusyError, IndexUnusableError, Options, Results, SearchError
+from hemeroteca.search.index import READER, Hit, IndexBusyError, IndexUnusableError, Options, Results, SearchError
 from hemeroteca.search.plan import LAST_MS
 
 SCHEMA_VERSION = 2
+TITLE_TIMES = 2  # a word of the title counts as so many words of the text; part of the index
 _VERSION_FILE = "hemeroteca.json"
 _REBUILD = "rebuild it from the archive with `hemeroteca search rebuild`"
 # One thread of the writer needs 15 MB to work at all; a heap below is raised to that.
@@ -59,6 +60,7 @@ class TantivyIndex:
         self._folder = path / "main"
         self._seen: tuple[int, int] = (0, 0)
         self.has_versions = False
+        self.remembered: dict[int, Hit] = {}  # of the last commit, for runs that ask for many results without text
         self._links: LinkRanks | None = None
         self._links_seen: tuple[int, int] = (-1, -1)
         self.weights = _weights(path / "ranking.json")
@@ -82,6 +84,7 @@ class TantivyIndex:
             except ValueError:
                 self._open()  # the folder was replaced by a rebuild
             self._seen = now
+            self.remembered = {}
         return self._index.searcher()
 
     def search(
@@ -247,8 +250,8 @@ class TantivyWriter:
         document.add_unsigned("length", len(page.text))
         # BM25F: a word of the title counts as several words of the text. The terms go into the same field, so that
         # their weight is saturated together and one list of postings per word is read.
-        document.add_text(body, title)
-        document.add_text(body, title)
+        for _ in range(TITLE_TIMES):
+            document.add_text(body, title)
         if page.headings:
             document.add_text(body, page.headings)
         if page.description:

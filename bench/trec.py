@@ -1,0 +1,145 @@
+"""Search quality on any TREC-style collection: nDCG@10, MAP, MRR; Hemeroteca against plain BM25 of the same engine.
+
+    python -m bench.trec documents.jsonl queries.tsv qrels.txt
+
+`documents.jsonl`: {"id", "url", "title", "text", "lang"} per line. `queries.tsv`: qid<TAB>query. `qrels.txt`: TREC
+(qid 0 docid grade) or qid<TAB>docid<TAB>grade. The reference is one field with title and text, the engine's default
+analysis and its own BM25, each word of the query wanted (OR): `plain`, and with English stems, `plain, stems`.
+"""
+
+import argparse
+import json
+import math
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+DEPTH = 1000  # results judged for MAP and MRR
+
+Qrels = dict[str, dict[str, int]]
+Run = dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class Quality:
+    ndcg10: float
+    map: float
+    mrr: float
+    queries: int
+
+
+def evaluate(run: Run, qrels: Qrels) -> Quality:
+    """The usual measures, as trec_eval computes them, over the queries that have a relevant document."""
+    ndcg, average, reciprocal, count = 0.0, 0.0, 0.0, 0
+    for qid, grades in qrels.items():
+        relevant = {doc for doc, grade in grades.items() if grade > 0}
+        if not relevant:
+            continue
+        count += 1
+        ranked = run.get(qid, [])[:DEPTH]
+        gains = sorted((grade for grade in grades.values() if grade > 0), reverse=True)[:10]
+        ideal = sum(gain / math.log2(rank + 2) for rank, gain in enumerate(gains))
+        ndcg += sum(max(0, grades.get(doc, 0)) / math.log2(rank + 2) for rank, doc in enumerate(ranked[:10])) / ideal
+        found, precision = 0, 0.0
+        for rank, doc in enumerate(ranked, 1):
+            if doc in relevant:
+                found += 1
+                precision += found / rank
+                if found == 1:
+                    reciprocal += 1 / rank
+        average += precision / len(relevant)
+    count = max(1, count)
+    return Quality(ndcg / count, average / count, reciprocal / count, count)
+
+
+def read_qrels(lines: Iterable[str]) -> Qrels:
+    qrels: Qrels = {}
+    for line in lines:
+        parts = line.split()
+        if len(parts) == 4 and re.fullmatch(r"-?\d+", parts[3]):
+            qid, _, doc, grade = parts
+        elif len(parts) == 3 and re.fullmatch(r"-?\d+", parts[2]):
+            qid, doc, grade = parts
+        else:
+            continue  # a header
+        qrels.setdefault(qid, {})[doc] = int(grade)
+    return qrels
+
+
+def read_queries(lines: Iterable[str]) -> dict[str, str]:
+    pairs = (line.rstrip("\n").partition("\t") for line in lines if line.strip())
+    return {qid.strip(): text for qid, _, text in pairs}
+
+
+def hemeroteca(documents: Path, queries: dict[str, str], folder: Path) -> Run:
+    from hemeroteca.search import open_index, services
+
+    index = open_index(None, folder)
+    with documents.open("rb") as lines:
+        services.import_documents(index, lines)
+    run: Run = {qid: [] for qid in queries}
+    for row in services.batch(index, (f"{qid}\t{text}" for qid, text in queries.items()), DEPTH):
+        run[str(row["qid"])].append(str(row["id"]))
+    return run
+
+
+def plain(documents: Path, queries: dict[str, str], folder: Path, analysis: str = "default") -> Run:
+    import tantivy
+
+    folder.mkdir()
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("id", stored=True, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("text", tokenizer_name=analysis)
+    schema = builder.build()
+    index = tantivy.Index(schema, str(folder))
+    writer = index.writer(100 << 20, 1)
+    with documents.open("rb") as lines:
+        for line in lines:
+            row = json.loads(line)
+            text = f"{row.get('title') or ''} {row.get('text') or ''}"
+            writer.add_document(tantivy.Document(id=[str(row["id"])], text=[text]))
+    writer.commit()
+    index.reload()
+    searcher = index.searcher()
+    run: Run = {}
+    for qid, text in queries.items():
+        words = " ".join(re.findall(r"\w+", text)[:1000]).lower()  # no operators
+        query, _ = index.parse_query_lenient(words, ["text"])
+        hits = searcher.search(query, limit=DEPTH, count=False).hits
+        run[qid] = [searcher.doc(address)["id"][0] for _, address in hits]
+    return run
+
+
+ENGINES: dict[str, Callable[[Path, dict[str, str], Path], Run]] = {
+    "plain BM25": plain,
+    "plain BM25, stems": lambda documents, queries, folder: plain(documents, queries, folder, "en_stem"),
+    "hemeroteca": hemeroteca,
+}
+
+
+def main(arguments: list[str] | None = None) -> list[dict[str, object]]:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("documents", type=Path)
+    parser.add_argument("queries", type=Path)
+    parser.add_argument("qrels", type=Path)
+    options = parser.parse_args(arguments)
+    qrels = read_qrels(options.qrels.open(encoding="utf-8"))
+    queries = {qid: text for qid, text in read_queries(options.queries.open(encoding="utf-8")).items() if qid in qrels}
+    rows: list[dict[str, object]] = []
+    print(f"{'':20} {'nDCG@10':>8} {'MAP':>8} {'MRR':>8} {'seconds':>8}   ({len(queries)} queries)")
+    for name, engine in ENGINES.items():
+        with tempfile.TemporaryDirectory() as temporary:
+            start = time.perf_counter()
+            quality = evaluate(engine(options.documents, queries, Path(temporary) / "index"), qrels)
+            seconds = time.perf_counter() - start
+        print(f"{name:20} {quality.ndcg10:8.4f} {quality.map:8.4f} {quality.mrr:8.4f} {seconds:8.1f}")
+        rows.append({"engine": name, "ndcg10": quality.ndcg10, "map": quality.map, "mrr": quality.mrr})
+    return rows
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
