@@ -105,7 +105,7 @@ class SimWeb:
         command = [sys.executable, "-m", "simweb", "serve", "--attached", "--port", str(self._serve_port)]
         command += ["--settings", json.dumps(asdict(self.settings))]
         # Standard input stays open for as long as we live: when it closes the server ends, even if we are killed.
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         assert self._process.stdout
         line = self._process.stdout.readline()
         if not line:

@@ -156,7 +156,8 @@ ASSETS = {
     "/favicon.ico": "icon",
 }
 IMAGES = 40  # numbered images of a host
-SEARCH_PATH = "/buscar?orden=fecha"
+SEARCH_PATH = "/buscar?orden=fecha"  # robots.txt forbids it where there is one
+LOGIN_PATH = "/entrar"  # only ever linked with rel=nofollow
 
 _NUMBER = re.compile(r"[-_=](\d{1,9})(?:\.html|/)?\Z")
 _TROUBLE = re.compile(r"/([a-z]+)/(\d{1,9})\Z")
@@ -347,7 +348,7 @@ class Host:
                 return Resource("page", number)
         if target == "/":
             return Resource("page", 0)
-        if target in STATIC_PAGES or target == SEARCH_PATH:
+        if target in STATIC_PAGES or target in (SEARCH_PATH, LOGIN_PATH):
             return Resource("static")
         if target in ASSETS:
             return Resource(ASSETS[target])

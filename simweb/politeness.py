@@ -88,10 +88,14 @@ class PolitenessLog:
             self.dropped_urls += 1
         return log
 
-    def end(self, log: HostLog, status: int) -> None:
-        """The last byte of a response was handed over (or its connection was lost)."""
+    def end(self, log: HostLog, status: int, at: float | None = None) -> None:
+        """The last byte of a response was handed over (or its connection was lost).
+
+        `at` is the moment just before it was: the client may have the byte, and be counting its pause, before the
+        server gets to look at the clock again.
+        """
         log.active -= 1
-        log.last_end = self._clock()
+        log.last_end = self._clock() if at is None else at
         log.statuses[status] += 1
 
     def connected(self, log: HostLog) -> None:

@@ -14,7 +14,7 @@ from html import escape
 from simweb import media
 from simweb.changes import mix
 from simweb.clock import HOUR, http_date, iso_date
-from simweb.model import FANOUT, IMAGES, SEARCH_PATH, STATIC_PAGES, Host, Resource
+from simweb.model import FANOUT, IMAGES, LOGIN_PATH, SEARCH_PATH, STATIC_PAGES, Host, Resource
 
 FRAME_BYTES = 8_000  # what navigation, links and markup weigh, roughly: the rest of a page's size is text
 
@@ -100,7 +100,7 @@ def print_page(host: Host, number: int) -> str:
 
 
 def static_page(host: Host, target: str) -> str:
-    """Contact, legal notice, about us, and the search page that robots may not read."""
+    """Contact, legal notice, about us, and the search and login pages."""
     label = host.words.frame[STATIC_PAGES.get(target, "search")]
     choices = hashlib.shake_128(b"%d %s" % (host.key, target.encode())).digest(24)
     frame = _frame(host)
@@ -257,7 +257,7 @@ def _frame(host: Host) -> Frame:
         f'<script src="{href("/static/app.js")}" defer></script>\n</head>\n<body>\n'
     )
     logo = f'<a href="{href("/")}"><img class="logo" src="{href("/img/logo.png")}" alt="{words["home"]}"></a>'
-    menu = f'<a href="{href(SEARCH_PATH)}" rel="nofollow">{words["search"]}</a>' + "".join(
+    menu = f'<li><a href="{href(SEARCH_PATH)}">{words["search"]}</a></li>\n' + "".join(
         _item(host, n) for n in host.menu()
     )
     popular = "".join(_item(host, n) for n in host.most_read())
@@ -267,6 +267,7 @@ def _frame(host: Host) -> Frame:
     )
     pages = "".join(f'<a href="{href(path)}">{words[name]}</a> ' for path, name in STATIC_PAGES.items())
     friends = "".join(f'<li><a href="{other.origin}/">{other.title}</a></li>\n' for other in host.friends())
+    pages += f'<a href="{href(LOGIN_PATH)}" rel="nofollow">Login</a>'
     closing = f"<p>{pages}</p><p>{words['friends']}</p><ul>{friends}</ul><p>&copy; {host.title}</p>"
     match host.markup:
         case 0:

@@ -218,9 +218,11 @@ class Connection(asyncio.Protocol):
             head += f"Content-Length: {len(body)}\r\n"
         if request.method == "HEAD":
             body = b""
-        self._transport.write(f"{head}\r\n".encode("latin-1") + body)
+        everything = f"{head}\r\n".encode("latin-1") + body
+        ended = time.monotonic()
+        self._transport.write(everything)
         if not self._paused:
-            self._finish()
+            self._finish(ended)
 
     def _refuse(self, status: int) -> None:
         """The request cannot even be read: say so and hang up."""
@@ -263,16 +265,16 @@ class Connection(asyncio.Protocol):
             self._finish()
             self._answer_requests()
 
-    def _finish(self) -> None:
+    def _finish(self, ended: float | None = None) -> None:
         self._busy = False
-        self._used = time.monotonic()
-        self._end_log()
+        self._used = ended or time.monotonic()
+        self._end_log(ended)
         if self._close_after:
             self._transport.close()
 
-    def _end_log(self) -> None:
+    def _end_log(self, ended: float | None = None) -> None:
         if self._log is not None:
-            self._site.log.end(self._log, self._status)
+            self._site.log.end(self._log, self._status, ended)
             self._log = None
 
     def close_if_idle(self, oldest: float) -> None:

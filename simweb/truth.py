@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from simweb.model import IMAGES, SEARCH_PATH, STATIC_PAGES, Host, Resource, Web
+from simweb.model import IMAGES, LOGIN_PATH, SEARCH_PATH, STATIC_PAGES, Host, Resource, Web
 
 DOCUMENTS = frozenset({"page", "print", "static", "pdf", "refresh", "busy"})
 
@@ -19,7 +19,7 @@ class Found(NamedTuple):
 
 class Link(NamedTuple):
     url: str
-    kind: str  # page, requisite, feed, redirect, sitemap
+    kind: str  # page, requisite, feed, redirect, nofollow
 
 
 def crawl_map(
@@ -31,10 +31,11 @@ def crawl_map(
     sitemaps: bool = True,
     feeds: bool = True,
     requisites: bool = False,
+    nofollow: bool = False,
 ) -> dict[str, Found]:
     """Every URL a complete, robots-respecting crawl asks for (robots.txt and sitemaps apart) and what it finds there.
 
-    `scope` "host" stays on the hosts of the seeds, "domain" follows links to all hosts.
+    `scope` "host" stays on the hosts of the seeds, "domain" follows links to all hosts. `nofollow`: follow such links.
     """
     if scope not in ("host", "domain"):
         raise ValueError(f"scope is {scope!r}; simweb knows `host` and `domain`")
@@ -44,6 +45,7 @@ def crawl_map(
     known = set(seeds)
     found: dict[str, Found] = {}
     visited_hosts: set[int] = set()
+    wanted = {"requisite": requisites, "feed": feeds, "nofollow": nofollow}
 
     def add(url: str) -> None:
         if url not in known and (scope == "domain" or urlsplit(url).hostname in hosts):
@@ -62,7 +64,7 @@ def crawl_map(
         resource = host.resource(target, now)
         found[url] = Found(resource.kind, 200 if resource.kind == "busy" else resource.status)
         for link in links(host, target, resource, now):
-            if (requisites or link.kind != "requisite") and (feeds or link.kind != "feed"):
+            if wanted.get(link.kind, True):
                 add(link.url)
     return found
 
@@ -138,6 +140,7 @@ def _frame_links(host: Host) -> Iterator[Link]:
             yield Link(host.url(number), "page")
     for path in (*STATIC_PAGES, SEARCH_PATH):
         yield Link(host.origin + path, "page")
+    yield Link(host.origin + LOGIN_PATH, "nofollow")
     for friend in host.friends():
         yield Link(f"{friend.origin}/", "page")
     yield Link(host.origin + host.feed, "feed")

@@ -164,6 +164,8 @@ class _Links(HTMLParser):
         if tag == "base":
             self.base = values["href"]
             return
+        if values.get("rel") == "nofollow":
+            return
         for name in ("href", "src"):
             if name in values:
                 self.found.append(_join(self.base, values[name]))
