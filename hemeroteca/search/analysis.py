@@ -5,7 +5,9 @@ rules, and a query word is looked up in the form it takes in each language the i
 stemming: the stemmers know them, readers who type without them still find the page.
 """
 
-from functools import cache
+import re
+import unicodedata
+from functools import cache, lru_cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
@@ -82,8 +84,32 @@ def word_analyzer(field: str) -> TextAnalyzer:
     return builder.filter(Filter.ascii_fold()).build()
 
 
+def prepared(text: str, field: str) -> str:
+    """The text as the engine's analyzer should get it: the engine has no Catalan stemmer, so that is done here."""
+    return _LONG_WORD.sub(lambda match: _catalan_stem(match.group()), text) if field == "ca" else text
+
+
 def terms(text: str, field: str) -> list[str]:
-    return analyzer(field).analyze(text)
+    return analyzer(field).analyze(prepared(text, field))
+
+
+_LONG_WORD = re.compile(r"[^\W\d_]{4,}")
+
+
+@lru_cache(maxsize=50_000)
+def _catalan_stem(word: str) -> str:
+    """Number and gender only: ciutats → ciutat, biblioteques → bibliotec, cançons → canc. Stop words stay whole."""
+    if word.lower() in _catalan_stop_words():
+        return word
+    stem = "".join(c for c in unicodedata.normalize("NFD", word.lower()) if not unicodedata.combining(c))
+    stem = re.sub(r"(?:ons|s)$", "", stem) if len(stem) > 4 else stem
+    stem = re.sub(r"[aeo]$", "", stem)
+    return re.sub(r"j$", "g", re.sub(r"qu$", "c", stem))
+
+
+@cache
+def _catalan_stop_words() -> frozenset[str]:
+    return frozenset(_CATALAN_STOP_WORDS.split())
 
 
 # Words a question is asked with and that say nothing about its subject. They stay in the index (they may be part of a
@@ -127,12 +153,14 @@ def positioned(text: str, field: str) -> list[tuple[int, str]]:
     """Terms with their place among the words, stop words leaving a gap."""
     if field == BIGRAMS:
         return list(enumerate(terms(text, field)))
-    return [(token.position, token.text) for token in analyzer(field).pre_tokenize(text).tokens]
+    return [(token.position, token.text) for token in analyzer(field).pre_tokenize(prepared(text, field)).tokens]
 
 
 def word_terms(words: list[str], field: str) -> list[str]:
     """The term of each word in `field`, stop words included."""
     analyze = word_analyzer(field).analyze
+    if field == "ca":
+        words = [_catalan_stem(word) if len(word) > 3 else word for word in words]
     together = analyze(" ".join(words))
     if len(together) == len(words):
         return together

@@ -178,7 +178,10 @@ class Answer:
             order = list(range(len(candidates)))
         duplicates: dict[int, int] = {}
         if self.options.group:
-            order, duplicates = _grouped(order, columns["simhash"].view(np.uint64), self.weights.duplicate_bits)
+            if self.index.has_versions:
+                order, duplicates = _one_per_page(order, self._column("page", addresses))
+            else:
+                order, duplicates = _grouped(order, columns["simhash"].view(np.uint64), self.weights.duplicate_bits)
         delayed: set[int] = set()
         if self.options.diverse and page and self.options.sort == "relevance":
             hosts = [int(columns["host_key"][i]) for i in order]
@@ -290,6 +293,17 @@ def _grouped(order: list[int], fingerprints: np.ndarray, bits: int) -> tuple[lis
             duplicates[order[place]] = int(same.sum())
             gone |= same
     return [candidate for place, candidate in enumerate(order) if not gone[place]], duplicates
+
+
+def _one_per_page(order: list[int], pages: np.ndarray) -> tuple[list[int], dict[int, int]]:
+    """Of all versions of a page, the one that fits best."""
+    best: dict[int, int] = {}
+    duplicates: dict[int, int] = {}
+    for candidate in order:
+        shown = best.setdefault(int(pages[candidate]), candidate)
+        if shown != candidate:
+            duplicates[shown] = duplicates.get(shown, 0) + 1
+    return list(best.values()), duplicates
 
 
 def _in_text(wanted: list[str], kept: Stored) -> bool:

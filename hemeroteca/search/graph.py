@@ -154,18 +154,20 @@ def pagerank(
     With `seeds`, the random reader who gets bored starts again at one of them in `seed_share` of the cases: pages far
     from what a person chose count less. The rank of pages without links is spread over all.
     """
-    nodes = np.unique(np.concatenate([source, target]))
+    nodes = _distinct(np.concatenate([source, target]))
     count = len(nodes)
     if count == 0:
         return nodes, np.empty(0, np.float64)
-    tail = np.searchsorted(nodes, source)
-    head = np.searchsorted(nodes, target)
-    edges = np.unique(head[tail != head] * count + tail[tail != head])  # sorted by head, each once
-    del tail, head
+    tail, target = _numbered(nodes, source, target)
+    head, tail = _numbered(nodes, target, tail)
+    real = tail != head
+    edges = _distinct(head[real].astype(np.int64) * count + tail[real])  # sorted by head, each once
+    del tail, head, real, target
     tail = (edges % count).astype(np.int32)
-    head = edges // count
+    head = (edges // count).astype(np.int32)
     del edges
-    heads, first = np.unique(head, return_index=True)
+    first = np.flatnonzero(np.concatenate([[True], head[1:] != head[:-1]])) if len(head) else np.empty(0, np.int64)
+    heads = head[first]
     del head
     degree = np.bincount(tail, minlength=count)
     share = np.zeros(count)
@@ -180,7 +182,8 @@ def pagerank(
     for _ in range(most_rounds):
         fresh = start * (1 - damping + damping * rank[dangling].sum())
         if len(heads):
-            fresh[heads] += damping * np.add.reduceat((rank * share)[tail], first)
+            given = (rank * share).astype(np.float32)  # half the memory to walk through; sums stay exact
+            fresh[heads] += damping * np.add.reduceat(given[tail], first, dtype=np.float64)
         moved = np.abs(fresh - rank).sum()
         rank = fresh
         if moved < tolerance:
@@ -250,6 +253,18 @@ class LinkRanks:
                 continue  # replaced by a newer one just now
             return cls(*parts)
         return None
+
+
+def _distinct(values: np.ndarray) -> np.ndarray:
+    """Sorted, each once. numpy sorts numbers far faster than its `unique` hashes them."""
+    values = np.sort(values)
+    return values[np.concatenate([[True], values[1:] != values[:-1]])] if len(values) else values
+
+
+def _numbered(nodes: np.ndarray, keys: np.ndarray, along: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The place of each key among `nodes`, and `along` in the same new order: looking up sorted keys walks straight."""
+    order = np.argsort(keys)
+    return np.searchsorted(nodes, keys[order]).astype(np.int32), along[order]
 
 
 def _scaled(ranks: np.ndarray) -> np.ndarray:

@@ -262,7 +262,7 @@ class Planner:
             alternatives.append(Query.regex_query(self.schema, body, regex))
             literal = folded.rstrip("*?")
             if literal.isalnum():  # `bibliotecas*` must find what was stemmed to something shorter
-                stem = "".join(analysis.word_analyzer(name).analyze(literal))
+                stem = "".join(analysis.word_terms([literal], name))
                 if stem != literal and len(stem) >= 3:
                     alternatives.append(self._term(body, stem))
                 if marked:
@@ -297,7 +297,7 @@ class Planner:
         """A word of the title in any form: titles are kept as written, so the forms are those that share the stem."""
         alternatives = [self._term("title", word)]
         for name in self.fields:
-            stem = "".join(analysis.word_analyzer(name).analyze(word))
+            stem = "".join(analysis.word_terms([word], name))
             if len(stem) >= 4 and stem.isalnum() and word.startswith(stem[:-1]):
                 alternatives.append(Query.regex_query(self.schema, "title", re.escape(stem) + ".{0,3}"))
                 break

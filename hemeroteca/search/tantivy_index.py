@@ -22,6 +22,7 @@ from hemeroteca.search.index import READER, Hit, IndexBusyError, IndexUnusableEr
 from hemeroteca.search.plan import LAST_MS
 
 SCHEMA_VERSION = 2
+VERSIONS = "versions"  # name of the folder of an index of all versions
 TITLE_TIMES = 2  # a word of the title counts as so many words of the text; part of the index
 _VERSION_FILE = "hemeroteca.json"
 _REBUILD = "rebuild it from the archive with `hemeroteca search rebuild`"
@@ -59,7 +60,7 @@ class TantivyIndex:
         self.path = path
         self._folder = path / "main"
         self._seen: tuple[int, int] = (0, 0)
-        self.has_versions = False
+        self.has_versions = path.name == VERSIONS
         self.remembered: dict[int, Hit] = {}  # of the last commit, for runs that ask for many results without text
         self._links: LinkRanks | None = None
         self._links_seen: tuple[int, int] = (-1, -1)
@@ -251,15 +252,12 @@ class TantivyWriter:
         # BM25F: a word of the title counts as several words of the text. The terms go into the same field, so that
         # their weight is saturated together and one list of postings per word is read.
         for _ in range(TITLE_TIMES):
-            document.add_text(body, title)
-        if page.headings:
-            document.add_text(body, page.headings)
-        if page.description:
-            document.add_text(body, page.description)
+            document.add_text(body, analysis.prepared(title, field))
         if page.anchors:
             document.add_text("anchor", page.anchors)
-            document.add_text(body, page.anchors)
-        document.add_text(body, page.text)
+        for part in (page.headings, page.description, page.anchors, page.text):
+            if part:
+                document.add_text(body, analysis.prepared(part, field))
         document.add_bytes(
             "stored",
             self._encode(
