@@ -266,23 +266,23 @@ def _rows(query: Query, reverse: bool) -> Iterator[CaptureRow]:
         yield from islice(_from_offset(query, ranges, reverse, start), size)
         return
     for low, high in ranges:
-        yield from _along(query, low, high, reverse, query.resume)
+        resume = query.resume
+        if resume is not None and (resume[0] < low or (high and resume[0] >= high)):
+            if (resume[0] >= low) != reverse:
+                continue  # this range was answered before
+            resume = None
+        yield from _along(query, low, high, reverse, resume)
 
 
 def _along(
     query: Query, low: str, high: str, reverse: bool, after: tuple[str, int, int] | None = None
 ) -> Iterator[CaptureRow]:
     """The captures of a range in index order; each page begins after the last row of the one before."""
-    where, values = _where(query, low, high)
     order = "urlkey DESC, captured_ms DESC, capture.id DESC" if reverse else "urlkey, captured_ms, capture.id"
-    sign = "<" if reverse else ">"
     size = _PAGE if query.filters or query.collapse else min(_FIRST_PAGE, query.limit + query.offset + 1)
     while True:
-        if after is None:
-            part = queries.rows(where, values, order, size)
-        else:
-            step = f"{where} AND urlkey {sign}= %s AND (urlkey, captured_ms, capture.id) {sign} (%s, %s, %s)"
-            part = queries.rows(step, [*values, after[0], *after], order, size)
+        where, values = _where(query, low, high, after, reverse)
+        part = queries.rows(where, values, order, size)
         yield from part
         if len(part) < size:
             return
@@ -337,21 +337,28 @@ def _side(query: Query, low: str, high: str, moment: int, before: bool) -> Itera
     yield from _along(part, low, high, reverse=before)
 
 
-def _where(query: Query, low: str, high: str) -> tuple[str, list[Any]]:
+def _where(
+    query: Query, low: str, high: str, after: tuple[str, int, int] | None = None, reverse: bool = False
+) -> tuple[str, list[Any]]:
+    """Bounds both databases can walk the index between: one for each end, never two for the same."""
+    sign = "<" if reverse else ">"
+    tests: list[tuple[str, list[Any]]] = []
     if query.exact:
-        where, values = "urlkey = %s", [low]
-    elif high:
-        where, values = "urlkey >= %s AND urlkey < %s", [low, high]
+        tests.append(("urlkey = %s", [low]))
+        if after is not None and after[0] == low:
+            tests.append((f"(captured_ms, capture.id) {sign} (%s, %s)", [*after[1:]]))
     else:
-        where, values = "urlkey >= %s", [low]
-    more: list[Any] = list(values)
+        if after is None or reverse:
+            tests.append(("urlkey >= %s", [low]))
+        if high and (after is None or not reverse):
+            tests.append(("urlkey < %s", [high]))
+        if after is not None:
+            tests.append((f"(urlkey, captured_ms, capture.id) {sign} (%s, %s, %s)", [*after]))
     if query.since is not None:
-        where += " AND captured_ms >= %s"
-        more.append(query.since)
+        tests.append(("captured_ms >= %s", [query.since]))
     if query.until is not None:
-        where += " AND captured_ms <= %s"
-        more.append(query.until)
-    return where, more
+        tests.append(("captured_ms <= %s", [query.until]))
+    return " AND ".join(text for text, _ in tests), [value for _, values in tests for value in values]
 
 
 def _resolved(rows: Iterator[CaptureRow], query: Query) -> Iterator[tuple[CaptureRow, Line]]:

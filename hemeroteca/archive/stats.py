@@ -33,7 +33,7 @@ def stats() -> Stats:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*), coalesce(sum(CASE WHEN version THEN 1 ELSE 0 END), 0), "
-            "coalesce(sum(CASE WHEN kind = 'revisit' THEN 1 ELSE 0 END), 0), count(DISTINCT url), "
+            "coalesce(sum(CASE WHEN kind = 'revisit' THEN 1 ELSE 0 END), 0), "
             "coalesce(min(captured_ms), 0), coalesce(max(captured_ms), 0), coalesce(sum(body_size), 0), "
             "coalesce(sum(length), 0), coalesce(sum(CASE WHEN kind = 'revisit' THEN body_size ELSE 0 END), 0) "
             "FROM capture"
@@ -43,13 +43,14 @@ def stats() -> Stats:
             captures=row[0],
             versions=row[1],
             revisits=row[2],
-            addresses=row[3],
-            first=timestamp(row[4]) if row[0] else "",
-            last=timestamp(row[5]) if row[0] else "",
-            received_bytes=row[6],
-            record_bytes=row[7],
-            repeated_bytes=row[8],
+            first=timestamp(row[3]) if row[0] else "",
+            last=timestamp(row[4]) if row[0] else "",
+            received_bytes=row[5],
+            record_bytes=row[6],
+            repeated_bytes=row[7],
         )
+        cursor.execute("SELECT count(*) FROM (SELECT DISTINCT urlkey FROM capture) AS keys")
+        found.addresses = int(cursor.fetchone()[0])
         cursor.execute("SELECT count(*), coalesce(sum(size), 0) FROM warc_file")
         found.files, found.file_bytes = (int(value) for value in cursor.fetchone())
         cursor.execute("SELECT mime, count(*) FROM capture GROUP BY mime ORDER BY count(*) DESC, mime LIMIT 50")
