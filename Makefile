@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup setup-dev run demo test bench lint format lock
+.PHONY: setup setup-dev run demo test bench lint format messages lock
 
 setup: .venv/.installed
 
@@ -38,6 +38,10 @@ lint: setup-dev
 format: setup-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# Compiles the translations of the console; the results are committed.
+messages: setup
+	$(BIN)/python -m hemeroteca.console.messages
 
 # Writes the versions installed now; a lock file carries names and versions, no host.
 lock:

@@ -102,6 +102,8 @@ AUTH_USER_MODEL = "accounts.User"
 LOGIN_URL = "/sign-in"
 LOGIN_REDIRECT_URL = "/"
 CSRF_FAILURE_VIEW = "hemeroteca.console.views.csrf_failure"
+# scrypt needs memory rather than time: as strong, and a sign-in on a Raspberry Pi does not take seconds.
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.ScryptPasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},

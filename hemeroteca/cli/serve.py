@@ -38,6 +38,8 @@ def serve(
         run(settings)
     except (ServeError, config.ConfigError) as error:
         common.give_up(str(error), common.USAGE if isinstance(error, config.ConfigError) else 1)
+    except KeyboardInterrupt:  # before the supervisor began; nothing runs yet
+        raise typer.Exit(common.INTERRUPTED)
 
 
 def run(settings: config.Config) -> None:

@@ -5,6 +5,7 @@ from django.urls import URLPattern, URLResolver, path
 from django.views.generic import RedirectView
 from django.views.i18n import set_language
 
+from hemeroteca.api import cdx, memento
 from hemeroteca.api.app import api
 from hemeroteca.console import views
 
@@ -23,6 +24,14 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("language", set_language, name="language"),
     path("favicon.ico", RedirectView.as_view(url="/static/console/logo.svg", permanent=True)),
     path("api/v1/", api.urls),
+    # What other archives' tools speak.
+    path("cdx", cdx.pywb),
+    path("cdx/search/cdx", cdx.wayback),
+    path("warc/<str:name>", cdx.warc_file),
+    path("timegate/<path:url>", memento.timegate),
+    path("timemap/link/<path:url>", memento.timemap_link),
+    path("timemap/json/<path:url>", memento.timemap_json),
+    path("memento/<str:stamp>/<path:url>", memento.copy),
     # One way in, with one limit on guessing.
     path("admin/login/", RedirectView.as_view(pattern_name="sign-in", query_string=True)),
     path("admin/", admin.site.urls),

@@ -21,6 +21,7 @@ def main() -> None:
 
     settings.INSTANCE.create()
     call_command("migrate", interactive=False, verbosity=0)
+    call_command("clearsessions")  # those that have ended; nothing else ever removes them
     created = services.ensure_administrator()
     if created:
         user, password = created

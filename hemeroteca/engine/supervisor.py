@@ -66,9 +66,10 @@ class Supervisor:
         os.set_blocking(wake_write, False)
         self._selector.register(wake_read, selectors.EVENT_READ, lambda: _drain(wake_read))
         old_wake = signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
-        handlers = {
-            number: signal.signal(number, self._on_stop) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        }
+        numbers = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup asked that a lost terminal means nothing
+            numbers.append(signal.SIGHUP)
+        handlers = {number: signal.signal(number, self._on_stop) for number in numbers}
         handlers[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, _nothing)  # its only work is to wake the selector
         try:
             self._loop()
