@@ -122,8 +122,15 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._paused = False
+        # Not at once: asyncio ends a connection twice when its protocol closes it inside this call.
+        self._loop.call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        if self._paused or self._transport.is_closing():
+            return
         if self._stream:
-            self._pump()
+            if not self._timer:
+                self._pump()
         elif self._busy and not self._timer:
             self._finish()
             self._answer_requests()

@@ -279,3 +279,20 @@ def test_errors_say_what_is_wrong() -> None:
 
 def test_visit_reads_a_plain_page(web: SimWeb) -> None:
     assert visit(web.port, web.hosts()[0], "/").status == 200
+
+
+def test_a_slow_reader_of_a_large_answer_gets_all_of_it_and_leaves_no_trace(capfd: pytest.CaptureFixture[str]) -> None:
+    """The answer does not fit into the buffers of the connection, which closes after it."""
+    with SimWeb(hosts=1, pages_per_host=2, zoo=True) as web:
+        with socket.socket() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.settimeout(20)
+            connection.connect(("127.0.0.1", web.port))
+            connection.sendall(b"GET /huge-attribute HTTP/1.1\r\nHost: zoo.sim.test\r\nConnection: close\r\n\r\n" * 2)
+            data = bytearray()
+            while piece := connection.recv(20_000):
+                data += piece
+        assert data.endswith(b'">after the attribute')
+        assert data.count(b"HTTP/1.1 200 OK") == 1
+        assert web.stats().hosts["zoo.sim.test"].active == 0
+    assert "Traceback" not in capfd.readouterr().err
