@@ -65,14 +65,13 @@ def find(
     if json:
         for hit in found.hits:
             sys.stdout.write(msgspec.json.encode(_facts(hit)).decode() + "\n")
-        for note in found.notes:
-            typer.echo(f"note: {note}", err=True)
-        return
-    suggestion = _did_you_mean(path, text)
     for note in found.notes:
         typer.echo(f"note: {note}", err=True)
+    suggestion = _did_you_mean(path, text)
     if suggestion:
-        typer.echo(f"did you mean: {suggestion}")
+        typer.echo(f"did you mean: {suggestion}", err=json)
+    if json:
+        return
     for hit in found.hits:
         _show(hit)
     about = "" if found.exact else "about "
@@ -142,7 +141,8 @@ def explain(
     typer.echo("".join(f" × {name} {factor:.3f}" for name, factor in why["factors"].items()))
     for name, part in why["parts"].items():
         typer.echo(f"\n{name}: {part['score']:.3f}")
-        _show_part(part["how"], 1)
+        if "how" in part:
+            _show_part(part["how"], 1)
 
 
 @app.command("import")

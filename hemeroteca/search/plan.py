@@ -93,7 +93,9 @@ class Planner:
             return plan
 
         wanted = [(Occur.Should, query) for query in scoring]
-        if scoring and (must or must_not):
+        # beside a required word or phrase other words are optional; beside filters one of them must be there
+        optional = any(c.occurs == "must" and not isinstance(c.node, q.Only | q.When) for c in others)
+        if scoring and (must or must_not) and not optional:
             wanted = [(Occur.Must, Query.boolean_query(wanted))]
         wanted += [(Occur.Must, query) for query in must] + [(Occur.MustNot, query) for query in must_not]
         plan.base = Query.boolean_query(wanted)
@@ -219,12 +221,10 @@ class Planner:
             if marked:
                 plan.wanted[name].update(term for _, term in placed)
             query = self._placed(f"body_{name}", placed, slop, name)
+            if query is None:  # only stop words, as in "to be or not to be": titles keep them
+                query = self._placed("title", analysis.positioned(text, analysis.PLAIN), slop, analysis.PLAIN)
             if query is not None:
                 alternatives.append(self._boost(query, self.factors[name]))
-        if not alternatives:  # a phrase of stop words only: "to be or not to be"
-            placed = analysis.positioned(text, analysis.PLAIN)
-            query = self._placed("title", placed, slop, analysis.PLAIN)
-            return query if query is not None else None
         return self._any(alternatives)
 
     def _placed(self, body: str, placed: list[tuple[int, str]], slop: int, name: str) -> Query | None:

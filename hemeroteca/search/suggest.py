@@ -140,9 +140,13 @@ class Suggester:
             else {}
         )
         counts = self._counts[low:high]
+        if context:  # words that never stood here may fill the list, but not those of another language
+            same = (self._spoken[low:high] == self._spoken[context[-1]]) | (self._spoken[low:high] < 0)
+            counts = np.where(same, counts, 0)
         top = np.argpartition(counts, -min(limit, len(counts)))[-min(limit, len(counts)) :]
         for place in top.tolist():
-            scores.setdefault(low + place, float(counts[place]) / self._total * BACK_OFF**2)
+            if counts[place]:
+                scores.setdefault(low + place, float(counts[place]) / self._total * BACK_OFF**2)
         best = sorted(scores.items(), key=lambda item: -item[1])[:limit]
         return [(self._words[number], score) for number, score in best]
 
@@ -282,7 +286,7 @@ def distance(one: str, two: str, most: int) -> int:
         if min(row) > most:
             return most + 1
         before, last = last, row
-    return last[-1]
+    return min(last[-1], most + 1)
 
 
 @lru_cache(maxsize=2)

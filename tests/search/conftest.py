@@ -1,0 +1,27 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hemeroteca.search import Index, SearchDocument, open_index
+
+
+def page(key: int, text: str = "", language: str = "es", **more: object) -> SearchDocument:
+    more.setdefault("url", f"https://example.org/{key}")
+    more.setdefault("host", str(more["url"]).split("/")[2])
+    return SearchDocument(key=key, text=text, language=language, **more)
+
+
+def fill(path: Path, *pages: SearchDocument) -> Index:
+    index = open_index(None, path)
+    with index.writer(15 << 20) as writer:
+        for document in pages:
+            writer.put(document, replaces=True)
+        writer.commit()
+    return index
+
+
+@pytest.fixture
+def indexed(tmp_path: Path) -> Callable[..., Index]:
+    """An index of the pages given."""
+    return lambda *pages: fill(tmp_path, *pages)

@@ -1,0 +1,103 @@
+"""`hemeroteca search` as people and programs call it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from hemeroteca.cli.search import app
+
+runner = CliRunner()
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    monkeypatch.delenv("HEMEROTECA_DATA", raising=False)
+    file = tmp_path / "documents.jsonl"
+    rows = [
+        {
+            "id": "a",
+            "url": "https://x.test/a",
+            "title": "Hemeroteca",
+            "text": "periódicos antiguos de la ciudad",
+            "lang": "es",
+        },
+        {
+            "id": "b",
+            "url": "https://y.test/rebuild",
+            "title": "Rebuild",
+            "text": "how to rebuild an old house",
+            "lang": "en",
+        },
+    ]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    folder = tmp_path / "data"
+    done = runner.invoke(app, ["import", str(file), "--data", str(folder), "--json"])
+    assert json.loads(done.stdout) == {"documents": 2, "skipped": 0}
+    return folder
+
+
+def run(data, *arguments):
+    done = runner.invoke(
+        app, [*arguments, "--data", str(data)] if "--" not in arguments else ["--data", str(data), *arguments]
+    )
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_words_are_a_query(data):
+    found = [json.loads(line) for line in run(data, "periodicos", "--limit", "5", "--json").splitlines()]
+    assert [row["url"] for row in found] == ["https://x.test/a"]
+    assert {"url", "title", "snippet", "score", "captured_at"} <= set(found[0])
+    assert "<b>periódicos</b>" in found[0]["snippet"]
+
+
+def test_a_query_for_people(data):
+    shown = run(data, "old", "houses")
+    assert "https://y.test/rebuild" in shown
+    assert "1 result" in shown
+
+
+def test_a_query_that_is_a_verb_goes_after_two_dashes(data):
+    assert "https://y.test/rebuild" in run(data, "--", "rebuild")
+
+
+def test_did_you_mean_is_shown(data):
+    assert "did you mean: hemeroteca" in run(data, "hemerotca").lower()
+
+
+def test_batch_queries(data, tmp_path):
+    queries = tmp_path / "queries.tsv"
+    queries.write_text("1\told house\n2\tperiódico\n")
+    rows = [json.loads(line) for line in run(data, "query", "--from-file", str(queries), "--limit", "3").splitlines()]
+    assert [(row["qid"], row["rank"], row["id"]) for row in rows] == [("1", 1, "b"), ("2", 1, "a")]
+    assert run(data, "query", "--from-file", str(queries), "--trec").split()[:4] == ["1", "Q0", "b", "1"]
+
+
+def test_explain_by_id(data):
+    why = json.loads(run(data, "explain", "old house", "b", "--json"))
+    assert why["score"] > 0
+    assert "phrase" in why["parts"]
+    assert "score" in run(data, "explain", "old house", "b")
+
+
+def test_prefer_blocks_a_host(data):
+    assert "blocked" in run(data, "prefer", "y.test", "--block")
+    assert "0 results" in run(data, "old", "house")
+
+
+def test_an_empty_folder_says_how_to_begin(tmp_path):
+    done = runner.invoke(app, ["algo", "--data", str(tmp_path)])
+    assert done.exit_code == 1
+    assert "hemeroteca crawl" in done.output
+
+
+def test_searching_does_not_load_django(data):
+    script = (
+        "import sys\nfrom hemeroteca.cli.search import app\n"
+        f"app(['periodicos', '--json', '--data', {str(data)!r}], standalone_mode=False)\n"
+        "sys.exit('django' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, check=False).returncode == 0

@@ -1,0 +1,90 @@
+"""PageRank agrees with the definition, seeds pull it their way, and the graph on disk keeps a page's last links."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hemeroteca.search.document import document_key
+from hemeroteca.search.graph import LinkGraph, LinkRanks, pagerank, rank_pages_and_hosts
+
+
+def by_definition(edges: set[tuple[int, int]], damping: float = 0.85) -> dict[int, float]:
+    """The textbook: the stationary distribution of a random reader, with dense matrices."""
+    nodes = sorted({node for edge in edges for node in edge})
+    place = {node: i for i, node in enumerate(nodes)}
+    matrix = np.zeros((len(nodes), len(nodes)))
+    for source, target in edges:
+        if source != target:
+            matrix[place[target], place[source]] = 1
+    out = matrix.sum(axis=0)
+    matrix = np.where(out > 0, matrix / np.maximum(out, 1), 1 / len(nodes))
+    rank = np.full(len(nodes), 1 / len(nodes))
+    for _ in range(300):
+        rank = (1 - damping) / len(nodes) + damping * matrix @ rank
+    return dict(zip(nodes, rank, strict=True))
+
+
+@settings(deadline=None)
+@given(st.sets(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=1, max_size=60))
+def test_pagerank_is_what_the_definition_says(edges):
+    source, target = np.array(sorted(edges), dtype=np.int64).T
+    keys, ranks = pagerank(source, target, tolerance=1e-9, most_rounds=300)
+    expected = by_definition(edges)
+    assert keys.tolist() == sorted(expected)
+    assert ranks == pytest.approx([expected[key] for key in keys.tolist()], abs=1e-5)
+
+
+def test_pages_near_the_seeds_count_more():
+    good, spam = [1, 2, 3], [11, 12, 13]
+    edges = [(a, b) for group in (good, spam) for a in group for b in group if a != b]
+    source, target = np.array(edges, dtype=np.int64).T
+    keys, ranks = pagerank(source, target, seeds=[1])
+    rank = dict(zip(keys.tolist(), ranks.tolist(), strict=True))
+    assert min(rank[page] for page in good) > 2 * max(rank[page] for page in spam)
+
+
+def test_no_links_no_ranks(tmp_path):
+    assert len(rank_pages_and_hosts(LinkGraph(tmp_path))) == 0
+
+
+def test_a_page_captured_again_replaces_its_links(tmp_path):
+    graph = LinkGraph(tmp_path)
+    writer = graph.writer()
+    writer.add(1, "a.test", [2, 3], ["a.test", "b.test"], ["dos", "tres"])
+    writer.add(2, "a.test", [3], ["b.test"], ["el tres"])
+    writer.commit()
+    writer = graph.writer()
+    writer.add(1, "a.test", [4], ["c.test"], ["cuatro"])
+    writer.commit()
+    assert sorted(zip(*(part.tolist() for part in graph.edges()), strict=True)) == [(1, 4), (2, 3)]
+    assert dict(graph.anchor_texts())[3] in ("tres\nel tres", "el tres\ntres")
+    graph.compact()
+    assert sorted(zip(*(part.tolist() for part in graph.edges()), strict=True)) == [(1, 4), (2, 3)]
+    assert len(list(tmp_path.glob("*.edges.npy"))) == 1
+
+
+def test_hosts_are_ranked_by_links_between_them(tmp_path):
+    graph = LinkGraph(tmp_path / "links")
+    writer = graph.writer()
+    for number in range(10, 20):
+        writer.add(number, f"h{number}.test", [1, number + 100], ["popular.test", f"h{number}.test"])
+    writer.commit()
+    ranks = rank_pages_and_hosts(graph)
+    ranks.save(tmp_path / "rank")
+    loaded = LinkRanks.load(tmp_path / "rank")
+    assert loaded.pages(np.array([1, 11, 999])).tolist() == pytest.approx([1.0, 0.0, 0.0], abs=0.2)
+    hosts = np.array([document_key("popular.test"), document_key("h10.test")])
+    assert loaded.hosts(hosts).tolist() == [1.0, 0.0]
+    assert loaded.top_pages(1)[0][0] == 1
+
+
+def test_ranks_are_replaced_under_a_reader(tmp_path):
+    def ranks(value: float) -> LinkRanks:
+        return LinkRanks(np.array([7]), np.array([value], np.float32), np.empty(0, np.int64), np.empty(0, np.float32))
+
+    ranks(0.25).save(tmp_path)
+    old = LinkRanks.load(tmp_path)
+    ranks(0.75).save(tmp_path)
+    assert old.pages(np.array([7]))[0] == 0.25
+    assert LinkRanks.load(tmp_path).pages(np.array([7]))[0] == 0.75

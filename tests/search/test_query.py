@@ -1,0 +1,129 @@
+"""The query language is read as far as possible, never fails, and says what it left out."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from hemeroteca.search.query import (
+    Clause,
+    Fuzzy,
+    Group,
+    Near,
+    Numbers,
+    Only,
+    Phrase,
+    When,
+    Wildcard,
+    Within,
+    Word,
+    moment,
+    parse,
+)
+
+
+def nodes(text: str) -> list[tuple[str, object]]:
+    return [(clause.occurs, clause.node) for clause in parse(text).root.clauses]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("hola mundo", [("may", Word("hola")), ("may", Word("mundo"))]),
+        ('"hola mundo"', [("must", Phrase("hola mundo"))]),
+        ("«hola mundo» adiós", [("must", Phrase("hola mundo")), ("may", Word("adiós"))]),
+        ('"hola mundo"~3', [("must", Phrase("hola mundo", 3))]),
+        ("-no +si", [("not", Word("no")), ("must", Word("si"))]),
+        ("NOT no", [("not", Word("no"))]),
+        ("site:https://Example.org/path", [("must", Only("site", "example.org"))]),
+        ("sitio:ñandú.es", [("must", Only("site", "xn--and-6ma2c.es"))]),
+        ("-host:a.b.c", [("not", Only("host", "a.b.c"))]),
+        ("filetype:.PDF", [("must", Only("type", "pdf"))]),
+        ("lang:Español", [("must", Only("language", "es"))]),
+        ("collection:Prensa", [("must", Only("collection", "Prensa"))]),
+        ('intitle:"dos palabras"', [("must", Within("title", "dos palabras", phrase=True))]),
+        (
+            "inanchor:aquí url:docs inbody:texto",
+            [("must", Within("anchor", "aquí")), ("must", Within("url", "docs")), ("must", Within("body", "texto"))],
+        ),
+        ("bibliot*", [("may", Wildcard("bibliot*"))]),
+        ("*teca", [("may", Wildcard("*teca"))]),
+        ("b?blioteca", [("may", Wildcard("b?blioteca"))]),
+        ("casa~ ~perro gato~2", [("may", Fuzzy("casa", 1)), ("may", Fuzzy("perro", 1)), ("may", Fuzzy("gato", 2))]),
+        ("1990..1995", [("may", Numbers(1990, 1995))]),
+        ("guerra near:5 paz", [("must", Near("guerra", "paz", 5))]),
+        ("std::vector 12:30 C++", [("may", Word("std::vector")), ("may", Word("12:30")), ("may", Word("C++"))]),
+        ("e-mail well-known", [("may", Word("e-mail")), ("may", Word("well-known"))]),
+    ],
+)
+def test_each_part_of_the_language(text, expected):
+    parsed = parse(text)
+    assert nodes(text) == expected
+    assert parsed.notes == []
+
+
+def test_or_joins_alternatives_and_and_binds_closer():
+    assert nodes("a OR b") == [("may", Word("a")), ("may", Word("b"))]
+    assert nodes("c (a OR b)") == [
+        ("may", Word("c")),
+        ("must", Group((Clause(Word("a")), Clause(Word("b"))))),
+    ]
+    assert nodes("a AND b") == [("must", Word("a")), ("must", Word("b"))]
+    assert nodes("a AND b OR c") == [
+        ("may", Group((Clause(Word("a"), "must"), Clause(Word("b"), "must")))),
+        ("may", Word("c")),
+    ]
+
+
+def test_dates_are_whole_days_months_or_years():
+    assert moment("2024-02-29") == (1709164800000, 1709251199999)
+    assert moment("2024-02") == (1706745600000, 1709251199999)
+    assert moment("31/12/2023") == moment("2023-12-31") == moment("20231231")
+    assert moment("2023-02-30") is None
+    assert moment("ayer") is None
+    start = moment("2024")[0]
+    assert nodes("after:2024") == [("must", When("date", low=start))]
+    assert nodes("before:2024") == [("must", When("date", high=start - 1))]
+    assert nodes("date:2024..2024-03") == [("must", When("date", start, moment("2024-03")[1]))]
+    assert nodes("at:2024-05-01")[0][1].what == "at"
+
+
+@pytest.mark.parametrize(
+    ("text", "noted"),
+    [
+        ('"sin cerrar', "quotation mark"),
+        ("((a)", "never closed"),
+        ("a)", "closing parenthesis"),
+        ("a OR", "nothing after"),
+        ("after:ayer", "write a date"),
+        ("*", "matches too much"),
+        ("x*", "matches too much"),
+        ("near:3 paz", "between two words"),
+        ("1..100000", "was cut"),
+        ("(" * 30 + "a", "deeper than"),
+        ("a " * 20_000, "words"),
+        ("a" * 200_000, "characters"),
+    ],
+)
+def test_what_is_not_understood_is_said(text, noted):
+    assert any(noted in note for note in parse(text).notes)
+
+
+@given(st.text(max_size=300))
+@example('"' * 50)
+@example("((((((((((" * 10)
+@example("-+-+-+- OR AND NOT | ~ * ? : ::: site: near:9")
+@example("\x00\x1f\u200b\ufeff")
+def test_any_text_is_a_query(text):
+    parsed = parse(text)
+    assert parsed.words >= 0
+    assert all(isinstance(note, str) for note in parsed.notes)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["a", "OR", "AND", "NOT", "(", ")", '"', "-", "site:x", "near:2", "b*", "1..3", "|"]),
+        max_size=40,
+    )
+)
+def test_any_mixture_of_operators_is_a_query(parts):
+    parse(" ".join(parts))

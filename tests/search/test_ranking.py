@@ -1,0 +1,30 @@
+"""The ranking's own parts: what is unknown is neutral, spreading keeps everything."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hemeroteca.search.ranking import DEFAULT, Facts, Preferences, prior, product, spread
+
+
+def test_nothing_known_about_a_document_changes_nothing():
+    assert prior(Facts(), DEFAULT, 1_700_000_000_000) == {}
+
+
+def test_what_is_known_tips_the_balance_within_bounds():
+    now = 1_700_000_000_000
+    good = Facts(captured_ms=now, depth=0, length=5000, link_rank=1.0, host_rank=1.0)
+    bad = Facts(captured_ms=0, depth=12, length=10)
+    assert product(prior(good, DEFAULT, now)) > 1.4
+    assert 0.7 < product(prior(bad, DEFAULT, now)) < 1.0
+    assert Preferences().blocks == ()
+
+
+@given(st.lists(st.integers(0, 5), max_size=60), st.integers(1, 5), st.integers(1, 12), st.integers(1, 8))
+def test_spreading_only_reorders(hosts, per_host, page, pages):
+    order = spread(hosts, per_host, page, pages)
+    assert sorted(order) == list(range(len(hosts)))
+    first = [hosts[i] for i in order[:page]]
+    if len(set(hosts)) * per_host >= page and len(hosts) >= page:
+        possible = sum(min(per_host, hosts.count(host)) for host in set(hosts))
+        if possible >= page:
+            assert all(first.count(host) <= per_host for host in first)

@@ -1,0 +1,248 @@
+"""What a person asks is what a person gets: operators, ranking, grouping, facets, paging, bounded time."""
+
+import time
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hemeroteca.search import Options, Preferences
+from hemeroteca.search.graph import LinkRanks, np
+from hemeroteca.search.query import moment
+from tests.search.conftest import fill, page
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    """Twelve pages that differ in everything the language can ask for."""
+    may, june = moment("2024-05-10")[0], moment("2024-06-10")[0]
+    return fill(
+        tmp_path_factory.mktemp("library"),
+        page(1, "La biblioteca nacional abre sus puertas en Madrid", title="Biblioteca nacional", captured_ms=may),
+        page(
+            2,
+            "Un perro duerme en la puerta de la biblioteca municipal",
+            url="https://blog.example.org/perro",
+            captured_ms=june,
+        ),
+        page(
+            3,
+            "The national library of Spain holds old newspapers",
+            "en",
+            url="https://other.test/library.html",
+            title="National library",
+        ),
+        page(4, "Los gatos y los perros comen pan", type="pdf", collections=("Animales",)),
+        page(5, "Guerra y paz es una novela larga de Tolstói escrita en 1869", title="Guerra y paz"),
+        page(
+            6,
+            "La guerra terminó muchos años después cuando nadie pensaba ya que llegaría de verdad alguna paz",
+            anchors="haz clic aquí",
+        ),
+        page(7, "Manual de C++ con std::vector", title="Programación", url="https://docs.test/cpp/vector.html"),
+        page(8, "Die Bibliothek hat viele Bücher", "de"),
+        page(9, "El año 1992 fue el de los juegos", published_ms=moment("1992-07-25")[0]),
+        page(10, "国家图书馆收藏了许多古籍", "zh"),
+        page(11, "La educación pública en las ciudades", title="Educación"),
+        page(12, "To be or not to be, that is the question", "en", title="To be or not to be"),
+    )
+
+
+def keys(index, query, **options):
+    return [hit.key for hit in index.search(query, limit=20, options=Options(**options)).hits]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("biblioteca -perro", {1}),
+        ('"biblioteca municipal"', {2}),
+        ('"municipal biblioteca"', set()),
+        ("biblioteca site:example.org", {1, 2}),
+        ("biblioteca host:example.org", {1}),
+        ("site:blog.example.org", {2}),
+        ("url:vector", {7}),
+        ("intitle:guerra", {5}),
+        ("intitle:bibliotecas", {1}),
+        ("inbody:guerra", {5, 6}),
+        ("inbody:programación", set()),
+        ("inanchor:clic", {6}),
+        ("filetype:pdf", {4}),
+        ("lang:en library", {3}),
+        ("collection:Animales", {4}),
+        ("gatos OR tolstói", {4, 5}),
+        ("(gatos OR puertas) -madrid", {2, 4}),
+        ("perro AND biblioteca", {2}),
+        ("+perros biblioteca", {2, 4}),
+        ("guerra near:2 paz", {5}),
+        ("paz near:20 guerra", {5, 6}),
+        ("bibliot*", {1, 2, 8}),
+        ("*oteca", set()),
+        ("*otec", {1, 2}),
+        ("tolstoy~2", {5}),
+        ("perrro~", {2, 4}),
+        ("1990..1995", {9}),
+        ("date:1992", {9}),
+        ("after:2024-06 biblioteca", {2}),
+        ("before:2024-06 captured:2024 biblioteca", {1}),
+        ("educacion publica", {11}),
+        ("¿dónde está la biblioteca nacional?", {1, 2}),
+        ("图书馆", {10}),
+        ('"to be or not to be"', {12}),
+        ("-biblioteca site:blog.example.org", set()),
+        ("zzzzz", set()),
+        ("", set()),
+        ("-perro -gatos site:docs.test", {7}),
+    ],
+)
+def test_operators_find_what_they_say(library, query, expected):
+    assert set(keys(library, query)) == expected
+
+
+def test_pages_with_the_words_together_and_in_the_title_come_first(library):
+    assert keys(library, "biblioteca nacional")[0] == 1
+    assert keys(library, "guerra paz")[0] == 5
+    assert keys(library, "how does the national library work")[0] == 3
+
+
+def test_syntax_can_be_turned_off(library):
+    assert set(keys(library, 'site:example.org "gatos', syntax=False)) >= {4}
+
+
+def test_newest_first(library):
+    assert keys(library, "biblioteca", sort="newest")[:2] == [2, 1]
+    assert keys(library, "biblioteca", sort="oldest")[-1] == 2
+
+
+def test_a_result_shows_marked_title_and_snippet_and_breadcrumbs(library):
+    hit = library.search("vector programación").hits[0]
+    assert hit.title_html == "<b>Programación</b>"
+    assert "<b>vector</b>" in hit.snippet
+    assert hit.breadcrumbs == ["docs.test", "cpp", "vector"]
+
+
+def test_facets_count_the_matches(library):
+    facets = library.search("biblioteca OR guerra OR library", options=Options(facets=True)).facets
+    assert dict(facets["language"]) == {"es": 4, "en": 1}
+    assert dict(facets["host"])["example.org"] == 3
+    assert ("1992", 1) in library.search("juegos", options=Options(facets=True)).facets["year"]
+
+
+def test_near_duplicates_are_one_result(indexed):
+    text = " ".join(f"palabra{i}" for i in range(300))
+    index = indexed(
+        page(1, text),
+        page(2, text.replace("palabra7 ", "otra ")),
+        page(3, "palabra1 distinta " + " ".join("xyzw" * i for i in range(9, 40))),
+    )
+    hits = index.search("palabra1").hits
+    assert len(hits) == 2
+    assert {hit.key: hit.duplicates for hit in hits}[min(h.key for h in hits if h.duplicates)] == 1
+    assert len(index.search("palabra1", options=Options(group=False)).hits) == 3
+
+
+def test_no_host_fills_a_page_while_others_wait(indexed):
+    many = [page(i, "noticia " * 3 + f"asunto{i}", url=f"https://big.test/{i}") for i in range(20)]
+    few = [
+        page(100 + i, "noticia " + " ".join(f"w{i}{j}" for j in range(30)), url=f"https://small{i}.test/")
+        for i in range(3)
+    ]
+    index = indexed(*many, *few)
+    first = index.search("noticia", limit=6)
+    assert sum(hit.host == "big.test" for hit in first.hits) == 3
+    assert [hit.more_from_host for hit in first.hits if hit.host == "big.test"][0]
+    assert {hit.host for hit in index.search("noticia", limit=6, options=Options(diverse=False)).hits} == {"big.test"}
+
+
+def test_the_cursor_walks_through_all_results_once_while_pages_are_added(indexed, tmp_path):
+    index = indexed(*(page(i, f"tema común número{i}", url=f"https://h{i % 7}.test/{i}") for i in range(55)))
+    seen, cursor = [], ""
+    while True:
+        found = index.search("tema común", limit=10, cursor=cursor, options=Options(group=False))
+        seen += [hit.key for hit in found.hits]
+        cursor = found.cursor
+        if not cursor:
+            break
+        fill(tmp_path, page(1000 + len(seen), "tema común tema común", url=f"https://new{len(seen)}.test/"))
+    assert len(seen) == len(set(seen))
+    assert set(range(55)) <= set(seen)
+
+
+def test_a_broken_cursor_gives_the_first_page_and_says_so(library):
+    found = library.search("biblioteca", cursor="%%%nonsense")
+    assert found.hits
+    assert any("first one" in note for note in found.notes)
+
+
+def test_hosts_can_be_raised_and_blocked(indexed):
+    index = indexed(
+        page(1, "vino tinto vino tinto", url="https://a.test/x/y"),
+        page(2, "vino tinto de la casa buena", url="https://b.test/x/y"),
+    )
+    assert keys(index, "vino tinto") == [1, 2]
+    assert keys(index, "vino tinto", preferences=Preferences(boosts={"b.test": 3.0})) == [2, 1]
+    assert keys(index, "vino tinto", preferences=Preferences(blocks=("a.test",))) == [2]
+
+
+def test_link_rank_decides_between_equal_pages(indexed, tmp_path):
+    index = indexed(*(page(i, f"receta de pan número{i}", url=f"https://h{i}.test/p/q") for i in range(1, 6)))
+    ranks = LinkRanks(
+        np.array([1, 2, 3, 4, 5]), np.array([0, 0, 0, 1, 0], np.float32), np.empty(0, np.int64), np.empty(0, np.float32)
+    )
+    ranks.save(tmp_path / "rank")
+    assert keys(index, "receta de pan")[0] == 4
+
+
+def test_explain_adds_up_to_the_score_shown(library):
+    hit = library.search("biblioteca nacional").hits[0]
+    why = library.explain("biblioteca nacional", hit.key, Options(now_ms=1_800_000_000_000))
+    shown = library.search("biblioteca nacional", options=Options(now_ms=1_800_000_000_000)).hits[0].score
+    assert why["score"] == pytest.approx(shown, rel=1e-4)
+    assert {"words", "phrase"} <= set(why["parts"])
+    assert library.explain("zzz", hit.key) is None
+
+
+def test_languages_of_few_pages_are_not_pushed_down(indexed):
+    spanish = [page(i, f"la ciudad tiene un río y un puente número{i} " + "texto largo " * 20) for i in range(200)]
+    english = [
+        page(1000 + i, f"Zaragoza has a river and bridges number{i} " + "some text " * 20, "en") for i in range(4)
+    ]
+    mention = [page(2000 + i, f"Zaragoza y otras muchas ciudades número{i} " + "texto largo " * 20) for i in range(30)]
+    found = keys(indexed(*spanish, *english, *mention), "Zaragoza bridges", group=False, diverse=False)
+    assert set(found[:4]) == {1000, 1001, 1002, 1003}
+
+
+ADVERSARIAL = [
+    " ".join(f"palabra{i}" for i in range(10_000)),
+    "biblioteca " * 10_000,
+    "(" * 5000 + "a" + ")" * 5000,
+    "*a*b*c*d*e*f",
+    "*" * 1000,
+    " ".join("*eca" for _ in range(100)),
+    "a~2 " * 500,
+    '"' + "la " * 5000 + '"',
+    "\x00\x01\x1b[31m biblioteca \u202e",
+    "библиотека مكتبة 図書館 ห้องสมุด 🏛️" * 50,
+    "-" * 10_000,
+    "OR " * 5000,
+    "site:" * 1000,
+    "near:5 " * 500,
+    "intitle:*a* url:((( before:99999 after:-1",
+    "1..999999999 " * 100,
+    "a" * 90_000,
+    "[a-z]* .* \\d+ {1,3} ^$ ?",
+]
+
+
+@pytest.mark.parametrize("query", ADVERSARIAL, ids=[query[:12] for query in ADVERSARIAL])
+def test_hostile_queries_answer_in_bounded_time(library, query):
+    start = time.process_time()
+    library.search(query)
+    assert time.process_time() - start < 2.0
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(max_size=120))
+def test_any_query_is_answered(library, query):
+    found = library.search(query, limit=3)
+    assert found.total >= len(found.hits)
