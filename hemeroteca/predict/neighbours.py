@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 DAYS = 64  # how far back a section's activity is told apart by day
 
-Ints = NDArray[np.int64]
+Ints = NDArray[np.integer]
 Floats = NDArray[np.float32]
 
 
@@ -97,21 +97,22 @@ class Sections:
             np.add.at(self.today_visits, rows, 1)
             np.add.at(self.today_changes, rows, changed)
         for i in np.flatnonzero(changed):
-            days = np.arange(first[i], self.day + 1)
-            at = days % DAYS
-            before = (first[i] - 1) % DAYS
-            for row in sections[i]:
-                if row:
-                    self._date(int(row), at, int(before))
+            rows = sections[i][sections[i] > 0]
+            days = np.arange(first[i] - 1, self.day + 1) % DAYS
+            self._date(rows, days)
         self.found[0] = self.promised[0] = 0
         self.changes[0] = self.exposure[0] = 0
 
-    def _date(self, row: int, at: Ints, before: int) -> None:
+    def _date(self, rows: Ints, days: Ints) -> None:
         """Spread one change over the days it may have happened on, mostly on days others already pointed at."""
-        found = np.diff(self.found[row, at], prepend=self.found[row, before])
-        promised = np.diff(self.promised[row, at], prepend=self.promised[row, before])
-        share = UNDATED + np.maximum(found, 0) / (1 + np.maximum(promised, 0))
-        self.found[row, at] += np.cumsum(share / share.sum())
+        at = rows[:, None], days[None, :]
+        found, promised = self.found[at], self.promised[at]
+        share = UNDATED + np.maximum(found[:, 1:] - found[:, :-1], 0) / (
+            1 + np.maximum(promised[:, 1:] - promised[:, :-1], 0)
+        )
+        np.cumsum(share, axis=1, out=share)
+        found[:, 1:] += share / share[:, -1:]
+        self.found[at] = found
 
 
 UNDATED = 0.1  # weight of a day nobody has pointed at, against one found change
@@ -120,27 +121,29 @@ UNDATED = 0.1  # weight of a day nobody has pointed at, against one found change
 class Companions:
     """For every page the few pages that changed together with it most often, found online (space-saving counters)."""
 
+    ARRAYS = ("page", "bond", "recent_page", "recent_site", "recent_from", "recent_to", "next")
+
     def __init__(self, size: int, width: int) -> None:
         self.page = np.full((size, width), -1, np.int32)
-        self.bond = np.zeros((size, width), np.float32)
-        self._recent_page = np.full(RECENT, -1, np.int64)
-        self._recent_site = np.full(RECENT, -1, np.int64)
-        self._recent_from = np.zeros(RECENT)
-        self._recent_to = np.full(RECENT, -np.inf)
-        self._next = 0
+        self.bond = np.zeros((size, width), np.float16)
+        self.recent_page = np.full(RECENT, -1, np.int64)
+        self.recent_site = np.full(RECENT, -1, np.int64)
+        self.recent_from = np.zeros(RECENT)
+        self.recent_to = np.full(RECENT, -np.inf)
+        self.next = np.zeros(1, np.int64)
 
     def grow(self, size: int) -> None:
         more = size - len(self.page)
         if more > 0:
             width = self.page.shape[1]
             self.page = np.concatenate([self.page, np.full((more, width), -1, np.int32)])
-            self.bond = np.concatenate([self.bond, np.zeros((more, width), np.float32)])
+            self.bond = np.concatenate([self.bond, np.zeros((more, width), np.float16)])
 
     def changed(self, page: int, site: int, start: float, end: float) -> None:
         """A change of `page` happened somewhere in (start, end]: tie it to the other changes of that time."""
-        shared = np.minimum(self._recent_to, end) - np.maximum(self._recent_from, start)
-        whole = np.maximum(self._recent_to, end) - np.minimum(self._recent_from, start)
-        likely = np.where((self._recent_site == site) & (self._recent_page != page), shared / whole, 0.0)
+        shared = np.minimum(self.recent_to, end) - np.maximum(self.recent_from, start)
+        whole = np.maximum(self.recent_to, end) - np.minimum(self.recent_from, start)
+        likely = np.where((self.recent_site == site) & (self.recent_page != page), shared / whole, 0.0)
         near = np.flatnonzero(likely > 0.05)
         if near.size:
             crowd = near.size
@@ -148,25 +151,37 @@ class Companions:
                 near = near[np.argpartition(-likely[near], NEAREST)[:NEAREST]]
             # When half the site changes at once, being there says little about any pair.
             strength = (likely[near] / np.sqrt(1 + crowd / NEAREST)).astype(np.float32)
-            others, first = np.unique(self._recent_page[near], return_index=True)
+            others, first = np.unique(self.recent_page[near], return_index=True)
             strength = strength[first]
-            self._tie(others, np.full(others.size, page), strength)
-            for other, s in zip(others, strength, strict=True):
-                self._tie(np.array([page]), np.array([other]), np.array([s], np.float32))
-        i = self._next % RECENT
-        self._recent_page[i], self._recent_site[i] = page, site
-        self._recent_from[i], self._recent_to[i] = start, end
-        self._next += 1
+            self._tie(others, page, strength)
+            self._tie_own(page, others, strength)
+        i = int(self.next[0]) % RECENT
+        self.recent_page[i], self.recent_site[i] = page, site
+        self.recent_from[i], self.recent_to[i] = start, end
+        self.next += 1
 
-    def _tie(self, pages: Ints, others: Ints, strength: Floats) -> None:
-        rows = self.page[pages]
-        same = rows == others[:, None]
+    def _tie(self, pages: Ints, other: int, strength: Floats) -> None:
+        """Tie `other` to each of `pages`: raise its counter, or let it wear down and replace the weakest."""
+        same = self.page[pages] == other
         known = same.any(1)
         slot = np.where(known, same.argmax(1), self.bond[pages].argmin(1))
         held = self.bond[pages, slot]
         replace = ~known & (held < strength)
-        self.page[pages[replace], slot[replace]] = others[replace]
-        self.bond[pages, slot] = np.where(known, held + strength, np.where(replace, strength, held - 0.3 * strength))
+        self.page[pages[replace], slot[replace]] = other
+        self.bond[pages, slot] = np.where(known, held + strength, np.where(replace, strength, held - WEAR * strength))
+
+    def _tie_own(self, page: int, others: Ints, strength: Floats) -> None:
+        """The same for one page and many others at once."""
+        row, bond = self.page[page], self.bond[page]
+        same = row[None, :] == others[:, None]
+        bond += (same * strength[:, None]).sum(0)
+        new = np.flatnonzero(~same.any(1))
+        new = new[np.argsort(-strength[new], kind="stable")][: row.size]
+        weakest = np.argsort(bond, kind="stable")[: new.size]
+        held, offered = bond[weakest], strength[new]
+        replace = held < offered
+        row[weakest[replace]] = others[new[replace]]
+        bond[weakest] = np.where(replace, offered, held - WEAR * offered)
 
     def forget(self, pages: Ints) -> None:
         self.page[pages] = -1
@@ -174,9 +189,10 @@ class Companions:
         gone = np.isin(self.page, pages)
         self.page[gone] = -1
         self.bond[gone] = 0
-        self._recent_page[np.isin(self._recent_page, pages)] = -1
-        self._recent_site[self._recent_page < 0] = -1
+        self.recent_page[np.isin(self.recent_page, pages)] = -1
+        self.recent_site[self.recent_page < 0] = -1
 
 
 RECENT = 1024  # changes remembered to find companions among
 NEAREST = 16  # companions tied per change
+WEAR = 0.3  # how much a newcomer that is too weak to enter wears down the weakest

@@ -77,7 +77,7 @@ class IntervalPolicy:
         if world.visits_per_step:
             # A budget cannot pay the first visit of all pages at once: they are spread over one round.
             order = np.random.default_rng(world.seed).permutation(n)
-            self.next = (order + 1) * (world.step / world.visits_per_step)
+            self.next = ((order + 1) * (world.step / world.visits_per_step)).astype(np.float64)
 
     def choose(self, now: float, allowance: int | None) -> Ints:
         due = np.flatnonzero(self.next <= now + 1e-6)
@@ -336,7 +336,7 @@ class Auto:
         self.planner.add(range(len(world)), world.sites, world.pages, 0.0)
 
     def choose(self, now: float, allowance: int | None) -> Ints:
-        return self.planner.plan(now, allowance or 0).slots
+        return self.planner.plan(now, allowance or 0).keys
 
     def observe(self, pages: Ints, now: float, changed: Bits) -> None:
         self.planner.observe(pages, now, changed)

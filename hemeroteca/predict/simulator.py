@@ -2,8 +2,8 @@
 
 Definitions (the same for every policy):
 
-- Time goes in steps of `resolution` hours. The visits of a step are made at its end, in one or more batches; planning may
-  look at the results of earlier batches. A page is visited at most once per step.
+- Time goes in steps of `resolution` hours. The visits of a step are made at its end, in one or more batches;
+  planning may look at the results of earlier batches. A page is visited at most once per step.
 - Changes of a page within one step count once. A visit detects everything since the last visit as *one* change.
 - lost = changes − detected. An unnecessary visit finds nothing new.
 - The first version of every page is known at time 0. Visits and changes before the end of the warm-up are not counted.
@@ -66,12 +66,12 @@ def simulate(
     allowance: bool = True,
     resolution: float = 24.0,
     warmup: float = 60.0,
-    batches: int = 8,
+    batches: int = 24,
     seed: int = 0,
     signals: tuple[float, float] = (0.0, 0.0),
     on_step: Callable[[int, int], None] | None = None,
 ) -> Outcome:
-    """Run one policy over the trace. `warmup` in days; `signals` = (share of changes announced, false ones per page-day).
+    """Run one policy over the trace. `warmup` in days; `signals`: share of changes announced, false ones per page-day.
 
     With `allowance`, no more than `visits_per_step` visits are made in a step (a fraction is carried over);
     without, the policy's own rule decides and `visits_per_step` only tells it the budget it is compared at.

@@ -73,7 +73,9 @@ def read(path: Path) -> Trace:
         with _open(path) as file:
             return _parse(file, str(path))
     except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise ValueError(f"cannot read the trace {path}: {error}; give a CSV or CSV.GZ with site,page,seconds") from error
+        raise ValueError(
+            f"cannot read the trace {path}: {error}; give a CSV or CSV.GZ with site,page,seconds"
+        ) from error
 
 
 def _open(path: Path) -> IO[str]:
@@ -127,7 +129,7 @@ def bernoulli(pages: int, hours: float, rng: np.random.Generator) -> list[NDArra
     out = []
     for p in _rates(pages, rng):
         days = np.flatnonzero(rng.random(int(hours // DAY)) < min(p, 0.95))
-        out.append(days * DAY + rng.uniform(0, DAY))
+        out.append((days * DAY + rng.uniform(0, DAY)).astype(np.float64))
     return out
 
 

@@ -1,0 +1,123 @@
+"""Groups of pages: High, Medium, Low as the founding work defines them, the behaviour found, and bursts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+
+
+class Group(StrEnum):
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+class Behaviour(StrEnum):
+    STEADY = "steady"  # changes come at any time, at one rate
+    PERIODIC = "periodic"  # changes keep a rhythm
+    BURSTY = "bursty"  # changes come in crowds with long silences between
+    SILENT = "silent"  # (almost) never, or no longer
+
+
+def group(days_with_change: int, days_observed: int) -> Group:
+    """High P > 0.7, Medium 0.4–0.7, Low < 0.4, with P = days with change / days observed."""
+    if not 0 <= days_with_change <= days_observed:
+        raise ValueError(f"{days_with_change} days with change of {days_observed} observed is not a share")
+    p = days_with_change / days_observed if days_observed else 0.0
+    if p > 0.7:
+        return Group.HIGH
+    return Group.MEDIUM if p >= 0.4 else Group.LOW
+
+
+def behaviour(changes: Sequence[float], start: float, end: float) -> Behaviour:
+    """What the times of change (hours) in a watched span look like.
+
+    Distances between changes of a page without memory vary as much as their mean (coefficient of variation 1);
+    a rhythm varies clearly less, bursts clearly more. How clearly depends on how many distances there are.
+    """
+    times = sorted(t for t in changes if start <= t <= end)
+    if len(times) < 2:
+        return Behaviour.SILENT
+    gaps = [b - a for a, b in pairwise(times)]
+    mean = math.fsum(gaps) / len(gaps)
+    # Quiet now for far longer than its own distances ever suggested: it fell asleep.
+    if end - times[-1] > max(10 * mean, 3 * max(gaps)):
+        return Behaviour.SILENT
+    if len(gaps) < 4 or mean <= 0:
+        return Behaviour.STEADY
+    variation = math.sqrt(math.fsum((g - mean) ** 2 for g in gaps) / (len(gaps) - 1)) / mean
+    doubt = 1 / math.sqrt(len(gaps))  # standard error of the coefficient of variation of a memoryless page
+    if variation > 1 + max(1.5 * doubt, 0.25):
+        return Behaviour.BURSTY
+    if variation < 1 - max(1.5 * doubt, 0.4) or _keeps_clock(times):
+        return Behaviour.PERIODIC
+    return Behaviour.STEADY
+
+
+def _keeps_clock(times: Sequence[float]) -> bool:
+    """Rayleigh's test: do the changes gather at one hour of the day or of the week?"""
+    n = len(times)
+    for period in (24.0, 168.0):
+        x = math.fsum(math.cos(2 * math.pi * t / period) for t in times)
+        y = math.fsum(math.sin(2 * math.pi * t / period) for t in times)
+        if math.hypot(x, y) / n > 0.8 and math.exp(-((math.hypot(x, y)) ** 2) / n) < 0.001:
+            return True
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Burst:
+    start: float
+    end: float
+    changes: int
+
+    @property
+    def rate(self) -> float:
+        """Changes per hour inside the burst."""
+        return self.changes / (self.end - self.start) if self.end > self.start else math.inf
+
+
+def bursts(changes: Sequence[float], *, factor: float = 4.0, reluctance: float = 1.0) -> list[Burst]:
+    """Spans in which changes come at least about `factor` times as fast as usual (Kleinberg's two-state automaton).
+
+    `reluctance` is the price of entering a burst, in units of log n: higher finds fewer and clearer bursts.
+    """
+    if not factor > 1:
+        raise ValueError(f"factor must be greater than 1, not {factor}")
+    times = sorted(changes)
+    if len(times) < 3 or times[-1] <= times[0]:
+        return []
+    gaps = [b - a for a, b in pairwise(times)]
+    slow = len(gaps) / (times[-1] - times[0])
+    rates = (slow, slow * factor)
+    enter = reluctance * math.log(len(gaps) + 1)
+    costs = [0.0, enter]
+    back: list[tuple[int, int]] = []
+    for gap in gaps:
+        arrive = [costs[0], costs[1]] if costs[0] <= costs[1] else [costs[1], costs[1]]
+        came_low = 0 if costs[0] <= costs[1] else 1  # leaving a burst is free
+        came_high = 1 if costs[1] <= costs[0] + enter else 0
+        arrive[1] = min(costs[1], costs[0] + enter)
+        costs = [arrive[s] - math.log(rates[s]) + rates[s] * gap for s in (0, 1)]
+        back.append((came_low, came_high))
+    state = 0 if costs[0] <= costs[1] else 1
+    states = [state]
+    for came in reversed(back[1:]):
+        state = came[state]
+        states.append(state)
+    states.reverse()
+    found: list[Burst] = []
+    i = 0
+    while i < len(states):
+        if states[i]:
+            j = i
+            while j < len(states) and states[j]:
+                j += 1
+            found.append(Burst(times[i], times[j], j - i + 1))
+            i = j
+        else:
+            i += 1
+    return found
