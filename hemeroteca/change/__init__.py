@@ -1,0 +1,34 @@
+"""How two versions of a page differ: in view, form and content; whether it matters; and how to show it.
+
+Pure: values in, values out; no clock, no network, no files. Any bytes are a page: nothing in here raises for what a
+body holds, and time and memory are bounded. Noise (clocks, counters, tokens, advertisements) is put aside before
+comparing, never hidden by a high threshold. How it is measured: docs/explanation/change.md.
+"""
+
+from hemeroteca.change.compare import compare
+from hemeroteca.change.diffs import Row, Run, changed_runs, side_by_side, text_diff
+from hemeroteca.change.highlight import highlighted_page
+from hemeroteca.change.learned import NoiseModel
+from hemeroteca.change.report import as_json, pdf_report
+from hemeroteca.change.rules import RulesError, check
+from hemeroteca.change.values import Block, Change, ChangeRules, Resource, Snapshot
+
+__all__ = [
+    "Block",
+    "Change",
+    "ChangeRules",
+    "NoiseModel",
+    "Resource",
+    "Row",
+    "RulesError",
+    "Run",
+    "Snapshot",
+    "as_json",
+    "changed_runs",
+    "check",
+    "compare",
+    "highlighted_page",
+    "pdf_report",
+    "side_by_side",
+    "text_diff",
+]

@@ -1,0 +1,322 @@
+"""`compare`: the three vectors between two snapshots.
+
+Components of view and form are shares: what differs, of all there is. Those of content grow with the logarithm of what
+was added and removed, so that one changed word of a long page weighs as much as it should, and a whole new page is 1.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, pairwise
+from math import log1p
+
+from resiliparse.parse.html import DOMNode
+
+from hemeroteca.change import noise, pages, picture, rules
+from hemeroteca.change.learned import NoiseModel
+from hemeroteca.change.pages import Page
+from hemeroteca.change.sequences import common_prefix, common_suffix
+from hemeroteca.change.values import WEIGHTS, Block, Change, ChangeRules, Resource, Snapshot
+
+SHINGLE = 4
+LETTERS = 6  # of a word and its space; how long a page is need not be known more exactly
+CLEANED_CHARS = 300_000  # of differing text on each side; beyond, noise counts
+MAX_RESOURCES = 200  # listed in a Change
+MAX_BLOCKS = 100
+BLOCK_CHARS = 500
+MAX_STYLE = 200_000
+
+_DEFAULTS = ChangeRules()
+_COLOUR = re.compile(
+    r"#(?:[0-9a-f]{8}|[0-9a-f]{6}|[0-9a-f]{3,4})\b|\b(?:rgb|hsl)a?\([^()]{1,60}\)|(?<=color:)[ ]{0,3}[a-z]+", re.I
+)
+_FILES = re.compile(
+    r"\.(?:pdf|docx?|xlsx?|pptx?|od[tsp]|rtf|csv|zip|rar|7z|t?gz|epub|kml|gpx|shp|tiff?|dwg|exe|apk|iso)(?:\?|$)", re.I
+)
+
+
+def compare(old: Snapshot, new: Snapshot, given: ChangeRules = _DEFAULTS, learned: NoiseModel | None = None) -> Change:
+    """How `new` differs from `old`. With `learned`, blocks known as noise are put aside and all others are named."""
+    status = {"status": 1.0} if old.status != new.status else {}
+    picture_same = old.screenshot == new.screenshot or not (old.screenshot and new.screenshot)
+    if old.body == new.body and picture_same:
+        return Change(same_bytes=True, content=status, threshold=given.threshold)
+    return _Comparison(old, new, given, learned).change(status)
+
+
+class _Comparison:
+    def __init__(self, old: Snapshot, new: Snapshot, given: ChangeRules, learned: NoiseModel | None) -> None:
+        self.snapshots = old, new
+        self.given = given
+        self.learned = learned
+        self.old, self.new = pages.read(old, given), pages.read(new, given)
+        self.notes = list(dict.fromkeys(self.old.notes + self.new.notes))
+        self.expressions = rules.expressions(given.ignore_text)
+        self.blocks: list[Block] = []
+        self.ignored: dict[str, None] = {}
+        self.resources: list[Resource] = []
+        self.words = 0, 0
+
+    def change(self, status: dict[str, float]) -> Change:
+        content = {**self._content(), **status}
+        vectors = [self._view(), self._form(), content]
+        for vector in vectors:
+            for name, value in vector.items():
+                weight = self.given.weights.get(name, WEIGHTS.get(name, 1.0))
+                vector[name] = round(min(1.0, max(0.0, value * weight)), 6)
+        return Change(
+            view=vectors[0],
+            form=vectors[1],
+            content=vectors[2],
+            threshold=self.given.threshold,
+            words_removed=self.words[0],
+            words_added=self.words[1],
+            resources=self.resources,
+            blocks=self.blocks,
+            ignored=list(self.ignored),
+            notes=self.notes,
+        )
+
+    # γ
+
+    def _content(self) -> dict[str, float]:
+        old, new = self.old, self.new
+        if "binary" in (old.kind, new.kind):
+            return {"bytes": float(self.snapshots[0].body != self.snapshots[1].body)}
+        vector = {"text": self._text()}
+        if old.kind == new.kind == "json":
+            return vector
+        vector["images"], _ = self._resources("images", old.images, new.images)
+        vector["media"], _ = self._resources("media", old.media, new.media)
+        vector["links"], vector["files"] = self._resources("links", old.links, new.links)
+        return vector
+
+    def _text(self) -> float:
+        removed, added = map(pages.tidy, _difference(self.old.passages, self.new.passages))
+        if not removed and not added:
+            return 0.0
+        if self.learned is not None and (self.old.tree or self.new.tree):
+            removed, added = self._without_learned(removed, added)
+        removed, added = self._cleaned(removed), self._cleaned(added)
+        removed, added = _difference(removed, added)
+        gone, come = " ".join(removed).split(), " ".join(added).split()
+        if gone == come:  # the same words, cut into other lines
+            return 0.0
+        fewer, more = Counter(gone), Counter(come)
+        self.words = (fewer - more).total(), (more - fewer).total()
+        return _growth(max(1, sum(self.words)), _words(self.old) + _words(self.new))
+
+    def _cleaned(self, lines: list[str]) -> list[str]:
+        if not self.given.noise and not self.expressions:
+            return lines
+        cleaned: list[str] = []
+        room = CLEANED_CHARS
+        for number, line in enumerate(lines):
+            room -= len(line)
+            if room < 0:
+                self._note("noise-cut")
+                return cleaned + lines[number:]
+            for expression in self.expressions:
+                line = expression.sub("", line.encode("utf-8", "replace").decode())
+            cleaned.append(noise.clean(line) if self.given.noise else line)
+        return list(filter(None, map(str.strip, cleaned)))
+
+    def _without_learned(self, removed: list[str], added: list[str]) -> tuple[list[str], list[str]]:
+        """Drop the lines at places known as noise; name the places of all others."""
+        places: dict[str, tuple[list[str], list[str]]] = {}
+        left: tuple[list[str], list[str]] = ([], [])
+        for side, page, lines in ((0, self.old, removed), (1, self.new, added)):
+            wanted = Counter(lines)
+            paths: dict[DOMNode, str] = {}
+            for line, holder in pages.blocks(page):
+                if wanted.get(line, 0) <= 0:
+                    continue
+                wanted[line] -= 1
+                where = paths.get(holder) or paths.setdefault(holder, pages.path(holder))
+                if not self._known_noise(where):
+                    left[side].append(line)
+                if len(places) < MAX_BLOCKS or where in places:
+                    places.setdefault(where, ([], []))[side].append(line)
+            left[side].extend(wanted.elements())  # title, description: not in the body
+        self.blocks += [
+            Block(where, "\n".join(old)[:BLOCK_CHARS], "\n".join(new)[:BLOCK_CHARS])
+            for where, (old, new) in places.items()
+            if self._cleaned(old) != self._cleaned(new)
+        ]
+        return left
+
+    def _known_noise(self, where: str) -> bool:
+        if self.learned is None or not self.learned.is_noise(where):
+            return False
+        self.ignored[where] = None
+        return True
+
+    def _resources(
+        self, kind: str, old: dict[str, DOMNode | None], new: dict[str, DOMNode | None]
+    ) -> tuple[float, float]:
+        """(change of the kind, change of the files among it)."""
+        clean: Callable[[str], str] = noise.clean_address if self.given.noise else str
+        if old.keys() == new.keys():
+            return 0.0, 0.0
+        gone = {clean(address): address for address in old if address not in new}
+        come = {clean(address): address for address in new if address not in old}
+        both = gone.keys() & come.keys()
+        counts = Counter[str]()
+        for side, added, found, nodes in ((0, False, gone, old), (1, True, come, new)):
+            for cleaned, address in found.items():
+                if not cleaned or cleaned in both:
+                    continue
+                if self.learned is not None:
+                    where = pages.path(nodes[address]) if nodes[address] is not None else kind
+                    if len(self.blocks) < 2 * MAX_BLOCKS:
+                        self.blocks.append(Block(where, *(("", address) if side else (address, ""))))
+                    if self._known_noise(where):
+                        continue
+                name = "files" if kind == "links" and _FILES.search(cleaned) else kind
+                counts[name] += 1
+                if len(self.resources) < MAX_RESOURCES:
+                    self.resources.append(Resource(name, address[:1000], added))
+        total = len(old) + len(new)
+        return _growth(counts[kind], total), _growth(counts["files"], total)
+
+    # β
+
+    def _form(self) -> dict[str, float]:
+        old, new = self.old, self.new
+        if old.kind != new.kind:
+            return {"kind": 1.0}
+        if old.kind not in ("html", "json"):
+            return {}
+        vector = {"tags": _share(*_difference(old.tags, new.tags), len(old.tags) + len(new.tags))}
+        if old.kind == "json":
+            return vector
+        vector["structure"] = _structure(old.tags, new.tags)
+        vector["forms"] = self._parts(old.fields, new.fields, noise.clean_field)
+        vector["scripts"] = self._parts(old.scripts, new.scripts, _clean_script)
+        vector["styles"] = self._parts(old.embedded, new.embedded, _clean_style)
+        return vector
+
+    # α
+
+    def _view(self) -> dict[str, float]:
+        old, new = self.old, self.new
+        if self.snapshots[0].screenshot and self.snapshots[1].screenshot:
+            seen = picture.difference(self.snapshots[0].screenshot, self.snapshots[1].screenshot)
+            if isinstance(seen, float):
+                return {"picture": seen}
+            self._note(seen)
+        if not old.kind == new.kind == "html":
+            return {}
+        vector = {
+            "classes": _classes(old.classes, new.classes),
+            "inline": _share(*_difference(old.inline, new.inline), len(old.inline) + len(new.inline)),
+            "sheets": self._parts(old.sheets, new.sheets, noise.clean_address),
+            "arrangement": _arrangement(old.passages, new.passages),
+            "colours": 0.0,
+        }
+        if old.inline != new.inline or old.embedded != new.embedded:
+            before, after = _colours(old), _colours(new)
+            vector["colours"] = len(before ^ after) / max(1, len(before | after))
+        return vector
+
+    def _parts(self, old: list[str], new: list[str], clean: Callable[[str], str]) -> float:
+        removed, added = _difference(old, new)
+        if self.given.noise and (removed or added):
+            removed, added = _difference(list(map(clean, removed)), list(map(clean, added)))
+        return _share(list(filter(None, removed)), list(filter(None, added)), len(old) + len(new))
+
+    def _note(self, reason: str) -> None:
+        if reason not in self.notes:
+            self.notes.append(reason)
+
+
+def _difference(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
+    """What only one of two lists has, as often as it has it more, in its order."""
+    head = common_prefix(old, new)
+    if head == len(old) == len(new):
+        return [], []
+    tail = common_suffix(old[head:], new[head:])
+    old, new = old[head : len(old) - tail], new[head : len(new) - tail]
+    if not old or not new:
+        return old, new
+    counts, others = Counter(old), Counter(new)
+    return _in_order(old, counts - others), _in_order(new, others - counts)
+
+
+def _in_order(items: list[str], left: Counter[str]) -> list[str]:
+    if not left:
+        return []
+    found: list[str] = []
+    for item in items:
+        if left.get(item, 0) > 0:
+            left[item] -= 1
+            found.append(item)
+    return found
+
+
+def _share(removed: Sequence[object], added: Sequence[object], total: int) -> float:
+    return (len(removed) + len(added)) / total if total else 0.0
+
+
+def _growth(changed: int, total: int) -> float:
+    return min(1.0, log1p(changed) / log1p(total)) if changed and total else 0.0
+
+
+def _words(page: Page) -> int:
+    return max(1, sum(map(len, page.passages)) // LETTERS)
+
+
+def _structure(old: list[str], new: list[str]) -> float:
+    """Share of the runs of four elements that only one page has."""
+    total = len(old) + len(new)
+    head = max(0, common_prefix(old, new) - SHINGLE + 1)
+    old, new = old[head:], new[head:]
+    tail = max(0, common_suffix(old, new) - SHINGLE + 1)
+    if old == new:
+        return 0.0
+    counts, others = _shingles(old[: len(old) - tail]), _shingles(new[: len(new) - tail])
+    return min(1.0, ((counts - others).total() + (others - counts).total()) / total)
+
+
+def _shingles(tags: list[str]) -> Counter[tuple[str, ...]]:
+    return Counter(zip(*(tags[start:] for start in range(SHINGLE)), strict=False))
+
+
+def _classes(old: list[str], new: list[str]) -> float:
+    removed, added = _difference(old, new)
+    if not removed and not added:
+        return 0.0
+    before, after = _names(removed), _names(added)
+    total = sum(value.count(" ") + 1 for value in chain(old, new))
+    return min(1.0, ((before - after).total() + (after - before).total()) / max(1, total))
+
+
+def _names(values: Iterable[str]) -> Counter[str]:
+    return Counter(map(noise.clean_class, " ".join(values).split()))
+
+
+def _arrangement(old: list[str], new: list[str]) -> float:
+    """Share of the lines both have that follow another line than before."""
+    if old == new:
+        return 0.0
+    both = {line for line in set(old) & set(new) if not line.isspace()}
+    before, after = [line for line in old if line in both], [line for line in new if line in both]
+    if before == after:
+        return 0.0
+    pairs, others = Counter(pairwise(before)), Counter(pairwise(after))
+    return ((pairs - others).total() + (others - pairs).total()) / max(1, pairs.total() + others.total())
+
+
+def _colours(page: Page) -> set[str]:
+    text = "\n".join(chain(page.inline, page.embedded))[:MAX_STYLE]
+    return {colour.strip().lower() for colour in _COLOUR.findall(text)}
+
+
+def _clean_script(script: str) -> str:
+    if len(script) < noise.LONG and ("/" in script or "." in script) and not re.search(r"[\s;(){}]", script):
+        return noise.clean_address(script)
+    return noise.skeleton(script[:MAX_STYLE])
+
+
+def _clean_style(sheet: str) -> str:
+    return re.sub(r"(?:__?|--?)[A-Za-z0-9]{5,10}(?=[\s.,:{>])", "", sheet[:MAX_STYLE])

@@ -1,0 +1,208 @@
+"""Noise that every site has: clocks, relative dates, visit counters, tokens, cache-busting, advertisements.
+
+In English and Spanish. The rule is caution: a number or a date is noise only where the words around it say that a
+machine wrote it. A price, an event's date, a checksum, a number in a sentence are never touched. What a site has
+beyond this is for its own rules (`ChangeRules`) or is learned (`NoiseModel`).
+"""
+
+import re
+
+LONG = 2000  # characters of a line; longer ones are prose or data and stay as they are
+
+_NUMBER = r"\d{1,15}(?:[.,\u00a0\u202f ]\d{1,3}){0,4}(?: ?(?:k|m|mil|mill\.?))?"
+_UNIT_EN = r"(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|years?)"
+_UNIT_ES = r"(?:segundos?|segs?|minutos?|mins?|horas?|hrs?|d[ií]as?|semanas?|mes(?:es)?|años?)"
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?|ene(?:ro)?|febrero|marzo|abr(?:il)?|mayo|junio|julio|ago(?:sto)?|sep?tiembre"
+    r"|octubre|noviembre|dic(?:iembre)?)\.?"
+)
+_WEEKDAY = (
+    r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?|lunes|martes|mi[ée]rcoles|jueves|viernes"
+    r"|s[áa]bado|domingo"
+)
+_DATE = (
+    rf"(?:(?:{_WEEKDAY}),? (?:the |el )?)?(?:\d{{1,2}}(?:º|st|nd|rd|th)?(?: de)? {_MONTH}(?:(?: de| del|,)? \d{{4}})?"
+    rf"|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?"
+    r"|\d{4}[/.-]\d{1,2}[/.-]\d{1,2}|\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4})"
+)
+_ZONE = r"(?: ?(?:z|utc|gmt|[a-z]{2,3}t)\b)?(?: ?[+-]\d{1,2}:?\d{0,2})?"
+_TIME = rf"\d{{1,2}}[:.h]\d{{2}}(?:[:.]\d{{2}}(?:\.\d{{1,6}})?)?(?: ?[ap]\.? ?m\.?)?(?: ?h(?:rs?|s|oras)?\b\.?)?{_ZONE}"
+_CLOCK = rf"\d{{1,2}}:\d{{2}}:\d{{2}}(?:[.,]\d{{1,6}})?(?: ?[ap]\.? ?m\.?)?{_ZONE}"
+_BETWEEN = r"(?:,? ?(?:t|at|a las?|[-–|,])?,? ?)"
+_STAMP = rf"(?:{_DATE}(?:{_BETWEEN}{_TIME})?|{_TIME}(?:{_BETWEEN}(?:on |el |del )?{_DATE})?)"
+_COUNTED = (
+    r"(?:visitas?|visitantes?|vistas|visualizaciones|reproducciones|lecturas|lectores|descargas|seguidores|suscriptores"
+    r"|compartid[oa]s?|me gusta|comentarios?|usuarios (?:en línea|conectados|online|activos)"
+    r"|personas (?:en línea|conectadas|viendo|están viendo)"
+    r"|(?:page ?)?views?|visits?|visitors?|hits|reads|plays|downloads?|followers|subscribers|likes?|shares?|comments?"
+    r"|(?:users?|people|guests?|members?|visitors?) (?:online|viewing|watching|reading|are (?:viewing|watching)))"
+    r"(?: (?:this|today|hoy|esto|en total|in total))?"
+)
+_EDGE = r"[·|•()\[\],;:–—/]"
+
+_RELATIVE = re.compile(
+    rf"\bhace (?:unos |unas |menos de |más de |casi |aproximadamente )?"
+    rf"(?:(?:\d{{1,4}}|un|una|pocos|pocas|algunos|algunas)? ?{_UNIT_ES}(?:,? (?:y |con )?\d{{1,4}} {_UNIT_ES})?"
+    r"|instantes|un instante|un momento)\b"
+    rf"|\b(?:about |over |almost |less than |more than )?(?:\d{{1,4}}|an?|one|a few) ?(?:{_UNIT_EN}|[smhdwy]|mo)"
+    rf"(?:,? (?:and )?\d{{1,4}} ?(?:{_UNIT_EN}|[smhd]))? ago\b"
+    r"|\b(?:just now|moments ago|seconds ago|a moment ago|ahora mismo)\b"
+    rf"|\b(?:faltan|quedan) \d{{1,4}} {_UNIT_ES}(?:,? (?:y )?\d{{1,4}} {_UNIT_ES})?\b"
+    rf"|\b\d{{1,4}} {_UNIT_EN}(?:,? (?:and )?\d{{1,4}} {_UNIT_EN})? (?:left|remaining|to go)\b",
+    re.I,
+)
+_LABELLED = re.compile(
+    r"((?:\b(?:last |page |this page (?:was )?(?:last )?)?(?:updated|modified|generated|refreshed|checked|retrieved)"
+    r"|\b(?:last (?:update|change|modification))|\b(?:server|local|current|gmt|utc) time|\btime now|\btoday is"
+    r"|\b(?:última |ultima )(?:actualización|actualizacion|modificación|modificacion|revisión automática)"
+    r"|\b(?:actualizad|modificad|generad|consultad)[oa]|\bhoy es|\bhora (?:actual|local|del servidor|oficial)"
+    r"|\bfecha y hora|\bfecha actual|\bson las)"
+    rf"(?: ?(?:on|at|el|la|las|a las?|día|the|hoy|today|is|es|[:,=–-])){{0,3}} ?){_STAMP}",
+    re.I,
+)
+_LONE_CLOCK = re.compile(rf"^\W{{0,3}}(?:{_DATE}{_BETWEEN})?{_CLOCK}\W{{0,3}}$", re.I)
+_COUNTER = re.compile(
+    rf"(?:(?<=^)|(?<={_EDGE})|(?<={_EDGE} ))(?:{_NUMBER} {_COUNTED}(?: (?=\d)|(?=$| ?\.?$| ?{_EDGE}))){{1,6}}"
+    rf"|(?:(?<=^)|(?<={_EDGE})|(?<={_EDGE} ))(?:total(?: de)? |number of |n[úu]mero de |n[º°]\.? ?de )?{_COUNTED}"
+    rf" ?[:=#]? ?{_NUMBER}(?=$| ?\.?$| ?{_EDGE})"
+    rf"|\b(?:visitor|visitante) (?:number|no\.?|n[úu]mero|n[º°]\.?|#) ?:? ?{_NUMBER}"
+    rf"|\b(?:there are|currently|right now|hay|ahora|actualmente)(?: hay)? {_NUMBER} "
+    r"(?:(?:users?|people|guests?|members?|visitors?) (?:are )?(?:online|viewing|watching|reading)"
+    r"|(?:usuarios|personas|invitados|visitantes|miembros) (?:en línea|conectad[oa]s|online|viendo))",
+    re.I,
+)
+_MACHINE = re.compile(
+    r"\b(?:generated|rendered|served|loaded|created|executed|generad[oa]|cargad[oa]|servid[oa]|load(?:ing)? time"
+    r"|(?:response|query|processing|execution) time|tiempo de (?:carga|respuesta|generación|ejecución))"
+    r"(?: ?(?:in|en|took|is|de|[:=])){0,2} ?\d{1,6}(?:[.,]\d{1,9})? ?"
+    r"(?:ms|milliseconds?|milisegundos?|s|secs?|seconds?|segundos?)\b"
+    r"|\b\d{1,5} (?:sql |database )?queries\b|\b\d{1,5} consultas(?: sql| a la base de datos)\b"
+    r"|\b(?:request|ray|trace|correlation|session|transaction|incident|error|solicitud|sesión|petición)"
+    r"[ -]?(?:id|no|nº|number|token|reference|code)?\.? ?[:#=]? ?[0-9a-f][0-9a-f-]{11,63}\b"
+    r"|\b(?:csrf|xsrf|nonce|token)(?:[ _-]token)? ?[:=] ?[\w+/=-]{12,200}",
+    re.I,
+)
+_COPYRIGHT = re.compile(r"((?:©|\(c\)|\bcopyright\b)[^\d]{0,40})\d{4}(?: ?[-–—] ?\d{4})?", re.I)
+_CLOCKWORDS = re.compile(r"now|ahora|instante|momento|ago|hace", re.I)
+
+MARK = "\ufffc"
+
+
+def clean(line: str) -> str:
+    """A line of text with its noise replaced by a mark."""
+    if len(line) > LONG:
+        return line
+    if not any(map(str.isdigit, line)):
+        return _RELATIVE.sub(MARK, line) if _CLOCKWORDS.search(line) else line
+    if _LONE_CLOCK.match(line):
+        return MARK
+    line = _RELATIVE.sub(MARK, line)
+    line = _LABELLED.sub(rf"\1{MARK}", line)
+    line = _COUNTER.sub(MARK, line)
+    line = _MACHINE.sub(MARK, line)
+    return _COPYRIGHT.sub(rf"\1{MARK}", line)
+
+
+# Addresses
+
+_SESSION = re.compile(
+    r"(?<=[?&])(?:phpsessid|jsessionid|sid|sess|sessid|session_?id|aspsessionid\w*|cfid|cftoken|_?csrf(?:_?token)?"
+    r"|csrfmiddlewaretoken|authenticity_token|_token|token|nonce|_?wpnonce|_nonce|sig|signature|expires|policy"
+    r"|key-pair-id|x-amz-[a-z-]{1,30}|x-goog-[a-z-]{1,30}|utm_[a-z]{1,20}|fbclid|gclid|msclkid|dclid|_ga|_gl"
+    r"|mc_[ce]id|_|nocache|no_cache|cachebuster|cache_?bust|cb|rnd|rand|random|ts|timestamp)=[^&]*&?",
+    re.I,
+)
+_PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^?;/]*", re.I)
+_VERSION = re.compile(r"(?<=[?&])(?:v|ver|version|rev|build|hash|h|t|time|d|m|mtime|cache|_v|q)=[^&]*&?", re.I)
+_BARE_VERSION = re.compile(r"\?[0-9a-f._-]{4,64}$", re.I)  # style.css?1714730000
+_FILE = re.compile(
+    r"\.(?:css|m?js|png|jpe?g|gif|webp|avif|svg|ico|woff2?|ttf|mp4|webm|mp3|ogg|json|xml|txt)(?=\?|$)", re.I
+)
+_HASHED = re.compile(
+    r"[.~_-](?=[0-9a-z]*\d)(?=[0-9a-z]*[a-z])[0-9a-z]{6,64}(?=[.-])|[.~_-][0-9a-f]{8,64}(?=[.-])", re.I
+)
+_CODE = re.compile(r"\.(?:css|m?js)(?=\?|$)", re.I)
+_ADVERTISER = re.compile(
+    r"//(?:[\w-]{1,60}\.){0,4}(?:doubleclick\.net|googlesyndication\.com|googleadservices\.com|adnxs\.com|taboola\.com"
+    r"|outbrain\.com|criteo\.(?:com|net)|amazon-adsystem\.com|adsafeprotected\.com|smartadserver\.com|rubiconproject\.com"
+    r"|pubmatic\.com|moatads\.com|adform\.net|openx\.net|scorecardresearch\.com|google-analytics\.com)(?=[:/]|$)",
+    re.I,
+)
+
+
+def clean_address(address: str) -> str:
+    """An address without what changes while it leads to the same thing; empty for an advertisement."""
+    if len(address) > LONG:
+        return address
+    if "//" in address and _ADVERTISER.search(address):
+        return ""
+    address = address.partition("#")[0]
+    if ";" in address:
+        address = _PATH_SESSION.sub("", address)
+    if "?" in address:
+        address = _SESSION.sub("", address)
+        if _FILE.search(address):
+            address = _BARE_VERSION.sub("", _VERSION.sub("", address))
+        address = address.rstrip("?&")
+    if _CODE.search(address):  # app.3f2a1c9d.js: its author's build, not its reader's news
+        address = _HASHED.sub("", address)
+    return address
+
+
+# Class names, fields and scripts
+
+_BUILT = re.compile(
+    r"(?<=[A-Za-z])(?:__?|--?)(?=[A-Za-z0-9_-]*\d)[A-Za-z0-9]{5,10}$|^(?:css|sc|jsx?|svelte)-[\w-]{4,20}$"
+)
+_RANDOM = re.compile(r"[0-9a-f]{8,}|\d{3,}", re.I)
+_LITERAL = re.compile(r"\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+'|\b[0-9a-f]{8,}\b|\b\d[\w.]*")
+_SPACE = re.compile(r"\s+")
+
+
+def clean_class(name: str) -> str:
+    """Names that build tools make up (`Card_title__x8Kd2`, `css-1q2w3e`) without the made-up part."""
+    return _BUILT.sub("", name)
+
+
+def clean_field(name: str) -> str:
+    return _RANDOM.sub("", name)
+
+
+def skeleton(script: str) -> str:
+    """A script without its literals: data, tokens and moments go, the program stays."""
+    return _SPACE.sub("", _LITERAL.sub("", script))
+
+
+# Advertisements in the page itself; names that also mean content (`ad`, `anuncio`, `banner`) are for a site's rules
+
+_AD_NAMES = [
+    "ad-slot",
+    "adslot",
+    "ad-unit",
+    "adunit",
+    "ad-container",
+    "ad-wrapper",
+    "ad-banner",
+    "adbanner",
+    "banner-ad",
+    "bannerad",
+    "advertisement",
+    "advertisements",
+    "advertising",
+    "publicidad",
+]
+_AD_SIGNS = {  # what must occur in the classes and ids of a page for a selector to find something
+    "adsbygoogle": ".adsbygoogle",
+    "gpt-ad": '[id*="gpt-ad"]',
+    "google_ads": '[id^="google_ads"]',
+    "taboola": '[id^="taboola"]',
+    "OUTBRAIN": ".OUTBRAIN",
+    **{name: f".{name},#{name}" for name in _AD_NAMES},
+}
+_SIGN = re.compile("|".join(map(re.escape, sorted(_AD_SIGNS, key=len, reverse=True))))
+
+
+def advertisements(names: str) -> str:
+    """A selector for the advertisements in a page with these classes and ids; empty when it has none we know."""
+    return ",".join({_AD_SIGNS[found]: None for found in _SIGN.findall(names)})

@@ -1,0 +1,81 @@
+"""The values of the room."""
+
+import msgspec
+
+THRESHOLD = 0.05
+"""F(μ) unless a site has its own: on a page of any length it is passed by one word that is not noise."""
+
+WEIGHTS = {"scripts": 0.25, "sheets": 0.25, "styles": 0.25}
+"""Of components other than 1. There are few scripts and style sheets on a page, so one of them is a large share."""
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """A capture as it is compared: its body with Content-Encoding undone, and what the server said of it."""
+
+    body: bytes
+    content_type: str = ""
+    url: str = ""
+    status: int = 200
+    screenshot: bytes = b""  # PNG, where a browser took one
+
+
+class ChangeRules(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a person set for one site. `check` tells whether the expressions in it can be used."""
+
+    threshold: float = THRESHOLD  # F(μ): a change is important above it
+    ignore: tuple[str, ...] = ()  # CSS selectors, or XPath (begins with `/`, `(` or `./`): left out
+    keep: tuple[str, ...] = ()  # the same: when given, only what they select is compared
+    ignore_text: tuple[str, ...] = ()  # RE2: what they match in a line of text is left out
+    weights: dict[str, float] = {}  # of components by name; 0 silences one
+    noise: bool = True  # put the noise aside that every site has
+
+
+class Block(msgspec.Struct, frozen=True):
+    """A place on the page whose text or resources differ."""
+
+    path: str  # body/aside.quotes/p
+    old: str
+    new: str
+
+
+class Resource(msgspec.Struct, frozen=True):
+    """A resource that only one of the two versions has."""
+
+    kind: str  # images, links, media, files
+    address: str
+    added: bool
+
+
+class Change(msgspec.Struct, frozen=True):
+    """How the new version differs from the old one. Every component and each of the three sums lies in [0, 1]."""
+
+    same_bytes: bool = False
+    view: dict[str, float] = {}  # α: what it looks like
+    form: dict[str, float] = {}  # β: how it is built
+    content: dict[str, float] = {}  # γ: what it says and shows
+    threshold: float = THRESHOLD
+    words_added: int = 0
+    words_removed: int = 0
+    resources: list[Resource] = []  # the first hundreds
+    blocks: list[Block] = []  # only when a NoiseModel was given; learned noise included
+    ignored: list[str] = []  # blocks put aside as learned noise
+    notes: list[str] = []  # what was cut, and why
+
+    @property
+    def sums(self) -> tuple[float, float, float]:
+        """Σα, Σβ, Σγ, each cut at 1."""
+        view, form, content = (min(1.0, sum(vector.values())) for vector in (self.view, self.form, self.content))
+        return view, form, content
+
+    @property
+    def total(self) -> float:
+        return sum(self.sums)
+
+    @property
+    def important(self) -> bool:
+        return self.total > self.threshold
+
+    @property
+    def importance(self) -> float:
+        """The total on a scale that ends at 1: what a capture keeps."""
+        return min(1.0, self.total)
