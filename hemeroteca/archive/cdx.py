@@ -252,7 +252,6 @@ _SPECIAL = re.compile(r"[\\.^$*+?{}\[\]|()]")
 _LONGEST = (65536, 65536, 6000, 480)
 """How much of a value is looked at by an expression with so many repeats: matching takes at most some 10⁷ steps."""
 _SECONDS = 60.0
-_FIRST_PAGE = 50
 _PAGE = 1000
 
 
@@ -279,7 +278,7 @@ def _along(
 ) -> Iterator[CaptureRow]:
     """The captures of a range in index order; each page begins after the last row of the one before."""
     order = "urlkey DESC, captured_ms DESC, capture.id DESC" if reverse else "urlkey, captured_ms, capture.id"
-    size = _PAGE if query.filters or query.collapse else min(_FIRST_PAGE, query.limit + query.offset + 1)
+    size = _PAGE if query.filters or query.collapse else min(_PAGE, query.limit + query.offset + 1)
     while True:
         where, values = _where(query, low, high, after, reverse)
         part = queries.rows(where, values, order, size)
@@ -287,7 +286,6 @@ def _along(
         if len(part) < size:
             return
         after = (part[-1].urlkey, part[-1].captured_ms, part[-1].id)
-        size = min(size * 4, _PAGE)
 
 
 def _from_offset(query: Query, ranges: Sequence[tuple[str, str]], reverse: bool, start: int) -> Iterator[CaptureRow]:

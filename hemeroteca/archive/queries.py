@@ -140,4 +140,4 @@ def _between(since_ms: int | None, until_ms: int | None) -> tuple[str, list[Any]
 
 
 def _uuid(value: object) -> UUID:
-    return value if isinstance(value, UUID) else UUID(str(value))
+    return value if isinstance(value, UUID) else UUID(int=int(str(value), 16))

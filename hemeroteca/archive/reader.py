@@ -159,7 +159,7 @@ def next_record(stream: IO[bytes], max_payload: int = MAX_PAYLOAD) -> Record | N
     if not line:
         return None
     if line.startswith(b"WARC/"):
-        headers = _named_fields(stream)
+        headers = _fields_at_once(stream) or _named_fields(stream)
     else:
         headers = _arc_fields(line)
     try:
@@ -244,6 +244,8 @@ class Member:
 
 
 _IN_MEMORY = 4 << 20
+_PLAIN = 2048
+_PLAIN_FIELDS = re.compile(rb"(?:[A-Za-z-]+: [!-~](?:[ -~]*[!-~])?(?:\r\n|\Z))+\Z").match
 _SPOOL = 1 << 20
 _READ = 1 << 16
 _ALGORITHMS = {"md5", "sha1", "sha256", "sha384", "sha512", "blake2b"}
@@ -269,6 +271,23 @@ class _Rest(io.RawIOBase):
                 data = b""
         buffer[: len(data)] = data
         return len(data)
+
+
+def _fields_at_once(stream: IO[bytes]) -> dict[str, str] | None:
+    """The fields of a record that is in memory and written plainly; None for any other, and nothing is read."""
+    if not isinstance(stream, io.BytesIO):
+        return None
+    data, start = stream.getbuffer(), stream.tell()
+    block = bytes(data[start : start + _PLAIN])
+    end = block.find(b"\r\n\r\n")
+    if end < 0 or not _PLAIN_FIELDS(block, 0, end):
+        return None
+    stream.seek(start + end + 4)
+    headers: dict[str, str] = {}
+    for line in block[:end].decode("ascii").split("\r\n"):
+        name, _, value = line.partition(": ")
+        headers.setdefault(name.lower(), value)
+    return headers
 
 
 def _named_fields(stream: IO[bytes]) -> dict[str, str]:
@@ -330,6 +349,13 @@ def _finish_arc(record: Record) -> None:
 
 
 def _http_head(stream: IO[bytes], length: int) -> bytes:
+    if isinstance(stream, io.BytesIO):
+        start = stream.tell()
+        block = bytes(stream.getbuffer()[start : start + min(length, _PLAIN)])
+        end = block.find(b"\r\n\r\n") + 4
+        if end > 4 and b"\n\n" not in block[:end] and b"\n\r\n" not in block[: end - 2]:
+            stream.seek(start + end)
+            return block[:end]
     lines = []
     left = min(length, MAX_HEADERS)
     while left > 0:

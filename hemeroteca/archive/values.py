@@ -1,6 +1,7 @@
 """Values of the archive, without Django: what the engine hands in and what questions to the index give back."""
 
 import hashlib
+import re
 from uuid import UUID
 
 import msgspec
@@ -9,6 +10,12 @@ from hemeroteca import urls
 
 MAX_KEY = 900
 """Longest key kept whole, in characters: PostgreSQL cannot index longer ones."""
+
+
+_PLAIN = re.compile(
+    r"https?://(?:www\.)?((?!www\d*\.)[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]+)((?:/[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)*)/?"
+).fullmatch
+"""URLs whose SURT is only their parts turned round; most are of this kind."""
 
 
 class NewCapture(msgspec.Struct, gc=False):
@@ -59,6 +66,9 @@ class CaptureRow(msgspec.Struct, frozen=True, gc=False):
 
 def index_key(url: str) -> str:
     """The key a URL is filed under: its SURT, shortened with a hash when it is too long for an index."""
+    plain = _PLAIN(url)
+    if plain is not None and len(url) < MAX_KEY:
+        return f"{','.join(reversed(plain[1].split('.')))}){plain[2] or '/'}"
     try:
         key = urls.surt(url)
         if len(key) <= MAX_KEY:

@@ -84,8 +84,10 @@ def verify(
 
 def new_capture(record: Record, name: str, offset: int, length: int) -> NewCapture | None:
     """The row a record deserves; None for records that are not captures."""
+    if record.kind not in INDEXED:
+        return None
     moment, record_id = record.captured_ms, record.record_id
-    if record.kind not in INDEXED or moment is None or record_id is None:
+    if moment is None or record_id is None:
         return None
     stated = record.headers.get("warc-payload-digest", "")
     ours = stated.startswith("sha256:") and len(stated) == 71
@@ -180,7 +182,7 @@ class _File:
     def _check_records(self, path: Path, end: int) -> None:
         rows = self._rows()
         row = next(rows, None)
-        for found in scan.scan(path, end):
+        for found in scan.scan(path, end, payloads=self.digests):
             if isinstance(found, scan.Damage):
                 self.report.tell(self.name, found.offset, found.reason)
                 if found.length:  # rows of captures that lie in the damaged place stay: it may be restored

@@ -2,7 +2,10 @@
 
 import pytest
 from django.db import connection
+from hypothesis import given
+from hypothesis import strategies as st
 
+from hemeroteca import urls
 from hemeroteca.archive import queries, services, warc
 from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.archive.values import MAX_KEY, NewCapture, index_key
@@ -94,6 +97,19 @@ def test_a_url_too_long_for_an_index_is_filed_all_the_same():
     insert(capture(long), capture(long + "y"))
     assert len(index_key(long)) < MAX_KEY + 20
     assert [row.url for row in queries.captures_of(long)] == [long]
+
+
+PARTS = st.sampled_from([*"abz09-_./?=&%:@~", "www.", "www1.", "..", "//", "A", "é", ".com", "/", ":80", "%2f", "?q=1"])
+
+
+@given(st.sampled_from(["http://", "https://", "HTTP://"]), st.lists(PARTS, max_size=12).map("".join))
+def test_the_quick_way_to_a_key_gives_the_same_key(scheme, rest):
+    url = f"{scheme}{rest}"
+    try:
+        expected = urls.surt(url)
+    except urls.UrlError:
+        return
+    assert index_key(url) == expected
 
 
 def test_a_media_type_from_a_hostile_server_is_stored():

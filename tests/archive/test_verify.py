@@ -1,8 +1,12 @@
 """The index can be checked against the files, repaired from them, and made again from them alone."""
 
-import pytest
+import random
 
-from hemeroteca.archive import queries
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hemeroteca.archive import queries, scan, warc
 from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.archive.verify import verify
 from tests.archive.making import Archive, small_archive
@@ -47,6 +51,39 @@ def test_a_lost_index_is_made_again_from_the_files_alone(archive):
     assert sorted(map(str, rows())) == sorted(map(str, before))
     assert list(WarcFile.objects.order_by("name").values_list("name", "size", "closed", "digest")) == files
     assert verify(archive.folder).troubles == []
+
+
+@given(st.integers(0, 6000), st.integers(0, 4000), st.integers(0, 40))
+@settings(max_examples=60, deadline=None)
+def test_records_of_any_shape_are_found_by_their_heads_alone(tmp_path_factory, head, body, more):
+    path = tmp_path_factory.mktemp("x") / "x.warc.gz"
+    text = random.Random(head).randbytes(head).hex()[:head]
+    first = b"HTTP/1.1 200 OK\r\nX: " + text.encode() + b"\r\n" + b"Y: z\r\n" * more + b"\r\n"
+    content = random.Random(body).randbytes(body) + b"\x1f\x8b\x08" * more
+    data = [warc.exchange_records("http://a/", 1, "", "", b"", first, content).data for _ in range(3)]
+    path.write_bytes(b"".join(data))
+    places = [(found.offset, found.length, found.record.head, found.record.size) for found in scan.scan(path)]
+    assert len(places) == 3
+    quick = scan.scan(path, payloads=False)
+    assert [(found.offset, found.length, found.record.head, found.record.size) for found in quick] == places
+
+
+def test_reading_heads_only_gives_the_same_index(archive):
+    for path in archive.folder.glob("*.warc.gz"):
+        whole = [
+            (found.offset, found.length, found.record.headers, found.record.head, found.record.size)
+            for found in scan.scan(path)
+        ]
+        heads = [
+            (found.offset, found.length, found.record.headers, found.record.head, found.record.size)
+            for found in scan.scan(path, payloads=False)
+        ]
+        assert whole == heads
+    before = rows()
+    Capture.objects.all().delete()
+    WarcFile.objects.all().delete()
+    assert verify(archive.folder, repair=True, digests=False).added == 7
+    assert sorted(map(str, rows())) == sorted(map(str, before))
 
 
 def test_rows_that_lie_are_corrected_and_rows_without_records_removed(archive):
