@@ -1,6 +1,7 @@
 """The CDX server answers as pywb's and the Wayback Machine's do."""
 
 import json
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -220,10 +221,8 @@ def test_not_modified_leads_to_the_capture_it_did_not_modify(client):
         ({"url": "a.example", "limit": "many"}, "limit"),
         ({"url": "a.example", "filter": "nofield"}, "filter"),
         ({"url": "a.example", "filter": "secret:1"}, "filter"),
-        ({"url": "a.example", "filter": "url:(a+)+b"}, "nested"),
-        ({"url": "a.example", "filter": "url:(a|b.)*c"}, "repeats"),
-        ({"url": "a.example", "filter": r"url:(.)\1"}, "references"),
-        ({"url": "a.example", "filter": "url:.*.*.*.*x"}, "simpler"),
+        ({"url": "a.example", "filter": r"url:(.)\1"}, "not valid"),
+        ({"url": "a.example", "filter": "url:a{1000}{1000}"}, "not valid"),
         ({"url": "a.example", "filter": "url:("}, "not valid"),
         ({"url": "a.example", "collapse": "x"}, "collapse"),
         ({"url": "a.example", "sort": "up"}, "sort"),
@@ -235,6 +234,13 @@ def test_not_modified_leads_to_the_capture_it_did_not_modify(client):
 )
 def test_wrong_parameters_are_told(client, params, word):
     assert word in ask(client, status=400, **params)
+
+
+def test_a_hostile_expression_costs_nothing(client):
+    add(capture("http://example.org/" + "a" * 2000))
+    start = time.process_time()
+    assert ask(client, url="example.org/*", filter="original:http://example.org/(a+)+(a|aa)+(.*)*$b") == ""
+    assert time.process_time() - start < 1
 
 
 def test_hostile_urls_stay_on_their_line_and_in_their_quotes(client):
