@@ -47,6 +47,7 @@ class Transfer:
         "_headers_set",
         "_max_header_bytes",
         "_max_headers",
+        "_method",
         "_pins",
         "_timeout",
         "allowed",
@@ -84,6 +85,7 @@ class Transfer:
         self.started_ms = 0
         self._max_header_bytes = settings.max_header_bytes
         self._max_headers = settings.max_headers
+        self._method = "GET"
         self._pins = False
         self._timeout = 0
         self._headers_set: list[bytes] = _NOTHING
@@ -118,6 +120,8 @@ class Transfer:
             # To the letter: libcurl would write %7e as %7E. Not with a login: a digest covers libcurl's spelling.
             absolute = self.kind.proxy.startswith("http") and url.startswith("http:")
             curl.setopt(pycurl.REQUEST_TARGET, url if absolute else target)
+        if request.method != "GET" or self._method != "GET":
+            self._set_method(request)
         if headers is not self._headers_set:
             curl.setopt(pycurl.HTTPHEADER, headers)
             self._headers_set = headers
@@ -178,7 +182,7 @@ class Transfer:
             )
             if code == pycurl.E_ABORTED_BY_CALLBACK:
                 self.origin.pinned_until = 0.0  # libcurl had lost the address; the next request tells it again
-        answered = heads.complete and self.sent.startswith(b"GET ")  # a refused CONNECT is the proxy's answer
+        answered = heads.complete and not self.sent.startswith(b"CONNECT ")  # a refused CONNECT is the proxy's answer
         if failure is not None:
             if failure.code in (failures.HEADER_TOO_LARGE, failures.STORAGE):
                 answered = False
@@ -212,6 +216,21 @@ class Transfer:
         self.begin = 0
         self.allowed = ()
         del self.request, self.origin, self.done, self.guard
+
+    def _set_method(self, request: Request) -> None:
+        curl, method = self.curl, request.method
+        curl.setopt(pycurl.HTTPGET, 1)  # undoes all others
+        curl.unsetopt(pycurl.CUSTOMREQUEST)
+        self._method = method
+        if method == "HEAD":
+            curl.setopt(pycurl.NOBODY, 1)
+            return
+        if request.content or method in ("POST", "PUT", "PATCH"):
+            curl.setopt(pycurl.POST, 1)
+            curl.setopt(pycurl.POSTFIELDSIZE, len(request.content))
+            curl.setopt(pycurl.COPYPOSTFIELDS, request.content)
+        if method != "GET" or request.content:
+            curl.setopt(pycurl.CUSTOMREQUEST, method)
 
     def headers_too_large(self) -> bool:
         """Whether the header lines so far are more than allowed."""

@@ -57,9 +57,11 @@ class FetchSettings:
 
 
 class Request(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """One GET. `url` should be canonical; `tag` is the caller's and comes back untouched."""
+    """One request. `url` should be canonical; `tag` is the caller's and comes back untouched."""
 
     url: str
+    method: str = "GET"  # others only for a browser, whose scripts may ask with them
+    content: bytes = b""  # sent as the body of the request
     tag: Any = None
     etag: str = ""  # sent as If-None-Match
     last_modified: str = ""  # sent as If-Modified-Since
