@@ -213,6 +213,8 @@ class Member:
         self._unpacker = isal_zlib.decompressobj(31)
         self._waiting = b""
         self.eof = False
+        self.cut = False
+        """Whether the file ended before the member."""
         self.end = 0
 
     def stream(self) -> IO[bytes]:
@@ -230,6 +232,7 @@ class Member:
                 self._waiting = os.pread(self._fd, min(_READ, max(0, self._limit - self._position)), self._position)
                 self._position += len(self._waiting)
                 if not self._waiting:
+                    self.cut = True
                     if parts:
                         break
                     raise EOFError("the file ends inside a compressed record")

@@ -79,10 +79,12 @@ def _members(fd: int, end: int, max_payload: int, payloads: bool) -> Iterator[Fo
                     alone = None
                 yield Found(record, offset, 0)
             if not member.eof:
-                reason = "the file ends inside a compressed record"
+                reason = "the record is longer than it says"
         except (*UNREADABLE, OSError) as error:
             reason = str(error)
         following = member.end if member.eof else _next_member(fd, offset + 1, end)
+        if reason and following == end and member.cut:
+            reason = "the file ends inside a compressed record"
         if alone is not None and alone.missing and member.eof and following < end:
             yield Damage(offset, 0, "the gzip members of the file do not end where its records do")
             yield from _joined(fd, offset, end, max_payload)

@@ -1,0 +1,127 @@
+"""The commands, as a person runs them: each in a process of its own, on a folder of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hemeroteca.archive import warc
+
+ROOT = Path(__file__).parents[2]
+MS = 1_700_000_000_000
+
+
+def run(data, *arguments, code=0, room="archive"):
+    done = subprocess.run(
+        [sys.executable, "-c", f"from hemeroteca.cli.{room} import app; app()", *map(str, arguments)],
+        cwd=ROOT,
+        env={**os.environ, "HEMEROTECA_DATA": str(data), "HEMEROTECA_DATABASE": ""},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == code, done.stderr + done.stdout
+    return done.stdout
+
+
+def lines(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    """A WARC of another tool: two versions of a page, the second twice, and half a record at the end."""
+    path = tmp_path_factory.mktemp("source") / "other.warc.gz"
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
+    bodies = [
+        b"<title>Uno</title><p>La primera hemeroteca guarda periodicos antiguos.",
+        b"<title>Dos</title><p>La segunda palabra es esdrujula.",
+        b"<title>Dos</title><p>La segunda palabra es esdrujula.",
+    ]
+    data = b"".join(
+        warc.exchange_records("http://example.org/", MS + day * 86_400_000, "", "", b"", head, body).data
+        for day, body in enumerate(bodies)
+    )
+    path.write_bytes(data + data[:100])
+    return path
+
+
+@pytest.fixture(scope="module")
+def instance(tmp_path_factory, source):
+    data = tmp_path_factory.mktemp("instance")
+    done = json.loads(run(data, "import", source, "--json", code=1))
+    assert (done["taken"], done["repeated"], done["lost"]) == (3, 1, 1)
+    assert "ends inside" in done["problems"][0]["reason"]
+    return data
+
+
+def test_versions_and_bytes(instance):
+    found = lines(run(instance, "versions", "example.org", "--json"))
+    assert [row["captured_at"][:10] for row in found] == ["2023-11-14", "2023-11-15"]
+    assert len(lines(run(instance, "versions", "http://example.org/", "--all", "--json"))) == 3
+    assert "2023-11-14 22:13:20" in run(instance, "versions", "http://example.org/")
+    assert "primera" in run(instance, "get", "http://example.org/", "--at", "2023-11-14")
+    assert "segunda" in run(instance, "get", "http://example.org/")
+    assert run(instance, "get", "http://example.org/", "--head").startswith("HTTP/1.1 200 OK")
+    run(instance, "get", "http://unknown.example/", code=1)
+    run(instance, "get", "http://example.org/", "--at", "someday", code=2)
+
+
+def test_the_archive_is_checked_and_counted(instance):
+    report = json.loads(run(instance, "verify", "--json"))
+    assert (report["sound"], report["captures"]) == (True, 3)
+    facts = json.loads(run(instance, "stats", "--json"))
+    assert (facts["captures"], facts["versions"], facts["revisits"]) == (3, 2, 1)
+
+
+def test_a_round_trip_through_a_wacz_gives_the_same_captures_versions_and_search_results(instance, tmp_path):
+    wacz = tmp_path / "out.wacz"
+    assert json.loads(run(instance, "export", wacz, "--json"))["captures"] == 3
+    other = tmp_path / "other"
+    assert json.loads(run(other, "import", wacz, "--json"))["taken"] == 3
+
+    def known(data):
+        rows = lines(run(data, "versions", "http://example.org/", "--all", "--json"))
+        return [{name: row[name] for name in ("id", "captured_at", "digest", "version", "status")} for row in rows]
+
+    assert known(other) == known(instance)
+    for words, count in (("esdrujula", 1), ("primera", 0)):
+        found = [run(data, words, "--json", room="search") for data in (instance, other)]
+        assert [len(lines(text)) for text in found] == [count, count]
+
+
+def test_metadata_goes_to_standard_output(instance):
+    assert run(instance, "export", "-", "--format", "csv").startswith("id,url,captured_at,")
+    assert len(lines(run(instance, "export", "-", "--format", "json", "--versions"))) == 2
+    run(instance, "export", "somewhere", code=2)
+
+
+def test_pruning_says_what_would_go_and_does_it_only_when_told(instance, tmp_path, source):
+    data = tmp_path / "pruned"
+    run(data, "import", source, code=1)
+    run(data, "import", source, code=1)
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
+    later = tmp_path / "later.warc.gz"
+    body = b"<title>Dos</title><p>La segunda palabra es esdrujula."
+    later.write_bytes(warc.exchange_records("http://example.org/", MS + 10**9, "", "", b"", head, body).data)
+    run(data, "import", later)
+    for arguments, gone in (((), True), (("--yes",), False)):
+        report = json.loads(run(data, "prune", "--older-than", "2024", "--json", *arguments))
+        assert (report["captures"], report["dry_run"]) == (1, gone)
+    assert json.loads(run(data, "stats", "--json"))["captures"] == 3
+    assert json.loads(run(data, "verify", "--json"))["sound"]
+    run(data, "prune", code=2)
+
+
+def test_what_changes_the_archive_waits_until_the_engine_is_stopped(instance):
+    from hemeroteca.instance import Instance
+
+    lock = Instance(instance).lock_engine()
+    try:
+        run(instance, "verify", "--repair", code=1)
+        run(instance, "verify")
+    finally:
+        lock.close()
