@@ -26,8 +26,10 @@ class HostQueue:
     """A host with work: when it may be asked again, and its next pages."""
 
     __slots__ = (
+        "asleep",
         "at",
         "busy",
+        "crawls",
         "delay",
         "failures",
         "given_up",
@@ -49,8 +51,10 @@ class HostQueue:
         self.note = row.note
         self.settings = msgspec.convert(row.settings, SiteSettings)
         self.ready: deque[Visit] = deque()
+        self.crawls: set[int] = set()  # those that may have pages queued here
         self.busy = False  # a request is under way
         self.scheduled = False  # it stands in the heap
+        self.asleep = False  # … at the time its next page is due
         self.out = 0  # pages leased whose outcome is not on disk yet
         self.given_up = ""  # why all its pages will be failed at the next `write`
 
@@ -67,6 +71,7 @@ class Frontier:
         self._names: dict[str, list[int]] = {}  # name → [id, pages known]
         self._seen: dict[int, SeenSet] = {}
         self._new: list[Found] = []
+        self._again: list[Found] = []  # pages known already, for another visit
         self._outcomes: list[tuple[HostQueue, Outcome, int]] = []
         self._touched: set[HostQueue] = set()
         self._leased: set[int] = set()
@@ -89,6 +94,7 @@ class Frontier:
         self.queued.pop(crawl, None)
         self._cursor.pop(crawl, None)
         for host in self._hosts.values():
+            host.crawls.discard(crawl)
             if host.ready:
                 host.ready = deque(visit for visit in host.ready if visit.crawl != crawl)
 
@@ -109,6 +115,13 @@ class Frontier:
             fresh = seen.add_new([f.key for f in mine])
             self._new.extend(f for f, new in zip(mine, fresh, strict=True) if new)
         return len(self._new) - before
+
+    def requeue(self, found: list[Found]) -> None:
+        """Queue pages for another visit, whether or not their crawl has met them. They can be leased after `write`."""
+        for f in found:
+            if f.crawl in self._seen:
+                self._seen[f.crawl].add_new([f.key])
+                self._again.append(f)
 
     # what goes out
 
@@ -145,7 +158,7 @@ class Frontier:
     @property
     def unwritten(self) -> int:
         """New pages that cannot be leased before the next `write`."""
-        return len(self._new)
+        return len(self._new) + len(self._again)
 
     def put_back(self, visit: Visit) -> None:
         """Return a leased visit unfetched, to be the host's next one."""
@@ -212,7 +225,7 @@ class Frontier:
 
     def _write_given_up(self) -> None:
         for host in [host for host in self._hosts.values() if host.given_up]:
-            for crawl in self.crawls:
+            for crawl in host.crawls:
                 count = store.give_up_host(crawl, host.id, host.given_up, self._leased)
                 self.queued[crawl] -= count
                 self.gave_up[crawl, host.given_up] += count
@@ -221,10 +234,11 @@ class Frontier:
 
     def _write_new(self, now_ms: int) -> None:
         found, self._new = self._new, []
-        if not found:
+        again, self._again = self._again, []
+        if not found and not again:
             return
-        self._learn_names({f.host for f in found})
-        taken: list[Found] = []
+        self._learn_names({f.host for f in (*found, *again)})
+        taken: list[Found] = list(again)
         grown: Counter[int] = Counter()
         for f in found:
             entry = self._names[f.host]
@@ -243,13 +257,11 @@ class Frontier:
             cursor.executemany(
                 "UPDATE host SET pages = pages + %s WHERE id = %s", [(n, host_id) for host_id, n in grown.items()]
             )
-        for host_id in grown:
-            if host_id in self._hosts:
-                self._schedule(self._hosts[host_id])
-            elif len(self._hosts) < MOST_HOSTS:
-                self._schedule(self._load(host_id))
+        for host_id, crawl in {(hosts[f.host], f.crawl) for f in taken}:
+            if host_id in self._hosts or len(self._hosts) < MOST_HOSTS:
+                self._wake(self._hosts.get(host_id) or self._load(host_id), crawl)
             else:
-                self._passed_over.update(self.crawls)
+                self._passed_over.add(crawl)
 
     def _write_hosts(self) -> None:
         if not self._touched:
@@ -276,37 +288,45 @@ class Frontier:
 
     def _load_hosts(self) -> None:
         """Bring hosts with queued pages into memory while there is room."""
-        if len(self._hosts) >= MOST_HOSTS:
-            return
-        for crawl in self._passed_over:
-            self._cursor[crawl] = 0
-        self._passed_over.clear()
+        if len(self._hosts) < MOST_HOSTS:
+            for crawl in self._passed_over:
+                self._cursor[crawl] = 0
+            self._passed_over.clear()
         for crawl, after in list(self._cursor.items()):
-            while len(self._hosts) < MOST_HOSTS:
+            while True:
                 host_id = store.next_host(crawl, after)
                 if host_id is None:
                     del self._cursor[crawl]
                     break
+                if host_id not in self._hosts and len(self._hosts) >= MOST_HOSTS:
+                    break
                 after = self._cursor[crawl] = host_id
-                if host_id not in self._hosts:
-                    self._schedule(self._load(host_id))
+                self._wake(self._hosts.get(host_id) or self._load(host_id), crawl)
 
     def _load(self, host_id: int) -> HostQueue:
         host = self._hosts[host_id] = HostQueue(Host.objects.get(pk=host_id))
         return host
 
-    def _schedule(self, host: HostQueue) -> None:
+    def _schedule(self, host: HostQueue, not_before: float = 0.0) -> None:
         if not host.scheduled and not host.busy:
             host.scheduled = True
+            host.asleep = not_before > host.at
             self._pushes += 1
-            heapq.heappush(self._heap, (host.at, self._pushes, host.id))
+            heapq.heappush(self._heap, (max(host.at, not_before), self._pushes, host.id))
+
+    def _wake(self, host: HostQueue, crawl: int) -> None:
+        """A crawl has work for a host that may be asleep until a page of another time is due."""
+        host.crawls.add(crawl)
+        if host.asleep:
+            host.scheduled = False  # a second entry in the heap does no harm: the later one finds the host as it is
+        self._schedule(host)
 
     def _refill(self, host: HostQueue, now: float) -> bool:
         """Read the host's next pages; False when it has none now (it is then asleep, waiting or forgotten)."""
         now_ms = int(now * 1000)
         least, most = READ_AHEAD
         wanted = max(least, min(host.out, most))  # leased pages are read over: as many new ones make that cheap
-        for crawl in self.crawls:
+        for crawl in sorted(host.crawls):
             for visit in store.queued(crawl, host.id, now_ms, wanted + host.out):
                 if visit.page not in self._leased:
                     host.ready.append(visit)
@@ -314,10 +334,10 @@ class Frontier:
             return True
         if host.out:
             return False  # `_write_outcomes` schedules it again
-        due = [d for d in (store.next_due(crawl, host.id) for crawl in self.crawls) if d is not None]
-        if due:
-            host.at = max(host.at, min(due) / 1000)
-            self._schedule(host)
+        due = {crawl: store.next_due(crawl, host.id) for crawl in host.crawls}
+        host.crawls = {crawl for crawl, at in due.items() if at is not None}
+        if host.crawls:
+            self._schedule(host, min(at for at in due.values() if at is not None) / 1000)
         elif host not in self._touched:
             del self._hosts[host.id]
         return False

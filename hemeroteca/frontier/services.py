@@ -3,7 +3,7 @@
 
 import hashlib
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import msgspec
@@ -43,6 +43,25 @@ def submit_crawl(seeds: Iterable[str], options: CrawlOptions) -> tuple[Crawl, bo
         fingerprint=fingerprint, seeds=canonical, options=msgspec.to_builtins(options), created_ms=_now_ms()
     )
     return crawl, False
+
+
+def keep_crawl(crawl_id: int | None, seeds: Iterable[str], options: CrawlOptions, running: bool) -> Crawl:
+    """Make or change the standing crawl of a subscription; the engine takes part in it while it is running."""
+    canonical = _seeds(seeds)
+    options = msgspec.structs.replace(options, scope=msgspec.structs.replace(options.scope, seeds=tuple(canonical)))
+    urls.ScopeMatcher(options.scope)
+    values = {"seeds": canonical, "options": msgspec.to_builtins(options)}
+    crawl = Crawl.objects.filter(pk=crawl_id).first() if crawl_id is not None else None
+    if crawl is None:
+        state = Crawl.State.RUNNING if running else Crawl.State.STOPPED
+        return Crawl.objects.create(fingerprint="standing", state=state, created_ms=_now_ms(), **values)
+    if running:
+        values |= {"state": Crawl.State.RUNNING, "stop_requested": False, "stop_reason": ""}
+    elif crawl.state == Crawl.State.RUNNING:
+        values["stop_requested"] = True
+    Crawl.objects.filter(pk=crawl.pk).update(**values)
+    crawl.refresh_from_db()
+    return crawl
 
 
 def stop_crawl(crawl_id: int) -> Crawl:
@@ -103,16 +122,20 @@ def counts_of(crawl: Crawl) -> Counts:
 # for the engine
 
 
-def running_crawls(only: int | None) -> list[Crawl]:
+def running_crawls(only: int | None, known: Collection[int] = ()) -> list[Crawl]:
+    """Those not known yet; thousands of known ones (subscriptions) cost a look at an index."""
     crawls = Crawl.objects.filter(state=Crawl.State.RUNNING).order_by("pk")
-    return list(crawls.filter(pk=only) if only is not None else crawls)
+    if only is not None:
+        return list(crawls.filter(pk=only))
+    new = [pk for pk in crawls.values_list("pk", flat=True) if pk not in known]
+    return list(crawls.filter(pk__in=new)) if new else []
 
 
 def crawls_to_stop(ids: Iterable[int]) -> set[int]:
     wanted = list(ids)
     if not wanted:
         return set()
-    return set(Crawl.objects.filter(pk__in=wanted, stop_requested=True).values_list("pk", flat=True))
+    return set(Crawl.objects.filter(stop_requested=True).values_list("pk", flat=True)).intersection(wanted)
 
 
 def options_of(crawl: Crawl) -> CrawlOptions:

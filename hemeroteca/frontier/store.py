@@ -17,16 +17,17 @@ FAILED = int(Page.State.FAILED)
 _NEW_PAGE = """
 INSERT INTO page (key, url, host_id, crawl_id, state, depth, redirects, role, priority, due_ms, attempts, found_ms,
                   visited_ms, changed_ms, status, reason, etag, last_modified, digest, versions)
-VALUES (%s, %s, %s, %s, 0, %s, %s, %s, %s, 0, 0, %s, 0, 0, 0, '', '', '', '', 0)
+VALUES (%s, %s, %s, %s, 0, %s, %s, %s, %s, %s, 0, %s, 0, 0, 0, '', '', '', '', 0)
 ON CONFLICT (key) DO UPDATE SET
     crawl_id = excluded.crawl_id, state = 0, depth = excluded.depth, redirects = excluded.redirects,
-    role = excluded.role, priority = excluded.priority, due_ms = 0, attempts = 0, reason = ''
-WHERE page.crawl_id <> excluded.crawl_id
+    role = excluded.role, priority = excluded.priority, due_ms = excluded.due_ms, attempts = 0, reason = ''
+WHERE (page.crawl_id <> excluded.crawl_id OR page.state <> 0)
   AND NOT (page.state = 0 AND page.crawl_id IN (SELECT id FROM crawl WHERE state = 'running'))
 """
 
 _OUTCOME = """
-UPDATE page SET state = %s, due_ms = %s, attempts = %s, visited_ms = %s, changed_ms = %s, status = %s, reason = %s,
+UPDATE page SET state = %s, due_ms = %s, attempts = %s, visited_ms = COALESCE(NULLIF(%s, 0), visited_ms),
+                changed_ms = COALESCE(NULLIF(%s, 0), changed_ms), status = %s, reason = %s,
                 etag = %s, last_modified = %s, digest = %s, versions = %s
 WHERE id = %s
 """
@@ -65,7 +66,7 @@ def add_pages(found: Sequence[Found], hosts: dict[str, int], now_ms: int) -> int
     if not found:
         return 0
     rows = [
-        (f.key, f.url, hosts[f.host], f.crawl, f.depth, f.redirects, f.role, f.priority, now_ms)
+        (f.key, f.url, hosts[f.host], f.crawl, f.depth, f.redirects, f.role, f.priority, f.due_ms, now_ms)
         for f in sorted(found, key=lambda f: f.key)  # neighbours in the unique index are written together
     ]
     with connection.cursor() as cursor:

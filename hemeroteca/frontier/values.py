@@ -15,6 +15,15 @@ class Role(IntEnum):
     SITEMAP = 2  # it lists pages
 
 
+class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How new versions are compared; the part of `change.ChangeRules` a person sets, without loading that room."""
+
+    threshold: float = 0.05  # F(μ)
+    ignore: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    ignore_text: tuple[str, ...] = ()
+
+
 class CrawlOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     """How a crawl goes: what belongs to it, when it ends, how it behaves."""
 
@@ -28,6 +37,7 @@ class CrawlOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     sitemaps: bool = True
     requisites: bool = True
     insecure: bool = False
+    watch: Comparison | None = None  # a standing crawl: it never ends, and new versions are compared in this way
 
 
 class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -41,6 +51,8 @@ class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     username: str = ""
     password: str = ""
     paused: bool = False
+    visits_per_day: int = 0  # most visits of watched pages; 0: no limit of its own
+    bytes_per_day: int = 0  # the same in bytes received
 
 
 class Found(msgspec.Struct, gc=False):
@@ -54,6 +66,7 @@ class Found(msgspec.Struct, gc=False):
     redirects: int = 0
     role: int = 0
     priority: int = 0
+    due_ms: int = 0  # not before this time
 
 
 class Visit(msgspec.Struct, gc=False):
