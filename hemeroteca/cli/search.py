@@ -343,7 +343,7 @@ def _learn(path: Path) -> None:
     """A quick look at the new documents, so that suggestions know their words."""
     from hemeroteca.search import open_index, services
 
-    services.learn(path, open_index(None, path), 4_000)
+    services.learn(path, open_index(None, path), 2_000)
 
 
 def _tell(json: bool, sentence: str, **facts: Any) -> None:

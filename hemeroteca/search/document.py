@@ -38,12 +38,12 @@ def simhash(text: str) -> int:
     Features are the first bytes of every word with the beginning of the next one. Numpy does the work on bytes: about
     0.05 ms for a page of 10 kB. Texts of fewer than 8 words have no fingerprint (0): they would all look alike.
     """
-    data = np.frombuffer(text[:100_000].encode("utf-8", "replace"), dtype=np.uint8)
-    starts = np.flatnonzero(data <= 0x20) + 1
-    starts = starts[: np.searchsorted(starts, len(data) - 7)]
+    raw = text[:100_000].encode("utf-8", "replace")
+    data = np.frombuffer(raw + b"        ", dtype=np.uint8)  # room for the last word's window
+    starts = (data <= 0x20).nonzero()[0][:-8] + 1
     if len(starts) < 8:
         return 0
-    windows = np.ndarray(shape=(len(data) - 7,), dtype="<u8", buffer=data, strides=(1,))
+    windows = np.ndarray(shape=(len(raw) + 1,), dtype="<u8", buffer=data, strides=(1,))
     mixed = windows[starts] & np.uint64(0x5F5F5F5F5F5F5F5F)  # capital and small letters alike
     mixed *= np.uint64(0x9E3779B97F4A7C15)
     if len(mixed) > 512:  # a long page: the same quarter of its words on every capture
@@ -52,7 +52,7 @@ def simhash(text: str) -> int:
     mixed *= np.uint64(0xBF58476D1CE4E5B9)
     mixed ^= mixed >> np.uint64(29)
     bits = np.unpackbits(mixed.view(np.uint8)).reshape(-1, 64)
-    votes = np.add.reduce(bits, axis=0, dtype=np.uint16) * 2 > len(mixed)
+    votes = np.add.reduce(bits, axis=0, dtype=np.uint16) > len(mixed) // 2
     return int.from_bytes(np.packbits(votes).tobytes(), "little") or 1
 
 

@@ -96,7 +96,8 @@ class Writer(Protocol):
 
 
 class Index(Protocol):
-    def writer(self, heap_bytes: int = 48 << 20) -> Writer: ...
+    def writer(self, heap_bytes: int = 48 << 20, threads: int = 1) -> Writer:
+        """One thread beside the caller suits a crawl; a bulk import may take more, within the same memory."""
 
     def search(
         self, query: str, limit: int = 10, offset: int = 0, cursor: str = "", options: Options = READER

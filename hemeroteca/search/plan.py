@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 
+import msgspec
 import tantivy
 from tantivy import FieldType, Occur, Query
 
@@ -20,15 +20,13 @@ MOST_PAIRS = 12  # neighbouring words looked at for nearness
 LAST_MS = 1 << 62  # "until" of a version that is still the last one
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     query: Query
     factor: float  # of its scores
     language: str = ""  # body field; empty: any
 
 
-@dataclass(frozen=True, slots=True)
-class Bonus:
+class Bonus(msgspec.Struct, frozen=True):
     """What makes a match better than its words alone."""
 
     name: str
@@ -37,16 +35,15 @@ class Bonus:
     language: str = ""  # body field; empty: any
 
 
-@dataclass(slots=True)
-class Plan:
+class Plan(msgspec.Struct):
     base: Query | None = None  # every match; None when nothing is asked for
-    parts: list[Part] = field(default_factory=list)  # the same, as parts without common documents
-    bonuses: list[Bonus] = field(default_factory=list)
-    wanted: dict[str, set[str]] = field(default_factory=dict)  # body field → terms to mark
-    in_body: list[str] = field(default_factory=list)  # words that must stand in the text itself
-    scored: list[tuple[str, str, int]] = field(default_factory=list)  # (field, term, documents) of plain words
+    parts: list[Part] = []  # the same, as parts without common documents
+    bonuses: list[Bonus] = []
+    wanted: dict[str, set[str]] = {}  # body field → terms to mark
+    in_body: list[str] = []  # words that must stand in the text itself
+    scored: list[tuple[str, str, int]] = []  # (field, term, documents) of plain words
     plain: bool = True  # only words: the number of matches may be estimated
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = []
     at: q.When | None = None
 
 

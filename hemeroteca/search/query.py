@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+
+import msgspec
 
 LONGEST_QUERY = 100_000  # characters read; the rest is left out and noted
 MOST_WORDS = 10_000
@@ -17,30 +18,25 @@ DEEPEST = 20  # levels of parentheses
 LONGEST_RANGE = 200  # numbers a bare `1990..2000` may stand for
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(msgspec.Struct, frozen=True):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Wildcard:
+class Wildcard(msgspec.Struct, frozen=True):
     pattern: str  # * any letters, ? one letter
 
 
-@dataclass(frozen=True, slots=True)
-class Fuzzy:
+class Fuzzy(msgspec.Struct, frozen=True):
     text: str
     distance: int
 
 
-@dataclass(frozen=True, slots=True)
-class Phrase:
+class Phrase(msgspec.Struct, frozen=True):
     text: str
     slop: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Near:
+class Near(msgspec.Struct, frozen=True):
     """The words (or phrases) within `distance` words of each other, in any order."""
 
     left: str
@@ -48,16 +44,14 @@ class Near:
     distance: int
 
 
-@dataclass(frozen=True, slots=True)
-class Numbers:
+class Numbers(msgspec.Struct, frozen=True):
     """Any whole number of a range, as a word of the text."""
 
     low: int
     high: int
 
 
-@dataclass(frozen=True, slots=True)
-class Within:
+class Within(msgspec.Struct, frozen=True):
     """Words looked for in one part of the page: title, body, anchor or url."""
 
     part: str
@@ -65,16 +59,14 @@ class Within:
     phrase: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Only:
+class Only(msgspec.Struct, frozen=True):
     """A property the page must have: site, host, type, language, collection."""
 
     property: str
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class When:
+class When(msgspec.Struct, frozen=True):
     """A range of time in milliseconds, both ends included; `what` is date, captured or at."""
 
     what: str
@@ -82,24 +74,21 @@ class When:
     high: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(msgspec.Struct, frozen=True):
     node: Node
     occurs: str = "may"  # may, must, not
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(msgspec.Struct, frozen=True):
     clauses: tuple[Clause, ...]
 
 
 Node = Word | Wildcard | Fuzzy | Phrase | Near | Numbers | Within | Only | When | Group
 
 
-@dataclass(slots=True)
-class Parsed:
+class Parsed(msgspec.Struct):
     root: Group
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = []
     words: int = 0
 
     @property

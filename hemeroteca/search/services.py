@@ -76,7 +76,7 @@ def import_documents(
     """
     report = Imported()
     replaces = index.count() > 0
-    writer = index.writer(heap_bytes)
+    writer = index.writer(heap_bytes, os.cpu_count() or 1)
     try:
         rows = _read(lines, report)
         sample = list(islice(rows, _SAMPLE))

@@ -4,8 +4,10 @@ Tantivy's segments never change and a commit is one atomic rename, so a process 
 commit whole, and readers are never blocked. What is stored for display travels as one compressed blob per document.
 """
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -68,8 +70,8 @@ class TantivyIndex:
         _finish_swap(path)
         self._open()
 
-    def writer(self, heap_bytes: int = 48 << 20) -> "TantivyWriter":
-        return TantivyWriter(self._index, self._folder, heap_bytes)
+    def writer(self, heap_bytes: int = 48 << 20, threads: int = 1) -> "TantivyWriter":
+        return TantivyWriter(self._index, self._folder, heap_bytes, threads)
 
     def count(self) -> int:
         return self.searcher().num_docs
@@ -181,12 +183,14 @@ class TantivyIndex:
 
 
 class TantivyWriter:
-    def __init__(self, index: tantivy.Index, folder: Path, heap_bytes: int) -> None:
+    def __init__(self, index: tantivy.Index, folder: Path, heap_bytes: int, threads: int) -> None:
         self._schema = index.schema
         self._pending = 0
         self._encode = msgspec.msgpack.Encoder().encode
         try:
-            self._writer: tantivy.IndexWriter | None = index.writer(max(heap_bytes, _LEAST_HEAP), 1)
+            heap_bytes = max(heap_bytes, _LEAST_HEAP)
+            threads = max(1, min(threads, heap_bytes // _LEAST_HEAP))
+            self._writer: tantivy.IndexWriter | None = index.writer(heap_bytes, threads)
         except ValueError as error:
             if "Lock" in str(error):
                 raise IndexBusyError(f"the search index in {folder} is being written by another process; stop it first")
@@ -232,7 +236,7 @@ class TantivyWriter:
         document.add_integer("page", page.page or page.key)
         document.add_text("field", field)
         document.add_text("title", title)
-        document.add_text("url", unquote(page.url[:2000]))
+        document.add_text("url", unquote(page.url[:2000]) if "%" in page.url else page.url[:2000])
         document.add_text("host", page.host)
         for site in _sites(page.host):
             document.add_text("site", site)
@@ -292,7 +296,7 @@ def replace_index(path: Path, fill: Callable[[TantivyWriter], None], heap_bytes:
     fresh = path / "fresh"
     shutil.rmtree(fresh, ignore_errors=True)
     index = TantivyIndex(fresh)
-    with index.writer(heap_bytes) as writer:
+    with index.writer(heap_bytes, os.cpu_count() or 1) as writer:
         fill(writer)
         writer.commit()
     (fresh / "ready").touch()
@@ -348,10 +352,11 @@ def _schema() -> tantivy.Schema:
     return builder.build()
 
 
-def _sites(host: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def _sites(host: str) -> tuple[str, ...]:
     """The host and every domain above it: `site:example.org` finds `docs.example.org`."""
     labels = host.split(".")
-    return [".".join(labels[i:]) for i in range(min(len(labels), 8))]
+    return tuple(".".join(labels[i:]) for i in range(min(len(labels), 8)))
 
 
 def stored(searcher: tantivy.Searcher, address: tantivy.DocAddress) -> Stored:
@@ -394,8 +399,9 @@ def _depth(page: SearchDocument) -> int:
     """Levels of the path below the host; 255 for what was not crawled."""
     if page.id or not page.host:
         return 255
-    path = page.url.split("?", 1)[0].partition("://")[2].partition("/")[2]
-    return min(254, len([step for step in path.split("/") if step and not step.startswith("index.")]))
+    path = page.url.partition("?")[0].partition("://")[2]
+    last = path.rpartition("/")[2]
+    return min(254, max(0, path.count("/") - (not last or last.startswith("index."))))
 
 
 def _stamp(file: Path) -> tuple[int, int]:

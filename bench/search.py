@@ -1,0 +1,177 @@
+"""Search: latency, memory, index time and size against other engines; suggestions; link rank and how it grows.
+
+HEMEROTECA_BENCH_DOCUMENTS sets the size of the large index (default one million); the peers are compared on a smaller
+corpus of the same kind, because one of them would need hours for the large one. Quality is measured by `bench.trec`.
+"""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+from bench import machine
+from bench.corpus import documents, queries
+from bench.report import Row
+
+DOCUMENTS = int(os.environ.get("HEMEROTECA_BENCH_DOCUMENTS", "1000000"))
+PEER_DOCUMENTS = min(DOCUMENTS, int(os.environ.get("HEMEROTECA_BENCH_PEER_DOCUMENTS", "20000")))
+QUERIES = 500
+SCRIPT = Path(__file__).parent / "peers" / "search_engine.py"
+ROOT = Path(__file__).parent.parent
+
+
+def main() -> list[Row]:
+    return [*large(), *peers(), *suggestions(), *links()]
+
+
+def large() -> list[Row]:
+    ours = run(sys.executable, "hemeroteca", DOCUMENTS)
+    if ours is None:
+        return [Row(f"search: {DOCUMENTS:,} documents", "could not be run", "", "not measured")]
+    return [
+        Row(
+            f"search: a query with snippets, {DOCUMENTS:,} documents",
+            f"p50 {ours['p50'] * 1e3:.1f} ms, p95 {ours['p95'] * 1e3:.1f} ms",
+            "≤ 5 / ≤ 50 ms",
+            _verdict(ours["p50"] <= 5e-3 and ours["p95"] <= 50e-3),
+        ),
+        Row(
+            f"search: memory of the process, {DOCUMENTS:,} documents (mapped files not counted)",
+            f"{ours['anonymous'] / 1e6:.0f} MB (+ {ours['mapped'] / 1e6:.0f} MB mapped)",
+            "≤ 300 MB",
+            _verdict(ours["anonymous"] <= 300e6),
+        ),
+        Row(
+            f"search: indexing, {DOCUMENTS:,} documents",
+            f"{ours['index_cpu'] / DOCUMENTS * 1e3:.3f} ms of CPU, {ours['bytes'] / DOCUMENTS:,.0f} bytes a document",
+        ),
+    ]
+
+
+def peers() -> list[Row]:
+    ours = run(sys.executable, "hemeroteca", PEER_DOCUMENTS)
+    if ours is None:
+        return []
+    peer_python = machine.peer_python("whoosh-reloaded")
+    system_python = "/usr/bin/python3" if machine.apt("python3-xapian") else None
+    pythons = {"sqlite": sys.executable, "whoosh": peer_python and str(peer_python), "xapian": system_python}
+    names = {"sqlite": "SQLite FTS5", "whoosh": "Whoosh", "xapian": "Xapian"}
+    rows = []
+    for engine, python in pythons.items():
+        theirs = run(python, engine, PEER_DOCUMENTS) if python else None
+        if theirs is None:
+            rows.append(Row(f"search: against {names[engine]}", "could not be installed here", "", "not measured"))
+            continue
+        latency = theirs["p50"] / ours["p50"]
+        seconds = ours["index_seconds"] / theirs["index_seconds"]
+        size = ours["bytes"] / theirs["bytes"]
+        rows.append(
+            Row(
+                f"search: against {names[engine]}, {PEER_DOCUMENTS:,} documents",
+                f"p50 {ours['p50'] * 1e3:.1f} against {theirs['p50'] * 1e3:.1f} ms, p95 {ours['p95'] * 1e3:.1f} "
+                f"against {theirs['p95'] * 1e3:.1f} ms; index time {seconds:.2f} ×, size {size:.2f} × theirs",
+                "ahead; ≤ 1.5 × elsewhere",
+                _verdict(latency >= 1 and seconds <= 1.5 and size <= 1.5),
+            )
+        )
+    return rows
+
+
+def suggestions(count: int = 20_000) -> list[Row]:
+    from hemeroteca.search.learn import Learner
+    from hemeroteca.search.suggest import Suggester
+
+    learner = Learner()
+    for text in documents(count):
+        learner.add(text.title, text.text, text.language)
+    folder = machine.fresh("suggest")
+    learner.write(folder)
+    suggester = Suggester.load(folder)
+    assert suggester is not None
+    completing, correcting = [], []
+    for text in queries(QUERIES, count):
+        typed = text[: max(2, len(text) * 2 // 3)]
+        misspelt = " ".join(word[:2] + word[3:] if len(word) > 4 else word for word in text.split())
+        for work, times, argument in (
+            (suggester.complete, completing, typed),
+            (suggester.correct, correcting, misspelt),
+        ):
+            start = time.perf_counter()
+            work(argument)
+            times.append(time.perf_counter() - start)
+    p95 = [sorted(times)[len(times) * 95 // 100] * 1e3 for times in (completing, correcting)]
+    return [
+        Row(
+            "search: completion and did-you-mean",
+            f"p95 {p95[0]:.1f} ms and {p95[1]:.1f} ms",
+            "≤ 10 ms",
+            _verdict(max(p95) <= 10),
+        )
+    ]
+
+
+RANK = textwrap.dedent(
+    """
+    import json, resource, sys, time
+    import numpy as np
+    from hemeroteca.search.graph import pagerank
+    edges = int(sys.argv[1])
+    rng, nodes = np.random.default_rng(1), edges // 10
+    keys = rng.integers(-2**62, 2**62, nodes)
+    source, target = keys[rng.integers(0, nodes, edges)], keys[(nodes * rng.random(edges) ** 3).astype(np.int64)]
+    start = time.perf_counter()
+    pagerank(source, target, keys[:10].tolist())
+    print(json.dumps([time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024]))
+    """
+)
+
+
+def links() -> list[Row]:
+    curve = []
+    for edges in (100_000, 1_000_000, 3_000_000, 10_000_000):
+        done = subprocess.run(
+            [sys.executable, "-c", RANK, str(edges)], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+        seconds, memory = json.loads(done.stdout)
+        curve.append((edges, seconds, memory))
+    _, seconds, memory = curve[-1]
+    return [
+        Row(
+            "search: PageRank (seed-biased) of 10 million links",
+            f"{seconds:.1f} s, {memory / 1e6:.0f} MB; growth: "
+            + ", ".join(f"{edges / 1e6:g} M {time_:.2f} s" for edges, time_, _ in curve),
+            "≤ 20 s, ≤ 1 GB",
+            _verdict(seconds <= 20 and memory <= 1e9),
+        )
+    ]
+
+
+def run(python: str, engine: str, count: int) -> dict[str, float] | None:
+    corpus, asked = machine.WORK / f"corpus-{count}.jsonl", machine.WORK / f"queries-{count}.txt"
+    if not asked.exists():
+        machine.WORK.mkdir(parents=True, exist_ok=True)
+        with corpus.open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(text) + "\n" for text in documents(count))
+        asked.write_text("\n".join(queries(QUERIES, count)), "utf-8")
+    folder = machine.fresh(f"search-{engine}-{count}")
+    done = subprocess.run(
+        [python, str(SCRIPT), engine, str(corpus), str(asked), str(folder)], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        print(f"{engine}: {done.stderr.strip().splitlines()[-1] if done.stderr else done.returncode}", file=sys.stderr)
+        return None
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def _verdict(reached: bool) -> str:
+    return "reached" if reached else "not reached"
+
+
+if __name__ == "__main__":
+    for row in main():
+        print(f"{row.measure}: {row.figure} {row.goal and f'({row.goal}: {row.verdict})'}")
+    print(f"largest memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
