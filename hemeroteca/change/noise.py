@@ -7,6 +7,9 @@ beyond this is for its own rules (`ChangeRules`) or is learned (`NoiseModel`).
 
 import re
 
+import re2
+
+SCRIPT = 2000  # characters of an embedded script that tell which one it is; the rest of long ones is data
 LONG = 2000  # characters of a line; longer ones are prose or data and stay as they are
 
 _NUMBER = r"\d{1,15}(?:[.,\u00a0\u202f ]\d{1,3}){0,4}(?: ?(?:k|m|mil|mill\.?))?"
@@ -170,8 +173,8 @@ def clean_field(name: str) -> str:
 
 
 def skeleton(script: str) -> str:
-    """A script without its literals: data, tokens and moments go, the program stays."""
-    return _SPACE.sub("", _LITERAL.sub("", script))
+    """The beginning of a script without its literals: data, tokens and moments go, the program stays."""
+    return _SPACE.sub("", _LITERAL.sub("", script[:SCRIPT]))
 
 
 # Advertisements in the page itself; names that also mean content (`ad`, `anuncio`, `banner`) are for a site's rules
@@ -192,7 +195,7 @@ _AD_NAMES = [
     "advertising",
     "publicidad",
 ]
-_AD_SIGNS = {  # what must occur in the classes and ids of a page for a selector to find something
+_AD_SIGNS = {  # what must occur in a page for a selector to find something
     "adsbygoogle": ".adsbygoogle",
     "gpt-ad": '[id*="gpt-ad"]',
     "google_ads": '[id^="google_ads"]',
@@ -200,9 +203,13 @@ _AD_SIGNS = {  # what must occur in the classes and ids of a page for a selector
     "OUTBRAIN": ".OUTBRAIN",
     **{name: f".{name},#{name}" for name in _AD_NAMES},
 }
-_SIGN = re.compile("|".join(map(re.escape, sorted(_AD_SIGNS, key=len, reverse=True))))
+_options = re2.Options()
+_options.never_capture = True
+_SIGN = re2.compile("|".join(_AD_SIGNS).encode(), _options)  # ten times faster than `re` at this
 
 
-def advertisements(names: str) -> str:
-    """A selector for the advertisements in a page with these classes and ids; empty when it has none we know."""
-    return ",".join({_AD_SIGNS[found]: None for found in _SIGN.findall(names)})
+def advertisements(data: bytes) -> str:
+    """A selector for the advertisements in a page; empty when it has none we know."""
+    if not _SIGN.search(data):
+        return ""
+    return ",".join(selector for sign, selector in _AD_SIGNS.items() if sign.encode() in data)

@@ -36,7 +36,7 @@ _MEDIA = {
     "frame": ("src",),
 }
 _FIELDS = frozenset(["form", "input", "select", "textarea", "button"])
-_LOOKS = ("style", "bgcolor", "color", "background")
+_LOOKS = ("bgcolor", "color", "background")
 _READ = frozenset([*_IMAGES, *_MEDIA, *_FIELDS, *_UNSEEN, "a", "area", "script", "style", "link", "meta"])
 _TEXTUAL = re.compile(r"^text/|[/+](?:json|xml|javascript|ecmascript|x-javascript|x-sh|yaml|x-yaml|csv|sql)$")
 
@@ -92,14 +92,14 @@ def tidy(passages: list[str]) -> list[str]:
     return list(filter(None, map(" ".join, map(str.split, passages))))
 
 
-def read(snapshot: Snapshot, given: ChangeRules) -> Page:
-    """The parts of a snapshot that the rules leave."""
+def read(snapshot: Snapshot, given: ChangeRules, view: bool = True) -> Page:
+    """The parts of a snapshot that the rules leave; classes and styles only with `view`."""
     body = snapshot.body
     media = kinds.media_type(snapshot.content_type)
     kind = kinds.kind_of(body, media, snapshot.url)
     if kind in ("html", "xhtml"):
         page = Page("html")
-        _read_html(body, snapshot.content_type, given, page)
+        _read_html(body, snapshot.content_type, given, page, view)
         return page
     if kind in ("pdf", "feed"):
         page = Page(kind)
@@ -184,7 +184,7 @@ def path(node: DOMNode | None) -> str:
     return "/".join(reversed(names))
 
 
-def _read_html(body: bytes, content_type: str, given: ChangeRules, page: Page) -> None:
+def _read_html(body: bytes, content_type: str, given: ChangeRules, page: Page, view: bool) -> None:
     if len(body) > LIMITS.html_bytes:
         body = body[: LIMITS.html_bytes]
         page.note("html-cut")
@@ -208,11 +208,11 @@ def _read_html(body: bytes, content_type: str, given: ChangeRules, page: Page) -
     document = tree.document
     if ignored.css:
         _remove(document, ignored.css)
-    page.classes = _values(document, "class")
-    if given.noise and (selector := noise.advertisements(" ".join({*page.classes, *_values(document, "id")}))):
+    if given.noise and (selector := noise.advertisements(data)):
         _remove(document, selector)
-        page.classes = _values(document, "class")
     unseen = _read_elements(document, page)
+    if view:
+        _read_looks(document, page)
     for node in unseen:
         node.parent.remove_child(node)
     _remove(document, "[hidden]")
@@ -226,26 +226,24 @@ def _read_html(body: bytes, content_type: str, given: ChangeRules, page: Page) -
 
 def _read_elements(document: DOMNode, page: Page) -> list[DOMNode]:
     """Fill the page; returns the elements whose text nobody sees."""
-    tags = page.tags
+    nodes = list(document.query_selector_all("*"))
+    page.tags = tags = [node.tag for node in nodes]
+    links = page.links
     unseen: list[DOMNode] = []
-    for node in document.query_selector_all("*"):
-        tag = node.tag
-        tags.append(tag)
+    for tag, node in zip(tags, nodes, strict=True):
         if tag not in _READ:
             continue
-        if tag in ("a", "area"):
-            address = node.getattr("href")
-            if address:
-                page.links.setdefault(address, node)
-        elif tag in _IMAGES and (tag != "input" or node.hasattr("src")):
-            for name in _IMAGES[tag]:
+        if tag == "a" or tag == "area":
+            if address := node.getattr("href"):
+                links[address] = node
+            continue
+        if tag in _UNSEEN:
+            unseen.append(node)
+        for attributes, found in ((_IMAGES, page.images), (_MEDIA, page.media)):
+            for name in attributes.get(tag, ()):
                 if address := node.getattr(name):
-                    page.images.setdefault(address, node)
-        elif tag in _MEDIA:
-            for name in _MEDIA[tag]:
-                if address := node.getattr(name):
-                    page.media.setdefault(address, node)
-        elif tag == "script":
+                    found[address] = node
+        if tag == "script":
             page.scripts.append(node.getattr("src") or node.text)
         elif tag == "style":
             page.embedded.append(node.text)
@@ -254,13 +252,17 @@ def _read_elements(document: DOMNode, page: Page) -> list[DOMNode]:
                 page.sheets.append(node.getattr("href") or "")
         elif tag == "meta" and (node.getattr("name") or "").lower() == "description":
             page.passages.append((node.getattr("content") or "")[:1000])
-        if tag in _FIELDS:
+        elif tag in _FIELDS:
             kind = (node.getattr("type") or node.getattr("method") or "").lower()
             page.fields.append(f"{tag} {kind} {node.getattr('name') or ''}")
-        elif tag in _UNSEEN:
-            unseen.append(node)
-    page.inline = [value for name in _LOOKS for value in _values(document, name)]
     return unseen
+
+
+def _read_looks(document: DOMNode, page: Page) -> None:
+    page.classes = [node.class_name for node in document.query_selector_all("[class]")]
+    page.inline = _values(document, "style")
+    if "font" in page.tags or "table" in page.tags:  # pages from before style sheets
+        page.inline += [f"{name}:{value}" for name in _LOOKS for value in _values(document, name)]
 
 
 def _values(document: DOMNode, name: str) -> list[str]:

@@ -42,9 +42,12 @@ def opcodes(old: Sequence[Hashable], new: Sequence[Hashable], work: int = WORK) 
         work -= b - a + d - c
         anchors = _anchors(old, new, a, b, c, d) if work > 0 else []
         if anchors:
-            for x, y in [*anchors, (b, d)]:
-                waiting.append((a, x, c, y))
-                a, c = x, y
+            for x, y in anchors:
+                if x > a or y > c:
+                    waiting.append((a, x, c, y))
+                pairs.append((x, y, 1))
+                a, c = x + 1, y + 1
+            waiting.append((a, b, c, d))
         elif work > 0:
             work = _myers(old, new, a, b, c, d, pairs, work)
     pairs.sort()
