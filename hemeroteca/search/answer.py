@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hemeroteca.search.tantivy_index import Stored, TantivyIndex
 
 _MOST = 1000  # results that can be reached by paging
-_LEAST = 100  # candidates ordered anew, at least
+_LEAST = 60  # candidates ordered anew, at least
 _COUNT_BELOW = 20_000  # postings up to which matches are counted, not estimated
 _MOST_REMEMBERED = 200_000  # results kept in memory during a batch of queries
 _FACETS = ("host", "language", "type", "year", "collection")
