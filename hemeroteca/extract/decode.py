@@ -11,6 +11,8 @@ CHUNK = 64 << 10
 SMALL = 1 << 20  # up to here one call does it
 MAX_LAYERS = 4  # nobody encodes more often by honest means
 
+_IsalError: type[Exception] = isal_zlib.IsalError  # type: ignore[assignment]  # its stub says: an instance
+
 GZIP, ZLIB, RAW = 31, 15, -15  # zlib's names for them (wbits)
 
 
@@ -63,7 +65,7 @@ def _at_once(body: bytes, wbits: int, limit: int) -> bytes | None:
     stream = isal_zlib.decompressobj(wbits=wbits)
     try:
         data: bytes = stream.decompress(body, min(limit, SMALL) + 1)
-    except isal_zlib.IsalError:
+    except _IsalError:
         return None
     if not stream.eof or stream.unused_data or len(data) > limit:
         return None
@@ -95,7 +97,7 @@ def _inflate(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
                 stream = isal_zlib.decompressobj(wbits=_wbits(name, data))
             try:
                 piece = stream.decompress(data, CHUNK)
-            except isal_zlib.IsalError:
+            except _IsalError:
                 raise _DamagedError(f"bad-{name}")
             if piece:
                 yield piece
@@ -117,7 +119,7 @@ def _rest(stream: Any, name: str) -> Iterator[bytes]:
     while not stream.eof:
         try:
             piece = stream.decompress(b"", CHUNK)
-        except isal_zlib.IsalError:
+        except _IsalError:
             raise _DamagedError(f"bad-{name}")
         if not piece:
             return

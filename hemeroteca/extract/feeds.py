@@ -8,13 +8,15 @@ import msgspec
 
 from hemeroteca.extract import dates, xml
 from hemeroteca.extract.document import Document, Limits, Link
+from hemeroteca.extract.words import words
 
 JSON_BYTES = 8 << 20
+JSON_NODES = 200_000
 SUMMARY_CHARS = 2000
 
 _TAG = re.compile(r"<[^<>]*+>")
-_DATES = frozenset(["pubdate", "date", "updated", "published", "modified", "issued"])
-_SUMMARIES = frozenset(["description", "summary", "content", "encoded", "subtitle", "tagline"])
+_DATES = words("pubdate date updated published modified issued")
+_SUMMARIES = words("description summary content encoded subtitle tagline")
 
 
 def read_feed(body: bytes, content_type: str, document: Document, limits: Limits) -> None:
@@ -162,7 +164,7 @@ class _Reader(_Collector, xml.Handler):
 
 def _read_json(body: bytes, document: Document, limits: Limits) -> None:
     document.charset = "utf-8"
-    if len(body) > JSON_BYTES:
+    if len(body) > JSON_BYTES or body.count(b"{") + body.count(b"[") > JSON_NODES:
         document.note("json-too-long")
         return
     try:

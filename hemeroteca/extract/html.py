@@ -11,6 +11,7 @@ from resiliparse.parse.html import ELEMENT, DOMCollection, DOMNode, HTMLTree
 
 from hemeroteca.extract import css, dates, language, markup, passages, srcset
 from hemeroteca.extract.document import Document, Limits, Link
+from hemeroteca.extract.words import words
 
 AGENT = "hemeroteca"  # the name by which a page can address us: <meta name="hemeroteca" content="noindex">
 
@@ -18,18 +19,14 @@ MAX_LANDMARKS = 64  # more is not a page but an attack on the search inside each
 MAX_COPIED = 8 << 20  # characters copied for anchors and headings, which may lie inside one another
 
 _OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.I)
-_REFRESH = re.compile(r"\s*[\d.]*\s*[;,]?\s*(?:url\s*=\s*)?[\"']?\s*([^\"'\s][^\"']*)", re.I)
-_UNSEEN = frozenset(["script", "style", "iframe", "noscript"])
-_EMPTY = frozenset(
-    ["img", "image", "use", "source", "track", "embed", "input", "area", "base", "link", "meta", "frame"]
-)  # no text of their own
-_LANDMARKS = frozenset(["nav", "header", "footer", "aside", "main", "article"])
+_REFRESH = re.compile(r"\s*[\d.]*+\s*+[;,]?+\s*+(?:url\s*+=\s*+)?+[\"']?+\s*+([^\"'\s][^\"']*)", re.I)
+_UNSEEN = words("script style iframe noscript")
+_EMPTY = words("img image use source track embed input area base link meta frame")  # without text of their own
+_LANDMARKS = words("nav header footer aside main article")
 _ROLES = {"navigation": "nav", "banner": "header", "contentinfo": "footer", "complementary": "aside", "main": "main"}
-_NO_ENDORSEMENT = frozenset(["nofollow", "ugc", "sponsored"])
-_REQUISITE_RELS = frozenset(
-    ["stylesheet", "icon", "apple-touch-icon", "mask-icon", "manifest", "preload", "modulepreload"]
-)
-_FEED_TYPES = frozenset(["application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml"])
+_NO_ENDORSEMENT = words("nofollow ugc sponsored")
+_REQUISITE_RELS = words("stylesheet icon apple-touch-icon mask-icon manifest preload modulepreload")
+_FEED_TYPES = words("application/rss+xml application/atom+xml application/feed+json application/rdf+xml")
 _SOURCES = {  # attributes with one address that the page needs to be shown
     "img": ("src", "data-src"),
     "image": ("href",),
@@ -43,27 +40,11 @@ _SOURCES = {  # attributes with one address that the page needs to be shown
     "object": ("data",),
     "input": ("src",),
 }
-_PUBLISHED_NAMES = frozenset(
-    [
-        "article:published_time",
-        "og:published_time",
-        "datepublished",
-        "date",
-        "dc.date",
-        "dc.date.issued",
-        "dcterms.created",
-        "dcterms.date",
-        "citation_date",
-        "citation_publication_date",
-        "pubdate",
-        "publishdate",
-        "parsely-pub-date",
-        "sailthru.date",
-    ]
+_PUBLISHED_NAMES = words(
+    "article:published_time og:published_time datepublished date dc.date dc.date.issued dcterms.created dcterms.date "
+    "citation_date citation_publication_date pubdate publishdate parsely-pub-date sailthru.date"
 )
-_AUTHOR_NAMES = frozenset(
-    ["author", "article:author", "dc.creator", "dcterms.creator", "citation_author", "parsely-author"]
-)
+_AUTHOR_NAMES = words("author article:author dc.creator dcterms.creator citation_author parsely-author")
 _PUBLISHED_JSON = re.compile(r'"datePublished"\s{0,9}:\s{0,9}"([^"]{4,40})"')
 _AUTHOR_JSON = re.compile(
     r'"author"\s{0,9}:\s{0,9}\[?\s{0,9}(?:"([^"]{1,200})"|\{[^{}]{0,500}?"name"\s{0,9}:\s{0,9}"([^"]{1,200})")'
@@ -131,7 +112,11 @@ class _Page:
         """
         around: list[tuple[int, str]] = []  # how many anchors were met when a region ends, and the region outside it
         anchors = ends = landmarks = 0
+        last = None
         for node in elements:
+            if node is last:
+                continue  # found by two parts of the selector
+            last = node
             tag = node.tag
             if tag == "a":
                 while around and anchors >= ends:

@@ -2,9 +2,11 @@
 
 import re
 
+from hemeroteca.extract.words import words
+
 SNIFF = 1024
 
-_FEED_TYPES = frozenset(["application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml"])
+_FEED_TYPES = words("application/rss+xml application/atom+xml application/feed+json application/rdf+xml")
 _XML_ROOT = re.compile(
     rb"^\s*(?:<\?xml[^>]{0,300}>\s*)?(?:<\?[^>]{0,300}>\s*|<!--.{0,600}?-->\s*|<!DOCTYPE[^\[>]{0,300}(?:\[|>)\s*)*"
     rb"<(?:[\w-]{1,20}:)?([\w-]{1,40})",

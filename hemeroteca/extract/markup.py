@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemeroteca.extract.document import Limits
+from hemeroteca.extract.words import words
 
 BREAK = "\t"
 
@@ -24,94 +25,16 @@ SHORT_BYTES = 128 << 10
 MAX_NODES = 500_000
 MAX_ATTRIBUTES = 200
 
-_BLOCKS = [
-    "p",
-    "li",
-    "td",
-    "th",
-    "tr",
-    "dt",
-    "dd",
-    "dl",
-    "ul",
-    "ol",
-    "hr",
-    "br",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "div",
-    "dir",
-    "dialog",
-    "pre",
-    "section",
-    "article",
-    "nav",
-    "header",
-    "hgroup",
-    "footer",
-    "form",
-    "fieldset",
-    "figure",
-    "figcaption",
-    "aside",
-    "main",
-    "blockquote",
-    "option",
-    "address",
-    "details",
-    "summary",
-    "center",
-    "caption",
-    "table",
-    "tbody",
-    "tfoot",
-    "thead",
-    "body",
-    "html",
-    "button",
-    "select",
-    "legend",
-    "textarea",
-    "noscript",
-    "search",
-    "menu",
-]
-_FORMATTING = ("b", "big", "code", "em", "font", "i", "s", "small", "strike", "strong", "tt", "u")
-_INTERESTING = [
-    "area",
-    "img",
-    "image",
-    "script",
-    "style",
-    "link",
-    "meta",
-    "base",
-    "iframe",
-    "frame",
-    "source",
-    "video",
-    "audio",
-    "track",
-    "embed",
-    "object",
-    "input",
-    "use",
-    "time",
-    "nav",
-    "header",
-    "footer",
-    "aside",
-    "main",
-    "article",
-    "h1",
-    "h2",
-    "h3",
-    "noscript",
-]
+_BLOCKS = words(
+    "p li td th tr dt dd dl ul ol hr br h1 h2 h3 h4 h5 h6 div dir dialog pre section article nav header hgroup footer "
+    "form fieldset figure figcaption aside main blockquote option address details summary center caption table tbody "
+    "tfoot thead body html button select legend textarea noscript search menu"
+)
+_FORMATTING = words("b big code em font i s small strike strong tt u")
+_INTERESTING = words(
+    "area img image script style link meta base iframe frame source video audio track embed object input use time "
+    "nav header footer aside main article h1 h2 h3 noscript"
+)
 
 
 class Prepared:
@@ -133,10 +56,10 @@ def prepare(data: bytes, limits: Limits, note: Callable[[str], None]) -> Prepare
     if len(data) > limits.html_bytes:
         data = data[: limits.html_bytes].decode("utf-8", "ignore").encode()
         note("html-cut")
-    scan = _Scan(data)
-    if len(scan.tags) > limits.html_tags:
-        scan = _Scan(data[: scan.tags[limits.html_tags]])
+    if data.count(b"<") > limits.html_tags:
+        data = data[: np.flatnonzero(np.frombuffer(data, np.uint8) == 60)[limits.html_tags]]
         note("tags-cut")
+    scan = _Scan(data)
     if len(scan.data) > SHORT_BYTES and _attribute_bomb(scan):
         scan = _Scan(_rebuilt(scan.data))
         note("attributes-cut")
@@ -216,7 +139,7 @@ _QUOTED = re.compile(rb"[^\s\"'=/>]=\s*+(?:\"[^\"]*+\"|'[^']*+')")
 _HIDDEN_END = re.compile(rb"=\s*+(?:\"[^\">]*+>|'[^'>]*+>)")
 _TAG = re.compile(
     rb"<!--.*?(?:-->|\Z)"
-    rb"|<(/?[a-zA-Z][^\s/><\"']{0,60}+)((?:[^>\"'=]++|=\s*+\"[^\"]*+\"|=\s*+'[^']*+'|[=\"'])*+)>",
+    rb"|<(/?[a-zA-Z][^\s/><\"']{0,60}+)((?:[^>\"'=]++|=\s*+\"[^\"]*+\"|=\s*+'[^']*+'|[=\"'])*+)(?:>|\Z)",
     re.S,
 )
 _ATTRIBUTE = re.compile(rb"([^\s\"'<>/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'=<>`]++)))?")
@@ -319,23 +242,7 @@ for _name in _FORMATTING:
 _FORMATTING_NAMES = frozenset(name.encode() for name in _FORMATTING)
 _FORMATTING_TAG = re.compile(rb"</?(?:%s)(?=[\s/>])[^>]*+>?" % b"|".join(_FORMATTING_NAMES), re.I)
 _WORD = re.compile(rb"[^\s/>]*+")
-_FRAMES = [
-    "table",
-    "td",
-    "th",
-    "caption",
-    "applet",
-    "object",
-    "marquee",
-    "template",
-    "svg",
-    "math",
-    "foreignobject",
-    "desc",
-    "title",
-    "button",
-    "select",
-]
+_FRAMES = words("table td th caption applet object marquee template svg math foreignobject desc title button select")
 _IS_FRAME = _table(_FRAMES)
 
 

@@ -27,6 +27,7 @@ _BOILERPLATE = re.compile(
 )
 _NAMED = "div[class],div[id],section[class],section[id],ul[class],ul[id],table[class],table[id],td[class],td[id]"
 MAX_NAMED = 3000
+MAX_COPIED = 8 << 20  # characters looked at to measure such elements
 
 
 class Marks:
@@ -124,9 +125,9 @@ def _enclose(tree: HTMLTree, node: DOMNode, before: str, after: str) -> None:
 def _named_boilerplate(body: DOMNode) -> list[DOMNode]:
     """Elements whose class or id says navigation; asked where a page has no <main> or <article> to go by."""
     found: list[DOMNode] = []
-    total = skip_until = 0
+    total = copied = skip_until = 0
     for number, node in enumerate(body.query_selector_all(_NAMED)):
-        if number >= MAX_NAMED or len(found) >= 100:
+        if number >= MAX_NAMED or len(found) >= 100 or copied > MAX_COPIED:
             break
         if number < skip_until:
             continue
@@ -135,7 +136,9 @@ def _named_boilerplate(body: DOMNode) -> list[DOMNode]:
             continue
         # `page-with-sidebar` names the whole page, not the sidebar
         total = total or len(body.text)
-        if len(node.text) * 2 < total:
+        length = len(node.text)
+        copied += length + 1000
+        if length * 2 < total:
             found.append(node)
             skip_until = number + 1 + len(node.query_selector_all(_NAMED))
     return found

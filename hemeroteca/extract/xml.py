@@ -15,7 +15,9 @@ from hemeroteca.extract.document import Document, Limits
 CHUNK = 64 << 10
 MENDED_BYTES = 8 << 20  # up to here wrong charsets and HTML's named entities are put right
 MAX_ELEMENTS = 1_000_000
-MAX_TEXT = 1 << 20  # characters kept of one element
+MAX_DEPTH = 200
+MAX_STRETCH = 1 << 20  # bytes without `>`: one text or one tag, never an honest one
+MAX_FAULTS = 100_000
 
 # The two commonest faults: HTML's names for characters, and a bare `&`. CDATA is right as it is.
 _FAULT = re.compile(
@@ -47,15 +49,22 @@ def parse(body: bytes, content_type: str, document: Document, limits: Limits, ha
     parser = etree.XMLParser(
         target=target,
         recover=True,
-        resolve_entities=False,
+        resolve_entities="internal",  # &amp; and the like; with False lxml cuts attributes at them
         no_network=True,
         load_dtd=False,
         huge_tree=False,
         encoding="utf-8",
     )
     try:
+        stretch = 0
         for at in range(0, len(data), CHUNK):
-            parser.feed(data[at : at + CHUNK])
+            chunk = data[at : at + CHUNK]
+            end = chunk.rfind(b">")
+            stretch = stretch + len(chunk) if end < 0 else len(chunk) - end
+            if stretch > MAX_STRETCH:
+                document.note("xml-cut")
+                break
+            parser.feed(chunk)
         parser.close()
     except EnoughError:
         pass
@@ -73,25 +82,21 @@ class _Target:
     def __init__(self, handler: Handler) -> None:
         self.handler = handler
         self.texts: list[list[str]] = []
-        self.sizes: list[int] = []
         self.count = 0
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         self.count += 1
-        if self.count > MAX_ELEMENTS:
+        if self.count > MAX_ELEMENTS or len(self.texts) > MAX_DEPTH:
             raise _TooManyError
         self.texts.append([])
-        self.sizes.append(0)
         self.handler.begin(tag.rpartition("}")[2].lower(), attributes)
 
     def data(self, text: str) -> None:
-        if self.texts and self.sizes[-1] < MAX_TEXT:
-            self.sizes[-1] += len(text)
+        if self.texts:
             self.texts[-1].append(text)
 
     def end(self, tag: str) -> None:
         if self.texts:
-            self.sizes.pop()
             self.handler.end(tag.rpartition("}")[2].lower(), "".join(self.texts.pop()).strip())
 
     def close(self) -> None:
@@ -105,7 +110,8 @@ def _mended(body: bytes, content_type: str, document: Document) -> bytes:
     text, document.charset, note = charset.to_text(body, content_type)
     if note:
         document.note(note)
-    return _FAULT.sub(_mend, text.lstrip().encode("utf-8", "replace"))
+    data = text.lstrip().encode("utf-8", "replace")
+    return _FAULT.sub(_mend, data) if data.count(b"&") + data.count(b"<![CDATA[") < MAX_FAULTS else data
 
 
 def _mend(match: re.Match[bytes]) -> bytes:
