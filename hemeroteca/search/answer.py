@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _MOST = 1000  # results that can be reached by paging
 _LEAST = 60  # candidates ordered anew, at least
+_MOST_CLOSELY = 200  # candidates looked at for phrases
 _COUNT_BELOW = 20_000  # postings up to which matches are counted, not estimated
 _MOST_REMEMBERED = 200_000  # results kept in memory during a batch of queries
 _FACETS = ("host", "language", "type", "year", "collection")
@@ -123,14 +124,13 @@ class Answer:
             answer = self.searcher.search(part.query, limit=reach, count=count)
             found += [(score * part.factor, address, part.language) for score, address in answer.hits]
             matches += answer.count if count else 0  # type: ignore[attr-defined]
-        if len(plan.parts) > 1:
-            found.sort(key=lambda hit: -hit[0])
-            del found[reach:]
+        found.sort(key=lambda hit: -hit[0])
+        del found[reach:]
         languages = {language for _, _, language in found}
         bonuses = [bonus for bonus in plan.bonuses if not bonus.language or languages & {bonus.language, ""}]
         more: dict[tuple[int, int], float] = {}
         if bonuses and found:
-            keys = self._column("key", [address for _, address, _ in found]).tolist()
+            keys = self._column("key", [address for _, address, _ in found[:_MOST_CLOSELY]]).tolist()
             for _, score, address in self._bonuses(bonuses, keys):
                 place = (address.segment_ord, address.doc)
                 more[place] = more.get(place, 0.0) + score
