@@ -54,6 +54,14 @@ class Config:
     )
     most_depth: int = field(default=200, metadata={"help": "links from a seed at which a crawl goes no deeper"})
 
+    # watching
+    watch_visits_per_day: int = field(
+        default=0, metadata={"help": "most visits a day of watched pages, all together; 0: no limit"}
+    )
+    watch_bytes_per_day: int = field(
+        default=0, metadata={"help": "most bytes a day received by such visits; 0: no limit"}
+    )
+
     # fetching
     allow_private: bool = field(
         default=False, metadata={"help": "fetch from private and loopback addresses too (tests, intranets)"}
@@ -82,6 +90,10 @@ class Config:
     commit_seconds: float = field(default=1.0, metadata={"help": "longest time between two commits"})
     min_free_bytes: int = field(default=256 << 20, metadata={"help": "crawls stop when less is free on the disk"})
     warc_bytes: int = field(default=1 << 30, metadata={"help": "a WARC file is closed at this size"})
+    archive_store: str = field(
+        default="",
+        metadata={"help": "object store for closed WARC files, e.g. s3://bucket/prefix; empty: they stay in `data`"},
+    )
     index_heap_bytes: int = field(default=48 << 20, metadata={"help": "memory of the search index writer"})
     index_commit_seconds: float = field(
         default=10.0, metadata={"help": "longest time until a new page can be found by search while crawling"}

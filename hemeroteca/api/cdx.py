@@ -7,15 +7,16 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import IO
 
 from django.conf import settings
-from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.utils.http import content_disposition_header
 from ninja.errors import HttpError
 
 from hemeroteca.accounts.models import Role
 from hemeroteca.api import access, memento
-from hemeroteca.archive import cdx, reader
+from hemeroteca.archive import cdx
+from hemeroteca.archive.store import Source, WarcReadError, open_source
 from hemeroteca.archive.timestamps import http_date, start_ms
 
 
@@ -36,29 +37,26 @@ def warc_file(request: HttpRequest, name: str) -> HttpResponseBase:
         if caller is None:
             return _plain(401, "WARC files are for members: sign in, or send `Authorization: Bearer …`")
         caller.require(Role.READER, "This")
-        path = reader.find(settings.INSTANCE.warc_dir, name)
+        source = open_source(settings.INSTANCE.warc_dir, name)
     except HttpError as error:
         return _plain(error.status_code, error.message)
-    except reader.WarcReadError:
+    except WarcReadError:
         return _plain(404, f"there is no WARC file {name[:200]!r}")
-    size = path.stat().st_size
-    file = path.open("rb")
-    found = re.fullmatch(r"bytes=(\d*)-(\d*)", request.headers.get("Range", ""))
-    response: HttpResponseBase
+    found = re.fullmatch(r"bytes=(\d{0,15})-(\d{0,15})", request.headers.get("Range", ""))
+    first, last = 0, source.size - 1
     if found and (found[1] or found[2]):
-        first = int(found[1]) if found[1] else max(0, size - int(found[2]))
-        last = min(int(found[2]), size - 1) if found[1] and found[2] else size - 1
+        first = int(found[1]) if found[1] else max(0, source.size - int(found[2]))
+        last = min(int(found[2]), last) if found[1] and found[2] else last
         if first > last:
-            file.close()
-            response = _plain(416, "that range is outside the file")
-            response.headers["Content-Range"] = f"bytes */{size}"
-            return response
-        file.seek(first)
-        response = StreamingHttpResponse(_piece(file, last - first + 1), status=206)
-        response.headers["Content-Range"] = f"bytes {first}-{last}/{size}"
-        response.headers["Content-Length"] = str(last - first + 1)
-    else:
-        response = FileResponse(file, as_attachment=True, filename=name)
+            refusal = _plain(416, "that range is outside the file")
+            refusal.headers["Content-Range"] = f"bytes */{source.size}"
+            source.close()
+            return refusal
+    response = StreamingHttpResponse(_piece(source, first, last + 1), status=206 if found else 200)
+    if found:
+        response.headers["Content-Range"] = f"bytes {first}-{last}/{source.size}"
+    response.headers["Content-Length"] = str(last - first + 1)
+    response.headers["Content-Disposition"] = content_disposition_header(True, name) or "attachment"
     response.headers["Content-Type"] = "application/warc"
     response.headers["Accept-Ranges"] = "bytes"
     response.headers["X-Content-Type-Options"] = "nosniff"
@@ -179,11 +177,13 @@ def _batches(lines: Iterable[str]) -> Iterator[bytes]:
     yield "".join(batch).encode()
 
 
-def _piece(file: IO[bytes], length: int) -> Iterator[bytes]:
-    with file:
-        while length > 0 and (data := file.read(min(length, 1 << 16))):
-            length -= len(data)
+def _piece(source: Source, position: int, end: int) -> Iterator[bytes]:
+    try:
+        while position < end and (data := source.read_at(min(end - position, 1 << 16), position)):
+            position += len(data)
             yield data
+    finally:
+        source.close()
 
 
 def _plain(status: int, text: str) -> HttpResponse:

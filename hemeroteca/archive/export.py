@@ -20,6 +20,7 @@ from hemeroteca import __version__
 from hemeroteca.archive import cdx, queries, reader, warc
 from hemeroteca.archive.reader import Record, WarcReadError
 from hemeroteca.archive.selection import Selection
+from hemeroteca.archive.store import open_source
 from hemeroteca.archive.timestamps import iso
 from hemeroteca.archive.values import CaptureRow
 
@@ -174,14 +175,17 @@ def _write_capture(file: IO[bytes], folder: Path, selection: Selection, row: Cap
             raise WarcReadError(f"the original of {row.url} is not in the archive")
         if not selection.holds(original):
             return _write_whole(file, folder, row, original, line)
-    with reader.find(folder, row.warc_name).open("rb") as source:
-        source.seek(row.offset)
-        left = row.length
-        while left > 0 and (chunk := source.read(min(left, 1 << 20))):
+    source = open_source(folder, row.warc_name)
+    try:
+        position, left = row.offset, row.length
+        while left > 0 and (chunk := source.read_at(min(left, 1 << 20), position)):
             file.write(chunk)
+            position += len(chunk)
             left -= len(chunk)
         if left:
             raise WarcReadError(f"{row.warc_name} ends inside the record at {row.offset}")
+    finally:
+        source.close()
     request = _request_of(folder, row)
     if request is not None:
         file.write(request)
@@ -214,21 +218,20 @@ def _write_whole(file: IO[bytes], folder: Path, row: CaptureRow, original: Captu
 
 def _request_of(folder: Path, row: CaptureRow) -> bytes | None:
     """The request record that follows a capture in its file, as it lies there."""
-    path = reader.find(folder, row.warc_name)
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    source = open_source(folder, row.warc_name)
     try:
         start = row.offset + row.length
-        member = reader.Member(fd, start, path.stat().st_size)
+        member = reader.Member(source.read_at, start, source.size)
         record: Record | None = reader.next_record(member.stream())
         if record is None or record.kind != "request" or not member.eof:
             return None
         if reader.uuid_of(record.headers.get("warc-concurrent-to", "")) != row.record_id:
             return None
-        return os.pread(fd, member.end - start, start)
+        return source.read_at(member.end - start, start)
     except (*reader.UNREADABLE, OSError):
         return None
     finally:
-        os.close(fd)
+        source.close()
 
 
 @contextmanager

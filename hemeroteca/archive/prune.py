@@ -17,7 +17,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from hemeroteca.archive import queries, reader, scan, services
+from hemeroteca.archive import queries, reader, scan, services, store
 from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.values import CaptureRow
@@ -71,7 +71,7 @@ def finish(folder: Path) -> list[str]:
     left = WarcFile.objects.filter(closed=True, size=0)
     names = [file.name for file in left if not Capture.objects.filter(warc=file).exists()]
     for name in names:
-        (folder / name).unlink(missing_ok=True)
+        _remove(folder, name)
     WarcFile.objects.filter(name__in=names).delete()
     return names
 
@@ -116,10 +116,9 @@ def _rewrite(folder: Path, name: str, gone: set[int]) -> None:
     old = WarcFile.objects.get(name=name)
     rows = {row.offset: row for row in queries.all_rows("capture.warc_id = %s", [old.pk])}
     without: set[UUID | None] = {row.record_id for row in rows.values() if row.id in gone}
-    path = reader.find(folder, name)
     writer = WarcWriter(folder, max_bytes=1 << 62, max_seconds=float("inf"), prefix=name.split("-")[0])
     moved: list[tuple[int, str, int]] = []
-    with path.open("rb") as source:
+    with store.local_copy(folder, name) as path, path.open("rb") as source:
         for found in scan.scan(path, old.size):
             if isinstance(found, scan.Damage):
                 writer.abandon()
@@ -146,8 +145,15 @@ def _rewrite(folder: Path, name: str, gone: set[int]) -> None:
             )
         WarcFile.objects.filter(pk=old.pk).update(size=0, closed=True, digest="")
     services.mark_closed(writer.close())
-    path.unlink()
+    _remove(folder, name)
     WarcFile.objects.filter(pk=old.pk).delete()
+
+
+def _remove(folder: Path, name: str) -> None:
+    (folder / name).unlink(missing_ok=True)
+    remote = store.configured()
+    if remote is not None:
+        remote.delete(name)
 
 
 def _period(ms: int, one_per: str) -> str:

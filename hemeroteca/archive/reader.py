@@ -7,10 +7,9 @@ unnamed temporary file, and one longer than `max_payload` is refused: a record t
 import base64
 import hashlib
 import io
-import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -20,16 +19,13 @@ from uuid import UUID
 from isal import isal_zlib
 
 from hemeroteca.archive import timestamps
-from hemeroteca.archive.writer import OPEN
+from hemeroteca.archive.store import WarcReadError as WarcReadError
+from hemeroteca.archive.store import open_source
 
 MAX_PAYLOAD = 256 << 20
 MAX_HEADERS = 1 << 20
 UNREADABLE = (ValueError, EOFError, cast("type[Exception]", isal_zlib.error))
 """What reading damaged data raises."""
-
-
-class WarcReadError(Exception):
-    """A record that cannot be read; the message names the file, the place and the reason."""
 
 
 @dataclass
@@ -125,27 +121,17 @@ class Record:
         return text.lower() == value.hex() or text.upper() == base64.b32encode(value).decode("ascii").rstrip("=")
 
 
-def find(folder: Path, name: str) -> Path:
-    """Where the file of that name lies: closed, or still being written."""
-    if "/" in name or name.startswith(".") or "\x00" in name:
-        raise WarcReadError(f"{name!r} is not the name of a WARC file")
-    for candidate in (name, name + OPEN, name):  # again: it may have been closed between the two looks
-        if (folder / candidate).exists():
-            return folder / candidate
-    raise WarcReadError(f"the file {name} is not in {folder}; `hemeroteca archive verify` tells what is missing")
-
-
 def read(folder: Path, name: str, offset: int, length: int, max_payload: int = MAX_PAYLOAD) -> Record:
     """The record at a place of a file of ours."""
     where = f"{name} at {offset}"
-    fd = os.open(find(folder, name), os.O_RDONLY | os.O_CLOEXEC)
+    source = open_source(folder, name)
     try:
-        member = Member(fd, offset, offset + length)
+        member = Member(source.read_at, offset, offset + length)
         record = next_record(member.stream(), max_payload)
     except (*UNREADABLE, OSError) as error:
         raise WarcReadError(f"{where}: not a readable record ({error})")
     finally:
-        os.close(fd)
+        source.close()
     if record is None or record.missing:
         raise WarcReadError(f"{where}: the file ends inside the record; restore it from a copy")
     return record
@@ -206,8 +192,8 @@ def uuid_of(text: str) -> UUID | None:
 class Member:
     """One gzip member of a file, unpacked as it is read. `end` is known once all of it was read."""
 
-    def __init__(self, fd: int, offset: int, limit: int) -> None:
-        self._fd = fd
+    def __init__(self, read_at: Callable[[int, int], bytes], offset: int, limit: int) -> None:
+        self._read_at = read_at
         self._position = offset
         self._limit = limit
         self._unpacker = isal_zlib.decompressobj(31)
@@ -229,7 +215,7 @@ class Member:
         parts: list[bytes] = []
         while size > 0 and not self.eof:
             if not self._waiting:
-                self._waiting = os.pread(self._fd, min(_READ, max(0, self._limit - self._position)), self._position)
+                self._waiting = self._read_at(min(_READ, max(0, self._limit - self._position)), self._position)
                 self._position += len(self._waiting)
                 if not self._waiting:
                     self.cut = True

@@ -6,6 +6,7 @@ A damaged place is reported and skipped: reading goes on at the next record that
 import io
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -62,7 +63,7 @@ def _members(fd: int, end: int, max_payload: int, payloads: bool) -> Iterator[Fo
             yield found
             offset += found.length
             continue
-        member = Member(fd, offset, end)
+        member = Member(partial(os.pread, fd), offset, end)
         alone: Record | None = None  # the first record of the member, until it is known whether others follow
         count = 0
         reason = ""
@@ -152,7 +153,7 @@ class _AllMembers(io.RawIOBase):
     def __init__(self, fd: int, offset: int, end: int) -> None:
         self._fd = fd
         self._end = end
-        self._member = Member(fd, offset, end)
+        self._member = Member(partial(os.pread, fd), offset, end)
 
     def readable(self) -> bool:
         return True
@@ -161,7 +162,7 @@ class _AllMembers(io.RawIOBase):
         while self._member.eof:
             if self._member.end >= self._end:
                 return 0
-            self._member = Member(self._fd, self._member.end, self._end)
+            self._member = Member(partial(os.pread, self._fd), self._member.end, self._end)
         data = self._member.read(len(buffer))
         buffer[: len(data)] = data
         return len(data) or self.readinto(buffer)

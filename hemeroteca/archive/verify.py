@@ -12,7 +12,7 @@ from pathlib import Path
 from django.db import transaction
 
 from hemeroteca import urls
-from hemeroteca.archive import prune, queries, reader, scan, services
+from hemeroteca.archive import prune, queries, reader, scan, services, store
 from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.archive.reader import Record
 from hemeroteca.archive.values import CaptureRow, NewCapture, index_key
@@ -69,6 +69,9 @@ def verify(
         prune.finish(folder)
     known = {file.name: file for file in WarcFile.objects.all()}
     present = {path.name for path in folder.glob("*.warc.gz")} if folder.is_dir() else set()
+    remote = store.configured()
+    if remote is not None:
+        present |= set(remote.files())
     touched: set[str] = set()
     for name in sorted(present | set(known)):
         if name in known and known[name].closed and not known[name].size:
@@ -147,11 +150,15 @@ class _File:
 
     def check(self) -> None:
         try:
-            path = reader.find(self.folder, self.name)
+            with store.local_copy(self.folder, self.name) as path:
+                self._check(path)
+        except store.StoreError as error:
+            self.report.tell(self.name, 0, str(error))
         except reader.WarcReadError:
             rows = Capture.objects.filter(warc=self.known).count() if self.known else 0
             self.report.tell(self.name, 0, f"the file is gone, and with it {rows} captures; restore it from a copy")
-            return
+
+    def _check(self, path: Path) -> None:
         size = path.stat().st_size
         self.report.files += 1
         self.report.bytes += size

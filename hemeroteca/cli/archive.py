@@ -283,6 +283,31 @@ def prune(
         )
 
 
+@app.command()
+def offload(
+    keep_local: Annotated[bool, typer.Option("--keep-local", help="Copy only; the files stay here too.")] = False,
+    as_json: Json = False,
+    data: Data = None,
+) -> None:
+    """Bring closed files to the object store that `archive_store` names; they are read from there afterwards."""
+    setup(data, must_exist=True)
+    from django.conf import settings
+
+    from hemeroteca.archive.models import WarcFile
+    from hemeroteca.archive.store import StoreError
+    from hemeroteca.archive.store import offload as bring
+
+    names = list(WarcFile.objects.filter(closed=True, size__gt=0).order_by("name").values_list("name", flat=True))
+    try:
+        count, total = bring(settings.INSTANCE.warc_dir, names, keep_local)
+    except StoreError as error:
+        give_up(str(error))
+    if as_json:
+        typer.echo(json.dumps({"files": count, "bytes": total}))
+    else:
+        typer.echo(f"{count} files, {size(total)}")
+
+
 def _selection(urls: list[str] | None, since: str, until: str, versions_only: bool) -> "Selection":
     from hemeroteca.archive.cdx import CdxError
     from hemeroteca.archive.selection import Selection
