@@ -67,9 +67,8 @@ def find(
             sys.stdout.write(msgspec.json.encode(_facts(hit)).decode() + "\n")
     for note in found.notes:
         typer.echo(f"note: {note}", err=True)
-    suggestion = _did_you_mean(path, text)
-    if suggestion:
-        typer.echo(f"did you mean: {suggestion}", err=json)
+    if found.suggestion:
+        typer.echo(f"did you mean: {found.suggestion}", err=json)
     if json:
         return
     for hit in found.hits:
@@ -330,13 +329,6 @@ def _show_part(part: dict[str, Any], depth: int) -> None:
     typer.echo(f"{'  ' * depth}{part.get('value', 0):.3f}  {part.get('description', '')}")
     for detail in part.get("details", []):
         _show_part(detail, depth + 1)
-
-
-def _did_you_mean(path: Path, text: str) -> str:
-    from hemeroteca.search.suggest import Suggester
-
-    suggester = Suggester.load(path / "suggest")
-    return suggester.correct(text) if suggester else ""
 
 
 def _learn(path: Path) -> None:

@@ -21,6 +21,7 @@ from hemeroteca.search import query as q
 from hemeroteca.search.index import Hit, Options, Results
 from hemeroteca.search.plan import Bonus, Plan, Planner
 from hemeroteca.search.snippet import highlight, snippet
+from hemeroteca.search.suggest import Suggester
 
 if TYPE_CHECKING:
     from hemeroteca.search.tantivy_index import Stored, TantivyIndex
@@ -44,7 +45,7 @@ class Answer:
     def search(self, query: str, limit: int, offset: int, cursor: str) -> Results:
         plan = self._plan(query)
         if plan.base is None:
-            return Results(total=0, hits=[], notes=plan.notes)
+            return Results(total=0, hits=[], notes=plan.notes, suggestion=self._suggestion(query, plan))
         limit = max(0, min(limit, _MOST))
         shown_before: frozenset[int] = frozenset()
         if cursor:
@@ -76,6 +77,7 @@ class Answer:
             notes=plan.notes,
             cursor=next_cursor,
             facets=self._facets(plan) if self.options.facets else {},
+            suggestion=self._suggestion(query, plan) if not cursor and not offset else "",
         )
 
     def explain(self, query: str, key: int) -> dict[str, Any] | None:
@@ -253,6 +255,12 @@ class Answer:
             hit.snippet = snippet(kept.text or kept.description, wanted, kept.field)
             hit.title_html = highlight(kept.title, wanted, kept.field)
         return hit
+
+    def _suggestion(self, query: str, plan: Plan) -> str:
+        if not self.options.suggest or not (plan.doubtful or (plan.base is None and plan.plain)):
+            return ""
+        suggester = Suggester.load(self.index.path / "suggest")
+        return suggester.correct(query) if suggester else ""
 
     def _facets(self, plan: Plan) -> dict[str, list[tuple[str, int]]]:
         assert plan.base is not None

@@ -71,6 +71,7 @@ class Options(msgspec.Struct, kw_only=True, frozen=True):
     group: bool = True  # one of several near-duplicates stands for them all
     diverse: bool = True  # not all results from one host
     snippets: bool = True
+    suggest: bool = True  # say what was probably meant when a word is in hardly any page
     syntax: bool = True  # False: the query is plain words, operators have no meaning
     sort: str = "relevance"  # or "newest", "oldest"
     preferences: Preferences = Preferences()

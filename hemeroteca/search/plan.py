@@ -16,6 +16,7 @@ from hemeroteca.search import query as q
 from hemeroteca.search.ranking import Weights
 
 MOST_TERMS = 256  # scored terms; of a longer query the rarest are kept
+RARE = 3  # pages; a word in no more of them may be misspelt
 MOST_PAIRS = 12  # neighbouring words looked at for nearness
 LAST_MS = 1 << 62  # "until" of a version that is still the last one
 
@@ -45,6 +46,7 @@ class Plan(msgspec.Struct):
     plain: bool = True  # only words: the number of matches may be estimated
     notes: list[str] = []
     at: q.When | None = None
+    doubtful: bool = False  # some word is in no page, or in hardly any: perhaps it is misspelt
 
 
 class Planner:
@@ -124,6 +126,7 @@ class Planner:
             for term in self._content_terms(words, name):
                 chosen.append((name, term, self.searcher.doc_freq(f"body_{name}", term)))
         chosen = [entry for entry in chosen if entry[2]]
+        plan.doubtful = len(words) <= 16 and any(self._is_rare(word) for word in words)
         if len(chosen) > MOST_TERMS:
             plan.notes.append(f"the query is very long: its {MOST_TERMS} rarest words were searched")
             keep = sorted(range(len(chosen)), key=lambda i: chosen[i][2])[:MOST_TERMS]
@@ -135,6 +138,15 @@ class Planner:
             folded = list(dict.fromkeys(analysis.terms(" ".join(words)[:2000], analysis.PLAIN)))[:32]
             return [self._boost(self._term("title", word), 0.5) for word in folded]
         return [self._body_term(name, term) for name, term, _ in chosen]
+
+    def _is_rare(self, word: str) -> bool:
+        found = 0
+        for name in self.fields:
+            terms = analysis.terms(word, name)
+            if not terms:
+                return False  # a stop word
+            found += min(self.searcher.doc_freq(f"body_{name}", term) for term in terms)
+        return found <= RARE
 
     def _content_terms(self, words: list[str], name: str) -> list[str]:
         empty = analysis.question_words(name)

@@ -21,7 +21,7 @@ from hemeroteca.search.ranking import Preferences
 from hemeroteca.search.tantivy_index import TantivyWriter, replace_index
 
 COMMIT_EVERY = 50_000  # documents of a long import become findable, and safe, in steps
-BATCH = Options(group=False, diverse=False, snippets=False, syntax=False)
+BATCH = Options(group=False, diverse=False, snippets=False, suggest=False, syntax=False)
 _LOG_BYTES = 2_000_000
 _SAMPLE = 300  # documents from which the language of a collection is told
 
@@ -126,6 +126,13 @@ def apply_anchors(index: Index, writer: Writer, graph: LinkGraph) -> int:
             writer.put(document, replaces=True)
             changed += 1
     return changed
+
+
+def refresh(path: Path, index: Index, seeds: Iterable[int] = (), most: int = 10_000) -> None:
+    """What should be done from time to time while pages come in: link ranks and learned words. Seconds, not minutes."""
+    LinkGraph(path / "links").compact()
+    refresh_ranks(path, seeds)
+    learn(path, index, most)
 
 
 def learn(path: Path, index: Index, most: int = 10_000) -> int:

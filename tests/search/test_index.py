@@ -161,3 +161,26 @@ def test_simhash_is_near_for_near_texts_and_far_for_others():
     assert (simhash(text) ^ simhash(near)).bit_count() <= 3
     assert (simhash(text) ^ simhash(far)).bit_count() > 12
     assert simhash("dos palabras") == 0
+
+
+def test_searching_goes_on_while_another_process_writes_and_merges(tmp_path):
+    script = textwrap.dedent(f"""
+        from pathlib import Path
+        from hemeroteca.search import SearchDocument, open_index
+        with open_index(None, Path({str(tmp_path)!r})).writer(15 << 20) as writer:
+            for commit in range(40):
+                for number in range(25):
+                    key = commit * 25 + number
+                    writer.put(SearchDocument(key=key, url=f"u{{key}}", text=f"comun palabra{{key}}", language="es"))
+                writer.commit()
+                print(commit, flush=True)
+    """)
+    index = open_index(None, tmp_path)
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=os.environ)
+    seen = []
+    while process.poll() is None:
+        seen.append(index.search("comun").total)
+    process.communicate()
+    assert process.returncode == 0
+    assert seen == sorted(seen)  # every commit whole, none lost
+    assert index.search("comun").total == 1000

@@ -246,3 +246,14 @@ def test_hostile_queries_answer_in_bounded_time(library, query):
 def test_any_query_is_answered(library, query):
     found = library.search(query, limit=3)
     assert found.total >= len(found.hits)
+
+
+def test_did_you_mean_comes_with_the_results(indexed, tmp_path):
+    from hemeroteca.search import services
+
+    index = indexed(*(page(i, f"la hemeroteca municipal número{i} guarda periódicos") for i in range(20)))
+    assert index.search("hemerotca municpal").suggestion == ""
+    services.refresh(tmp_path, index)
+    assert index.search("hemerotca municpal").suggestion == "hemeroteca municipal"
+    assert index.search("hemeroteca municipal").suggestion == ""
+    assert index.search("hemerotca", options=Options(suggest=False)).suggestion == ""
