@@ -250,7 +250,7 @@ def _difference(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
     if not old or not new:
         return old, new
     counts, others = Counter(old), Counter(new)
-    return _in_order(old, counts - others), _in_order(new, others - counts)
+    return _in_order(old, counts, others), _in_order(new, others, counts)
 
 
 def _trimmed(old: list[str], new: list[str], margin: int = 0) -> tuple[list[str], list[str]]:
@@ -263,12 +263,14 @@ def _trimmed(old: list[str], new: list[str], margin: int = 0) -> tuple[list[str]
     return old[: len(old) - tail], new[: len(new) - tail]
 
 
-def _in_order(items: list[str], left: Counter[str]) -> list[str]:
+def _in_order(items: list[str], counts: Counter[str], others: Counter[str]) -> list[str]:
+    # the difference of the views, unlike that of the counters, is not a loop in Python
+    left = {item: count - others[item] for item, count in counts.items() - others.items() if count > others[item]}
     if not left:
         return []
     found: list[str] = []
     for item in items:
-        if left.get(item, 0) > 0:
+        if item in left and left[item] > 0:
             left[item] -= 1
             found.append(item)
     return found

@@ -73,12 +73,12 @@ class _Writer:
     def __init__(self, page: pages.Page, before: list[str]) -> None:
         assert page.tree is not None
         self.root: DOMNode = page.tree.body
-        self.head = len(page.lines)  # lines before those of the body, found below
+        all_lines = page.lines  # title and description stand before the lines of the body
         self.lines = [line for line, _ in pages.blocks(page)]
-        self.head = max(0, len(page.lines) - len(self.lines))
+        self.head = max(0, len(all_lines) - len(self.lines))
         self.runs: dict[int, list[Run]] = {}  # by the number of the line; only lines that differ
         self.gone: dict[int, list[str]] = {}  # lines that went, by the number of the line they stood before
-        self._compare(before, page.lines[: self.head] + self.lines)
+        self._compare(before, all_lines[: self.head] + self.lines)
         self.number = 0
         self.out: list[str] = []
 
@@ -150,13 +150,10 @@ class _Writer:
         waiting = list(reversed(runs))
         left, op = "", "equal"
         for number, (place, piece) in enumerate(pieces):
+            last = number == len(pieces) - 1
+            need = sum(map(len, piece.split()))
             parts: list[str] = []
-            words = " ".join(piece.split())
-            lead = " " if piece[:1].isspace() else ""
-            trail = " " if words and piece[-1:].isspace() else ""
-            need = len(words) - words.count(" ")
-            parts.append(lead)
-            while need or (number == len(pieces) - 1 and (waiting or left)):
+            while need or last:
                 if not left:
                     if not waiting:
                         break
@@ -165,10 +162,9 @@ class _Writer:
                         parts.append(_marked(run))
                         continue
                     left, op = run.text, run.op
-                cut, need = _cut(left, need) if number < len(pieces) - 1 else (len(left), 0)
+                cut, need = (len(left), 0) if last else _cut(left, need)
                 parts.append(_marked(Run(op, left[:cut])))
                 left = left[cut:]
-            parts.append(trail)
             self.out[place] = "".join(parts)
 
     def _left(self) -> None:

@@ -351,6 +351,7 @@ def _read_json(body: bytes, page: Page) -> bool:
         else:
             text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
             line = f"{place}: {' '.join(text[:10_000].split())}"
+            line = line.encode("utf-8", "replace").decode()
             size += len(line)
             if size > LIMITS.text_chars or len(page.passages) >= MAX_LINES:
                 page.note("text-cut")

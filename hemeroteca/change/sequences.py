@@ -144,16 +144,16 @@ def _walk_back(trace: list[dict[int, int]], x: int, y: int, a: int, c: int, pair
 def _filled(pairs: list[tuple[int, int, int]], width: int, height: int) -> list[Op]:
     """Runs that touch joined, and the gaps between them."""
     parts: list[Op] = []
-    a = c = 0
+    start = a = c = 0  # of the run at hand; where it ends on both sides
     for x, y, size in pairs:
         if a < x or c < y:
+            if a > start:
+                parts.append(Op(True, start, a, c - (a - start), c))
             parts.append(Op(False, a, x, c, y))
-        if parts and parts[-1].same:
-            last = parts.pop()
-            parts.append(Op(True, last.a, x + size, last.c, y + size))
-        else:
-            parts.append(Op(True, x, x + size, y, y + size))
+            start = x
         a, c = x + size, y + size
+    if a > start:
+        parts.append(Op(True, start, a, c - (a - start), c))
     if a < width or c < height:
         parts.append(Op(False, a, width, c, height))
     return parts
