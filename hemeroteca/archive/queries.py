@@ -83,6 +83,17 @@ def by_prefix(url: str, limit: int = 1000) -> list[CaptureRow]:
     return rows("urlkey >= %s AND urlkey < %s", [key, after_prefix(key)], "urlkey, captured_ms, capture.id", limit)
 
 
+def calendar(url: str, since_ms: int = 0, until_ms: int = 1 << 62) -> dict[int, tuple[int, int]]:
+    """Captures and versions of a URL on each day that has any; a day is counted since 1970 in UTC."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT captured_ms / 86400000, count(*), sum(CASE WHEN version THEN 1 ELSE 0 END) FROM capture "
+            "WHERE urlkey = %s AND captured_ms BETWEEN %s AND %s GROUP BY captured_ms / 86400000",
+            [index_key(url), since_ms, until_ms],
+        )
+        return {int(day): (int(count), int(versions)) for day, count, versions in sorted(cursor.fetchall())}
+
+
 def after_prefix(prefix: str) -> str:
     """The least text greater than every text that begins with `prefix`."""
     return prefix + "\U0010ffff"

@@ -67,11 +67,11 @@ def verify(
     report = Report()
     if repair:
         prune.finish(folder)
-    known = {file.name: file for file in WarcFile.objects.all()}
     present = {path.name for path in folder.glob("*.warc.gz")} if folder.is_dir() else set()
     remote = store.configured()
     if remote is not None:
         present |= set(remote.files())
+    known = {file.name: file for file in WarcFile.objects.all()}  # after the listing: an engine may be closing files
     touched: set[str] = set()
     for name in sorted(present | set(known)):
         if name in known and known[name].closed and not known[name].size:
@@ -215,7 +215,7 @@ class _File:
         while row is not None:
             if row.offset < end:
                 self._without_record(row)
-            else:
+            elif self.known is not None and (self.known.closed or end < self.known.size):  # else it grew meanwhile
                 self.report.tell(self.name, row.offset, f"the capture of {row.url} lies beyond the end of the file")
             row = next(rows, None)
 

@@ -62,6 +62,13 @@ def test_versions_are_the_captures_that_differ():
     assert [row.captured_ms - T for row in queries.versions_of("http://example.org/")] == [0, 2]
 
 
+def test_a_calendar_counts_captures_and_versions_by_day():
+    day = T // 86_400_000
+    insert(*(capture("http://example.org/", (day + n) * 86_400_000 + n, version=n < 2) for n in (0, 1, 1, 2)))
+    assert queries.calendar("http://example.org/") == {day: (1, 1), day + 1: (2, 2), day + 2: (1, 0)}
+    assert queries.calendar("http://example.org/", since_ms=(day + 2) * 86_400_000) == {day + 2: (1, 0)}
+
+
 def test_prefix_is_by_bytes_whatever_the_locale():
     made = ["http://example.org/a", "http://example.org/a-b", "http://example.org/aZ", "http://example.org/b"]
     insert(*map(capture, made))

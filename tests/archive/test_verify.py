@@ -38,6 +38,20 @@ def test_an_archive_still_being_written_is_sound(tmp_path):
     assert verify(tmp_path).troubles == []
 
 
+def test_captures_that_arrive_during_the_check_are_no_trouble(tmp_path, monkeypatch):
+    archive = Archive(tmp_path)
+    archive.add("http://example.org/", "2024", b"hello")
+    real = scan.scan
+
+    def busy(*arguments, **options):
+        archive.add("http://example.org/", "2025", b"meanwhile")
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(scan, "scan", busy)
+    assert verify(tmp_path).troubles == []
+    assert Capture.objects.count() == 2
+
+
 def test_a_lost_index_is_made_again_from_the_files_alone(archive):
     before = rows()
     files = list(WarcFile.objects.order_by("name").values_list("name", "size", "closed", "digest"))

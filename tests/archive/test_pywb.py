@@ -1,0 +1,110 @@
+"""pywb, pointed at our CDX server from outside, replays our pages. HEMEROTECA_PYWB names its `wayback` command."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+SERVER = """
+import sys
+import django
+from django.conf import settings
+settings.ROOT_URLCONF = "tests.archive.routes"
+django.setup()
+from django.core.management import call_command
+settings.INSTANCE.create()
+call_command("migrate", verbosity=0)
+from tests.archive.making import small_archive
+small_archive(settings.INSTANCE.warc_dir)
+from django.core.wsgi import get_wsgi_application
+import waitress
+server = waitress.create_server(get_wsgi_application(), host="127.0.0.1", port=0)
+print(server.effective_port, flush=True)
+server.run()
+"""
+
+
+def wayback_command():
+    for candidate in (os.environ.get("HEMEROTECA_PYWB"), shutil.which("wayback"), ROOT / "bench/.peers/bin/wayback"):
+        if candidate and Path(candidate).exists():
+            return str(candidate)
+    return None
+
+
+@pytest.fixture(scope="module")
+def replay(tmp_path_factory):
+    command = wayback_command()
+    if command is None:
+        pytest.skip("pywb is not installed; HEMEROTECA_PYWB can name its `wayback` command")
+    folder = tmp_path_factory.mktemp("pywb")
+    environment = {
+        **os.environ,
+        "HEMEROTECA_DATA": str(folder / "data"),
+        "HEMEROTECA_DATABASE": "",
+        "DJANGO_SETTINGS_MODULE": "hemeroteca.django_settings",
+    }
+    server = subprocess.Popen(
+        [sys.executable, "-c", SERVER], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
+    )
+    port = server.stdout.readline().strip()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        own = probe.getsockname()[1]
+    (folder / "config.yaml").write_text(
+        f"collections:\n  h:\n    index: cdx+http://127.0.0.1:{port}/cdx\n    archive_paths: {folder}/data/warc/\n"
+    )
+    pywb = subprocess.Popen(
+        [command, "-p", str(own), "-b", "127.0.0.1"],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        until = time.monotonic() + 60
+        while True:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", own)) == 0:
+                    break
+            assert time.monotonic() < until, "pywb does not start"
+            assert pywb.poll() is None, "pywb ended"
+            time.sleep(0.05)
+        yield f"http://127.0.0.1:{own}/h"
+    finally:
+        for process in (pywb, server):
+            process.terminate()
+            process.wait()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("stamp", "url", "begin"),
+    [
+        ("20240101000000", "http://example.org/", b"<p>first words"),
+        ("20240102000000", "http://example.org/", b"<p>first words"),
+        ("20240103000000", "http://example.org/", b"<p>first words"),
+        ("20240104000000", "http://example.org/", b"<p>second words"),
+        ("20240105000000", "http://mirror.example/", b"<p>second words"),
+        ("20240101000000", "http://example.org/about", b"<p>about us"),
+    ],
+    ids=["response", "revisit", "not modified", "second version", "payload of another address", "other page"],
+)
+def test_pywb_replays_what_we_archived(replay, stamp, url, begin):
+    with urllib.request.urlopen(f"{replay}/{stamp}id_/{url}", timeout=30) as answer:
+        assert answer.status == 200
+        assert answer.read().startswith(begin)
+
+
+@pytest.mark.slow
+def test_pywb_knows_what_is_not_there(replay):
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(f"{replay}/2024id_/http://unknown.example/", timeout=30)
+    assert caught.value.code == 404
