@@ -8,6 +8,7 @@ Frames as in `values`: the settings once, then orders; while a page is open, que
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -84,6 +85,9 @@ async def _work(engine: "_Engine") -> None:
     finally:
         proxy.close()
         await browser.stop()
+        # The engine does this too, unless it was killed.
+        for folder in (settings.fetch.spool_dir, os.environ["TMPDIR"]):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 async def _render(

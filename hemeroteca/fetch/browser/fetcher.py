@@ -179,9 +179,9 @@ class BrowserFetcher:
 
     def _hear(self, process: "_Process", kind: int, payload: bytes) -> None:
         task = process.task
-        if kind == QUESTION and task is not None:
-            url = msgspec.msgpack.decode(payload, type=str)
-            self._send(process, VERDICT, encode(_judge(task, url)))
+        if kind == QUESTION:
+            allowed = task is not None and _judge(task, msgspec.msgpack.decode(payload, type=str))
+            self._send(process, VERDICT, encode(allowed))
         elif kind == RENDERED and task is not None:
             rendered = msgspec.msgpack.decode(payload, type=Rendered)
             process.task = None
@@ -243,6 +243,8 @@ class _Process:
         spool = settings.fetch.spool_dir
         spool.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.folder = Path(tempfile.mkdtemp(prefix="browser-", dir=spool))
+        # Chromium's home is not there: it makes sockets in it, and the path of a socket must be short.
+        self._home = tempfile.mkdtemp(prefix="hemeroteca-")
         # Everything of a page waits in memory until the page is done: less of it than in the engine, page after page.
         fetch = replace(
             settings.fetch,
@@ -253,7 +255,7 @@ class _Process:
         self.settings = replace(settings, fetch=fetch)
         ours, theirs = socket.socketpair()
         command = [sys.executable, "-m", "hemeroteca.fetch.browser", str(theirs.fileno())]
-        environment = {**os.environ, "TMPDIR": str(self.folder)}
+        environment = {**os.environ, "TMPDIR": self._home}
         self._process = subprocess.Popen(
             command,
             pass_fds=[theirs.fileno()],
@@ -306,7 +308,8 @@ class _Process:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         self._process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        for folder in (self.folder, self._home):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def missing(settings: BrowserSettings) -> str:

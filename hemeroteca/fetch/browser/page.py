@@ -21,9 +21,8 @@ from hemeroteca.fetch.browser.values import BrowserSettings
 
 T = TypeVar("T")
 
-_STEP_SECONDS = 10.0  # longest that a question to the page may take before its scripts are stopped
+_STEP_SECONDS = 10.0  # longest that Chromium itself may take for an answer
 _GRACE_SECONDS = 6.0  # for reading a page whose time is over
-_MOST_DIALOGS = 30
 _MOST_NAVIGATIONS = 10
 
 
@@ -63,6 +62,7 @@ class Browser:
             executable_path=executable,
             headless=True,
             args=self._arguments,
+            ignore_default_args=["--disable-popup-blocking"],  # nobody clicks here: every popup is unasked for
             chromium_sandbox=os.geteuid() != 0,  # it refuses to have one as root
             handle_sigint=False,
             env=_environment(),
@@ -126,7 +126,6 @@ class _Visit:
         self._traffic = traffic
         self._snapshot = snapshot
         self._world: int | None = None
-        self._dialogs = 0
         self._navigations = 0
         self._crashed = asyncio.Event()
         self._background: set[asyncio.Task[Any]] = set()
@@ -134,6 +133,8 @@ class _Visit:
     async def run(self, url: str) -> None:
         self._page = page = await asyncio.wait_for(self._context.new_page(), _STEP_SECONDS)
         self._session: CDPSession = await asyncio.wait_for(self._context.new_cdp_session(page), _STEP_SECONDS)
+        # While a dialog is open Chromium hears no order to stop scripts, so that pages get none in the first place.
+        await asyncio.wait_for(page.add_init_script(_NO_DIALOGS), _STEP_SECONDS)
         page.on("dialog", self._on_dialog)
         page.on("crash", lambda _: self._crashed.set())
         page.on("download", lambda _: self._note("download-refused"))
@@ -157,7 +158,7 @@ class _Visit:
             raise error
 
     async def _steps(self, url: str) -> None:
-        traffic, snapshot, settings = self._traffic, self._snapshot, self._settings
+        traffic, settings = self._traffic, self._settings
         try:
             await self._page.goto(url, wait_until="commit", timeout=max(1.0, traffic.left() * 1000))
         except PlaywrightError as error:
@@ -165,32 +166,25 @@ class _Visit:
                 return
             self._fail("render-timeout" if "Timeout" in str(error) else "browser", _first_line(error))
             return
-        hung = False
         try:
             await self._settle()
             await self._scroll()
-        except TimeoutError:
-            hung = True
-        if hung or not traffic.left():
-            snapshot.notes.append("scripts-stopped: the page's time was over" if not hung else "scripts-stopped: hung")
-            await self._stop_scripts()
-        try:
-            await self._read(_GRACE_SECONDS if hung or not traffic.left() else _STEP_SECONDS)
-        except TimeoutError:
-            if hung:
-                self._fail("render-timeout", "the page's scripts never gave way, so it could not be read")
+            if traffic.left():
+                await self._read(settings.answer_seconds)
                 return
-            snapshot.notes.append("scripts-stopped: hung")
-            await self._stop_scripts()
-            try:
-                await self._read(_GRACE_SECONDS)
-            except TimeoutError:
-                self._fail("render-timeout", "the page's scripts never gave way, so it could not be read")
-        if len(snapshot.dom) >= settings.dom_bytes:
-            snapshot.notes.append("dom-cut")
+            self._note("scripts-stopped: the page's time was over")
+        except TimeoutError:
+            self._note("scripts-stopped: hung")
+        await self._stop_scripts()
+        try:
+            await self._read(_GRACE_SECONDS)
+        except TimeoutError:
+            self._fail("render-timeout", "the page's scripts never gave way, so it could not be read")
 
     async def _settle(self) -> None:
-        await self._ask("document.readyState", _STEP_SECONDS)  # a page whose scripts hang does not answer
+        await self._ask(
+            "document.readyState", self._settings.answer_seconds
+        )
         with contextlib.suppress(PlaywrightError):
             await self._page.wait_for_load_state(
                 "load", timeout=min(self._settings.settle_seconds, self._left()) * 1000
@@ -203,23 +197,25 @@ class _Visit:
         settings = self._settings
         at = 0
         for _ in range(settings.scrolls):
-            height = int(await self._ask(_HEIGHT, _STEP_SECONDS) or 0)
+            height = int(await self._ask(_HEIGHT, settings.answer_seconds) or 0)
             at += settings.height
             if at >= min(height, settings.scroll_height) or not self._traffic.left():
                 break
-            await self._ask(f"scrollTo(0, {at})", _STEP_SECONDS)
+            await self._ask(f"scrollTo(0, {at})", settings.answer_seconds)
             await asyncio.sleep(0.1)  # for the page to notice
             await self._traffic.quiet(1.5, 0.1)
         else:
             self._note("scrolling-stopped")
         if at > settings.height:
-            await self._ask("scrollTo(0, 0)", _STEP_SECONDS)
+            await self._ask("scrollTo(0, 0)", settings.answer_seconds)
         await self._traffic.quiet(settings.settle_seconds / 2, settings.quiet_seconds)
 
     async def _read(self, seconds: float) -> None:
         settings, snapshot = self._settings, self._snapshot
         html = await self._ask(_DOM % settings.dom_bytes, seconds)
         snapshot.dom = str(html or "").encode("utf-8", "replace")[: settings.dom_bytes]
+        if len(snapshot.dom) == settings.dom_bytes:
+            self._note("dom-cut")
         snapshot.text = str(await self._ask(_TEXT % settings.text_chars, seconds) or "")[: settings.text_chars]
         snapshot.final_url = self._page.url
         height = int(await self._ask(_HEIGHT, seconds) or settings.height)
@@ -298,12 +294,8 @@ class _Visit:
         task.add_done_callback(self._background.discard)
 
     def _on_dialog(self, dialog: Dialog) -> None:
-        self._dialogs += 1
         self._note("dialog-dismissed")
         self._do(dialog.dismiss())
-        if self._dialogs == _MOST_DIALOGS:
-            self._note("scripts-stopped: too many dialogs")
-            self._do(self._stop_scripts())
 
     def _on_popup(self, page: Page) -> None:
         self._note("popup-closed")
@@ -334,6 +326,7 @@ def _first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
 
 
+_NO_DIALOGS = "window.alert = window.print = () => {}; window.confirm = () => false; window.prompt = () => null;"
 _HEIGHT = "Math.max(document.documentElement?.scrollHeight || 0, document.body?.scrollHeight || 0)"
 _TEXT = """(() => {
   const parts = [document.body?.innerText || ''];

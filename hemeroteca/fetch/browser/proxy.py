@@ -61,7 +61,6 @@ _NOT_RETURNED = frozenset(
         "nel",
         "report-to",
         "reporting-endpoints",
-        "link-prefetch",
     ]
 )
 _DECODED_LATER = ("gzip", "deflate", "br")  # encodings `extract` can read
@@ -135,7 +134,7 @@ class Proxy:
         if await _peek(connection, 1) == b"\x16":  # TLS begins so; a plain WebSocket does not
             await self._requests(connection, f"https://{authority.removesuffix(':443')}", self._certificate.context)
         elif self.traffic is not None:
-            self.traffic.refuse(f"ws://{authority}/", "websocket", "WebSockets are not let through")
+            self.traffic.refuse(f"ws://{authority}/", "tunnel", "WebSockets and other tunnels are not let through")
 
     async def _requests(self, connection: socket.socket, origin: str, context: ssl.SSLContext | None) -> None:
         """Answers the requests of a connection; without `origin` each one names its own."""
@@ -173,7 +172,7 @@ class Proxy:
         if traffic is None or _value(fields, "user-agent") != self.agent:
             return False  # a request of Chromium itself: it has a maker to report to
         if _value(fields, "upgrade"):
-            traffic.refuse(url, "websocket", "WebSockets are not let through")
+            traffic.refuse(url, "tunnel", "WebSockets and other tunnels are not let through")
             return False
         content = await _content(reader, fields)
         if content is None:

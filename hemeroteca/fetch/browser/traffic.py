@@ -41,6 +41,7 @@ class Traffic:
         self._host_slots: dict[str, asyncio.Semaphore] = defaultdict(
             lambda: asyncio.Semaphore(settings.host_connections)
         )
+        self._closed = False
         self._asked = 0
         self._bytes = 0
         self._cookie_redirects = 0
@@ -51,6 +52,8 @@ class Traffic:
         self, method: str, url: str, headers: tuple[tuple[str, str], ...], content: bytes
     ) -> Result | None:
         """What the server answers; None when the browser gets no answer. Failures and refusals are kept too."""
+        if self._closed:
+            return None
         self._asked += 1
         number, main = self._asked, self.main is None and (self._asked == 1 or bool(self._cookie_redirects))
         self._under_way[number] = (monotonic(), url)
@@ -60,6 +63,8 @@ class Traffic:
                 self._refuse(method, url, *refusal)
                 return None
             async with self._host_slots[urls.host(url)], self._slots:
+                if self._closed:
+                    return None
                 result = await self._upstream.fetch(self._make(method, url, headers, content, main))
         finally:
             del self._under_way[number]
@@ -88,6 +93,7 @@ class Traffic:
         """Ends what is under way; notes about what was left out."""
         notes = [f"unfinished: {url[:200]}" for _, url in list(self._under_way.values())[:5]]
         notes += [f"{code}: {count} requests" for code, count in sorted(self.refused.items())]
+        self._closed = True
         self._upstream.close()
         return notes
 

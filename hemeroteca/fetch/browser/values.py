@@ -26,6 +26,7 @@ class BrowserSettings:
     timeout: float = 60.0  # s, a page with all it loads
     settle_seconds: float = 8.0  # longest wait for the network to fall quiet, each time
     quiet_seconds: float = 0.5
+    answer_seconds: float = 10.0  # a page that does not answer for so long hangs: its scripts are stopped
     scrolls: int = 30
     scroll_height: int = 30_000  # px
     width: int = 1280
