@@ -6,6 +6,8 @@ Safe to copy when stopped. Nothing here knows Django; the engine, the web proces
 import fcntl
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -62,6 +64,14 @@ class Instance:
     def lock_server(self) -> IO[str] | None:
         """Become the one `hemeroteca serve` of this folder, in the same way."""
         return self._lock("serve.lock")
+
+    @contextmanager
+    def alone(self, name: str) -> Iterator[None]:
+        """Wait until no other process holds this lock, and hold it."""
+        self.create()
+        with (self.data / name).open("a+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
 
     def _lock(self, name: str) -> IO[str] | None:
         self.create()

@@ -36,12 +36,9 @@ def setup(data: Path | None, must_exist: bool = False) -> config.Config:
         from django.db import OperationalError
 
         django.setup()
-        from django.conf import settings as django_settings
-        from django.core.management import call_command
+        from hemeroteca.engine.prepare import prepare_tables
 
-        django_settings.INSTANCE.create()
-        if _migrations_waiting():
-            call_command("migrate", interactive=False, verbosity=0)
+        prepare_tables()
     except config.ConfigError as error:
         give_up(str(error), USAGE)
     except (OperationalError, PermissionError) as error:
@@ -72,11 +69,3 @@ def duration(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest:02d} s"
     return f"{minutes // 60} h {minutes % 60:02d} min"
-
-
-def _migrations_waiting() -> bool:
-    from django.db import connection
-    from django.db.migrations.executor import MigrationExecutor
-
-    executor = MigrationExecutor(connection)
-    return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))

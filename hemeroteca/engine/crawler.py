@@ -8,7 +8,7 @@ import os
 import resource
 import selectors
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,6 +38,7 @@ BUSY = {429, 503}  # statuses that ask us to go away for a while
 MOST_REFUSALS = 6  # tries of a page whose host says it is busy
 LONGEST_PAUSE = 0.25  # s between looks at orders from outside
 TROUBLES_REMEMBERED = 200
+LEASES_AT_ONCE = 256
 BATCH = 32  # captures taken together: one look-up of their digests
 
 
@@ -168,7 +169,9 @@ class Engine:
         return max(asked) if asked else self._config.concurrency
 
     def _lease(self, now: float) -> None:
-        while self._has_room():
+        for _ in range(LEASES_AT_ONCE):  # pages that are excluded unasked must not hold up those under way
+            if not self._has_room():
+                return
             visit = self._frontier.lease(now)
             if visit is None:
                 return
@@ -194,8 +197,12 @@ class Engine:
         return bool(run.stopping)
 
     def _admit(self, visit: Visit, run: Run, now: float) -> bool:
-        """Whether robots.txt lets us; when its rules are unknown, they are fetched first."""
+        """Whether it is worth a visit and robots.txt lets us; when its rules are unknown, they are fetched first."""
         host = self._frontier.host(visit.host)
+        if trap := self._same_text.closed(visit.host, visit.url):
+            self._settle(visit, EXCLUDED, "trap", trap)
+            self._frontier.release_unasked(visit.host)
+            return False
         if run.options.ignore_robots or host.settings.ignore_robots:
             self._ask_sitemaps(visit, run, ())
             return True
@@ -484,7 +491,8 @@ class Engine:
 
     def _follow(self, job: Job, done: Ingested, visit: Visit, run: Run) -> None:
         found = done.found
-        if found and (trap := self._same_text.reason(visit.host, done.fingerprint)):
+        trap = self._same_text.met(visit.host, visit.url, done.fingerprint)
+        if trap and found:
             done.notes.append(trap)
             found = []
         if done.redirect is not None:
@@ -614,15 +622,19 @@ class Engine:
         for run in self.runs.values():
             self._measure(run)
         self._ledger.commit(self._write_rest)
-        for (crawl, reason), count in self._frontier.gave_up.items():
-            if crawl in self.runs and count:
-                counts = self.runs[crawl].counts
-                counts.failed += count
-                code = _code(reason)
-                counts.reasons[code] = counts.reasons.get(code, 0) + count
-        self._frontier.gave_up.clear()
+        self._count_reasons(self._frontier.gave_up, failed=True)
+        self._count_reasons(self._frontier.refused, failed=False)
         self._dirty = False
         self._ledger.commit_index()
+
+    def _count_reasons(self, tally: Counter[tuple[int, str]], failed: bool) -> None:
+        """What the frontier decided by itself, added to the crawls' counts."""
+        for (crawl, reason), count in tally.items():
+            if crawl in self.runs and count:
+                counts = self.runs[crawl].counts
+                counts.failed += count if failed else 0
+                counts.reasons[_code(reason)] = counts.reasons.get(_code(reason), 0) + count
+        tally.clear()
 
     def _write_rest(self) -> None:
         self._gate.write()
@@ -720,7 +732,6 @@ class Engine:
                 rss_bytes=self.peak_bytes(),
                 cpu_seconds=round(self.cpu_seconds(), 1),
                 troubles=self._troubles[-50:],
-                refused=dict(self._frontier.refused),
             ),
         )
 

@@ -257,13 +257,11 @@ class Ingest:
         return f"trap: {trap}" if trap else None
 
     def _document(self, job: Job, document: extract.Document, result: Ingested) -> None:
-        text = document.main or document.text
-        if text:
-            plain = f"{document.title}\n{text}".encode("utf-8", "replace").translate(None, b"0123456789")
-            result.fingerprint = int.from_bytes(hashlib.blake2b(plain, digest_size=8).digest(), "little", signed=True)
+        likeness = _likeness(document)
+        result.fingerprint = likeness or _exact(document)
         if job.role != Role.SITEMAP and not result.noindex:
             result.document = search_document(
-                job.key, job.url, job.status, document, job.host, job.started_ms, result.digest
+                job.key, job.url, job.status, document, job.host, job.started_ms, result.digest, likeness
             )
 
 
@@ -277,11 +275,18 @@ def read_document(
     directives = urls.robots.directives(header_all(head, b"x-robots-tag"), AGENT)
     if document.noindex or directives.noindex:
         return None
-    return search_document(key, url, status, document, urls.host(url), captured_ms, digest)
+    return search_document(key, url, status, document, urls.host(url), captured_ms, digest, _likeness(document))
 
 
 def search_document(
-    key: int, url: str, status: int, document: extract.Document, host: str, captured_ms: int, digest: str
+    key: int,
+    url: str,
+    status: int,
+    document: extract.Document,
+    host: str,
+    captured_ms: int,
+    digest: str,
+    likeness: int,
 ) -> SearchDocument | None:
     """What search should know about a page; None when it should not find it."""
     text = document.main or document.text
@@ -301,8 +306,26 @@ def search_document(
         published_ms=document.published,
         author=document.author,
         digest=digest,
-        simhash=simhash(text),
+        simhash=likeness,
     )
+
+
+def _likeness(document: extract.Document) -> int:
+    """A fingerprint near-equal for near-equal texts; numbers do not count. 0 when there is too little text."""
+    return simhash(_without_digits(document.main or document.text))
+
+
+def _exact(document: extract.Document) -> int:
+    """The fingerprint of a short text; 0 when there is none."""
+    text = document.main or document.text
+    if not text:
+        return 0
+    data = _without_digits(f"{document.title}\n{text}").encode("utf-8", "replace")
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little", signed=True)
+
+
+def _without_digits(text: str) -> str:
+    return text.encode("utf-8", "replace").translate(None, b"0123456789").decode("utf-8", "replace")
 
 
 class SpooledBody:

@@ -12,15 +12,31 @@ import django
 from django.core.management import call_command
 
 
+def prepare_tables() -> None:
+    """Folders, and tables as this version needs them. Of several processes that start at once, one makes them."""
+    from django.conf import settings
+
+    if not _migrations_waiting():
+        return
+    with settings.INSTANCE.alone("prepare.lock"):
+        if _migrations_waiting():
+            call_command("migrate", interactive=False, verbosity=0)
+
+
+def _migrations_waiting() -> bool:
+    from django.db import connection
+    from django.db.migrations.executor import MigrationExecutor
+
+    executor = MigrationExecutor(connection)
+    return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+
+
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hemeroteca.django_settings")
     django.setup()
-    from django.conf import settings
-
     from hemeroteca.accounts import services
 
-    settings.INSTANCE.create()
-    call_command("migrate", interactive=False, verbosity=0)
+    prepare_tables()
     call_command("clearsessions")  # those that have ended; nothing else ever removes them
     created = services.ensure_administrator()
     if created:

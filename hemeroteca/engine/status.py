@@ -36,7 +36,6 @@ class EngineStatus(msgspec.Struct):
     rss_bytes: int = 0
     cpu_seconds: float = 0.0
     troubles: list[Trouble] = []
-    refused: dict[str, int] = {}
 
 
 class CrawlStatus(msgspec.Struct):

@@ -61,7 +61,7 @@ class HostQueue:
 
 class Frontier:
     def __init__(self, host_page_cap: int, clock: Callable[[], float] = time.time) -> None:
-        self.refused: Counter[str] = Counter()  # URLs not taken, by reason
+        self.refused: Counter[tuple[int, str]] = Counter()  # URLs not taken, by crawl and reason
         self.queued: dict[int, int] = {}  # pages still to visit, by crawl
         self._host_page_cap = host_page_cap
         self._clock = clock
@@ -243,7 +243,7 @@ class Frontier:
         for f in found:
             entry = self._names[f.host]
             if entry[1] >= self._host_page_cap:
-                self.refused["host-page-cap"] += 1
+                self.refused[f.crawl, "host-page-cap"] += 1
                 continue
             entry[1] += 1
             grown[entry[0]] += 1

@@ -124,7 +124,7 @@ def test_the_cap_per_host_holds_and_is_told():
     crawl = order()
     frontier = opened(crawl, *(f"http://a.test/{n}" for n in range(30)), cap=10)
     assert Page.objects.count() == 10
-    assert frontier.refused["host-page-cap"] == 20
+    assert frontier.refused[crawl.pk, "host-page-cap"] == 20
 
 
 def test_hosts_beyond_the_memory_bound_wait_on_disk_and_get_their_turn(monkeypatch):
