@@ -46,6 +46,7 @@ def find(
     cursor: Annotated[str, typer.Option(help="Go on where a page of results ended.", show_default=False)] = "",
     sort: Annotated[str, typer.Option(help="relevance, newest or oldest.")] = "relevance",
     facets: Annotated[bool, typer.Option("--facets", help="Count results by host, language, type, year.")] = False,
+    semantic: Annotated[bool, typer.Option("--semantic", help="Order by meaning too (extra `semantic`).")] = False,
     versions: Annotated[bool, typer.Option("--versions", help="Search all versions, not only the last.")] = False,
     data: common.Data = None,
     json: common.Json = False,
@@ -59,9 +60,10 @@ def find(
     _, index, path = _open(data, versions)
     if sort not in ("relevance", "newest", "oldest"):
         common.give_up(f"--sort {sort} is not known; use relevance, newest or oldest", common.USAGE)
-    options = Options(facets=facets, sort=sort, preferences=load_preferences(path))
+    options = Options(facets=facets, sort=sort, semantic=semantic, preferences=load_preferences(path))
     text = " ".join(query)
-    found = index.search(text, limit=limit, cursor=cursor, options=options)
+    with _errors():
+        found = index.search(text, limit=limit, cursor=cursor, options=options)
     if json:
         for hit in found.hits:
             sys.stdout.write(msgspec.json.encode(_facts(hit)).decode() + "\n")

