@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 from rich.console import Console
-from rich.table import Column, Table
+from rich.table import Table
 
 from hemeroteca.cli.common import USAGE, Data, Json, give_up, setup, size
 
@@ -64,13 +64,13 @@ def versions(
         return
     if not rows:
         give_up(f"there is no capture of {url}; `hemeroteca crawl {url} --scope page` makes one")
-    table = Table(
-        Column("captured (UTC)", no_wrap=True), "status", "type", "size", "differs by", Column("id", no_wrap=True)
-    )
+    table = Table("captured (UTC)", "status", "size", "differs", "id", box=None, padding=(0, 1, 0, 0))
+    for column in table.columns:
+        column.no_wrap = True
     for row in rows:
         captured = str(facts(row)["captured_at"])[:19].replace("T", " ")
         importance = "" if row.importance is None else f"{row.importance:.0%}"
-        table.add_row(captured, str(row.status), row.mime, size(row.body_size), importance, str(row.record_id))
+        table.add_row(captured, str(row.status), size(row.body_size), importance, str(row.record_id))
     Console().print(table)
 
 
