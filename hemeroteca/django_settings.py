@@ -27,6 +27,7 @@ INSTALLED_APPS = [
     "hemeroteca.accounts",
     "hemeroteca.frontier",
     "hemeroteca.archive",
+    "hemeroteca.watch",
     "hemeroteca.console",
 ]
 

@@ -1,0 +1,307 @@
+"""Tables of watching. Times are milliseconds since 1970 UTC, as everywhere on the spine."""
+
+from django.db import models
+
+from hemeroteca.accounts.models import User
+from hemeroteca.frontier.models import Crawl
+
+
+class Collection(models.Model):
+    """Subscriptions that belong together, under a topic."""
+
+    name = models.CharField(max_length=100, unique=True, db_comment="name, as people call it")
+    category = models.CharField(max_length=100, default="", db_comment="topic it belongs to, such as news or museums")
+    description = models.TextField(default="", db_comment="what it is for")
+    visits_per_day = models.IntegerField(default=0, db_comment="most visits a day of all its pages; 0: no limit")
+    bytes_per_day = models.BigIntegerField(default=0, db_comment="most bytes received a day; 0: no limit")
+    created_ms = models.BigIntegerField(db_comment="when it was made")
+
+    class Meta:
+        db_table = "collection"
+        db_table_comment = "subscriptions that belong together"
+
+
+class Subscription(models.Model):
+    """Somebody wants to know when a page or a site changes."""
+
+    crawl_id: int
+    collection_id: int | None
+    owner_id: int | None
+
+    name = models.CharField(max_length=200, db_comment="what it is called; its address unless somebody named it")
+    url = models.TextField(db_comment="page, or page a site is entered by; canonical")
+    scope = models.JSONField(db_comment="what belongs to it, as urls.Scope")
+    owner = models.ForeignKey(User, models.SET_NULL, null=True, db_comment="who wants it; null: nobody any more")
+    collection = models.ForeignKey(Collection, models.PROTECT, null=True, db_comment="collection it belongs to")
+    purpose = models.TextField(default="", db_comment="why it is watched, in the owner's words")
+    comparison = models.JSONField(
+        default=dict, db_comment="threshold F(mu) and what is ignored, as frontier Comparison"
+    )
+    mode = models.CharField(max_length=20, default="auto", db_comment="auto, fixed, or the name of another policy")
+    fixed_hours = models.FloatField(default=24.0, db_comment="hours between visits when the mode is fixed")
+    min_hours = models.FloatField(default=0.0, db_comment="never visited more often; 0: no own limit")
+    max_hours = models.FloatField(default=0.0, db_comment="never left alone longer; 0: 720")
+    weight = models.FloatField(default=1.0, db_comment="how much a change of its pages is worth against others")
+    visits_per_day = models.IntegerField(default=0, db_comment="most visits a day; 0: no limit of its own")
+    bytes_per_day = models.BigIntegerField(default=0, db_comment="most bytes received a day; 0: no limit of its own")
+    windows = models.JSONField(default=list, db_comment="times of the week at which it is visited; empty: always")
+    country = models.CharField(
+        max_length=10, default="", db_comment="country whose holidays count, such as ES; or empty"
+    )
+    requisites = models.BooleanField(default=True, db_comment="images, styles and scripts of its pages are fetched too")
+    active = models.BooleanField(default=True, db_comment="false: paused by a person")
+    crawl = models.OneToOneField(Crawl, models.PROTECT, db_comment="standing crawl that visits its pages")
+    created_ms = models.BigIntegerField(db_comment="when it was made")
+    learned_ms = models.BigIntegerField(
+        default=0, db_comment="when earlier captures of its pages were learned; 0 not yet"
+    )
+    failures = models.IntegerField(default=0, db_comment="visits without a useful answer in a row, over all its pages")
+    failing_since_ms = models.BigIntegerField(
+        default=0, db_comment="first of those visits; 0 when the last one was good"
+    )
+    last_error = models.TextField(default="", db_comment="why the last of those visits failed, for people")
+    alerted_ms = models.BigIntegerField(default=0, db_comment="failing_since_ms of the failure that was told; 0 none")
+
+    class Meta:
+        db_table = "subscription"
+        db_table_comment = "pages and sites somebody wants to be watched"
+
+
+class WatchedPage(models.Model):
+    """A page under watch: what is known about its habits, and its next visit."""
+
+    subscription_id: int
+
+    key = models.BigIntegerField(primary_key=True, db_comment="64-bit hash of the canonical URL, as page.key")
+    subscription = models.ForeignKey(Subscription, models.CASCADE, db_comment="subscription that has it visited")
+    site = models.CharField(max_length=255, db_index=True, db_comment="host it lives on")
+    url = models.TextField(db_comment="canonical URL")
+    listing = models.CharField(max_length=8, default="", db_comment="feed or sitemap when it lists other pages")
+    first_ms = models.BigIntegerField(db_comment="first visit or capture")
+    last_ms = models.BigIntegerField(db_comment="last answered visit")
+    next_ms = models.BigIntegerField(default=0, db_comment="about when the next visit is expected; 0 unknown")
+    visits = models.IntegerField(default=0, db_comment="answered visits")
+    changes = models.IntegerField(default=0, db_comment="important changes seen")
+    changed_ms = models.BigIntegerField(default=0, db_comment="last important change seen; 0 never")
+    observed_days = models.FloatField(default=0.0, db_comment="days between first and last visit that visits cover")
+    change_days = models.IntegerField(default=0, db_comment="days on which an important change was seen")
+    chance = models.FloatField(default=0.0, db_comment="of a change at the last visit, as predicted before it")
+    failures = models.IntegerField(default=0, db_comment="visits without a useful answer in a row")
+    group = models.CharField(max_length=6, default="low", db_comment="high, medium or low, by days with change / days")
+    behaviour = models.CharField(max_length=8, default="", db_comment="steady, periodic, bursty, silent; empty unknown")
+    reason = models.JSONField(default=dict, db_comment="why it was or will be visited: code and values for a sentence")
+
+    class Meta:
+        db_table = "watched_page"
+        db_table_comment = "pages under watch, with what is known of their habits"
+        indexes = [
+            models.Index(fields=["group", "site"], name="watched_page_group"),
+            models.Index(fields=["subscription", "next_ms"], name="watched_page_next"),
+        ]
+
+
+class Observation(models.Model):
+    """What one visit taught about a page."""
+
+    key = models.BigIntegerField(db_comment="page, as watched_page.key; rows outlive the subscription")
+    subscription = models.ForeignKey(
+        Subscription, models.SET_NULL, null=True, db_index=False, db_comment="subscription that had it visited"
+    )
+    seen_ms = models.BigIntegerField(db_comment="when it was visited")
+    interval_ms = models.BigIntegerField(db_comment="since the visit before; 0 at the first one")
+    status = models.SmallIntegerField(db_comment="HTTP status")
+    conditional = models.BooleanField(default=False, db_comment="the server said by itself that nothing changed (304)")
+    changed = models.BooleanField(db_comment="the bytes differ from the last version")
+    important = models.BooleanField(db_comment="the difference passes the threshold; what is predicted")
+    view = models.FloatField(null=True, db_comment="how much it looks different, 0 to 1; null when not compared")
+    form = models.FloatField(null=True, db_comment="how much it is built differently, 0 to 1")
+    content = models.FloatField(null=True, db_comment="how much other text and resources it has, 0 to 1")
+    bytes = models.BigIntegerField(default=0, db_comment="received")
+    stored = models.BigIntegerField(default=0, db_comment="written to the archive")
+    cost_ms = models.IntegerField(default=0, db_comment="how long the server and we needed for the answer")
+    chance = models.FloatField(null=True, db_comment="chance of an important change as predicted before the visit")
+    imported = models.BooleanField(default=False, db_comment="learned from the archive, not from a visit we planned")
+
+    class Meta:
+        db_table = "observation"
+        db_table_comment = "did a page change between two visits"
+        indexes = [
+            models.Index(fields=["key", "seen_ms"], name="observation_page"),
+            models.Index(fields=["seen_ms"], name="observation_time"),
+        ]
+
+
+class Change(models.Model):
+    """An important change, with what it was: what people are told about."""
+
+    subscription_id: int | None
+
+    key = models.BigIntegerField(db_comment="page, as watched_page.key")
+    subscription = models.ForeignKey(
+        Subscription, models.SET_NULL, null=True, db_comment="subscription that had the page visited"
+    )
+    site = models.CharField(max_length=255, db_comment="host of the page")
+    url = models.TextField(db_comment="canonical URL")
+    title = models.TextField(default="", db_comment="title of the new version")
+    seen_ms = models.BigIntegerField(db_comment="when the new version was captured")
+    since_ms = models.BigIntegerField(db_comment="the visit before: the change happened after it")
+    record_id = models.UUIDField(null=True, unique=True, db_comment="capture of the new version")
+    view = models.FloatField(db_comment="how much it looks different, 0 to 1")
+    form = models.FloatField(db_comment="how much it is built differently, 0 to 1")
+    content = models.FloatField(db_comment="how much other text and resources it has, 0 to 1")
+    total = models.FloatField(db_comment="sum of the three, compared with the threshold")
+    words_added = models.IntegerField(default=0, db_comment="words only the new version has")
+    words_removed = models.IntegerField(default=0, db_comment="words only the old version has")
+    diff = models.TextField(default="", db_comment="beginning of a unified diff of the text")
+    told = models.BooleanField(default=False, db_comment="notices for it have been written")
+
+    class Meta:
+        db_table = "change"
+        db_table_comment = "important changes, with what differs"
+        indexes = [
+            models.Index(fields=["seen_ms"], name="change_time"),
+            models.Index(fields=["key", "seen_ms"], name="change_page"),
+            models.Index(fields=["site", "seen_ms"], name="change_site"),
+            models.Index(fields=["id"], name="change_untold", condition=models.Q(told=False)),
+        ]
+
+
+class SignalSource(models.Model):
+    """Somebody or something that tells us when pages change, and how far it is to be believed."""
+
+    class Kind(models.TextChoices):
+        FEED = "feed"
+        SITEMAP = "sitemap"
+        WEBSUB = "websub"
+        INDEXNOW = "indexnow"
+        WEBHOOK = "webhook"
+
+    class State(models.TextChoices):
+        NEW = "new"  # something is still to be done: subscribe at the hub, check the key
+        ACTIVE = "active"
+        REFUSED = "refused"
+        ENDED = "ended"
+
+    subscription_id: int | None
+
+    kind = models.CharField(max_length=8, choices=Kind, db_comment="feed, sitemap, websub, indexnow, webhook")
+    subscription = models.ForeignKey(
+        Subscription, models.CASCADE, null=True, db_comment="subscription it speaks about; null: the site named"
+    )
+    site = models.CharField(
+        max_length=255, default="", db_comment="host it speaks about; empty: that of the subscription"
+    )
+    url = models.TextField(default="", db_comment="feed, sitemap, topic of the hub, or place of the IndexNow key")
+    hub = models.TextField(default="", db_comment="WebSub hub")
+    state = models.CharField(max_length=8, choices=State, default=State.NEW, db_comment="new, active, refused, ended")
+    note = models.TextField(default="", db_comment="why it is in that state, for people")
+    secret = models.CharField(
+        max_length=100, default="", db_comment="key that hub messages are signed with; IndexNow key"
+    )
+    token = models.CharField(
+        max_length=64, default="", db_index=True, db_comment="SHA-256 of the secret in its address"
+    )
+    due_ms = models.BigIntegerField(default=0, db_comment="when something is to be done next: renew, try again")
+    attempts = models.IntegerField(default=0, db_comment="failed tries in a row")
+    lease_ms = models.BigIntegerField(default=0, db_comment="until when the hub sends; 0 when it does not")
+    created_ms = models.BigIntegerField(db_comment="when it was made or found")
+    heard_ms = models.BigIntegerField(default=0, db_comment="last signal")
+    received = models.BigIntegerField(default=0, db_comment="signals that came")
+    dropped = models.BigIntegerField(default=0, db_comment="signals refused because too many came")
+    right = models.IntegerField(default=0, db_comment="announced pages that were found changed")
+    wrong = models.IntegerField(default=0, db_comment="announced pages that were found unchanged")
+    missed = models.IntegerField(default=0, db_comment="changes it said nothing of")
+
+    class Meta:
+        db_table = "signal_source"
+        db_table_comment = "who tells us that pages change, and how often that was true"
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "subscription", "site", "url"], name="signal_source_once")
+        ]
+
+
+class Signal(models.Model):
+    """Somebody said that a page changed; waits for the engine."""
+
+    source_id: int
+
+    source = models.ForeignKey(SignalSource, models.CASCADE, db_comment="who said it")
+    url = models.TextField(db_comment="page it is about, as said; empty: the whole subscription")
+    said_ms = models.BigIntegerField(default=0, db_comment="when the page is said to have changed; 0 not said")
+    received_ms = models.BigIntegerField(db_comment="when we heard it")
+
+    class Meta:
+        db_table = "signal"
+        db_table_comment = "signals on their way to the engine, which takes them out"
+
+
+class Channel(models.Model):
+    """Where people are told about changes."""
+
+    class Kind(models.TextChoices):
+        APPRISE = "apprise"
+        WEBHOOK = "webhook"
+
+    subscription_id: int | None
+    collection_id: int | None
+
+    name = models.CharField(max_length=100, db_comment="what it is called")
+    owner = models.ForeignKey(User, models.SET_NULL, null=True, db_comment="who made it")
+    kind = models.CharField(max_length=8, choices=Kind, db_comment="apprise or webhook")
+    target = models.TextField(db_comment="Apprise URL (holds passwords) or address of the webhook")
+    secret = models.CharField(max_length=100, default="", db_comment="key that webhook messages are signed with")
+    subscription = models.ForeignKey(
+        Subscription, models.CASCADE, null=True, db_comment="tell only of this one; null with collection: of all"
+    )
+    collection = models.ForeignKey(Collection, models.CASCADE, null=True, db_comment="tell only of this collection")
+    digest_hours = models.FloatField(default=0.0, db_comment="gather changes for so many hours; 0: at once")
+    changes = models.BooleanField(default=True, db_comment="tell of important changes")
+    errors = models.BooleanField(default=True, db_comment="tell when a subscription fails repeatedly, and recovers")
+    language = models.CharField(max_length=2, default="en", db_comment="es or en")
+    active = models.BooleanField(default=True, db_comment="false: paused by a person, or given up after many failures")
+    failures = models.IntegerField(default=0, db_comment="deliveries that failed in a row")
+    last_error = models.TextField(default="", db_comment="why the last of them failed, for people")
+    sent_ms = models.BigIntegerField(default=0, db_comment="last delivery; 0 never")
+    created_ms = models.BigIntegerField(db_comment="when it was made")
+
+    class Meta:
+        db_table = "channel"
+        db_table_comment = "where people are told about changes"
+
+
+class Notice(models.Model):
+    """Something a channel is to be told, once."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting"
+        SENT = "sent"
+        FAILED = "failed"
+
+    channel_id: int
+
+    channel = models.ForeignKey(Channel, models.CASCADE, db_comment="whom to tell")
+    event = models.CharField(max_length=80, db_comment="what happened, such as change:<capture>; told once per channel")
+    kind = models.CharField(max_length=9, db_comment="change, error, recovered")
+    facts = models.JSONField(db_comment="what the message says")
+    state = models.CharField(max_length=7, choices=State, default=State.WAITING, db_comment="waiting, sent, failed")
+    created_ms = models.BigIntegerField(db_comment="when it happened")
+    due_ms = models.BigIntegerField(db_comment="not delivered before this time")
+    attempts = models.IntegerField(default=0, db_comment="failed deliveries")
+    sent_ms = models.BigIntegerField(default=0, db_comment="when it was delivered; 0 not yet")
+    error = models.TextField(default="", db_comment="why the last delivery failed")
+
+    class Meta:
+        db_table = "notice"
+        db_table_comment = "messages to deliver and delivered: the outbox"
+        constraints = [models.UniqueConstraint(fields=["channel", "event"], name="notice_once")]
+        indexes = [models.Index(fields=["due_ms"], name="notice_waiting", condition=models.Q(state="waiting"))]
+
+
+class Revision(models.Model):
+    """Counts the changes people make, so that the engine notices them by one small read."""
+
+    number = models.BigIntegerField(default=0, db_comment="grows with every change of subscriptions or budgets")
+
+    class Meta:
+        db_table = "watch_revision"
+        db_table_comment = "one row: grows when the engine must read the subscriptions again"

@@ -1,0 +1,59 @@
+"""Why a page is visited when, as a sentence in the reader's language.
+
+The codes of the planner come from `predict.SENTENCES`; the scheduler adds its own. The console shows any of them by
+`sentence(reason, "es")`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hemeroteca.predict import SENTENCES, Reason
+
+ENGLISH: dict[str, str] = {
+    **SENTENCES,
+    "first": "visited for the first time when it was found",
+    "interval": "visited because the policy {policy} asked for a visit after {hours:.1f} hours",
+    "share": "visited because the policy {policy} gave it a visit of the budget",
+    "listing": "visited because it lists pages of its site and is read every {hours:.1f} hours",
+    "told": "visited because {source} announced a change and the policy {policy} listens",
+    "retry": "visited again after {failures} visits without an answer",
+    "archive": "learned from captures that were in the archive",
+}
+SPANISH: dict[str, str] = {
+    "signal": "se visita porque {source} anunció un cambio (acertó el {precision:.0%} de las veces)",
+    "neighbours": "se visita porque {changed} de {visited} páginas de {section} cambiaron hoy",
+    "section": "se visita porque {section} cambia {times:.1f} veces más de lo habitual desde la última visita",
+    "companion": "se visita porque {page} cambió y suelen cambiar juntas",
+    "burst": "se visita porque cambió {changes} veces en los últimos {days} días",
+    "habit": "se visita porque cambia cada {days} días más o menos y se vio por última vez hace {ago} días",
+    "calendar": "se visita porque a esta hora de la semana su sitio suele cambiar",
+    "new": "se visita porque es nueva; las páginas de {section} cambian cada {days} días más o menos",
+    "overdue": "se visita porque no se ha visto en {ago} días, el mayor intervalo permitido",
+    "waiting": "se visita porque no se ha visto en {ago} días",
+    "first": "se visitó por primera vez al encontrarla",
+    "interval": "se visita porque la política {policy} pidió una visita a las {hours:.1f} horas",
+    "share": "se visita porque la política {policy} le dio una visita del presupuesto",
+    "listing": "se visita porque enumera páginas de su sitio y se lee cada {hours:.1f} horas",
+    "told": "se visita porque {source} anunció un cambio y la política {policy} escucha",
+    "retry": "se visita de nuevo tras {failures} visitas sin respuesta",
+    "archive": "aprendida de capturas que ya estaban en el archivo",
+}
+
+
+def facts(reason: Reason) -> dict[str, Any]:
+    """A reason as it is kept."""
+    return {"code": reason.code, **reason.values}
+
+
+def sentence(kept: Mapping[str, Any], language: str = "en") -> str:
+    """The sentence of a kept reason; empty when there is none. A reason this version does not know gives its code."""
+    code = str(kept.get("code", ""))
+    if not code:
+        return ""
+    words = (SPANISH if language == "es" else ENGLISH).get(code) or ENGLISH.get(code)
+    if words is None:
+        return code
+    try:
+        return words.format(**kept)
+    except (KeyError, ValueError, IndexError):
+        return code

@@ -1,0 +1,788 @@
+"""Which pages are visited now, and what their visits taught.
+
+Lives in the engine's process and thread: `due` about once a second, `observed` and `failed` for every visit of a
+standing crawl, `write` inside the engine's transaction. Predictions come from `predict`; here they meet budgets, time
+windows, hosts that are down and signals. A page is visited when its chance of an important change is worth it, or, in a
+subscription with a budget of its own, when it is the best use of the next visit; and never later than its maximum.
+
+What keeps it calm: budgets are saved up for minutes only, a host has few pages waiting at a time, one that is down gets
+a single probe, and nothing here depends on how long ago the clock or the instance stood still.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from django.db.models import Max
+
+from hemeroteca import urls
+from hemeroteca.config import Config
+from hemeroteca.frontier.models import Crawl, Host, Page
+from hemeroteca.frontier.values import Found, Role, SiteSettings
+from hemeroteca.predict import Planner, country_calendar
+from hemeroteca.watch import learning, memory, reasons, services
+from hemeroteca.watch.budgets import Purse
+from hemeroteca.watch.models import Observation, Signal, SignalSource, Subscription, WatchedPage
+from hemeroteca.watch.records import Records
+from hemeroteca.watch.rules import REPLAYED, PolicyPages
+from hemeroteca.watch.values import HOUR_MS, LONGEST_HOURS, Listing, Seen
+from hemeroteca.watch.windows import Window, any_open
+
+WORTH = 0.4  # chance of a change from which a visit pays when no budget decides
+PACE = 1.0  # s between two looks
+SHARE = 0.01  # of the processor, for planning
+SHORTEST_PLAN = 20.0  # s between two plans
+AGAIN_AT_ONCE = 2.0  # s: the same, when a signal waits
+UNLIMITED = 24.0  # visits a day and page that an instance without limits may make at most; they come spread out
+HOST_QUEUE = 50  # watched pages of a host that wait at a time
+DOWN_AFTER = 3  # visits in a row without an answer after which a host gets single probes
+PROBES = (0.25, 24.0)  # hours between probes of a host that is down: first, and at most (doubling)
+REFUSED = {401, 403, 407, 408, 425, 429}  # answers that say nothing about the page; so do those from 500 on
+POLLS = {"feed": (0.5, 1.0, 24.0), "sitemap": (2.0, 6.0, 48.0)}  # hours: least, first, most
+SWEEP = 60.0  # s between looks for visits that ended without a word
+OVERDUE = 120.0  # s a visit may wait before it is looked for
+SIGNALS = 500  # taken at a time
+NEWCOMERS = 500  # unknown pages that signals may bring to a subscription in an hour
+ANNOUNCED = 1000  # pages one reading of a feed or sitemap may announce
+SAVE = 1800.0  # s between two copies of what was learned
+
+
+@dataclass
+class Sub:
+    """A subscription at work."""
+
+    id: int
+    crawl: int
+    mode: str
+    min_ms: float
+    max_ms: float
+    weight: float
+    windows: list[Window]
+    country: str
+    collection: int | None
+    seeds: list[int]
+    matcher: urls.ScopeMatcher
+    key: tuple[object, ...]  # what must not change without loading its pages again
+    purse: Purse = field(default_factory=Purse)
+    policy: PolicyPages | None = None  # None: the planner
+    failures: int = 0
+    failing_since_ms: int = 0
+    is_open: bool = True
+    discovered_until: float = 0.0  # newcomers have been given times up to here
+    newcomers: int = 0
+    newcomers_at: float = 0.0
+
+
+class Watched(msgspec.Struct, gc=False):
+    """A page under watch."""
+
+    sub: int
+    site: str
+    last_ms: int
+    poll: float = 0.0  # hours between readings of a feed or sitemap; 0: an ordinary page
+    retry_at: float = 0.0  # not before, after visits without an answer
+    failures: int = 0
+
+
+class Down(msgspec.Struct):
+    """A host that does not answer."""
+
+    failures: int = 0
+    until: float = 0.0
+
+
+class Scheduler:
+    def __init__(self, config: Config, data: Path, clock: Callable[[], float] = time.time) -> None:
+        self._config = config
+        self._data = data
+        self._clock = clock
+        self._subs: dict[int, Sub] = {}
+        self._by_crawl: dict[int, Sub] = {}
+        self._pages: dict[int, Watched] = {}
+        self._planner = Planner()
+        self._records = Records()
+        self._lessons: dict[int, tuple[float, bool]] = {}  # observations the planner has not been told yet
+        self._pending: dict[int, float] = {}  # pages queued by us, since
+        self._waiting: Counter[str] = Counter()  # the same by host
+        self._told: dict[int, set[int]] = {}  # page → sources that announced it since its last visit
+        self._sources: dict[int, tuple[str, int | None, str]] = {}  # number → kind, subscription, site
+        self._down: dict[str, Down] = {}
+        self._sites: dict[str, Purse] = {}
+        self._collections: dict[int, Purse] = {}
+        self._instance = Purse()
+        self._revision = -1
+        self._look_at = self._plan_at = self._sweep_at = 0.0
+        self._plan_cost = 0.0
+        self._save_at = clock() + SAVE
+        self._now = clock()
+        self._newcomers: list[tuple[int, tuple[int, str, str, int]]] = []  # subscription and page, for the planner
+        self._polled: set[int] = set()  # feeds and sitemaps among the pages
+        self._late: dict[int, list[int]] = {}  # by subscription, see `_find_late`
+        self._learned_since_save = False
+
+    @property
+    def now_ms(self) -> int:
+        return int(self._clock() * 1000)
+
+    @property
+    def unwritten(self) -> bool:
+        return bool(self._records)
+
+    def __len__(self) -> int:
+        return len(self._pages)
+
+    # subscriptions
+
+    def changed(self) -> bool:
+        """Whether people changed something since the last `refresh`."""
+        return services.revision() != self._revision
+
+    def refresh(self) -> None:
+        """Read the subscriptions; load the pages of new ones, let go of those of ended ones."""
+        self._revision = services.revision()
+        self._take_over_planner()
+        rows = {row.pk: row for row in Subscription.objects.select_related("collection", "crawl").filter(active=True)}
+        for number in [n for n, sub in self._subs.items() if n not in rows or _key(rows[n]) != sub.key]:
+            self._let_go(number)
+        for number, row in rows.items():
+            sub = self._subs.get(number)
+            if sub is None:
+                sub = self._subs[number] = self._make(row)
+                self._by_crawl[sub.crawl] = sub
+                self._load_pages(sub)
+            sub.weight = row.weight
+            sub.min_ms, sub.max_ms = row.min_hours * HOUR_MS, (row.max_hours or LONGEST_HOURS) * HOUR_MS
+            sub.windows = msgspec.convert(row.windows, list[Window])
+            sub.matcher = urls.ScopeMatcher(msgspec.convert(row.crawl.options["scope"], urls.Scope))
+            sub.collection = row.collection_id
+            sub.purse.resize(row.visits_per_day, row.bytes_per_day)
+            if row.collection is not None and row.collection_id is not None:
+                purse = self._collections.setdefault(row.collection_id, Purse())
+                purse.resize(row.collection.visits_per_day, row.collection.bytes_per_day)
+        self._refresh_sites()
+        self._read_sources()
+
+    # what next
+
+    def due(self, now: float, crawls: Collection[int]) -> tuple[list[Found], list[Found]]:
+        """Pages to visit now, of the crawls that are running: (met by a signal and new, to be visited again)."""
+        if 0 <= now - self._look_at < PACE:
+            return [], []
+        self._follow_clock(now)
+        self._look_at = now
+        self._learn(now)
+        if not self._subs:
+            return [], []
+        new = self._take_signals(now)
+        self._sweep(now)
+        self._fill(now, crawls)
+        chosen = self._choose(now)
+        if not self._records and now >= self._save_at:
+            self._save(now)
+        return new, self._found(chosen, now)
+
+    def pace(self, found: list[Found], now: float) -> list[Found]:
+        """Pages met for the first time: where a budget is set, they are visited in its rhythm, using half of it."""
+        for f in found:
+            sub = self._by_crawl.get(f.crawl) if f.role == Role.PAGE else None
+            rate = self._discovery_rate(sub) if sub is not None else 0.0
+            if sub is not None and rate:
+                sub.discovered_until = max(sub.discovered_until, now) + 86_400 / rate
+                f.due_ms = int(sub.discovered_until * 1000)
+        return found
+
+    # what happened
+
+    def observed(self, seen: Seen) -> None:
+        """An answered visit of a standing crawl."""
+        sub = self._by_crawl.get(seen.crawl)
+        if sub is None:
+            return
+        site = urls.host(seen.url)
+        self._spend(sub, site, seen.key, seen.bytes, visits=int(seen.role != Role.REQUISITE))
+        self._down.pop(site, None)
+        if seen.status in REFUSED or seen.status >= 500:
+            self._no_answer(sub, seen.key, site, f"http-{seen.status}", seen.at_ms)
+            return
+        self._well_again(sub)
+        if seen.role == Role.REQUISITE:
+            return
+        if seen.listing is not None:
+            self._read_listing(sub, site, seen, seen.listing)
+            return
+        if seen.role == Role.SITEMAP:
+            return
+        page = self._pages.get(seen.key)
+        if page is None:
+            self._welcome(sub, site, seen)
+            return
+        interval = max(seen.at_ms - page.last_ms, 0)
+        important = seen.changed and not seen.first and (seen.difference is None or seen.difference.important)
+        hour = memory.hour(seen.at_ms)
+        chance = self._chance(seen.key, hour)
+        self._verify(seen.key, page, important)
+        self._records.observation(seen, sub.id, interval, important, chance)
+        if important:
+            self._records.change(seen, sub.id, site, page.last_ms)
+        page.last_ms, page.retry_at, page.failures = seen.at_ms, 0.0, 0
+        owner = self._subs.get(page.sub, sub)
+        if owner.policy is not None:
+            owner.policy.observe(seen.key, hour, important)
+        elif seen.key in self._planner:
+            self._lessons[seen.key] = (hour, important)
+        self._learned_since_save = True
+        self._records.page_seen(
+            seen.key, seen.at_ms, interval, self._next_ms(owner, seen.key, seen.at_ms, chance, interval), important,
+            chance or 0.0,
+        )  # fmt: skip
+
+    def failed(self, crawl: int, key: int, url: str, reason: str, unanswered: bool) -> None:
+        """A visit of a standing crawl that brought no answer, or was not allowed."""
+        sub = self._by_crawl.get(crawl)
+        if sub is None:
+            return
+        site = urls.host(url)
+        if unanswered:
+            self._spend(sub, site, key, 0, visits=1)
+            down = self._down.setdefault(site, Down())
+            down.failures += 1
+            first, most = PROBES
+            down.until = self._clock() + 3600 * min(first * 2.0 ** max(0, down.failures - DOWN_AFTER), most)
+        else:
+            self._forget_pending(key, site)
+        self._no_answer(sub, key, site, reason, self.now_ms)
+
+    def write(self) -> None:
+        """Put everything on disk. Called inside the engine's transaction."""
+        if self._records:
+            self._records.write()
+
+    def close(self) -> None:
+        """After the engine's last commit."""
+        self._learn(self._clock())
+        if self._learned_since_save and not self._records:
+            self._save(self._clock())
+
+    # subscriptions, inside
+
+    def _make(self, row: Subscription) -> Sub:
+        scope = msgspec.convert(row.crawl.options["scope"], urls.Scope)
+        sub = Sub(
+            id=row.pk,
+            crawl=row.crawl_id,
+            mode=row.mode,
+            min_ms=0,
+            max_ms=0,
+            weight=row.weight,
+            windows=[],
+            country=row.country,
+            collection=row.collection_id,
+            seeds=[urls.key(seed) for seed in row.crawl.seeds],
+            matcher=urls.ScopeMatcher(scope),
+            key=_key(row),
+            failures=row.failures,
+            failing_since_ms=row.failing_since_ms,
+        )
+        if row.mode != "auto":
+            sub.policy = PolicyPages(
+                row.mode,
+                fixed_hours=row.fixed_hours,
+                per_day=row.visits_per_day,
+                country=row.country,
+                history=learning.recent(REPLAYED),
+            )
+        return sub
+
+    def _load_pages(self, sub: Sub) -> None:
+        rows = list(
+            WatchedPage.objects.filter(subscription=sub.id).values_list(
+                "key", "site", "url", "last_ms", "listing", "failures"
+            )
+        )
+        for key, site, _, last_ms, listing, failures in rows:
+            poll = POLLS[listing][1] if listing else 0.0
+            self._pages[key] = Watched(sub.id, site, last_ms, poll, 0.0, failures)
+            if poll:
+                self._polled.add(key)
+        ordinary = [row for row in rows if not row[4]]
+        if sub.policy is not None:
+            sub.policy.add([(row[0], memory.hour(row[3])) for row in ordinary])
+        else:
+            self._plan_pages(sub, [(row[0], row[1], row[2], row[3]) for row in ordinary])
+        queued = Page.objects.filter(crawl=sub.crawl, state=Page.State.QUEUED).values_list("key", flat=True)
+        for key in queued:
+            if key in self._pages:
+                self._set_pending(key, self._now)
+
+    def _plan_pages(self, sub: Sub, pages: list[tuple[int, str, str, int]]) -> None:
+        """Give pages to the planner; those it knows keep what it has learned."""
+        now = memory.hour(self._now * 1000)
+        for hour, part in learning.by_time(pages).items():
+            self._planner.add(
+                [page[0] for page in part],
+                [page[1] for page in part],
+                [page[2] for page in part],
+                min(hour, now),
+                weight=sub.weight,
+                min_hours=sub.min_ms / HOUR_MS,
+                max_hours=(sub.max_ms or LONGEST_HOURS * HOUR_MS) / HOUR_MS,
+            )
+        if sub.country:
+            name, _, part_of = sub.country.partition("-")
+            for site in {page[1] for page in pages}:
+                self._planner.set_calendar(site, country_calendar(name, memory.ORIGIN, part_of or None))
+        self._plan_at = 0.0
+
+    def _let_go(self, number: int) -> None:
+        sub = self._subs.pop(number)
+        self._by_crawl.pop(sub.crawl, None)
+        gone = [key for key, page in self._pages.items() if page.sub == number]
+        self._learn(self._now)
+        self._planner.remove(gone)
+        for key in gone:
+            self._forget_pending(key, self._pages[key].site)
+            self._told.pop(key, None)
+            self._polled.discard(key)
+            del self._pages[key]
+
+    def _take_over_planner(self) -> None:
+        """At the start what was kept; later, what the worker learned anew."""
+        first = not self._subs and not len(self._planner)
+        fresh = self._data / memory.FRESH
+        kept = memory.load(fresh)
+        if kept is None and first:
+            kept = memory.load(self._data / memory.FILE)
+        if kept is None:
+            return
+        self._planner, number = kept
+        rows = Observation.objects.filter(pk__gt=number, imported=False).order_by("seen_ms", "pk")
+        learning.replay(self._planner, rows.values_list("key", "seen_ms", "important"))
+        self._lessons.clear()
+        fresh.unlink(missing_ok=True)
+        for sub in self._subs.values():
+            if sub.policy is None:
+                known = WatchedPage.objects.filter(subscription=sub.id, listing="")
+                self._plan_pages(sub, list(known.values_list("key", "site", "url", "last_ms")))
+        self._learned_since_save = True
+        self._plan_at = 0.0
+
+    def _read_sources(self) -> None:
+        self._sources = {
+            s.pk: (s.kind, s.subscription_id, s.site)
+            for s in SignalSource.objects.filter(state=SignalSource.State.ACTIVE)
+        }
+
+    def _refresh_sites(self) -> None:
+        self._sites = {name: purse for name, purse in self._sites.items() if purse.limited}
+        limited: set[str] = set()
+        for name, kept in Host.objects.exclude(settings={}).values_list("name", "settings"):
+            limits = msgspec.convert(kept, SiteSettings)
+            if limits.visits_per_day or limits.bytes_per_day:
+                limited.add(name)
+                self._sites.setdefault(name, Purse()).resize(limits.visits_per_day, limits.bytes_per_day)
+        for name in self._sites.keys() - limited:
+            del self._sites[name]
+
+    # choosing, inside
+
+    def _follow_clock(self, now: float) -> None:
+        if now < self._now - 60:  # set back: nothing may wait for a time that comes once more
+            for sub in self._subs.values():
+                if sub.policy is not None:
+                    sub.policy.turn_back(memory.hour(now * 1000))
+                sub.discovered_until = min(sub.discovered_until, now)
+            for page in self._pages.values():
+                page.last_ms = min(page.last_ms, int(now * 1000))
+                page.retry_at = min(page.retry_at, now + 3600)
+            for down in self._down.values():
+                down.until = min(down.until, now + 3600)
+            self._pending = {key: min(since, now) for key, since in self._pending.items()}
+            self._plan_at = self._sweep_at = 0.0
+            self._save_at = min(self._save_at, now + SAVE)
+        self._now = now
+
+    def _fill(self, now: float, crawls: Collection[int]) -> None:
+        limits = self._config.watch_visits_per_day, self._config.watch_bytes_per_day
+        self._instance.resize(limits[0] or UNLIMITED * max(len(self._pages), 60), limits[1])
+        for purse in (self._instance, *self._collections.values(), *self._sites.values()):
+            purse.fill(now)
+        for sub in self._subs.values():
+            sub.purse.fill(now)
+            sub.is_open = sub.crawl in crawls and any_open(sub.windows, now)
+
+    def _choose(self, now: float) -> list[int]:
+        chosen: list[int] = []
+        ways = (self._listings(now), self._by_policy(now), self._by_planner(now))
+        for round_ in zip_longest(*ways):  # each way gets its turn, so that none starves the others
+            for key in round_:
+                if key is None:
+                    continue
+                page = self._pages[key]
+                sub = self._subs[page.sub]
+                chosen.append(key)
+                self._set_pending(key, now)
+                for purse in self._purses(sub, page.site):
+                    purse.visits.spend(1)
+            if not self._instance.open:
+                break
+        return chosen
+
+    def _allowed(self, key: int, now: float) -> bool:
+        page = self._pages.get(key)
+        if page is None or key in self._pending or page.retry_at > now:
+            return False
+        sub = self._subs.get(page.sub)
+        if sub is None or not sub.is_open or now * 1000 - page.last_ms < sub.min_ms:
+            return False
+        down = self._down.get(page.site)
+        most = HOST_QUEUE
+        if down is not None and down.failures >= DOWN_AFTER:
+            if down.until > now:
+                return False
+            most = 1
+        return self._waiting[page.site] < most and all(purse.open for purse in self._purses(sub, page.site))
+
+    def _by_planner(self, now: float) -> Iterator[int]:
+        """The planner's pages, best first, as long as they are worth a visit."""
+        if not len(self._planner):
+            return
+        hour = memory.hour(now * 1000)
+        if now >= self._plan_at:
+            began = time.perf_counter()
+            pause = max(SHORTEST_PLAN, self._plan_cost / SHARE)
+            until_next = self._instance.visits.per_day / 86_400 * pause
+            self._planner.plan(hour, max(1, int(max(self._instance.visits.whole, until_next))))
+            self._plan_cost = time.perf_counter() - began
+            self._plan_at = now + max(SHORTEST_PLAN, self._plan_cost / SHARE)
+        in_vain = 0
+        while in_vain < 20 and (key := self._planner.next()) is not None:
+            if not self._allowed(key, now):
+                in_vain += self._pages.get(key) is not None and key not in self._pending
+                continue
+            page = self._pages[key]
+            sub = self._subs[page.sub]
+            chance = float(self._planner.chance([key], hour)[0])
+            overdue = now * 1000 - page.last_ms >= sub.max_ms
+            if not (sub.purse.visits.per_day or overdue or chance * min(sub.weight, 2.0) >= WORTH):
+                in_vain += 5
+                continue
+            self._explain(key, now, chance)
+            yield key
+
+    def _by_policy(self, now: float) -> Iterator[int]:
+        hour = memory.hour(now * 1000)
+        for sub in self._subs.values():
+            if sub.policy is None or not sub.is_open:
+                continue
+            for key in (*self._late.get(sub.id, ()), *sub.policy.due(hour, HOST_QUEUE)):
+                if key in self._pages and self._allowed(key, now):
+                    self._explain_policy(sub, key, now)
+                    yield key
+
+    def _find_late(self, now: float) -> None:
+        """Policies that only rank pages know no longest interval: their pages that have waited it out."""
+        self._late = {sub.id: [] for sub in self._subs.values() if sub.policy is not None}
+        if not self._late:
+            return
+        for key, page in self._pages.items():
+            late = self._late.get(page.sub)
+            if late is None or page.poll or len(late) >= HOST_QUEUE:
+                continue
+            if now * 1000 - page.last_ms >= self._subs[page.sub].max_ms:
+                late.append(key)
+
+    def _listings(self, now: float) -> Iterator[int]:
+        for key in self._polled:
+            page = self._pages[key]
+            if now * 1000 - page.last_ms >= page.poll * HOUR_MS and self._allowed(key, now):
+                self._records.page_chosen(key, int(now * 1000), {"code": "listing", "hours": page.poll})
+                yield key
+
+    def _found(self, keys: list[int], now: float) -> list[Found]:
+        found: list[Found] = []
+        for start in range(0, len(keys), 500):
+            rows = Page.objects.filter(key__in=keys[start : start + 500]).values_list(
+                "key", "url", "host__name", "depth", "role", "state"
+            )
+            for key, url, host, depth, role, state in rows:
+                if state == Page.State.QUEUED:
+                    continue  # some crawl has it in its queue already; `_sweep` sees what becomes of it
+                crawl = self._subs[self._pages[key].sub].crawl
+                found.append(Found(key, url, host, crawl, depth, 0, role, VISIT_PRIORITY))
+        return found
+
+    def _purses(self, sub: Sub, site: str) -> list[Purse]:
+        purses = [self._instance, sub.purse]
+        if sub.collection is not None and sub.collection in self._collections:
+            purses.append(self._collections[sub.collection])
+        if site in self._sites:
+            purses.append(self._sites[site])
+        return purses
+
+    def _discovery_rate(self, sub: Sub) -> float:
+        """Visits a day for pages met for the first time; 0: as many as politeness allows."""
+        limits = [float(self._config.watch_visits_per_day), sub.purse.visits.per_day]
+        if sub.collection in self._collections:
+            limits.append(self._collections[sub.collection].visits.per_day)
+        return min((limit / 2 for limit in limits if limit), default=0.0)
+
+    # visits under way
+
+    def _set_pending(self, key: int, now: float) -> None:
+        if key not in self._pending:
+            self._waiting[self._pages[key].site] += 1
+        self._pending[key] = now
+
+    def _forget_pending(self, key: int, site: str) -> bool:
+        if self._pending.pop(key, None) is None:
+            return False
+        self._waiting[site] -= 1
+        if self._waiting[site] <= 0:
+            del self._waiting[site]
+        return True
+
+    def _spend(self, sub: Sub, site: str, key: int, received: int, visits: int) -> None:
+        """Pay for a visit: bytes when it is over; the visit itself when it was not one of ours (a page just met)."""
+        planned = self._forget_pending(key, site)
+        for purse in self._purses(sub, site):
+            purse.bytes.spend(received)
+            if not planned:
+                purse.visits.spend(visits)
+
+    def _sweep(self, now: float) -> None:
+        """Visits that ended without a word: their host was given up, or their crawl ended."""
+        if 0 <= now - self._sweep_at < SWEEP:
+            return
+        self._sweep_at = now
+        self._find_late(now)
+        old = [key for key, since in self._pending.items() if now - since > OVERDUE]
+        for start in range(0, len(old), 500):
+            rows = Page.objects.filter(key__in=old[start : start + 500]).exclude(state=Page.State.QUEUED)
+            for key, reason, state in rows.values_list("key", "reason", "state"):
+                page = self._pages[key]
+                self._forget_pending(key, page.site)
+                sub = self._subs.get(page.sub)
+                if sub is not None and state != Page.State.DONE:  # done: by another crawl that had it queued
+                    self._no_answer(sub, key, page.site, reason or "the visit ended without an answer", int(now * 1000))
+
+    # learning, inside
+
+    def _welcome(self, sub: Sub, site: str, seen: Seen) -> None:
+        """A page seen for the first time."""
+        self._pages[seen.key] = Watched(sub.id, site, seen.at_ms)
+        hour = memory.hour(seen.at_ms)
+        if sub.policy is not None:
+            sub.policy.add([(seen.key, hour)])
+        else:
+            self._newcomers.append((sub.id, (seen.key, site, seen.url, seen.at_ms)))
+        self._records.new_page(seen, sub.id, site, self._next_ms(sub, seen.key, seen.at_ms, None, 0), {"code": "first"})
+        self._records.observation(seen, sub.id, 0, False, None)
+
+    def _learn(self, now: float) -> None:
+        """Tell the planner what was seen since the last look, all at once: it is one pass over its arrays."""
+        if self._newcomers:
+            arrived: dict[int, list[tuple[int, str, str, int]]] = {}
+            for number, page in self._newcomers:
+                arrived.setdefault(number, []).append(page)
+            self._newcomers = []
+            for number, pages in arrived.items():
+                if number in self._subs:
+                    known = {page[0]: page for page in pages}
+                    self._plan_pages(self._subs[number], list(known.values()))
+        if self._lessons:
+            lessons = {key: lesson for key, lesson in self._lessons.items() if key in self._planner}
+            self._lessons = {}
+            if lessons:
+                keys = np.fromiter(lessons, np.int64, len(lessons))
+                hits = np.array([important for _, important in lessons.values()])
+                self._planner.observe(keys, max(hour for hour, _ in lessons.values()), hits)
+
+    def _no_answer(self, sub: Sub, key: int, site: str, reason: str, at_ms: int) -> None:
+        page = self._pages.get(key)
+        if page is not None:
+            page.failures = min(page.failures + 1, 30)
+            wait = min(3600.0 * 2.0 ** (page.failures - 1), 7 * 86_400.0)
+            page.retry_at = at_ms / 1000 + wait
+            if sub.policy is None and key in self._planner:
+                self._planner.fail([key], memory.hour(at_ms))
+            elif sub.policy is not None:
+                sub.policy.postpone(key, memory.hour(page.retry_at * 1000))
+            self._records.page_failed(key, int(page.retry_at * 1000))
+        sub.failures += 1
+        sub.failing_since_ms = sub.failing_since_ms or at_ms
+        self._records.trouble(sub.id, sub.failures, sub.failing_since_ms, f"{site}: {reason}")
+
+    def _well_again(self, sub: Sub) -> None:
+        if sub.failures:
+            sub.failures = sub.failing_since_ms = 0
+            self._records.trouble(sub.id, 0, 0, "")
+
+    def _chance(self, key: int, hour: float) -> float | None:
+        """Of an important change, said before the visit is known."""
+        return float(self._planner.chance([key], hour)[0]) if key in self._planner else None
+
+    def _next_ms(self, sub: Sub, key: int, at_ms: int, chance: float | None, interval_ms: int) -> int:
+        """About when the next visit will be, for people: as if the page went on as it did before this visit."""
+        if sub.policy is not None:
+            hour = sub.policy.next_at(key)
+            return int(at_ms + (hour - memory.hour(at_ms)) * HOUR_MS) if hour is not None and np.isfinite(hour) else 0
+        if chance is None or interval_ms <= 0:
+            return 0
+        rate = -np.log1p(-min(max(chance, 1e-6), 0.999)) / interval_ms
+        wait = min(-np.log1p(-WORTH) / rate, sub.max_ms)
+        return at_ms + int(max(wait, sub.min_ms, HOUR_MS))
+
+    def _explain(self, key: int, now: float, chance: float) -> None:
+        page = self._pages[key]
+        if page.failures:
+            kept: dict[str, object] = {"code": "retry", "failures": page.failures}
+        else:
+            kept = dict(reasons.facts(self._planner.explain(key, memory.hour(now * 1000))))
+            if kept.get("code") == "companion":
+                other = WatchedPage.objects.filter(key=kept["page"]).values_list("url", flat=True).first()
+                kept["page"] = other or "another page"
+        self._records.page_chosen(key, int(now * 1000), {**kept, "chance": round(chance, 3)})
+
+    def _explain_policy(self, sub: Sub, key: int, now: float) -> None:
+        page = self._pages[key]
+        hours = (now * 1000 - page.last_ms) / HOUR_MS
+        assert sub.policy is not None
+        code = "share" if sub.policy.shares_budget else "interval"
+        if page.failures:
+            kept: dict[str, object] = {"code": "retry", "failures": page.failures}
+        elif key in self._told and sub.mode == "simple-notify":
+            source = self._sources.get(next(iter(self._told[key])), ("somebody", None, ""))[0]
+            kept = {"code": "told", "source": source, "policy": sub.mode}
+        else:
+            kept = {"code": code, "policy": sub.mode, "hours": round(hours, 2)}
+        self._records.page_chosen(key, int(now * 1000), kept)
+
+    # signals, inside
+
+    def _take_signals(self, now: float) -> list[Found]:
+        """Signals the web process wrote down: known pages are told to the planner, new ones of a scope are visited."""
+        new: list[Found] = []
+        if self._records.signals:
+            return []  # the last ones are still to be taken out
+        active = SignalSource.State.ACTIVE
+        rows = list(Signal.objects.filter(source__state=active).order_by("pk")[:SIGNALS])
+        if any(row.source_id not in self._sources for row in rows):
+            self._read_sources()
+        for row in rows:
+            source = self._sources.get(row.source_id)
+            if source is None:
+                continue
+            subs = [self._subs[source[1]]] if source[1] in self._subs else list(self._subs.values())
+            if not row.url:
+                for key in (k for sub in subs if sub.id == source[1] for k in sub.seeds):
+                    self._announce(key, row.source_id, now)
+                continue
+            try:
+                url = urls.canonical(row.url)
+            except urls.UrlError:
+                continue
+            if urls.key(url) in self._pages:
+                self._announce(urls.key(url), row.source_id, now, row.said_ms)
+            else:
+                new += self._newcomer(url, subs, now)
+        self._records.taken(row.pk for row in rows)
+        return new
+
+    def _newcomer(self, url: str, subs: list[Sub], now: float) -> list[Found]:
+        for sub in subs:
+            if sub.is_open and sub.matcher.refusal(url, 1) is None and not urls.trap(url):
+                if not 0 <= now - sub.newcomers_at < 3600:
+                    sub.newcomers, sub.newcomers_at = 0, now
+                sub.newcomers += 1
+                if sub.newcomers > NEWCOMERS:
+                    return []
+                return self.pace([Found(urls.key(url), url, urls.host(url), sub.crawl, 1, 0, 0, VISIT_PRIORITY)], now)
+        return []
+
+    def _announce(self, key: int, source: int, now: float, said_ms: int = 0) -> None:
+        page = self._pages.get(key)
+        if page is None or (said_ms and said_ms <= page.last_ms):
+            return  # what was said is about a version we have
+        sub = self._subs.get(page.sub)
+        if sub is None or source in self._told.get(key, ()):
+            return
+        self._told.setdefault(key, set()).add(source)
+        kind = self._sources[source][0]
+        hour = memory.hour(now * 1000)
+        if sub.policy is not None:
+            sub.policy.notify(key, hour)
+        elif key in self._planner:
+            self._planner.signal(key, hour, kind)
+            self._plan_at = min(self._plan_at, now + max(AGAIN_AT_ONCE, self._plan_cost * 20))
+
+    def _verify(self, key: int, page: Watched, important: bool) -> None:
+        """Were the sources right? And which said nothing of a change?"""
+        told = self._told.pop(key, set())
+        for source in told:
+            self._records.verdict(source, "right" if important else "wrong")
+        if important:
+            for source, (_, subscription, site) in self._sources.items():
+                if source not in told and (subscription == page.sub or site == page.site):
+                    self._records.verdict(source, "missed")
+
+    def _read_listing(self, sub: Sub, site: str, seen: Seen, listing: Listing) -> None:
+        """A feed or sitemap: a page that tells about others."""
+        least, first, most = POLLS[listing.kind]
+        page = self._pages.get(seen.key)
+        if page is None or not page.poll:
+            if page is not None:
+                self._planner.remove([seen.key])
+                if sub.policy is not None:
+                    sub.policy.discard(seen.key)
+            page = self._pages[seen.key] = Watched(sub.id, site, seen.at_ms, first)
+            self._polled.add(seen.key)
+        elif seen.changed:
+            page.poll = max(page.poll / 2, least)
+        else:
+            page.poll = min(page.poll * 1.5, most)
+        page.last_ms, page.retry_at, page.failures = seen.at_ms, 0.0, 0
+        next_ms = seen.at_ms + int(page.poll * HOUR_MS)
+        self._records.new_page(seen, sub.id, site, next_ms, {"code": "listing", "hours": page.poll})
+        if not seen.changed:
+            return
+        source = learning.listing_source(sub.id, site, seen.url, listing, seen.at_ms)
+        self._sources[source] = (listing.kind, sub.id, "")
+        dated = sorted(((ms, key) for key, ms, _ in listing.entries if ms), reverse=True)
+        announced = 0
+        for ms, key in dated:
+            if ms > seen.at_ms + 86_400_000 or announced >= ANNOUNCED:
+                continue  # a date in the future says nothing
+            known = self._pages.get(key)
+            if known is not None and key != seen.key and ms > known.last_ms:
+                self._announce(key, source, seen.at_ms / 1000, ms)
+                announced += 1
+        if announced:
+            self._records.heard(source, seen.at_ms, announced)
+
+    # keeping
+
+    def _save(self, now: float) -> None:
+        self._save_at = now + SAVE
+        if not self._learned_since_save:
+            return
+        last = Observation.objects.aggregate(last=Max("pk"))["last"] or 0
+        memory.save(self._data / memory.FILE, self._planner, last)
+        self._learned_since_save = False
+
+
+VISIT_PRIORITY = 50  # of a visit that is due, against pages just met (0 and less) and sitemaps (100)
+
+
+def _key(row: Subscription) -> tuple[object, ...]:
+    """What must not change without loading the pages again."""
+    return row.crawl_id, row.mode, row.fixed_hours, row.country, row.visits_per_day if row.mode != "auto" else 0
+
+
+def standing_options(crawls: Collection[int]) -> dict[int, dict[str, object]]:
+    """The options of standing crawls as they are now, for the engine after `changed`."""
+    return dict(Crawl.objects.filter(pk__in=list(crawls)).values_list("pk", "options"))
