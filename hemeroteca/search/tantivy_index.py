@@ -4,9 +4,12 @@ Tantivy's segments never change and a commit is one atomic rename, so a process 
 commit whole, and readers are never blocked. What is stored for display travels as one compressed blob per document.
 """
 
+import fcntl
+import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -26,12 +29,18 @@ from hemeroteca.search.semantic import Encoder
 
 SCHEMA_VERSION = 2
 VERSIONS = "versions"  # name of the folder of an index of all versions
+LONGEST_TEXT = 1_000_000  # characters of a page that are indexed and kept
 TITLE_TIMES = 2  # a word of the title counts as so many words of the text; part of the index
 _VERSION_FILE = "hemeroteca.json"
 _REBUILD = "rebuild it from the archive with `hemeroteca search rebuild`"
 # One thread of the writer needs 15 MB to work at all; a heap below is raised to that.
 _LEAST_HEAP = 15_000_000
 _MASK = (1 << 64) - 1
+# A defect in the engine surfaces as this, which is no Exception and would end the process.
+_PANICS: tuple[type[BaseException], ...] = tuple(
+    kind for kind in BaseException.__subclasses__() if kind.__name__ == "PanicException"
+)
+log = logging.getLogger("hemeroteca.search")
 
 
 class Stored(msgspec.Struct, array_like=True, gc=False):
@@ -69,7 +78,6 @@ class TantivyIndex:
         self._links: LinkRanks | None = None
         self._links_seen: tuple[int, int] = (-1, -1)
         self.weights = _weights(path / "ranking.json")
-        _finish_swap(path)
         self._open()
 
     def writer(self, heap_bytes: int = 48 << 20, threads: int = 1) -> "TantivyWriter":
@@ -82,8 +90,6 @@ class TantivyIndex:
         """A view of the last commit, ours or another process's. Costs one stat() when nothing changed."""
         now = _stamp(self._folder / "meta.json")
         if now != self._seen:
-            if now[1] != self._seen[1] and not (self._folder / _VERSION_FILE).exists():
-                _finish_swap(self.path)
             try:
                 self._index.reload()
             except ValueError:
@@ -95,7 +101,18 @@ class TantivyIndex:
     def search(
         self, query: str, limit: int = 10, offset: int = 0, cursor: str = "", options: Options = READER
     ) -> Results:
-        return Answer(self, options).search(query, limit, offset, cursor)
+        query = _clean(query)
+        try:
+            return Answer(self, options).search(query, limit, offset, cursor)
+        except (ValueError, *_PANICS) as error:
+            log.warning("the query %r was refused by the engine (%s); answered as plain words", query[:200], error)
+        try:
+            plain = msgspec.structs.replace(options, syntax=False)
+            found = Answer(self, plain).search(query, limit, offset, cursor)
+        except (ValueError, *_PANICS) as error:
+            raise IndexUnusableError(f"the search index in {self._folder} does not answer ({error}); {_REBUILD}")
+        found.notes.append("the operators of this query could not be used; it was read as plain words")
+        return found
 
     def explain(self, query: str, key: int, options: Options = READER) -> dict[str, Any] | None:
         return Answer(self, options).explain(query, key)
@@ -145,6 +162,11 @@ class TantivyIndex:
         return searcher.terms_with_prefix("field", "")
 
     def _open(self) -> None:
+        with _lock(self.path):
+            _finish_swap(self.path)
+            self._open_folder()
+
+    def _open_folder(self) -> None:
         version_file = self._folder / _VERSION_FILE
         if not self._folder.exists() or not any(self._folder.iterdir()):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -202,7 +224,11 @@ class TantivyWriter:
         assert self._writer is not None, "the writer is closed"
         if replaces:
             self._writer.delete_documents_by_term("key", document.key)
-        self._writer.add_document(self._document(document))
+        try:
+            made = self._document(document)
+        except UnicodeEncodeError:  # half a character from a broken page
+            made = self._document(_whole(document))
+        self._writer.add_document(made)
         self._pending += 1
 
     def delete(self, key: int) -> None:
@@ -218,7 +244,6 @@ class TantivyWriter:
 
     def close(self) -> None:
         if self._writer is not None:
-            self._writer.rollback()
             self._writer.wait_merging_threads()
             self._writer = None
 
@@ -233,6 +258,7 @@ class TantivyWriter:
         body = f"body_{field}"
         title = page.title[:1000]
         captured = page.captured_ms
+        text = page.text[:LONGEST_TEXT]
         document = Document()
         document.add_integer("key", page.key)
         document.add_integer("page", page.page or page.key)
@@ -251,7 +277,7 @@ class TantivyWriter:
         document.add_integer("published", page.published_ms or captured)
         if page.published_ms or captured:
             document.add_unsigned("year", _year(page.published_ms or captured))
-        document.add_unsigned("simhash", (page.simhash or simhash(page.text)) & _MASK)
+        document.add_unsigned("simhash", (page.simhash or simhash(text)) & _MASK)
         document.add_integer("host_key", document_key(page.host))
         document.add_unsigned("depth", _depth(page))
         document.add_unsigned("length", len(page.text))
@@ -261,7 +287,7 @@ class TantivyWriter:
             document.add_text(body, analysis.prepared(title, field))
         if page.anchors:
             document.add_text("anchor", page.anchors)
-        for part in (page.headings, page.description, page.anchors, page.text):
+        for part in (page.headings, page.description, page.anchors, text):
             if part:
                 document.add_text(body, analysis.prepared(part, field))
         document.add_bytes(
@@ -271,7 +297,7 @@ class TantivyWriter:
                     page.url,
                     title,
                     page.description,
-                    page.text,
+                    text,
                     page.language,
                     field,
                     page.host,
@@ -301,14 +327,22 @@ def replace_index(path: Path, fill: Callable[[TantivyWriter], None], heap_bytes:
     with index.writer(heap_bytes, os.cpu_count() or 1) as writer:
         fill(writer)
         writer.commit()
-    (fresh / "ready").touch()
-    if (path / "main").exists():
-        (path / "main").rename(path / "old")
-    _finish_swap(path)
+    with _lock(path):
+        (fresh / "ready").touch()
+        _finish_swap(path)
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    """One process at a time makes or replaces an index; opening one waits for it."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (path / "lock").open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _finish_swap(path: Path) -> None:
-    """Complete or undo a rebuild that was killed between its renames."""
+    """Put a complete new index in place, also when the rebuild was killed between its renames. Under the lock."""
     main, fresh, old = path / "main", path / "fresh", path / "old"
     if not main.exists():
         if (fresh / "ready").exists():
@@ -390,6 +424,18 @@ def _restored(key: int, kept: Stored) -> SearchDocument:
         versions=kept.versions,
         id=kept.id,
     )
+
+
+def _whole(page: SearchDocument) -> SearchDocument:
+    """The document without half characters (lone surrogates), which cannot be written."""
+    cleaned: dict[str, Any] = {
+        name: _clean(value) if isinstance(value, str) else value for name, value in msgspec.structs.asdict(page).items()
+    }
+    return SearchDocument(**cleaned)
+
+
+def _clean(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _year(milliseconds: int) -> int:

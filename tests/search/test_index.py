@@ -151,7 +151,7 @@ def test_rebuilding_puts_a_whole_new_index_in_place_under_open_readers(tmp_path)
     assert reader.count() == 1
     replace_index(tmp_path, lambda writer: [writer.put(page(k, "nuevo")) for k in (2, 3)], 15 << 20)
     assert [hit.key for hit in reader.search("nuevo").hits] == [2, 3]
-    assert sorted(os.listdir(tmp_path)) == ["main"]
+    assert sorted(os.listdir(tmp_path)) == ["lock", "main"]
 
 
 def test_simhash_is_near_for_near_texts_and_far_for_others():
@@ -184,3 +184,58 @@ def test_searching_goes_on_while_another_process_writes_and_merges(tmp_path):
     assert process.returncode == 0
     assert seen == sorted(seen)  # every commit whole, none lost
     assert index.search("comun").total == 1000
+
+
+def test_processes_that_start_together_share_one_new_index(tmp_path):
+    script = (
+        "import sys; from pathlib import Path; from hemeroteca.search import open_index; "
+        "sys.exit(open_index(None, Path(sys.argv[1])).count())"
+    )
+    starts = [subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "index")]) for _ in range(4)]
+    assert [process.wait() for process in starts] == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("killed_after", ["ready", "first rename"])
+def test_a_rebuild_killed_at_the_end_is_finished_by_the_next_one_who_opens(tmp_path, killed_after):
+    fill(tmp_path, page(1, "antiguo"))
+    fill(tmp_path / "fresh", page(2, "nuevo"))
+    (tmp_path / "fresh" / "ready").touch()
+    if killed_after == "first rename":
+        (tmp_path / "main").rename(tmp_path / "old")
+    assert urls(tmp_path, "nuevo") == ["https://example.org/2"]
+    assert sorted(os.listdir(tmp_path)) == ["lock", "main"]
+
+
+def test_a_rebuild_killed_before_its_end_changes_nothing(tmp_path):
+    fill(tmp_path, page(1, "antiguo"))
+    fill(tmp_path / "fresh", page(2, "a medias"))
+    assert urls(tmp_path, "antiguo") == ["https://example.org/1"]
+
+
+def test_broken_characters_and_endless_texts_are_taken_as_far_as_possible(tmp_path):
+    fill(
+        tmp_path,
+        page(1, "medio car\ud800cter y biblioteca \x00\x1b", title="t\udfff", url="https://example.org/\udc80"),
+        page(2, "biblioteca " + "relleno " * 400_000),
+        page(3, "", title="", url="", host="", published_ms=-(10**13)),
+    )
+    index = open_index(None, tmp_path)
+    assert index.count() == 3
+    assert {hit.key for hit in index.search("biblioteca \ud800").hits} == {1, 2}
+
+
+def test_a_query_the_engine_refuses_is_answered_as_words(tmp_path, monkeypatch):
+    from hemeroteca.search.answer import Answer
+
+    fill(tmp_path, page(1, "biblioteca"))
+    real = Answer.search
+
+    def refuse_operators(self, *arguments):
+        if self.options.syntax:
+            raise ValueError("too complex")
+        return real(self, *arguments)
+
+    monkeypatch.setattr(Answer, "search", refuse_operators)
+    found = open_index(None, tmp_path).search("biblioteca AND x*")
+    assert [hit.key for hit in found.hits] == [1]
+    assert any("plain words" in note for note in found.notes)
