@@ -63,7 +63,7 @@ class Problem(msgspec.Struct, frozen=True):
     offset: int
     reason: str
     lost: bool
-    """Whether a capture could not be taken because of it."""
+    """Whether a capture that belongs here could not be taken because of it."""
 
 
 def read_archive(path: Path, spool: Path, max_payload: int = MAX_PAYLOAD) -> Iterator[ImportedExchange | Problem]:
@@ -183,7 +183,7 @@ def _checked(exchange: ImportedExchange) -> Iterator[ImportedExchange | Problem]
         exchange.discard()
         name = method[:10].decode("latin-1")
         reason = f"{exchange.url} answers a {name}; only what a plain request gets is taken"
-        yield Problem(exchange.file, exchange.offset, reason, True)
+        yield Problem(exchange.file, exchange.offset, reason, False)
     else:
         yield exchange
 

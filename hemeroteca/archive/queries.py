@@ -36,6 +36,11 @@ def originals(digests: Iterable[str]) -> dict[str, Original]:
     return found
 
 
+def whole(digest: str) -> CaptureRow | None:
+    """A capture that holds this payload itself."""
+    return _one("capture.digest = %s AND NOT (kind = 'revisit') AND truncated = ''", [digest], "capture.id DESC")
+
+
 def by_record(record_id: UUID) -> CaptureRow | None:
     """The capture with that permanent name."""
     return _one("capture.record_id = %s", [db_uuid(record_id)])

@@ -166,8 +166,10 @@ def import_(
     if as_json:
         typer.echo(json.dumps(asdict(done) | {"problems": [msgspec.to_builtins(item) for item in done.problems]}))
     else:
-        for problem in done.problems:
+        for problem in sorted(done.problems, key=lambda item: not item.lost)[:_SHOWN]:
             typer.echo(f"{problem.file} at {problem.offset}: {problem.reason}", err=True)
+        if len(done.problems) > _SHOWN:
+            typer.echo(f"… and {len(done.problems) - _SHOWN} more notes; --json lists them", err=True)
         typer.echo(
             f"{done.files} files: {done.taken} captures taken ({done.repeated} with a payload we had), "
             f"{done.known} known already, {done.lost} lost, {size(done.bytes)} written"
@@ -306,6 +308,9 @@ def offload(
         typer.echo(json.dumps({"files": count, "bytes": total}))
     else:
         typer.echo(f"{count} files, {size(total)}")
+
+
+_SHOWN = 30
 
 
 def _selection(urls: list[str] | None, since: str, until: str, versions_only: bool) -> "Selection":
