@@ -36,9 +36,10 @@ _REBUILD = "rebuild it from the archive with `hemeroteca search rebuild`"
 # One thread of the writer needs 15 MB to work at all; a heap below is raised to that.
 _LEAST_HEAP = 15_000_000
 _MASK = (1 << 64) - 1
-# A defect in the engine surfaces as this, which is no Exception and would end the process.
-_PANICS: tuple[type[BaseException], ...] = tuple(
-    kind for kind in BaseException.__subclasses__() if kind.__name__ == "PanicException"
+# What the engine raises; a defect in it surfaces as PanicException, which is no Exception and would end the process.
+_ENGINE_ERRORS: tuple[type[BaseException], ...] = (
+    ValueError,
+    *(kind for kind in BaseException.__subclasses__() if kind.__name__ == "PanicException"),
 )
 log = logging.getLogger("hemeroteca.search")
 
@@ -104,12 +105,12 @@ class TantivyIndex:
         query = _clean(query)
         try:
             return Answer(self, options).search(query, limit, offset, cursor)
-        except (ValueError, *_PANICS) as error:
+        except _ENGINE_ERRORS as error:
             log.warning("the query %r was refused by the engine (%s); answered as plain words", query[:200], error)
         try:
             plain = msgspec.structs.replace(options, syntax=False)
             found = Answer(self, plain).search(query, limit, offset, cursor)
-        except (ValueError, *_PANICS) as error:
+        except _ENGINE_ERRORS as error:
             raise IndexUnusableError(f"the search index in {self._folder} does not answer ({error}); {_REBUILD}")
         found.notes.append("the operators of this query could not be used; it was read as plain words")
         return found
