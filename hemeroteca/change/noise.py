@@ -29,9 +29,13 @@ _DATE = (
     rf"|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?"
     r"|\d{4}[/.-]\d{1,2}[/.-]\d{1,2}|\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4})"
 )
-_ZONE = r"(?: ?(?:z|utc|gmt|[a-z]{2,3}t)\b)?(?: ?[+-]\d{1,2}:?\d{0,2})?"
-_TIME = rf"\d{{1,2}}[:.h]\d{{2}}(?:[:.]\d{{2}}(?:\.\d{{1,6}})?)?(?: ?[ap]\.? ?m\.?)?(?: ?h(?:rs?|s|oras)?\b\.?)?{_ZONE}"
-_CLOCK = rf"\d{{1,2}}:\d{{2}}:\d{{2}}(?:[.,]\d{{1,6}})?(?: ?[ap]\.? ?m\.?)?{_ZONE}"
+_ZONE = r"(?: ?(?:z|utc|gmt|[a-z]{2,3}t)\b)?(?: ?[+-]\d{1,2}:?\d{0,2}\b)?"
+_HALF = r"(?: ?[ap]\.? ?m\b\.?)"
+_TIME = (
+    rf"(?:\d{{1,2}}[:h]\d{{2}}(?::\d{{2}}(?:[.,]\d{{1,6}})?)?{_HALF}?(?: ?h(?:rs?|s|oras)?\b\.?)?{_ZONE}"
+    rf"|\d{{1,2}}(?:\.\d{{2}})?(?:{_HALF}| ?h(?:rs?|s|oras)?\b\.?))"  # 10.30 alone may be a price
+)
+_CLOCK = r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,6})?"
 _BETWEEN = r"(?:,? ?(?:t|at|a las?|[-–|,])?,? ?)"
 _STAMP = rf"(?:{_DATE}(?:{_BETWEEN}{_TIME})?|{_TIME}(?:{_BETWEEN}(?:on |el |del )?{_DATE})?)"
 _COUNTED = (
@@ -64,7 +68,12 @@ _LABELLED = re.compile(
     rf"(?: ?(?:on|at|el|la|las|a las?|día|the|hoy|today|is|es|[:,=–-])){{0,3}} ?){_STAMP}",
     re.I,
 )
-_LONE_CLOCK = re.compile(rf"^\W{{0,3}}(?:{_DATE}{_BETWEEN})?{_CLOCK}\W{{0,3}}$", re.I)
+# A bare 2:03:59 may be the result of a race; a clock to the second has a date, a half of the day or a zone.
+_LONE_CLOCK = re.compile(
+    rf"^\W{{0,3}}(?:{_DATE}{_BETWEEN}{_CLOCK}{_HALF}?{_ZONE}|{_CLOCK}(?:{_HALF}| ?(?:z|utc|gmt|[a-z]{{2,3}}t)\b)"
+    rf"(?: ?[+-]\d{{1,2}}:?\d{{0,2}})?)\W{{0,3}}$",
+    re.I,
+)
 _COUNTER = re.compile(
     rf"(?:(?<=^)|(?<={_EDGE})|(?<={_EDGE} ))(?:{_NUMBER} {_COUNTED}(?: (?=\d)|(?=$| ?\.?$| ?{_EDGE}))){{1,6}}"
     rf"|(?:(?<=^)|(?<={_EDGE})|(?<={_EDGE} ))(?:total(?: de)? |number of |n[úu]mero de |n[º°]\.? ?de )?{_COUNTED}"
@@ -86,6 +95,12 @@ _MACHINE = re.compile(
     r"|\b(?:csrf|xsrf|nonce|token)(?:[ _-]token)? ?[:=] ?[\w+/=-]{12,200}",
     re.I,
 )
+_KEY = re.compile(  # of JSON, where a line is `$.place: value`
+    r"^(\$\S{0,500}\.(?:timestamp|ts|now|nonce|etag|_?csrf(?:_?token)?|(?:request|trace|session)_?id"
+    r"|(?:generated|updated|fetched|cached|served|expires|server|current|last_?(?:updated|modified))_?(?:at|on|time|date)?)"
+    r": ).+$",
+    re.I,
+)
 _COPYRIGHT = re.compile(r"((?:©|\(c\)|\bcopyright\b)[^\d]{0,40})\d{4}(?: ?[-–—] ?\d{4})?", re.I)
 # A first look that costs a tenth of the others: a word that one of them needs.
 _options = re2.Options()
@@ -97,7 +112,7 @@ _SUSPECT = re2.compile(
     r"|vista|view|visual|reprod|lect|descarg|seguidor|suscri|compart|me gusta|coment|comment|usuari|user|person|people"
     r"|guest|member|hits|read|play|download|follow|subscri|like|share|hay \d|there are|current|rendered|served|loaded"
     r"|created|executed|cargad|servid|tiempo|quer|request|ray|trace|correl|session|transac|incident|error|solicit|sesi"
-    r"|petici|csrf|xsrf|nonce|token|©|\(c\)|copyright",
+    r"|petici|csrf|xsrf|nonce|token|fetched|cached|expires|\.ts:|etag|_?id:|©|\(c\)|copyright",
     _options,
 )
 
@@ -109,27 +124,29 @@ def clean(line: str) -> str:
     if len(line) > LONG or not _SUSPECT.search(line):
         return line
     line = _RELATIVE.sub(MARK, line)
-    if not any(map(str.isdigit, line)):
+    if not any(map(str.isdigit, line)) and not line.startswith("$"):
         return line
     if _LONE_CLOCK.match(line):
         return MARK
     line = _LABELLED.sub(rf"\1{MARK}", line)
     line = _COUNTER.sub(MARK, line)
     line = _MACHINE.sub(MARK, line)
+    if line.startswith("$"):
+        line = _KEY.sub(rf"\1{MARK}", line)
     return _COPYRIGHT.sub(rf"\1{MARK}", line)
 
 
 # Addresses
 
 _SESSION = re.compile(
-    r"(?<=[?&])(?:phpsessid|jsessionid|sid|sess|sessid|session_?id|aspsessionid\w*|cfid|cftoken|_?csrf(?:_?token)?"
+    r"(?<=[?&])(?:phpsessid|jsessionid|sid(?==\w{16})|sess|sessid|session_?id|aspsessionid\w*|cfid|cftoken|_?csrf(?:_?token)?"
     r"|csrfmiddlewaretoken|authenticity_token|_token|token|nonce|_?wpnonce|_nonce|sig|signature|expires|policy"
     r"|key-pair-id|x-amz-[a-z-]{1,30}|x-goog-[a-z-]{1,30}|utm_[a-z]{1,20}|fbclid|gclid|msclkid|dclid|_ga|_gl"
     r"|mc_[ce]id|_|nocache|no_cache|cachebuster|cache_?bust|cb|rnd|rand|random|ts|timestamp)=[^&]*&?",
     re.I,
 )
 _PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^?;/]*", re.I)
-_VERSION = re.compile(r"(?<=[?&])(?:v|ver|version|rev|build|hash|h|t|time|d|m|mtime|cache|_v|q)=[^&]*&?", re.I)
+_VERSION = re.compile(r"(?<=[?&])(?:v|ver|version|rev|build|hash|t|time|mtime|cache|_v)=[^&]*&?", re.I)
 _BARE_VERSION = re.compile(r"\?[0-9a-f._-]{4,64}$", re.I)  # style.css?1714730000
 _FILE = re.compile(
     r"\.(?:css|m?js|png|jpe?g|gif|webp|avif|svg|ico|woff2?|ttf|mp4|webm|mp3|ogg|json|xml|txt)(?=\?|$)", re.I

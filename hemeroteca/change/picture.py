@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 COLUMNS = 32
-CELL = 40  # pixels of a cell's side when the page is 1280 wide
 MAX_ROWS = 500
 MAX_PIXELS = 64_000_000
 TOLERANCE = 6.0  # of 255, mean over a cell: less is the work of fonts and compression

@@ -59,6 +59,9 @@ def test_a_date_in_the_text_of_an_article_counts():
         ("<p>Actualizado el lunes, 3 de mayo de 2024</p>", "<p>Actualizado el martes, 4 de junio de 2024</p>"),
         ("<p>Last modified: 2024-05-03 10:11:12</p>", "<p>Last modified: 2024-06-01 00:00:01</p>"),
         ("<p>Server time: 10:11</p>", "<p>Server time: 12:59</p>"),
+        ("<p>Actualizado a las 10.30 h</p>", "<p>Actualizado a las 11.45 h</p>"),
+        ("<p>Hoy es lunes, 3 de mayo</p>", "<p>Hoy es martes, 4 de mayo</p>"),
+        ("<p>Mon, 06 May 2024 10:11:12 GMT</p>", "<p>Tue, 07 May 2024 09:00:01 GMT</p>"),
         ("<p>2024-05-03T10:23:11Z</p>", "<p>2024-05-04T11:24:12Z</p>"),
         ("<span>1.234 visitas</span>", "<span>1.235 visitas</span>"),
         ("<p>Visitas: 99</p>", "<p>Visitas: 1.000</p>"),
@@ -100,6 +103,12 @@ def test_noise(old, new):
         ("<p>Updated: the meeting is on 3 May</p>", "<p>Updated: the meeting is on 4 May</p>"),
         ("<p>El museo recibió 1.234 visitantes</p>", "<p>El museo recibió 2.000 visitantes</p>"),
         ("<p>Quedan 3 plazas</p>", "<p>Quedan 2 plazas</p>"),
+        ("<p>Precio actualizado: 10.50</p>", "<p>Precio actualizado: 12.50</p>"),
+        ("<p>Price updated: 10.50 €</p>", "<p>Price updated: 12.50 €</p>"),
+        ("<p>Actualizado: 10.5 puntos</p>", "<p>Actualizado: 12.5 puntos</p>"),
+        ("<td>2:03:59</td>", "<td>2:04:59</td>"),
+        ('<a href="/article.php?sid=123">film</a>', '<a href="/article.php?sid=124">film</a>'),
+        ('<img src="/chart.png?d=2024-05-03">', '<img src="/chart.png?d=2024-05-04">'),
         ("<p>Only 5 left in stock</p>", "<p>Only 4 left in stock</p>"),
         ("<p>El candidato obtuvo 1.234 votos</p>", "<p>El candidato obtuvo 1.334 votos</p>"),
         ("<p>Teléfono: 555 1234</p>", "<p>Teléfono: 555 4321</p>"),
@@ -246,6 +255,8 @@ def test_plain_text_feeds_json_and_binary():
     assert change.important
     assert change.form == {"tags": 0.0}
     assert both(b'{"a": 1,  "b": [1, 2]}', b'{"a":1,"b":[1,2]}', "application/json").total == 0
+    moved = [json.dumps({"generated_at": f"2024-05-0{day}T10:00:00Z", "n": 1}).encode() for day in (1, 2)]
+    assert both(*moved, "application/json").total == 0
     grown = both(b'{"a": 1}', b'{"a": 1, "b": {"c": 2}}', "application/json")
     assert grown.form["tags"] > 0
     feed = b"<?xml version='1.0'?><rss><channel><title>N</title><item><title>%s</title><link>http://a/%s</link></item></channel></rss>"

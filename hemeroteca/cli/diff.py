@@ -1,0 +1,139 @@
+"""`hemeroteca archive diff`: how two captures of a page differ."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from hemeroteca.cli.common import USAGE, Data, Json, give_up, setup
+
+if TYPE_CHECKING:
+    from hemeroteca.archive.values import CaptureRow
+    from hemeroteca.change import Snapshot
+
+READ_BYTES = 16 << 20  # of a decoded body
+
+
+def diff(
+    url: Annotated[str, typer.Argument(help="Address of the page.")],
+    first: Annotated[
+        str, typer.Argument(metavar="[A]", help="Id or date of a capture. Else the version before the newest.")
+    ] = "",
+    second: Annotated[str, typer.Argument(metavar="[B]", help="Id or date of another. Else the newest version.")] = "",
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="CSS selector or XPath of a part that does not count. Repeatable.")
+    ] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option(help="CSS selector or XPath of the only parts that count. Repeatable.")
+    ] = None,
+    ignore_text: Annotated[
+        list[str] | None, typer.Option(help="Regular expression (RE2) of text that does not count. Repeatable.")
+    ] = None,
+    threshold: Annotated[float, typer.Option(help="Important above this, between 0 and 1.")] = 0.05,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write the page with its changes marked (.html) or a report (.pdf)."),
+    ] = None,
+    as_json: Json = False,
+    data: Data = None,
+) -> None:
+    """How two versions of a page differ: in view, form and content, and word by word."""
+    from hemeroteca import change
+
+    rules = change.ChangeRules(threshold, tuple(ignore or ()), tuple(keep or ()), tuple(ignore_text or ()))
+    try:
+        change.check(rules)
+    except change.RulesError as error:
+        give_up(str(error), USAGE)
+    if output is not None and output.suffix not in (".html", ".pdf"):
+        give_up(f"{output} does not tell the format; name it .html or .pdf", USAGE)
+    setup(data, must_exist=True)
+    from hemeroteca.archive.timestamps import iso
+
+    rows = _captures(url, first, second)
+    old, new = map(snapshot_of, rows)
+    names = iso(rows[0].captured_ms), iso(rows[1].captured_ms)
+    found = change.compare(old, new, rules)
+    if output is not None and output.suffix == ".html":
+        output.write_text(change.highlighted_page(old, new, rules), "utf-8")
+    elif output is not None:
+        output.write_bytes(change.pdf_report(old, new, rules, change=found, names=names))
+    if as_json:
+        ids = {"url": url, "a": str(rows[0].record_id), "b": str(rows[1].record_id), "a_at": names[0], "b_at": names[1]}
+        typer.echo(json.dumps(ids | change.as_json(old, new, rules, found)))
+        return
+    table = Table("", "sum", "components")
+    for name, value, vector in zip(
+        ("view", "form", "content"), found.sums, (found.view, found.form, found.content), strict=True
+    ):
+        parts = ", ".join(f"{part} {size:.3f}" for part, size in vector.items() if size)
+        table.add_row(name, f"{value:.3f}", parts)
+    verdict = "important" if found.important else "not important"
+    table.add_row("total", f"{found.total:.3f}", f"{verdict} (threshold {found.threshold:g})")
+    Console().print(table)
+    typer.echo(change.text_diff(old, new, rules, names), nl=False)
+
+
+def snapshot_of(row: "CaptureRow") -> "Snapshot":
+    """A capture read back from the archive; what was only revisited comes from the record that holds it."""
+    from django.conf import settings
+
+    from hemeroteca import extract
+    from hemeroteca.archive import queries, reader
+    from hemeroteca.change import Snapshot
+
+    holder = queries.by_record(row.refers_to) if row.refers_to else row
+    if holder is None:
+        give_up(f"the payload of {row.url} is not in the archive; `hemeroteca archive verify` tells more")
+    try:
+        record = reader.read(settings.INSTANCE.warc_dir, holder.warc_name, holder.offset, holder.length)
+    except reader.WarcReadError as error:
+        give_up(str(error))
+    body = record.payload(READ_BYTES)
+    if encoding := record.header("content-encoding"):
+        body, _ = extract.decode_body(body, encoding, READ_BYTES)
+    content_type = record.header("content-type") or holder.mime
+    return Snapshot(body, content_type, row.url, holder.status if row.status == 304 else row.status)
+
+
+def _captures(url: str, first: str, second: str) -> tuple["CaptureRow", "CaptureRow"]:
+    from hemeroteca.archive import queries
+    from hemeroteca.archive.values import index_key
+
+    hint = f"`hemeroteca archive versions {url}` lists them"
+    if first and second:
+        return _capture(url, first, hint), _capture(url, second, hint)
+    versions = queries.rows(
+        "urlkey = %s AND version = %s", [index_key(url), True], "captured_ms DESC, capture.id DESC", 2
+    )
+    if not versions:
+        give_up(f"there is no capture of {url}; `hemeroteca crawl {url} --scope page` makes one")
+    if first:
+        return _capture(url, first, hint), versions[0]
+    if len(versions) < 2:
+        give_up(f"there is only one version of {url}; there will be another when the page changes")
+    return versions[1], versions[0]
+
+
+def _capture(url: str, text: str, hint: str) -> "CaptureRow":
+    from hemeroteca.archive import queries
+    from hemeroteca.archive.timestamps import from_iso, start_ms
+
+    try:
+        row = queries.by_record(UUID(text))
+    except ValueError:
+        digits = text.translate(str.maketrans("", "", "-: T"))
+        try:
+            moment = start_ms(digits) if digits.isdigit() and len(digits) <= 14 else from_iso(text)
+        except ValueError as error:
+            give_up(str(error), USAGE)
+        if moment is None:
+            give_up(f"{text!r} is neither an id nor a date of a capture; {hint}", USAGE)
+        row = queries.closest(url, moment)
+    if row is None:
+        give_up(f"there is no capture {text!r} of {url}; {hint}")
+    return row
