@@ -50,6 +50,8 @@ def read_pdf(body: bytes, document: Document, limits: Limits) -> None:
         if fact.note:
             document.note(fact.note)
     document.text = document.main = "\n".join(map(_tidy, texts)).strip()[: limits.text_chars]
+    if not document.text and not document.notes:
+        document.note("pdf-no-text")  # a scan, or nothing at all
     if not document.title:
         document.title = document.text[:200].partition("\n")[0]
     addresses += plain.addresses(document.text)

@@ -37,12 +37,12 @@ def nested_gzip(request: Request) -> Response:
     return Response(200, "text/html", _nested(), "Content-Encoding: gzip, gzip\r\n")
 
 
-@monster("bad-gzip", "Says gzip and is not.", "kept as received, with a note", "bad-gzip")
+@monster("bad-gzip", "Says gzip and is not.", "kept as received, with a note", "bad-gzip", "not-gzip")
 def bad_gzip(request: Request) -> Response:
     return Response(200, "text/html", b"<!DOCTYPE html><title>Plain</title><p>not packed", "Content-Encoding: gzip\r\n")
 
 
-@monster("cut-gzip", "gzip that stops half way.", "read as far as it goes, with a note", "bad-gzip")
+@monster("cut-gzip", "gzip that stops half way.", "read as far as it goes, with a note", "bad-gzip", "cut-gzip")
 def cut_gzip(request: Request) -> Response:
     packer = zlib.compressobj(6, zlib.DEFLATED, 31)
     packed = packer.compress(b"<!DOCTYPE html><title>Cut</title>" + b"".join(b"<p>%d" % n for n in range(9000)))
