@@ -35,7 +35,6 @@ class EngineOut(Schema):
     memory_bytes: int = Field(description="Most memory the engine has used.")
     cpu_seconds: float = Field(description="Processor time the engine has used.")
     troubles: list[TroubleOut] = Field(description="The last things that went wrong.")
-    refused: dict[str, int] = Field(description="Links not followed, by reason.")
 
 
 class HostOut(Schema):
@@ -134,5 +133,4 @@ def _engine(engine: EngineStatus) -> EngineOut:
         memory_bytes=engine.rss_bytes,
         cpu_seconds=engine.cpu_seconds,
         troubles=[TroubleOut(at=moment(one.at_ms), url=one.url, reason=one.reason) for one in engine.troubles],
-        refused=engine.refused,
     )
