@@ -227,8 +227,7 @@ class Transfer:
             return
         if request.content or method in ("POST", "PUT", "PATCH"):
             curl.setopt(pycurl.POST, 1)
-            curl.setopt(pycurl.POSTFIELDSIZE, len(request.content))
-            curl.setopt(pycurl.COPYPOSTFIELDS, request.content)
+            curl.setopt(pycurl.POSTFIELDS, request.content)
         if method != "GET" or request.content:
             curl.setopt(pycurl.CUSTOMREQUEST, method)
 

@@ -182,9 +182,7 @@ class _Visit:
             self._fail("render-timeout", "the page's scripts never gave way, so it could not be read")
 
     async def _settle(self) -> None:
-        await self._ask(
-            "document.readyState", self._settings.answer_seconds
-        )
+        await self._ask("document.readyState", self._settings.answer_seconds)
         with contextlib.suppress(PlaywrightError):
             await self._page.wait_for_load_state(
                 "load", timeout=min(self._settings.settle_seconds, self._left()) * 1000
