@@ -11,6 +11,8 @@ from functools import cache, lru_cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
+from hemeroteca.search.languages import code_of
+
 # ISO 639-1 → the engine's name of the stemmer. Other languages are indexed word by word, without stems.
 STEMMERS = {
     "ar": "arabic",
@@ -34,7 +36,6 @@ STEMMERS = {
 PLAIN = "xx"  # every other language, and pages whose language is not known
 BIGRAMS = "cjk"  # scripts without spaces: pairs of characters are the terms
 _BIGRAM_LANGUAGES = frozenset(("zh", "ja", "ko", "th"))
-_ALIASES = {"nb": "no", "nn": "no"}
 LONGEST_WORD = 40
 
 _NO_STOP_LIST = frozenset(("ar", "el", "ro", "tr"))  # the engine ships none for these
@@ -51,8 +52,7 @@ FIELDS = (*sorted((*STEMMERS, "ca")), BIGRAMS, PLAIN)
 
 def field_of(language: str) -> str:
     """The suffix of the body field for a page in `language`."""
-    language = language[:2].lower()
-    language = _ALIASES.get(language, language)
+    language = code_of(language)
     if language in STEMMERS or language == "ca":
         return language
     return BIGRAMS if language in _BIGRAM_LANGUAGES else PLAIN
@@ -115,14 +115,12 @@ def _catalan_stop_words() -> frozenset[str]:
 # Words a question is asked with and that say nothing about its subject. They stay in the index (they may be part of a
 # phrase); a query leaves them out while it has other words. Written without accents.
 _QUESTION_WORDS = {
-    "en": """a about am an any anyone are be been being can could did do does done explain find for from get give had
-        has have having he her here him his how i if in is it its list many may me might much my of or our please
-        provide she should show so some tell than that the their them there they this those to us was we were what when
-        where which who whom whose why will with would you your""",
-    "es": """a ante cual cuales cuando cuanta cuantas cuanto cuantos como dame de del dime donde el ella en era eran
-        eres es esta estan este esto favor fue fueron ha haber habia hace hacer hay la las le lo los me mi mis muestra
-        para pasa pasado pasar por porque puede pueden puedo que quien quienes quiero saber se sea ser si sobre son su
-        sus te tener tengo tiene tienen tu un una unas unos y""",
+    "en": """a about am an are be been being can could d did do does doing for from had has have having he her here him
+        his how i if in is it its ll m me my of or our please re s she should so t than that the their them there these
+        they this those to us ve was we were what when where which who whom whose why will with would you your""",
+    "es": """a ante como cual cuales cuando cuanta cuantas cuanto cuantos dame de del dime donde el ella en era eran
+        eres es esta estan este esto fue fueron ha hace hacer hay la las le lo los me mi mis para por porque puede pueden
+        puedo que quien quienes quiero se sea ser si sobre son su sus te tu un una unas unos y""",
     "fr": """a au aux ce ces cette combien comment dans de des donne du elle en est et etre il ils je la le les leur ma
         mes mon nous ou par pour pourquoi quand que quel quelle quelles quels qui quoi sa se ses son sont sur ta te tes
         ton tu un une vous""",
@@ -142,6 +140,13 @@ _QUESTION_WORDS = {
 @cache
 def question_words(field: str) -> frozenset[str]:
     return frozenset(_QUESTION_WORDS.get(field, "").split())
+
+
+def is_question_word(word: str, field: str, shouted: bool = False) -> bool:
+    """Whether a word of a query says nothing. Capitals mean a name (WHO), unless the whole query is `shouted`."""
+    if len(word) > 1 and word.isupper() and not shouted:
+        return False
+    return fold(word) in question_words(field)
 
 
 def fold(word: str) -> str:

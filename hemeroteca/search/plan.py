@@ -149,8 +149,8 @@ class Planner:
         return found <= RARE
 
     def _content_terms(self, words: list[str], name: str) -> list[str]:
-        empty = analysis.question_words(name)
-        content = [word for word in words if analysis.fold(word) not in empty] if empty else words
+        shouted = all(word.isupper() for word in words)
+        content = [word for word in words if not analysis.is_question_word(word, name, shouted)]
         return analysis.terms(" ".join(content), name) or analysis.terms(" ".join(words), name)
 
     def _bonuses(self, words: list[str]) -> list[Bonus]:

@@ -12,6 +12,8 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
+from hemeroteca.search.languages import code_of
+
 LONGEST_QUERY = 100_000  # characters read; the rest is left out and noted
 MOST_WORDS = 10_000
 DEEPEST = 20  # levels of parentheses
@@ -171,26 +173,6 @@ _FIELDS = {
 _TEXT_PARTS = frozenset(("title", "body", "anchor", "url"))
 _PROPERTIES = frozenset(("site", "host", "type", "language", "collection"))
 _TIMES = frozenset(("before", "after", "until", "at", "date", "captured"))
-_LANGUAGES = {
-    "spanish": "es",
-    "español": "es",
-    "espanol": "es",
-    "castellano": "es",
-    "english": "en",
-    "inglés": "en",
-    "ingles": "en",
-    "portuguese": "pt",
-    "portugués": "pt",
-    "french": "fr",
-    "francés": "fr",
-    "italian": "it",
-    "italiano": "it",
-    "german": "de",
-    "alemán": "de",
-    "catalan": "ca",
-    "catalán": "ca",
-    "català": "ca",
-}
 _NUMBERS = re.compile(r"(\d{1,9})\.\.(\d{1,9})")
 _FUZZY = re.compile(r"(.+)~(\d?)")
 
@@ -481,5 +463,5 @@ def _property(name: str, value: str) -> str:
         value = value.lstrip(".")
         return {"htm": "html", "xhtml": "html", "txt": "text", "rss": "feed", "atom": "feed"}.get(value, value)
     if name == "language":
-        return _LANGUAGES.get(value, value[:2])
+        return code_of(value) or value[:2]
     return value

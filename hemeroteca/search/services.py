@@ -16,6 +16,7 @@ import msgspec
 from hemeroteca.search.document import SearchDocument, document_key
 from hemeroteca.search.graph import LinkGraph, LinkRanks, rank_pages_and_hosts
 from hemeroteca.search.index import Index, Options, SearchError, Writer
+from hemeroteca.search.languages import code_of
 from hemeroteca.search.learn import Learner, read_query_log
 from hemeroteca.search.ranking import Preferences
 from hemeroteca.search.tantivy_index import TantivyWriter, replace_index
@@ -216,7 +217,7 @@ def _document(row: _Line, language: str, collection: str) -> SearchDocument:
         host=_host(row.url),
         title=row.title or "",
         text=text,
-        language=(row.lang or language or _language(text)).lower()[:2],
+        language=code_of(row.lang or "") or language or _language(text),
         type="text",
         collections=(collection,) if collection else (),
     )

@@ -289,3 +289,24 @@ def test_semantic_ranking_without_its_package_says_what_to_install(indexed):
     except ImportError:
         with pytest.raises(SearchError, match=r"hemeroteca\[semantic\]"):
             index.search("uno", options=Options(semantic=True))
+
+
+def test_question_words_are_left_out_unless_they_are_a_name(indexed):
+    index = indexed(
+        page(1, "The WHO guidelines for hospitals", "en"),
+        page(2, "Who wrote the guidelines is not known, who knows who did", "en"),
+        *(page(10 + i, f"hospital guidelines number{i}", "en") for i in range(5)),
+    )
+    assert keys(index, "WHO guidelines", group=False)[0] in (1, 2)
+    assert set(keys(index, "who guidelines", group=False)) == {1, 2, 10, 11, 12, 13, 14}
+    assert keys(index, "WHO GUIDELINES", group=False) == keys(index, "who guidelines", group=False)
+
+
+@pytest.mark.parametrize("name", ["es", "es-VE", "spa", "Spanish", "español", "ES_es"])
+def test_languages_are_known_by_many_names(name):
+    from hemeroteca.search.analysis import field_of
+    from hemeroteca.search.languages import code_of
+
+    assert code_of(name) == "es"
+    assert field_of(name) == "es"
+    assert field_of("klingon") == "xx"
