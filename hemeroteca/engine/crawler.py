@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from hemeroteca import urls
-from hemeroteca.archive import warc
+from hemeroteca.archive import queries, warc
 from hemeroteca.archive.values import NewCapture
 from hemeroteca.config import Config
 from hemeroteca.engine.gate import MOST_BYTES, MOST_REDIRECTS, Gate, unreachable
@@ -31,6 +31,8 @@ from hemeroteca.frontier.queue import Frontier, HostQueue
 from hemeroteca.frontier.traps import SameText
 from hemeroteca.frontier.values import Counts, CrawlOptions, Found, Outcome, Role, Visit
 from hemeroteca.instance import Instance
+from hemeroteca.watch.scheduler import Scheduler
+from hemeroteca.watch.values import Seen
 
 DONE, QUEUED, FAILED, EXCLUDED = Page.State.DONE, Page.State.QUEUED, Page.State.FAILED, Page.State.EXCLUDED
 PASSING = {429, 500, 502, 503, 504}  # statuses worth another try
@@ -55,6 +57,12 @@ class Run:
     leased: int = 0
     stopping: str = ""  # why no more visits are leased
     asked_sitemaps: set[str] = field(default_factory=set)
+    touched: bool = True  # its counts are not on disk
+
+    @property
+    def standing(self) -> bool:
+        """A subscription's: it waits for the scheduler when its queue is empty."""
+        return self.options.watch is not None
 
 
 @dataclass
@@ -77,6 +85,7 @@ class Engine:
         instance: Instance,
         only: int | None = None,
         tick: Callable[["Engine"], None] | None = None,
+        watch_clock: Callable[[], float] = time.time,
     ) -> None:
         self.runs: dict[int, Run] = {}
         self.ended: dict[int, Run] = {}
@@ -88,6 +97,7 @@ class Engine:
         self._selector = selectors.DefaultSelector()
         self._frontier = Frontier(config.host_page_cap)
         self._ledger = Ledger(config, instance, self._frontier)
+        self._scheduler = Scheduler(config, instance.data, watch_clock) if only is None else None
         self._gate = Gate()
         self._same_text = SameText(config.same_text_cap)
         self._readers = config.readers
@@ -390,9 +400,17 @@ class Engine:
             b"" if result.body.path else result.body.bytes(),
             str(result.body.path or ""),
             unread=bool(visit.robots_for),
+            earlier=self._earlier(visit, result) if run.standing else None,
         )
         self._jobs[job.id] = (visit, result)
         self._pool.submit(job)
+
+    def _earlier(self, visit: Visit, result: Result) -> tuple[str, str, int, int] | None:
+        """Where the version lies that this answer of a watched page is compared with."""
+        if not visit.digest or visit.robots_for or visit.role == Role.REQUISITE or result.status == 304:
+            return None
+        row = queries.whole(visit.digest)
+        return None if row is None else (str(self._instance.warc_dir), row.warc_name, row.offset, row.length)
 
     def _ingested(self, answers: list[tuple[Job, Ingested]]) -> None:
         self._answers += answers
@@ -482,12 +500,43 @@ class Engine:
             counts.unchanged += 1
         elif stored:
             counts.versions += 1
+        if done.difference is not None:
+            capture.importance = min(1.0, done.difference.total)
         self._follow(job, done, visit, run)
         self._settle_answered(job, done, visit, result, run, unchanged)
+        if run.standing and self._scheduler is not None:
+            self._tell_scheduler(job, done, visit, result, capture, stored, unchanged)
         if done.document is not None and not unchanged:
             self._ledger.index(done.document, replaces=visit.versions > 0)
         elif visit.versions and (job.status in (404, 410) or done.noindex):
             self._ledger.unindex(visit.key)
+
+    def _tell_scheduler(
+        self, job: Job, done: Ingested, visit: Visit, result: Result, capture: NewCapture, stored: int, unchanged: bool
+    ) -> None:
+        assert self._scheduler is not None
+        self._scheduler.observed(
+            Seen(
+                crawl=visit.crawl,
+                key=visit.key,
+                page=visit.page,
+                host=visit.host,
+                url=visit.url,
+                role=visit.role,
+                at_ms=self._scheduler.now_ms,
+                status=job.status,
+                first=not visit.digest,
+                changed=not unchanged,
+                not_modified=job.status == 304,
+                bytes=done.body_size if job.status != 304 else 0,
+                stored=stored,
+                cost_ms=int(result.elapsed * 1000),
+                record_id=capture.record_id if stored else None,
+                difference=done.difference,
+                listing=done.listing,
+                title=done.document.title if done.document is not None else "",
+            )
+        )
 
     def _follow(self, job: Job, done: Ingested, visit: Visit, run: Run) -> None:
         found = done.found
@@ -502,6 +551,8 @@ class Engine:
         for note in done.notes:
             code = _code(note)
             run.counts.reasons[code] = run.counts.reasons.get(code, 0) + 1
+        if found and run.standing and self._scheduler is not None:
+            found = self._scheduler.pace(found, time.time())
         if found and self._frontier.add(found):
             self._mark_dirty()
 
@@ -593,10 +644,13 @@ class Engine:
             visit.versions,
         )
         self._write_outcome(visit, outcome, code)
+        if state != QUEUED and self._scheduler is not None and self.runs[visit.crawl].standing:
+            self._scheduler.failed(visit.crawl, visit.key, visit.url, reason, unanswered=state == FAILED)
 
     def _write_outcome(self, visit: Visit, outcome: Outcome, code: str) -> None:
         run = self.runs[visit.crawl]
         run.outstanding -= 1
+        run.touched = True
         if outcome.state == QUEUED:
             run.leased -= 1
         if outcome.state == FAILED:
@@ -619,7 +673,7 @@ class Engine:
             self._commit_due = time.monotonic() + self._config.commit_seconds
 
     def _commit(self) -> None:
-        for run in self.runs.values():
+        for run in self._counted():
             self._measure(run)
         self._ledger.commit(self._write_rest)
         self._count_reasons(self._frontier.gave_up, failed=True)
@@ -638,8 +692,15 @@ class Engine:
 
     def _write_rest(self) -> None:
         self._gate.write()
-        for run in self.runs.values():
+        for run in self._counted():
             services.save_counts(run.id, run.counts)
+            run.touched = False
+        if self._scheduler is not None:
+            self._scheduler.write()
+
+    def _counted(self) -> list[Run]:
+        """Runs whose counts are worth writing: there may be thousands of standing ones, asleep."""
+        return [run for run in self.runs.values() if run.touched or not run.standing]
 
     def _measure(self, run: Run) -> None:
         counts = run.counts
@@ -663,7 +724,7 @@ class Engine:
         moment = time.monotonic()
         self._look_due = moment + LONGEST_PAUSE
         if self._only is None or not (self.runs or self.ended):
-            for crawl in services.running_crawls(self._only):
+            for crawl in services.running_crawls(self._only, self.runs):
                 if crawl.pk not in self.runs:
                     self._open(crawl)
         asked_to_stop = services.crawls_to_stop(self.runs)
@@ -678,13 +739,30 @@ class Engine:
                     self._end(run, Crawl.State.STOPPED, run.stopping)
                 elif self._is_complete(run):
                     self._end(run, Crawl.State.FINISHED, "")
+        if self._scheduler is not None:
+            self._watch(self._scheduler)
         self._pool.check(moment)
         self._tell()
         if self._tick:
             self._tick(self)
 
     def _is_complete(self, run: Run) -> bool:
-        return self._frontier.queued.get(run.id, 0) <= 0
+        return not run.standing and self._frontier.queued.get(run.id, 0) <= 0
+
+    def _watch(self, scheduler: Scheduler) -> None:
+        """Queue the pages of subscriptions that are due."""
+        if scheduler.changed():
+            scheduler.refresh()
+            for run in [run for run in self.runs.values() if run.standing]:
+                options = services.current_options(run.id)
+                if options != run.options:
+                    run.options = options
+                    self._pool.learn(Rules(run.id, options, self._agent, self._config.most_depth))
+        new, again = scheduler.due(scheduler.now_ms / 1000, self.runs.keys())
+        self._frontier.add(new)
+        self._frontier.requeue(again)
+        if new or again or scheduler.unwritten:
+            self._mark_dirty()
 
     def _open(self, crawl: Crawl) -> None:
         options = services.options_of(crawl)
@@ -758,6 +836,8 @@ class Engine:
         self._fetcher.close()
         self._pool.close()
         self._ledger.close()
+        if self._scheduler is not None:
+            self._scheduler.close()
         self._selector.close()
         write_engine_status(self._instance, None)
 

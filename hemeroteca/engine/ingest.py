@@ -15,8 +15,10 @@ import msgspec
 from hemeroteca import extract, urls
 from hemeroteca.archive import warc
 from hemeroteca.archive.values import index_key
+from hemeroteca.engine import watching
 from hemeroteca.frontier.values import CrawlOptions, Found, Role
 from hemeroteca.search.document import SearchDocument, simhash
+from hemeroteca.watch.values import Difference, Listing
 
 READ_BYTES = 16 << 20  # of a decoded body; the archive keeps all of it
 LINKS_REMEMBERED = 100_000  # addresses of a crawl a worker knows to have sent already
@@ -57,6 +59,7 @@ class Job(msgspec.Struct, array_like=True):
     path: str = ""  # where the body lies when it is too long for memory
     unread: bool = False  # keep it without reading it: a reader died of it before …
     note: str = ""  # … and how
+    earlier: tuple[str, str, int, int] | None = None  # folder, file, offset, length of the version to compare with
 
 
 class Ingested(msgspec.Struct, array_like=True):
@@ -83,6 +86,8 @@ class Ingested(msgspec.Struct, array_like=True):
     fingerprint: int = 0  # of the text without its digits; equal for the pages of a trap
     noarchive: bool = False
     noindex: bool = False
+    difference: Difference | None = None  # from the version before, in a standing crawl
+    listing: Listing | None = None  # what a feed or sitemap says, in a standing crawl
 
 
 class Ingest:
@@ -142,6 +147,8 @@ class Ingest:
             self._refresh(job, document, header(head, b"refresh"), result)
             self._links(job, document, obey and nofollow, result)
             self._document(job, document, result)
+        if rules.options.watch is not None:
+            watching.look(job, body, document, rules.options.watch, result)
         return result
 
     def _archive(self, job: Job, body: "bytes | SpooledBody", result: Ingested) -> None:

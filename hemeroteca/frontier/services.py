@@ -142,6 +142,10 @@ def options_of(crawl: Crawl) -> CrawlOptions:
     return msgspec.convert(crawl.options, CrawlOptions)
 
 
+def current_options(crawl_id: int) -> CrawlOptions:
+    return options_of(_get(crawl_id))
+
+
 def save_options(crawl_id: int, options: CrawlOptions) -> None:
     Crawl.objects.filter(pk=crawl_id).update(options=msgspec.to_builtins(options))
 

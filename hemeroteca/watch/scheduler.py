@@ -30,7 +30,7 @@ from hemeroteca.watch.budgets import Purse
 from hemeroteca.watch.models import Observation, Signal, SignalSource, Subscription, WatchedPage
 from hemeroteca.watch.records import Records
 from hemeroteca.watch.rules import REPLAYED, PolicyPages
-from hemeroteca.watch.values import HOUR_MS, LONGEST_HOURS, Listing, Seen
+from hemeroteca.watch.values import HOUR_MS, LONGEST_HOURS, Seen
 from hemeroteca.watch.windows import Window, any_open
 
 WORTH = 0.4  # chance of a change from which a visit pays when no budget decides
@@ -212,12 +212,12 @@ class Scheduler:
         self._well_again(sub)
         if seen.role == Role.REQUISITE:
             return
-        if seen.listing is not None:
-            self._read_listing(sub, site, seen, seen.listing)
+        page = self._pages.get(seen.key)
+        if seen.listing is not None or (page is not None and page.poll):
+            self._read_listing(sub, site, seen, page)
             return
         if seen.role == Role.SITEMAP:
             return
-        page = self._pages.get(seen.key)
         if page is None:
             self._welcome(sub, site, seen)
             return
@@ -730,26 +730,27 @@ class Scheduler:
                 if source not in told and (subscription == page.sub or site == page.site):
                     self._records.verdict(source, "missed")
 
-    def _read_listing(self, sub: Sub, site: str, seen: Seen, listing: Listing) -> None:
-        """A feed or sitemap: a page that tells about others."""
-        least, first, most = POLLS[listing.kind]
-        page = self._pages.get(seen.key)
+    def _read_listing(self, sub: Sub, site: str, seen: Seen, page: Watched | None) -> None:
+        """A feed or sitemap: a page that tells about others. One that says the same as before is not read again."""
+        listing = seen.listing
+        least, first, most = POLLS[listing.kind if listing else "sitemap" if seen.role == Role.SITEMAP else "feed"]
         if page is None or not page.poll:
             if page is not None:
                 self._planner.remove([seen.key])
                 if sub.policy is not None:
                     sub.policy.discard(seen.key)
-            page = self._pages[seen.key] = Watched(sub.id, site, seen.at_ms, first)
+            page = self._pages[seen.key] = Watched(sub.id, site, 0, first)
             self._polled.add(seen.key)
         elif seen.changed:
             page.poll = max(page.poll / 2, least)
         else:
             page.poll = min(page.poll * 1.5, most)
-        page.last_ms, page.retry_at, page.failures = seen.at_ms, 0.0, 0
+        since, page.last_ms, page.retry_at, page.failures = page.last_ms, seen.at_ms, 0.0, 0
         next_ms = seen.at_ms + int(page.poll * HOUR_MS)
-        self._records.new_page(seen, sub.id, site, next_ms, {"code": "listing", "hours": page.poll})
-        if not seen.changed:
+        if listing is None:
+            self._records.page_seen(seen.key, seen.at_ms, seen.at_ms - since, next_ms, False, 0.0)
             return
+        self._records.new_page(seen, sub.id, site, next_ms, {"code": "listing", "hours": page.poll})
         source = learning.listing_source(sub.id, site, seen.url, listing, seen.at_ms)
         self._sources[source] = (listing.kind, sub.id, "")
         dated = sorted(((ms, key) for key, ms, _ in listing.entries if ms), reverse=True)

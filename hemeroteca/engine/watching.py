@@ -1,0 +1,104 @@
+"""What ingest looks at besides, in a standing crawl: how a version differs from the last one, what a feed announces."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Union
+
+import msgspec
+
+from hemeroteca import extract, urls
+from hemeroteca.archive import reader
+from hemeroteca.frontier.values import Comparison
+from hemeroteca.watch.values import Difference, Listing
+
+if TYPE_CHECKING:
+    from hemeroteca.engine.ingest import Ingested, Job, SpooledBody
+
+COMPARED_BYTES = 8 << 20  # of a decoded body
+DIFF_CHARS = 6000
+HEAD_BYTES = 64 << 10  # of a feed, searched for its hub
+_LINK = re.compile(rb"<(?:\w+:)?link\b[^<>]{0,2000}>", re.I)
+_ATTRIBUTE = re.compile(rb"""\b(rel|href)\s*=\s*["']([^"'<>]{1,2000})["']""", re.I)
+_LINK_HEADER = re.compile(r"<([^<>]{1,2000})>\s*;([^,<]{0,500})")
+
+
+def look(
+    job: "Job",
+    body: Union[bytes, "SpooledBody"],
+    document: extract.Document | None,
+    rules: Comparison,
+    result: "Ingested",
+) -> None:
+    """Fill `difference` and `listing`."""
+    raw = body if isinstance(body, bytes) else body.beginning(COMPARED_BYTES)
+    if document is not None and document.kind in ("feed", "sitemap"):
+        result.listing = _listing(job, document, raw)
+    elif job.earlier is not None:
+        result.difference = _difference(job, raw, rules)
+
+
+def _difference(job: "Job", raw: bytes, rules: Comparison) -> Difference | None:
+    """None when the version before cannot be read: then the new bytes alone say that it changed."""
+    from hemeroteca import change  # only here: a reader of ordinary crawls stays small
+
+    assert job.earlier is not None
+    folder, name, offset, length = job.earlier
+    try:
+        record = reader.read(Path(folder), name, offset, length, COMPARED_BYTES)
+    except reader.WarcReadError:
+        return None
+    old = change.Snapshot(
+        _decoded(record.payload(COMPARED_BYTES), record.head),
+        _header(record.head, "content-type"),
+        job.url,
+        record.status,
+    )
+    new = change.Snapshot(
+        _decoded(raw, job.response_head), _header(job.response_head, "content-type"), job.url, job.status
+    )
+    given = change.ChangeRules(**msgspec.structs.asdict(rules))
+    found = change.compare(old, new, given)
+    view, form, content = found.sums
+    diff = change.text_diff(old, new, given) if found.important else ""
+    return Difference(
+        view, form, content, found.total, found.important, found.words_added, found.words_removed, diff[:DIFF_CHARS]
+    )
+
+
+def _listing(job: "Job", document: extract.Document, raw: bytes) -> Listing:
+    links = [link for link in document.links if link.kind in ("page", "alternate")]
+    resolved = urls.resolve_targets(document.base or job.url, [link.href for link in links])
+    entries = [
+        (address.key, link.modified, "") for link, address in zip(links, resolved, strict=True) if address is not None
+    ]
+    hub = topic = ""
+    if document.kind == "feed":
+        hub, topic = _hub(_decoded(raw, job.response_head)[:HEAD_BYTES], job.response_head)
+        hub, topic = (urls.resolve_links(job.url, [address])[0] or "" if address else "" for address in (hub, topic))
+    return Listing(document.kind, entries, hub, topic)
+
+
+def _hub(start: bytes, head: bytes) -> tuple[str, str]:
+    """Hub and topic of a feed (WebSub discovery): from its Link headers, else from its own links."""
+    found: dict[str, str] = {}
+    for name, value in reader.http_headers(head):
+        if name.lower() == "link":
+            for address, parameters in _LINK_HEADER.findall(value):
+                for rel in ("hub", "self"):
+                    if re.search(rf'\brel\s*=\s*"?[^"]*\b{rel}\b', parameters, re.I):
+                        found.setdefault(rel, address)
+    for link in _LINK.findall(start):
+        attributes = {key.lower(): value for key, value in _ATTRIBUTE.findall(link)}
+        rel = attributes.get(b"rel", b"").decode("ascii", "ignore").lower()
+        if rel in ("hub", "self") and b"href" in attributes:
+            found.setdefault(rel, attributes[b"href"].decode("utf-8", "replace").replace("&amp;", "&"))
+    return found.get("hub", ""), found.get("self", "")
+
+
+def _decoded(raw: bytes, head: bytes) -> bytes:
+    encoding = _header(head, "content-encoding")
+    return extract.decode_body(raw, encoding, COMPARED_BYTES)[0] if encoding else raw
+
+
+def _header(head: bytes, name: str) -> str:
+    return next((value for key, value in reader.http_headers(head) if key.lower() == name), "")
