@@ -9,7 +9,7 @@ import re
 
 import re2
 
-SCRIPT = 2000  # characters of an embedded script that tell which one it is; the rest of long ones is data
+SCRIPT = 500  # characters of an embedded script that tell which one it is; the rest of long ones is data
 LONG = 2000  # characters of a line; longer ones are prose or data and stay as they are
 
 _NUMBER = r"\d{1,15}(?:[.,\u00a0\u202f ]\d{1,3}){0,4}(?: ?(?:k|m|mil|mill\.?))?"

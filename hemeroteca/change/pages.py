@@ -228,7 +228,7 @@ def _read_elements(document: DOMNode, page: Page) -> list[DOMNode]:
     """Fill the page; returns the elements whose text nobody sees."""
     nodes = list(document.query_selector_all("*"))
     page.tags = tags = [node.tag for node in nodes]
-    links = page.links
+    links, images = page.links, page.images
     unseen: list[DOMNode] = []
     for tag, node in zip(tags, nodes, strict=True):
         if tag not in _READ:
@@ -239,11 +239,17 @@ def _read_elements(document: DOMNode, page: Page) -> list[DOMNode]:
             continue
         if tag in _UNSEEN:
             unseen.append(node)
-        for attributes, found in ((_IMAGES, page.images), (_MEDIA, page.media)):
-            for name in attributes.get(tag, ()):
+        if tag in _IMAGES:
+            for name in _IMAGES[tag]:
                 if address := node.getattr(name):
-                    found[address] = node
-        if tag == "script":
+                    images[address] = node
+            if tag == "img":
+                continue
+        if tag in _MEDIA:
+            for name in _MEDIA[tag]:
+                if address := node.getattr(name):
+                    page.media[address] = node
+        elif tag == "script":
             page.scripts.append(node.getattr("src") or node.text)
         elif tag == "style":
             page.embedded.append(node.text)

@@ -12,7 +12,7 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from hemeroteca.change.compare import compare
-from hemeroteca.change.diffs import Row, Run, side_by_side, text_diff
+from hemeroteca.change.diffs import Row, Run, changed_runs, side_by_side, text_diff
 from hemeroteca.change.values import Change, ChangeRules, Snapshot
 
 MAX_PAGES = 100
@@ -91,20 +91,8 @@ def pdf_report(
 def _runs(row: Row) -> list[Run]:
     if row.kind != "replace":
         return row.old or row.new
-    runs: list[Run] = []
-    news = iter(row.new)
-    following = next(news, None)
-    for run in row.old:
-        while following is not None and following.op == "insert":
-            runs.append(following)
-            following = next(news, None)
-        runs.append(run)
-        if run.op == "equal":
-            following = next(news, None)
-    while following is not None:
-        runs.append(following)
-        following = next(news, None)
-    return runs
+    old, new = ("".join(run.text for run in side) for side in (row.old, row.new))
+    return changed_runs(old, new)
 
 
 class _Paper:
