@@ -6,7 +6,7 @@ import sys
 import typer
 
 from hemeroteca import __version__
-from hemeroteca.cli import backup, config, crawl, search, serve, site, status, token, user
+from hemeroteca.cli import archive, backup, config, crawl, diff, search, serve, simulate, site, status, token, user
 
 app = typer.Typer(
     name="hemeroteca",
@@ -20,6 +20,9 @@ app.command("serve")(serve.serve)
 app.command("crawl")(crawl.crawl)
 app.add_typer(search.app, name="search")
 app.command("status")(status.status)
+archive.app.command("diff")(diff.diff)
+app.add_typer(archive.app, name="archive")
+app.command("simulate")(simulate.simulate)
 app.add_typer(site.app, name="site", help="Settings of one host: delay, login, robots, certificates.")
 app.add_typer(user.app, name="user", help="People who may sign in.")
 app.add_typer(token.app, name="token", help="Tokens for programs that use the API.")
