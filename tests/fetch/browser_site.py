@@ -68,6 +68,9 @@ class Site:
             return _send(
                 connection, b"", "text/html", "Location: /cookie-wall", "Set-Cookie: pass=1", status="302 Found"
             )
+        if path == "/shared":
+            opened = ["Access-Control-Allow-Origin: *", "Access-Control-Allow-Headers: x-own"]
+            return _send(connection, b"" if head.startswith(b"OPTIONS") else b"given", "text/plain", *opened)
         if path == "/endless":
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n")
             while True:
@@ -83,10 +86,16 @@ class Site:
 class Window:
     """A browser and the loop its caller would run."""
 
-    def __init__(self, spool: Path, site: Site, ca_file: str = "", **fields) -> None:
+    def __init__(self, spool: Path, site: Site, ca_file: str = "", allow_private: bool = False, **fields) -> None:
         self.spool = spool
         resolve = (f"*.site.test=127.0.0.1:{site.port}", *fields.pop("resolve", ()))
-        fetch = FetchSettings(spool_dir=spool, resolve=resolve, user_agent="Hemeroteca/test", ca_file=ca_file)
+        fetch = FetchSettings(
+            spool_dir=spool,
+            resolve=resolve,
+            user_agent="Hemeroteca/test",
+            ca_file=ca_file,
+            allow_private=allow_private,
+        )
         self.settings = BrowserSettings(**{"fetch": fetch, "timeout": 30.0, **fields})
         self.selector = selectors.DefaultSelector()
         self.browser = BrowserFetcher(self.settings, self.selector)

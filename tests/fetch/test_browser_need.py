@@ -107,7 +107,19 @@ def test_any_heap_of_tags_is_judged(pieces):
 
 
 @pytest.mark.parametrize(
-    "piece", ["<script>", "<noscript>", "<div id=a>", "<x-y ", "<!--", "<div id=a><!--", "<x-y><!-- -->", " "]
+    "piece",
+    [
+        "<script>",
+        "<noscript>",
+        "<div id=a>",
+        "<div id=",
+        "<x-y ",
+        "<x-y>",
+        "<!--",
+        "<div id=a><!--",
+        "<x-y><!-- -->",
+        " ",
+    ],
 )
 def test_a_page_made_to_be_slow_is_judged_quickly(piece):
     body = ("<script src=x></script>" + piece * (500_000 // len(piece))).encode()

@@ -206,7 +206,7 @@ class _Visit:
             self._note("scrolling-stopped")
         if at > settings.height:
             await self._ask("scrollTo(0, 0)", settings.answer_seconds)
-        await self._traffic.quiet(settings.settle_seconds / 2, settings.quiet_seconds)
+            await self._traffic.quiet(settings.settle_seconds / 2, settings.quiet_seconds)
 
     async def _read(self, seconds: float) -> None:
         settings, snapshot = self._settings, self._snapshot
