@@ -2,7 +2,7 @@
 
 Anchors are the items that occur once on each side; between two anchors the shortest edit is searched until the work
 allowed is used up. What is then still open counts as replaced: correct, only less fine. So the worst input costs as
-much as the budget, where `difflib` takes cubic time.
+much as the budget, where `difflib` can take cubic time.
 """
 
 from bisect import bisect_left
