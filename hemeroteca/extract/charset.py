@@ -34,13 +34,13 @@ def to_text(body: bytes, content_type: str) -> tuple[str, str, str]:
             return body[len(mark) :].decode(name, "replace"), name, ""
 
     match = _HEADER.search(content_type)
-    named = match[1] if match else _declared_inside(body)
-    declared = known(named)
-
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
-        return _not_utf8(body, declared, error)
+        return _not_utf8(body, known(match[1] if match else _declared_inside(body)), error)
+    if match is None and len(body) - len(text) >= PROOF:
+        return text, "utf-8", ""
+    declared = known(match[1] if match else _declared_inside(body))
     if declared in ("", "utf-8"):
         return text, "utf-8", ""
     if declared.startswith(("utf-16", "utf-32")):

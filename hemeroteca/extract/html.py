@@ -98,7 +98,7 @@ class _Page:
         self.limits = limits
         self.links: list[Link] = []
         self.by_address: dict[str, Link] = {}  # of kind `page`
-        self.by_href: dict[str | None, Link] = {}  # the same, as written
+        self.by_href: dict[str, Link] = {}  # the same, as written
         self.others: set[tuple[str, str]] = set()  # address and kind of all the rest
         self.headings: list[str] = []
         self.marks = passages.Marks()
@@ -123,7 +123,9 @@ class _Page:
                     self.region = around.pop()[1]
                     ends = around[-1][0] if around else 0
                 anchors += 1
-                self.anchor(node)
+                href = node.getattr("href")
+                if href and href[0] != "#":
+                    self.anchor(node, href)
                 continue
             handle = _HANDLERS.get(tag)
             if handle is not None:
@@ -155,8 +157,7 @@ class _Page:
             self.region = landmark
         self.region = "main"
 
-    def anchor(self, node: DOMNode) -> None:
-        href = node.getattr("href")
+    def anchor(self, node: DOMNode, href: str) -> None:
         link = self.by_href.get(href)
         if link is None:
             address = self.address(href)
@@ -226,7 +227,7 @@ class _Page:
             self.add(address, "requisite")
 
     def on_area(self, node: DOMNode, tag: str) -> None:
-        self.anchor(node)
+        self.anchor(node, node.getattr("href") or "")
 
     def on_frame(self, node: DOMNode, tag: str) -> None:
         self.add(node.getattr("src"), "frame")

@@ -9,7 +9,7 @@ import re
 
 from resiliparse.parse.lang import detect_fast
 
-LOOKED_AT = 800  # characters
+LOOKED_AT = 600  # characters
 MIN_FOR_STATISTICS = 150  # characters
 SURE = 0.9  # points that settle it without a declaration
 AHEAD = 1.2  # times the points of the next language

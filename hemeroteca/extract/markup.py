@@ -13,12 +13,13 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from hemeroteca.extract import nesting, rebuild
 from hemeroteca.extract.document import Limits
 from hemeroteca.extract.words import words
 
 BREAK = "\t"
 
-# Below these sizes the worst possible input still costs less than half a second and 200 MB, so nobody looks closer.
+# Below these sizes the worst possible input costs less than a second and 200 MB, so nobody looks closer.
 FEW_TAGS = 1500  # 750 unclosed elements in 750 paragraphs: half a million nodes
 SHALLOW_TAGS = 20_000
 SHORT_BYTES = 128 << 10
@@ -30,7 +31,6 @@ _BLOCKS = words(
     "form fieldset figure figcaption aside main blockquote option address details summary center caption table tbody "
     "tfoot thead body html button select legend textarea noscript search menu"
 )
-_FORMATTING = words("b big code em font i s small strike strong tt u")
 _INTERESTING = words(
     "area img image script style link meta base iframe frame source video audio track embed object input use time "
     "nav header footer aside main article h1 h2 h3 noscript"
@@ -56,23 +56,51 @@ def prepare(data: bytes, limits: Limits, note: Callable[[str], None]) -> Prepare
     if len(data) > limits.html_bytes:
         data = data[: limits.html_bytes].decode("utf-8", "ignore").encode()
         note("html-cut")
-    if data.count(b"<") > limits.html_tags:
+    if len(data) > limits.html_tags and data.count(b"<") > limits.html_tags:
         data = data[: np.flatnonzero(np.frombuffer(data, np.uint8) == 60)[limits.html_tags]]
         note("tags-cut")
     scan = _Scan(data)
-    if len(scan.data) > SHORT_BYTES and _attribute_bomb(scan):
-        scan = _Scan(_rebuilt(scan.data))
-        note("attributes-cut")
-    if len(scan.tags) > SHALLOW_TAGS:
-        scan = _not_deeper(scan, limits.depth, note)
-    if len(scan.tags) > FEW_TAGS and _formatting_bomb(scan):
-        scan = _Scan(_FORMATTING_TAG.sub(b" ", scan.data))
-        note("formatting-dropped")
-
+    if _suspicious(scan, limits):
+        scan = _defused(scan, limits, note)
     seen = np.zeros(1 << 15, np.bool_)
     seen[scan.codes] = True
-    marked = np.insert(scan.bytes, scan.tags[_IS_BLOCK[scan.codes]], ord(BREAK))
-    return Prepared(marked.tobytes(), seen)
+    return Prepared(_marked(scan), seen)
+
+
+def _suspicious(scan: "_Scan", limits: Limits) -> bool:
+    """Could it be a bomb? A cheap test that is sure when the answer is no; few honest pages are taken for one."""
+    tags = len(scan.tags)
+    return (
+        (tags > SHALLOW_TAGS and not nesting.plainly_nested(scan.data, limits.depth))
+        or (tags > FEW_TAGS and _most_reopened(scan) > MAX_NODES)
+        or (len(scan.data) > SHORT_BYTES and _may_have_many_attributes(scan))
+    )
+
+
+def _defused(scan: "_Scan", limits: Limits, note: Callable[[str], None]) -> "_Scan":
+    """The same page written anew, so that what is checked is what the parser will see, then cut where it must be."""
+    data, dropped = rebuild.rebuilt(scan.data, MAX_ATTRIBUTES)
+    if dropped:
+        note("attributes-cut")
+    deep = rebuild.too_deep_at(data, limits.depth) if len(scan.tags) > SHALLOW_TAGS else None
+    if deep is not None:
+        data = data[:deep]
+        note("dom-too-deep")
+    if rebuild.reopens_more_than(data, MAX_NODES):
+        data = rebuild.without_formatting(data)
+        note("formatting-dropped")
+    return _Scan(data)
+
+
+def _marked(scan: "_Scan") -> bytes:
+    """A tab before each tag of a block: in place of the white space there, or put in."""
+    blocks = scan.tags[_IS_BLOCK[scan.codes]]
+    spaced = scan.bytes[blocks - 1] <= 32
+    marked = scan.bytes.copy()
+    marked[blocks[spaced] - 1] = ord(BREAK)
+    data = marked.tobytes()
+    starts = [0, *blocks[~spaced].tolist()]
+    return BREAK.encode().join([data[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)])
 
 
 class _Scan:
@@ -137,19 +165,10 @@ _IS_ROOT = _table(("html", "body"))
 _LONG_TAG = re.compile(rb"<[a-zA-Z][^>]{2048,}+")
 _QUOTED = re.compile(rb"[^\s\"'=/>]=\s*+(?:\"[^\"]*+\"|'[^']*+')")
 _HIDDEN_END = re.compile(rb"=\s*+(?:\"[^\">]*+>|'[^'>]*+>)")
-_TAG = re.compile(
-    rb"<!--.*?(?:-->|\Z)"
-    rb"|<(/?[a-zA-Z][^\s/><\"']{0,60}+)((?:[^>\"'=]++|=\s*+\"[^\"]*+\"|=\s*+'[^']*+'|[=\"'])*+)(?:>|\Z)",
-    re.S,
-)
-_ATTRIBUTE = re.compile(rb"([^\s\"'<>/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'=<>`]++)))?")
 
 
-def _attribute_bomb(scan: _Scan) -> bool:
-    """Could a tag have thousands of attributes? Sure when the answer is no.
-
-    Such a tag is a long stretch without `>`, or one broken only by quoted `>`.
-    """
+def _may_have_many_attributes(scan: _Scan) -> bool:
+    """A tag with thousands of attributes is a long stretch without `>`, or one broken only by quoted `>`."""
     ends = np.flatnonzero(scan.bytes == 62)
     if len(ends) == 0 or np.diff(ends, prepend=0, append=len(scan.data)).max() > 2048:
         for match in _LONG_TAG.finditer(scan.data):
@@ -161,126 +180,33 @@ def _attribute_bomb(scan: _Scan) -> bool:
     return next(islice(_HIDDEN_END.finditer(scan.data), 40, None), None) is not None
 
 
-def _rebuilt(data: bytes) -> bytes:
-    """The same tags written anew with few, quoted attributes; nothing else in the result can be taken for a tag."""
-    out: list[bytes] = []
-    last = 0
-    once: set[bytes] = set()
-    for match in _TAG.finditer(data):
-        out.append(data[last : match.start()].replace(b"<", b"&lt;"))
-        last = match.end()
-        if match[1] is None:
-            continue
-        name = match[1].lower()
-        if name in (b"html", b"body"):
-            if name in once:
-                continue
-            once.add(name)
-        out.append(b"<" + match[1])
-        for count, attribute in enumerate(_ATTRIBUTE.finditer(match[2])):
-            if count == MAX_ATTRIBUTES:
-                break
-            value = attribute[2] or attribute[3] or attribute[4] or b""
-            out.append(b' %s="%s"' % (attribute[1], value.replace(b'"', b"&quot;").replace(b"<", b"&lt;")))
-        out.append(b">")
-    out.append(data[last:].replace(b"<", b"&lt;"))
-    return b"".join(out)
-
-
-# Depth: many tags make the parser climb through all open elements.
-
-_NAME = re.compile(rb"<(/?)([a-z][^\s/>]*+)")
-_SCRIPT = re.compile(rb"(<script(?=[\s/>])[^>]*+>)(?:[^<]++|<(?!/script))*+", re.I)
-_VOID = frozenset(b"area base br col embed hr img input link meta param source track wbr p".split())
-_CLOSES_NEIGHBOUR = frozenset(b"li dd dt tr td th option".split())
-_SCOPES = frozenset(b"applet caption html table td th marquee object template button select svg math".split())
-_CLOSES_SCOPE = _SCOPES | frozenset(b"tr tbody thead tfoot".split())
-
-
-def _not_deeper(scan: _Scan, depth: int, note: Callable[[str], None]) -> _Scan:
-    """Cut where more than `depth` elements would be open at once."""
-    if _too_deep(scan.data, depth) is None:
-        return scan
-    data = _SCRIPT.sub(rb"\1", scan.data)  # `a<b` in a script opens nothing
-    number = _too_deep(data, depth)
-    if number is None:
-        return _Scan(data)
-    note("dom-too-deep")
-    match = next(islice(_NAME.finditer(data), number, None))
-    return _Scan(data[: match.start()])
-
-
-def _too_deep(data: bytes, depth: int) -> int | None:
-    """The number of the tag at which the open elements, never counted too low, exceed `depth`."""
-    stack: list[bytes] = []
-    for number, (end, name) in enumerate(_NAME.findall(data.lower())):
-        if name in _VOID:
-            continue  # `p` too: a block inside closes it
-        if not end:
-            if name in _CLOSES_NEIGHBOUR and stack and stack[-1] == name:
-                continue
-            stack.append(name)
-            if len(stack) > depth:
-                return number
-        elif stack and stack[-1] == name:
-            stack.pop()
-        else:
-            for above in range(len(stack) - 1, max(-1, len(stack) - 50), -1):
-                if stack[above] == name:
-                    del stack[above:]
-                    break
-                if stack[above] in _SCOPES and name not in _CLOSES_SCOPE:
-                    break
-    return None
-
-
-# Formatting: what is still open is opened again in each following block.
+# Formatting: what is still open is opened again in each following block, of equal elements three at most.
 
 _FORMATTING_LENGTHS = np.zeros(1 << 15, np.uint8)
-for _name in _FORMATTING:
+for _name in rebuild.FORMATTING:
     _FORMATTING_LENGTHS[_codes_of(_name)] = len(_name)
-_FORMATTING_NAMES = frozenset(name.encode() for name in _FORMATTING)
-_FORMATTING_TAG = re.compile(rb"</?(?:%s)(?=[\s/>])[^>]*+>?" % b"|".join(_FORMATTING_NAMES), re.I)
-_WORD = re.compile(rb"[^\s/>]*+")
-_FRAMES = words("table td th caption applet object marquee template svg math foreignobject desc title button select")
-_IS_FRAME = _table(_FRAMES)
+_PLAIN_TAG = re.compile(rb"<[a-zA-Z]++(?:\s++[a-zA-Z][\w:.-]*+(?:=\"[^\"<>]*+\")?)*+\s*+>")
 
 
-def _formatting_bomb(scan: _Scan) -> bool:
-    """Could reopened formatting elements exceed what is allowed? Sure when the answer is no."""
-    # Of elements with the same name and attributes at most three are reopened, so bare ones make up to 36.
+def _most_reopened(scan: _Scan) -> int:
+    """How many elements the parser could add by reopening, at the very most."""
     lengths = _FORMATTING_LENGTHS[scan.codes]
-    bare = scan.bytes[np.minimum(scan.names + lengths, len(scan.bytes) - 1)] == 62
-    dressed = np.count_nonzero((lengths > 0) & ~bare & (scan.names == scan.tags + 1))
-    if (3 * len(_FORMATTING) + dressed) * len(scan.tags) <= MAX_NODES:
-        return False
-
-    events = np.flatnonzero((lengths > 0) | _IS_FRAME[scan.codes])
-    open_now = reopened = last = 0
-    frames: list[tuple[bytes, dict[bytes, int]]] = [(b"", {})]
-    for number, at, length, end in zip(
-        events.tolist(),
-        scan.names[events].tolist(),
-        lengths[events].tolist(),
-        (scan.names != scan.tags + 1)[events].tolist(),
-        strict=True,
-    ):
-        if open_now > 2:
-            reopened += open_now * (number - last)
-            if reopened > MAX_NODES:
-                return True
-        last = number
-        name = _WORD.match(scan.data, at)[0].lower()  # type: ignore[index]
-        if length and name in _FORMATTING_NAMES:
-            counts = frames[-1][1]
-            if not end:
-                counts[name] = counts.get(name, 0) + 1
-                open_now += 1
-            elif counts.get(name):
-                counts[name] -= 1
-                open_now -= 1
-        elif not end:
-            frames.append((name, {}))
-        elif frames[-1][0] == name:
-            frames.pop()
-    return reopened + open_now * (len(scan.tags) - last) > MAX_NODES
+    formatting = lengths > 0
+    after_name = scan.bytes[np.minimum(scan.names + lengths, len(scan.bytes) - 1)]
+    dressed = formatting & (after_name != 62) & (scan.names == scan.tags + 1)
+    others = len(scan.tags) - int(np.count_nonzero(formatting))
+    kinds = np.unique((scan.codes[formatting] >> 10) * 16 + lengths[formatting])
+    bare = len(kinds) + 1  # `strong` and `strike` look the same here
+    most = 3 * bare * others + int(np.cumsum(dressed)[~formatting].sum())
+    if most <= MAX_NODES:
+        return most
+    # Where a tag is written plainly its text tells which are equal.
+    texts: set[bytes] = set()
+    odd = 0
+    for at in scan.tags[dressed].tolist():
+        match = _PLAIN_TAG.match(scan.data, at)
+        if match:
+            texts.add(match[0])
+        else:
+            odd += 1
+    return (3 * (bare + len(texts)) + odd) * others

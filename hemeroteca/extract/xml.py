@@ -14,7 +14,7 @@ from hemeroteca.extract.document import Document, Limits
 
 CHUNK = 64 << 10
 MENDED_BYTES = 8 << 20  # up to here wrong charsets and HTML's named entities are put right
-MAX_ELEMENTS = 1_000_000
+MAX_ELEMENTS = 700_000
 MAX_DEPTH = 200
 MAX_STRETCH = 1 << 20  # bytes without `>`: one text or one tag, never an honest one
 MAX_FAULTS = 100_000

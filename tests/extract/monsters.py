@@ -64,6 +64,25 @@ MONSTERS: dict[str, Monster] = {
         "<p>" + dressed("code", 900) + "</codex>" * 900 + "</p>" + "<p>x" * 8_000
     ),
     "formatting closed before": lambda: html("</b>" * 900 + "<p>" + dressed("b", 900) + "</p>" + "<p>x" * 8_000),
+    "formatting closed in an attribute": lambda: html(
+        "<p>" + "".join(f'<b i={i} x="</b>">' for i in range(900)) + "</p><p>x" * 8_000
+    ),
+    "formatting closed in a comment": lambda: html(
+        "<p>" + dressed("b", 900) + "<!-- > " + "</b>" * 900 + " --></p>" + "<p>x" * 8_000
+    ),
+    "formatting closed in a text field": lambda: html(
+        "<p>" + dressed("b", 900) + "<textarea>" + "</b>" * 900 + "</textarea></p>" + "<p>x" * 8_000
+    ),
+    "formatting that outlives its end tag": lambda: html(
+        "".join(f"<b i={i}>{'<div>' * 9}</b>{'</div>' * 9}" for i in range(900)) + "<p>x</p>" * 8_000
+    ),
+    "deep, closed in attributes": lambda: html('<div x="</div>">' * 45_000),
+    "deep, closed in comments": lambda: html("<div><!-- > </div> -->" * 30_000),
+    "deep behind forms": lambda: html("<form><div></form>" * 30_000),
+    "deep behind spans": lambda: html("<span><div></span>" * 30_000),
+    "deep behind objects": lambda: html("<object><table><td></object>" * 20_000),
+    "deep behind rows": lambda: html("<tr><table></tr>" * 30_000),
+    "deep behind the end of the body": lambda: html(("<div>" * 900 + "</body>") * 90),
     "18,000 attributes": lambda: html(f"<a {attributes(18_000)}>x"),
     "400,000 attributes": lambda: html(f"<a {attributes(400_000)}>x"),
     "attributes behind quoted brackets": lambda: html("<a " + attributes(300_000, '=">"') + ">x"),
