@@ -1,0 +1,93 @@
+"""Important changes as a feed: Atom or RSS of a page, a site, a subscription, a collection or everything."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from urllib.parse import quote
+from xml.etree.ElementTree import Element, SubElement, register_namespace, tostring
+
+from django.utils.crypto import constant_time_compare, salted_hmac
+
+from hemeroteca.watch.models import Change
+
+ATOM = "http://www.w3.org/2005/Atom"
+_SALT = "hemeroteca.watch.feeds"
+register_namespace("", ATOM)
+
+
+def atom(title: str, self_url: str, changes: Iterable[Change], base: str) -> bytes:
+    rows = list(changes)
+    feed = Element(f"{{{ATOM}}}feed")
+    _add(feed, "id", self_url)
+    _add(feed, "title", title)
+    _add(feed, "updated", _iso(rows[0].seen_ms if rows else 0))
+    SubElement(feed, f"{{{ATOM}}}link", rel="self", href=self_url)
+    author = SubElement(feed, f"{{{ATOM}}}author")
+    _add(author, "name", "Hemeroteca")
+    for change in rows:
+        entry = SubElement(feed, f"{{{ATOM}}}entry")
+        _add(entry, "id", f"urn:uuid:{change.record_id}" if change.record_id else f"{base}/changes/{change.pk}")
+        _add(entry, "title", clean(change.title or change.url))
+        _add(entry, "updated", _iso(change.seen_ms))
+        SubElement(entry, f"{{{ATOM}}}link", rel="alternate", href=clean(change.url))
+        SubElement(entry, f"{{{ATOM}}}link", rel="related", href=f"{base}/page?url={quote(change.url, safe='')}")
+        content = _add(entry, "content", clean(summary(change)))
+        content.set("type", "text")
+    return b'<?xml version="1.0" encoding="utf-8"?>\n' + tostring(feed, encoding="utf-8")
+
+
+def rss(title: str, self_url: str, changes: Iterable[Change], base: str) -> bytes:
+    root = Element("rss", version="2.0")
+    channel = SubElement(root, "channel")
+    _plain(channel, "title", title)
+    _plain(channel, "link", base or self_url)
+    _plain(channel, "description", title)
+    for change in changes:
+        item = SubElement(channel, "item")
+        _plain(item, "title", change.title or change.url)
+        _plain(item, "link", change.url)
+        guid = _plain(item, "guid", str(change.record_id or change.pk))
+        guid.set("isPermaLink", "false")
+        _plain(item, "pubDate", format_datetime(_moment(change.seen_ms)))
+        _plain(item, "description", summary(change))
+    return b'<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, encoding="utf-8")
+
+
+def summary(change: Change) -> str:
+    return f"importance {change.total:.2f}, +{change.words_added} −{change.words_removed}\n{change.diff}"
+
+
+def clean(text: str) -> str:
+    """Without the characters XML cannot hold: a page may bring any."""
+    return "".join(
+        c for c in text if c in "\t\n\r" or (c >= " " and not "\ud800" <= c <= "\udfff" and c not in "\ufffe\uffff")
+    )
+
+
+def feed_key(scope: str) -> str:
+    """A key that opens one feed to readers that cannot sign in."""
+    return salted_hmac(_SALT, scope, algorithm="sha256").hexdigest()[:32]
+
+
+def opens(scope: str, key: str) -> bool:
+    return constant_time_compare(feed_key(scope), key)
+
+
+def _add(parent: Element, name: str, text: str) -> Element:
+    element = SubElement(parent, f"{{{ATOM}}}{name}")
+    element.text = clean(text)
+    return element
+
+
+def _plain(parent: Element, name: str, text: str) -> Element:
+    element = SubElement(parent, name)
+    element.text = clean(text)
+    return element
+
+
+def _moment(ms: int) -> datetime:
+    return datetime.fromtimestamp(ms / 1000, UTC)
+
+
+def _iso(ms: int) -> str:
+    return _moment(ms).strftime("%Y-%m-%dT%H:%M:%SZ")

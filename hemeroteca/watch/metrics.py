@@ -1,0 +1,227 @@
+"""What watching brought and what it cost, per site, group, collection or subscription.
+
+From the observations alone. What nobody saw is estimated from what was seen: each page's rate λ is the maximum
+likelihood of its visits (`Σ_changed τ/(e^{λτ}−1) = Σ_unchanged τ`), bounded where it has none.
+
+    changes        important changes seen;  versions: visits that brought other bytes
+    lost           λ·T − changes, not less than 0: changes that came and went between two visits
+    unnecessary    visits that found no important change
+    generated      bytes received;  stored: bytes written to the archive
+    fixed_*        what one visit every `fixed_hours` would have used: visits, a whole copy each, and changes seen
+    freshness      share of the time in which the last copy was the page's present state
+    delay_hours    from the first change of an interval to the visit that found it, on average
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from hemeroteca.watch.models import Observation, WatchedPage
+from hemeroteca.watch.values import DAY_MS, HOUR_MS
+
+BY = ("site", "group", "behaviour", "collection", "subscription", "all")
+STEPS = 60
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Metrics(msgspec.Struct):
+    """Figures of one group of pages over a period."""
+
+    name: str
+    pages: int = 0
+    days: float = 0.0
+    visits: int = 0
+    changes: int = 0
+    versions: int = 0
+    lost: float = 0.0
+    unnecessary: int = 0
+    conditional: int = 0
+    generated: int = 0
+    stored: int = 0
+    cost_seconds: float = 0.0
+    fixed_visits: float = 0.0
+    fixed_changes: float = 0.0
+    fixed_bytes: float = 0.0
+    freshness: float | None = None
+    delay_hours: float | None = None
+
+
+COLUMNS = Metrics.__struct_fields__
+
+
+def measure(
+    by: str = "site", *, since_ms: int = 0, until_ms: int = 0, fixed_hours: float = 24.0, site: str = ""
+) -> list[Metrics]:
+    """One row per group, most visits first."""
+    if by not in BY:
+        raise ValueError(f"metrics cannot be told by {by!r}; choose one of {', '.join(BY)}")
+    if not fixed_hours > 0:
+        raise ValueError(f"fixed_hours must be greater than 0, not {fixed_hours}")
+    names = _names(by, site)
+    rows = Observation.objects.order_by("key", "seen_ms")
+    if since_ms:
+        rows = rows.filter(seen_ms__gte=since_ms)
+    if until_ms:
+        rows = rows.filter(seen_ms__lt=until_ms)
+    fields = ("key", "interval_ms", "changed", "important", "conditional", "bytes", "stored", "cost_ms")
+    data = np.array(
+        [row for row in rows.values_list(*fields).iterator(chunk_size=5000) if row[0] in names], dtype=np.int64
+    ).reshape(-1, len(fields))
+    return _summarise(data, names, fixed_hours)
+
+
+def _names(by: str, site: str) -> dict[int, str]:
+    """Which group each page is in."""
+    column = {
+        "site": "site",
+        "group": "group",
+        "behaviour": "behaviour",
+        "collection": "subscription__collection__name",
+        "subscription": "subscription",
+        "all": "listing",
+    }[by]
+    found = WatchedPage.objects.filter(listing="")
+    if site:
+        found = found.filter(site=site.lower())
+    empty = "all" if by == "all" else "unknown" if by == "behaviour" else "none"
+    return {key: str(name) if name not in (None, "") else empty for key, name in found.values_list("key", column)}
+
+
+def _summarise(data: NDArray[np.int64], names: dict[int, str], fixed_hours: float) -> list[Metrics]:
+    if not len(data):
+        return []
+    keys = np.unique(data[:, 0])
+    page = np.searchsorted(keys, data[:, 0])
+    gap = data[:, 1] / HOUR_MS
+    hit = data[:, 3].astype(bool)
+    known = gap > 0
+    rate = rates(page[known], gap[known], hit[known], keys.size)
+    total = _sum(page, np.where(known, gap, 0.0), keys.size)
+    changes = _sum(page, (hit & known).astype(float), keys.size)
+    lost = np.maximum(rate * total - changes, 0.0)
+    hazard = rate[page] * gap
+    fresh = np.where(known, gap * _fresh(hazard), 0.0)
+    late = np.where(known & hit, _delay(rate[page], gap), 0.0)
+    full = np.where(data[:, 2].astype(bool), data[:, 5], 0)
+    copies = _sum(page, (full > 0).astype(float), keys.size)
+    size = _sum(page, full.astype(float), keys.size) / np.maximum(copies, 1)
+    fixed_visits = total / fixed_hours
+    groups = np.array([names[int(key)] for key in keys])
+    result = []
+    for name in dict.fromkeys(groups.tolist()):
+        mine = groups == name
+        rows = mine[page]
+        hours = float(total[mine].sum())
+        seen = int((hit & known)[rows].sum())
+        result.append(
+            Metrics(
+                name=name,
+                pages=int(mine.sum()),
+                days=round(hours / 24, 3),
+                visits=int(rows.sum()),
+                changes=seen,
+                versions=int(data[rows, 2].sum()),
+                lost=round(float(lost[mine].sum()), 2),
+                unnecessary=int((rows & known & ~hit).sum()),
+                conditional=int(data[rows, 4].sum()),
+                generated=int(data[rows, 5].sum()),
+                stored=int(data[rows, 6].sum()),
+                cost_seconds=round(float(data[rows, 7].sum()) / 1000, 3),
+                fixed_visits=round(float(fixed_visits[mine].sum()), 1),
+                fixed_changes=round(float((fixed_visits * -np.expm1(-rate * fixed_hours))[mine].sum()), 2),
+                fixed_bytes=round(float((fixed_visits * size)[mine].sum())),
+                freshness=round(float(fresh[rows].sum()) / hours, 4) if hours else None,
+                delay_hours=round(float(late[rows].sum()) / seen, 2) if seen else None,
+            )
+        )
+    return sorted(result, key=lambda row: (-row.visits, row.name))
+
+
+def rates(page: Ints, gap: Floats, hit: NDArray[np.bool_], count: int) -> Floats:
+    """Changes per hour of each page, by bisection of the likelihood, for all pages at once.
+
+    A page that was found changed at every visit has no maximum; half an unseen quiet visit is added to it.
+    """
+    quiet = _sum(page, np.where(hit, 0.0, gap), count)
+    hits = _sum(page, hit.astype(float), count)
+    longest = np.zeros(count)
+    np.maximum.at(longest, page, gap)
+    quiet = np.where((quiet == 0) & (hits > 0), longest / 2, quiet)
+    low = np.zeros(count)
+    high = np.where(quiet > 0, hits / np.maximum(quiet, 1e-12), 0.0)
+    changed = np.flatnonzero(hit)
+    p, g = page[changed], gap[changed]
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        x = middle[p] * g
+        first = np.where(x < 1e-8, 1 / np.maximum(middle[p], 1e-12), g / np.expm1(np.clip(x, 1e-8, 700)))
+        excess = _sum(p, first, count) - quiet
+        low = np.where(excess > 0, middle, low)
+        high = np.where(excess > 0, high, middle)
+    return (low + high) / 2
+
+
+def series(
+    *, since_ms: int, until_ms: int, site: str = "", subscription: int | None = None, collection: str = ""
+) -> list[dict[str, Any]]:
+    """Visits, changes and bytes of each day, for charts."""
+    pages = WatchedPage.objects.filter(listing="")
+    if site:
+        pages = pages.filter(site=site.lower())
+    if subscription is not None:
+        pages = pages.filter(subscription=subscription)
+    if collection:
+        pages = pages.filter(subscription__collection__name=collection)
+    known = set(pages.values_list("key", flat=True))
+    days: dict[int, dict[str, Any]] = {}
+    rows = Observation.objects.filter(seen_ms__gte=since_ms, seen_ms__lt=until_ms, imported=False)
+    fields = rows.values_list("key", "seen_ms", "important", "bytes", "stored")
+    for key, at_ms, important, received, stored in fields.iterator(chunk_size=5000):
+        if key not in known:
+            continue
+        day = days.setdefault(
+            at_ms // DAY_MS,
+            {"day_ms": at_ms // DAY_MS * DAY_MS, "visits": 0, "changes": 0, "generated": 0, "stored": 0},
+        )
+        day["visits"] += 1
+        day["changes"] += important
+        day["generated"] += received
+        day["stored"] += stored
+    return [days[day] for day in sorted(days)]
+
+
+def as_csv(rows: Iterable[Metrics]) -> str:
+    import csv
+    import io
+
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(COLUMNS)
+    for row in rows:
+        writer.writerow([_cell(getattr(row, column)) for column in COLUMNS])
+    return out.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """A name that begins like a formula must not become one in a spreadsheet."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" else value
+
+
+def _sum(page: Ints, values: Floats, count: int) -> Floats:
+    return np.bincount(page, weights=values, minlength=count).astype(np.float64)
+
+
+def _fresh(hazard: Floats) -> Floats:
+    """Mean share of an interval before its first change."""
+    return np.where(hazard < 1e-6, 1 - hazard / 2, -np.expm1(-hazard) / np.maximum(hazard, 1e-12))
+
+
+def _delay(rate: Floats, gap: Floats) -> Floats:
+    """Expected hours from the first change of an interval with a change to its end."""
+    x = rate * gap
+    wait = np.where(x < 1e-4, gap / 2, 1 / np.maximum(rate, 1e-12) - gap / np.expm1(np.clip(x, 1e-4, 700)))
+    return gap - wait

@@ -1,0 +1,338 @@
+"""Telling people: an outbox of notices, each delivered once per channel, at once or gathered into a digest.
+
+A notice is written in the same transaction that marks its change as told, under a name (`event`) that is unique per
+channel: however often the worker is killed, nobody is told twice of the same thing, and nobody is left out.
+"""
+
+import hashlib
+import hmac
+import logging
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+
+from hemeroteca import urls
+from hemeroteca.config import Config
+from hemeroteca.watch import services
+from hemeroteca.watch.models import Change, Channel, Notice, Subscription
+from hemeroteca.watch.outgoing import Outgoing, guarded_names
+from hemeroteca.watch.values import DAY_MS, HOUR_MS
+
+log = logging.getLogger("hemeroteca.watch")
+
+ALERT_AFTER = 3  # visits in a row without a useful answer
+FIRST_RETRY_MS = 30_000
+LONGEST_RETRY_MS = 6 * HOUR_MS
+MOST_ATTEMPTS = 10  # about a day and a half
+GIVE_UP_AFTER = 30  # failed deliveries in a row after which a channel is paused
+IN_A_DIGEST = 50  # changes shown in one message; the rest is counted
+DIFF_LINES = 40
+BATCH = 200
+# These act on the machine the worker runs on instead of sending anything anywhere.
+LOCAL_SCHEMES = {"dbus", "glib", "gnome", "kde", "macosx", "qt", "syslog", "windows", "gio"}
+
+WORDS: dict[str, dict[str, str]] = {
+    "en": {
+        "change": "Changed: {title}",
+        "changes": "{count} changes in {name}",
+        "error": "No answer: {name}",
+        "recovered": "Answers again: {name}",
+        "importance": "importance {total:.2f} (view {view:.2f}, form {form:.2f}, content {content:.2f})",
+        "error-text": "{url} has failed {failures} times in a row since {since}. Last reason: {error}",
+        "recovered-text": "{url} answers again. It had failed since {since}.",
+        "more": "… and {count} more",
+    },
+    "es": {
+        "change": "Cambió: {title}",
+        "changes": "{count} cambios en {name}",
+        "error": "No responde: {name}",
+        "recovered": "Vuelve a responder: {name}",
+        "importance": "importancia {total:.2f} (vista {view:.2f}, forma {form:.2f}, contenido {content:.2f})",
+        "error-text": "{url} ha fallado {failures} veces seguidas desde {since}. Último motivo: {error}",
+        "recovered-text": "{url} vuelve a responder. Fallaba desde {since}.",
+        "more": "… y {count} más",
+    },
+}
+
+
+class DeliveryError(Exception):
+    """A message was not delivered; the message says why."""
+
+    def __init__(self, reason: str, passing: bool = True) -> None:
+        super().__init__(reason)
+        self.passing = passing
+
+
+# what to tell
+
+
+def write_notices(limit: int = BATCH) -> int:
+    """Notices for changes and failures nobody has been told of; returns how many changes were looked at."""
+    changes = list(Change.objects.filter(told=False).order_by("pk")[:limit])
+    if changes:
+        subscriptions = list(Subscription.objects.filter(active=True).select_related("collection"))
+        channels = list(Channel.objects.filter(active=True, changes=True))
+        with transaction.atomic():
+            for change in changes:
+                _tell_change(change, subscriptions, channels)
+            Change.objects.filter(pk__in=[change.pk for change in changes]).update(told=True)
+    _tell_failures()
+    return len(changes)
+
+
+def _tell_change(change: Change, subscriptions: list[Subscription], channels: list[Channel]) -> None:
+    """All subscriptions the page belongs to hear of it, each by its own threshold."""
+    if not channels:
+        return
+    covering = [
+        s
+        for s in subscriptions
+        if (s.pk == change.subscription_id or _covers(s, change.url)) and change.total > _threshold(s)
+    ]
+    event = f"change:{change.record_id or change.pk}"
+    for channel in channels:
+        concerned = [s for s in covering if _concerns(channel, s)]
+        if concerned:
+            facts = _change_facts(change, concerned[0])
+            _write(channel, event, "change", facts, change.seen_ms)
+
+
+def _tell_failures() -> None:
+    for subscription in Subscription.objects.filter(active=True, failures__gte=ALERT_AFTER).exclude(
+        alerted_ms=F("failing_since_ms")
+    ):
+        with transaction.atomic():
+            event = f"error:{subscription.pk}:{subscription.failing_since_ms}"
+            _tell_subscription(subscription, event, "error", subscription.failing_since_ms)
+            Subscription.objects.filter(pk=subscription.pk).update(alerted_ms=subscription.failing_since_ms)
+    for subscription in Subscription.objects.filter(active=True, failures=0).exclude(alerted_ms=0):
+        with transaction.atomic():
+            event = f"recovered:{subscription.pk}:{subscription.alerted_ms}"
+            _tell_subscription(subscription, event, "recovered", subscription.alerted_ms)
+            Subscription.objects.filter(pk=subscription.pk).update(alerted_ms=0)
+
+
+def _tell_subscription(subscription: Subscription, event: str, kind: str, since_ms: int) -> None:
+    facts = {
+        "subscription": subscription.pk,
+        "name": subscription.name,
+        "url": subscription.url,
+        "failures": subscription.failures,
+        "since": _moment(since_ms),
+        "error": subscription.last_error,
+    }
+    for channel in Channel.objects.filter(active=True, errors=True):
+        if _concerns(channel, subscription):
+            _write(channel, event, kind, facts, services.now_ms())
+
+
+def _write(channel: Channel, event: str, kind: str, facts: dict[str, Any], at_ms: int) -> None:
+    now = services.now_ms()
+    due = now
+    if channel.digest_hours and kind == "change":
+        step = int(channel.digest_hours * HOUR_MS)
+        due = (now // step + 1) * step  # everything of a stretch of time is due at its end
+    Notice.objects.bulk_create(
+        [Notice(channel=channel, event=event, kind=kind, facts=facts, created_ms=at_ms, due_ms=due)],
+        ignore_conflicts=True,
+    )
+
+
+# telling
+
+
+def deliver(config: Config, outgoing: Outgoing, now_ms: int, limit: int = BATCH) -> int:
+    """Deliver what is due; returns how many notices were delivered."""
+    waiting = (
+        Notice.objects.filter(state=Notice.State.WAITING, due_ms__lte=now_ms, channel__active=True)
+        .select_related("channel")
+        .order_by("due_ms", "pk")[:limit]
+    )
+    messages: dict[tuple[int, int], list[Notice]] = {}
+    for notice in waiting:
+        gathered = bool(notice.channel.digest_hours) and notice.kind == "change"
+        messages.setdefault((notice.channel_id, 0 if gathered else notice.pk), []).append(notice)
+    delivered = 0
+    silent: set[int] = set()  # channels that just failed; the rest of theirs waits with the first
+    for (channel_id, _), notices in messages.items():
+        if channel_id in silent:
+            continue
+        channel = notices[0].channel
+        try:
+            _send(channel, notices, config, outgoing)
+        except DeliveryError as error:
+            silent.add(channel_id)
+            _failed(channel, notices, error, now_ms)
+            continue
+        except Exception as error:  # a plugin of Apprise may raise anything; the outbox goes on
+            log.exception("channel %d", channel.pk)
+            silent.add(channel_id)
+            _failed(channel, notices, DeliveryError(f"{type(error).__name__}: {error}"), now_ms)
+            continue
+        with transaction.atomic():
+            Notice.objects.filter(pk__in=[n.pk for n in notices]).update(
+                state=Notice.State.SENT, sent_ms=now_ms, error=""
+            )
+            Channel.objects.filter(pk=channel.pk).update(failures=0, last_error="", sent_ms=now_ms)
+        delivered += len(notices)
+    return delivered
+
+
+def test_channel(channel: Channel, config: Config, outgoing: Outgoing) -> None:
+    """Send a message that is no change, so that a person sees whether the channel works. Raises DeliveryError."""
+    facts = {"title": "Hemeroteca", "url": settings.CONFIG.public_url or "https://example.org/", "name": channel.name}
+    facts |= {
+        "total": 1.0,
+        "view": 0.0,
+        "form": 0.0,
+        "content": 1.0,
+        "seen": _moment(services.now_ms()),
+        "diff": "+test",
+    }
+    _send(channel, [Notice(channel=channel, event="test", kind="change", facts=facts)], config, outgoing)
+
+
+def check_apprise(target: str) -> str:
+    """Why an Apprise URL cannot be used; empty when it can."""
+    scheme = target.partition("://")[0].lower()
+    if scheme in LOCAL_SCHEMES:
+        return f"{scheme}:// acts on the server itself; choose a way that sends a message"
+    try:
+        import apprise
+    except ImportError:
+        return "Apprise is not installed; `pip install 'hemeroteca[notify]'` brings it, or use a webhook"
+    if apprise.Apprise.instantiate(target, suppress_exceptions=True) is None:
+        return "Apprise cannot read this address; see its list of services for how each is written"
+    return ""
+
+
+def _send(channel: Channel, notices: list[Notice], config: Config, outgoing: Outgoing) -> None:
+    if channel.kind == Channel.Kind.WEBHOOK:
+        _send_webhook(channel, notices, outgoing)
+    else:
+        _send_apprise(channel, notices, config)
+
+
+def _send_webhook(channel: Channel, notices: list[Notice], outgoing: Outgoing) -> None:
+    """One message with all events, signed: `sha256=` HMAC of `<time>.<body>` in X-Hemeroteca-Signature."""
+    events = [{"event": n.event, "kind": n.kind, **n.facts} for n in notices]
+    body = msgspec.json.encode({"channel": channel.pk, "events": events})
+    stamp = str(services.now_ms() // 1000)
+    signature = hmac.new(channel.secret.encode(), stamp.encode() + b"." + body, hashlib.sha256).hexdigest()
+    delivery = hashlib.sha256(" ".join(n.event for n in notices).encode()).hexdigest()[:32]
+    answer = outgoing.send(
+        channel.target,
+        content=body,
+        headers={
+            "Content-Type": "application/json",
+            "X-Hemeroteca-Timestamp": stamp,
+            "X-Hemeroteca-Signature": f"sha256={signature}",
+            "X-Hemeroteca-Delivery": delivery,  # the same at every try, so that a receiver can see a repetition
+        },
+    )
+    if not answer.ok:
+        raise DeliveryError(answer.reason or f"http-{answer.status}", answer.passing)
+
+
+def _send_apprise(channel: Channel, notices: list[Notice], config: Config) -> None:
+    if problem := check_apprise(channel.target):
+        raise DeliveryError(problem, passing=False)
+    import apprise
+
+    title, body = message(notices, channel.language)
+    with guarded_names(config):
+        sender = apprise.Apprise()
+        sender.add(channel.target)
+        if not sender.notify(title=title, body=body, body_format=apprise.NotifyFormat.TEXT):
+            raise DeliveryError("the service did not take the message (wrong address or password, or it is down)")
+
+
+def message(notices: list[Notice], language: str) -> tuple[str, str]:
+    """Title and text of a message for people."""
+    words = WORDS[language]
+    first = notices[0]
+    if first.kind != "change":
+        return words[first.kind].format(**first.facts), words[f"{first.kind}-text"].format(**first.facts)
+    parts = [_change_text(notice.facts, words) for notice in notices[:IN_A_DIGEST]]
+    if len(notices) > IN_A_DIGEST:
+        parts.append(words["more"].format(count=len(notices) - IN_A_DIGEST))
+    if len(notices) == 1:
+        return words["change"].format(title=first.facts["title"] or first.facts["url"]), parts[0]
+    names = {notice.facts["name"] for notice in notices}
+    name = names.pop() if len(names) == 1 else "Hemeroteca"
+    return words["changes"].format(count=len(notices), name=name), "\n\n".join(parts)
+
+
+def _change_text(facts: dict[str, Any], words: dict[str, str]) -> str:
+    diff = [line for line in facts["diff"].splitlines() if line[:1] in "+-" and not line.startswith(("+++", "---"))]
+    shown = diff[:DIFF_LINES] + ([words["more"].format(count=len(diff) - DIFF_LINES)] if len(diff) > DIFF_LINES else [])
+    head = [facts["title"], facts["url"], f"{facts['seen']}, {words['importance'].format(**facts)}"]
+    return "\n".join([line for line in head if line] + shown + ([facts["compare"]] if facts.get("compare") else []))
+
+
+def _failed(channel: Channel, notices: list[Notice], error: DeliveryError, now_ms: int) -> None:
+    attempts = max(n.attempts for n in notices) + 1
+    over = attempts >= MOST_ATTEMPTS or not error.passing
+    wait = min(FIRST_RETRY_MS * 2 ** (attempts - 1), LONGEST_RETRY_MS)
+    Notice.objects.filter(pk__in=[n.pk for n in notices]).update(
+        attempts=attempts,
+        error=str(error)[:500],
+        state=Notice.State.FAILED if over else Notice.State.WAITING,
+        due_ms=now_ms + wait,
+    )
+    failures = channel.failures + 1
+    Channel.objects.filter(pk=channel.pk).update(
+        failures=failures, last_error=str(error)[:500], active=failures < GIVE_UP_AFTER
+    )
+
+
+def forget_old(now_ms: int, days: int = 180) -> None:
+    """Delivered notices are kept for half a year, to answer whether somebody was told."""
+    Notice.objects.exclude(state=Notice.State.WAITING).filter(created_ms__lt=now_ms - days * DAY_MS).delete()
+
+
+# helpers
+
+
+def _change_facts(change: Change, subscription: Subscription) -> dict[str, Any]:
+    base = settings.CONFIG.public_url.rstrip("/")
+    return {
+        "subscription": subscription.pk,
+        "name": subscription.name,
+        "url": change.url,
+        "title": change.title,
+        "seen": _moment(change.seen_ms),
+        "since": _moment(change.since_ms),
+        "view": change.view,
+        "form": change.form,
+        "content": change.content,
+        "total": change.total,
+        "words_added": change.words_added,
+        "words_removed": change.words_removed,
+        "capture": str(change.record_id or ""),
+        "diff": change.diff,
+        "compare": f"{base}/page?url={quote(change.url, safe='')}" if base else "",
+    }
+
+
+def _concerns(channel: Channel, subscription: Subscription) -> bool:
+    if channel.subscription_id is not None:
+        return channel.subscription_id == subscription.pk
+    return channel.collection_id is None or channel.collection_id == subscription.collection_id
+
+
+def _covers(subscription: Subscription, url: str) -> bool:
+    return urls.ScopeMatcher(services.urls_scope(subscription)).refusal(url, 0) is None
+
+
+def _threshold(subscription: Subscription) -> float:
+    return float(subscription.comparison.get("threshold", 0.05))
+
+
+def _moment(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
