@@ -32,14 +32,8 @@ def freshness(rates: ArrayLike, budget: float, weights: ArrayLike | None = None)
     Freshness F(f) = (1 − e^{−λ/f})·f/λ; the optimum has w·F′(f) = μ for every visited page.
     """
     lam, w = _checked(rates, weights, budget)
-
-    def given(mu: float) -> Floats:
-        # F′ = (1 − (1+x)e^{−x})/λ with x = λ/f: find x by bisection, all pages at once.
-        goal = np.minimum(mu * lam / w, 1.0)
-        x = _bisect(lambda x: -np.expm1(-x) - x * np.exp(-x), goal, 700.0)
-        return np.where((goal < 1.0) & (lam > 0), lam / np.maximum(x, 1e-300), 0.0)
-
-    return _solve(given, budget, lam)
+    # F′ = (1 − (1+x)e^{−x})/λ with x = λ/f
+    return _saturating(lam, np.divide(w, lam, out=np.zeros_like(w), where=lam > 0), budget)
 
 
 def age(rates: ArrayLike, budget: float, weights: ArrayLike | None = None) -> Floats:
@@ -64,13 +58,36 @@ def fewest_lost(rates: ArrayLike, budget: float, weights: ArrayLike | None = Non
     With weights the optimum has w·(1 − (1+x)e^{−x}) = μ with x = λ/f.
     """
     lam, w = _checked(rates, weights, budget)
+    return _saturating(lam, np.where(lam > 0, w, 0.0), budget)
 
-    def given(mu: float) -> Floats:
-        goal = np.minimum(mu / w, 1.0)
-        x = _bisect(lambda x: -np.expm1(-x) - x * np.exp(-x), goal, 700.0)
-        return np.where((goal < 1.0) & (lam > 0), lam / np.maximum(x, 1e-300), 0.0)
 
-    return _solve(given, budget, lam)
+def _saturating(lam: Floats, worth: Floats, budget: float) -> Floats:
+    """Frequencies with worth·(1 − (1+x)e^{−x}) = μ, x = λ/f, for every page whose worth exceeds μ.
+
+    Solved for s with μ = max(worth)·(1 − e^{−s}), which stays exact where x is large and 1 − … is 1 in floats.
+    """
+    top = float(worth.max(initial=0.0))
+    if top <= 0:
+        return np.full(lam.shape, budget / max(lam.size, 1))  # nothing to prefer: spread evenly
+    ratio = np.divide(top, worth, out=np.ones_like(worth), where=worth > 0)
+
+    def given(s: float) -> Floats:
+        rest = np.where(worth > 0, (1 - ratio) + ratio * np.exp(-s), 0.0)
+        visited = rest > 0
+        depth = -np.log(np.where(visited, rest, 1.0))
+        x = _bisect(lambda x: x - np.log1p(x), depth, 1e6)
+        return np.where(visited, lam / np.maximum(x, 1e-300), 0.0)
+
+    low, high = np.log(1e-12), np.log(700.0)
+    for _ in range(80):
+        middle = (low + high) / 2
+        if float(given(float(np.exp(middle))).sum()) > budget:
+            low = middle
+        else:
+            high = middle
+    # Pages of equal worth drop out together: the last ones in share what is left.
+    f = given(float(np.exp(low)))
+    return f * (budget / float(f.sum()))
 
 
 def _solve(given: Callable[[float], Floats], budget: float, lam: Floats) -> Floats:
@@ -78,7 +95,7 @@ def _solve(given: Callable[[float], Floats], budget: float, lam: Floats) -> Floa
     if not np.any(lam > 0):
         return np.full(lam.shape, budget / max(lam.size, 1))  # nothing to prefer: spread evenly
     low, high = -80.0, 80.0
-    for _ in range(120):
+    for _ in range(80):
         middle = (low + high) / 2
         if float(given(float(np.exp(middle))).sum()) > budget:
             low = middle
@@ -92,7 +109,7 @@ def _solve(given: Callable[[float], Floats], budget: float, lam: Floats) -> Floa
 def _bisect(rising: Callable[[Floats], Floats], goal: Floats, ceiling: float) -> Floats:
     low = np.full(goal.shape, -40.0)
     high = np.full(goal.shape, np.log(ceiling))
-    for _ in range(90):
+    for _ in range(60):
         middle = (low + high) / 2
         below = rising(np.exp(middle)) < goal
         low = np.where(below, middle, low)

@@ -468,7 +468,7 @@ class Planner:
             value[worst] = (1 - (1 - chance[worst]) / np.maximum(excess, 1e-6)).clip(0, 1) * page["weight"]
         late = self._overdue(day - self._pages["last"], self._pages["max_gap"])
         for mine, share in ((self._pages["max_gap"] > 0, DEMANDED), (self._pages["max_gap"] <= 0, RESERVE)):
-            waiting = np.flatnonzero(open_ & mine & (late > 1))
+            waiting = np.flatnonzero(open_ & mine & (late >= 1 - 1e-3))
             count = min(waiting.size, int(np.ceil(budget * share)))
             if count:
                 first = waiting[np.argpartition(-late[waiting], count - 1)[:count]]
@@ -550,7 +550,7 @@ class Planner:
 
     def _explain_sections(self, slot: int, x: Floats, push: NDArray[np.float64]) -> tuple[float, Reason]:
         levels = push[AT["section-0"] : AT["section-0"] + LEVELS]
-        level = int(np.argmax(levels))
+        level = int(np.flatnonzero(levels >= 0.5 * levels.max())[-1])  # the narrowest that says about as much
         section = int(self._in[slot, level])
         name = self.index.name(section)
         strength = float(np.maximum(levels, 0).sum())
