@@ -322,6 +322,16 @@ def test_a_page_that_changes_what_words_mean_is_read_all_the_same(site, window):
     assert len(rendered.dom) < 2000
 
 
+def test_names_of_elements_hide_nothing(site, window):
+    names = ("body", "documentElement", "doctype", "querySelectorAll", "createElement", "readyState")
+    site.pages["/names"] = "<p>seen</p>" + "".join(f"<form name={name}></form>" for name in names)
+
+    rendered = window.open(f"{PAGE}/names")
+
+    assert rendered.text == "seen"
+    assert b"<p>seen</p>" in rendered.dom.bytes()
+
+
 # the guard
 
 

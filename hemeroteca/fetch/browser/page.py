@@ -86,7 +86,6 @@ class Browser:
                     user_agent=self.agent,
                     viewport={"width": settings.width, "height": settings.height},
                     locale="en-US",
-                    java_script_enabled=True,
                 ),
                 _STEP_SECONDS,
             )
@@ -160,7 +159,7 @@ class _Visit:
     async def _steps(self, url: str) -> None:
         traffic, settings = self._traffic, self._settings
         try:
-            await self._page.goto(url, wait_until="commit", timeout=max(1.0, traffic.left() * 1000))
+            await self._page.goto(url, wait_until="commit", timeout=(traffic.left() + _GRACE_SECONDS) * 1000)
         except PlaywrightError as error:
             if traffic.unrendered or traffic.main is None or traffic.main.failure:
                 return
@@ -325,11 +324,20 @@ def _first_line(error: BaseException) -> str:
 
 
 _NO_DIALOGS = "window.alert = window.print = () => {}; window.confirm = () => false; window.prompt = () => null;"
-_HEIGHT = "Math.max(document.documentElement?.scrollHeight || 0, document.body?.scrollHeight || 0)"
-_TEXT = """(() => {
-  const parts = [document.body?.innerText || ''];
+# A page can put an element named `body` in the place of `document.body`; the prototype's own answer it cannot change.
+_SURELY = """
+  const surely = name => Object.getOwnPropertyDescriptor(Document.prototype, name).get.call(document);
+  const all = root => (root === document ? Document : DocumentFragment).prototype.querySelectorAll.call(root, '*');
+  const html = surely('documentElement'), body = surely('body');
+"""
+_HEIGHT = "(() => {" + _SURELY + "return Math.max(html?.scrollHeight || 0, body?.scrollHeight || 0); })()"
+_TEXT = (
+    "(() => {"
+    + _SURELY
+    + """
+  const parts = [body?.innerText || ''];
   const shadows = root => {
-    for (const element of root.querySelectorAll('*')) {
+    for (const element of all(root)) {
       if (!element.shadowRoot) continue;
       for (const child of element.shadowRoot.children) parts.push(child.innerText || '');
       shadows(element.shadowRoot);
@@ -338,23 +346,27 @@ _TEXT = """(() => {
   shadows(document);
   return parts.join('\\n').slice(0, %d);
 })()"""
+)
 # What `outerHTML` gives, but with the open shadow trees in the place of what they stand for.
-_DOM = """(() => {
+_DOM = (
+    "(() => {"
+    + _SURELY
+    + """
   const most = %d;
-  const doctype = document.doctype ? '<!DOCTYPE ' + document.doctype.name + '>\\n' : '';
-  if (!document.documentElement) return doctype;
+  const doctype = surely('doctype') ? '<!DOCTYPE ' + surely('doctype').name + '>\\n' : '';
+  if (!html) return doctype;
   const special = new Set();  // what cannot be copied as it is: hosts, slots, and all around them
   const mark = node => { for (; node && !special.has(node); node = node.parentNode || node.host) special.add(node); };
   const look = root => {
-    for (const element of root.querySelectorAll('*')) {
+    for (const element of all(root)) {
       if (element.shadowRoot) { mark(element); look(element.shadowRoot); }
       else if (root !== document && element.localName === 'slot') mark(element);
     }
   };
   look(document);
-  if (!special.size) return (doctype + document.documentElement.outerHTML).slice(0, most);
+  if (!special.size) return (doctype + html.outerHTML).slice(0, most);
   const out = [doctype];
-  const holder = document.createElement('p');
+  const holder = Document.prototype.createElement.call(document, 'p');
   let size = 0;
   const say = text => { out.push(text); size += text.length; };
   const walk = (node, depth) => {
@@ -375,6 +387,7 @@ _DOM = """(() => {
       if (end >= 0) say(shell.slice(end));
     }
   };
-  walk(document.documentElement, 0);
+  walk(html, 0);
   return out.join('').slice(0, most);
 })()"""
+)

@@ -28,7 +28,8 @@ _MOST_CONNECTIONS = 256
 
 _REQUEST_LINE = re.compile(r"([A-Z]{1,20}) ([!-~]{1,65536}) HTTP/1\.[01]").fullmatch
 _AUTHORITY = re.compile(r"[0-9A-Za-z._~\-]{1,253}:[0-9]{1,5}|\[[0-9A-Fa-f:.]{2,45}\]:[0-9]{1,5}").fullmatch
-# Between the browser and us only; `accept-encoding` is made anew.
+# Between the browser and us only; `accept-encoding` is made anew. No language either: a plain fetch names none, and the
+# page must be the same one.
 _NOT_FORWARDED = frozenset(
     [
         "host",
@@ -43,6 +44,7 @@ _NOT_FORWARDED = frozenset(
         "expect",
         "content-length",
         "accept-encoding",
+        "accept-language",
     ]
 )
 # Length and connection are ours; the others would make the browser ask for more by itself, now or later.
