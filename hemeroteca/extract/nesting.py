@@ -26,8 +26,8 @@ _VOID = frozenset(b"area base br col embed hr img input link meta param source t
 
 # Their start ends an open paragraph, and their end closes one that was left open inside.
 _BLOCKS = frozenset(
-    b"address article aside blockquote center dd details dialog dir div dl dt fieldset figcaption figure footer form h1 h2 "
-    b"h3 h4 h5 h6 header hr li main menu nav ol p pre section table ul".split()
+    b"address article aside blockquote center dd details dialog dir div dl dt fieldset figcaption figure footer form "
+    b"h1 h2 h3 h4 h5 h6 header hr li main menu nav ol p pre section table ul".split()
 )
 
 
