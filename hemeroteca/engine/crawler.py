@@ -254,11 +254,12 @@ class Engine:
     def _fetch(self, visit: Visit, max_body_bytes: int = 0) -> None:
         run = self.runs.get(visit.crawl)
         site = self._frontier.host(visit.host).settings
+        conditional = run is not None and run.options.knows_its_pages  # else its links are needed even if unchanged
         request = Request(
             url=visit.url,
             tag=visit,
-            etag=visit.etag,
-            last_modified=visit.last_modified,
+            etag=visit.etag if conditional else "",
+            last_modified=visit.last_modified if conditional else "",
             insecure=site.insecure or (run is not None and run.options.insecure),
             allow_private=site.allow_private,
             proxy=site.proxy,

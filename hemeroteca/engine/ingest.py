@@ -125,8 +125,8 @@ class Ingest:
             result.notes.append(f"truncated-{job.truncated}")
         if job.note:
             result.notes.append(job.note)
-        if digest == job.previous:
-            result.same = True
+        result.same = digest == job.previous
+        if result.same and rules.options.knows_its_pages:
             return result
 
         directives = urls.robots.directives(header_all(head, b"x-robots-tag"), rules.agent)
@@ -139,14 +139,15 @@ class Ingest:
         noarchive = directives.noarchive or (document is not None and document.noarchive)
         result.noarchive = obey and noarchive
         result.noindex = obey and noindex
-        if not result.noarchive:
+        if not result.noarchive and not result.same:
             self._archive(job, body, result)
         if 300 <= job.status < 400:
             self._redirect(job, header(head, b"location"), result)
         if document is not None:
             self._refresh(job, document, header(head, b"refresh"), result)
             self._links(job, document, obey and nofollow, result)
-            self._document(job, document, result)
+            if not result.same:
+                self._document(job, document, result)
         if rules.options.watch is not None:
             watching.look(job, body, document, rules.options.watch, result)
         return result

@@ -17,9 +17,11 @@ def documents(
     instance: Instance, after: int = 0, progress: Callable[[int], None] | None = None
 ) -> Iterator[SearchDocument]:
     """A document for each page's newest version among the captures with an id above `after`."""
-    for row in queries.all_rows("version = %s AND status = 200 AND page_id IS NOT NULL", [True], after_id=after):
+    for row in queries.all_rows("version = %s AND status = 200", [True], after_id=after):
         if progress:
             progress(row.id)
+        if row.urlkey.endswith(")/robots.txt"):
+            continue  # kept for the record, not for readers
         newest = queries.rows(
             "urlkey = %s AND version = %s", [row.urlkey, True], "captured_ms DESC, capture.id DESC", 1
         )

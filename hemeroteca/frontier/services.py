@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 import msgspec
+from django.db import transaction
 
 from hemeroteca import urls
-from hemeroteca.frontier.models import Crawl, Host
+from hemeroteca.frontier.models import Crawl, Host, Page
 from hemeroteca.frontier.values import Counts, CrawlOptions, SiteSettings
 
 
@@ -18,7 +19,8 @@ class OrderError(ValueError):
 
 
 def submit_crawl(seeds: Iterable[str], options: CrawlOptions) -> tuple[Crawl, bool]:
-    """Order a crawl; the same order as one that has not finished goes on where that one stopped.
+    """Order a crawl; the same order as one that has not finished goes on where that one stopped, and the same order as
+    one that has finished visits its pages again.
 
     Returns the crawl and whether it is a continuation. `options.scope.seeds` is filled in from `seeds`.
     """
@@ -32,16 +34,27 @@ def submit_crawl(seeds: Iterable[str], options: CrawlOptions) -> tuple[Crawl, bo
     if unfinished is not None:
         known = options_of(unfinished)
         seeds_now = tuple(dict.fromkeys((*options.scope.seeds, *known.scope.seeds)))  # with where its seeds led
-        options = msgspec.structs.replace(options, scope=msgspec.structs.replace(options.scope, seeds=seeds_now))
+        options = msgspec.structs.replace(
+            options, scope=msgspec.structs.replace(options.scope, seeds=seeds_now), again=known.again
+        )
         unfinished.options = msgspec.to_builtins(options)
         unfinished.state = Crawl.State.RUNNING
         unfinished.stop_requested = False
         unfinished.stop_reason = ""
         unfinished.save()
         return unfinished, True
-    crawl = Crawl.objects.create(
-        fingerprint=fingerprint, seeds=canonical, options=msgspec.to_builtins(options), created_ms=_now_ms()
-    )
+    finished = Crawl.objects.filter(fingerprint=fingerprint).order_by("-pk").first()
+    if finished is not None:
+        scope = options_of(finished).scope  # with where its seeds led
+        options = msgspec.structs.replace(options, scope=scope, again=True)
+    with transaction.atomic():
+        crawl = Crawl.objects.create(
+            fingerprint=fingerprint, seeds=canonical, options=msgspec.to_builtins(options), created_ms=_now_ms()
+        )
+        if finished is not None:
+            Page.objects.filter(crawl=finished).update(
+                crawl=crawl, state=Page.State.QUEUED, due_ms=0, attempts=0, reason=""
+            )
     return crawl, False
 
 

@@ -38,6 +38,12 @@ class CrawlOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     requisites: bool = True
     insecure: bool = False
     watch: Comparison | None = None  # a standing crawl: it never ends, and new versions are compared in this way
+    again: bool = False  # all pages of the same order, which has finished, are visited once more
+
+    @property
+    def knows_its_pages(self) -> bool:
+        """Its pages are queued whether or not a link to them is seen again: an unchanged page need not be read."""
+        return self.again or self.watch is not None
 
 
 class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):

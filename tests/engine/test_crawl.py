@@ -74,10 +74,19 @@ def test_a_second_crawl_asks_conditionally_and_keeps_only_what_changed(web, syst
     first = system.crawl(seed, "--delay", "0")
     again = system.crawl(seed, "--delay", "0")
     assert again["crawl"] != first["crawl"]
+    assert again["pages"] == first["pages"]
     assert again["unchanged"] > 0.8 * again["pages"]
     kinds = dict(system.rows("SELECT kind, COUNT(*) FROM capture GROUP BY kind"))
     assert kinds["revisit"] >= again["unchanged"] - 1
     assert system.rows("SELECT COUNT(*) FROM capture WHERE status = 304")[0][0] > 0
+
+
+def test_another_order_follows_the_links_of_pages_that_have_not_changed(web, system):
+    seed = web.seed_urls(1)[0]
+    system.crawl(seed, "--scope", "page", "--no-requisites", "--delay", "0")
+    system.crawl(seed, "--no-sitemaps", "--delay", "0")
+    assert documents(web, seed, scope="host", sitemaps=False) <= system.pages()
+    assert system.rows("SELECT COUNT(*) FROM capture WHERE url = ? AND kind = 'revisit'", seed)[0][0] == 1
 
 
 def test_a_limit_stops_and_the_same_command_goes_on(web, system):
