@@ -98,8 +98,11 @@ def rows(text: str) -> list[str]:
 
 def commands(text: str) -> list[str]:
     """Commands of ours in shell blocks and in code within lines, without comments and without what stands before."""
+    text = text.replace("\\\n", " ")  # a line that goes on
+    prose = FENCE.sub("", text)
     lines = [line for kind, block in FENCE.findall(text) if kind in SHELL for line in block.splitlines()]
-    lines += re.findall(r"`([^`\n]+)`", FENCE.sub("", text))
+    lines += re.findall(r"^ {4}((?:hemeroteca|simweb) .*)$", prose, re.MULTILINE)
+    lines += re.findall(r"`([^`\n]+)`", prose)
     found = []
     for line in lines:
         plain = re.sub(r"\s#\s.*$", "", line).strip().removeprefix("$ ")
