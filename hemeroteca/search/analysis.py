@@ -119,8 +119,8 @@ _QUESTION_WORDS = {
         his how i if in is it its ll m me my of or our please re s she should so t than that the their them there these
         they this those to us ve was we were what when where which who whom whose why will with would you your""",
     "es": """a ante como cual cuales cuando cuanta cuantas cuanto cuantos dame de del dime donde el ella en era eran
-        eres es esta estan este esto fue fueron ha hace hacer hay la las le lo los me mi mis para por porque puede pueden
-        puedo que quien quienes quiero se sea ser si sobre son su sus te tu un una unas unos y""",
+        eres es esta estan este esto fue fueron ha hace hacer hay la las le lo los me mi mis para por porque puede
+        pueden puedo que quien quienes quiero se sea ser si sobre son su sus te tu un una unas unos y""",
     "fr": """a au aux ce ces cette combien comment dans de des donne du elle en est et etre il ils je la le les leur ma
         mes mon nous ou par pour pourquoi quand que quel quelle quelles quels qui quoi sa se ses son sont sur ta te tes
         ton tu un une vous""",

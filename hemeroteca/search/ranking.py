@@ -20,7 +20,7 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     # nearness, as parts of the BM25 score a phrase would have
     phrase: float = 0.20  # two words of the query side by side, in order
-    near: float = 0.10  # the same within a few words, in any order
+    near: float = 0.06  # the same within a few words, in any order
     title: float = 0.06  # every word of the query is in the title
     url: float = 0.05  # words of the query in the address
 

@@ -8,7 +8,7 @@ from hemeroteca.search import analysis
 
 _WORD = re.compile(r"[^\W_]+")
 _STEPS = (8_000, 80_000)  # characters looked at: more only while words of the query are missing
-_MOST_MATCHES = 80  # of one word, enough to choose a window
+_MOST_MATCHES = 24  # of one word, enough to choose a window
 _MOST_STEMS = 60_000  # words remembered with their stems, over all languages
 
 
