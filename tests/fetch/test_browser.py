@@ -488,7 +488,8 @@ def test_a_browser_that_dies_fails_its_page_and_the_next_one_opens(site, new_win
     rendered = window.results[0]
     assert (rendered.failure, rendered.transient) == ("browser-died", True)
     assert window.open(f"{PAGE}/calm").text == "calm"
-    wait_for(lambda: not any(_runs(pid) for pid in family))
+    assert not any(_runs(pid) for pid in family)
+    assert not Path(process._home).exists()
 
 
 def test_a_page_that_takes_too_much_memory_is_ended(site, new_window):

@@ -46,6 +46,7 @@ Allowed = Callable[[str], bool]
 _START_SECONDS = 60.0  # a slow machine needs long to start Chromium
 _END_SECONDS = 40.0  # beyond the page's own time: closing, reading, sending
 _LOOK_SECONDS = 0.5  # between looks at memory
+_LAST_LOOKS = 20
 _MISSING_SECONDS = 60.0  # after which a browser that did not start is tried again
 
 
@@ -302,12 +303,17 @@ class _Process:
 
     def end(self) -> None:
         """At once, with everything it started, and without leaving files behind."""
-        family = descendants(self.pid)
+        # Also by their home: when the process died before, what it started belongs to nobody any more.
+        family = {self.pid, *descendants(self.pid), *_inhabitants(self._home)}
         self.socket.close()
-        for pid in (self.pid, *family):
+        for pid in family:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         self._process.wait()
+        for _ in range(_LAST_LOOKS):  # they die at once, but not before they are asked to leave the processor
+            if not _inhabitants(self._home):
+                break
+            time.sleep(0.01)
         for folder in (self.folder, self._home):
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -335,6 +341,17 @@ def descendants(pid: int) -> list[int]:
                 children = [int(text) for text in tasks.read_text().split()]
                 found += children
                 queue += children
+    return found
+
+
+def _inhabitants(home: str) -> list[int]:
+    """The processes that were given this folder as theirs."""
+    mark = f"TMPDIR={home}\0".encode()
+    found = []
+    for file in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if mark in file.read_bytes():
+                found.append(int(file.parent.name))
     return found
 
 
