@@ -12,6 +12,7 @@ from hemeroteca.predict import SENTENCES, Reason
 ENGLISH: dict[str, str] = {
     **SENTENCES,
     "first": "visited for the first time when it was found",
+    "young": "visited to learn its habits, for it has been seen only {visits} times",
     "interval": "visited because the policy {policy} asked for a visit after {hours:.1f} hours",
     "share": "visited because the policy {policy} gave it a visit of the budget",
     "listing": "visited because it lists pages of its site and is read every {hours:.1f} hours",
@@ -31,6 +32,7 @@ SPANISH: dict[str, str] = {
     "overdue": "se visita porque no se ha visto en {ago} días, el mayor intervalo permitido",
     "waiting": "se visita porque no se ha visto en {ago} días",
     "first": "se visitó por primera vez al encontrarla",
+    "young": "se visita para conocer sus hábitos, pues solo se ha visto {visits} veces",
     "interval": "se visita porque la política {policy} pidió una visita a las {hours:.1f} horas",
     "share": "se visita porque la política {policy} le dio una visita del presupuesto",
     "listing": "se visita porque enumera páginas de su sitio y se lee cada {hours:.1f} horas",

@@ -101,11 +101,11 @@ class Records:
     def write(self) -> None:
         with connection.cursor() as cursor:
             for statement, rows in (
+                (_CHOSEN, list(self._chosen.values())),
                 (_NEW, list(self._new.values())),
                 (_OBSERVED, self._observations),
                 (_SEEN, self._seen),
                 (_GROUP, [(row[-1],) for row in self._seen]),
-                (_CHOSEN, list(self._chosen.values())),
                 (_FAILED, [(next_ms, key) for key, next_ms in self._failed.items()]),
                 (_CHANGED, self._changes),
             ):

@@ -9,6 +9,7 @@ What keeps it calm: budgets are saved up for minutes only, a host has few pages 
 a single probe, and nothing here depends on how long ago the clock or the instance stood still.
 """
 
+import heapq
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
@@ -50,6 +51,7 @@ SIGNALS = 500  # taken at a time
 NEWCOMERS = 500  # unknown pages that signals may bring to a subscription in an hour
 ANNOUNCED = 1000  # pages one reading of a feed or sitemap may announce
 SAVE = 1800.0  # s between two copies of what was learned
+YOUNG = (24.0, 48.0, 96.0)  # hours until the first visits of a page nobody knows yet, where no budget decides
 
 
 @dataclass
@@ -87,6 +89,7 @@ class Watched(msgspec.Struct, gc=False):
     poll: float = 0.0  # hours between readings of a feed or sitemap; 0: an ordinary page
     retry_at: float = 0.0  # not before, after visits without an answer
     failures: int = 0
+    visits: int = 1
 
 
 class Down(msgspec.Struct):
@@ -123,6 +126,7 @@ class Scheduler:
         self._newcomers: list[tuple[int, tuple[int, str, str, int]]] = []  # subscription and page, for the planner
         self._polled: set[int] = set()  # feeds and sitemaps among the pages
         self._late: dict[int, list[int]] = {}  # by subscription, see `_find_late`
+        self._young: list[tuple[float, int]] = []  # pages whose habits are still unknown, by the time of their visit
         self._learned_since_save = False
 
     @property
@@ -229,12 +233,13 @@ class Scheduler:
         self._records.observation(seen, sub.id, interval, important, chance)
         if important:
             self._records.change(seen, sub.id, site, page.last_ms)
-        page.last_ms, page.retry_at, page.failures = seen.at_ms, 0.0, 0
+        page.last_ms, page.retry_at, page.failures, page.visits = seen.at_ms, 0.0, 0, page.visits + 1
         owner = self._subs.get(page.sub, sub)
         if owner.policy is not None:
             owner.policy.observe(seen.key, hour, important)
         elif seen.key in self._planner:
             self._lessons[seen.key] = (hour, important)
+            self._watch_youth(seen.key, page)
         self._learned_since_save = True
         self._records.page_seen(
             seen.key, seen.at_ms, interval, self._next_ms(owner, seen.key, seen.at_ms, chance, interval), important,
@@ -301,14 +306,16 @@ class Scheduler:
     def _load_pages(self, sub: Sub) -> None:
         rows = list(
             WatchedPage.objects.filter(subscription=sub.id).values_list(
-                "key", "site", "url", "last_ms", "listing", "failures"
+                "key", "site", "url", "last_ms", "listing", "failures", "visits"
             )
         )
-        for key, site, _, last_ms, listing, failures in rows:
+        for key, site, _, last_ms, listing, failures, visits in rows:
             poll = POLLS[listing][1] if listing else 0.0
-            self._pages[key] = Watched(sub.id, site, last_ms, poll, 0.0, failures)
+            page = self._pages[key] = Watched(sub.id, site, last_ms, poll, 0.0, failures, visits)
             if poll:
                 self._polled.add(key)
+            elif sub.policy is None:
+                self._watch_youth(key, page)
         ordinary = [row for row in rows if not row[4]]
         if sub.policy is not None:
             sub.policy.add([(row[0], memory.hour(row[3])) for row in ordinary])
@@ -402,6 +409,8 @@ class Scheduler:
             for down in self._down.values():
                 down.until = min(down.until, now + 3600)
             self._pending = {key: min(since, now) for key, since in self._pending.items()}
+            self._young = [(min(at, now + YOUNG[0] * 3600), key) for at, key in self._young]
+            heapq.heapify(self._young)
             self._plan_at = self._sweep_at = 0.0
             self._save_at = min(self._save_at, now + SAVE)
         self._now = now
@@ -417,7 +426,7 @@ class Scheduler:
 
     def _choose(self, now: float) -> list[int]:
         chosen: list[int] = []
-        ways = (self._listings(now), self._by_policy(now), self._by_planner(now))
+        ways = (self._listings(now), self._by_policy(now), self._by_youth(now), self._by_planner(now))
         for round_ in zip_longest(*ways):  # each way gets its turn, so that none starves the others
             for key in round_:
                 if key is None:
@@ -473,6 +482,26 @@ class Scheduler:
                 continue
             self._explain(key, now, chance)
             yield key
+
+    def _by_youth(self, now: float) -> Iterator[int]:
+        """Pages nobody knows yet: a few early visits, for a prior alone would leave a lively page alone for weeks."""
+        postponed: list[int] = []
+        while self._young and self._young[0][0] <= now and len(postponed) < HOST_QUEUE:
+            _, key = heapq.heappop(self._young)
+            page = self._pages.get(key)
+            if page is None or page.visits > len(YOUNG) or now * 1000 - page.last_ms < YOUNG[0] * HOUR_MS / 2:
+                continue  # gone, known by now, or just visited for another reason
+            if not self._allowed(key, now):
+                postponed.append(key)
+                continue
+            self._records.page_chosen(key, int(now * 1000), {"code": "young", "visits": page.visits})
+            yield key
+        for key in postponed:
+            heapq.heappush(self._young, (now + 900, key))
+
+    def _watch_youth(self, key: int, page: Watched) -> None:
+        if page.visits <= len(YOUNG) and not self._subs[page.sub].purse.visits.per_day:
+            heapq.heappush(self._young, (page.last_ms / 1000 + YOUNG[page.visits - 1] * 3600, key))
 
     def _by_policy(self, now: float) -> Iterator[int]:
         hour = memory.hour(now * 1000)
@@ -574,11 +603,12 @@ class Scheduler:
 
     def _welcome(self, sub: Sub, site: str, seen: Seen) -> None:
         """A page seen for the first time."""
-        self._pages[seen.key] = Watched(sub.id, site, seen.at_ms)
+        page = self._pages[seen.key] = Watched(sub.id, site, seen.at_ms)
         hour = memory.hour(seen.at_ms)
         if sub.policy is not None:
             sub.policy.add([(seen.key, hour)])
         else:
+            self._watch_youth(seen.key, page)
             self._newcomers.append((sub.id, (seen.key, site, seen.url, seen.at_ms)))
         self._records.new_page(seen, sub.id, site, self._next_ms(sub, seen.key, seen.at_ms, None, 0), {"code": "first"})
         self._records.observation(seen, sub.id, 0, False, None)
@@ -632,7 +662,7 @@ class Scheduler:
             hour = sub.policy.next_at(key)
             return int(at_ms + (hour - memory.hour(at_ms)) * HOUR_MS) if hour is not None and np.isfinite(hour) else 0
         if chance is None or interval_ms <= 0:
-            return 0
+            return at_ms + int(YOUNG[0] * HOUR_MS) if not sub.purse.visits.per_day else 0
         rate = -np.log1p(-min(max(chance, 1e-6), 0.999)) / interval_ms
         wait = min(-np.log1p(-WORTH) / rate, sub.max_ms)
         return at_ms + int(max(wait, sub.min_ms, HOUR_MS))

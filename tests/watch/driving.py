@@ -1,0 +1,109 @@
+"""A scheduler driven without an engine: pages with known times of change, and a clock that jumps as the test likes."""
+
+from bisect import bisect_right
+from collections import Counter
+from pathlib import Path
+
+from django.db import transaction
+
+from hemeroteca import config, urls
+from hemeroteca.frontier.models import Host, Page
+from hemeroteca.watch.models import Subscription
+from hemeroteca.watch.scheduler import Scheduler
+from hemeroteca.watch.values import Difference, Listing, Seen
+
+START = 1_767_225_600.0  # 2026-01-01, a Thursday
+HOUR = 3600.0
+
+
+class World:
+    """`changes`: hours after the start at which each page changes."""
+
+    def __init__(self, data: Path, **settings: object) -> None:
+        self.now = START
+        self.changes: dict[str, list[float]] = {}
+        self.visits: Counter[str] = Counter()
+        self.log: list[tuple[float, str]] = []
+        self.found: Counter[str] = Counter()
+        self.dead: set[str] = set()  # hosts that do not answer
+        self.listings: dict[str, list[tuple[str, float]]] = {}
+        self._seen: dict[str, float] = {}
+        self.scheduler = Scheduler(config.load(**settings), data, lambda: self.now)
+        self.scheduler.refresh()
+
+    @property
+    def hours(self) -> float:
+        return (self.now - START) / HOUR
+
+    def add(self, subscription: Subscription, url: str, changes: list[float], role: int = 0) -> None:
+        """A page of a subscription, visited for the first time now."""
+        url = urls.canonical(url)
+        host, _ = Host.objects.get_or_create(name=urls.host(url))
+        Page.objects.get_or_create(
+            key=urls.key(url),
+            defaults={"url": url, "host": host, "crawl_id": subscription.crawl_id, "state": 1, "role": role},
+        )
+        self.changes[url] = sorted(changes)
+        self._visit(subscription.crawl_id, url)
+        self.write()
+
+    def run(self, hours: float, step: float = 0.25) -> None:
+        """Let time pass; every visit that is due is made at once."""
+        end = self.now + hours * HOUR
+        while self.now < end - 1e-6:
+            self.now = min(self.now + step * HOUR, end)
+            self.look()
+
+    def look(self) -> list[str]:
+        new, again = self.scheduler.due(self.now, self.crawls)
+        for found in (*new, *again):
+            self._visit(found.crawl, found.url)
+        self.write()
+        return [found.url for found in (*new, *again)]
+
+    def write(self) -> None:
+        with transaction.atomic():
+            self.scheduler.write()
+
+    @property
+    def crawls(self) -> set[int]:
+        return set(Subscription.objects.filter(active=True).values_list("crawl_id", flat=True))
+
+    def _visit(self, crawl: int, url: str) -> None:
+        key = urls.key(url)
+        self.visits[url] += 1
+        self.log.append((self.hours, url))
+        if urls.host(url) in self.dead:
+            self.scheduler.failed(crawl, key, url, "connect: nobody listens", unanswered=True)
+            return
+        last = self._seen.get(url)
+        changed = last is not None and bisect_right(self.changes[url], self.hours) > bisect_right(
+            self.changes[url], last
+        )
+        self._seen[url] = self.hours
+        self.found[url] += changed
+        listing = None
+        if url in self.listings:
+            entries = [(urls.key(u), int((START + h * HOUR) * 1000), u) for u, h in self.listings[url]]
+            listing = Listing("feed", entries) if changed or last is None else None
+        self.scheduler.observed(
+            Seen(
+                crawl=crawl,
+                key=key,
+                page=0,
+                host=0,
+                url=url,
+                role=0,
+                at_ms=int(self.now * 1000),
+                status=200,
+                first=last is None,
+                changed=changed or last is None,
+                not_modified=not changed and last is not None,
+                bytes=10_000 if changed or last is None else 0,
+                stored=3_000 if changed or last is None else 500,
+                cost_ms=50,
+                difference=Difference(0.0, 0.1, 0.4, 0.5, True, 3, 1, "+ new") if changed else None,
+                listing=listing,
+                title=url.rsplit("/", 1)[-1],
+            )
+        )

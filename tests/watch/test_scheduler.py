@@ -1,0 +1,361 @@
+"""The scheduler on a real database, with a clock that the test holds."""
+
+import random
+from itertools import pairwise
+
+import pytest
+
+from hemeroteca import urls
+from hemeroteca.frontier import services as frontier
+from hemeroteca.watch import services
+from hemeroteca.watch.models import Change, Observation, Signal, SignalSource, Subscription, WatchedPage
+from hemeroteca.watch.reasons import sentence
+from hemeroteca.watch.services import Order
+from tests.watch.driving import HOUR, START, World
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+
+
+def subscribe(url="https://news.test/", **options) -> Subscription:
+    return services.subscribe(Order(url=url, scope="host", **options))[0]
+
+
+def poisson(rate_per_day: float, days: float, seed: int) -> list[float]:
+    generator, at, found = random.Random(seed), 0.0, []
+    while (at := at + generator.expovariate(rate_per_day / 24)) < days * 24:
+        found.append(at)
+    return found
+
+
+def test_a_page_that_changes_often_is_visited_more_often_than_one_that_never_does(tmp_path):
+    sub = subscribe()
+    world = World(tmp_path)
+    world.add(sub, "https://news.test/fast", poisson(1.0, 60, 1))
+    world.add(sub, "https://news.test/slow", poisson(0.05, 60, 2))
+    world.add(sub, "https://news.test/never", [])
+    world.run(60 * 24, step=1.0)
+    assert world.visits["https://news.test/fast"] > 3 * world.visits["https://news.test/slow"]
+    assert world.visits["https://news.test/never"] <= world.visits["https://news.test/slow"] + 2
+    assert world.found["https://news.test/fast"] > 30
+    # and it cost clearly less than looking at all of them every day
+    assert sum(world.visits.values()) < 0.8 * 3 * 60
+
+
+def test_what_was_seen_is_kept_with_interval_difference_and_reason(tmp_path):
+    sub = subscribe(mode="fixed 24")
+    world = World(tmp_path)
+    world.add(sub, "https://news.test/a", [5.0])
+    world.run(48)
+    first, second = Observation.objects.order_by("seen_ms")[:2]
+    assert (first.interval_ms, first.important) == (0, False)
+    assert second.interval_ms > 0
+    assert (second.changed, second.important, second.content) == (True, True, 0.4)
+    change = Change.objects.get()
+    assert change.url == "https://news.test/a"
+    assert change.since_ms == first.seen_ms
+    assert change.diff == "+ new"
+    page = WatchedPage.objects.get()
+    assert page.changes == 1
+    assert page.visits == Observation.objects.count()
+    assert page.next_ms > page.last_ms
+    assert "fixed" in sentence(page.reason, "en")
+    assert "política fixed" in sentence(page.reason, "es")
+
+
+def test_fixed_means_fixed(tmp_path):
+    sub = subscribe(mode="fixed 12")
+    world = World(tmp_path)
+    world.add(sub, "https://news.test/a", poisson(4, 10, 3))
+    world.run(10 * 24)
+    assert 19 <= world.visits["https://news.test/a"] - 1 <= 21
+
+
+@pytest.mark.parametrize("mode", ["simple", "simple-notify", "simple-history", "day-type", "exponential", "nutch"])
+def test_every_policy_runs_and_survives_a_restart(tmp_path, mode):
+    sub = subscribe(mode=mode)
+    world = World(tmp_path)
+    world.add(sub, "https://news.test/a", poisson(1, 30, 4))
+    world.run(15 * 24)
+    before = world.visits["https://news.test/a"]
+    assert before >= 3
+    world.scheduler.close()
+    again = World(tmp_path)
+    again.now, again.changes, again._seen = world.now, world.changes, world._seen
+    again.run(15 * 24)
+    assert again.visits["https://news.test/a"] >= 2
+
+
+@pytest.mark.parametrize("mode", ["lambda-crawl", "gamma"])
+def test_policies_that_share_a_budget_keep_to_it(tmp_path, mode):
+    sub = subscribe(mode=mode, visits_per_day=6)
+    world = World(tmp_path)
+    for number in range(6):
+        world.add(sub, f"https://news.test/{number}", poisson(0.1 + 0.2 * number, 20, number))
+    world.run(20 * 24)
+    visits = sum(world.visits.values()) - 6
+    assert 0.7 * 120 <= visits <= 126
+    assert min(world.visits.values()) >= 2
+
+
+def test_a_budget_is_spent_evenly_and_never_exceeded(tmp_path):
+    sub = subscribe(visits_per_day=24)
+    world = World(tmp_path)
+    for number in range(40):
+        world.add(sub, f"https://news.test/{number}", poisson(1, 10, number))
+    first = len(world.log)
+    world.run(10 * 24)
+    made = [at for at, _ in world.log[first:]]
+    assert 0.85 * 240 <= len(made) <= 240
+    by_day = [sum(day * 24 < at <= (day + 1) * 24 for at in made) for day in range(10)]
+    assert max(by_day[1:]) <= 25
+    busiest = max(sum(hour < at <= hour + 1 for at in made) for hour in range(240))
+    assert busiest <= 3
+
+
+def test_site_and_collection_budgets_hold(tmp_path):
+    services.set_collection("museums", visits_per_day=10)
+    frontier.set_site("news.test", {"visits_per_day": 5})
+    first = subscribe(mode="fixed 1", collection="museums")
+    second = subscribe("https://other.test/", mode="fixed 1", collection="museums")
+    world = World(tmp_path)
+    world.add(first, "https://news.test/a", [])
+    world.add(second, "https://other.test/a", [])
+    world.run(48)
+    assert world.visits["https://news.test/a"] - 1 <= 10
+    assert sum(world.visits.values()) - 2 <= 20
+    assert world.visits["https://other.test/a"] > 5
+
+
+def test_a_budget_of_bytes_closes_until_it_is_paid_back(tmp_path):
+    sub = subscribe(mode="fixed 1", bytes_per_day=100_000)
+    world = World(tmp_path)
+    world.add(sub, "https://news.test/a", [h / 2 for h in range(500)])
+    world.run(4 * 24)
+    assert 20 <= world.visits["https://news.test/a"] <= 45  # ten visits of 10 kB a day instead of 24
+
+
+def test_outside_its_window_nothing_is_visited(tmp_path):
+    sub = subscribe(mode="fixed 1", windows=["08:00-10:00"])
+    world = World(tmp_path)
+    world.add(sub, "https://news.test/a", [])
+    world.run(72)
+    hours = [at % 24 for at, _ in world.log[1:]]
+    assert hours
+    assert all(8 <= hour <= 10 for hour in hours)
+
+
+def test_nobody_is_left_alone_longer_than_the_maximum(tmp_path):
+    sub = subscribe(max_hours=100)
+    world = World(tmp_path)
+    for number in range(20):
+        world.add(sub, f"https://news.test/{number}", poisson(3, 60, number) if number < 5 else [])
+    world.run(60 * 24, step=2.0)
+    for url in world.changes:
+        times = [at for at, visited in world.log if visited == url]
+        gaps = [b - a for a, b in pairwise(times)]
+        assert max(gaps) <= 110, url
+
+
+def test_a_clock_that_jumps_a_month_ahead_makes_no_stampede(tmp_path):
+    sub = subscribe()
+    world = World(tmp_path)
+    for number in range(200):
+        world.add(sub, f"https://news.test/{number}", [])
+    world.run(48)
+    world.now += 31 * 86_400
+    before = len(world.log)
+    world.look()
+    assert len(world.log) - before <= 50
+    for _ in range(60):
+        world.now += 60
+        world.look()
+    assert 20 <= len(world.log) - before <= 300
+
+
+@pytest.mark.parametrize("mode", ["auto", "fixed 24"])
+def test_a_clock_that_jumps_back_starves_nobody(tmp_path, mode):
+    sub = subscribe(mode=mode, max_hours=48)
+    world = World(tmp_path)
+    world.now = START + 400 * 86_400  # the clock is wrong by more than a year
+    for number in range(5):
+        world.add(sub, f"https://news.test/{number}", [])
+    world.run(72)
+    world.now = START
+    world.visits.clear()
+    world.run(4 * 24)
+    assert min(world.visits[f"https://news.test/{n}"] for n in range(5)) >= 1
+
+
+def test_a_site_that_is_down_for_a_week_gets_few_probes_and_comes_back_calmly(tmp_path):
+    sub = subscribe(mode="fixed 6")
+    world = World(tmp_path)
+    for number in range(50):
+        world.add(sub, f"https://news.test/{number}", [])
+    world.run(24)
+    world.dead.add("news.test")
+    world.visits.clear()
+    world.run(7 * 24)
+    assert 5 <= sum(world.visits.values()) <= 120  # instead of 1400
+    assert Subscription.objects.get().failures >= 3
+    world.dead.clear()
+    world.visits.clear()
+    world.run(24)
+    back = len(world.visits)
+    world.run(5 * 24)
+    assert back >= 1
+    assert len(world.visits) == 50
+    assert Subscription.objects.get().failures == 0
+    busiest = max(sum(hour < at <= hour + 1 for at, _ in world.log) for hour in range(int(world.hours)))
+    assert busiest <= 55
+
+
+def test_a_pending_visit_that_ended_without_a_word_is_made_again(tmp_path):
+    sub = subscribe(mode="fixed 6")
+    world = World(tmp_path)
+    world.add(sub, "https://news.test/a", [])
+    world.scheduler.due(world.now, world.crawls)  # the budget begins to fill
+    world.now += 7 * HOUR
+    _, again = world.scheduler.due(world.now, world.crawls)
+    assert len(again) == 1  # queued; then its host is given up and the engine says nothing
+    world.write()
+    world.now += 200
+    world.look()
+    assert WatchedPage.objects.get().failures == 0
+    from hemeroteca.frontier.models import Page
+
+    Page.objects.update(state=Page.State.FAILED, reason="host-unreachable")
+    world.run(24)
+    assert world.visits["https://news.test/a"] >= 2
+
+
+def test_a_paused_subscription_is_not_visited_and_goes_on_later(tmp_path):
+    sub = subscribe(mode="fixed 6")
+    world = World(tmp_path)
+    world.add(sub, "https://news.test/a", [])
+    services.pause(sub.pk)
+    assert world.scheduler.changed()
+    world.scheduler.refresh()
+    world.run(48)
+    assert world.visits["https://news.test/a"] == 1
+    services.resume(sub.pk)
+    world.scheduler.refresh()
+    world.run(24)
+    assert world.visits["https://news.test/a"] >= 4
+
+
+def test_new_pages_of_a_subscription_with_a_budget_come_in_its_rhythm(tmp_path):
+    from hemeroteca.frontier.values import Found
+
+    sub = subscribe(visits_per_day=48)
+    world = World(tmp_path)
+    found = [Found(n, f"https://news.test/{n}", "news.test", sub.crawl_id, 1) for n in range(10)]
+    paced = world.scheduler.pace(found, world.now)
+    assert [round((f.due_ms / 1000 - world.now) / HOUR) for f in paced] == list(range(1, 11))
+
+
+# signals
+
+
+def webhook(sub: Subscription) -> SignalSource:
+    source, _ = services.add_webhook(sub.pk)
+    return source
+
+
+def say(source: SignalSource, url: str) -> None:
+    Signal.objects.create(source=source, url=url, received_ms=0)
+
+
+def test_a_signal_brings_a_visit_at_once(tmp_path):
+    sub = subscribe()
+    world = World(tmp_path)
+    for number in range(20):
+        world.add(sub, f"https://news.test/{number}", [30.0] if number == 7 else [])
+    source = webhook(sub)
+    world.scheduler.refresh()
+    world.run(30.1)
+    visits = world.visits["https://news.test/7"]
+    say(source, "https://news.test/7")
+    for _ in range(30):
+        world.now += 1
+        world.look()
+    assert world.visits["https://news.test/7"] == visits + 1
+    assert not Signal.objects.exists()
+    source.refresh_from_db()
+    assert (source.right, source.wrong) == (1, 0)
+    assert "webhook" in sentence(WatchedPage.objects.get(url="https://news.test/7").reason, "es")
+
+
+def test_a_source_that_lies_is_heard_less_and_less(tmp_path):
+    sub = subscribe()
+    world = World(tmp_path)
+    for number in range(50):
+        world.add(sub, f"https://news.test/{number}", [])
+    source = webhook(sub)
+    world.scheduler.refresh()
+    world.run(24)
+    rounds = []
+    for _ in range(12):
+        before = len(world.log)
+        for number in range(50):
+            say(source, f"https://news.test/{number}")
+        world.run(6)
+        rounds.append(len(world.log) - before)
+    assert sum(rounds[-3:]) < 0.5 * sum(rounds[:3])
+    source.refresh_from_db()
+    assert source.wrong >= 5
+    assert source.right == 0
+
+
+def test_a_new_page_that_a_signal_names_is_visited_when_it_is_in_scope(tmp_path):
+    sub = subscribe()
+    world = World(tmp_path)
+    source = webhook(sub)
+    world.scheduler.refresh()
+    world.changes |= {"https://news.test/new": []}
+    say(source, "https://news.test/new")
+    say(source, "https://elsewhere.test/")
+    say(source, "not an address")
+    world.run(1)
+    assert world.visits == {"https://news.test/new": 1}
+
+
+def test_a_feed_announces_its_pages_and_what_it_misses_is_counted(tmp_path):
+    sub = subscribe(max_hours=240)
+    world = World(tmp_path)
+    feed, page, other = "https://news.test/feed.xml", "https://news.test/a", "https://news.test/b"
+    world.listings[feed] = []
+    world.add(sub, page, [80.5])
+    world.add(sub, other, [20.0, 100.0, 130.0])
+    world.add(sub, feed, [81.0])
+    assert WatchedPage.objects.get(url=feed).listing == "feed"
+    world.run(80.4)
+    world.listings[feed] = [(page, 80.5)]
+    before = world.visits[page]
+    world.run(30)
+    assert world.visits[feed] > 3
+    assert world.visits[page] > before
+    assert world.found[page] == 1
+    world.run(200)
+    source = SignalSource.objects.get(kind="feed")
+    assert source.right == 1
+    assert source.missed >= 1
+
+
+def test_what_was_learned_survives_a_restart_and_a_lost_file(tmp_path):
+    sub = subscribe()
+    world = World(tmp_path)
+    world.add(sub, "https://news.test/fast", poisson(1, 60, 1))
+    world.add(sub, "https://news.test/never", [])
+    world.run(30 * 24, step=1.0)
+    key = urls.key("https://news.test/fast")
+    world.scheduler.close()
+    from hemeroteca.watch import learning, memory
+
+    hour = memory.hour(world.now * 1000) + 12
+    kept, _ = memory.load(tmp_path / memory.FILE)
+    said = float(kept.chance([key], hour)[0])
+    again, _ = learning.rebuild()
+    assert float(again.chance([key], hour)[0]) == pytest.approx(said, abs=0.15)
+    (tmp_path / memory.FILE).write_bytes(b"not a planner")
+    assert memory.load(tmp_path / memory.FILE) is None
+    assert len(World(tmp_path).scheduler) == 2
