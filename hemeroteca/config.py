@@ -103,6 +103,18 @@ class Config:
     host: str = field(default="127.0.0.1", metadata={"help": "address the console listens on"})
     port: int = field(default=8080, metadata={"help": "port of the console and the API"})
     public_url: str = field(default="", metadata={"help": "address people use, when a proxy stands in front"})
+    replay: bool = field(default=True, metadata={"help": "archived pages can be replayed, when pywb is installed"})
+    replay_port: int = field(default=0, metadata={"help": "port of replay; 0: the one after `port`"})
+    replay_url: str = field(
+        default="",
+        metadata={
+            "help": "address of replay, under a name the console does not have; empty: replay.localhost, for readers "
+            "on this machine"
+        },
+    )
+    replay_python: str = field(
+        default="", metadata={"help": "Python that has pywb; empty: the one `python -m hemeroteca.replay.install` made"}
+    )
     open_search: bool = field(default=True, metadata={"help": "search and status can be read without signing in"})
 
     @property

@@ -1,5 +1,7 @@
 """Who may call an operation: a bearer token, or the session of somebody signed in to the console."""
 
+from hmac import compare_digest
+
 from django.conf import settings
 from django.http import HttpRequest
 from ninja.errors import HttpError
@@ -8,6 +10,7 @@ from ninja.utils import check_csrf
 
 from hemeroteca.accounts import services
 from hemeroteca.accounts.models import Role, User
+from hemeroteca.replay.addresses import key_of
 
 
 class Caller:
@@ -39,6 +42,8 @@ class Bearer(HttpBearer):
         return caller
 
     def authenticate(self, request: HttpRequest, token: str) -> Caller:
+        if compare_digest(token.encode(), key_of(settings.SECRET_KEY).encode()):
+            return Caller(None, Role.READER)  # replay, which asks for its readers
         found = services.token_user(token)
         if found is None:
             raise HttpError(401, "This token is unknown, expired or revoked; `hemeroteca token create` makes another.")

@@ -19,6 +19,7 @@ from hemeroteca.archive.memento import Places, link_safe
 from hemeroteca.archive.reader import WarcReadError
 from hemeroteca.archive.timestamps import from_http_date, http_date, start_ms, timestamp
 from hemeroteca.archive.values import CaptureRow
+from hemeroteca.replay.addresses import capture_address, origin_for
 
 __all__ = ["capture_uri", "copy", "link_safe", "places", "timegate", "timemap_json", "timemap_link"]
 
@@ -90,8 +91,8 @@ def places(request: HttpRequest, url: str) -> Places:
 
 def capture_uri(request: HttpRequest, stamp: str, url: str, here: bool = False) -> str:
     """Where the capture of that second can be seen: at the replayer when there is one, else here."""
-    replay = "" if here else getattr(settings.CONFIG, "replay_url", "")
-    return f"{replay.rstrip('/')}/{stamp}/{url}" if replay else f"{_base(request)}/memento/{stamp}/{url}"
+    origin = "" if here else origin_for(request.get_host(), settings.CONFIG.replay_url)
+    return capture_address(origin, stamp, url) if origin else f"{_base(request)}/memento/{stamp}/{url}"
 
 
 def _timemap(request: HttpRequest, url: str, media_type: str) -> HttpResponseBase:

@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 from typing import IO, Annotated
+from urllib.parse import urlsplit
 
 import typer
 
@@ -18,6 +19,8 @@ from hemeroteca import config
 from hemeroteca.cli import common
 from hemeroteca.engine.supervisor import Program, Supervisor
 from hemeroteca.instance import Instance
+from hemeroteca.replay import addresses as replay_addresses
+from hemeroteca.replay import program as replay
 
 LOG_BYTES = 5 << 20
 LOG_FILES = 3
@@ -47,16 +50,23 @@ def run(settings: config.Config) -> None:
     lock = _only_server(instance)
     sockets = listen(settings.host, settings.port)
     port = sockets[0].getsockname()[1]
+    console = address(settings, port)
+    with_pywb = replay.python_of(settings)
+    replay_sockets = listen_for_replay(settings, port) if with_pywb else []
+    replay_url = replay_address(settings, replay_sockets)
     environment = {
         "HEMEROTECA_DATA": str(instance.data),
         "HEMEROTECA_HOST": settings.host,
         "HEMEROTECA_PORT": str(port),
+        "HEMEROTECA_REPLAY_URL": replay_url,
         "PYTHONUNBUFFERED": "1",
     }
     _log_to(instance.log_dir / "hemeroteca.log")
     administrator = _prepare(environment)
 
-    typer.echo(f"Hemeroteca is at {address(settings, port)}   (Ctrl-C stops it)")
+    typer.echo(f"Hemeroteca is at {console}   (Ctrl-C stops it)")
+    if settings.replay and not replay_url:
+        typer.echo("Archived pages are shown without scripts; `python -m hemeroteca.replay.install` adds their replay.")
     if administrator:
         typer.echo(
             f"Sign in as {administrator['name']} with the password {administrator['password']}\n"
@@ -70,10 +80,13 @@ def run(settings: config.Config) -> None:
         Program("web", web, environment, descriptors),
         Program("engine", [sys.executable, "-m", "hemeroteca.engine"], environment),
     ]
+    if with_pywb:
+        shared = [listener.fileno() for listener in replay_sockets]
+        programs.append(replay.program(settings, instance, with_pywb, replay_url, console, port, shared))
     try:
         Supervisor(programs, _say).run()
     finally:
-        for listener in sockets:
+        for listener in [*sockets, *replay_sockets]:
             listener.close()
         lock.close()
     typer.echo("Hemeroteca has stopped.")
@@ -104,6 +117,28 @@ def listen(host: str, port: int) -> list[socket.socket]:
     if refused and not sockets:
         raise ServeError(f"cannot listen on {host} port {port} ({refused.strerror}); give another --host")
     return sockets
+
+
+def listen_for_replay(settings: config.Config, console_port: int) -> list[socket.socket]:
+    """Sockets for replay. A port that nobody asked for may be taken; then any other does."""
+    if settings.replay_port or not settings.port:
+        return listen(settings.host, settings.replay_port)
+    try:
+        return listen(settings.host, console_port + 1)
+    except (ServeError, OverflowError):
+        return listen(settings.host, 0)
+
+
+def replay_address(settings: config.Config, sockets: list[socket.socket]) -> str:
+    """Where browsers find replay; empty when there is none. Without sockets, `replay_url` is somebody else's."""
+    if settings.replay_url:
+        names = {settings.host, urlsplit(settings.public_url).hostname or ""}
+        try:
+            replay_addresses.check(settings.replay_url, names)
+        except replay_addresses.AddressError as error:
+            raise config.ConfigError(str(error))
+        return settings.replay_url.rstrip("/")
+    return f"http://{replay_addresses.DEFAULT_NAME}:{sockets[0].getsockname()[1]}" if sockets else ""
 
 
 def address(settings: config.Config, port: int) -> str:

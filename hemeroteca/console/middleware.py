@@ -28,6 +28,13 @@ class HostCheck:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         name = host_name(request.META.get("HTTP_HOST") or request.META["SERVER_NAME"])
+        if name == (urlsplit(settings.CONFIG.replay_url).hostname or ""):
+            # Cookies ignore ports: under the name of replay, archived scripts would share ours.
+            return HttpResponse(
+                f"The name {name} is for archived pages only. Use the console by another of its names.\n",
+                status=421,
+                content_type="text/plain; charset=utf-8",
+            )
         if is_address(name) or name in own_names():
             return self.get_response(request)
         return HttpResponse(

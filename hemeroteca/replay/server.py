@@ -1,0 +1,463 @@
+"""The replay process: pywb's rewriting around our capture index and our WARC files, and nothing else of pywb.
+
+    <python with pywb> -I server.py FD [FD …]        listening sockets, opened by the supervisor
+
+    /TIMESTAMP/URL        the archived page in a frame under a banner
+    /TIMESTAMPmp_/URL     the page itself, rewritten; other modifiers for its parts
+    /_/NAME               the few scripts and styles of replay itself
+    /_/enter              where members of a closed archive come in with a ticket (hemeroteca.replay.addresses)
+
+It runs strangers' scripts in the reader's browser. Therefore: only names that are replay's are answered, only GET and
+HEAD, no service workers, only headers we know, a policy that lets pages load nothing but the archive. There is no
+route to pywb's recording, live or proxy modes, its index or its collections, and no loader that would go to the web.
+"""
+
+import hashlib
+import hmac
+import os
+import re
+import sys
+import time
+
+from gevent import monkey
+
+monkey.patch_all()
+
+import logging  # noqa: E402
+import signal  # noqa: E402
+import warnings  # noqa: E402
+from collections.abc import Callable, Iterable, Iterator  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
+from urllib.parse import parse_qs, quote, urljoin, urlsplit  # noqa: E402
+
+import brotli  # noqa: E402
+import gevent  # noqa: E402
+import pywb  # noqa: E402
+import requests  # noqa: E402
+from gevent.pool import Pool  # noqa: E402
+from gevent.pywsgi import WSGIHandler, WSGIServer  # noqa: E402
+from gevent.socket import socket  # noqa: E402
+from pywb.apps.rewriterapp import RewriterApp  # noqa: E402
+from pywb.apps.wbrequestresponse import WbResponse  # noqa: E402
+from pywb.rewrite.templateview import JinjaEnv  # noqa: E402
+from pywb.utils.loaders import BlockLoader, HttpLoader, load_yaml_config  # noqa: E402
+from pywb.utils.wbexception import WbException  # noqa: E402
+from pywb.warcserver.handlers import ResourceHandler  # noqa: E402
+from pywb.warcserver.index.aggregator import SimpleAggregator  # noqa: E402
+from pywb.warcserver.index.indexsource import RemoteIndexSource  # noqa: E402
+from pywb.warcserver.inputrequest import DirectWSGIInputRequest  # noqa: E402
+from pywb.warcserver.resource.responseloader import WARCPathLoader  # noqa: E402
+from warcio.bufferedreaders import BufferedReader  # noqa: E402
+
+log = logging.getLogger("replay")
+
+HERE = Path(__file__).parent
+ORIGIN = os.environ["REPLAY_ORIGIN"]
+CONSOLE = os.environ["REPLAY_CONSOLE"]
+INDEX = os.environ["REPLAY_INDEX"]
+FILES = Path(os.environ["REPLAY_FILES"])
+KEY = os.environ["REPLAY_KEY"]
+OPEN = bool(os.environ["REPLAY_OPEN"])
+
+NAME = urlsplit(ORIGIN).netloc
+COOKIE = "hemeroteca_replay"
+PASS_SECONDS = 12 * 3600
+CONNECTIONS = 200
+LONGEST_ADDRESS = 65_536
+
+# Whatever an archived page tries, it can load only from here. Top-level navigation is the one thing a policy cannot
+# stop; the console answers a navigation from elsewhere without its cookies, or with pages that change nothing.
+PAGE_POLICY = (
+    "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; form-action 'self'; base-uri 'self'; "
+    "frame-ancestors 'self'"
+)
+FRAME_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+PROTECTION = [
+    ("X-Robots-Tag", "noindex, nofollow, noarchive"),
+    ("X-Content-Type-Options", "nosniff"),
+    ("Referrer-Policy", "same-origin"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+    ("Origin-Agent-Cluster", "?1"),
+    (
+        "Permissions-Policy",
+        "camera=(), microphone=(), geolocation=(), usb=(), serial=(), hid=(), bluetooth=(), payment=(), midi=(), "
+        "clipboard-read=(), display-capture=(), publickey-credentials-get=(), local-fonts=(), storage-access=()",
+    ),
+]
+# Of an archived answer only these pass; anything else could set cookies, send reports to the live web, ask for a
+# password or take powers. pywb keeps the others readable under X-Archive-Orig-.
+KEPT_HEADERS = frozenset(
+    [
+        "content-type",
+        "content-length",
+        "content-encoding",
+        "content-range",
+        "accept-ranges",
+        "content-disposition",
+        "content-language",
+        "content-location",
+        "location",
+        "memento-datetime",
+        "vary",
+    ]
+)
+OWN_FILES = {"frame.js": "text/javascript", "frame.css": "text/css"}
+PYWB_FILES = ("wombat.js", "wombatWorkers.js", "wb_frame.js", "autoFetchWorker.js")
+CAPTURE = re.compile(r"/(?:(\d{0,14})([a-z]{2,4}_)?/)?(?=https?:)", re.I)
+
+Start = Callable[[str, list[tuple[str, str]]], Any]
+Environ = dict[str, Any]
+
+TEXTS = {
+    "en": {
+        "captured": "Archived", "earlier": "Earlier version", "later": "Later version", "versions": "All versions",
+        "about": "About this capture", "bar": "About this archived page", "page": "Archived page",
+        "missing": "This address is not in the archive",
+        "missing_more": "No capture of it was ever made, or it was cut away.",
+        "failed": "This capture cannot be shown", "back": "Captures of this address", "closed": "Members only",
+        "closed_more": "This archive is for members. Sign in at the console and follow a link from there.",
+        "sign_in": "To the console",
+    },
+    "es": {
+        "captured": "Archivada", "earlier": "Versión anterior", "later": "Versión siguiente",
+        "versions": "Todas las versiones", "about": "Sobre esta captura", "bar": "Sobre esta página archivada",
+        "page": "Página archivada", "missing": "Esta dirección no está en el archivo",
+        "missing_more": "Nunca se capturó, o la captura se retiró.", "failed": "Esta captura no se puede mostrar",
+        "back": "Capturas de esta dirección", "closed": "Solo para miembros",
+        "closed_more": "Este archivo es para miembros. Inicia sesión en la consola y sigue un enlace desde allí.",
+        "sign_in": "A la consola",
+    },
+}  # fmt: skip
+
+
+class Replay:
+    """The WSGI application."""
+
+    def __init__(self) -> None:
+        self.pages = Pages()
+        static = Path(pywb.__file__).parent / "static"
+        self.files = {name: (kind, (HERE / "static" / name).read_bytes()) for name, kind in OWN_FILES.items()}
+        self.files |= {name: ("text/javascript", (static / name).read_bytes()) for name in PYWB_FILES}
+
+    def __call__(self, environ: Environ, start: Start) -> Iterable[bytes]:
+        refusal = refused(environ)
+        if refusal:
+            return plain(start, *refusal)
+        path = environ["REQUEST_URI"].partition("?")[0]
+        if path == "/robots.txt":
+            return plain(start, "200 OK", "User-agent: *\nDisallow: /")
+        if path == "/":
+            return moved(start, CONSOLE + "/")
+        if path.startswith("/timemap/"):
+            return moved(start, CONSOLE + environ["REQUEST_URI"])
+        if path.startswith("/_/"):
+            return self.own(path[3:], environ, start)
+        if not OPEN and not has_pass(environ):
+            texts = texts_for(environ)
+            text = self.pages.message(texts["closed"], texts["closed_more"], CONSOLE + "/", texts["sign_in"])
+            return answer(start, "401 Unauthorized", [("Content-Type", "text/html; charset=utf-8")], text, FRAME_POLICY)
+        if not CAPTURE.match(environ["REQUEST_URI"]):
+            place = escaped(environ)
+            return moved(start, place) if place else plain(start, "404 Not Found", "Write /TIMESTAMP/URL.")
+        return self.pages.show(environ, start)
+
+    def own(self, name: str, environ: Environ, start: Start) -> Iterable[bytes]:
+        if name == "enter":
+            return enter(environ, start)
+        if name not in self.files:
+            return plain(start, "404 Not Found", "There is no such file.")
+        kind, data = self.files[name]
+        headers = [("Content-Type", f"{kind}; charset=utf-8"), ("Cache-Control", "max-age=3600")]
+        return answer(start, "200 OK", headers, data, PAGE_POLICY)
+
+
+class Pages(RewriterApp):  # type: ignore[misc]
+    """pywb's rewriter, asking our index directly instead of a second server on a port of this machine."""
+
+    def __init__(self) -> None:
+        templates = JinjaEnv(paths=[str(HERE / "templates")], extensions=["jinja2.ext.i18n"])
+        templates.jinja_env.install_null_translations()
+        config = load_yaml_config("pkg://pywb/default_config.yaml")
+        config |= {"frame_insert_html": "frame.html", "static_prefix": "_", "csp-header": ""}
+        super().__init__(framed_replay=True, jinja_env=templates, config=config)
+        self.frame_insert_view.banner_view = self.head_insert_view.banner_view = None  # the frame has its own
+        source = SimpleAggregator({"hemeroteca": Index()})
+        self.archive = ResourceHandler(source, [WARCPathLoader([place_of], source)], rules_file="")
+
+    def show(self, environ: Environ, start: Start) -> Iterable[bytes]:
+        environ["HTTP_HOST"] = NAME
+        environ["wsgi.url_scheme"] = urlsplit(ORIGIN).scheme
+        environ["SCRIPT_NAME"] = ""
+        for name in [name for name in environ if name.startswith("HTTP_X_") and not name.endswith("_REQUESTED_WITH")]:
+            del environ[name]
+        environ.pop("HTTP_COOKIE", None)
+        environ.pop("HTTP_AUTHORIZATION", None)
+        asked = environ["REQUEST_URI"][1:]
+        self.prepare_env(environ)
+        policy = PAGE_POLICY
+        try:
+            response = self.render_content(asked, {"type": "replay", "coll": "", "texts": texts_for(environ)}, environ)
+        except WbException as error:
+            response = self.handle_error(environ, error)
+        except Exception:
+            log.exception("%s cannot be shown", asked[:500])
+            response = self._error_response(environ, WbException("internal error"))
+        if not re.match(r"/\d*[a-z]+_/", "/" + asked):
+            policy = FRAME_POLICY
+        status = response.status_headers.statusline
+        return answer(start, status, list(kept(response.status_headers.headers)), response.body, policy)
+
+    def message(self, heading: str, text: str, link: str, label: str) -> bytes:
+        template = self.jinja_env.jinja_env.get_template("message.html")
+        return template.render(heading=heading, text=text, link=link, label=label).encode()
+
+    # What pywb asks of itself
+
+    def _do_req(self, inputreq: Any, wb_url: Any, kwargs: Any, skip_record: bool) -> "Found":
+        moment = time.strftime("%Y%m%d%H%M%S", time.gmtime()) if wb_url.is_latest_replay() else wb_url.timestamp
+        params = {"url": wb_url.url, "closest": moment, "matchType": "exact", "mode": "resource"}
+        headers, parts, errors = self.archive({**params, "_input_req": DirectWSGIInputRequest(inputreq.env)})
+        if parts is None:
+            reason = errors.get("last_exc") if errors else None
+            if reason is not None and not str(reason.status()).startswith("404"):
+                log.warning("%s cannot be read: %s", wb_url.url[:500], str(reason)[:500])
+            return Found(404, {}, iter(()))
+        return Found(200, headers, iter(parts))
+
+    def handle_query(self, environ: Environ, wb_url: Any, kwargs: Any, full_prefix: str) -> WbResponse:
+        return WbResponse.redir_response(versions_of(wb_url.url))
+
+    def get_top_frame_params(self, wb_url: Any, kwargs: Any) -> dict[str, Any]:
+        return {
+            "texts": kwargs["texts"],
+            "language": "es" if kwargs["texts"] is TEXTS["es"] else "en",
+            "console": CONSOLE,
+            "versions": versions_of(wb_url.get_url()),
+            "origin": ORIGIN,
+        }
+
+    def _not_found_response(self, environ: Environ, url: str) -> WbResponse:
+        return self._told(environ, url, "missing", "404 Not Found")
+
+    def _error_response(self, environ: Environ, wbe: WbException) -> WbResponse:
+        return self._told(environ, wbe.url or "", "failed", wbe.status())
+
+    def _told(self, environ: Environ, url: str, what: str, status: str) -> WbResponse:
+        texts = texts_for(environ)
+        text = self.message(texts[what], texts.get(f"{what}_more", ""), versions_of(url), texts["back"])
+        return WbResponse.text_response(text.decode(), status=status, content_type="text/html; charset=utf-8")
+
+
+class Index(RemoteIndexSource):  # type: ignore[misc]
+    """Our CDX server. pywb's rules for addresses that nearly match ask for all that begin alike, without a moment."""
+
+    def __init__(self) -> None:
+        super().__init__(f"{INDEX}/cdx?url={{url}}", "")
+        self.sesh.headers["Authorization"] = f"Bearer {KEY}"
+        self.sesh.trust_env = False  # a proxy of the person's is not for us
+
+    def _get_api_url(self, params: dict[str, Any]) -> str:
+        url = f"{INDEX}/cdx?url={quote(params['url'], safe='')}"
+        if params.get("matchType", "exact") != "exact":
+            return f"{url}&matchType={params['matchType']}&limit=100"
+        return f"{url}&closest={quote(params['closest'])}&limit=100" if params.get("closest") else f"{url}&limit=1000"
+
+    def _set_load_url(self, cdx: Any, params: Any) -> None:
+        pass  # the web is never asked
+
+
+class Found:
+    """What pywb expects of an answer by HTTP."""
+
+    def __init__(self, status: int, headers: dict[str, str], parts: Iterator[bytes]) -> None:
+        self.status_code = status
+        self.headers = headers
+        self.raw = Parts(parts)
+
+
+class Parts:
+    """An iterator of bytes, read as a file."""
+
+    def __init__(self, parts: Iterator[bytes]) -> None:
+        self._parts = parts
+        self._rest = b""
+
+    def read(self, size: int = -1) -> bytes:
+        while size < 0 or not self._rest:
+            part = next(self._parts, None)
+            if part is None:
+                break
+            self._rest += part
+        data, self._rest = (self._rest, b"") if size < 0 else (self._rest[:size], self._rest[size:])
+        return data
+
+    def close(self) -> None:
+        close = getattr(self._parts, "close", None)
+        if close:
+            close()
+
+
+class Members(HttpLoader):  # type: ignore[misc]
+    """Files that are not in the folder, from our own server, which knows where they are."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.session: Any = requests.Session()
+        self.session.headers["Authorization"] = f"Bearer {KEY}"
+        self.session.trust_env = False
+
+
+class Brotli:
+    """Google's decoder with the face that warcio knows from another package."""
+
+    def __init__(self) -> None:
+        self._stream = brotli.Decompressor()
+        self.unused_data = None
+
+    def decompress(self, data: bytes) -> bytes:
+        return bytes(self._stream.process(data))
+
+    def flush(self) -> bytes:
+        return b""
+
+
+class Handler(WSGIHandler):  # type: ignore[misc]
+    """Addresses as they were sent, since archived ones must not be decoded and encoded again; no line per request."""
+
+    MAX_REQUEST_LINE = LONGEST_ADDRESS
+
+    def get_environ(self) -> Environ:
+        environ: Environ = super().get_environ()
+        environ["REQUEST_URI"] = self.path
+        return environ
+
+    def log_request(self) -> None:
+        pass
+
+
+def refused(environ: Environ) -> tuple[str, str] | None:
+    """Why a request is not for us, if so."""
+    host = environ.get("HTTP_HOST", "").lower().removesuffix(".")
+    if host != NAME and f"{host}:{urlsplit(ORIGIN).port or ''}" != NAME:
+        # Under the console's name a replayed page would share its cookies.
+        return "421 Misdirected Request", f"Archived pages are shown at {ORIGIN} and under no other name."
+    if environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
+        return "405 Method Not Allowed", "An archive can be read; nothing can be sent to it."
+    if "HTTP_SERVICE_WORKER" in environ or environ.get("HTTP_SEC_FETCH_DEST") == "serviceworker":
+        return "403 Forbidden", "Archived pages get no service workers: they would stay and answer for other pages."
+    if not environ["REQUEST_URI"].startswith("/"):
+        return "400 Bad Request", "This is not a proxy."
+    return None
+
+
+def enter(environ: Environ, start: Start) -> Iterable[bytes]:
+    """A ticket becomes a pass: a cookie of this name, which no script can read."""
+    asked = parse_qs(environ.get("QUERY_STRING", ""))
+    to = asked.get("to", ["/"])[0]
+    if not CAPTURE.match(to) or "\r" in to or "\n" in to:
+        to = "/"
+    place = ORIGIN + quote(to, safe="/:?#[]@!$&'()*+,;=%~")
+    if OPEN or has_pass(environ):
+        return moved(start, place)
+    if not valid("ticket", asked.get("ticket", [""])[0]):
+        return plain(start, "403 Forbidden", f"This link is too old. Go back to {CONSOLE} and follow it again.")
+    cookie = f"{COOKIE}={signed('pass', int(time.time()) + PASS_SECONDS)}; Path=/; HttpOnly; SameSite=Lax"
+    return moved(start, place, [("Set-Cookie", cookie + ("; Secure" if ORIGIN.startswith("https:") else ""))])
+
+
+def has_pass(environ: Environ) -> bool:
+    pairs = (pair.strip().partition("=") for pair in environ.get("HTTP_COOKIE", "").split(";"))
+    return any(name == COOKIE and valid("pass", value) for name, _, value in pairs)
+
+
+def signed(kind: str, until: int) -> str:
+    return f"{until}.{hmac.new(KEY.encode(), f'{kind} {until}'.encode(), hashlib.sha256).hexdigest()}"
+
+
+def valid(kind: str, text: str) -> bool:
+    until = text.partition(".")[0]
+    if not re.fullmatch(r"\d{1,12}", until) or int(until) < time.time():
+        return False
+    return hmac.compare_digest(text.encode(), signed(kind, int(until)).encode())
+
+
+def escaped(environ: Environ) -> str:
+    """Where an address leads that a script made without our prefix: judged by the page that asked."""
+    referer = environ.get("HTTP_REFERER", "")
+    if not referer.startswith(ORIGIN + "/"):
+        return ""
+    found = re.match(r"/(\d*)([a-z]{2,4}_)?/(https?:/.*)", referer[len(ORIGIN) :], re.I)
+    if not found:
+        return ""
+    return f"{ORIGIN}/{found[1]}{found[2] or ''}/{urljoin(found[3], environ['REQUEST_URI'])}"
+
+
+def kept(headers: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    for name, value in headers:
+        lower = name.lower()
+        value = re.sub(r"[\x00-\x1f\x7f]", " ", value)
+        if lower == "location" and not value.startswith((ORIGIN + "/", CONSOLE + "/")):
+            value = ORIGIN + value if re.match(r"/(?!/)", value) else ORIGIN + "/"
+        if lower in KEPT_HEADERS or lower.startswith("x-archive-orig-"):
+            yield name, value
+        elif lower == "link" and value.startswith("<") and 'rel="original", <' + ORIGIN in value:
+            yield name, value  # pywb's own, for Memento clients
+
+
+def answer(
+    start: Start, status: str, headers: list[tuple[str, str]], body: bytes | Iterable[bytes], policy: str
+) -> Iterable[bytes]:
+    start(status, [*headers, ("Content-Security-Policy", policy), *PROTECTION])
+    return [body] if isinstance(body, bytes) else body
+
+
+def plain(start: Start, status: str, text: str) -> Iterable[bytes]:
+    headers = [("Content-Type", "text/plain; charset=utf-8")]
+    return answer(start, status, headers, text.encode() + b"\n", FRAME_POLICY)
+
+
+def moved(start: Start, place: str, more: Iterable[tuple[str, str]] = ()) -> Iterable[bytes]:
+    return answer(start, "307 Temporary Redirect", [("Location", place), *more], b"", FRAME_POLICY)
+
+
+def place_of(name: str, cdx: Any) -> str:
+    """Where a file of the archive is: closed, still being written, or known only to our server."""
+    if "/" in name or name.startswith("."):
+        raise OSError(f"{name!r} is not the name of a WARC file")
+    for candidate in (name, f"{name}.open", name):  # again: it may have been closed between the two looks
+        if (FILES / candidate).exists():
+            return str(FILES / candidate)
+    return f"{INDEX}/warc/{quote(name, safe='')}"
+
+
+def versions_of(url: str) -> str:
+    return f"{CONSOLE}/page?url={quote(url, safe='')}"
+
+
+def texts_for(environ: Environ) -> dict[str, str]:
+    wanted = environ.get("HTTP_ACCEPT_LANGUAGE", "").lower()
+    positions = {code: wanted.find(code) for code in TEXTS if code in wanted}
+    return TEXTS[min(positions, key=lambda code: positions[code], default="en")]
+
+
+def main(descriptors: list[int]) -> None:
+    warnings.simplefilter("ignore")  # pywb's, about its own libraries
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    BufferedReader.DECOMPRESSORS["br"] = Brotli
+    BlockLoader.loaders["http"] = Members
+    application = Replay()
+    pool = Pool(CONNECTIONS)
+    servers = [WSGIServer(socket(fileno=fd), application, handler_class=Handler, spawn=pool) for fd in descriptors]
+    for server in servers:
+        server.start()
+    gevent.signal_handler(signal.SIGTERM, sys.exit, 0)
+    gevent.wait()
+
+
+if __name__ == "__main__":
+    main([int(argument) for argument in sys.argv[1:]])
