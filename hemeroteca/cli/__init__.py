@@ -6,7 +6,22 @@ import sys
 import typer
 
 from hemeroteca import __version__
-from hemeroteca.cli import archive, backup, config, crawl, diff, search, serve, simulate, site, status, token, user
+from hemeroteca.cli import (
+    archive,
+    backup,
+    config,
+    crawl,
+    diff,
+    predict,
+    search,
+    serve,
+    simulate,
+    site,
+    status,
+    token,
+    user,
+    watch,
+)
 
 app = typer.Typer(
     name="hemeroteca",
@@ -22,7 +37,9 @@ app.add_typer(search.app, name="search")
 app.command("status")(status.status)
 archive.app.command("diff")(diff.diff)
 app.add_typer(archive.app, name="archive")
+app.add_typer(watch.app, name="watch", help="Pages and sites under watch: when they change, and who is told.")
 app.command("simulate")(simulate.simulate)
+app.add_typer(predict.app, name="predict", help="How good the predictions of this instance are.")
 app.add_typer(site.app, name="site", help="Settings of one host: delay, login, robots, certificates.")
 app.add_typer(user.app, name="user", help="People who may sign in.")
 app.add_typer(token.app, name="token", help="Tokens for programs that use the API.")

@@ -5,7 +5,7 @@ from django.urls import URLPattern, URLResolver, path
 from django.views.generic import RedirectView
 from django.views.i18n import set_language
 
-from hemeroteca.api import cdx, memento
+from hemeroteca.api import cdx, memento, signals
 from hemeroteca.api.app import api
 from hemeroteca.console import views
 
@@ -24,6 +24,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("language", set_language, name="language"),
     path("favicon.ico", RedirectView.as_view(url="/static/console/logo.svg", permanent=True)),
     path("api/v1/", api.urls),
+    path("indexnow", signals.indexnow),
     # What other archives' tools speak.
     path("cdx", cdx.pywb),
     path("cdx/search/cdx", cdx.wayback),

@@ -17,7 +17,7 @@ MOST_BYTES = 16 << 20
 MOST_ROWS = 100_000
 MOST_DEPTH = 50
 LISTS = {"include", "exclude", "ignore", "keep", "ignore_text", "windows"}  # several values, a `|` between them
-NUMBERS = {"depth": int, "visits_per_day": int, "bytes_per_day": int}
+NUMBERS = {"depth", "visits_per_day", "bytes_per_day"}
 FLOATS = {"threshold", "min_hours", "max_hours", "weight"}
 FLAGS = {"requisites", "active"}
 COLUMNS = tuple(Order.__dataclass_fields__)
@@ -164,22 +164,24 @@ def _no_doctype(*_: Any) -> None:
     raise WatchError("the file declares a doctype or entities, which OPML does not need; remove them")
 
 
+def convert(name: str, text: str) -> Any:
+    """The value of an `Order`'s field from its text."""
+    try:
+        if name in LISTS:
+            return [part.strip() for part in text.split("|") if part.strip()]
+        if name in NUMBERS:
+            return int(text)
+        if name in FLOATS:
+            return float(text.replace(",", "."))
+        if name in FLAGS:
+            return _WORDS[text.strip().lower()]
+    except (ValueError, KeyError):
+        raise WatchError(f"{name} is {text!r}, which is not what belongs there")
+    return text
+
+
 def _convert(values: dict[str, str]) -> dict[str, Any]:
-    converted: dict[str, Any] = {}
-    for name, text in values.items():
-        try:
-            if name in LISTS:
-                converted[name] = [part.strip() for part in text.split("|") if part.strip()]
-            elif name in NUMBERS:
-                converted[name] = int(text)
-            elif name in FLOATS:
-                converted[name] = float(text.replace(",", "."))
-            elif name in FLAGS:
-                converted[name] = _WORDS[text.lower()]
-            else:
-                converted[name] = text
-        except (ValueError, KeyError):
-            raise WatchError(f"{name} is {text!r}, which is not what belongs there")
+    converted = {name: convert(name, text) for name, text in values.items()}
     if not converted.get("url"):
         raise WatchError("the line has no address; its column is `url`")
     return converted

@@ -1,0 +1,77 @@
+"""`hemeroteca predict`: how good the predictions of this instance are."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hemeroteca.cli import common
+
+if TYPE_CHECKING:
+    from hemeroteca.predict import Calibration
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.command()
+def calibrate(
+    bins: Annotated[int, typer.Option(min=2, max=50, help="Rows of the table.")] = 10,
+    plot: Annotated[Path | None, typer.Option(help="Draw the reliability plot into this SVG file.")] = None,
+    keep: Annotated[bool, typer.Option(help="Let the engine go on with what was learned.")] = True,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Learn from the whole history of this instance, and compare what was predicted with what came."""
+    common.setup(data, must_exist=True)
+    from django.conf import settings
+
+    from hemeroteca.watch import learning
+
+    planner, last, found = learning.calibrated(bins=bins)
+    if not found.visits:
+        common.give_up(
+            "there is no history to learn from yet; watch pages (`hemeroteca watch add`) or import an archive first"
+        )
+    if keep:
+        learning.keep(settings.INSTANCE.data, planner, last)
+    if plot is not None:
+        from hemeroteca.predict.plot import reliability
+
+        plot.write_text(reliability(found.bins, "Predicted and observed"), "utf-8")
+    if json:
+        import msgspec
+
+        facts = {
+            "visits": found.visits,
+            "error": found.error,
+            "log_loss": found.log_loss,
+            "constant_log_loss": found.constant_log_loss,
+            "brier": found.brier,
+            "prior": {"shape": found.prior.shape, "days": found.prior.exposure},
+            "bins": [
+                {name: getattr(b, name) for name in ("low", "high", "visits", "predicted", "observed", "doubt")}
+                for b in found.bins
+            ],
+        }
+        sys.stdout.write(msgspec.json.encode(facts).decode() + "\n")
+        return
+    _print(found)
+
+
+def _print(found: "Calibration") -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("predicted", "observed", "visits", "", box=None, padding=(0, 2, 0, 0))
+    for row in found.bins:
+        said, came = round(row.predicted * 40), round(row.observed * 40)
+        bar = "".join("┃" if i == said else "█" if i < came else "·" for i in range(41))
+        table.add_row(f"{row.predicted:.1%}", f"{row.observed:.1%} ± {row.doubt:.1%}", f"{row.visits:,}", bar)
+    console = Console()
+    console.print(table, highlight=False)
+    console.print(
+        f"{found.visits:,} visits; said and seen differ by {found.error:.1%} on average. Log loss {found.log_loss:.3f} "
+        f"against {found.constant_log_loss:.3f} of always saying the mean.",
+        highlight=False,
+    )
