@@ -180,7 +180,12 @@ class Ingest:
             raw, note = extract.decode_body(raw, encoding, READ_BYTES)
         if note:
             result.notes.append(note)
-        document = extract.read(raw, header(job.response_head, b"content-type"), job.url)
+        document = extract.read(
+            raw,
+            header(job.response_head, b"content-type"),
+            job.url,
+            content_language=header(job.response_head, b"content-language"),
+        )
         result.notes.extend(document.notes)
         return document
 

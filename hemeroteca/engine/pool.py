@@ -19,6 +19,11 @@ from hemeroteca.engine.ingest import Ingested, Job, Rules
 from hemeroteca.engine.worker import END, FORGET, HEADER, JOB, RESULT, RULES, USAGE, Usage
 
 AHEAD = 3  # jobs sent to a reader before its answer, so that it never waits
+READER_ENVIRONMENT = {
+    "OPENBLAS_NUM_THREADS": "1",  # numpy would start threads it never uses here
+    "MALLOC_ARENA_MAX": "1",
+    "MALLOC_TRIM_THRESHOLD_": str(4 << 20),  # what a giant page needed goes back to the system
+}
 PATIENCE = 60.0  # seconds a reader may take over one page
 
 
@@ -30,7 +35,8 @@ class Reader:
         for end in (ours, theirs):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
         command = [sys.executable, "-m", "hemeroteca.engine.worker", str(theirs.fileno())]
-        self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+        environment = {**os.environ, **READER_ENVIRONMENT}
+        self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, env=environment)
         theirs.close()
         ours.setblocking(False)
         self.socket = ours

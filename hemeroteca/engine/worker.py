@@ -3,6 +3,7 @@
 Frames are a length (4 bytes, big endian), a kind (1 byte) and a msgpack body. No database, no network.
 """
 
+import gc
 import resource
 import signal
 import socket
@@ -15,6 +16,7 @@ from hemeroteca.engine.ingest import Ingest, Job, Rules
 
 HEADER = struct.Struct(">IB")
 JOB, RULES, FORGET, RESULT, USAGE, END = range(6)
+COLLECT_EVERY = 200  # pages between two collections of cyclic garbage
 ADDRESS_SPACE = 4 << 30  # a page that makes a reader grow beyond this ends the reader, not the machine
 
 
@@ -33,6 +35,8 @@ def main() -> None:
 
 
 def serve(channel: socket.socket) -> None:
+    gc.disable()  # a page makes tens of thousands of objects and hardly a cycle; see COLLECT_EVERY
+    done = 0
     ingest = Ingest()
     jobs = msgspec.msgpack.Decoder(Job)
     rules = msgspec.msgpack.Decoder(Rules)
@@ -46,6 +50,9 @@ def serve(channel: socket.socket) -> None:
             except MemoryError:
                 raise SystemExit(1)  # the engine starts another reader and keeps the capture unread
             _send(channel, RESULT, encode(result))
+            done += 1
+            if done % COLLECT_EVERY == 0:
+                gc.collect()
         elif kind == RULES:
             ingest.learn(rules.decode(payload))
         elif kind == FORGET:

@@ -70,11 +70,10 @@ def prepare(data: bytes, limits: Limits, note: Callable[[str], None]) -> Prepare
 def _suspicious(scan: "_Scan", limits: Limits) -> bool:
     """Could it be a bomb? A cheap test that is sure when the answer is no; few honest pages are taken for one."""
     tags = len(scan.tags)
-    return (
-        (tags > SHALLOW_TAGS and not nesting.plainly_nested(scan.data, limits.depth))
-        or (tags > FEW_TAGS and _most_reopened(scan) > MAX_NODES)
-        or (len(scan.data) > SHORT_BYTES and _may_have_many_attributes(scan))
-    )
+    if len(scan.data) > SHORT_BYTES and _may_have_many_attributes(scan):
+        return True
+    may_be_deep = tags > SHALLOW_TAGS or (tags > FEW_TAGS and _most_reopened(scan) > MAX_NODES)
+    return may_be_deep and not nesting.plainly_nested(scan.data, limits.depth)
 
 
 def _defused(scan: "_Scan", limits: Limits, note: Callable[[str], None]) -> "_Scan":
