@@ -1,9 +1,10 @@
 """/captures: what was fetched, when, and the bytes themselves."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
+from django.conf import settings
 from django.http import FileResponse, Http404, HttpRequest
 from ninja import Path, Query, Router, Schema
 from ninja.errors import HttpError
@@ -11,6 +12,7 @@ from pydantic import Field
 
 from hemeroteca import urls
 from hemeroteca.api import access, copies, paging
+from hemeroteca.api.citations import cite
 from hemeroteca.api.moments import moment
 from hemeroteca.archive import queries
 from hemeroteca.archive.reader import WarcReadError
@@ -30,6 +32,7 @@ class CaptureOut(Schema):
     digest: str = Field(description="Digest of the payload.")
     kind: str = Field(description="response, revisit (same payload as an earlier one) or resource.")
     version: bool = Field(description="Differs from the capture before it.")
+    importance: float | None = Field(description="How much it differs, 0 to 1; null when not compared.")
     truncated: str = Field(description="Why it is not whole (length, time, disconnect); empty when it is.")
     size: int = Field(description="Bytes of the body as received.")
     warc: str = Field(description="WARC file that holds it.")
@@ -67,6 +70,31 @@ def one(request: HttpRequest, id: Id) -> CaptureOut:  # noqa: A002 - the name in
 def content(request: HttpRequest, id: Id) -> FileResponse:  # noqa: A002
     """The body as received, still in its content coding, as a download."""
     return download(_capture(id))
+
+
+class CitationOut(Schema):
+    text: str = Field(description="In words.")
+    bibtex: str
+
+
+@router.get("/{id}/citation", response=CitationOut, auth=access.open_reader, summary="How to cite a capture")
+def citation(
+    request: HttpRequest,
+    id: Id,  # noqa: A002
+    language: Annotated[Literal["es", "en"], Query(description="Language of the words.")] = "en",
+) -> CitationOut:
+    row = _capture(id)
+    try:
+        title = copies.text(row).title
+    except WarcReadError:
+        title = ""
+    cited = cite(row, title, permanent_address(request, row), language)
+    return CitationOut(text=cited.text, bibtex=cited.bibtex)
+
+
+def permanent_address(request: HttpRequest, row: CaptureRow) -> str:
+    base = settings.CONFIG.public_url.rstrip("/") or f"{request.scheme}://{request.get_host()}"
+    return f"{base}/v/{row.record_id}"
 
 
 def download(row: CaptureRow) -> FileResponse:
@@ -110,6 +138,7 @@ def _out(row: CaptureRow) -> CaptureOut:
         digest=row.digest,
         kind=row.kind,
         version=row.version,
+        importance=row.importance,
         truncated=row.truncated,
         size=row.body_size,
         warc=row.warc_name,

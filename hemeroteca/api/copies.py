@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from django.conf import settings
 
-from hemeroteca import extract
+from hemeroteca import change, extract
 from hemeroteca.archive import queries, reader
 from hemeroteca.archive.reader import Record
 from hemeroteca.archive.values import CaptureRow
@@ -43,6 +43,12 @@ def decoded(capture: CaptureRow) -> Copy:
     if not note and record.size > len(raw):
         note = "cut"
     return Copy(body, header.partition(";")[0].strip().lower() or capture.mime, header, note)
+
+
+def snapshot(capture: CaptureRow) -> change.Snapshot:
+    """A capture as it is compared with another."""
+    copy = decoded(capture)
+    return change.Snapshot(copy.body, copy.charset_header or copy.media_type, capture.url, capture.status)
 
 
 def text(capture: CaptureRow) -> extract.Document:

@@ -68,6 +68,11 @@ def versions_of(url: str, limit: int = 1000) -> list[CaptureRow]:
     return rows("urlkey = %s AND version = %s", [index_key(url), True], "captured_ms, capture.id", limit)
 
 
+def versions_newest(url: str, limit: int) -> list[CaptureRow]:
+    """The same, newest first."""
+    return rows("urlkey = %s AND version = %s", [index_key(url), True], "captured_ms DESC, capture.id DESC", limit)
+
+
 def latest(url: str) -> CaptureRow | None:
     return _one("urlkey = %s", [index_key(url)], "captured_ms DESC, capture.id DESC")
 

@@ -28,6 +28,10 @@ class Selection:
         found = chain.from_iterable(cdx.captures(query) for query in _queries(self))
         return (row for row in found if row.version) if self.versions_only else found
 
+    def queries(self) -> tuple[cdx.Query, ...]:
+        """The same as ranges of the index, in order and without overlaps."""
+        return _queries(self)
+
     def holds(self, row: CaptureRow) -> bool:
         if self.versions_only and not row.version:
             return False

@@ -8,8 +8,9 @@ from django.utils.translation import gettext_lazy as _
 
 from hemeroteca import __version__
 from hemeroteca.accounts.models import Role, User
+from hemeroteca.replay.addresses import origin_for
 
-NAVIGATION = (("search", _("Search")), ("status", _("Status")), ("crawls", _("Crawls")))
+NAVIGATION = (("search", _("Search")), ("look-up", _("Archive")), ("status", _("Status")), ("crawls", _("Crawls")))
 
 
 def shared(request: HttpRequest) -> dict[str, Any]:
@@ -18,5 +19,6 @@ def shared(request: HttpRequest) -> dict[str, Any]:
         "version": __version__,
         "navigation": NAVIGATION,
         "languages": settings.LANGUAGES,
+        "replay": bool(origin_for(request.headers.get("Host", ""), settings.CONFIG.replay_url)),
         "may_edit": isinstance(user, User) and user.may(Role.EDITOR),
     }

@@ -7,7 +7,7 @@ from django.views.i18n import set_language
 
 from hemeroteca.api import cdx, memento, signals
 from hemeroteca.api.app import api
-from hemeroteca.console import views
+from hemeroteca.console import archive_pages, views
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.search, name="search"),
@@ -15,10 +15,15 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("status/live", views.status_live, name="status-live"),
     path("crawls", views.crawls, name="crawls"),
     path("crawls/<int:number>", views.crawl, name="crawl"),
-    path("page", views.page, name="page"),
-    path("v/<uuid:record_id>", views.capture, name="capture"),
-    path("v/<uuid:record_id>/copy", views.capture_copy, name="capture-copy"),
-    path("v/<uuid:record_id>/original", views.capture_original, name="capture-original"),
+    path("archive", archive_pages.look_up, name="look-up"),
+    path("page", archive_pages.page, name="page"),
+    path("at", archive_pages.at, name="at"),
+    path("compare", archive_pages.compare, name="compare"),
+    path("compare/page", archive_pages.compare_page, name="compare-page"),
+    path("v/<uuid:record_id>", archive_pages.capture, name="capture"),
+    path("v/<uuid:record_id>/copy", archive_pages.capture_copy, name="capture-copy"),
+    path("v/<uuid:record_id>/original", archive_pages.capture_original, name="capture-original"),
+    path("v/<uuid:record_id>/replay", archive_pages.capture_replay, name="capture-replay"),
     path("sign-in", views.sign_in, name="sign-in"),
     path("sign-out", views.sign_out, name="sign-out"),
     path("language", set_language, name="language"),

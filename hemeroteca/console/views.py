@@ -1,17 +1,13 @@
 """One function per page. They ask the rooms below and fill a template; nothing is decided here."""
 
 import re
-from collections.abc import Callable
-from functools import wraps
 from typing import Any
-from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login, logout
-from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import filesizeformat
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -23,17 +19,14 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from ninja.errors import HttpError
 from pydantic import ValidationError
 
-from hemeroteca import extract, urls
 from hemeroteca.accounts import services as accounts
 from hemeroteca.accounts.models import Role, User
-from hemeroteca.api import copies, standing
+from hemeroteca.api import standing
 from hemeroteca.api.access import Caller
-from hemeroteca.api.captures import download
 from hemeroteca.api.crawls import Order, submit_order
 from hemeroteca.api.search import index
 from hemeroteca.archive import queries as archive
-from hemeroteca.archive.reader import WarcReadError
-from hemeroteca.archive.values import CaptureRow
+from hemeroteca.console.access import for_readers
 from hemeroteca.console.templatetags.console import count as _count
 from hemeroteca.frontier import queries as frontier
 from hemeroteca.frontier import services as frontier_services
@@ -42,34 +35,12 @@ from hemeroteca.search import Hit, SearchError
 
 RESULTS = 10
 CRAWLS = 50
-CAPTURES = 200
-MAX_TEXT = 200_000  # characters of a capture's text shown on a page
 SCOPES = {
     "host": gettext_lazy("The whole host"),
     "prefix": gettext_lazy("What begins like the address"),
     "domain": gettext_lazy("The domain with its subdomains"),
     "page": gettext_lazy("Only these pages"),
 }
-STATES = {
-    Page.State.QUEUED: gettext_lazy("waiting to be visited"),
-    Page.State.DONE: gettext_lazy("captured"),
-    Page.State.FAILED: gettext_lazy("could not be captured"),
-    Page.State.EXCLUDED: gettext_lazy("closed by its site"),
-}
-
-View = Callable[..., HttpResponseBase]
-
-
-def for_readers(view: View) -> View:
-    """Anybody while `open_search` is set, else people who signed in."""
-
-    @wraps(view)
-    def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if settings.CONFIG.open_search or request.user.is_authenticated:
-            return view(request, *args, **kwargs)
-        return redirect_to_login(request.get_full_path())
-
-    return checked
 
 
 @require_GET
@@ -169,65 +140,6 @@ def crawl(request: HttpRequest, number: int) -> HttpResponse:
     return render(request, "console/crawl.html", context)
 
 
-@require_GET
-@for_readers
-def page(request: HttpRequest) -> HttpResponse:
-    url = request.GET.get("url", "").strip()[:8192]
-    context: dict[str, Any] = {"url": url}
-    try:
-        context["page"] = found = frontier.page(url)
-        captures = archive.captures_of(urls.canonical(url), limit=CAPTURES + 1, newest_first=True)
-    except urls.UrlError as error:
-        return render(request, "console/page.html", context | {"failure": str(error)}, status=404)
-    if found is not None:
-        context["state"] = STATES[Page.State(found.state)]
-    context |= {"captures": captures[:CAPTURES], "more": len(captures) > CAPTURES}
-    return render(request, "console/page.html", context, status=200 if found or captures else 404)
-
-
-@require_GET
-@for_readers
-def capture(request: HttpRequest, record_id: UUID) -> HttpResponse:
-    """A capture as text, as facts, or framed without scripts. The page itself never touches this origin."""
-    row = _capture(record_id)
-    view = request.GET.get("view", "text")
-    context: dict[str, Any] = {"capture": row, "view": view if view in ("copy", "facts") else "text"}
-    context["is_html"] = row.mime in ("text/html", "application/xhtml+xml")
-    try:
-        document = copies.text(row)
-        context |= {"document": document, "paragraphs": _paragraphs(document), "cut": len(document.text) > MAX_TEXT}
-        if view == "facts":
-            context["headers"] = copies.original(row).head.decode("utf-8", "replace").strip()
-    except WarcReadError as error:
-        context["failure"] = str(error)
-    return render(request, "console/capture.html", context)
-
-
-@require_GET
-@for_readers
-def capture_copy(request: HttpRequest, record_id: UUID) -> HttpResponse:
-    """The archived page for the sandboxed frame: no scripts, no origin, nothing loaded, whoever opens it."""
-    row = _capture(record_id)
-    try:
-        copy = copies.decoded(row)
-    except WarcReadError as error:
-        raise Http404(str(error))
-    if copy.media_type not in ("text/html", "application/xhtml+xml"):
-        raise Http404(_("This capture is not a page; download its original."))
-    charset = extract.read(copy.body, copy.charset_header, row.url).charset or "utf-8"
-    response = HttpResponse(copy.body, content_type=f"text/html; charset={charset}")
-    response.headers["Content-Security-Policy"] = copies.SANDBOX
-    response.headers["X-Frame-Options"] = "SAMEORIGIN"
-    response.headers["Referrer-Policy"] = "no-referrer"
-    return response
-
-
-@require_GET
-@for_readers
-def capture_original(request: HttpRequest, record_id: UUID) -> HttpResponseBase:
-    return download(_capture(record_id))
-
-
 @sensitive_post_parameters("password")
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -296,19 +208,6 @@ def _result(hit: Hit, page: Page | None) -> dict[str, Any]:
     latest = archive.latest(hit.url)
     capture = latest.record_id if latest else None
     return {"hit": hit, "capture": capture, "page": page, "versions": page.versions if page else 0}
-
-
-def _capture(record_id: UUID) -> CaptureRow:
-    row = archive.by_record(record_id)
-    if row is None:
-        raise Http404(_("There is no capture of that name."))
-    return row
-
-
-def _paragraphs(document: extract.Document) -> list[str]:
-    text = (document.main or document.text)[:MAX_TEXT]
-    parts = [part for part in (line.strip() for line in re.split(r"\n\s*", text)) if part]
-    return parts[1:] if parts and parts[0] == document.title.strip() else parts  # the heading already says it
 
 
 def _editor(request: HttpRequest) -> Caller:

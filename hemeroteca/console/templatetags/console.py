@@ -64,6 +64,13 @@ def when(ms: int | None) -> SafeString | str:
 
 
 @register.filter
+def stamp(ms: int | None) -> str:
+    """The same as plain text, for names that are read aloud."""
+    moment_ = moment(ms or 0)
+    return f"{date_format(moment_, 'j M Y H:i')} UTC" if moment_ else "–"
+
+
+@register.filter
 def day(ms: int | None) -> SafeString | str:
     moment_ = moment(ms or 0)
     if moment_ is None:

@@ -1,0 +1,76 @@
+"""Finding one's way in the archive: which addresses it holds, when they were captured, which version came before."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from django.db import connection
+
+from hemeroteca.archive import cdx, queries
+from hemeroteca.archive.values import CaptureRow, index_key
+
+DAY_MS = 86_400_000
+
+
+class Address(NamedTuple):
+    """An address of the archive with what there is of it."""
+
+    urlkey: str
+    url: str
+    captures: int
+    versions: int
+    first_ms: int
+    last_ms: int
+
+
+def addresses(wanted: Sequence[cdx.Query], limit: int = 50, after: str = "") -> list[Address]:
+    """The addresses in these ranges of the index, in its order; `after` (a urlkey) goes on behind one of them."""
+    found: list[Address] = []
+    for query in wanted:
+        for low, high in query.ranges:
+            if len(found) < limit and (not high or not after or after < high):
+                found += _between(low, high, query.since, query.until, after, limit - len(found))
+    return found
+
+
+def versions_of(url: str, since_ms: int, until_ms: int, all_captures: bool, limit: int) -> list[CaptureRow]:
+    """Versions of a URL between two moments (with `all_captures` also those that brought nothing new), newest first."""
+    where, values = "urlkey = %s AND captured_ms BETWEEN %s AND %s", [index_key(url), since_ms, until_ms]
+    if not all_captures:
+        where, values = f"{where} AND version = %s", [*values, True]
+    return queries.rows(where, values, "captured_ms DESC, capture.id DESC", limit)
+
+
+def version_before(row: CaptureRow) -> CaptureRow | None:
+    """The version before the one that a capture shows."""
+    shown = row if row.version else _version(row, "<=", "DESC")
+    return _version(shown, "<", "DESC") if shown is not None else None
+
+
+def version_after(row: CaptureRow) -> CaptureRow | None:
+    return _version(row, ">", "")
+
+
+def _version(row: CaptureRow, sign: str, order: str) -> CaptureRow | None:
+    found = queries.rows(
+        f"urlkey = %s AND version = %s AND (captured_ms, capture.id) {sign} (%s, %s)",
+        [row.urlkey, True, row.captured_ms, row.id],
+        f"captured_ms {order}, capture.id {order}",
+        1,
+    )
+    return found[0] if found else None
+
+
+def _between(low: str, high: str, since: int | None, until: int | None, after: str, limit: int) -> list[Address]:
+    # one bound for each end of the index range; the groups come in its order, so the limit ends the walk
+    where, values = ("urlkey > %s", [after]) if after >= low and after else ("urlkey >= %s", [low])
+    bounds: list[tuple[str, Any]] = [("urlkey < %s", high or None), ("captured_ms >= %s", since)]
+    for text, value in [*bounds, ("captured_ms <= %s", until)]:
+        if value is not None:
+            where, values = f"{where} AND {text}", [*values, value]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT urlkey, min(url), count(*), sum(CASE WHEN version THEN 1 ELSE 0 END), min(captured_ms), "  # noqa: S608
+            f"max(captured_ms) FROM capture WHERE {where} GROUP BY urlkey ORDER BY urlkey LIMIT %s",
+            [*values, limit],
+        )
+        return [Address(key, url, *map(int, counts)) for key, url, *counts in cursor.fetchall()]
