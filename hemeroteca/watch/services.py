@@ -374,6 +374,8 @@ def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
         ignore_text=_patterns(order.ignore_text, "ignore_text"),
     )
     mode, fixed_hours = _mode(order.mode)
+    if mode != "auto" and getattr(POLICIES[mode], "budgeted", False) and not order.visits_per_day:
+        raise WatchError(f"the policy {mode} shares out a budget; give visits_per_day too")
     min_hours = _number(order.min_hours, "min_hours", 0, LONGEST_HOURS)
     max_hours = _number(order.max_hours, "max_hours", 0, LONGEST_HOURS)
     if max_hours and max_hours < min_hours:
