@@ -7,6 +7,8 @@ from hemeroteca import urls
 from hemeroteca.archive import queries, reader
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.engine.ingest import READ_BYTES, read_document
+from hemeroteca.frontier.models import Page
+from hemeroteca.frontier.values import Role
 from hemeroteca.instance import Instance
 from hemeroteca.search.document import SearchDocument
 
@@ -20,7 +22,7 @@ def documents(
     for row in queries.all_rows("version = %s AND status = 200", [True], after_id=after):
         if progress:
             progress(row.id)
-        if row.urlkey.endswith(")/robots.txt"):
+        if row.urlkey.endswith(")/robots.txt") or _is_sitemap(row):
             continue  # kept for the record, not for readers
         newest = queries.rows(
             "urlkey = %s AND version = %s", [row.urlkey, True], "captured_ms DESC, capture.id DESC", 1
@@ -30,6 +32,10 @@ def documents(
         document = _document(instance, row)
         if document is not None:
             yield document
+
+
+def _is_sitemap(row: CaptureRow) -> bool:
+    return row.page_id is not None and Page.objects.filter(pk=row.page_id, role=Role.SITEMAP).exists()
 
 
 def _document(instance: Instance, row: CaptureRow) -> SearchDocument | None:

@@ -53,6 +53,14 @@ def test_a_crawl_finds_exactly_what_there_is_and_search_finds_it(web, system):
     assert {"url", "title", "snippet", "score", "captured_at"} <= hits[0].keys()
 
 
+def test_a_rebuilt_index_finds_the_same_as_the_first(web, system):
+    system.crawl(*web.seed_urls(1), "--scope", "domain", "--delay", "0", "--no-requisites")
+    before = json.loads(system.run("status", "--json").stdout)["documents"]
+    done = system.run("search", "rebuild", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["documents"] == before > 100
+
+
 def test_every_capture_is_in_the_warc_files_with_its_digest(web, system):
     system.crawl(*web.seed_urls(1), "--limit", "40", "--delay", "0")
     rows = system.rows(
