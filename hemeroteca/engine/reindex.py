@@ -19,7 +19,9 @@ def documents(
     instance: Instance, after: int = 0, progress: Callable[[int], None] | None = None
 ) -> Iterator[SearchDocument]:
     """A document for each page's newest version among the captures with an id above `after`."""
-    for row in queries.all_rows("version = %s AND status = 200", [True], after_id=after):
+    # a crawl's captures without a page are robots.txt, wherever it was found; those without a crawl were imported
+    pages = "version = %s AND status = 200 AND (page_id IS NOT NULL OR crawl_id IS NULL)"
+    for row in queries.all_rows(pages, [True], after_id=after):
         if progress:
             progress(row.id)
         if row.urlkey.endswith(")/robots.txt") or _is_sitemap(row):
