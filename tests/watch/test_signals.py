@@ -72,6 +72,13 @@ def test_a_webhook_refuses_nonsense_with_a_reason(body):
     assert not Signal.objects.exists()
 
 
+def test_any_text_as_an_address_can_be_kept():
+    _, token = services.add_webhook(subscribe().pk)
+    answer = post(f"/api/v1/signals/{token}", {"urls": ["\x00", "a\ud800b", "ü" * 5000]})
+    assert answer.status_code == 202
+    assert Signal.objects.count() == 3
+
+
 def test_a_wrong_token_is_not_known():
     services.add_webhook(subscribe().pk)
     assert post("/api/v1/signals/wrong-token-123", {}).status_code == 404
