@@ -8,7 +8,7 @@ from hemeroteca.api.citations import cite
 from hemeroteca.watch import services as watch
 from tests.console.world import ATTACK, BREAD, HARBOUR, HOSTILE
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 
 def text(answer):
