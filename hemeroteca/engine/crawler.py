@@ -397,6 +397,8 @@ class Engine:
         if run is None:
             result.body.discard()
             return
+        if visit.robots_for:
+            run.outstanding += 1
         self._next_job += 1
         job = Job(
             self._next_job,
@@ -512,6 +514,7 @@ class Engine:
         if stored:
             counts.captures += 1
         if visit.robots_for:
+            run.outstanding -= 1
             return
 
         if unchanged:
