@@ -1,6 +1,7 @@
 """Look up, calendar, versions, citation and comparison, as a reader meets them."""
 
 import html
+from dataclasses import replace
 
 import pytest
 
@@ -100,8 +101,6 @@ def test_at_leads_to_the_capture_or_its_neighbours(client, world):
 
 
 def test_links_lead_to_replay_for_readers_who_can_reach_it(client, world, settings):
-    from dataclasses import replace
-
     row = world.captures[BREAD][1]
     settings.CONFIG = replace(settings.CONFIG, replay_url="http://replay.localhost:8081")
     place = f"http://replay.localhost:8081/20251115094640/{BREAD}"
@@ -114,6 +113,14 @@ def test_links_lead_to_replay_for_readers_who_can_reach_it(client, world, settin
         "https://replay.example.org/2025"
     )
     assert client.get("/", headers={"Host": "replay.example.org"}).status_code == 421
+
+
+def test_members_of_a_closed_archive_get_a_ticket_and_strangers_none(client, world, settings, editor):
+    place = f"/v/{world.captures[BREAD][1].record_id}/replay"
+    settings.CONFIG = replace(settings.CONFIG, replay_url="https://replay.example.org", open_search=False)
+    assert client.get(place)["Location"].startswith("/sign-in?")
+    client.force_login(editor)
+    assert client.get(place)["Location"].startswith("https://replay.example.org/_/enter?ticket=")
 
 
 def test_a_capture_can_be_cited_in_both_languages(client, world):

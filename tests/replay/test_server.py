@@ -2,12 +2,16 @@
 
 import os
 import signal
+import socket
+import subprocess
 import time
 import urllib.parse
 
 import pytest
 
+from hemeroteca import config
 from hemeroteca.instance import Instance
+from hemeroteca.replay import program
 from hemeroteca.replay.addresses import entrance, key_of, sign
 from tests.console.world import BREAD
 
@@ -130,3 +134,26 @@ def test_a_closed_archive_lets_in_only_who_comes_with_a_ticket(closed):
     ticket_as_pass = f"hemeroteca_replay={sign(key, 'ticket', int(time.time()) + 60)}"
     assert closed.get(path, Cookie=ticket_as_pass)[0] == 401
     assert closed.status(f"{closed.console}/page?url={BREAD}") == 302, "the console asks to sign in"
+
+
+def test_files_that_are_not_in_the_folder_come_from_our_server(served, tmp_path):
+    """As when closed files rest in an object store, which only the web process can open."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        told = program.program(
+            config.Config(),
+            Instance(served.data),
+            program.python_of(config.Config()),
+            f"http://replay.localhost:{port}",
+            served.console,
+            served.port,
+            [listener.fileno()],
+        )
+        environment = {**os.environ, **told.environment, "REPLAY_FILES": str(tmp_path)}
+        process = subprocess.Popen(told.arguments, env=environment, pass_fds=told.inherit)
+        try:
+            status, _, body = served.get(f"/{STAMP}mp_/https://diario.example/portada", port=port)
+        finally:
+            process.terminate()
+            process.wait(20)
+    assert (status, b"Portada 1" in body) == (200, True)
