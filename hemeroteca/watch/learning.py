@@ -19,7 +19,7 @@ from hemeroteca.watch.values import DAY_MS, HOUR_MS, LONGEST_HOURS, Listing
 
 MOST_CAPTURES = 2_000_000  # learned of one subscription
 MOST_CALIBRATED = 200_000  # visits a calibration replays, the newest
-MANY_MOMENTS = 500
+MANY_MOMENTS = 48
 CHANGES_KNOWN = 100  # of a page, to tell its behaviour
 PAGE = 1000
 

@@ -54,6 +54,9 @@ SAVE = 1800.0  # s between two copies of what was learned
 YOUNG = (24.0, 48.0, 96.0)  # hours until the first visits of a page nobody knows yet, where no budget decides
 
 
+Newcomer = tuple[int, str, str, int]  # key, site, URL, ms of the last visit
+
+
 @dataclass
 class Sub:
     """A subscription at work."""
@@ -114,6 +117,7 @@ class Scheduler:
         self._waiting: Counter[str] = Counter()  # the same by host
         self._told: dict[int, set[int]] = {}  # page → sources that announced it since its last visit
         self._sources: dict[int, tuple[str, int | None, str]] = {}  # number → kind, subscription, site
+        self._speakers: dict[int | str, list[int]] = {}  # sources by the subscription or site they speak about
         self._down: dict[str, Down] = {}
         self._sites: dict[str, Purse] = {}
         self._collections: dict[int, Purse] = {}
@@ -123,7 +127,7 @@ class Scheduler:
         self._plan_cost = 0.0
         self._save_at = clock() + SAVE
         self._now = clock()
-        self._newcomers: list[tuple[int, tuple[int, str, str, int]]] = []  # subscription and page, for the planner
+        self._newcomers: list[tuple[int, Newcomer]] = []  # subscription and page, for the planner
         self._polled: set[int] = set()  # feeds and sitemaps among the pages
         self._late: dict[int, list[int]] = {}  # by subscription, see `_find_late`
         self._young: list[tuple[float, int]] = []  # pages whose habits are still unknown, by the time of their visit
@@ -155,10 +159,10 @@ class Scheduler:
             self._let_go(number)
         for number, row in rows.items():
             sub = self._subs.get(number)
+            new = sub is None
             if sub is None:
                 sub = self._subs[number] = self._make(row)
                 self._by_crawl[sub.crawl] = sub
-                self._load_pages(sub)
             sub.weight = row.weight
             sub.min_ms, sub.max_ms = row.min_hours * HOUR_MS, (row.max_hours or LONGEST_HOURS) * HOUR_MS
             sub.windows = msgspec.convert(row.windows, list[Window])
@@ -168,6 +172,10 @@ class Scheduler:
             if row.collection is not None and row.collection_id is not None:
                 purse = self._collections.setdefault(row.collection_id, Purse())
                 purse.resize(row.collection.visits_per_day, row.collection.bytes_per_day)
+            if new:
+                self._load_pages(sub)
+        if self._newcomers:
+            self._plan_at = 0.0
         self._refresh_sites()
         self._read_sources()
 
@@ -270,6 +278,7 @@ class Scheduler:
     def close(self) -> None:
         """After the engine's last commit."""
         self._learn(self._clock())
+        self._plan_pages()
         if self._learned_since_save and not self._records:
             self._save(self._clock())
 
@@ -320,30 +329,42 @@ class Scheduler:
         if sub.policy is not None:
             sub.policy.add([(row[0], memory.hour(row[3])) for row in ordinary])
         else:
-            self._plan_pages(sub, [(row[0], row[1], row[2], row[3]) for row in ordinary])
+            self._newcomers += [(sub.id, (row[0], row[1], row[2], row[3])) for row in ordinary]
         queued = Page.objects.filter(crawl=sub.crawl, state=Page.State.QUEUED).values_list("key", flat=True)
         for key in queued:
             if key in self._pages:
                 self._set_pending(key, self._now)
 
-    def _plan_pages(self, sub: Sub, pages: list[tuple[int, str, str, int]]) -> None:
-        """Give pages to the planner; those it knows keep what it has learned."""
+    def _plan_pages(self) -> None:
+        """Give newcomers to the planner, many at once: each call costs a pass over all it knows.
+
+        Pages it knows keep what it has learned.
+        """
+        arrived, self._newcomers = self._newcomers, []
+        alike: dict[tuple[float, float, float], dict[int, Newcomer]] = {}
+        sites: dict[str, str] = {}
+        for number, page in arrived:
+            sub = self._subs.get(number)
+            if sub is not None and page[0] in self._pages:
+                bounds = (sub.weight, sub.min_ms / HOUR_MS, sub.max_ms / HOUR_MS)
+                alike.setdefault(bounds, {})[page[0]] = page
+                if sub.country:
+                    sites[page[1]] = sub.country
         now = memory.hour(self._now * 1000)
-        for hour, part in learning.by_time(pages).items():
-            self._planner.add(
-                [page[0] for page in part],
-                [page[1] for page in part],
-                [page[2] for page in part],
-                min(hour, now),
-                weight=sub.weight,
-                min_hours=sub.min_ms / HOUR_MS,
-                max_hours=(sub.max_ms or LONGEST_HOURS * HOUR_MS) / HOUR_MS,
-            )
-        if sub.country:
-            name, _, part_of = sub.country.partition("-")
-            for site in {page[1] for page in pages}:
-                self._planner.set_calendar(site, country_calendar(name, memory.ORIGIN, part_of or None))
-        self._plan_at = 0.0
+        for (weight, min_hours, max_hours), pages in alike.items():
+            for hour, part in learning.by_time(list(pages.values())).items():
+                self._planner.add(
+                    [page[0] for page in part],
+                    [page[1] for page in part],
+                    [page[2] for page in part],
+                    min(hour, now),
+                    weight=weight,
+                    min_hours=min_hours,
+                    max_hours=max_hours,
+                )
+        for site, country in sites.items():
+            name, _, part_of = country.partition("-")
+            self._planner.set_calendar(site, country_calendar(name, memory.ORIGIN, part_of or None))
 
     def _let_go(self, number: int) -> None:
         sub = self._subs.pop(number)
@@ -374,7 +395,8 @@ class Scheduler:
         for sub in self._subs.values():
             if sub.policy is None:
                 known = WatchedPage.objects.filter(subscription=sub.id, listing="")
-                self._plan_pages(sub, list(known.values_list("key", "site", "url", "last_ms")))
+                pages = known.values_list("key", "site", "url", "last_ms")
+                self._newcomers += [(sub.id, page) for page in pages]
         self._learned_since_save = True
         self._plan_at = 0.0
 
@@ -383,6 +405,9 @@ class Scheduler:
             s.pk: (s.kind, s.subscription_id, s.site)
             for s in SignalSource.objects.filter(state=SignalSource.State.ACTIVE)
         }
+        self._speakers = {}
+        for number, (_, subscription, site) in self._sources.items():
+            self._speakers.setdefault(site if subscription is None else subscription, []).append(number)
 
     def _refresh_sites(self) -> None:
         self._sites = {name: purse for name, purse in self._sites.items() if purse.limited}
@@ -421,8 +446,9 @@ class Scheduler:
         for purse in (self._instance, *self._collections.values(), *self._sites.values()):
             purse.fill(now)
         for sub in self._subs.values():
-            sub.purse.fill(now)
-            sub.is_open = sub.crawl in crawls and any_open(sub.windows, now)
+            if sub.purse.limited:
+                sub.purse.fill(now)
+            sub.is_open = sub.crawl in crawls and (not sub.windows or any_open(sub.windows, now))
 
     def _choose(self, now: float) -> list[int]:
         chosen: list[int] = []
@@ -458,15 +484,17 @@ class Scheduler:
 
     def _by_planner(self, now: float) -> Iterator[int]:
         """The planner's pages, best first, as long as they are worth a visit."""
-        if not len(self._planner):
+        if not len(self._planner) and not self._newcomers:
             return
         hour = memory.hour(now * 1000)
         if now >= self._plan_at:
-            began = time.perf_counter()
+            began = time.process_time()
+            if self._newcomers:
+                self._plan_pages()
             pause = max(SHORTEST_PLAN, self._plan_cost / SHARE)
             until_next = self._instance.visits.per_day / 86_400 * pause
             self._planner.plan(hour, max(1, int(max(self._instance.visits.whole, until_next))))
-            self._plan_cost = time.perf_counter() - began
+            self._plan_cost = time.process_time() - began
             self._plan_at = now + max(SHORTEST_PLAN, self._plan_cost / SHARE)
         in_vain = 0
         while in_vain < 20 and (key := self._planner.next()) is not None:
@@ -615,15 +643,6 @@ class Scheduler:
 
     def _learn(self, now: float) -> None:
         """Tell the planner what was seen since the last look, all at once: it is one pass over its arrays."""
-        if self._newcomers:
-            arrived: dict[int, list[tuple[int, str, str, int]]] = {}
-            for number, page in self._newcomers:
-                arrived.setdefault(number, []).append(page)
-            self._newcomers = []
-            for number, pages in arrived.items():
-                if number in self._subs:
-                    known = {page[0]: page for page in pages}
-                    self._plan_pages(self._subs[number], list(known.values()))
         if self._lessons:
             lessons = {key: lesson for key, lesson in self._lessons.items() if key in self._planner}
             self._lessons = {}
@@ -756,8 +775,8 @@ class Scheduler:
         for source in told:
             self._records.verdict(source, "right" if important else "wrong")
         if important:
-            for source, (_, subscription, site) in self._sources.items():
-                if source not in told and (subscription == page.sub or site == page.site):
+            for source in self._speakers.get(page.sub, []) + self._speakers.get(page.site, []):
+                if source not in told:
                     self._records.verdict(source, "missed")
 
     def _read_listing(self, sub: Sub, site: str, seen: Seen, page: Watched | None) -> None:
@@ -782,7 +801,9 @@ class Scheduler:
             return
         self._records.new_page(seen, sub.id, site, next_ms, {"code": "listing", "hours": page.poll})
         source = learning.listing_source(sub.id, site, seen.url, listing, seen.at_ms)
-        self._sources[source] = (listing.kind, sub.id, "")
+        if source not in self._sources:
+            self._sources[source] = (listing.kind, sub.id, "")
+            self._speakers.setdefault(sub.id, []).append(source)
         dated = sorted(((ms, key) for key, ms, _ in listing.entries if ms), reverse=True)
         announced = 0
         for ms, key in dated:
