@@ -16,7 +16,7 @@ from hemeroteca import extract, urls
 from hemeroteca.archive import warc
 from hemeroteca.archive.values import index_key
 from hemeroteca.engine import watching
-from hemeroteca.fetch.browser.need import needs_browser
+from hemeroteca.extract.scripted import needs_browser
 from hemeroteca.frontier.values import CrawlOptions, Found, Role
 from hemeroteca.search.document import SearchDocument, simhash
 from hemeroteca.watch.values import Difference, Listing
