@@ -97,7 +97,7 @@ class SubscriptionOut(SubscriptionIn):
     feed: str = Field(description="Address of the Atom feed of its changes; it needs no sign-in.")
 
 
-class PageOut(Schema):
+class WatchedPageOut(Schema):
     url: str = Field(description="Canonical URL.")
     site: str = Field(description="Its host.")
     subscription: int = Field(description="Subscription that has it visited.")
@@ -193,7 +193,7 @@ class MetricsOut(Schema):
     delay_hours: float | None = Field(description="Mean hours from a change to its detection, estimated.")
 
 
-class DayOut(Schema):
+class WatchedDayOut(Schema):
     day: datetime | None = Field(description="Beginning of the day, UTC.")
     visits: int = Field(description="Answered visits.")
     changes: int = Field(description="Important changes seen.")
@@ -318,7 +318,9 @@ def remove(request: HttpRequest, number: Number) -> Status[None]:
 # pages, changes, metrics
 
 
-@router.get("/pages", response=paging.Listing[PageOut], auth=access.open_reader, summary="Watched pages, by group")
+@router.get(
+    "/pages", response=paging.Listing[WatchedPageOut], auth=access.open_reader, summary="Watched pages, by group"
+)
 def pages(
     request: HttpRequest,
     limit: paging.Limit = 100,
@@ -330,7 +332,7 @@ def pages(
         Literal["", "steady", "periodic", "bursty", "silent"], Query(description="Only with this behaviour.")
     ] = "",
     collection: Annotated[str, Query(max_length=100, description="Only of this collection.")] = "",
-) -> paging.Listing[PageOut]:
+) -> paging.Listing[WatchedPageOut]:
     position = paging.read(cursor, 1)
     offset = min(max(position[0], 0), 10_000_000) if position else 0
     found = queries.pages(
@@ -342,16 +344,18 @@ def pages(
         behaviour=behaviour,
         collection=collection,
     )
-    return paging.Listing[PageOut](
+    return paging.Listing[WatchedPageOut](
         items=[page_out(row) for row in found[:limit]],
         next_cursor=paging.write(offset + limit) if len(found) > limit else None,
     )
 
 
-@router.get("/page", response=PageOut, auth=access.open_reader, summary="One watched page, and why it is visited when")
+@router.get(
+    "/page", response=WatchedPageOut, auth=access.open_reader, summary="One watched page, and why it is visited when"
+)
 def page(
     request: HttpRequest, url: Annotated[str, Query(max_length=4096, description="Its address, in any spelling.")]
-) -> PageOut:
+) -> WatchedPageOut:
     found = _read(lambda: queries.page(url))
     if found is None:
         raise Http404("This page is not under watch; GET /api/v1/watch/pages lists those that are.")
@@ -404,19 +408,19 @@ def metrics_of(
     return [MetricsOut(**{name: getattr(row, name) for name in metrics.COLUMNS}) for row in rows]
 
 
-@router.get("/series", response=list[DayOut], auth=access.open_reader, summary="Visits and changes of each day")
+@router.get("/series", response=list[WatchedDayOut], auth=access.open_reader, summary="Visits and changes of each day")
 def series(
     request: HttpRequest,
     days: Annotated[int, Query(ge=1, le=3660, description="How many days back.")] = 90,
     site: Annotated[str, Query(max_length=255, description="Only of this host.")] = "",
     subscription: Annotated[int | None, Query(ge=1, description="Only of this subscription.")] = None,
     collection: Annotated[str, Query(max_length=100, description="Only of this collection.")] = "",
-) -> list[DayOut]:
+) -> list[WatchedDayOut]:
     now = services.now_ms()
     rows = metrics.series(
         since_ms=now - days * 86_400_000, until_ms=now + 1, site=site, subscription=subscription, collection=collection
     )
-    return [DayOut(day=moment(row.pop("day_ms")), **row) for row in rows]
+    return [WatchedDayOut(day=moment(row.pop("day_ms")), **row) for row in rows]
 
 
 @router.get("/feed", response={200: None}, auth=None, summary="Important changes as a feed")
@@ -506,8 +510,8 @@ def subscription_out(row: Subscription, figures: dict[str, int] | None = None) -
     )
 
 
-def page_out(row: WatchedPage) -> PageOut:
-    return PageOut(
+def page_out(row: WatchedPage) -> WatchedPageOut:
+    return WatchedPageOut(
         url=row.url,
         site=row.site,
         subscription=row.subscription_id,

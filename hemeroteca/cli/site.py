@@ -20,7 +20,7 @@ def set_(
     data: common.Data = None,
     json: common.Json = False,
 ) -> None:
-    """Change settings of a host: delay, ignore_robots, allow_private, insecure, proxy, username, password, paused."""
+    """Set a host's delay, ignore_robots, allow_private, insecure, proxy, username, password, paused, render."""
     values: dict[str, str | None] = {}
     for change in changes:
         name, equals, value = change.partition("=")

@@ -20,11 +20,13 @@ from hemeroteca.archive import queries, warc
 from hemeroteca.archive.values import NewCapture
 from hemeroteca.config import Config
 from hemeroteca.engine.gate import MOST_BYTES, MOST_REDIRECTS, Gate, unreachable
-from hemeroteca.engine.ingest import AGENT, Ingested, Job, Rules
+from hemeroteca.engine.ingest import AGENT, Attached, Ingested, Job, Rules
 from hemeroteca.engine.ledger import Ledger
 from hemeroteca.engine.pool import Pool
+from hemeroteca.engine.rendering import BROWSER_TROUBLES, Rendering, is_met, led_away, requisites
 from hemeroteca.engine.status import EngineStatus, Trouble, write_engine_status
 from hemeroteca.fetch import Fetcher, FetchSettings, Request, Result
+from hemeroteca.fetch.browser import Rendered
 from hemeroteca.frontier import politeness, services
 from hemeroteca.frontier.models import Crawl, Page
 from hemeroteca.frontier.queue import Frontier, HostQueue
@@ -41,6 +43,8 @@ MOST_REFUSALS = 6  # tries of a page whose host says it is busy
 LONGEST_PAUSE = 0.25  # s between looks at orders from outside
 TROUBLES_REMEMBERED = 200
 LEASES_AT_ONCE = 256
+MOST_NOTES = 10  # of a rendering
+BROWSER_PAUSE = 1.0  # s a host waits when the browser has enough to do
 BATCH = 32  # captures taken together: one look-up of their digests
 
 
@@ -104,7 +108,9 @@ class Engine:
         self._same_text = SameText(config.same_text_cap)
         self._readers = config.readers
         self._pool = Pool(self._readers, self._selector, self._ingested)
-        self._fetcher = Fetcher(FetchSettings.from_config(config, instance.spool_dir), self._selector)
+        fetch_settings = FetchSettings.from_config(config, instance.spool_dir)
+        self._fetcher = Fetcher(fetch_settings, self._selector)
+        self._rendering = Rendering(fetch_settings, self._selector)
         self._polite = politeness.Limits(config.delay, config.delay_factor, config.max_delay, config.max_crawl_delay)
         self._agent = AGENT
         self._jobs: dict[int, tuple[Visit, Result]] = {}
@@ -140,7 +146,7 @@ class Engine:
     @property
     def active(self) -> int:
         """Requests under way."""
-        return self._fetcher.active
+        return self._fetcher.active + self._rendering.active
 
     # the loop
 
@@ -153,13 +159,15 @@ class Engine:
                 waits.append(host_at - now)
             if self._frontier.unwritten and not self._fetcher.active and not self._jobs:
                 waits.append(0.0)
-        if (fetch_at := self._fetcher.timeout()) is not None:
-            waits.append(fetch_at)
+        for wait in (self._fetcher.timeout(), self._rendering.timeout()):
+            if wait is not None:
+                waits.append(wait)
         if self._dirty:
             waits.append(self._commit_due - time.monotonic())
         for key, mask in self._selector.select(max(0.0, min(waits))):
             key.data(key.fd, mask)
         self._fetcher.tick()
+        self._rendering.tick()
         moment = time.monotonic()
         idle = not self._pool.backlog
         if len(self._answers) >= BATCH or (self._answers and (idle or moment >= self._commit_due)):
@@ -193,6 +201,14 @@ class Engine:
                 self._fetch(visit, MOST_BYTES)
                 continue
             run = self.runs.get(visit.crawl)
+            wanted = visit.page in self._rendering.wanted
+            if self._needs_browser(visit) and not self._rendering.room:
+                (self._frontier.ask_again if wanted else self._frontier.put_back)(visit)
+                self._frontier.rest(visit.host, now + BROWSER_PAUSE)
+                continue
+            if wanted and run is not None:
+                self._render_wanted(visit, run)
+                continue
             if run is None or run.stopping or self._limit_reached(run):
                 self._frontier.put_back(visit)
                 self._frontier.host(visit.host).busy = False  # not scheduled again: its crawl is ending
@@ -200,7 +216,10 @@ class Engine:
             run.outstanding += 1
             if self._admit(visit, run, now):
                 run.leased += 1
-                self._fetch(visit)
+                if self._needs_browser(visit):
+                    self._render(visit, run)
+                else:
+                    self._fetch(visit)
 
     def _limit_reached(self, run: Run) -> bool:
         options, counts = run.options, run.counts
@@ -257,29 +276,34 @@ class Engine:
 
     def _fetch(self, visit: Visit, max_body_bytes: int = 0) -> None:
         run = self.runs.get(visit.crawl)
+        request = self._request(visit, run)
+        if run is not None and run.options.knows_its_pages:  # else its links are needed even if unchanged
+            request.etag, request.last_modified = visit.etag, visit.last_modified
+        request.cookie_jar = f"crawl-{visit.crawl}"
+        request.max_body_bytes = max_body_bytes
+        self._fetcher.submit(request, self._fetched)
+
+    def _request(self, visit: Visit, run: Run | None) -> Request:
         site = self._frontier.host(visit.host).settings
-        conditional = run is not None and run.options.knows_its_pages  # else its links are needed even if unchanged
-        request = Request(
+        return Request(
             url=visit.url,
             tag=visit,
-            etag=visit.etag if conditional else "",
-            last_modified=visit.last_modified if conditional else "",
             insecure=site.insecure or (run is not None and run.options.insecure),
             allow_private=site.allow_private,
             proxy=site.proxy,
             username=site.username,
             password=site.password,
-            cookie_jar=f"crawl-{visit.crawl}",
-            max_body_bytes=max_body_bytes,
         )
-        self._fetcher.submit(request, self._fetched)
 
     def _fetched(self, result: Result) -> None:
         visit: Visit = result.request.tag
         if visit.robots_for:
             self._robots_fetched(visit, result)
-            return
-        run = self.runs[visit.crawl]
+        else:
+            self._answered(visit, result, self.runs[visit.crawl])
+
+    def _answered(self, visit: Visit, result: Result, run: Run, rendered: Rendered | None = None) -> None:
+        """The host is free again; the page is kept, tried later or given up."""
         host = self._frontier.host(visit.host)
         now = time.time()
         unanswered = bool(result.failure) and not result.status
@@ -305,12 +329,16 @@ class Engine:
             self._settle(visit, FAILED, result.failure, _failure_text(result), attempts=visit.attempts + 1)
             result.body.discard()
         else:
-            self._ingest(visit, result, run)
+            self._ingest(visit, result, run, rendered)
         if unanswered and host.failures >= politeness.UNREACHABLE_AFTER:
-            self._frontier.give_up(
-                host.id, f"host-unreachable: {host.failures} failures in a row, last {result.failure}"
-            )
+            self._give_up(host.id, f"host-unreachable: {host.failures} failures in a row, last {result.failure}")
             self._mark_dirty()
+
+    def _give_up(self, host: int, reason: str) -> None:
+        self._frontier.give_up(host, reason)
+        for visit in [visit for visit in self._rendering.wanted.values() if visit.host == host]:
+            del self._rendering.wanted[visit.page]
+            self._settle(visit, FAILED, _code(reason), reason)
 
     def _only_set_a_cookie(self, visit: Visit, result: Result) -> bool:
         """A redirect to the page itself that gives a cookie: the page is there for whoever brings it."""
@@ -369,7 +397,88 @@ class Engine:
         )
         if unreachable(status):
             why = f"http-{result.status}" if result.status else _failure_text(result)
-            self._frontier.give_up(errand.waiting, f"robots-unreachable: {errand.origin}/robots.txt gives {why}")
+            self._give_up(errand.waiting, f"robots-unreachable: {errand.origin}/robots.txt gives {why}")
+
+    # the browser
+
+    def _needs_browser(self, visit: Visit) -> bool:
+        if visit.page in self._rendering.wanted:
+            return True
+        always = self._frontier.host(visit.host).settings.render == "always"
+        return always and visit.role == Role.PAGE and not visit.robots_for
+
+    def _render_wanted(self, visit: Visit, run: Run) -> None:
+        """A page that was read and needs the browser; it was counted when it was leased for that."""
+        del self._rendering.wanted[visit.page]
+        if run.stopping and not run.stopping.startswith("limit"):
+            self._frontier.release_unasked(visit.host)
+            self._settle(visit, QUEUED, "", "")
+        else:
+            self._render(visit, run)
+
+    def _render(self, visit: Visit, run: Run) -> None:
+        """Open a page in the browser; its host stays busy meanwhile."""
+        if reason := self._rendering.missing():
+            self._frontier.release_unasked(visit.host)
+            self._settle(visit, FAILED, "browser-missing", f"browser-missing: {reason}")
+            return
+        free = run.options.ignore_robots or self._frontier.host(visit.host).settings.ignore_robots
+        allowed = None if free else lambda url: self._may_load(url, visit.crawl)
+        self._rendering.submit(self._request(visit, run), self._rendered, allowed)
+
+    def _may_load(self, url: str, crawl: int) -> bool:
+        """Whether robots.txt lets a page load this. Rules nobody has asked for yet are fetched for the next page."""
+        try:
+            address = urls.canonical(url)
+        except urls.UrlError:
+            return True  # the browser's business: the archive does not keep it
+        origin = _origin(address)
+        rules = self._gate.rules(origin, time.time())
+        if rules is None and origin not in self._errands:
+            visit = _robots_visit(origin, origin + "/robots.txt", 0, crawl)
+            self._frontier.insert(urls.host(address), visit)
+            self._errands[origin] = Errand(origin, visit.host, crawl)
+        return rules is None or rules.allows(address, self._agent)
+
+    def _rendered(self, rendered: Rendered) -> None:
+        visit: Visit = rendered.request.tag
+        run = self.runs.get(visit.crawl)
+        if run is None:
+            rendered.discard()
+            return
+        for part, exchange in self._requisites(rendered, visit):
+            self._ingest(part, exchange, run)
+        again = rendered.transient and visit.attempts < self._config.retries
+        if rendered.failure in BROWSER_TROUBLES and (again or not rendered.main.status):
+            self._not_rendered(visit, rendered, run)
+            rendered.main.body.discard()
+        else:
+            self._answered(visit, rendered.main, run, rendered)
+        rendered.screenshot.discard()
+        rendered.dom.discard()
+
+    def _requisites(self, rendered: Rendered, visit: Visit) -> list[tuple[Visit, Result]]:
+        kept, notes = requisites(rendered, visit)
+        rendered.notes += notes
+        self._frontier.meet(visit.crawl, [part.key for part, exchange in kept if is_met(exchange)])
+        return kept
+
+    def _not_rendered(self, visit: Visit, rendered: Rendered, run: Run) -> None:
+        """The browser failed; the page is tried again, without the browser in the end."""
+        now = time.time()
+        host = self._frontier.host(visit.host)
+        wait = self._wait_after(visit, rendered.main, run, host, now)
+        self._frontier.release(visit.host, now + wait, delay=wait, failed=False)
+        reason = f"{rendered.failure}: {rendered.detail}" if rendered.detail else rendered.failure
+        if rendered.transient and visit.attempts < self._config.retries:
+            later = now + max(wait, self._config.retry_seconds * 2.0**visit.attempts)
+            self._settle(visit, QUEUED, "", reason, due_ms=int(later * 1000), attempts=visit.attempts + 1)
+        elif host.settings.render == "always":
+            self._settle(visit, FAILED, rendered.failure, reason, attempts=visit.attempts + 1)
+        else:  # what came without a browser is better than nothing
+            self._rendering.gave_up[visit.page] = reason
+            later = int((now + wait) * 1000)
+            self._settle(visit, QUEUED, "", reason, due_ms=later, attempts=visit.attempts)
 
     def _next_errand(self, errand: Errand, visit: Visit, result: Result) -> Visit | None:
         """Where to ask for the rules next: where a redirect leads, or the same place again; None when all is said."""
@@ -393,12 +502,12 @@ class Engine:
 
     # ingest
 
-    def _ingest(self, visit: Visit, result: Result, run: Run | None) -> None:
+    def _ingest(self, visit: Visit, result: Result, run: Run | None, rendered: Rendered | None = None) -> None:
         if run is None:
             result.body.discard()
             return
-        if visit.robots_for:
-            run.outstanding += 1
+        if not visit.page:
+            run.outstanding += 1  # the crawl waits for what is only kept, too
         self._next_job += 1
         job = Job(
             self._next_job,
@@ -419,15 +528,29 @@ class Engine:
             result.response_head,
             b"" if result.body.path else result.body.bytes(),
             str(result.body.path or ""),
-            unread=bool(visit.robots_for),
-            earlier=self._earlier(visit, result) if run.standing else None,
+            unread=not visit.page,
+            earlier=self._earlier(visit, result),
         )
+        if rendered is not None:
+            job.notes = [note for note in rendered.notes if not note.startswith("not-rendered")][:MOST_NOTES]
+            if rendered.failure:
+                job.notes.insert(0, f"{rendered.failure}: {rendered.detail}")
+            job.leads = led_away(rendered, visit.key)
+            if not job.leads:
+                job.dom = rendered.dom.bytes()
+                job.dom_url = rendered.final_url
+                job.screenshot = rendered.screenshot.bytes()
+        elif visit.page and visit.role == Role.PAGE and self._frontier.host(visit.host).settings.render == "auto":
+            if given_up := self._rendering.gave_up.pop(visit.page, ""):
+                job.notes = [given_up]
+            else:
+                job.render = "note" if self._rendering.missing() else "ask"
         self._jobs[job.id] = (visit, result)
         self._pool.submit(job)
 
     def _earlier(self, visit: Visit, result: Result) -> tuple[str, str, int, int] | None:
-        """Where the version lies that this answer of a watched page is compared with."""
-        if not visit.digest or visit.robots_for or visit.role == Role.REQUISITE or result.status == 304:
+        """Where the version lies that this answer is compared with."""
+        if not visit.digest or not visit.page or visit.role == Role.REQUISITE or result.status == 304:
             return None
         row = queries.whole(visit.digest)
         return None if row is None else (str(self._instance.warc_dir), row.warc_name, row.offset, row.length)
@@ -454,11 +577,15 @@ class Engine:
         self, job: Job, done: Ingested, visit: Visit, result: Result, run: Run, originals: dict[str, warc.Original]
     ) -> None:
         """Keep a capture, settle its page, follow where it leads."""
+        if done.render:
+            self._rendering.wanted[visit.page] = visit
+            self._frontier.ask_again(visit)
+            return
         counts = run.counts
         not_modified = job.status == 304 and bool(job.previous)
         unchanged = not_modified or done.same
         original = originals.get(job.previous if not_modified else done.digest)
-        if done.same and original is None:
+        if done.same and original is None and not job.dom:
             job.previous = ""  # the archive no longer has that payload: build whole records after all
             self._jobs[job.id] = (visit, result)
             self._pool.submit(job)
@@ -501,11 +628,12 @@ class Engine:
             capture.refers_to = original.record_id
             self._ledger.keep(capture, records.data)
             stored = records.size
-            if original.url != job.url and not unchanged and not visit.robots_for:
+            if original.url != job.url and not unchanged and visit.page and not job.dom:
                 done.notes.append(f"duplicate: the same bytes as {original.url[:200]}")
         elif kept and (done.data or done.path):
             self._ledger.keep(capture, done.data or Path(done.path))
             stored = done.size
+        stored += sum(self._attach(attached, capture) for attached in done.attached)
         if done.path:
             Path(done.path).unlink(missing_ok=True)
         self._mark_dirty()
@@ -513,7 +641,7 @@ class Engine:
         counts.bytes += done.body_size
         if stored:
             counts.captures += 1
-        if visit.robots_for:
+        if not visit.page:
             run.outstanding -= 1
             return
 
@@ -531,6 +659,27 @@ class Engine:
             self._ledger.index(done.document, replaces=visit.versions > 0)
         elif visit.versions and (job.status in (404, 410) or done.noindex):
             self._ledger.unindex(visit.key)
+
+    def _attach(self, attached: Attached, capture: NewCapture) -> int:
+        """Keep what a browser made of a capture: a row of its own with the same time."""
+        row = NewCapture(
+            record_id=attached.record_id,
+            url=attached.url,
+            captured_ms=capture.captured_ms,
+            status=0,
+            mime=attached.mime,
+            digest=attached.digest,
+            kind="resource",
+            version=True,
+            warc_name="",
+            offset=0,
+            length=len(attached.data),
+            body_size=attached.body_size,
+            page_id=capture.page_id,
+            crawl_id=capture.crawl_id,
+        )
+        self._ledger.keep(row, attached.data)
+        return len(attached.data)
 
     def _tell_scheduler(
         self, job: Job, done: Ingested, visit: Visit, result: Result, capture: NewCapture, stored: int, unchanged: bool
@@ -628,7 +777,7 @@ class Engine:
             reason = f"{code}; {reason}" if reason else code
         elif result.failure:
             reason = f"{_failure_text(result)}; {reason}"
-        good = job.status in (200, 203) and not job.truncated
+        good = job.status in (200, 203) and not job.truncated and not job.dom  # a shell says nothing of what fills it
         outcome = Outcome(
             visit.page,
             state,
@@ -640,7 +789,7 @@ class Engine:
             reason,
             (visit.etag if unchanged else done.etag) if good or unchanged else "",
             (visit.last_modified if unchanged else done.last_modified) if good or unchanged else "",
-            visit.digest if unchanged else done.digest,
+            visit.digest if unchanged else done.dom_digest or done.digest,
             visit.versions if unchanged else visit.versions + 1,
         )
         self._write_outcome(visit, outcome, failed)
@@ -806,6 +955,7 @@ class Engine:
         services.mark_ended(run.id, state, reason, run.counts)
         self._frontier.close_crawl(run.id)
         self._pool.forget(run.id)
+        self._rendering.forget(run.id)
         self._fetcher.forget_cookies(f"crawl-{run.id}")
         del self.runs[run.id]
         self.ended[run.id] = run
@@ -824,7 +974,7 @@ class Engine:
                 started_ms=int(self._started * 1000),
                 updated_ms=int(now * 1000),
                 pages_per_second=round((pages - self._pace[0][1]) / span, 1) if span > 0.5 else 0.0,
-                active=self._fetcher.active,
+                active=self.active,
                 reading=len(self._jobs),
                 queued=sum(self._frontier.queued.values()),
                 crawls=list(self.runs),
@@ -854,6 +1004,7 @@ class Engine:
                 self._end(run, Crawl.State.STOPPED, run.stopping)
 
     def _close(self, close_ledger: Callable[[], None]) -> None:
+        self._rendering.close()
         self._fetcher.close()
         self._pool.close()
         close_ledger()

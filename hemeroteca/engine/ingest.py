@@ -16,6 +16,7 @@ from hemeroteca import extract, urls
 from hemeroteca.archive import warc
 from hemeroteca.archive.values import index_key
 from hemeroteca.engine import watching
+from hemeroteca.extract.scripted import needs_browser
 from hemeroteca.frontier.values import CrawlOptions, Found, Role
 from hemeroteca.search.document import SearchDocument, simhash
 from hemeroteca.watch.values import Difference, Listing
@@ -24,6 +25,8 @@ READ_BYTES = 16 << 20  # of a decoded body; the archive keeps all of it
 LINKS_REMEMBERED = 100_000  # addresses of a crawl a worker knows to have sent already
 REQUISITE_STEPS = 3
 AGENT = "Hemeroteca"  # our name in robots directives
+COMPARED = {"html", "xhtml", "text"}
+SCREENSHOT, DOM = "urn:screenshot:", "urn:dom:"  # before a page's address: what a browser made of it
 SEARCHABLE = {"html", "xhtml", "pdf", "text", "feed"}
 
 
@@ -60,6 +63,23 @@ class Job(msgspec.Struct, array_like=True):
     unread: bool = False  # keep it without reading it: a reader died of it before …
     note: str = ""  # … and how
     earlier: tuple[str, str, int, int] | None = None  # folder, file, offset, length of the version to compare with
+    notes: list[str] = []
+    render: str = ""  # what to do when scripts have yet to write the page: `ask` for a browser, `note` it, or nothing
+    dom: bytes = b""  # HTML the browser made of the body: it is what is read
+    dom_url: str = ""  # the address that HTML is relative to
+    leads: str = ""  # the page scripts went on to
+    screenshot: bytes = b""  # PNG
+
+
+class Attached(msgspec.Struct, array_like=True):
+    """A record that accompanies a capture: the page as a browser shows it."""
+
+    url: str
+    mime: str
+    digest: str
+    body_size: int
+    record_id: UUID
+    data: bytes
 
 
 class Ingested(msgspec.Struct, array_like=True):
@@ -86,8 +106,11 @@ class Ingested(msgspec.Struct, array_like=True):
     fingerprint: int = 0  # of the text without its digits; equal for the pages of a trap
     noarchive: bool = False
     noindex: bool = False
-    difference: Difference | None = None  # from the version before, in a standing crawl
+    difference: Difference | None = None  # from the version before
     listing: Listing | None = None  # what a feed or sitemap says, in a standing crawl
+    render: bool = False  # scripts have yet to write the page; nothing else was done
+    dom_digest: str = ""  # of what the browser made of the body: it tells whether the page has changed
+    attached: list[Attached] = []
 
 
 class Ingest:
@@ -125,24 +148,33 @@ class Ingest:
             result.notes.append(f"truncated-{job.truncated}")
         if job.note:
             result.notes.append(job.note)
-        result.same = digest == job.previous
-        if result.same and rules.options.knows_its_pages:
+        result.notes.extend(job.notes)
+        if job.dom:  # the shell of such a page may stay the same for years
+            result.dom_digest = warc.payload_digest(job.dom)
+        result.same = (result.dom_digest or digest) == job.previous
+        if result.same and not job.dom and rules.options.knows_its_pages:
             return result
 
         directives = urls.robots.directives(header_all(head, b"x-robots-tag"), rules.agent)
         document = None
         if not job.unread and not 300 <= job.status < 400 and len(body):
             document = self._read(job, body, result)
+            if result.render:
+                return result
         obey = not rules.options.ignore_robots
         noindex = directives.noindex or (document is not None and document.noindex)
         nofollow = directives.nofollow or (document is not None and document.nofollow)
         noarchive = directives.noarchive or (document is not None and document.noarchive)
         result.noarchive = obey and noarchive
         result.noindex = obey and noindex
-        if not result.noarchive and not result.same:
+        if not result.noarchive and (not result.same or job.dom):
             self._archive(job, body, result)
+        if not result.noarchive and not result.same:
+            result.attached = _attached(job)
         if 300 <= job.status < 400:
             self._redirect(job, header(head, b"location"), result)
+        if job.leads:
+            self._redirect(job, job.leads, result)
         if document is not None:
             self._refresh(job, document, header(head, b"refresh"), result)
             self._links(job, document, obey and nofollow, result)
@@ -150,6 +182,8 @@ class Ingest:
                 self._document(job, document, result)
         if rules.options.watch is not None:
             watching.look(job, body, document, rules.options.watch, result)
+        elif document is not None and document.kind in COMPARED and not result.same:
+            watching.weigh(job, body, result)
         return result
 
     def _archive(self, job: Job, body: "bytes | SpooledBody", result: Ingested) -> None:
@@ -173,6 +207,10 @@ class Ingest:
         result.record_length = records.main.length
 
     def _read(self, job: Job, body: "bytes | SpooledBody", result: Ingested) -> extract.Document | None:
+        if job.dom:
+            document = extract.read(job.dom, watching.DOM_TYPE, job.dom_url)
+            result.notes.extend(document.notes)
+            return document
         raw = body if isinstance(body, bytes) else body.beginning(READ_BYTES)
         encoding = header(job.response_head, b"content-encoding")
         note = ""
@@ -187,6 +225,11 @@ class Ingest:
             content_language=header(job.response_head, b"content-language"),
         )
         result.notes.extend(document.notes)
+        if job.render and job.status == 200 and needs_browser(document, raw):
+            if job.render == "ask":
+                result.render = True
+            else:
+                result.notes.append("needs-browser")
         return document
 
     def _redirect(self, job: Job, location: str, result: Ingested) -> None:
@@ -223,14 +266,15 @@ class Ingest:
     def _links(self, job: Job, document: extract.Document, nofollow: bool, result: Ingested) -> None:
         options = self._rules[job.crawl].options
         sent = self._sent[job.crawl]
-        base = urls.resolve_links(job.url, [document.base])[0] if document.base else None
+        address = job.dom_url or job.url
+        base = urls.resolve_links(address, [document.base])[0] if document.base else None
         links = document.links
-        resolved = urls.resolve_targets(base or job.url, [link.href for link in links])
+        resolved = urls.resolve_targets(base or address, [link.href for link in links])
         requisites_too = options.requisites and job.role != Role.SITEMAP
-        for link, address in zip(links, resolved, strict=True):
-            if address is None or address.key in sent:
+        for link, found in zip(links, resolved, strict=True):
+            if found is None or found.key in sent:
                 continue
-            target, key = address
+            target, key = found
             role, depth = _role(link.kind, job.role, job.depth)
             if role is None or (role == Role.REQUISITE and not requisites_too):
                 continue
@@ -274,17 +318,40 @@ class Ingest:
         result.fingerprint = likeness or _exact(document)
         if job.role != Role.SITEMAP and not result.noindex:
             result.document = search_document(
-                job.key, job.url, job.status, document, job.host, job.started_ms, result.digest, likeness
+                job.key,
+                job.url,
+                job.status,
+                document,
+                job.host,
+                job.started_ms,
+                result.dom_digest or result.digest,
+                likeness,
             )
 
 
+def _attached(job: Job) -> list[Attached]:
+    attached = []
+    for prefix, mime, block in ((DOM, "text/html", job.dom), (SCREENSHOT, "image/png", job.screenshot)):
+        if block:
+            records = warc.record("resource", job.started_ms, mime, block, prefix + job.url)
+            assert isinstance(records.data, bytes)
+            attached.append(
+                Attached(prefix + job.url, mime, records.digest, len(block), records.main.record_id, records.data)
+            )
+    return attached
+
+
 def read_document(
-    key: int, url: str, status: int, head: bytes, body: bytes, captured_ms: int, digest: str
+    key: int, url: str, status: int, head: bytes, body: bytes, captured_ms: int, digest: str, dom: bytes = b""
 ) -> SearchDocument | None:
-    """The search document of an archived capture, as ingest would have made it."""
-    if encoding := header(head, b"content-encoding"):
-        body, _ = extract.decode_body(body, encoding, READ_BYTES)
-    document = extract.read(body, header(head, b"content-type"), url)
+    """The search document of an archived capture, as ingest would have made it; `dom`: what a browser made of it."""
+    if dom:
+        document = extract.read(dom, watching.DOM_TYPE, url)
+        digest = warc.payload_digest(dom)
+    else:
+        if encoding := header(head, b"content-encoding"):
+            body, _ = extract.decode_body(body, encoding, READ_BYTES)
+        document = extract.read(body, header(head, b"content-type"), url)
     directives = urls.robots.directives(header_all(head, b"x-robots-tag"), AGENT)
     if document.noindex or directives.noindex:
         return None

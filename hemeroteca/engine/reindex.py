@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 
 from hemeroteca import urls
 from hemeroteca.archive import queries, reader
-from hemeroteca.archive.values import CaptureRow
-from hemeroteca.engine.ingest import READ_BYTES, read_document
+from hemeroteca.archive.values import CaptureRow, index_key
+from hemeroteca.engine.ingest import DOM, READ_BYTES, read_document
 from hemeroteca.frontier.models import Page
 from hemeroteca.frontier.values import Role
 from hemeroteca.instance import Instance
@@ -47,9 +47,19 @@ def _document(instance: Instance, row: CaptureRow) -> SearchDocument | None:
         return None
     try:
         record = reader.read(instance.warc_dir, holder.warc_name, holder.offset, holder.length)
+        dom = _dom(instance, row)
     except reader.WarcReadError as error:
         log.error("cannot index %s: %s", row.url, error)
         return None
-    return read_document(
-        urls.key(row.url), row.url, row.status, record.head, record.payload(READ_BYTES), row.captured_ms, row.digest
-    )
+    body = record.payload(READ_BYTES)
+    return read_document(urls.key(row.url), row.url, row.status, record.head, body, row.captured_ms, row.digest, dom)
+
+
+def _dom(instance: Instance, row: CaptureRow) -> bytes:
+    """What a browser made of this capture; empty when none opened it."""
+    key = index_key(DOM + row.url)
+    found = queries.rows("urlkey = %s AND captured_ms = %s", [key, row.captured_ms], "capture.id", 1)
+    if not found:
+        return b""
+    record = reader.read(instance.warc_dir, found[0].warc_name, found[0].offset, found[0].length)
+    return record.payload(READ_BYTES)

@@ -1,4 +1,5 @@
-"""What ingest looks at besides, in a standing crawl: how a version differs from the last one, what a feed announces."""
+"""What ingest looks at besides: how a version differs from the last one and, in a standing crawl, what a feed
+announces."""
 
 import re
 from pathlib import Path
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 COMPARED_BYTES = 8 << 20  # of a decoded body
 DIFF_CHARS = 6000
+DOM_TYPE = "text/html; charset=utf-8"
 HEAD_BYTES = 64 << 10  # of a feed, searched for its hub
 _LINK = re.compile(rb"<(?:\w+:)?link\b[^<>]{0,2000}>", re.I)
 _ATTRIBUTE = re.compile(rb"""\b(rel|href)\s*=\s*["']([^"'<>]{1,2000})["']""", re.I)
@@ -34,10 +36,17 @@ def look(
     if document is not None and document.kind in ("feed", "sitemap"):
         result.listing = _listing(job, document, raw)
     elif job.earlier is not None:
-        result.difference = _difference(job, raw, rules)
+        result.difference = _difference(job, raw, rules, diff=True)
 
 
-def _difference(job: "Job", raw: bytes, rules: Comparison) -> Difference | None:
+def weigh(job: "Job", body: Union[bytes, "SpooledBody"], result: "Ingested") -> None:
+    """Fill `difference` in a crawl nobody waits for: how much the page changed, without the text of it."""
+    if job.earlier is not None:
+        raw = body if isinstance(body, bytes) else body.beginning(COMPARED_BYTES)
+        result.difference = _difference(job, raw, Comparison(), diff=False)
+
+
+def _difference(job: "Job", raw: bytes, rules: Comparison, diff: bool) -> Difference | None:
     """None when the version before cannot be read: then the new bytes alone say that it changed."""
     from hemeroteca import change  # only here: a reader of ordinary crawls stays small
 
@@ -49,19 +58,21 @@ def _difference(job: "Job", raw: bytes, rules: Comparison) -> Difference | None:
         return None
     old = change.Snapshot(
         _decoded(record.payload(COMPARED_BYTES), record.head),
-        _header(record.head, "content-type"),
+        _header(record.head, "content-type") if record.head else DOM_TYPE,  # a page as a browser showed it has no head
         job.url,
-        record.status,
+        record.status or job.status,
     )
-    new = change.Snapshot(
-        _decoded(raw, job.response_head), _header(job.response_head, "content-type"), job.url, job.status
-    )
+    if job.dom:
+        new = change.Snapshot(job.dom[:COMPARED_BYTES], DOM_TYPE, job.url, job.status)
+    else:
+        kind = _header(job.response_head, "content-type")
+        new = change.Snapshot(_decoded(raw, job.response_head), kind, job.url, job.status)
     given = change.ChangeRules(**msgspec.structs.asdict(rules))
     found = change.compare(old, new, given)
     view, form, content = found.sums
-    diff = change.text_diff(old, new, given) if found.important else ""
+    text = change.text_diff(old, new, given) if diff and found.important else ""
     return Difference(
-        view, form, content, found.total, found.important, found.words_added, found.words_removed, diff[:DIFF_CHARS]
+        view, form, content, found.total, found.important, found.words_added, found.words_removed, text[:DIFF_CHARS]
     )
 
 

@@ -125,6 +125,11 @@ class Frontier:
                 self._seen[f.crawl].add_new([f.key])
                 self._again.append(f)
 
+    def meet(self, crawl: int, keys: list[int]) -> None:
+        """These addresses were fetched by other means: the crawl need not visit them."""
+        if crawl in self._seen:
+            self._seen[crawl].add_new(keys)
+
     # what goes out
 
     def lease(self, now: float) -> Visit | None:
@@ -143,7 +148,7 @@ class Frontier:
             if host.settings.paused or host.given_up or (not host.ready and not self._refill(host, now)):
                 continue
             visit = host.ready.popleft()
-            if visit.page:
+            if visit.page and visit.page not in self._leased:
                 host.out += 1
                 self._leased.add(visit.page)
             host.busy = True
@@ -169,6 +174,19 @@ class Frontier:
         if visit.page:
             host.out -= 1
             self._leased.discard(visit.page)
+
+    def ask_again(self, visit: Visit) -> None:
+        """Make a visit whose host was released the host's next one once more; the page stays leased all the while."""
+        host = self._hosts[visit.host]
+        host.ready.appendleft(visit)
+        self._wake(host, visit.crawl)
+
+    def rest(self, host_id: int, at: float) -> None:
+        """A lease ended without a request; the host is not asked before `at`."""
+        host = self._hosts[host_id]
+        host.busy = False
+        host.at = max(host.at, at)
+        self._schedule(host)
 
     def insert(self, host_name: str, visit: Visit) -> None:
         """Make an errand of the engine (robots.txt) the next visit of a host."""

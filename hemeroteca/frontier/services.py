@@ -13,6 +13,8 @@ from hemeroteca import urls
 from hemeroteca.frontier.models import Crawl, Host, Page
 from hemeroteca.frontier.values import Counts, CrawlOptions, SiteSettings
 
+RENDER = ("auto", "always", "never")
+
 
 class OrderError(ValueError):
     """An order that cannot be carried out; the message says why and what to write instead."""
@@ -104,6 +106,8 @@ def set_site(host: str, changes: dict[str, Any]) -> SiteSettings:
     for key in changes:
         if key not in known:
             raise OrderError(f"`{key}` is not a setting of a site; these are: {', '.join(sorted(known))}")
+    if changes.get("render") not in (None, *RENDER):
+        raise OrderError(f"render={changes['render']} is not known; write one of: {', '.join(RENDER)}")
     try:
         name = urls.host(urls.canonical(f"http://{name}/"))
     except urls.UrlError as error:

@@ -1,6 +1,7 @@
 """Values that travel between the frontier, the engine and the people's rooms. No Django here."""
 
 from enum import IntEnum
+from typing import Literal
 
 import msgspec
 
@@ -59,6 +60,7 @@ class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     paused: bool = False
     visits_per_day: int = 0  # most visits of watched pages; 0: no limit of its own
     bytes_per_day: int = 0  # the same in bytes received
+    render: Literal["auto", "always", "never"] = "auto"  # which of its pages are opened in a browser
 
 
 class Found(msgspec.Struct, gc=False):

@@ -15,7 +15,7 @@ from tests.engine.system import System
 
 @pytest.fixture(scope="module")
 def web():
-    with SimWeb(seed=7, hosts=6, pages_per_host=25) as web:
+    with SimWeb(seed=7, hosts=6, pages_per_host=25, crawl_delay=0.05) as web:
         yield web
 
 

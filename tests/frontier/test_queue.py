@@ -206,3 +206,49 @@ def test_settings_of_a_site_are_checked_and_kept():
         services.set_site("a.test", {"dealy": "2"})
     with pytest.raises(services.OrderError):
         services.set_site("a.test", {"delay": "fast"})
+
+
+def test_a_page_asked_for_again_is_its_hosts_next_and_stays_leased_meanwhile():
+    crawl = order()
+    frontier = opened(crawl, "http://a.test/1", "http://a.test/2")
+    visit = frontier.lease(1.0)
+    frontier.release(visit.host, 2.0, delay=1.0, failed=False)
+    frontier.ask_again(visit)
+    frontier.give_up(visit.host, "gone")  # fails what waits on disk, not what is leased
+    frontier.ask_again(visit)
+    frontier.write(3)
+    assert dict(Page.objects.values_list("url", "state")) == {
+        "http://a.test/1": Page.State.QUEUED,
+        "http://a.test/2": Page.State.FAILED,
+    }
+    assert frontier.lease(1.9) is None
+    assert frontier.lease(2.0) is visit
+    frontier.settle(visit, outcome(visit.page))
+    frontier.release(visit.host, 3.0, delay=1.0, failed=False)
+    frontier.write(4)
+    assert frontier.queued[crawl.pk] == 0
+    assert frontier.lease(9.0) is None
+
+
+def test_a_host_rests_as_long_as_it_is_told():
+    crawl = order()
+    frontier = opened(crawl, "http://a.test/1")
+    visit = frontier.lease(1.0)
+    frontier.put_back(visit)
+    frontier.rest(visit.host, 5.0)
+    assert frontier.lease(4.9) is None
+    assert frontier.lease(5.0) is visit
+
+
+def test_what_was_met_by_other_means_is_not_queued():
+    crawl = order()
+    frontier = opened(crawl)
+    frontier.meet(crawl.pk, [urls.key("http://a.test/style.css")])
+    assert frontier.add(found(crawl, "http://a.test/style.css", "http://a.test/other.css")) == 1
+
+
+def test_an_unknown_way_to_render_is_refused_with_the_known_ones():
+    with pytest.raises(services.OrderError, match="render=often is not known; write one of: auto, always, never"):
+        services.set_site("a.test", {"render": "often"})
+    assert services.set_site("a.test", {"render": "always"}).render == "always"
+    assert services.set_site("a.test", {"render": None}).render == "auto"

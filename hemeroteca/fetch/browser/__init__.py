@@ -5,8 +5,8 @@ its own and can reach nothing but our proxy there, which fetches with a `Fetcher
 same raw heads and bodies. Playwright is imported in that process only; the extra `[browser]` installs it.
 """
 
+from hemeroteca.extract.scripted import needs_browser
 from hemeroteca.fetch.browser.fetcher import BrowserFetcher, missing
-from hemeroteca.fetch.browser.need import needs_browser
 from hemeroteca.fetch.browser.values import BrowserSettings, Rendered
 
 __all__ = ["BrowserFetcher", "BrowserSettings", "Rendered", "missing", "needs_browser"]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import re2
 
-from hemeroteca.extract import Document
+from hemeroteca.extract.document import Document
 
 _PLENTY = 1500  # characters of text nobody would call an empty page
 _HARDLY_ANY = 60

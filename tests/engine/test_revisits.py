@@ -1,0 +1,56 @@
+"""What a crawl says of pages that changed, and of pages it cannot read without a browser."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.engine.system import System
+from tests.fetch.browser_site import Site
+
+PAGE = "http://www.site.test"
+TEXT = "<!doctype html><title>Council</title><p>The council met on Tuesday and spoke about the old bridge.</p>" * 3
+SHELL = "<!doctype html><title>Shell</title><div id=root></div><script src=/api></script>"
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    site = Site()
+    yield site
+    site.server.close()
+
+
+@pytest.fixture
+def system(tmp_path, site) -> System:
+    """On a machine without the extra `[browser]`."""
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['playwright'] = None\n")
+    system = System(tmp_path / "data", resolve=f"*.site.test=127.0.0.1:{site.port}", delay=0)
+    system.environment["PYTHONPATH"] = str(tmp_path)
+    return system
+
+
+def test_a_changed_page_is_weighed_in_an_ordinary_crawl(system, site):
+    weights = []
+    for text in (TEXT, TEXT, TEXT + "<p>They decided to close it.", TEXT + "<p>They decided to close it. " * 40):
+        site.pages["/"] = text
+        system.crawl(f"{PAGE}/", "--scope", "page", "--no-requisites", "--delay", "0")
+    weights = [row[0] for row in system.rows("SELECT importance FROM capture WHERE url = ? ORDER BY id", f"{PAGE}/")]
+    assert weights[:2] == [None, None]  # the first has nothing before it, the second nothing new
+    assert 0 < weights[2] < weights[3] <= 1
+
+
+def test_without_a_browser_a_page_that_needs_one_is_kept_with_a_note(system, site):
+    site.pages["/"] = SHELL
+    system.crawl(f"{PAGE}/", "--scope", "page", "--no-requisites", "--delay", "0")
+    ((state, reason),) = system.rows("SELECT state, reason FROM page")
+    assert (state, reason) == (1, "needs-browser")
+    assert system.rows("SELECT COUNT(*) FROM capture WHERE url = ?", f"{PAGE}/") == [(1,)]
+
+
+def test_without_a_browser_a_site_that_always_needs_one_fails_and_says_what_to_install(system, site):
+    system.run("site", "set", "www.site.test", "render=always")
+    site.pages["/"] = SHELL
+    summary = system.crawl(f"{PAGE}/", "--scope", "page", "--delay", "0")
+    assert summary["reasons"]["browser-missing"] == 1
+    ((reason,),) = system.rows("SELECT reason FROM page")
+    assert "install hemeroteca[browser]" in reason
+    assert site.asked["/"] == 0
