@@ -125,5 +125,8 @@ X_FRAME_OPTIONS = "DENY"
 
 if CONFIG.public_url.startswith("https://"):
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
+    # Replay may live beside us (replay.example.org): browsers refuse these names with a Domain, so that no archived
+    # script can set one for us.
+    SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
     CSRF_TRUSTED_ORIGINS = [CONFIG.public_url.rstrip("/")]
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")

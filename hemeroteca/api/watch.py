@@ -25,6 +25,7 @@ Result = TypeVar("Result")
 
 Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the subscription.")]
 ChannelNumber = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the channel.")]
+CollectionName = Annotated[str, Path(max_length=100, description="Name of the collection.")]
 Pattern = Annotated[str, Field(min_length=1, max_length=1000)]
 Patterns = Annotated[list[Pattern], Field(max_length=100)]
 By = Literal["site", "group", "behaviour", "collection", "subscription", "all"]
@@ -223,15 +224,13 @@ def collections(request: HttpRequest) -> list[CollectionOut]:
 
 
 @router.put("/collections/{name}", response=CollectionOut, auth=access.editor, summary="Make or change a collection")
-def set_collection(
-    request: HttpRequest, name: Annotated[str, Path(max_length=100)], given: CollectionIn
-) -> CollectionOut:
+def set_collection(request: HttpRequest, name: CollectionName, given: CollectionIn) -> CollectionOut:
     made = _obey(lambda: services.set_collection(name, **given.dict()))
     return _collection_out(next(row for row in queries.collections() if row.pk == made.pk))
 
 
 @router.delete("/collections/{name}", response={204: None}, auth=access.editor, summary="Remove an empty collection")
-def remove_collection(request: HttpRequest, name: Annotated[str, Path(max_length=100)]) -> Status[None]:
+def remove_collection(request: HttpRequest, name: CollectionName) -> Status[None]:
     _obey(lambda: services.remove_collection(name))
     return Status(204, None)
 

@@ -653,7 +653,10 @@ def _json(value: Any) -> None:
 def _table(*columns: str) -> Any:
     from rich.table import Table
 
-    return Table(*columns, box=None, padding=(0, 2, 0, 0))
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(column, overflow="fold" if column in ("address", "page", "about", "why") else "ellipsis")
+    return table
 
 
 def _print(table: Any) -> None:

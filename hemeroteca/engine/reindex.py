@@ -8,6 +8,8 @@ from hemeroteca.archive import queries, reader
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.engine.ingest import READ_BYTES, Edges, read_document
 from hemeroteca.engine.ledger import EDGES_AT_ONCE
+from hemeroteca.frontier.models import Page
+from hemeroteca.frontier.values import Role
 from hemeroteca.instance import Instance
 from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.graph import LinkGraph
@@ -23,10 +25,12 @@ def documents(
     The links of these pages go to the link graph on the way.
     """
     links = LinkGraph(instance.index_dir / "links").writer()
-    for row in queries.all_rows("version = %s AND status = 200", [True], after_id=after):
+    # a crawl's captures without a page are robots.txt, wherever it was found; those without a crawl were imported
+    pages = "version = %s AND status = 200 AND (page_id IS NOT NULL OR crawl_id IS NULL)"
+    for row in queries.all_rows(pages, [True], after_id=after):
         if progress:
             progress(row.id)
-        if row.urlkey.endswith(")/robots.txt"):
+        if row.urlkey.endswith(")/robots.txt") or _is_sitemap(row):
             continue  # kept for the record, not for readers
         newest = queries.rows(
             "urlkey = %s AND version = %s", [row.urlkey, True], "captured_ms DESC, capture.id DESC", 1
@@ -41,6 +45,10 @@ def documents(
         if document is not None:
             yield document
     links.commit()
+
+
+def _is_sitemap(row: CaptureRow) -> bool:
+    return row.page_id is not None and Page.objects.filter(pk=row.page_id, role=Role.SITEMAP).exists()
 
 
 def _read(instance: Instance, row: CaptureRow) -> tuple[SearchDocument | None, Edges | None]:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-MEMORY = 5000.0  # visits after which an old one counts 1/e: sites change their habits
+MEMORY = 50_000.0  # visits after which an old one counts 1/e: sites change their habits
 CAUTION = 0.3  # share of the squared gradient kept in the curvature; tames one surprising visit
-FIRMNESS = 20.0  # visits' worth of trust in the starting weights
+FIRMNESS = 5.0  # visits' worth of trust in the starting weights
 
 
 class Hazard:

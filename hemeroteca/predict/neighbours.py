@@ -24,11 +24,14 @@ class Sections:
     Row 0 stays empty: it stands for "no such section".
     """
 
+    ARRAYS = ("found", "promised", "changes", "exposure", "sensed", "today_visits", "today_changes")
+
     def __init__(self, size: int = 1) -> None:
         self.found = np.zeros((size, DAYS), np.float32)
         self.promised = np.zeros((size, DAYS), np.float32)
         self.changes = np.zeros(size, np.float32)  # ever
         self.exposure = np.zeros(size, np.float32)  # days until the first change of each gap, ever
+        self.sensed = np.zeros(size, np.float32)  # day of the last visit of any of its pages
         self.today_visits = np.zeros(size, np.int32)
         self.today_changes = np.zeros(size, np.int32)
         self.day = 0
@@ -37,7 +40,7 @@ class Sections:
         more = size - len(self.changes)
         if more <= 0:
             return
-        for name in ("found", "promised", "changes", "exposure", "today_visits", "today_changes"):
+        for name in self.ARRAYS:
             old = getattr(self, name)
             setattr(self, name, np.concatenate([old, np.zeros((more, *old.shape[1:]), old.dtype)]))
 
@@ -80,8 +83,9 @@ class Sections:
         changed: NDArray[np.bool_],
         promised: NDArray[np.floating],
         exposure: NDArray[np.floating],
+        now: float,
     ) -> None:
-        """Book a batch of visits, made now, of pages last visited at `last_days`."""
+        """Book a batch of visits, made at the day `now`, of pages last visited at `last_days`."""
         first = np.clip(np.floor(last_days + 1e-4).astype(np.int64), self.day - DAYS + 2, self.day)
         length = self.day - first + 1
         ages = self.day - np.arange(DAYS)  # the day each column age stands for
@@ -91,6 +95,7 @@ class Sections:
         ramp_by_column[:, columns] = ramp
         for level in range(sections.shape[1]):
             rows = sections[:, level]
+            self.sensed[rows] = now
             np.add.at(self.promised, rows, ramp_by_column * promised[:, None].astype(np.float32))
             np.add.at(self.exposure, rows, exposure.astype(np.float32))
             np.add.at(self.changes, rows, changed.astype(np.float32))

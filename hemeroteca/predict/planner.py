@@ -35,6 +35,7 @@ COMPANIONS = 8
 NEVER = np.float32(-1e6)
 ROUNDS = 10  # longest gap, in rounds over all pages at the present pace …
 RESERVE = 0.125  # … kept by this share of the visits when pages are overdue
+SENSORS = 0.15  # share of the visits that look into sections nobody has looked into lately
 DEMANDED = 0.5  # share of the visits that maximum intervals set by people may claim
 LONGEST_LESSON = 400.0  # days; a longer gap is a clock that jumped, not a quiet page
 RETRY = (1 / 24, 7.0)  # days before a failed page is tried again: first, and at most (doubling)
@@ -90,6 +91,9 @@ class Planner:
         start[AT["level"]] = np.log(FIRST_RATE)
         start[AT["section-habit"] : AT["habit-2d"] + 1] = 1.0
         start[AT["week"]] = 1.0
+        # Pages of a site mostly do move together and in bursts; where they do not, this is unlearned in days.
+        start[AT["section-0"] : AT["section-0"] + LEVELS] = 0.4
+        start[AT["aftershock"]] = start[AT["companions"]] = 0.3
         self.hazard = Hazard(start)
         self._pages = np.zeros(0, PAGE)
         self._count = np.zeros((0, SCALES.size), np.float32)
@@ -99,6 +103,8 @@ class Planner:
         self._slot = np.zeros(0, np.int32)  # … and where it is
         self._changes, self._days = 1.0, 1 / FIRST_RATE  # of all pages ever
         self._pace = 0.0  # visits per day
+        self._sensors = 0.0  # sensor visits owed
+        self._visits_today = 0
         self._clock = 0.0
         self._value = np.zeros(0, np.float32)
         self._heap: list[tuple[float, int]] | None = []
@@ -190,7 +196,7 @@ class Planner:
         self.signals.verify(page["site"], page["told"], -np.expm1(-expected), hit)
         exposure = np.where(hit, lesson * (1 / expected - 1 / np.expm1(expected)), lesson)
         exposure = np.clip(exposure, 0.05 * lesson, lesson)  # days until the first change of the gap
-        self.sections.record(self._in[slots], page["last"], hit, -np.expm1(-slow * lesson), exposure)
+        self.sections.record(self._in[slots], page["last"], hit, -np.expm1(-slow * lesson), exposure, day)
         self.profiles.record(page["site"].astype(np.int64), page["last"], day, hit, expected / gap)
         fade = np.exp(-lesson[:, None] / SCALES)
         self._count[slots] = self._count[slots] * fade + hit[:, None]
@@ -281,9 +287,13 @@ class Planner:
             reasons.append((burst, Reason("burst", {"changes": max(2, round(recent)), "days": 14})))
         habit = float(push[AT["habit-ever"] : AT["habit-150d"] + 1].sum())
         rate = float(self._rate(slot)[0])
+        around = self.index.effective[self._in[slot[0]]]
+        narrow = int(around[np.flatnonzero(around)[-1]]) if around.any() else 0
+        unseen = round(day - float(self.sections.sensed[narrow]), 1)
+        if narrow and unseen >= 1:
+            reasons.append((0.12, Reason("sensor", {"section": self.index.name(narrow), "ago": unseen})))
         if not page["visited"]:
-            name = self.index.name(int(self._in[slot[0]].max()))
-            reasons.append((0.2, Reason("new", {"section": name, "days": round(1 / rate, 1)})))
+            reasons.append((0.2, Reason("new", {"section": self.index.name(narrow), "days": round(1 / rate, 1)})))
         elif page["change_to"] > NEVER:
             reasons.append((max(habit, 0.15), Reason("habit", {"days": round(1 / rate, 1), "ago": ago})))
         return max(reasons, key=lambda r: r[0])[1]
@@ -294,6 +304,7 @@ class Planner:
         """Everything learned, as one block of bytes (calendars are settings, not learned: set them again)."""
         out = io.BytesIO()
         alone = {"pace": self._pace, "clock": self._clock, "changes": self._changes, "days": self._days}
+        alone |= {"sensors": self._sensors, "today": float(self._visits_today)}
         alone |= {"min_gap": float(self.min_gap), "weekday": self.profiles.first_weekday, "day": self.sections.day}
         facts = {"format": FORMAT, "numbers": alone, "index": self.index.facts(), "sources": self.signals.names}
         arrays = {name: getattr(part, name.split(".")[-1]) for name, part in self._arrays().items()}
@@ -312,6 +323,7 @@ class Planner:
             alone = facts["numbers"]
             planner = cls(first_weekday=int(alone["weekday"]), min_gap_hours=float(alone["min_gap"]) * 24)
             planner._pace, planner._clock = float(alone["pace"]), float(alone["clock"])
+            planner._sensors, planner._visits_today = float(alone["sensors"]), int(alone["today"])
             planner._changes, planner._days = float(alone["changes"]), float(alone["days"])
             planner.sections.day = int(alone["day"])
             planner.index.restore(facts["index"])
@@ -333,7 +345,7 @@ class Planner:
         """Which arrays make up the state, and where they live."""
         parts: dict[str, object] = {f"planner.{n}": self for n in ("_pages", "_count", "_exposure", "_in")}
         kept: list[tuple[str, object, tuple[str, ...]]] = [
-            ("sections", self.sections, ("found", "promised", "changes", "exposure", "today_visits", "today_changes")),
+            ("sections", self.sections, Sections.ARRAYS),
             ("companions", self.companions, Companions.ARRAYS),
             ("profiles", self.profiles, ("found", "promised")),
             ("signals", self.signals, ("right", "owed", "asked", "announced", "happened", "speaks")),
@@ -466,6 +478,7 @@ class Planner:
             # Without the signal: as if nobody had said anything.
             excess = self.signals.doubt(page["site"], page["told"])
             value[worst] = (1 - (1 - chance[worst]) / np.maximum(excess, 1e-6)).clip(0, 1) * page["weight"]
+        self._sense(value, day, budget)
         late = self._overdue(day - self._pages["last"], self._pages["max_gap"])
         for mine, share in ((self._pages["max_gap"] > 0, DEMANDED), (self._pages["max_gap"] <= 0, RESERVE)):
             waiting = np.flatnonzero(open_ & mine & (late >= 1 - 1e-3))
@@ -473,6 +486,29 @@ class Planner:
             if count:
                 first = waiting[np.argpartition(-late[waiting], count - 1)[:count]]
                 value[first] = 1000 + np.minimum(late[first], 1000)
+
+    def _sense(self, value: Floats, day: float, budget: int) -> None:
+        """Lift one page of each large section that went unseen longest: quiet pages are the sensors of their section.
+
+        Without them a section that never changed is hardly looked at, and the day it wakes up passes unnoticed.
+        """
+        self._sensors = min(self._sensors + budget * SENSORS, max(budget * 0.5, 1.0))
+        count = int(self._sensors)
+        if count == 0 or len(self.index) < 2:
+            return
+        unseen = np.maximum(day - self.sections.sensed, 0)
+        urgent = np.where((unseen >= 1) & (self.index.effective > 0), self.index.members * unseen, 0)
+        chosen = np.argpartition(-urgent, min(count, urgent.size - 1))[:count]
+        chosen = chosen[(urgent[chosen] > 0) & (self.index.members[chosen] >= 3)]
+        wanted = np.zeros(len(self.index), bool)
+        wanted[chosen] = True
+        page, level = np.nonzero(wanted[self._in])
+        page, level = page[value[page] >= 0], level[value[page] >= 0]
+        section = self._in[page, level]
+        best = np.lexsort((-value[page], section))
+        _, first = np.unique(section[best], return_index=True)
+        value[page[best[first]]] = 500
+        self._sensors -= first.size
 
     def _move_neighbours(self, slots: Ints, hit: Bits, day: float) -> None:
         """Re-score, between two plans, the pages that a change just seen speaks about."""
@@ -520,8 +556,6 @@ class Planner:
         self._clock = day
         return day
 
-    _visits_today = 0
-
     def _find(self, keys: ArrayLike) -> Ints:
         wanted = np.atleast_1d(np.asarray(keys, np.int64))
         at = np.minimum(np.searchsorted(self._sorted, wanted), max(self._sorted.size - 1, 0))
@@ -568,7 +602,7 @@ class Planner:
         return Reason("companion", values)
 
 
-FORMAT = 1
+FORMAT = 2
 FIRST_RATE = 1 / 50  # changes per day of a page before anything is known
 PAGE = np.dtype(
     [

@@ -29,5 +29,6 @@ SENTENCES: dict[str, str] = {
     "calendar": "visited because this is a time of the week at which its site changes",
     "new": "visited because it is new; pages of {section} change about every {days} days",
     "overdue": "visited because it has not been seen for {ago} days, the longest gap allowed",
+    "sensor": "visited because no page of {section} has been seen for {ago} days",
     "waiting": "visited because it has not been seen for {ago} days",
 }

@@ -161,6 +161,9 @@ class Replay:
             texts = texts_for(environ)
             text = self.pages.message(texts["closed"], texts["closed_more"], CONSOLE + "/", texts["sign_in"])
             return answer(start, "401 Unauthorized", [("Content-Type", "text/html; charset=utf-8")], text, FRAME_POLICY)
+        every = re.match(r"/\d*\*/(https?:.+)", environ["REQUEST_URI"], re.I)
+        if every:
+            return moved(start, versions_of(every[1]))
         if not CAPTURE.match(environ["REQUEST_URI"]):
             place = escaped(environ)
             return moved(start, place) if place else plain(start, "404 Not Found", "Write /TIMESTAMP/URL.")
@@ -228,9 +231,6 @@ class Pages(RewriterApp):  # type: ignore[misc]
                 log.warning("%s cannot be read: %s", wb_url.url[:500], str(reason)[:500])
             return Found(404, {}, iter(()))
         return Found(200, headers, iter(parts))
-
-    def handle_query(self, environ: Environ, wb_url: Any, kwargs: Any, full_prefix: str) -> WbResponse:
-        return WbResponse.redir_response(versions_of(wb_url.url))
 
     def get_top_frame_params(self, wb_url: Any, kwargs: Any) -> dict[str, Any]:
         return {

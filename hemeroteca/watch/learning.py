@@ -204,7 +204,7 @@ def rebuild() -> tuple[Planner, int]:
 def calibrated(progress: Callable[[int], None] | None = None, bins: int = 10) -> tuple[Planner, int, Calibration]:
     """The same, with a record of what it would have predicted before each visit."""
     planner, last = _empty_planner()
-    rows = Observation.objects.filter(pk__lte=last, interval_ms__gt=0).order_by("-seen_ms", "-pk")
+    rows = Observation.objects.filter(pk__lte=last).order_by("-seen_ms", "-pk")
     newest = rows.values_list("key", "seen_ms", "important")[:MOST_CALIBRATED]
     history = [Observed(key, memory.hour(at_ms), hit) for key, at_ms, hit in newest if key in planner]
     return planner, last, calibrate(planner, history, on_progress=progress, bins=bins)

@@ -8,7 +8,7 @@ likelihood of its visits (`Σ_changed τ/(e^{λτ}−1) = Σ_unchanged τ`), bou
     unnecessary    visits that found no important change
     generated      bytes received;  stored: bytes written to the archive
     fixed_*        what one visit every `fixed_hours` would have used: visits, a whole copy each, and changes seen
-    freshness      share of the time in which the last copy was the page's present state
+    freshness      share of the time since the first visit in which the last copy was the page's present state
     delay_hours    from the first change of an interval to the visit that found it, on average
 """
 
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemeroteca.watch.models import Observation, WatchedPage
+from hemeroteca.watch.services import now_ms
 from hemeroteca.watch.values import DAY_MS, HOUR_MS
 
 BY = ("site", "group", "behaviour", "collection", "subscription", "all")
@@ -67,11 +68,11 @@ def measure(
         rows = rows.filter(seen_ms__gte=since_ms)
     if until_ms:
         rows = rows.filter(seen_ms__lt=until_ms)
-    fields = ("key", "interval_ms", "changed", "important", "conditional", "bytes", "stored", "cost_ms")
+    fields = ("key", "interval_ms", "changed", "important", "conditional", "bytes", "stored", "cost_ms", "seen_ms")
     data = np.array(
         [row for row in rows.values_list(*fields).iterator(chunk_size=5000) if row[0] in names], dtype=np.int64
     ).reshape(-1, len(fields))
-    return _summarise(data, names, fixed_hours)
+    return _summarise(data, names, fixed_hours, until_ms or now_ms())
 
 
 def _names(by: str, site: str) -> dict[int, str]:
@@ -91,7 +92,7 @@ def _names(by: str, site: str) -> dict[int, str]:
     return {key: str(name) if name not in (None, "") else empty for key, name in found.values_list("key", column)}
 
 
-def _summarise(data: NDArray[np.int64], names: dict[int, str], fixed_hours: float) -> list[Metrics]:
+def _summarise(data: NDArray[np.int64], names: dict[int, str], fixed_hours: float, until_ms: int) -> list[Metrics]:
     if not len(data):
         return []
     keys = np.unique(data[:, 0])
@@ -104,7 +105,10 @@ def _summarise(data: NDArray[np.int64], names: dict[int, str], fixed_hours: floa
     changes = _sum(page, (hit & known).astype(float), keys.size)
     lost = np.maximum(rate * total - changes, 0.0)
     hazard = rate[page] * gap
-    fresh = np.where(known, gap * _fresh(hazard), 0.0)
+    last = np.zeros(keys.size, np.int64)
+    np.maximum.at(last, page, data[:, 8])
+    since = np.maximum(until_ms - last, 0) / HOUR_MS  # the interval that no visit has ended yet
+    fresh = _sum(page, np.where(known, gap * _fresh(hazard), 0.0), keys.size) + since * _fresh(rate * since)
     late = np.where(known & hit, _delay(rate[page], gap), 0.0)
     full = np.where(data[:, 2].astype(bool), data[:, 5], 0)
     copies = _sum(page, (full > 0).astype(float), keys.size)
@@ -116,6 +120,7 @@ def _summarise(data: NDArray[np.int64], names: dict[int, str], fixed_hours: floa
         mine = groups == name
         rows = mine[page]
         hours = float(total[mine].sum())
+        life = hours + float(since[mine].sum())
         seen = int((hit & known)[rows].sum())
         result.append(
             Metrics(
@@ -134,7 +139,7 @@ def _summarise(data: NDArray[np.int64], names: dict[int, str], fixed_hours: floa
                 fixed_visits=round(float(fixed_visits[mine].sum()), 1),
                 fixed_changes=round(float((fixed_visits * -np.expm1(-rate * fixed_hours))[mine].sum()), 2),
                 fixed_bytes=round(float((fixed_visits * size)[mine].sum())),
-                freshness=round(float(fresh[rows].sum()) / hours, 4) if hours else None,
+                freshness=round(float(fresh[mine].sum()) / life, 4) if hours else None,
                 delay_hours=round(float(late[rows].sum()) / seen, 2) if seen else None,
             )
         )

@@ -21,7 +21,7 @@ from hemeroteca.config import Config
 from hemeroteca.watch import services
 from hemeroteca.watch.models import Change, Channel, Notice, Subscription
 from hemeroteca.watch.outgoing import Outgoing, guarded_names
-from hemeroteca.watch.values import DAY_MS, HOUR_MS
+from hemeroteca.watch.values import DAY_MS, HOUR_MS, plain
 
 log = logging.getLogger("hemeroteca.watch")
 
@@ -281,13 +281,13 @@ def _failed(channel: Channel, notices: list[Notice], error: DeliveryError, now_m
     wait = min(FIRST_RETRY_MS * 2 ** (attempts - 1), LONGEST_RETRY_MS)
     Notice.objects.filter(pk__in=[n.pk for n in notices]).update(
         attempts=attempts,
-        error=str(error)[:500],
+        error=plain(str(error)[:500]),
         state=Notice.State.FAILED if over else Notice.State.WAITING,
         due_ms=now_ms + wait,
     )
     failures = channel.failures + 1
     Channel.objects.filter(pk=channel.pk).update(
-        failures=failures, last_error=str(error)[:500], active=failures < GIVE_UP_AFTER
+        failures=failures, last_error=plain(str(error)[:500]), active=failures < GIVE_UP_AFTER
     )
 
 

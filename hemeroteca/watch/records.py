@@ -10,7 +10,7 @@ from django.db.models import F
 
 from hemeroteca.archive.services import db_uuid
 from hemeroteca.watch.models import Signal, SignalSource, Subscription
-from hemeroteca.watch.values import DAY_MS, Seen
+from hemeroteca.watch.values import DAY_MS, Seen, plain
 
 DIFF_CHARS = 6000
 
@@ -77,10 +77,10 @@ class Records:
     def change(self, seen: Seen, subscription: int, site: str, since_ms: int) -> None:
         d = seen.difference
         view, form, content, total = (d.view, d.form, d.content, d.total) if d else (0.0, 0.0, 1.0, 1.0)
-        words = (d.words_added, d.words_removed, d.diff[:DIFF_CHARS]) if d else (0, 0, "")
+        words = (d.words_added, d.words_removed, plain(d.diff[:DIFF_CHARS])) if d else (0, 0, "")
         self._changes.append(
             (
-                *(seen.key, subscription, site, seen.url, seen.title[:500], seen.at_ms, since_ms),
+                *(seen.key, subscription, site, seen.url, plain(seen.title[:500]), seen.at_ms, since_ms),
                 *(db_uuid(seen.record_id), view, form, content, total, *words, False),
             )
         )
@@ -96,7 +96,11 @@ class Records:
         self.signals += signals
 
     def trouble(self, subscription: int, failures: int, since_ms: int, error: str) -> None:
-        self._troubles[subscription] = {"failures": failures, "failing_since_ms": since_ms, "last_error": error[:500]}
+        self._troubles[subscription] = {
+            "failures": failures,
+            "failing_since_ms": since_ms,
+            "last_error": plain(error[:500]),
+        }
 
     def write(self) -> None:
         with connection.cursor() as cursor:

@@ -20,6 +20,7 @@ from hemeroteca.frontier.values import Comparison, CrawlOptions
 from hemeroteca.predict import POLICIES, country_calendar
 from hemeroteca.watch import windows as times
 from hemeroteca.watch.models import Channel, Collection, Observation, Revision, SignalSource, Subscription, WatchedPage
+from hemeroteca.watch.values import plain
 
 SHORTEST_HOURS = 1 / 60
 LONGEST_HOURS = 24.0 * 3650
@@ -80,7 +81,7 @@ def set_collection(
     if category is not None:
         collection.category = _line(category, 100, "a category", empty=True)
     if description is not None:
-        collection.description = description.strip()[:5000]
+        collection.description = plain(description.strip()[:5000])
     if visits_per_day is not None:
         collection.visits_per_day = int(_number(visits_per_day, "visits_per_day", 0, 1e9))
     if bytes_per_day is not None:
@@ -240,7 +241,7 @@ class ChannelOrder:
 
 def add_channel(order: ChannelOrder, owner: User | None = None) -> tuple[Channel, str]:
     """A channel, and the key its webhook messages are signed with (shown once)."""
-    target = order.target.strip()
+    target = plain(order.target.strip())
     kind = order.kind or ("webhook" if re.match(r"https?://", target, re.I) else "apprise")
     if kind not in Channel.Kind.values:
         raise WatchError(f"{kind!r} is no kind of channel; these are: {', '.join(Channel.Kind.values)}")
@@ -374,6 +375,8 @@ def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
         ignore_text=_patterns(order.ignore_text, "ignore_text"),
     )
     mode, fixed_hours = _mode(order.mode)
+    if mode != "auto" and getattr(POLICIES[mode], "budgeted", False) and not order.visits_per_day:
+        raise WatchError(f"the policy {mode} shares out a budget; give visits_per_day too")
     min_hours = _number(order.min_hours, "min_hours", 0, LONGEST_HOURS)
     max_hours = _number(order.max_hours, "max_hours", 0, LONGEST_HOURS)
     if max_hours and max_hours < min_hours:
@@ -390,7 +393,7 @@ def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
         "url": url,
         "name": _line(order.name, 200, "a name", empty=True) or url[:200],
         "scope": msgspec.to_builtins(scope),
-        "purpose": order.purpose.strip()[:5000],
+        "purpose": plain(order.purpose.strip()[:5000]),
         "comparison": msgspec.to_builtins(comparison),
         "mode": mode,
         "fixed_hours": fixed_hours,
@@ -449,7 +452,7 @@ def _patterns(given: Iterable[str], name: str) -> tuple[str, ...]:
 
 
 def _line(text: str, longest: int, what: str, empty: bool = False) -> str:
-    line = " ".join(text.split())
+    line = " ".join(plain(text).split())
     if (not line and not empty) or len(line) > longest:
         raise WatchError(f"{what} must have 1 to {longest} characters, not {len(line)}")
     return line

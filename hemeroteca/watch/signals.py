@@ -18,7 +18,7 @@ from hemeroteca import extract, urls
 from hemeroteca.watch import services
 from hemeroteca.watch.models import Signal, SignalSource, Subscription
 from hemeroteca.watch.outgoing import Outgoing
-from hemeroteca.watch.values import DAY_MS, HOUR_MS
+from hemeroteca.watch.values import DAY_MS, HOUR_MS, plain
 
 MOST_URLS = 10_000  # IndexNow's own limit for one message
 MOST_WAITING = 20_000  # signals of one source that wait for the engine
@@ -56,7 +56,8 @@ def receive(source: SignalSource, said: Sequence[tuple[str, int]]) -> int:
     room = MOST_WAITING - Signal.objects.filter(source=source).count()
     taken = said[: max(room, 0)]
     Signal.objects.bulk_create(
-        [Signal(source=source, url=url[:4096], said_ms=at, received_ms=now) for url, at in taken], batch_size=1000
+        [Signal(source=source, url=plain(url[:4096]), said_ms=at, received_ms=now) for url, at in taken],
+        batch_size=1000,
     )
     SignalSource.objects.filter(pk=source.pk).update(
         received=F("received") + len(taken), dropped=F("dropped") + len(said) - len(taken), heard_ms=now
@@ -155,7 +156,7 @@ def verify_intent(number: int, token: str, mode: str, topic: str, challenge: str
     if topic != source.url:
         raise SignalError(404, "This is not the topic that was asked for.")
     if mode == "denied":
-        _settle(source, SignalSource.State.REFUSED, f"the hub refused: {reason[:300]}")
+        _settle(source, SignalSource.State.REFUSED, f"the hub refused: {plain(reason[:300])}")
         return ""
     if mode != "subscribe" or not challenge or len(challenge) > 2000:
         raise SignalError(404, "Nobody here asked for this.")
@@ -244,7 +245,7 @@ def _watched(site: str) -> bool:
 
 def _settle(source: SignalSource, state: str, note: str, later_ms: int = 0) -> None:
     due = services.now_ms() + (later_ms or 10 * 365 * DAY_MS)
-    SignalSource.objects.filter(pk=source.pk).update(state=state, note=note[:500], attempts=0, due_ms=due)
+    SignalSource.objects.filter(pk=source.pk).update(state=state, note=plain(note[:500]), attempts=0, due_ms=due)
     if state == SignalSource.State.ACTIVE:
         services.changed()
 
@@ -252,5 +253,5 @@ def _settle(source: SignalSource, state: str, note: str, later_ms: int = 0) -> N
 def _try_later(source: SignalSource, note: str) -> None:
     wait = min(FIRST_RETRY_MS * 2**source.attempts, LONGEST_RETRY_MS)
     SignalSource.objects.filter(pk=source.pk).update(
-        attempts=source.attempts + 1, note=note[:500], due_ms=services.now_ms() + wait
+        attempts=source.attempts + 1, note=plain(note[:500]), due_ms=services.now_ms() + wait
     )

@@ -9,6 +9,13 @@ DAY_MS = 86_400_000
 LONGEST_HOURS = 720.0  # between two visits when nobody set a maximum: the cap of the 2015 rule
 
 
+def plain(text: str) -> str:
+    """Text of strangers as every database and message takes it: no zero characters, no halves of pairs."""
+    if "\x00" in text:
+        text = text.replace("\x00", "")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
 class Difference(msgspec.Struct, array_like=True, frozen=True):
     """How a new version differs from the last one, as ingest measured it (`hemeroteca.change`)."""
 

@@ -198,7 +198,7 @@ class TestCaptures:
         assert "Los panaderos dicen" in text(client.get(f"/v/{revisit.record_id}"))
 
     def test_a_page_lists_its_captures_newest_first(self, client, world):
-        page = text(client.get("/page", {"url": "HTTPS://diario.example:443/economia/pan#top"}))
+        page = text(client.get("/page", {"url": "HTTPS://diario.example:443/economia/pan#top", "all": "1"}))
         found = [page.index(str(row.record_id)) for row in reversed(world.captures[BREAD])]
         assert found == sorted(found)
         assert "new version" in page

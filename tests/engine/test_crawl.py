@@ -72,6 +72,14 @@ def test_after_a_crawl_links_are_ranked_their_texts_found_and_words_learned(web,
     assert Suggester.load(system.data / "index" / "suggest") is not None
 
 
+def test_a_rebuilt_index_finds_the_same_as_the_first(web, system):
+    system.crawl(*web.seed_urls(1), "--scope", "domain", "--delay", "0", "--no-requisites")
+    before = json.loads(system.run("status", "--json").stdout)["documents"]
+    done = system.run("search", "rebuild", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["documents"] == before > 100
+
+
 def test_every_capture_is_in_the_warc_files_with_its_digest(web, system):
     system.crawl(*web.seed_urls(1), "--limit", "40", "--delay", "0")
     rows = system.rows(

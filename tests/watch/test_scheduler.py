@@ -62,6 +62,21 @@ def test_what_was_seen_is_kept_with_interval_difference_and_reason(tmp_path):
     assert "política fixed" in sentence(page.reason, "es")
 
 
+def test_titles_and_differences_of_strangers_can_be_kept(tmp_path):
+    sub = subscribe(mode="fixed 24")
+    world = World(tmp_path)
+    world.add(sub, "https://news.test/a", [5.0])
+    original = world.scheduler.observed
+
+    def observed(seen):
+        seen.title = "a\x00b\ud800"
+        original(seen)
+
+    world.scheduler.observed = observed
+    world.run(30, step=1)
+    assert Change.objects.get().title == "ab?"
+
+
 def test_fixed_means_fixed(tmp_path):
     sub = subscribe(mode="fixed 12")
     world = World(tmp_path)

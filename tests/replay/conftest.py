@@ -1,0 +1,130 @@
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from hemeroteca import config
+from hemeroteca.replay import program
+
+ROOT = Path(__file__).parents[2]
+
+
+class Served:
+    """A real `hemeroteca serve` with replay, on a data folder made for these tests."""
+
+    def __init__(self, folder, **settings):
+        self.data = folder / "data"
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("HEMEROTECA_")}
+        environment |= {"HEMEROTECA_DATA": str(folder / "data"), "HEMEROTECA_CONFIG": str(folder / "none.toml")}
+        environment |= {f"HEMEROTECA_{name.upper()}": value for name, value in settings.items()}
+        made = f"import django; django.setup(); from tests.replay.making import fill; fill({self.port})"
+        django = environment | {"DJANGO_SETTINGS_MODULE": "hemeroteca.django_settings"}
+        subprocess.run([sys.executable, "-c", made], cwd=ROOT, env=django, check=True, timeout=120)
+        serve = [sys.executable, "-m", "hemeroteca", "serve", "--port", str(self.port)]
+        self.process = subprocess.Popen(
+            serve, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        self.lines = []
+        threading.Thread(target=lambda: self.lines.extend(self.process.stdout), daemon=True).start()
+        self.console = f"http://127.0.0.1:{self.port}"
+        self.wait(lambda: self.status(f"{self.console}/") in (200, 302))
+        self.replay_port = self.wait(self._replay_port)
+
+    def _replay_port(self):
+        pid = self.replay_pid()
+        found = Path(f"/proc/{pid}/environ").read_bytes() if pid else b""
+        origin = re.search(rb"REPLAY_ORIGIN=http://replay\.localhost:(\d+)", found)
+        port = int(origin[1]) if origin else 0
+        return port if port and self.get("/robots.txt", port=port)[0] == 200 else 0
+
+    @property
+    def origin(self):
+        return f"http://replay.localhost:{self.replay_port}"
+
+    def replay_pid(self):
+        started = [re.search(r"replay started \(process (\d+)\)", line) for line in self.lines]
+        return [int(found[1]) for found in started if found][-1] if any(started) else 0
+
+    def get(self, path, port=0, host="", method="GET", **headers):
+        """Status, headers and body of an answer of replay; redirects are not followed."""
+        port = port or self.replay_port
+        names = {name.replace("_", "-"): value for name, value in headers.items()}
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{port}{path}",
+            headers={"Host": host or f"replay.localhost:{port}", **names},
+            method=method,
+            data=b"x" if method == "POST" else None,
+        )
+        try:
+            with _OPENER.open(request, timeout=30) as answer:
+                return answer.status, answer.headers, answer.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.headers, error.read()
+        except OSError:
+            return 0, {}, b""
+
+    def status(self, url):
+        try:
+            with _OPENER.open(url, timeout=10) as answer:
+                return answer.status
+        except urllib.error.HTTPError as error:
+            return error.code
+        except OSError:
+            return 0
+
+    def wait(self, condition, seconds=60):
+        until = time.monotonic() + seconds
+        while not (found := condition()):
+            assert self.process.poll() is None, "".join(self.lines)
+            assert time.monotonic() < until, "".join(self.lines)
+            time.sleep(0.1)
+        return found
+
+    def stop(self):
+        self.process.terminate()
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class _Stay(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *arguments):
+        return None
+
+
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Stay)
+
+
+def need_pywb():
+    if not program.python_of(config.Config()):
+        pytest.skip("replay is not installed (python -m hemeroteca.replay.install)")
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory):
+    need_pywb()
+    server = Served(tmp_path_factory.mktemp("replay"))
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def closed(tmp_path_factory):
+    """The same for members only."""
+    need_pywb()
+    server = Served(tmp_path_factory.mktemp("closed"), open_search="false")
+    yield server
+    server.stop()

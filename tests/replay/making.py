@@ -1,0 +1,68 @@
+"""Fills a data folder for the replay tests, in a process of its own."""
+
+from pathlib import Path
+
+import brotli
+from django.conf import settings
+from django.core.management import call_command
+
+from hemeroteca.accounts import services
+from hemeroteca.accounts.models import Role
+from hemeroteca.archive import services as archive
+from hemeroteca.archive import warc
+from hemeroteca.archive.values import NewCapture
+from tests.console.conftest import PASSWORD
+from tests.console.world import NOW, build
+
+FRONT = b"""<!doctype html><html><head><title>Portada %s</title><link rel="stylesheet" href="/estilo.css"></head>
+<body><h1>Portada %s</h1><p id="ran">no script</p><a href="/economia/pan">El pan</a>
+<script>document.getElementById("ran").textContent = "script of " + location.hostname;</script></body></html>"""
+
+# Tries everything by itself and leaves what came of it in `window.results`.
+ATTACK = Path(__file__).with_name("attack.html").read_text()
+
+HOSTILE_HEADERS = (
+    "Set-Cookie: hemeroteca_replay=1.x; Path=/\r\nSet-Cookie: sessionid=1; Domain=localhost\r\n"
+    'Refresh: 0; url=https://live.example/\r\nWWW-Authenticate: Basic realm="your password"\r\n'
+    'Report-To: {"endpoints":[{"url":"https://live.example/"}]}\r\nService-Worker-Allowed: /\r\n'
+    "Access-Control-Allow-Origin: *\r\nClear-Site-Data: *\r\nX-Robots-Tag: all\r\n"
+    "Link: <https://live.example/>; rel=preload\r\n"
+)
+
+
+def put(world, url, body, ms=NOW, content_type="text/html; charset=utf-8", status="200 OK", more=""):
+    """A capture with headers of one's own."""
+    page = world.page(url)
+    head = f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\n{more}Content-Length: {len(body)}\r\n\r\n".encode()
+    asked = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+    records = warc.exchange_records(page.url, ms, "192.0.2.1", "http/1.1", asked, head, body)
+    name, offset = world.writer.append(records.data)
+    world.writer.sync()
+    row = NewCapture(
+        record_id=records.main.record_id, url=page.url, captured_ms=ms, status=int(status[:3]),
+        mime=content_type.partition(";")[0], digest=records.digest, kind="response", version=True, warc_name=name,
+        offset=offset, length=records.main.length, body_size=len(body), page_id=page.pk, crawl_id=world.crawl.pk,
+    )  # fmt: skip
+    archive.insert_captures([row], world.writer.sizes())
+    return page
+
+
+def attack(port):
+    """The hostile page, against a console on that port by both its names."""
+    return ATTACK.replace("CONSOLES", f'["http://127.0.0.1:{port}", "http://localhost:{port}"]').encode()
+
+
+def fill(port):
+    settings.INSTANCE.create()
+    call_command("migrate", verbosity=0)
+    world = build(settings.INSTANCE)
+    front = put(world, "https://diario.example/portada", FRONT % (b"1", b"1"))
+    world.capture(front, FRONT % (b"2", b"2"), NOW + 86_400_000)
+    put(world, "https://diario.example/estilo.css", b"h1 { color: rgb(200, 0, 0) }", content_type="text/css")
+    put(world, "https://evil.example/attack", attack(port))
+    put(world, "https://evil.example/sw.js", b"self.x = 1", content_type="text/javascript")
+    put(world, "https://evil.example/headers", b"<p>headers", more=HOSTILE_HEADERS)
+    packed = brotli.compress(b"<p>packed with brotli")
+    put(world, "https://diario.example/br", packed, more="Content-Encoding: br\r\n")
+    put(world, "https://evil.example/away", b"", status="302 Found", more="Location: https://live.example/x\r\n")
+    services.add_user("eva", Role.EDITOR, PASSWORD)

@@ -1,0 +1,132 @@
+"""The replay process over HTTP: what it shows, what it refuses, which headers leave it."""
+
+import os
+import signal
+import time
+import urllib.parse
+
+import pytest
+
+from hemeroteca.instance import Instance
+from hemeroteca.replay.addresses import entrance, key_of, sign
+from tests.console.world import BREAD
+
+pytestmark = pytest.mark.slow
+
+STAMP = "20251115094640"
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        (f"/{STAMP}mp_/https://diario.example/portada", b"Portada 1"),
+        ("/20251116094640mp_/https://diario.example/portada", b"Portada 2"),
+        ("/mp_/https://diario.example/portada", b"Portada 2"),
+        (f"/20251115104640mp_/{BREAD}", b"sube otra vez"),
+        (f"/{STAMP}mp_/https://diario.example/br", b"packed with brotli"),
+        (f"/{STAMP}cs_/https://diario.example/estilo.css", b"rgb(200, 0, 0)"),
+    ],
+    ids=["first version", "second version", "latest", "revisit", "brotli", "style sheet"],
+)
+def test_captures_are_shown_also_from_a_file_still_being_written(served, path, words):
+    status, headers, body = served.get(path)
+    assert status == 200
+    assert words in body
+    assert "noindex" in headers["X-Robots-Tag"]
+    assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert "default-src 'self'" in headers["Content-Security-Policy"]
+    assert "ws:" not in headers["Content-Security-Policy"]
+
+
+def test_the_bar_leads_back_to_the_console_in_the_readers_language(served):
+    _, headers, body = served.get(f"/{STAMP}/{BREAD}", Accept_Language="es-ES,en;q=0.5")
+    assert f'href="{served.console}/page?url=https%3A%2F%2Fdiario.example%2Feconomia%2Fpan"'.encode() in body
+    assert b"Todas las versiones" in body
+    assert "script-src 'self'" in headers["Content-Security-Policy"]
+    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize("url", ['https://a.example/"><script>x</script>', "https://a.example/%22%3E%3Cscript%3E"])
+def test_an_address_cannot_write_into_the_frame(served, url):
+    _, _, body = served.get(f"/{STAMP}/{urllib.parse.quote(url, safe='/:%')}")
+    assert b"<script>x" not in body
+    assert b'"><script>' not in body
+
+
+def test_no_header_of_an_archived_page_has_power(served):
+    status, headers, body = served.get(f"/{STAMP}mp_/https://evil.example/headers")
+    assert (status, b"<p>headers" in body) == (200, True)
+    given = {name.lower() for name in headers if not name.lower().startswith("x-archive-orig-")}
+    taken = {"set-cookie", "refresh", "www-authenticate", "report-to", "service-worker-allowed", "clear-site-data"}
+    assert not given & taken
+    assert "access-control-allow-origin" not in given
+    assert headers.get_all("X-Robots-Tag") == ["noindex, nofollow, noarchive"]
+    assert "live.example" not in str(headers.get_all("Link"))
+
+
+def test_a_redirect_stays_in_the_archive(served):
+    _, headers, _ = served.get(f"/{STAMP}mp_/https://evil.example/away")
+    assert headers["Location"].startswith(served.origin + "/")
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "localhost", "evil.example", "[::1]"])
+def test_only_its_own_name_is_answered(served, name):
+    status, _, body = served.get(f"/{STAMP}mp_/{BREAD}", host=f"{name}:{served.replay_port}")
+    assert status == 421
+    assert b"panaderos" not in body
+
+
+def test_the_console_does_not_answer_under_the_name_of_replay(served):
+    assert served.get("/", port=served.port, host=f"replay.localhost:{served.port}")[0] == 421
+
+
+def test_nothing_can_be_sent_and_no_service_worker_installed(served):
+    assert served.get(f"/{STAMP}mp_/{BREAD}", method="POST")[0] == 405
+    script = f"/{STAMP}id_/https://evil.example/sw.js"
+    assert served.get(script)[0] == 200
+    assert served.get(script, Service_Worker="script")[0] == 403
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/live/https://example.org/", "/record/https://example.org/", "/cdx?url=example.org", "/collinfo.json",
+        "/static/x",
+        "/_/../server.py", "/_/..%2fserver.py", "/_/wabacSW.js", "/proxy-fetch/https://example.org/", "/etc/passwd",
+        f"/{STAMP}mp_/file:///etc/passwd", f"/{STAMP}mp_/https://nobody.example/", f"/{STAMP}vi_/https://nobody.example/",
+    ],
+)  # fmt: skip
+def test_there_is_nothing_but_the_archive(served, path):
+    assert served.get(path)[0] == 404
+
+
+def test_versions_are_listed_by_the_console(served):
+    _, headers, _ = served.get("/*/https://diario.example/portada")
+    assert headers["Location"] == f"{served.console}/page?url=https%3A%2F%2Fdiario.example%2Fportada"
+
+
+def test_it_is_started_again_when_it_dies(served):
+    before = served.replay_pid()
+    os.kill(before, signal.SIGKILL)
+    served.wait(lambda: served.replay_pid() != before)
+    served.wait(lambda: served.get("/robots.txt")[0] == 200)
+
+
+def test_a_closed_archive_lets_in_only_who_comes_with_a_ticket(closed):
+    path = f"/{STAMP}mp_/{BREAD}"
+    status, _, body = closed.get(path)
+    assert (status, b"panaderos" in body) == (401, False)
+    key = key_of(Instance(closed.data).secret_key())
+    old = f"/_/enter?to=/&ticket={sign(key, 'ticket', int(time.time()) - 1)}"
+    other = f"/_/enter?to=/&ticket={sign('0' * 64, 'ticket', int(time.time()) + 60)}"
+    assert [closed.get(bad)[0] for bad in (old, other, "/_/enter")] == [403, 403, 403]
+    place = entrance(closed.origin, key, STAMP, BREAD)
+    status, headers, _ = closed.get(place.removeprefix(closed.origin))
+    assert (status, headers["Location"]) == (307, f"{closed.origin}/{STAMP}/{BREAD}")
+    cookie = headers["Set-Cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Lax" in cookie
+    assert b"panaderos" in closed.get(path, Cookie=cookie.partition(";")[0])[2]
+    ticket_as_pass = f"hemeroteca_replay={sign(key, 'ticket', int(time.time()) + 60)}"
+    assert closed.get(path, Cookie=ticket_as_pass)[0] == 401
+    assert closed.status(f"{closed.console}/page?url={BREAD}") == 302, "the console asks to sign in"

@@ -1,0 +1,143 @@
+"""Watching through the API: roles, orders, lists, feeds."""
+
+import json
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from hemeroteca.accounts import services as accounts
+from hemeroteca.accounts.models import Role
+from hemeroteca.watch.models import Channel, Subscription, WatchedPage
+from tests.watch.driving import World
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+
+
+class Caller:
+    def __init__(self, role: Role) -> None:
+        user = accounts.add_user(f"{role.value}-1", role, "correct horse battery")
+        token = accounts.create_token(user, "test").secret
+        self.client = Client(headers={"host": "localhost", "authorization": f"Bearer {token}"})
+
+    def __call__(self, method: str, path: str, body: object = None, **options):
+        send = getattr(self.client, method)
+        if body is not None:
+            options |= {"data": json.dumps(body), "content_type": "application/json"}
+        return send(f"/api/v1/watch{path}", **options)
+
+
+@pytest.fixture
+def editor():
+    return Caller(Role.EDITOR)
+
+
+@pytest.fixture
+def reader():
+    return Caller(Role.READER)
+
+
+def test_a_subscription_is_made_read_changed_paused_and_ended(editor):
+    made = editor("post", "/subscriptions", {"url": "https://news.test/", "collection": "press", "max_hours": 48})
+    assert made.status_code == 201
+    number = made.json()["id"]
+    assert made.json()["owner"] == "editor-1"
+    assert editor("post", "/subscriptions", {"url": "https://news.test/"}).status_code == 200
+    changed = editor("patch", f"/subscriptions/{number}", {"mode": "fixed 12", "windows": ["mon-fri"]})
+    assert changed.status_code == 200
+    assert (changed.json()["mode"], changed.json()["max_hours"]) == ("fixed 12", 48)
+    assert changed.json()["windows"] == ["mon,tue,wed,thu,fri"]
+    assert editor("post", f"/subscriptions/{number}/pause").json()["active"] is False
+    assert editor("post", f"/subscriptions/{number}/resume").json()["active"] is True
+    assert [row["id"] for row in editor("get", "/subscriptions").json()["items"]] == [number]
+    assert editor("get", "/collections").json()[0]["subscriptions"] == 1
+    assert editor("delete", f"/subscriptions/{number}").status_code == 204
+    assert editor("get", f"/subscriptions/{number}").status_code == 404
+
+
+def test_a_reader_may_look_and_not_order(reader):
+    assert reader("get", "/subscriptions").status_code == 200
+    assert reader("post", "/subscriptions", {"url": "https://news.test/"}).status_code == 403
+    assert reader("get", "/channels").status_code == 403
+    assert not Subscription.objects.exists()
+
+
+def test_strangers_get_no_subscriptions():
+    assert Client(headers={"host": "localhost"}).get("/api/v1/watch/subscriptions").status_code == 401
+
+
+@pytest.mark.parametrize(
+    "order",
+    [{"url": "nonsense://x"}, {"url": "https://a.test/", "mode": "x"}, {"url": "https://a.test/", "threshold": 2}, {}],
+)
+def test_what_cannot_be_done_is_a_problem_with_a_reason(editor, order):
+    answer = editor("post", "/subscriptions", order)
+    assert answer.status_code == 422
+    assert answer.json()["detail"]
+
+
+def test_a_list_is_imported_with_a_report(editor):
+    file = SimpleUploadedFile("list.csv", b"url,name\nhttps://a.test/,A\nbad address,B\n")
+    answer = editor.client.post("/api/v1/watch/subscriptions/import", {"file": file})
+    assert answer.status_code == 200
+    assert (answer.json()["new"], answer.json()["refused"]) == (1, 1)
+    assert answer.json()["lines"][1]["number"] == 3
+
+
+def test_pages_say_why_they_are_visited_in_the_readers_language(editor, tmp_path):
+    editor("post", "/subscriptions", {"url": "https://news.test/", "mode": "fixed 12", "scope": "host"})
+    world = World(tmp_path)
+    subscription = Subscription.objects.get()
+    world.add(subscription, "https://news.test/a", [5.0])
+    world.run(30, step=1)
+    (page,) = editor("get", "/pages").json()["items"]
+    assert page["visits"] >= 2
+    assert "the policy fixed" in page["why"]
+    spanish = editor("get", "/page?url=https://news.test/a", headers={"accept-language": "es"}).json()
+    assert "la política fixed" in spanish["why"]
+    assert editor("get", "/groups").json()["group"]
+    assert editor("get", "/pages?group=high").json()["items"] or WatchedPage.objects.get().group != "high"
+    (change,) = editor("get", "/changes").json()["items"]
+    assert change["url"] == "https://news.test/a"
+    assert editor("get", "/metrics?by=collection").json()[0]["visits"] >= 2
+    sheet = editor("get", "/metrics?by=site&format=csv")
+    assert sheet.headers["Content-Type"].startswith("text/csv")
+    assert b"news.test" in sheet.content
+
+
+def test_feeds_are_open_with_their_key_even_when_search_is_closed(editor, monkeypatch):
+    import dataclasses
+
+    from django.conf import settings
+
+    made = editor("post", "/subscriptions", {"url": "https://news.test/"}).json()
+    monkeypatch.setattr(settings, "CONFIG", dataclasses.replace(settings.CONFIG, open_search=False))
+    stranger = Client(headers={"host": "localhost"})
+    assert stranger.get(made["feed"]).status_code == 200
+    assert stranger.get(made["feed"]).headers["Content-Type"].startswith("application/atom+xml")
+    assert stranger.get(made["feed"] + "x").status_code == 401
+    assert stranger.get("/api/v1/watch/feed").status_code == 401
+    assert stranger.get(f"{made['feed']}&format=rss").content.startswith(b"<?xml")
+
+
+def test_a_channel_never_shows_its_target_and_its_secret_only_once(editor):
+    made = editor("post", "/channels", {"target": "https://hooks.test/secret-path"})
+    assert made.status_code == 201
+    assert made.json()["secret"]
+    listed = editor("get", "/channels")
+    assert "secret" not in listed.content.decode()
+    number = made.json()["id"]
+    assert editor("post", f"/channels/{number}/pause").json()["active"] is False
+    assert editor("delete", f"/channels/{number}").status_code == 204
+    assert not Channel.objects.exists()
+
+
+def test_every_field_of_the_description_is_described():
+    schema = Client(headers={"host": "localhost"}).get("/api/v1/openapi.json").json()
+    for path, operations in schema["paths"].items():
+        if "/watch" not in path and "/signals" not in path:
+            continue
+        for operation in operations.values():
+            assert operation.get("summary"), path
+            for parameter in operation.get("parameters", []):
+                assert parameter.get("description") or parameter["schema"].get("description"), (path, parameter)

@@ -1,0 +1,122 @@
+"""The whole way: subscribe, let a simulated web live for days, and see what the engine visited and noticed."""
+
+import pytest
+from django.conf import settings
+
+from hemeroteca import config, urls
+from hemeroteca.archive.models import Capture
+from hemeroteca.engine import crawler
+from hemeroteca.engine.crawler import Engine
+from hemeroteca.engine.repair import repair
+from hemeroteca.frontier.models import Crawl, Page
+from hemeroteca.watch import metrics, services
+from hemeroteca.watch.models import Change, Observation, SignalSource, WatchedPage
+from hemeroteca.watch.services import Order
+from simweb import SimWeb
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True), pytest.mark.slow]
+
+
+class Days:
+    """Lets an engine work, and virtual time pass whenever it has nothing to do."""
+
+    def __init__(self, web: SimWeb, days: float, step_hours: float, meanwhile=None) -> None:
+        self.web = web
+        self.now = self.start = 1_767_225_600.0
+        self.end = self.start + days * 86_400
+        self.step = step_hours
+        self.idle = 0
+        self.meanwhile = meanwhile
+
+    def run(self, monkeypatch, **options) -> None:
+        monkeypatch.setattr(crawler, "LONGEST_PAUSE", 0.01)
+        settings.INSTANCE.create()
+        given = config.load(resolve=self.web.resolve, delay=0, ingest_processes=1, commit_seconds=0.02, **options)
+        repair(given, settings.INSTANCE)
+        Engine(given, settings.INSTANCE, tick=self.tick, watch_clock=lambda: self.now).run()
+
+    def tick(self, engine: Engine) -> None:
+        busy = engine.active or engine._jobs or engine._dirty or any(engine.queued(run) for run in engine.runs)
+        self.idle = 0 if busy else self.idle + 1
+        if self.idle < 3:
+            return
+        self.idle = 0
+        if self.now >= self.end:
+            engine.stop("the days are over")
+            return
+        self.now += self.step * 3600
+        self.web.advance(self.step)
+        if self.meanwhile:
+            self.meanwhile(self)
+
+
+def watch(web: SimWeb, **options):
+    order = Order(url=web.seed_urls(1)[0], scope="host", requisites=False, **options)
+    return services.subscribe(order)[0]
+
+
+def test_auto_sees_about_as_much_as_a_fixed_frequency_with_fewer_visits(monkeypatch):
+    seen = {}
+    for mode in ("fixed 24", "auto"):
+        with SimWeb(seed=5, hosts=1, pages_per_host=15, page_bytes=3000, trouble=0, robots="open") as web:
+            for other in list(services.Subscription.objects.all()):
+                services.remove(other.pk)
+            Observation.objects.all().delete()
+            Page.objects.update(digest="", etag="", last_modified="")
+            watch(web, mode=mode)
+            days = Days(web, days=24, step_hours=6)
+            days.run(monkeypatch)
+            (row,) = metrics.measure("all", until_ms=int(days.now * 1000) + 1)
+            seen[mode] = row
+    fixed, auto = seen["fixed 24"], seen["auto"]
+    assert fixed.pages >= 15
+    assert auto.pages == fixed.pages
+    assert fixed.changes > 20
+    assert auto.visits < 0.8 * fixed.visits
+    assert auto.changes >= 0.75 * fixed.changes
+    assert auto.freshness > fixed.freshness - 0.05
+
+
+def test_a_visit_becomes_an_observation_a_change_and_an_importance(monkeypatch):
+    with SimWeb(seed=6, hosts=1, pages_per_host=4, page_bytes=3000, changes="daily", trouble=0, robots="open") as web:
+        subscription = watch(web, mode="fixed 24")
+        Days(web, days=4, step_hours=6).run(monkeypatch)
+        crawl = Crawl.objects.get(pk=subscription.crawl_id)
+        assert crawl.state == "running"  # a standing crawl goes on with the next engine
+        assert Observation.objects.filter(important=True).exists()
+        assert (
+            Observation.objects.filter(conditional=True).exists() or Observation.objects.filter(changed=False).exists()
+        )
+        change = Change.objects.order_by("pk").first()
+        assert change.total > 0.05
+        assert "+" in change.diff
+        assert change.title
+        capture = Capture.objects.get(record_id=change.record_id)
+        assert capture.version
+        assert capture.importance > 0.05
+        page = WatchedPage.objects.get(key=urls.key(change.url))
+        assert page.changes >= 1
+        assert page.group in ("high", "medium")
+        kinds = set(SignalSource.objects.values_list("kind", flat=True))
+        listed = set(WatchedPage.objects.exclude(listing="").values_list("listing", flat=True))
+        assert kinds == listed
+
+
+def test_a_subscription_made_while_the_engine_runs_begins_at_once_and_a_pause_ends_its_visits(monkeypatch):
+    with SimWeb(seed=7, hosts=1, pages_per_host=3, page_bytes=3000, trouble=0, robots="open") as web:
+        made: list[int] = []
+        counted: list[int] = []
+
+        def meanwhile(days: Days) -> None:
+            hours = (days.now - days.start) / 3600
+            if hours == 6:
+                made.append(watch(web, mode="fixed 6").pk)
+            elif hours == 60:
+                services.pause(made[0])
+            elif hours >= 72:
+                counted.append(Observation.objects.count())
+
+        Days(web, days=5, step_hours=6, meanwhile=meanwhile).run(monkeypatch)
+        assert WatchedPage.objects.filter(listing="").count() >= 3
+        assert counted[0] == counted[-1] > 6
+        assert Crawl.objects.get().state == "stopped"
