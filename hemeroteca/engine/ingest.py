@@ -17,6 +17,7 @@ from hemeroteca import extract, urls
 from hemeroteca.archive import warc
 from hemeroteca.archive.values import index_key
 from hemeroteca.engine import watching
+from hemeroteca.extract.office import KINDS as OFFICE
 from hemeroteca.frontier.values import CrawlOptions, Found, Role
 from hemeroteca.search.document import SearchDocument, document_key, simhash
 from hemeroteca.watch.values import Difference, Listing
@@ -27,7 +28,7 @@ EDGES = 150  # links of one page that the link graph learns
 TEXTS_REMEMBERED = 100_000  # link texts a worker knows to have sent already
 REQUISITE_STEPS = 3
 AGENT = "Hemeroteca"  # our name in robots directives
-SEARCHABLE = {"html", "xhtml", "pdf", "text", "feed"}
+SEARCHABLE = {"html", "xhtml", "pdf", "text", "feed", *OFFICE}
 
 
 class Rules(msgspec.Struct, array_like=True):
