@@ -18,13 +18,15 @@ import msgspec
 from hemeroteca.engine.ledger import Ledger
 from hemeroteca.frontier import queries
 from hemeroteca.instance import Instance
-from hemeroteca.search.index import open_index
+from hemeroteca.search.index import SearchError, open_index
 from hemeroteca.search.refresh import TEXTS
 
 log = logging.getLogger("hemeroteca.engine")
 
 IDLE_SECONDS = 180.0  # between two turns while nothing is fetched …
 BUSY_SECONDS = 900.0  # … and in the middle of a crawl
+LEARNED = 10_000  # documents from which words are learned: about 8 s of processor time …
+LEARNED_AT_ONCE = 2_000  # … and when a person waits for the end of a command
 SLICE = 25  # documents that get their link texts in one look of the engine: about 10 ms
 
 
@@ -57,7 +59,7 @@ class Refresher:
         wait = IDLE_SECONDS if idle else BUSY_SECONDS
         if self._ledger.indexed != self._seen and time.monotonic() >= self._last + wait:
             self._seen = self._ledger.indexed
-            self._process = _start(self._instance)
+            self._process = _start(self._instance, LEARNED)
         return False
 
     def close(self) -> None:
@@ -70,27 +72,34 @@ class Refresher:
 
 def run(instance: Instance, heap_bytes: int) -> None:
     """A whole turn, for whoever holds the engine's lock and has closed its writer."""
-    process = _start(instance)
+    process = _start(instance, LEARNED_AT_ONCE)
     if process.wait():
         log.warning("refreshing link ranks and suggestions failed (%d)", process.returncode)
     if texts := _take_texts(instance.index_dir):
-        index = open_index(None, instance.index_dir)
-        writer = index.writer(heap_bytes)
         try:
-            for key, text in texts:
-                document = index.get(key)
-                if document is not None:
-                    document.anchors = text
-                    writer.put(document, True)
-            writer.commit()
-        finally:
-            writer.close()
+            _put_texts(instance, heap_bytes, texts)
+        except SearchError as error:
+            log.warning("the texts of links wait for the next turn: %s", error)
 
 
-def _start(instance: Instance) -> subprocess.Popen[bytes]:
+def _put_texts(instance: Instance, heap_bytes: int, texts: list[tuple[int, str]]) -> None:
+    index = open_index(None, instance.index_dir)
+    writer = index.writer(heap_bytes)
+    try:
+        for key, text in texts:
+            document = index.get(key)
+            if document is not None:
+                document.anchors = text
+                writer.put(document, True)
+        writer.commit()
+    finally:
+        writer.close()
+
+
+def _start(instance: Instance, learned: int) -> subprocess.Popen[bytes]:
     (instance.index_dir / TEXTS).unlink(missing_ok=True)
     process = subprocess.Popen(
-        [sys.executable, "-m", "hemeroteca.search.refresh", str(instance.index_dir)],
+        [sys.executable, "-m", "hemeroteca.search.refresh", str(instance.index_dir), str(learned)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"},

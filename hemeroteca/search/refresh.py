@@ -1,8 +1,8 @@
 """A turn of what search should do from time to time while pages come in, as a process at the lowest priority.
 
-    python -m hemeroteca.search.refresh INDEX     keys of the seeds on its standard input (msgpack)
+    python -m hemeroteca.search.refresh INDEX N     keys of the seeds on its standard input (msgpack)
 
-Compacts the link graph, ranks pages and hosts, learns words; what it finds out about link texts it leaves in a file for
+Compacts the link graph, ranks pages and hosts, learns the words of about N documents; what it finds out about link texts it leaves in a file for
 whoever writes the index.
 """
 
@@ -20,16 +20,15 @@ from hemeroteca.search.index import SearchError, open_index
 
 TEXTS = "texts.todo"  # [(page key, link texts)]
 _MOST_TEXTS = 20_000  # in one turn; the rest at the next
-_LEARNED = 5_000  # documents from which words are learned
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, learned: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the engine; it tells us when to stop
     os.nice(15)
     seeds = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=list[int])
     try:
         index = open_index(None, folder)
-        services.refresh(folder, index, seeds, _LEARNED)
+        services.refresh(folder, index, seeds, learned)
         changed = services.changed_anchors(index, LinkGraph(folder / "links"))
         texts = [(document.key, text) for document, text in islice(changed, _MOST_TEXTS)]
     except (SearchError, OSError) as error:
@@ -40,4 +39,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), int(sys.argv[2]))
