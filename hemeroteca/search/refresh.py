@@ -2,8 +2,8 @@
 
     python -m hemeroteca.search.refresh INDEX N     keys of the seeds on its standard input (msgpack)
 
-Compacts the link graph, ranks pages and hosts, learns the words of about N documents; what it finds out about link texts it leaves in a file for
-whoever writes the index.
+Compacts the link graph, ranks pages and hosts, learns the words of about N documents; what it finds out about link
+texts it leaves in a file for whoever writes the index.
 """
 
 import os
