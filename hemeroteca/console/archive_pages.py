@@ -186,7 +186,7 @@ def compare(request: HttpRequest) -> HttpResponse:
     except WarcReadError as error:
         return render(request, "console/compare.html", context | {"failure": str(error)})
     found = change.compare(old, new)
-    names = (_("View"), _("Form"), _("Content"))
+    names = (_("Look"), _("Form"), _("Content"))
     context |= {"change": found, "measures": list(zip(names, found.sums, strict=True))}
     if view != "page":
         rows = change.side_by_side(old, new)
@@ -246,13 +246,21 @@ def _history(request: HttpRequest, url: str, days: dict[int, tuple[int, int]]) -
     }
 
 
-def _months(year: int, dated: dict[dt.date, tuple[int, int]]) -> list[tuple[Any, list[list[Day]]]]:
-    rows = calendar.Calendar()
-    return [
-        (MONTHS[month], [[_cell(year, month, number, dated) for number in week] for week in
-                         rows.monthdayscalendar(year, month)])
-        for month in range(1, 13)
-    ]  # fmt: skip
+class Month(NamedTuple):
+    name: Any
+    weeks: list[list[Day]]
+    empty: bool
+
+
+def _months(year: int, dated: dict[dt.date, tuple[int, int]]) -> list[Month]:
+    found = []
+    for number in range(1, 13):
+        weeks = [
+            [_cell(year, number, day, dated) for day in week]
+            for week in calendar.Calendar().monthdayscalendar(year, number)
+        ]
+        found.append(Month(MONTHS[number], weeks, not any(day.captures for week in weeks for day in week)))
+    return found
 
 
 def _cell(year: int, month: int, number: int, dated: dict[dt.date, tuple[int, int]]) -> Day:

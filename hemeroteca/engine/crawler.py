@@ -75,6 +75,8 @@ class Errand:
     crawl: int
     redirects: int = 0
     attempts: int = 0
+    asked: float = 0.0  # when the waiting host last answered …
+    took: float = 0.0  # … and how long that took
 
 
 class Engine:
@@ -129,8 +131,10 @@ class Engine:
             while not self._finished():
                 self._step()
             self._drain()
-        finally:
-            self._close()
+        except BaseException:
+            self._close(self._ledger.abandon)  # as after a crash: the next start repairs
+            raise
+        self._close(self._ledger.close)
 
     def queued(self, crawl: int) -> int:
         return self._frontier.queued.get(crawl, 0)
@@ -322,8 +326,7 @@ class Engine:
         if not (run.options.ignore_robots or host.settings.ignore_robots):
             rules = self._gate.rules(_origin(visit.url), now)
             crawl_delay = rules.crawl_delay(self._agent) if rules else None
-        fixed = host.settings.delay if host.settings.delay is not None else run.options.delay
-        wait = politeness.delay_after(result.elapsed, self._polite, fixed=fixed, crawl_delay=crawl_delay)
+        wait = self._plain_wait(visit.host, visit.crawl, result.elapsed, crawl_delay)
         if result.status in BUSY:
             asked = politeness.retry_after(result.header("retry-after"), now)
             return max(wait, politeness.backoff(host.failures + 1) if asked is None else asked)
@@ -335,46 +338,60 @@ class Engine:
 
     def _robots_fetched(self, visit: Visit, result: Result) -> None:
         errand = self._errands[visit.robots_for]
-        host = self._frontier.host(visit.host)
         now = time.time()
-        run = self.runs.get(visit.crawl)
-        fixed = host.settings.delay if host.settings.delay is not None else run.options.delay if run else None
-        wait = politeness.delay_after(result.elapsed, self._polite, fixed=fixed, crawl_delay=None)
+        own = visit.host == errand.waiting
+        if own:
+            errand.asked, errand.took = now, result.elapsed
         body = result.body.bytes(MOST_BYTES) if result.status else b""
-        target = None
-        if 300 <= result.status < 400 and errand.redirects < MOST_REDIRECTS:
-            target = urls.resolve_links(visit.url, [result.header("location")])[0]
-        again = (not result.status and result.transient) or result.status in PASSING
-        again = again and errand.attempts < self._config.retries
         if result.status:
-            self._ingest(visit, result, run)
+            self._ingest(visit, result, self.runs.get(visit.crawl))
         else:
             result.body.discard()
+        wait = self._plain_wait(visit.host, visit.crawl, result.elapsed)
 
-        follow = None
-        if target is not None:
-            errand.redirects += 1
-            follow = _robots_visit(errand.origin, target, 0, visit.crawl)
-        elif again:
-            errand.attempts += 1
-            wait = max(wait, self._config.retry_seconds * 2.0 ** (errand.attempts - 1))
-            follow = _robots_visit(errand.origin, visit.url, 0, visit.crawl)
-        if visit.host != errand.waiting or follow is None or urls.host(follow.url) == host.name:
-            self._frontier.release(visit.host, now + wait, delay=wait, failed=not result.status, note=result.failure)
+        follow = self._next_errand(errand, visit, result)
         if follow is not None:
+            if follow.url == visit.url:
+                wait = max(wait, self._config.retry_seconds * 2.0 ** (errand.attempts - 1))
             # the host that waits for its rules stays busy while another host is asked for them
+            if not own or urls.host(follow.url) == self._frontier.host(visit.host).name:
+                self._frontier.release(visit.host, now + wait, delay=wait, failed=not result.status)
             self._frontier.insert(urls.host(follow.url), follow)
             return
 
         del self._errands[visit.robots_for]
-        status = 404 if target is None and 300 <= result.status < 400 else result.status
-        self._gate.learn(errand.origin, status, body, now)
+        status = 404 if 300 <= result.status < 400 else result.status  # redirects without end: there are no rules
+        rules = self._gate.learn(errand.origin, status, body, now)
         self._mark_dirty()
-        if visit.host != errand.waiting:
-            self._frontier.release_unasked(errand.waiting)
+        if not own:
+            self._frontier.release(visit.host, now + wait, delay=wait, failed=not result.status)
+        wait = self._plain_wait(errand.waiting, errand.crawl, errand.took, rules.crawl_delay(self._agent))
+        self._frontier.release(
+            errand.waiting, errand.asked + wait, delay=wait, failed=not result.status, note=result.failure
+        )
         if unreachable(status):
             why = f"http-{result.status}" if result.status else _failure_text(result)
             self._frontier.give_up(errand.waiting, f"robots-unreachable: {errand.origin}/robots.txt gives {why}")
+
+    def _next_errand(self, errand: Errand, visit: Visit, result: Result) -> Visit | None:
+        """Where to ask for the rules next: where a redirect leads, or the same place again; None when all is said."""
+        if 300 <= result.status < 400 and errand.redirects < MOST_REDIRECTS:
+            target = urls.resolve_links(visit.url, [result.header("location")])[0]
+            if target is not None:
+                errand.redirects += 1
+                return _robots_visit(errand.origin, target, 0, visit.crawl)
+        passing = (not result.status and result.transient) or result.status in PASSING
+        if passing and errand.attempts < self._config.retries:
+            errand.attempts += 1
+            return _robots_visit(errand.origin, visit.url, 0, visit.crawl)
+        return None
+
+    def _plain_wait(self, host_id: int, crawl: int, elapsed: float, crawl_delay: float | None = None) -> float:
+        """Seconds to leave a host alone after an answer that says nothing about waiting."""
+        run = self.runs.get(crawl)
+        site = self._frontier.host(host_id).settings
+        fixed = site.delay if site.delay is not None else run.options.delay if run else None
+        return politeness.delay_after(elapsed, self._polite, fixed=fixed, crawl_delay=crawl_delay)
 
     # ingest
 
@@ -382,6 +399,8 @@ class Engine:
         if run is None:
             result.body.discard()
             return
+        if visit.robots_for:
+            run.outstanding += 1
         self._next_job += 1
         job = Job(
             self._next_job,
@@ -497,6 +516,7 @@ class Engine:
         if stored:
             counts.captures += 1
         if visit.robots_for:
+            run.outstanding -= 1
             return
 
         if unchanged:
@@ -840,11 +860,11 @@ class Engine:
             else:
                 self._end(run, Crawl.State.STOPPED, run.stopping)
 
-    def _close(self) -> None:
+    def _close(self, close_ledger: Callable[[], None]) -> None:
         self._fetcher.close()
         self._pool.close()
         self._refresher.close()
-        self._ledger.close()
+        close_ledger()
         if self._scheduler is not None:
             self._scheduler.close()
         self._selector.close()

@@ -137,6 +137,11 @@ class Ledger:
         self._index.close()
         services.mark_closed(self.warcs.close())
 
+    def abandon(self) -> None:
+        """After a failure: let go of everything that is not committed."""
+        self._index.close()
+        self.warcs.abandon()
+
 
 def last_capture() -> int:
     with connection.cursor() as cursor:

@@ -97,6 +97,8 @@ class Frontier:
             host.crawls.discard(crawl)
             if host.ready:
                 host.ready = deque(visit for visit in host.ready if visit.crawl != crawl)
+            if host.crawls or host.ready:
+                self._schedule(host)  # it may have stood still for the crawl that ended
 
     @property
     def crawls(self) -> list[int]:

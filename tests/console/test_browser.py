@@ -108,7 +108,8 @@ def test_nothing_a_hostile_page_wrote_is_run_anywhere(visit, world):
     page = visit("/?q=harbour")
     attack = "/?q=%22%3E%3Cscript%3Ewindow.hacked=1%3C/script%3E"
     paths = ["/?q=harbour", "/status", "/crawls", f"/crawls/{world.crawl.pk}", f"/page?url={HOSTILE}"]
-    for path in [*paths, f"/v/{capture}", f"/v/{capture}?view=facts", attack]:
+    paths += [f"/v/{capture}", f"/v/{capture}?view=facts", f"/v/{capture}?view=cite", "/archive?url=*.example"]
+    for path in [*paths, attack]:
         page.goto(page.site + path)
         assert page.evaluate("typeof window.hacked") == "undefined", path
         assert page.locator("main script, main img").count() == 0, path
@@ -162,7 +163,8 @@ def test_no_page_is_wider_than_a_phone(visit, world):
     page = visit("/", viewport={"width": 390, "height": 844}, locale="es")
     capture = world.captures[HOSTILE][0].record_id
     for path in ("/", "/?q=harbour", "/status", "/crawls", f"/crawls/{world.crawl.pk}", f"/page?url={BREAD}",
-                 f"/v/{capture}", f"/v/{capture}?view=facts", "/sign-in", "/nowhere"):  # fmt: skip
+                 f"/v/{capture}", f"/v/{capture}?view=facts", f"/v/{capture}?view=cite", "/archive?url=*.example",
+                 f"/compare?url={BREAD}", f"/compare?url={BREAD}&view=sides", "/sign-in", "/nowhere"):  # fmt: skip
         page.goto(page.site + path)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
 
@@ -174,7 +176,9 @@ def test_every_field_has_a_name_and_every_page_one_main_heading(visit, world):
         "/?q=pan",
         "/status",
         "/crawls",
+        "/archive?url=*.example",
         f"/page?url={BREAD}",
+        f"/compare?url={BREAD}",
         f"/v/{world.captures[BREAD][0].record_id}",
         "/sign-in",
     ):
