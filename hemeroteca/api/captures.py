@@ -74,7 +74,7 @@ def content(request: HttpRequest, id: Id) -> FileResponse:  # noqa: A002
 
 class CitationOut(Schema):
     text: str = Field(description="In words.")
-    bibtex: str
+    bibtex: str = Field(description="As an entry of BibTeX.")
 
 
 @router.get("/{id}/citation", response=CitationOut, auth=access.open_reader, summary="How to cite a capture")

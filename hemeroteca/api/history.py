@@ -36,14 +36,14 @@ class AddressOut(Schema):
 
 
 class AddressList(Schema):
-    items: list[AddressOut]
+    items: list[AddressOut] = Field(description="Addresses of this part of the list.")
     next_after: str | None = Field(description="Give it as `after` to get what follows; null at the end.")
 
 
 class DayOut(Schema):
     day: dt.date = Field(description="Day in UTC.")
-    captures: int
-    versions: int
+    captures: int = Field(description="Captures of that day.")
+    versions: int = Field(description="How many of those differed from the capture before.")
 
 
 @router.get("/addresses", response=AddressList, auth=access.open_reader, summary="Addresses in the archive")
@@ -55,7 +55,7 @@ def addresses(
     since: Moment = "",
     until: Moment = "",
     after: Annotated[str, Query(max_length=2000, description="`next_after` of the answer before.")] = "",
-    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Most addresses in one answer.")] = 50,
 ) -> AddressList:
     try:
         found = lookup.addresses(wanted(url, match, collection, since, until), limit + 1, after)
@@ -72,7 +72,9 @@ def addresses(
 
 @router.get("/calendar", response=list[DayOut], auth=access.open_reader, summary="Days on which a page was captured")
 def calendar(
-    request: HttpRequest, url: Url, year: Annotated[int | None, Query(ge=1970, le=9999)] = None
+    request: HttpRequest,
+    url: Url,
+    year: Annotated[int | None, Query(ge=1970, le=9999, description="Only this year.")] = None,
 ) -> list[DayOut]:
     since, until = year_span(year) if year else (0, 1 << 62)
     days = queries.calendar(url, since, until)

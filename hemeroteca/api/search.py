@@ -1,8 +1,8 @@
-"""GET /search: what the archive has about something."""
+"""GET /search and /suggest: what the archive has about something, and how a query may go on."""
 
 from datetime import datetime
 from functools import cache
-from typing import Annotated
+from typing import Annotated, Literal
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -12,9 +12,13 @@ from pydantic import Field
 
 from hemeroteca.api import access
 from hemeroteca.api.moments import moment
-from hemeroteca.search import Hit, Index, SearchError, open_index
+from hemeroteca.search import Hit, Index, Options, SearchError, open_index
+from hemeroteca.search.services import load_preferences
+from hemeroteca.search.suggest import Suggester
 
 router = Router()
+COMPLETIONS = 8
+Order = Literal["relevance", "newest", "oldest"]
 
 
 class Result(Schema):
@@ -23,10 +27,19 @@ class Result(Schema):
     snippet: str = Field(description="Part of its text as HTML: escaped, with <b> around the words found.")
     score: float = Field(description="How well it fits; comparable within one search only.")
     captured_at: datetime | None = Field(description="When the version found was captured.")
+    published_at: datetime | None = Field(description="When the page says it was published.")
     host: str = Field(description="Host the page lives on.")
     language: str = Field(description="Language of the text (ISO 639-1), empty when unknown.")
     type: str = Field(description="Kind of document: html, pdf, text, …")
     versions: int = Field(description="Versions of the page in the archive.")
+    breadcrumbs: list[str] = Field(description="Host and path as readable steps.")
+    duplicates: int = Field(description="Further results with about the same text, not shown.")
+    more_from_host: bool = Field(description="More of this host matches; `host:` in the query shows it.")
+
+
+class Facet(Schema):
+    value: str = Field(description="A host, language, type, year or collection.")
+    count: int = Field(description="How many results have it.")
 
 
 class Found(Schema):
@@ -36,6 +49,12 @@ class Found(Schema):
     next_cursor: str | None = Field(description="Give it as `cursor` to get the following results; null at the end.")
     suggestion: str = Field(description="Did you mean this query; empty when the words are fine.")
     notes: list[str] = Field(description="What of the query was not understood, for a person.")
+    facets: dict[str, list[Facet]] = Field(description="By host, language, type, year, collection; when asked for.")
+
+
+class Suggested(Schema):
+    completions: list[str] = Field(description="How the query may go on, best first.")
+    did_you_mean: str = Field(description="The query with its misspelt words put right; empty when it looks right.")
 
 
 @router.get("/search", response=Found, auth=access.open_reader, summary="Search the archive")
@@ -44,9 +63,13 @@ def search(
     q: Annotated[str, Query(min_length=1, max_length=2000, description="What to look for.")],
     limit: Annotated[int, Query(ge=1, le=100, description="Most results in one answer.")] = 10,
     cursor: Annotated[str, Query(max_length=10_000, description="`next_cursor` of the answer before.")] = "",
+    sort: Annotated[
+        Literal["relevance", "newest", "oldest"], Query(description="Which results come first.")
+    ] = "relevance",
+    facets: Annotated[bool, Query(description="Count the results by host, language, type, year, collection.")] = False,
 ) -> Found:
     try:
-        found = index().search(q, limit=limit, cursor=cursor)
+        found = index().search(q, limit=limit, cursor=cursor, options=options(sort, facets))
     except SearchError as error:
         raise HttpError(503, str(error))
     return Found(
@@ -56,7 +79,31 @@ def search(
         next_cursor=found.cursor or None,
         suggestion=found.suggestion,
         notes=found.notes,
+        facets={
+            name: [Facet(value=value, count=count) for value, count in counts] for name, counts in found.facets.items()
+        },
     )
+
+
+@router.get("/suggest", response=Suggested, auth=access.open_reader, summary="Complete or correct a query")
+def suggest(
+    request: HttpRequest,
+    q: Annotated[str, Query(max_length=2000, description="What was typed so far.")],
+    limit: Annotated[int, Query(ge=1, le=50, description="Most completions.")] = COMPLETIONS,
+) -> Suggested:
+    suggester = _suggester()
+    return Suggested(completions=completions(q, limit), did_you_mean=suggester.correct(q) if suggester else "")
+
+
+def completions(typed: str, limit: int = COMPLETIONS) -> list[str]:
+    """How a query may go on; nothing before words were learned."""
+    suggester = _suggester()
+    return [found.text for found in suggester.complete(typed, limit)] if suggester else []
+
+
+def options(sort: str = "relevance", facets: bool = False) -> Options:
+    """A reader's options, with the owner's judgement of hosts."""
+    return Options(sort=sort, facets=facets, preferences=load_preferences(settings.INSTANCE.index_dir))
 
 
 @cache
@@ -66,6 +113,10 @@ def index() -> Index:
     return open_index(settings.CONFIG, settings.INSTANCE.index_dir)
 
 
+def _suggester() -> Suggester | None:
+    return Suggester.load(settings.INSTANCE.index_dir / "suggest")
+
+
 def _result(hit: Hit) -> Result:
     return Result(
         url=hit.url,
@@ -73,8 +124,12 @@ def _result(hit: Hit) -> Result:
         snippet=hit.snippet,
         score=hit.score,
         captured_at=moment(hit.captured_ms),
+        published_at=moment(hit.published_ms) if hit.published_ms else None,
         host=hit.host,
         language=hit.language,
         type=hit.type,
         versions=hit.versions,
+        breadcrumbs=hit.breadcrumbs,
+        duplicates=hit.duplicates,
+        more_from_host=hit.more_from_host,
     )

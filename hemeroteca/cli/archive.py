@@ -374,11 +374,13 @@ def _indexing(config: Any) -> Iterator[Callable[[set[str]], None]]:
     from hemeroteca import urls
     from hemeroteca.archive import queries, reader
     from hemeroteca.engine.ingest import READ_BYTES, read_document
-    from hemeroteca.engine.ledger import last_capture, write_watermark
+    from hemeroteca.engine.ledger import EDGES_AT_ONCE, last_capture, write_watermark
+    from hemeroteca.search.graph import LinkGraph
     from hemeroteca.search.index import open_index
 
     instance = settings.INSTANCE
     writer = open_index(config, instance.index_dir).writer(config.index_heap_bytes)
+    links = LinkGraph(instance.index_dir / "links").writer()
 
     def index(keys: set[str]) -> None:
         for key in keys:
@@ -389,7 +391,7 @@ def _indexing(config: Any) -> Iterator[Callable[[set[str]], None]]:
                 if holder is None:
                     continue
                 record = reader.read(instance.warc_dir, holder.warc_name, holder.offset, holder.length)
-                document = read_document(
+                document, edges = read_document(
                     urls.key(row.url),
                     row.url,
                     row.status,
@@ -400,10 +402,15 @@ def _indexing(config: Any) -> Iterator[Callable[[set[str]], None]]:
                 )
                 if document is not None:
                     writer.put(document, True)
+                if edges is not None:
+                    links.add_packed(urls.key(row.url), edges.host, edges.targets, edges.hosts, edges.texts)
+        if len(links) >= EDGES_AT_ONCE:
+            links.commit()
 
     try:
         yield index
         writer.commit()
+        links.commit()
         write_watermark(instance, last_capture())
     finally:
         writer.close()

@@ -108,6 +108,7 @@ def _work(crawl_id: int, json: bool) -> None:
 def _run_engine(crawl_id: int, display: "_Display") -> None:
     from django.conf import settings
 
+    from hemeroteca.engine import refresh
     from hemeroteca.engine.crawler import Engine
     from hemeroteca.engine.ledger import DiskFullError
     from hemeroteca.engine.repair import repair
@@ -123,6 +124,8 @@ def _run_engine(crawl_id: int, display: "_Display") -> None:
         engine = Engine(settings.CONFIG, settings.INSTANCE, only=crawl_id, tick=display.show_engine)
         _Interrupt.then = lambda: engine.stop("interrupted")
         engine.run()
+        if not _Interrupt.happened:
+            refresh.run(settings.INSTANCE, settings.CONFIG.index_heap_bytes)
     except (DiskFullError, SearchError, OSError) as error:
         Crawl.objects.filter(pk=crawl_id).update(state=Crawl.State.STOPPED, stop_reason=str(error)[:500])
         common.give_up(str(error))

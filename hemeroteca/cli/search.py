@@ -90,7 +90,7 @@ def rebuild(data: common.Data = None, json: common.Json = False) -> None:
     config = common.setup(data, must_exist=True)
     from django.conf import settings
 
-    from hemeroteca.engine import reindex
+    from hemeroteca.engine import refresh, reindex
     from hemeroteca.engine.ledger import last_capture, write_watermark
     from hemeroteca.search import services
 
@@ -103,7 +103,7 @@ def rebuild(data: common.Data = None, json: common.Json = False) -> None:
         with _progress("indexing", quiet=json) as advance:
             count = services.rebuild(settings.INSTANCE.index_dir, documents, config.index_heap_bytes, advance)
         write_watermark(settings.INSTANCE, last)
-        _learn(settings.INSTANCE.index_dir)
+        refresh.run(settings.INSTANCE, config.index_heap_bytes)
     _tell(json, f"{count:,} documents indexed", documents=count)
 
 

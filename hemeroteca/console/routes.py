@@ -5,12 +5,13 @@ from django.urls import URLPattern, URLResolver, path
 from django.views.generic import RedirectView
 from django.views.i18n import set_language
 
-from hemeroteca.api import cdx, memento, signals
+from hemeroteca.api import cdx, memento, opensearch, signals
 from hemeroteca.api.app import api
 from hemeroteca.console import archive_pages, views
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.search, name="search"),
+    path("suggest/options", views.completions, name="completions"),
     path("status", views.status, name="status"),
     path("status/live", views.status_live, name="status-live"),
     path("crawls", views.crawls, name="crawls"),
@@ -29,6 +30,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("language", set_language, name="language"),
     path("favicon.ico", RedirectView.as_view(url="/static/console/logo.svg", permanent=True)),
     path("api/v1/", api.urls),
+    # Search as browsers and feed readers speak it.
+    path("opensearch.xml", opensearch.description, name="opensearch"),
+    path("suggest", opensearch.suggest),
+    path("search.rss", opensearch.feed, name="search-feed"),
     path("indexnow", signals.indexnow),
     # What other archives' tools speak.
     path("cdx", cdx.pywb),

@@ -23,6 +23,7 @@ from hemeroteca.engine.gate import MOST_BYTES, MOST_REDIRECTS, Gate, unreachable
 from hemeroteca.engine.ingest import AGENT, Attached, Ingested, Job, Rules
 from hemeroteca.engine.ledger import Ledger
 from hemeroteca.engine.pool import Pool
+from hemeroteca.engine.refresh import Refresher
 from hemeroteca.engine.rendering import BROWSER_TROUBLES, Rendering, is_met, led_away, requisites
 from hemeroteca.engine.status import EngineStatus, Trouble, write_engine_status
 from hemeroteca.fetch import Fetcher, FetchSettings, Request, Result
@@ -103,6 +104,7 @@ class Engine:
         self._selector = selectors.DefaultSelector()
         self._frontier = Frontier(config.host_page_cap)
         self._ledger = Ledger(config, instance, self._frontier)
+        self._refresher = Refresher(instance, self._ledger)
         self._scheduler = Scheduler(config, instance.data, watch_clock) if only is None else None
         self._gate = Gate()
         self._same_text = SameText(config.same_text_cap)
@@ -655,6 +657,8 @@ class Engine:
         self._settle_answered(job, done, visit, result, run, unchanged)
         if run.standing and self._scheduler is not None:
             self._tell_scheduler(job, done, visit, result, capture, stored, unchanged)
+        if done.edges is not None:
+            self._ledger.link(visit.key, done.edges)
         if done.document is not None and not unchanged:
             self._ledger.index(done.document, replaces=visit.versions > 0)
         elif visit.versions and (job.status in (404, 410) or done.noindex):
@@ -912,6 +916,9 @@ class Engine:
         if self._scheduler is not None:
             self._watch(self._scheduler)
         self._pool.check(moment)
+        busy = self._fetcher.active or self._jobs or any(count > 0 for count in self._frontier.queued.values())
+        if self._refresher.look(idle=not busy):
+            self._mark_dirty()
         self._tell()
         if self._tick:
             self._tick(self)
@@ -1007,6 +1014,7 @@ class Engine:
         self._rendering.close()
         self._fetcher.close()
         self._pool.close()
+        self._refresher.close()
         close_ledger()
         if self._scheduler is not None:
             self._scheduler.close()

@@ -6,6 +6,7 @@ WARC records to append, the document to index and the links to follow; the engin
 
 import hashlib
 import re
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID
@@ -16,18 +17,21 @@ from hemeroteca import extract, urls
 from hemeroteca.archive import warc
 from hemeroteca.archive.values import index_key
 from hemeroteca.engine import watching
+from hemeroteca.extract.office import KINDS as OFFICE
 from hemeroteca.extract.scripted import needs_browser
 from hemeroteca.frontier.values import CrawlOptions, Found, Role
-from hemeroteca.search.document import SearchDocument, simhash
+from hemeroteca.search.document import SearchDocument, document_key, simhash
 from hemeroteca.watch.values import Difference, Listing
 
 READ_BYTES = 16 << 20  # of a decoded body; the archive keeps all of it
 LINKS_REMEMBERED = 100_000  # addresses of a crawl a worker knows to have sent already
+EDGES = 150  # links of one page that the link graph learns
+TEXTS_REMEMBERED = 100_000  # link texts a worker knows to have sent already
 REQUISITE_STEPS = 3
 AGENT = "Hemeroteca"  # our name in robots directives
 COMPARED = {"html", "xhtml", "text"}
 SCREENSHOT, DOM = "urn:screenshot:", "urn:dom:"  # before a page's address: what a browser made of it
-SEARCHABLE = {"html", "xhtml", "pdf", "text", "feed"}
+SEARCHABLE = {"html", "xhtml", "pdf", "text", "feed", *OFFICE}
 
 
 class Rules(msgspec.Struct, array_like=True):
@@ -82,6 +86,15 @@ class Attached(msgspec.Struct, array_like=True):
     data: bytes
 
 
+class Edges(msgspec.Struct, array_like=True):
+    """The links of a page as the link graph takes them: keys of the targets and of their hosts, packed."""
+
+    host: int  # key of the page's own host
+    targets: bytes
+    hosts: bytes
+    texts: list[tuple[int, str]]  # target, text of a link to it; only what was not sent before
+
+
 class Ingested(msgspec.Struct, array_like=True):
     """What a worker returns."""
 
@@ -103,6 +116,7 @@ class Ingested(msgspec.Struct, array_like=True):
     redirect: Found | None = None
     outside: str = ""  # where a redirect leads when that is not part of the crawl
     document: SearchDocument | None = None
+    edges: Edges | None = None
     fingerprint: int = 0  # of the text without its digits; equal for the pages of a trap
     noarchive: bool = False
     noindex: bool = False
@@ -120,6 +134,7 @@ class Ingest:
         self._rules: dict[int, Rules] = {}
         self._scopes: dict[int, urls.ScopeMatcher] = {}
         self._sent: dict[int, set[int]] = {}
+        self._texts: set[int] = set()  # of links sent already, by the hash of target and text
 
     def learn(self, rules: Rules) -> None:
         self._rules[rules.crawl] = rules
@@ -270,6 +285,8 @@ class Ingest:
         base = urls.resolve_links(address, [document.base])[0] if document.base else None
         links = document.links
         resolved = urls.resolve_targets(base or address, [link.href for link in links])
+        if job.role == Role.PAGE and job.status == 200 and not nofollow:
+            result.edges = edges_of(job.key, job.host, links, resolved, self._texts)
         requisites_too = options.requisites and job.role != Role.SITEMAP
         for link, found in zip(links, resolved, strict=True):
             if found is None or found.key in sent:
@@ -343,8 +360,11 @@ def _attached(job: Job) -> list[Attached]:
 
 def read_document(
     key: int, url: str, status: int, head: bytes, body: bytes, captured_ms: int, digest: str, dom: bytes = b""
-) -> SearchDocument | None:
-    """The search document of an archived capture, as ingest would have made it; `dom`: what a browser made of it."""
+) -> tuple[SearchDocument | None, Edges | None]:
+    """The search document of an archived capture and its links, as ingest would have made them.
+
+    `dom`: what a browser made of it.
+    """
     if dom:
         document = extract.read(dom, watching.DOM_TYPE, url)
         digest = warc.payload_digest(dom)
@@ -353,9 +373,53 @@ def read_document(
             body, _ = extract.decode_body(body, encoding, READ_BYTES)
         document = extract.read(body, header(head, b"content-type"), url)
     directives = urls.robots.directives(header_all(head, b"x-robots-tag"), AGENT)
+    host = urls.host(url)
+    edges = None
+    if status == 200 and not (document.nofollow or directives.nofollow):
+        base = urls.resolve_links(url, [document.base])[0] if document.base else None
+        resolved = urls.resolve_targets(base or url, [link.href for link in document.links])
+        edges = edges_of(key, host, document.links, resolved, set())
     if document.noindex or directives.noindex:
+        return None, edges
+    return search_document(key, url, status, document, host, captured_ms, digest, _likeness(document)), edges
+
+
+def edges_of(
+    key: int, host: str, links: list[extract.Link], resolved: list[urls.Target | None], sent: set[int]
+) -> Edges | None:
+    """The links to other pages, those of the text first; `sent` remembers which of their texts are known."""
+    main: dict[int, int] = {}
+    rest: dict[int, int] = {}
+    texts: list[tuple[int, str]] = []
+    if len(sent) > TEXTS_REMEMBERED:
+        sent.clear()
+    host_keys = _host_keys
+    for link, address in zip(links, resolved, strict=True):
+        if address is None or link.kind != "page" or link.nofollow:
+            continue
+        target = address[1]
+        kept = main if link.region == "main" else rest
+        kept[target] = host_keys.get(target) or _host_key(target, address[0])
+        text = link.text
+        if (mark := target ^ hash(text)) not in sent and 1 < len(text) <= 80 and len(texts) < EDGES and target != key:
+            sent.add(mark)
+            texts.append((target, text))
+    found = {**main, **rest}
+    found.pop(key, None)
+    if not found:
         return None
-    return search_document(key, url, status, document, urls.host(url), captured_ms, digest, _likeness(document))
+    targets, hosts = array("q", found)[:EDGES], array("q", found.values())[:EDGES]
+    return Edges(document_key(host), targets.tobytes(), hosts.tobytes(), texts)
+
+
+_host_keys: dict[int, int] = {}  # of pages met lately: most links of a page stood on the last one too
+
+
+def _host_key(page: int, url: str) -> int:
+    if len(_host_keys) > 20_000:
+        _host_keys.clear()
+    key = _host_keys[page] = document_key(urls.host(url))
+    return key
 
 
 def search_document(

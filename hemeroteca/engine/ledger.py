@@ -19,10 +19,15 @@ from hemeroteca.archive.values import NewCapture
 from hemeroteca.archive.warc import Original
 from hemeroteca.archive.writer import WarcWriter
 from hemeroteca.config import Config
+from hemeroteca.engine.ingest import Edges
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.instance import Instance
 from hemeroteca.search.document import SearchDocument
+from hemeroteca.search.graph import LinkGraph
 from hemeroteca.search.index import open_index
+
+EDGES_AT_ONCE = 250_000  # links kept in memory, at most; a crash loses them, which costs only quality of ranking
+EDGES_SECONDS = 60.0
 
 
 class DiskFullError(OSError):
@@ -42,8 +47,13 @@ class Ledger:
         self._frontier = frontier
         self._captures: list[NewCapture] = []
         self._originals: dict[str, Original] = {}  # of captures not committed yet, by digest
-        self._index = open_index(config, instance.index_dir).writer(config.index_heap_bytes)
+        self._reader = open_index(config, instance.index_dir)
+        self._index = self._reader.writer(config.index_heap_bytes)
+        self._links = LinkGraph(instance.index_dir / "links").writer()
+        self._links_due = time.monotonic() + EDGES_SECONDS
         self._unindexed = 0
+        self._uncommitted: set[int] = set()  # keys whose documents only the writer knows
+        self.indexed = 0  # documents and deletions so far
         self._index_due = time.monotonic() + config.index_commit_seconds
 
     def originals(self, digests: list[str]) -> dict[str, Original]:
@@ -66,11 +76,29 @@ class Ledger:
 
     def index(self, document: SearchDocument, replaces: bool) -> None:
         self._index.put(document, replaces)
-        self._unindexed += 1
+        self._note(document.key)
 
     def unindex(self, key: int) -> None:
         self._index.delete(key)
+        self._note(key)
+
+    def link(self, page: int, edges: Edges) -> None:
+        """The links of a page, for the ranking of pages and hosts."""
+        self._links.add_packed(page, edges.host, edges.targets, edges.hosts, edges.texts)
+
+    def enrich(self, key: int, texts: str) -> None:
+        """Put the texts of links to a page into its document, unless a newer one waits for its commit."""
+        document = None if key in self._uncommitted else self._reader.get(key)
+        if document is not None:
+            document.anchors = texts
+            self._index.put(document, True)
+            self._uncommitted.add(key)
+            self._unindexed += 1
+
+    def _note(self, key: int) -> None:
+        self._uncommitted.add(key)
         self._unindexed += 1
+        self.indexed += 1
 
     def commit(self, also: Callable[[], None]) -> None:
         """Everything so far becomes durable; `also` writes what else belongs to the same transaction."""
@@ -94,8 +122,12 @@ class Ledger:
         if self._unindexed and (now or moment >= self._index_due):
             self._index.commit()
             self._unindexed = 0
+            self._uncommitted.clear()
             write_watermark(self._instance, last_capture())
             moment = time.monotonic()
+        if now or moment >= self._links_due or len(self._links) >= EDGES_AT_ONCE:
+            self._links.commit()
+            self._links_due = moment + EDGES_SECONDS
         if moment >= self._index_due:
             self._index_due = moment + self._config.index_commit_seconds
 

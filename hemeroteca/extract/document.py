@@ -16,6 +16,8 @@ class Limits(msgspec.Struct, frozen=True):
     pdf_pages: int = 300
     pdf_seconds: int = 4  # of processor time
     pdf_memory: int = 768 << 20  # address space of the process that reads a PDF
+    office_bytes: int = 48 << 20  # that one office file may unpack to
+    office_parts: int = 20_000  # files in it
     text_chars: int = 1_000_000
     line_chars: int = 500  # title, author
     description_chars: int = 1000
@@ -42,7 +44,7 @@ class Link(msgspec.Struct, gc=False):
 class Document(msgspec.Struct):
     """What was read from one body."""
 
-    kind: str = "other"  # html, xhtml, pdf, feed, sitemap, text, css, other
+    kind: str = "other"  # html, xhtml, pdf, feed, sitemap, text, css, docx and other office files, other
     media_type: str = ""
     charset: str = ""
     title: str = ""

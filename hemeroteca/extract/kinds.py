@@ -34,10 +34,12 @@ def media_type(content_type: str) -> str:
 
 
 def kind_of(body: bytes, media: str, url: str) -> str:
-    """html, xhtml, pdf, feed, sitemap, text, css, gzip (to be unpacked first) or other."""
+    """html, xhtml, pdf, feed, sitemap, text, css, an office kind, gzip (to be unpacked first) or other."""
     start = body[:SNIFF]
     if start.startswith(b"%PDF-") or (media == "application/pdf" and b"%PDF-" in start):
         return "pdf"
+    if start.startswith(b"PK\x03\x04"):
+        return _office_kind(body)
     if start.startswith(b"\x1f\x8b"):
         return "gzip"
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -63,6 +65,30 @@ def kind_of(body: bytes, media: str, url: str) -> str:
     if media in ("", "application/octet-stream", "unknown/unknown", "application/unknown", "application/x-gzip"):
         return _unnamed_kind(start, url)
     return "other"
+
+
+def _office_kind(body: bytes) -> str:
+    """By what the ZIP file holds: servers send these as anything. Never by name: a .docx may be a page that says no."""
+    if body[30:38] == b"mimetype":  # OpenDocument and epub begin with their type, as it is
+        declared = body[38 : 38 + 60]
+        return next((kind for name, kind in _DECLARED if declared.startswith(name)), "other")
+    names = body[:4096] + body[-_DIRECTORY:]
+    return next((kind for part, kind in _MAIN_PARTS if part in names), "other")
+
+
+_DIRECTORY = 256 << 10  # the names stand once more at the end
+_DECLARED = (
+    (b"application/epub+zip", "epub"),
+    (b"application/vnd.oasis.opendocument.text", "odt"),
+    (b"application/vnd.oasis.opendocument.spreadsheet", "ods"),
+    (b"application/vnd.oasis.opendocument.presentation", "odp"),
+)
+_MAIN_PARTS = (
+    (b"word/document.xml", "docx"),
+    (b"ppt/presentation.xml", "pptx"),
+    (b"xl/workbook.xml", "xlsx"),
+    (b"META-INF/container.xml", "epub"),
+)
 
 
 def _xml_kind(start: bytes) -> str:

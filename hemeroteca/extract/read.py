@@ -1,6 +1,6 @@
 """`read`: one body to one `Document`."""
 
-from hemeroteca.extract import charset, css, feeds, kinds, language, pdf, plain, sitemaps
+from hemeroteca.extract import charset, css, feeds, kinds, language, office, pdf, plain, sitemaps
 from hemeroteca.extract.decode import decode_body
 from hemeroteca.extract.document import Document, Limits
 from hemeroteca.extract.html import read_html
@@ -30,7 +30,7 @@ def read(
         if note:
             document.note(note)
         kind = kinds.kind_of(body, "", url)
-        if kind in ("gzip", "pdf"):
+        if kind in ("gzip", "pdf", *office.KINDS):
             kind = "other"
     document.kind = kind
 
@@ -47,6 +47,8 @@ def read(
         read_html(body, document, limits, content_language, want_context)
     elif kind == "pdf":
         pdf.read_pdf(body, document, limits)
+    elif kind in office.KINDS:
+        office.read_office(body, document, limits)
     elif kind == "feed":
         feeds.read_feed(body, content_type, document, limits)
     elif kind == "sitemap":
@@ -59,6 +61,6 @@ def read(
         plain.add_links(document, css.addresses(text), "requisite", limits)
     elif kind == "text":
         plain.read_text(body, content_type, document, limits)
-    if kind in ("text", "pdf", "feed"):
+    if kind in ("text", "pdf", "feed", *office.KINDS):
         document.language = language.detect(document.main, document.language or content_language)
     return document

@@ -1,4 +1,4 @@
-"""XML of feeds and sitemaps as a stream of events: no tree is built, nothing is resolved or fetched.
+"""XML of feeds, sitemaps and office files as a stream of events: no tree is built, nothing is resolved or fetched.
 
 Declarations of entities are refused (they serve only attacks here), and broken XML is read as far as it makes sense.
 """
@@ -30,6 +30,9 @@ class Handler:
 
     def begin(self, name: str, attributes: dict[str, str]) -> None:
         """An element begins; `name` has no namespace."""
+
+    def data(self, text: str) -> None:
+        """Text as it comes, in pieces, with its spaces."""
 
     def end(self, name: str, text: str) -> None:
         """An element ends; `text` is its own text, not that of elements inside."""
@@ -94,6 +97,7 @@ class _Target:
     def data(self, text: str) -> None:
         if self.texts:
             self.texts[-1].append(text)
+            self.handler.data(text)
 
     def end(self, tag: str) -> None:
         if self.texts:

@@ -49,3 +49,13 @@ def pages_by_key(keys: Iterable[int]) -> dict[int, Page]:
 def hosts(limit: int) -> list[Host]:
     """Hosts with the most pages first."""
     return list(Host.objects.order_by("-pages", "name")[:limit])
+
+
+def seed_keys(most: int = 5000) -> list[int]:
+    """Keys of the pages people asked for, those of the newest crawls first."""
+    keys: dict[int, None] = {}
+    for seeds in Crawl.objects.order_by("-pk").values_list("seeds", flat=True)[:1000]:
+        keys.update(dict.fromkeys(urls.key(seed) for seed in seeds[:most]))
+        if len(keys) >= most:
+            break
+    return list(keys)[:most]

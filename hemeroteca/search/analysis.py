@@ -34,9 +34,12 @@ STEMMERS = {
     "tr": "turkish",
 }
 PLAIN = "xx"  # every other language, and pages whose language is not known
-BIGRAMS = "cjk"  # scripts without spaces: pairs of characters are the terms
+BIGRAMS = "cjk"  # scripts without spaces: pairs of characters are the terms; words of other scripts stay whole
 _BIGRAM_LANGUAGES = frozenset(("zh", "ja", "ko", "th"))
 LONGEST_WORD = 40
+SPACELESS = (
+    "\u0e00-\u0e7f\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
 
 _NO_STOP_LIST = frozenset(("ar", "el", "ro", "tr"))  # the engine ships none for these
 _CATALAN_STOP_WORDS = """
@@ -62,7 +65,8 @@ def field_of(language: str) -> str:
 def analyzer(field: str) -> TextAnalyzer:
     """What turns a page or a query into terms of the body field `field`."""
     if field == BIGRAMS:
-        return TextAnalyzerBuilder(Tokenizer.ngram(2, 2)).filter(Filter.lowercase()).build()
+        builder = TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.remove_long(LONGEST_WORD))
+        return builder.filter(Filter.lowercase()).filter(Filter.ascii_fold()).build()
     builder = (
         TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(LONGEST_WORD)).filter(Filter.lowercase())
     )
@@ -85,12 +89,25 @@ def word_analyzer(field: str) -> TextAnalyzer:
 
 
 def prepared(text: str, field: str) -> str:
-    """The text as the engine's analyzer should get it: the engine has no Catalan stemmer, so that is done here."""
+    """The text as the engine's analyzer should get it: what the engine cannot do (Catalan, pairs) is done here."""
+    if field == BIGRAMS:
+        return " ".join([_pairs(match) for match in _PIECE.finditer(text)])
     return _LONG_WORD.sub(lambda match: _catalan_stem(match.group()), text) if field == "ca" else text
 
 
 def terms(text: str, field: str) -> list[str]:
     return analyzer(field).analyze(prepared(text, field))
+
+
+_PIECE = re.compile(rf"([{SPACELESS}]+)|[^\W_{SPACELESS}]+")
+
+
+def _pairs(piece: re.Match[str]) -> str:
+    """美術館 → 美術 術館; a word of another script as it is, so that `museo` never matches pieces of other words."""
+    text = piece.group()
+    if piece.lastindex is None or len(text) < 2:
+        return text
+    return " ".join([text[at : at + 2] for at in range(len(text) - 1)])
 
 
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")

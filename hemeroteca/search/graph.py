@@ -22,6 +22,9 @@ from hemeroteca.search.document import document_key
 
 _MOST_ANCHORS = 12  # different texts kept per page
 _LONGEST_ANCHOR = 80
+MOST_EDGES = 20_000_000  # the newest that are kept and ranked: 320 MB on disk, about 1.2 GB for a moment
+_MERGED_ANCHORS = 4 << 20  # bytes of packed link texts in one file …
+_MOST_ANCHOR_BYTES = 128 << 20  # … and in all; the oldest go first
 
 
 class LinkGraph:
@@ -35,25 +38,33 @@ class LinkGraph:
         numbers = [int(file.name.split(".")[0]) for file in self.path.glob("*.edges.npy")]
         return LinkWriter(self.path, max(numbers, default=0) + 1)
 
-    def edges(self) -> tuple[np.ndarray, np.ndarray]:
+    def segments(self) -> list[str]:
+        """Names of what is complete, oldest first."""
+        return sorted(file.name.split(".")[0] for file in self.path.glob("*.edges.npy"))
+
+    def edges(self, names: Sequence[str] | None = None, most: int = MOST_EDGES) -> tuple[np.ndarray, np.ndarray]:
         """Sources and targets as keys; of a page captured more than once, only its last links. Duplicates remain."""
-        parts = [np.load(file) for file in sorted(self.path.glob("*.edges.npy"))]
-        if not parts:
+        names = self.segments() if names is None else names
+        if not names:
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        if len(parts) == 1:
-            return parts[0][0], parts[0][1]
         seen = np.empty(0, np.int64)
         kept = []
-        for part in reversed(parts):  # the newest word of a page counts
-            source, target = part
-            fresh = ~_contains(seen, source)
-            kept.append((source[fresh], target[fresh]))
-            seen = np.union1d(seen, source)
+        room = most
+        for name in reversed(names):  # the newest word of a page counts
+            source, target = np.load(self.path / f"{name}.edges.npy")[:, :room]
+            if len(names) > 1:
+                fresh = ~_contains(seen, source)
+                source, target, seen = source[fresh], target[fresh], np.union1d(seen, source)
+            kept.append((source, target))
+            room -= len(source)
+            if room <= 0:
+                break
         return np.concatenate([s for s, _ in kept]), np.concatenate([t for _, t in kept])
 
-    def hosts(self) -> tuple[np.ndarray, np.ndarray]:
+    def hosts(self, names: Sequence[str] | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Page keys, sorted, and the key of the host of each."""
-        parts = [np.load(file) for file in sorted(self.path.glob("*.hosts.npy"))]
+        names = self.segments() if names is None else names
+        parts = [np.load(self.path / f"{name}.hosts.npy") for name in names]
         if not parts:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         both = np.concatenate(parts, axis=1)
@@ -75,17 +86,44 @@ class LinkGraph:
                 yield key, "\n".join(text for text, _ in counts.most_common(_MOST_ANCHORS))
 
     def compact(self) -> None:
-        """Many small segments into one, without links that were replaced. Only while nobody writes."""
-        files = sorted(self.path.glob("*.edges.npy"))
-        if len(files) < 2:
+        """Many small segments into one, without links that were replaced.
+
+        A writer may go on beside it (its segments are newer), another `compact` may not.
+        """
+        names = self.segments()
+        if len(names) < 2:
             return
-        source, target = self.edges()
-        pages, hosts = self.hosts()
-        last = files[-1].name.split(".")[0]
-        _save(self.path / f"{last}.hosts.npy", np.stack([pages, hosts]))
+        source, target = self.edges(names)
+        pages, hosts = self.hosts(names)
+        known = _contains(_distinct(np.concatenate([source, target])), pages)
+        last = names[-1]
+        _save(self.path / f"{last}.hosts.npy", np.stack([pages[known], hosts[known]]))
         _save(self.path / f"{last}.edges.npy", np.stack([source, target]))
-        for file in [*files[:-1], *(f for f in self.path.glob("*.hosts.npy") if not f.name.startswith(last))]:
-            file.unlink(missing_ok=True)
+        for name in names[:-1]:
+            (self.path / f"{name}.edges.npy").unlink(missing_ok=True)
+            (self.path / f"{name}.hosts.npy").unlink(missing_ok=True)
+        self._compact_anchors(last)
+
+    def _compact_anchors(self, last: str) -> None:
+        """Small files of link texts into larger ones; the oldest go when there is too much."""
+        files = [file for file in sorted(self.path.glob("*.anchors")) if file.name.split(".")[0] <= last]
+        total = sum(file.stat().st_size for file in files)
+        while total > _MOST_ANCHOR_BYTES:
+            total -= files[0].stat().st_size
+            files.pop(0).unlink()
+        decode = msgspec.msgpack.Decoder(list[tuple[int, str]]).decode
+        group: list[Path] = []
+        for file in [*files, None]:
+            size = sum(one.stat().st_size for one in group)
+            if file is None or size + file.stat().st_size > _MERGED_ANCHORS:
+                if len(group) > 1:
+                    texts = [entry for one in group for entry in decode(zlib.decompress(one.read_bytes()))]
+                    _replace(group[-1], zlib.compress(msgspec.msgpack.encode(list(dict.fromkeys(texts))), 1))
+                    for one in group[:-1]:
+                        one.unlink()
+                group = []
+            if file is not None:
+                group.append(file)
 
 
 class LinkWriter:
@@ -114,6 +152,20 @@ class LinkWriter:
         for target, text in zip(targets, anchors, strict=False):
             if target != page and 1 < len(text) <= _LONGEST_ANCHOR:
                 self._anchors.append((target, text))
+
+    def add_packed(self, page: int, host: int, targets: bytes, hosts: bytes, anchors: list[tuple[int, str]]) -> None:
+        """The same with keys of pages and of their hosts as packed 64-bit integers: for the engine, which is busy."""
+        self._sources.extend(array("q", [page]) * (len(targets) // 8))
+        self._targets.frombytes(targets)
+        self._pages.append(page)
+        self._hosts.append(host)
+        self._pages.frombytes(targets)
+        self._hosts.frombytes(hosts)
+        self._anchors += anchors
+
+    def __len__(self) -> int:
+        """Links waiting for `commit`."""
+        return len(self._sources)
 
     def commit(self) -> None:
         if not self._sources:
@@ -199,8 +251,9 @@ def rank_pages_and_hosts(graph: LinkGraph, seeds: Iterable[int] = ()) -> LinkRan
     pages, page_hosts = graph.hosts()
     if not len(pages):
         return LinkRanks(keys, _scaled(ranks), np.empty(0, np.int64), np.empty(0, np.float32))
-    source = page_hosts[np.searchsorted(pages, source)]
-    target = page_hosts[np.searchsorted(pages, target)]
+    known = _contains(pages, source) & _contains(pages, target)
+    source = page_hosts[np.searchsorted(pages, source[known])]
+    target = page_hosts[np.searchsorted(pages, target[known])]
     across = source != target
     seed_hosts = page_hosts[_places(pages, np.array(seeds, dtype=np.int64))] if seeds else []
     hosts, host_ranks = pagerank(source[across], target[across], seed_hosts)

@@ -6,6 +6,7 @@ Works on plain values; the caller brings the documents (from the archive) and th
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
@@ -117,15 +118,24 @@ def refresh_ranks(path: Path, seeds: Iterable[int] = ()) -> LinkRanks:
     return ranks
 
 
+def changed_anchors(index: Index, graph: LinkGraph, seconds: float = 60.0) -> Iterator[tuple[SearchDocument, str]]:
+    """Documents that other link texts point at than they know of, with these texts. What time does not allow waits."""
+    until = time.monotonic() + seconds
+    for key, texts in graph.anchor_texts():
+        document = index.get(key)
+        if document is not None and set(document.anchors.split("\n")) != set(texts.split("\n")):
+            yield document, texts
+        if time.monotonic() > until:
+            return
+
+
 def apply_anchors(index: Index, writer: Writer, graph: LinkGraph) -> int:
     """Put the texts of links into the documents they point at; returns how many changed. The caller commits."""
     changed = 0
-    for key, texts in graph.anchor_texts():
-        document = index.get(key)
-        if document is not None and document.anchors != texts:
-            document.anchors = texts
-            writer.put(document, replaces=True)
-            changed += 1
+    for document, texts in changed_anchors(index, graph):
+        document.anchors = texts
+        writer.put(document, replaces=True)
+        changed += 1
     return changed
 
 

@@ -37,17 +37,17 @@ def highlight(text: str, wanted: Collection[str], field: str) -> str:
 def _marked(text: str, matches: list[tuple[int, int, str]], start: int, end: int) -> str:
     parts, at = [], start
     for begin, stop, _ in matches:
+        begin = max(begin, at)  # pairs of characters overlap
         parts += [html.escape(text[at:begin]), "<b>", html.escape(text[begin:stop]), "</b>"]
         at = stop
-    return "".join([*parts, html.escape(text[at:end])])
+    return "".join([*parts, html.escape(text[at:end])]).replace("</b><b>", "")
 
 
 def _matches(text: str, wanted: Collection[str], field: str) -> list[tuple[int, int, str]]:
     if not wanted:
         return []
     if field == analysis.BIGRAMS:
-        pattern = re.compile("|".join(re.escape(term) for term in sorted(wanted, key=len, reverse=True)), re.IGNORECASE)
-        return [(match.start(), match.end(), match.group().lower()) for match in pattern.finditer(text)]
+        return _pair_matches(text, wanted)
     folded = _folded(text)
     if len(folded) != len(text) or field == "ar":  # places would not agree, or stems may lose their beginning
         words = {(match.start(), match.group()) for match in _WORD.finditer(text)}
@@ -61,6 +61,17 @@ def _matches(text: str, wanted: Collection[str], field: str) -> list[tuple[int, 
     return sorted((at, at + len(word), term) for at, word in words if (term := term_of[word]) in wanted)
 
 
+def _pair_matches(text: str, wanted: Collection[str]) -> list[tuple[int, int, str]]:
+    """Pairs of characters wherever they stand; words of other scripts only whole."""
+    pairs = [re.escape(term) for term in wanted if _SPACELESS.match(term)]
+    words = [re.escape(term) for term in wanted if not _SPACELESS.match(term)]
+    either = [*pairs, *(rf"(?<!{_LETTER}){word}(?!{_LETTER})" for word in words)]
+    pattern = re.compile(f"(?=({'|'.join(either)}))", re.IGNORECASE)  # looking ahead finds those that overlap too
+    return [(match.start(), match.end(1), match[1].lower()) for match in pattern.finditer(text)]
+
+
+_SPACELESS = re.compile(f"[{analysis.SPACELESS}]")
+_LETTER = rf"[^\W_{analysis.SPACELESS}]"
 _ACCENTS = tuple(zip("áàâäãåéèêëíìîïóòôöõúùûüçñ", "aaaaaaeeeeiiiiooooouuuucn", strict=True))
 
 

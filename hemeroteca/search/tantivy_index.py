@@ -122,7 +122,11 @@ class TantivyIndex:
         """The document as it was put, with the text that is kept for display."""
         searcher = self.searcher()
         found = searcher.search(Query.term_query(self.schema, "key", key), limit=1, count=False).hits
-        return _restored(key, stored(searcher, found[0][1])) if found else None
+        if not found:
+            return None
+        document = _restored(key, stored(searcher, found[0][1]))
+        document.simhash = int(searcher.fast_field_values("simhash", [found[0][1]])[0] or 0)
+        return document
 
     def sample(self, most: int) -> Iterator[SearchDocument]:
         """About `most` documents, spread evenly over the index (replaced ones may be among them)."""

@@ -7,8 +7,9 @@ from django.test import Client
 
 from hemeroteca.accounts import services
 from hemeroteca.accounts.models import Role
-from hemeroteca.api import paging
+from hemeroteca.api import paging, search
 from hemeroteca.frontier.models import Crawl
+from hemeroteca.search.services import learn
 from tests.console.conftest import PASSWORD
 from tests.console.test_pages import replaced
 from tests.console.world import BREAD, HARBOUR, HOSTILE
@@ -58,6 +59,23 @@ class TestReading:
         assert result["captured_at"].startswith("2025-11-15T")
         assert found["total"] == 1
         assert found["next_cursor"] is None
+
+    def test_search_counts_and_sorts_when_asked(self, call, world):
+        _, plain, _ = call("GET", "/search?q=pan")
+        assert plain["facets"] == {}
+        status, body, _ = call("GET", "/search?q=pan%20OR%20harbour&facets=true&sort=newest")
+        assert status == 200
+        assert {"value": "news.example", "count": 1} in body["facets"]["host"]
+        moments = [item["captured_at"] for item in body["items"]]
+        assert moments == sorted(moments, reverse=True)
+        assert body["items"][0]["breadcrumbs"]
+        assert call("GET", "/search?q=pan&sort=upwards")[0] == 422
+
+    def test_suggest_completes_and_corrects(self, call, world, instance):
+        assert call("GET", "/suggest?q=pana")[1] == {"completions": [], "did_you_mean": ""}
+        learn(instance.index_dir, search.index())
+        assert "panaderos" in call("GET", "/suggest?q=pana")[1]["completions"]
+        assert call("GET", "/suggest?q=pnaderos")[1]["did_you_mean"] == "panaderos"
 
     def test_search_goes_on_with_its_cursor_until_the_end(self, call, world):
         seen, cursor = [], ""

@@ -1,15 +1,20 @@
 """What people see: every page, in both languages, with a hostile archive behind it."""
 
 import html
+import json
 import re
 from urllib.parse import quote
+from xml.etree import ElementTree
 
 import pytest
 
 from hemeroteca.accounts.models import Role, User
+from hemeroteca.api import search
 from hemeroteca.console import messages, middleware
 from hemeroteca.console.templatetags import console as tags
 from hemeroteca.frontier.models import Crawl
+from hemeroteca.search import SearchDocument
+from hemeroteca.search.services import learn
 from tests.console.conftest import PASSWORD
 from tests.console.world import ATTACK, BREAD, HARBOUR, HOSTILE
 
@@ -54,6 +59,87 @@ class TestSearching:
         answer = client.get("/", {"q": "x"})
         assert answer.status_code == 200
         assert "rebuild" in text(answer)
+
+    def test_results_can_be_narrowed_without_scripts(self, client, world):
+        page = text(client.get("/", {"q": "pan OR harbour"}))
+        narrowed = re.search(r'href="\?q=([^"]*host%3Anews\.example)"', page)
+        assert narrowed, page
+        page = text(client.get("/?q=" + narrowed[1]))
+        assert f'href="{HARBOUR}"' in page
+        assert f'href="{BREAD}"' not in page
+
+    @pytest.mark.parametrize(("facet", "value"), [("lang", "es"), ("date", "2025"), ("filetype", "html")])
+    def test_every_facet_is_a_query(self, client, world, facet, value):
+        assert f'href="{BREAD}"' in text(client.get("/", {"q": f"pan {facet}:{value}"}))
+
+    def test_more_of_a_host_that_fills_the_results(self, client, world, instance):
+        with search.index().writer(15 << 20) as writer:
+            for number in range(30):
+                words = f"arenque número {number} " + " ".join(f"{number * 50 + n}palabra" for n in range(40))
+                host = "a.example" if number < 28 else f"b{number}.example"
+                url = f"https://{host}/{number}"
+                writer.put(SearchDocument(key=number, url=url, host=host, title="Arenque", text=words, language="es"))
+            writer.commit()
+        page = text(client.get("/", {"q": "arenque"}))
+        assert "More from a.example" in page
+        assert "q=arenque%20host%3Aa.example" in page
+
+    def test_while_typing_the_box_offers_how_it_may_go_on(self, client, world, instance):
+        assert client.get("/suggest/options", {"q": "pan"}).content == b""  # nothing learned yet
+        learn(instance.index_dir, search.index())
+        page = text(client.get("/"))
+        assert 'hx-get="/suggest/options"' in page
+        assert "<option value=" in text(client.get("/suggest/options", {"q": "pana"}))
+        assert "panaderos" in text(client.get("/suggest/options", {"q": "pana"}))
+
+    def test_only_people_who_signed_in_teach_completions(self, client, world, instance, editor):
+        log = instance.index_dir / "suggest" / "queries.log"
+        client.get("/", {"q": "panaderos"})
+        assert not log.exists()
+        client.force_login(editor)
+        client.get("/", {"q": "zanahoria"})  # finds nothing
+        client.get("/", {"q": "panaderos"})
+        assert log.read_text() == "panaderos\n"
+
+
+class TestBrowsersAndFeedReaders:
+    def test_browsers_can_add_the_archive(self, client, world):
+        assert 'rel="search" type="application/opensearchdescription+xml"' in text(client.get("/"))
+        answer = client.get("/opensearch.xml")
+        assert answer.headers["Content-Type"] == "application/opensearchdescription+xml"
+        root = ElementTree.fromstring(answer.content)
+        templates = {url.get("type"): url.get("template") for url in root.iter() if url.tag.endswith("}Url")}
+        assert templates["text/html"] == "http://testserver/?q={searchTerms}"
+        assert templates["application/x-suggestions+json"] == "http://testserver/suggest?q={searchTerms}"
+
+    def test_suggestions_come_in_the_browsers_format(self, client, world, instance):
+        learn(instance.index_dir, search.index())
+        answer = client.get("/suggest", {"q": "pana"})
+        assert answer.headers["Content-Type"].startswith("application/x-suggestions+json")
+        typed, found = json.loads(answer.content)
+        assert typed == "pana"
+        assert "panaderos" in found
+
+    def test_a_query_is_a_feed_of_what_is_new(self, client, world):
+        answer = client.get("/search.rss", {"q": "pan"})
+        assert answer.headers["Content-Type"].startswith("application/rss+xml")
+        items = ElementTree.fromstring(answer.content).findall("channel/item")
+        assert [item.findtext("link") for item in items] == [BREAD]
+        assert items[0].findtext("guid")
+        assert "<b>" not in items[0].findtext("description")
+        assert ElementTree.fromstring(client.get("/search.rss").content).findall("channel/item") == []
+
+    def test_hostile_titles_make_no_broken_feed(self, client, world):
+        for query in ("hacked", "\x00", "]]>", "x" * 3000):
+            ElementTree.fromstring(client.get("/search.rss", {"q": query}).content)
+
+    def test_closed_archives_answer_members_only(self, client, world, settings, editor):
+        settings.CONFIG = replaced(settings.CONFIG, open_search=False)
+        for address in ("/suggest?q=pan", "/search.rss?q=pan"):
+            assert client.get(address).status_code == 401
+        client.force_login(editor)
+        for address in ("/suggest?q=pan", "/search.rss?q=pan"):
+            assert client.get(address).status_code == 200
 
 
 class TestHostileArchive:

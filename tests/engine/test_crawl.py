@@ -8,7 +8,11 @@ import time
 
 import pytest
 
+from hemeroteca import urls
 from hemeroteca.archive import reader
+from hemeroteca.search import open_index
+from hemeroteca.search.graph import LinkGraph, LinkRanks
+from hemeroteca.search.suggest import Suggester
 from simweb import SimWeb
 from tests.engine.system import System
 
@@ -51,6 +55,21 @@ def test_a_crawl_finds_exactly_what_there_is_and_search_finds_it(web, system):
     hits = [json.loads(line) for line in found.stdout.splitlines()]
     assert page in [hit["url"] for hit in hits]
     assert {"url", "title", "snippet", "score", "captured_at"} <= hits[0].keys()
+
+
+def test_after_a_crawl_links_are_ranked_their_texts_found_and_words_learned(web, system):
+    seed = web.seed_urls(1)[0]
+    system.crawl(seed, "--delay", "0")
+    graph = LinkGraph(system.data / "index" / "links")
+    source, _ = graph.edges()
+    done = {urls.key(url) for url in system.pages()}
+    assert len(source) > len(done)
+    assert set(source.tolist()) <= done
+    best = LinkRanks.load(system.data / "index" / "rank").top_pages(1)
+    assert best[0][1] == 1.0
+    key, texts = next((key, texts) for key, texts in graph.anchor_texts() if key in done)
+    assert open_index(None, system.data / "index").get(key).anchors.split("\n") == texts.split("\n")
+    assert Suggester.load(system.data / "index" / "suggest") is not None
 
 
 def test_a_rebuilt_index_finds_the_same_as_the_first(web, system):

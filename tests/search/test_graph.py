@@ -88,3 +88,48 @@ def test_ranks_are_replaced_under_a_reader(tmp_path):
     ranks(0.75).save(tmp_path)
     assert old.pages(np.array([7]))[0] == 0.25
     assert LinkRanks.load(tmp_path).pages(np.array([7]))[0] == 0.75
+
+
+def test_packed_links_are_the_same_links(tmp_path):
+    writer = LinkGraph(tmp_path / "a").writer()
+    writer.add(1, "a.example", [2, 3], ["a.example", "b.example"], ["two", "three"])
+    writer.commit()
+    packed = LinkGraph(tmp_path / "b").writer()
+    hosts = np.array([document_key("a.example"), document_key("b.example")], dtype=np.int64).tobytes()
+    targets = np.array([2, 3], dtype=np.int64).tobytes()
+    packed.add_packed(1, document_key("a.example"), targets, hosts, [(2, "two"), (3, "three")])
+    assert len(packed) == 2
+    packed.commit()
+    one, two = LinkGraph(tmp_path / "a"), LinkGraph(tmp_path / "b")
+    assert np.array_equal(one.edges(), two.edges())
+    assert np.array_equal(one.hosts(), two.hosts())
+    assert dict(one.anchor_texts()) == dict(two.anchor_texts()) == {2: "two", 3: "three"}
+
+
+def test_compacting_keeps_the_last_links_and_all_texts_and_lets_a_writer_go_on(tmp_path):
+    graph = LinkGraph(tmp_path)
+    writer = graph.writer()
+    for number in range(5):
+        writer.add(1, "a.example", [2 + number], ["a.example"], [f"text {number}"])
+        writer.add(100 + number, "b.example", [1], ["a.example"])
+        writer.commit()
+    before = sorted(zip(*(part.tolist() for part in graph.edges()), strict=True))
+    graph.compact()
+    assert graph.segments() == ["00000005"]
+    assert len(list(tmp_path.glob("*.anchors"))) == 1
+    assert sorted(zip(*(part.tolist() for part in graph.edges()), strict=True)) == before
+    assert dict(graph.anchor_texts()) == {2 + number: f"text {number}" for number in range(5)}
+    writer.add(1, "a.example", [50], ["a.example"])
+    writer.commit()
+    assert (1, 50) in set(zip(*(part.tolist() for part in graph.edges()), strict=True))
+    assert (1, 6) not in set(zip(*(part.tolist() for part in graph.edges()), strict=True))
+    assert len(rank_pages_and_hosts(graph)) == 7
+
+
+def test_only_the_newest_links_count_when_there_are_too_many(tmp_path):
+    graph = LinkGraph(tmp_path)
+    writer = graph.writer()
+    for page in (1, 2, 3):
+        writer.add(page, "a.example", [page + 10, page + 20], ["a.example"] * 2)
+        writer.commit()
+    assert sorted(set(graph.edges(most=4)[0].tolist())) == [2, 3]

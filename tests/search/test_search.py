@@ -311,3 +311,15 @@ def test_languages_are_known_by_many_names(name):
     assert code_of(name) == "es"
     assert field_of(name) == "es"
     assert field_of("klingon") == "xx"
+
+
+def test_a_latin_word_never_matches_by_pairs_of_letters_in_pages_without_spaces(indexed):
+    text = "この博物館は use us se music を表示します。国立西洋美術館"
+    index = indexed(page(1, text, "ja", title="東京"), page(2, text, "ja", title="京都 museo"))
+    found = index.search("museo", options=Options(group=False)).hits
+    assert [hit.key for hit in found] == [2]
+    assert found[0].title_html == "京都 <b>museo</b>"
+    assert "<b>" not in found[0].snippet
+    both = index.search("美術館", options=Options(group=False)).hits
+    assert {hit.key for hit in both} == {1, 2}
+    assert "国立西洋<b>美術館</b>" in both[0].snippet

@@ -1,0 +1,114 @@
+"""Search as browsers and feed readers speak it: OpenSearch 1.1, suggestions while typing, a query as RSS."""
+
+import json
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from hashlib import blake2b
+from html import unescape
+from urllib.parse import quote
+from xml.etree.ElementTree import Element, SubElement, register_namespace, tostring
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+from ninja.errors import HttpError
+
+from hemeroteca.api import access
+from hemeroteca.api.search import completions, index, options
+from hemeroteca.search import Hit, SearchError
+from hemeroteca.watch.feeds import clean
+
+_OPENSEARCH = "http://a9.com/-/spec/opensearch/1.1/"
+_ATOM = "http://www.w3.org/2005/Atom"
+_NEWEST = 30  # entries of a feed
+_HEADER = b'<?xml version="1.0" encoding="utf-8"?>\n'
+
+
+@require_GET
+def description(request: HttpRequest) -> HttpResponse:
+    """What a browser needs to add this archive to its search engines."""
+    base = _base(request)
+    register_namespace("", _OPENSEARCH)
+    root = Element(f"{{{_OPENSEARCH}}}OpenSearchDescription")
+    for name, text in (
+        ("ShortName", "Hemeroteca"),
+        ("Description", "Hemeroteca: what was said on the web, and when"),
+        ("InputEncoding", "UTF-8"),
+    ):
+        SubElement(root, f"{{{_OPENSEARCH}}}{name}").text = text
+    SubElement(root, f"{{{_OPENSEARCH}}}Image", type="image/svg+xml").text = f"{base}/static/console/logo.svg"
+    for kind, template in (
+        ("text/html", "/?q={searchTerms}"),
+        ("application/rss+xml", "/search.rss?q={searchTerms}"),
+        ("application/x-suggestions+json", "/suggest?q={searchTerms}"),
+    ):
+        SubElement(root, f"{{{_OPENSEARCH}}}Url", type=kind, method="get", template=base + template)
+    return HttpResponse(
+        _HEADER + tostring(root, encoding="utf-8"), content_type="application/opensearchdescription+xml"
+    )
+
+
+@require_GET
+@never_cache
+def suggest(request: HttpRequest) -> HttpResponse:
+    """`["typed", ["completion", …]]`, as browsers ask for it at every letter."""
+    if refusal := _refusal(request):
+        return refusal
+    typed = request.GET.get("q", "")[:200]
+    answer = json.dumps([typed, completions(typed)], ensure_ascii=False)
+    return HttpResponse(answer, content_type="application/x-suggestions+json; charset=utf-8")
+
+
+@require_GET
+def feed(request: HttpRequest) -> HttpResponse:
+    """The newest pages that match a query, as RSS. A page that changed comes again."""
+    if refusal := _refusal(request):
+        return refusal
+    query = request.GET.get("q", "").strip()[:2000]
+    try:
+        hits = index().search(query, limit=_NEWEST, options=options(sort="newest")).hits if query else []
+    except SearchError as error:
+        return HttpResponse(f"{error}\n", status=503, content_type="text/plain; charset=utf-8")
+    register_namespace("atom", _ATOM)
+    root = Element("rss", version="2.0")
+    channel = SubElement(root, "channel")
+    base = _base(request)
+    _add(channel, "title", f"{query} – Hemeroteca")
+    _add(channel, "link", f"{base}/?q={quote(query, safe='')}")
+    _add(channel, "description", query)
+    own = f"{base}/search.rss?q={quote(query, safe='')}"
+    SubElement(channel, f"{{{_ATOM}}}link", rel="self", type="application/rss+xml", href=own)
+    for hit in sorted(hits, key=lambda hit: -hit.captured_ms):
+        _entry(channel, hit)
+    return HttpResponse(_HEADER + tostring(root, encoding="utf-8"), content_type="application/rss+xml; charset=utf-8")
+
+
+def _entry(channel: Element, hit: Hit) -> None:
+    item = SubElement(channel, "item")
+    _add(item, "title", hit.title or hit.url)
+    _add(item, "link", hit.url)
+    version = blake2b(f"{hit.url}\n{hit.digest}".encode("utf-8", "replace"), digest_size=12).hexdigest()
+    _add(item, "guid", version).set("isPermaLink", "false")
+    if hit.captured_ms:
+        _add(item, "pubDate", format_datetime(datetime.fromtimestamp(hit.captured_ms / 1000, UTC)))
+    _add(item, "description", unescape(hit.snippet.replace("<b>", "").replace("</b>", "")))
+
+
+def _add(parent: Element, name: str, text: str) -> Element:
+    element = SubElement(parent, name)
+    element.text = clean(text)
+    return element
+
+
+def _base(request: HttpRequest) -> str:
+    return settings.CONFIG.public_url.rstrip("/") or request.build_absolute_uri("/").rstrip("/")
+
+
+def _refusal(request: HttpRequest) -> HttpResponse | None:
+    try:
+        if access.open_reader(request) is None:
+            return HttpResponse("Sign in, or send a token.\n", status=401, content_type="text/plain; charset=utf-8")
+    except HttpError as error:
+        return HttpResponse(f"{error.message}\n", status=error.status_code, content_type="text/plain; charset=utf-8")
+    return None

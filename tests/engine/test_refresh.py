@@ -1,0 +1,79 @@
+"""Ranks, link texts and suggestions are refreshed beside the engine, in turns."""
+
+import time
+
+import pytest
+
+from hemeroteca.engine import refresh
+from hemeroteca.instance import Instance
+from hemeroteca.search import SearchDocument, open_index
+from hemeroteca.search.graph import LinkGraph, LinkRanks
+from hemeroteca.search.suggest import Suggester
+
+
+class Books:
+    """What a refresher needs of a ledger."""
+
+    def __init__(self):
+        self.indexed = 0
+        self.given = {}
+
+    def enrich(self, key, texts):
+        self.given[key] = texts
+
+
+@pytest.fixture
+def instance(tmp_path, monkeypatch):
+    monkeypatch.setattr(refresh.queries, "seed_keys", lambda: [1])
+    instance = Instance(tmp_path)
+    instance.create()
+    with open_index(None, instance.index_dir).writer(15 << 20) as writer:
+        for key in (1, 2):
+            url = f"https://a.example/{key}"
+            writer.put(SearchDocument(key=key, url=url, host="a.example", title="Un faro", text="El faro viejo"))
+        writer.commit()
+    links = LinkGraph(instance.index_dir / "links").writer()
+    links.add(1, "a.example", [2, 3], ["a.example", "b.example"], ["la torre", "otro sitio"])
+    links.commit()
+    return instance
+
+
+def looked(refresher, until, seconds=60.0):
+    end = time.monotonic() + seconds
+    while not until():
+        assert time.monotonic() < end, "nothing happened"
+        refresher.look(idle=True)
+        time.sleep(0.02)
+
+
+def test_a_turn_ranks_learns_and_hands_link_texts_to_the_writer(instance):
+    books = Books()
+    refresher = refresh.Refresher(instance, books)
+    refresher.look(idle=True)
+    assert refresher._process is None  # nothing is new
+    books.indexed = 2
+    looked(refresher, lambda: books.given)
+    assert books.given == {2: "la torre"}  # page 3 was never captured
+    assert len(LinkRanks.load(instance.index_dir / "rank")) == 3
+    assert Suggester.load(instance.index_dir / "suggest") is not None
+    books.indexed = 3
+    refresher.look(idle=True)
+    assert refresher._process is None  # not so soon again
+
+
+def test_a_turn_is_given_up_when_the_engine_ends(instance):
+    books = Books()
+    refresher = refresh.Refresher(instance, books)
+    books.indexed = 1
+    refresher.look(idle=True)
+    process = refresher._process
+    refresher.close()
+    assert process.returncode is not None
+
+
+def test_a_whole_turn_writes_the_texts_itself(instance):
+    refresh.run(instance, 15 << 20)
+    index = open_index(None, instance.index_dir)
+    assert index.get(2).anchors == "la torre"
+    assert [hit.key for hit in index.search("inanchor:torre").hits] == [2]
+    assert not (instance.index_dir / "texts.todo").exists()
