@@ -28,7 +28,12 @@ def main() -> list[Row]:
         ours = hemeroteca(address)
         peers = [scrapy(address), wget(address), httrack(address), crawlee(address)]
     rows = [
-        Row("crawl: pages per CPU second, everything on", f"{ours['rate']:.0f}", "", ""),
+        Row(
+            "crawl: pages per CPU second, everything on",
+            f"{ours['rate']:.0f} ({ours['cpu_seconds']:.1f} s; {ours['whole']:.1f} s with link ranks and suggestions)",
+            "",
+            "",
+        ),
         Row(
             "crawl: pages/s (wall clock)",
             f"{ours['pages_per_second']:.0f}",
@@ -61,7 +66,9 @@ def hemeroteca(address: str) -> dict[str, float]:
     command = [str(HEMEROTECA), "crawl", address, "--delay", "0", "--data", str(folder / "data"), "--json"]
     used = machine.measure(command, folder, {**os.environ, "HEMEROTECA_ALLOW_PRIVATE": "1"})
     summary = json.loads(used.output.strip().splitlines()[-1])
-    summary["rate"] = summary["pages"] / used.cpu_seconds
+    # of the crawl itself, start included; link ranks and suggestions are learned after it, see `whole`
+    summary["rate"] = summary["pages"] / summary["cpu_seconds"]
+    summary["whole"] = used.cpu_seconds
     summary["peak"] = used.max_rss_bytes
     return summary
 
