@@ -84,7 +84,7 @@ class Config:
     retry_seconds: float = field(default=5.0, metadata={"help": "wait before the first further try; doubles"})
 
     # work on this machine
-    ingest_processes: int = field(default=0, metadata={"help": "processes that read pages; 0: one per core"})
+    ingest_processes: int = field(default=0, metadata={"help": "processes that read pages; 0: one less than the cores, at least one"})
     commit_seconds: float = field(default=1.0, metadata={"help": "longest time between two commits"})
     min_free_bytes: int = field(default=256 << 20, metadata={"help": "crawls stop when less is free on the disk"})
     warc_bytes: int = field(default=1 << 30, metadata={"help": "a WARC file is closed at this size"})
@@ -127,7 +127,7 @@ class Config:
     @property
     def readers(self) -> int:
         """How many ingest processes to run."""
-        return self.ingest_processes or os.cpu_count() or 2
+        return self.ingest_processes or max(1, (os.cpu_count() or 2) - 1)
 
 
 def load(file: Path | None = None, environ: Mapping[str, str] | None = None, **overrides: Any) -> Config:
