@@ -84,7 +84,9 @@ class Config:
     retry_seconds: float = field(default=5.0, metadata={"help": "wait before the first further try; doubles"})
 
     # work on this machine
-    ingest_processes: int = field(default=0, metadata={"help": "processes that read pages; 0: one less than the cores, at least one"})
+    ingest_processes: int = field(
+        default=0, metadata={"help": "processes that read pages; 0: one less than the cores, at least one"}
+    )
     commit_seconds: float = field(default=1.0, metadata={"help": "longest time between two commits"})
     min_free_bytes: int = field(default=256 << 20, metadata={"help": "crawls stop when less is free on the disk"})
     warc_bytes: int = field(default=1 << 30, metadata={"help": "a WARC file is closed at this size"})
