@@ -23,7 +23,10 @@ def write(sections: dict[str, list[Row]], path: Path) -> None:
         lines = ["", f"## {name}", "", stamp, "", "| measure | here | to reach | |", "|---|---|---|---|"]
         lines += [f"| {row.measure} | {row.figure} | {row.goal} | {row.verdict} |" for row in rows]
         kept[name] = "\n".join(lines) + "\n"
-    title = "# Measurements\n\nWritten by `make bench` (or `python -m bench NAME`); ratios against peers of the same run (a row says so where it is otherwise).\n"
+    title = (
+        "# Measurements\n\nWritten by `make bench` (or `python -m bench NAME`); ratios against peers of the same run "
+        "(a row says so where it is otherwise).\n"
+    )
     path.write_text(title + "".join(kept[name] for name in sorted(kept)), "utf-8")
 
 
