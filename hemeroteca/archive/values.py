@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from functools import lru_cache
 from uuid import UUID
 
 import msgspec
@@ -12,10 +13,8 @@ MAX_KEY = 900
 """Longest key kept whole, in characters: PostgreSQL cannot index longer ones."""
 
 
-_PLAIN = re.compile(
-    r"https?://(?:www\.)?((?!www\d*\.)[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]+)((?:/[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)*)/?"
-).fullmatch
-"""URLs whose SURT is only their parts turned round; most are of this kind."""
+_PLAIN_PATH = re.compile(r"(?:/[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*+)*+/?+").fullmatch
+"""Paths that a SURT only writes in small letters and without the last slash; most are of this kind."""
 
 
 class NewCapture(msgspec.Struct, gc=False):
@@ -66,9 +65,9 @@ class CaptureRow(msgspec.Struct, frozen=True, gc=False):
 
 def index_key(url: str) -> str:
     """The key a URL is filed under: its SURT, shortened with a hash when it is too long for an index."""
-    plain = _PLAIN(url)
-    if plain is not None and len(url) < MAX_KEY:
-        return f"{','.join(reversed(plain[1].split('.')))}){plain[2] or '/'}"
+    start = url.find("/", 8)
+    if start > 0 and len(url) < MAX_KEY and url.startswith(("http://", "https://")) and _PLAIN_PATH(url, start):
+        return _place(url[:start]) + (url[start:].lower().rstrip("/") or "/")
     try:
         key = urls.surt(url)
         if len(key) <= MAX_KEY:
@@ -76,3 +75,9 @@ def index_key(url: str) -> str:
     except urls.UrlError:  # longer than any web address: a data: URI in somebody's archive
         key = url
     return key[:MAX_KEY] + "#" + hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+@lru_cache(maxsize=10_000)
+def _place(origin: str) -> str:
+    """What the keys of an origin begin with: `org,example)`."""
+    return urls.surt(origin + "/")[:-1]

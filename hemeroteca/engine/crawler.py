@@ -4,6 +4,7 @@ One thread: it leases visits, lets libcurl fetch them, hands captures to the ing
 return at least once a second. Crawls can be stopped at any moment; what is committed is never fetched again.
 """
 
+import gc
 import os
 import resource
 import selectors
@@ -132,6 +133,8 @@ class Engine:
         self._stop = reason
 
     def run(self) -> None:
+        gc.freeze()  # modules stay: collections need not look at them
+        gc.set_threshold(20_000)
         try:
             self._look()
             while not self._finished():

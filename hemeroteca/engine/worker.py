@@ -16,7 +16,7 @@ from hemeroteca.engine.ingest import Ingest, Job, Rules
 
 HEADER = struct.Struct(">IB")
 JOB, RULES, FORGET, RESULT, USAGE, END = range(6)
-COLLECT_EVERY = 200  # pages between two collections of cyclic garbage
+COLLECT_EVERY = 1000  # pages between two collections of cyclic garbage
 ADDRESS_SPACE = 4 << 30  # a page that makes a reader grow beyond this ends the reader, not the machine
 
 
@@ -36,6 +36,7 @@ def main() -> None:
 
 def serve(channel: socket.socket) -> None:
     gc.disable()  # a page makes tens of thousands of objects and hardly a cycle; see COLLECT_EVERY
+    gc.freeze()  # modules stay: a collection need not look at them
     done = 0
     ingest = Ingest()
     jobs = msgspec.msgpack.Decoder(Job)

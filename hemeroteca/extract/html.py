@@ -20,6 +20,11 @@ MAX_COPIED = 8 << 20  # characters copied for anchors and headings, which may li
 
 _OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.I)
 _REFRESH = re.compile(r"\s*[\d.]*+\s*+[;,]?+\s*+(?:url\s*+=\s*+)?+[\"']?+\s*+([^\"'\s][^\"']*)", re.I)
+_RARE = [  # parts of the selector with what must stand in the page for them to find anything
+    ("[hidden]", (b"hidden", b"HIDDEN", b"Hidden")),
+    ("[role]", (b"role", b"ROLE", b"Role")),
+    ('[style*="url(" i]', (b"style=", b"STYLE=", b"Style=")),
+]
 _UNSEEN = words("script style iframe noscript")
 _EMPTY = words("img image use source track embed input area base link meta frame")  # without text of their own
 _LANDMARKS = words("nav header footer aside main article")
@@ -60,8 +65,7 @@ def read_html(data: bytes, document: Document, limits: Limits, declared_language
         document.note("parse-failed")
         return
     page = _Page(document, limits)
-    selector = ",".join(["a", "[hidden]", "[role]", '[style*="url("]', *prepared.names()])
-    page.walk(tree.document.query_selector_all(selector))
+    page.walk(tree.document.query_selector_all(_selector(prepared)))
 
     document.links = page.links
     document.title = one_line(tree.title or "", limits.line_chars) or document.title
@@ -70,6 +74,16 @@ def read_html(data: bytes, document: Document, limits: Limits, declared_language
     root = tree.document.first_element_child
     declared = (root.getattr("lang") or root.getattr("xml:lang") or "") if root is not None else ""
     document.language = language.detect(document.main, declared or declared_language)
+
+
+def _selector(prepared: markup.Prepared) -> str:
+    """Of all elements of interest; each part that is left out saves a look at every element."""
+    parts = ["a", *prepared.names()]
+    data = prepared.data
+    for name, spellings in _RARE:
+        if any(spelling in data for spelling in spellings):
+            parts.append(name)
+    return ",".join(parts)
 
 
 def one_line(text: str, limit: int) -> str:
@@ -112,6 +126,7 @@ class _Page:
         """
         around: list[tuple[int, str]] = []  # how many anchors were met when a region ends, and the region outside it
         anchors = ends = landmarks = 0
+        by_href = self.by_href
         last = None
         for node in elements:
             if node is last:
@@ -125,7 +140,9 @@ class _Page:
                 anchors += 1
                 href = node.getattr("href")
                 if href and href[0] != "#":
-                    self.anchor(node, href)
+                    link = by_href.get(href)
+                    if link is None or link.nofollow or not link.text:
+                        self.anchor(node, href)
                 continue
             handle = _HANDLERS.get(tag)
             if handle is not None:
@@ -168,14 +185,15 @@ class _Page:
                 if len(self.links) >= self.limits.links:
                     self.document.note("links-cut")
                     return
-                link = Link(address, "page", self.anchor_text(node), _unendorsed(node), self.region)
+                rel = node.getattr("rel")
+                link = Link(address, "page", self.anchor_text(node), bool(rel) and _unendorsed(rel), self.region)
                 self.by_href[href] = self.by_address[address] = link
                 self.links.append(link)
                 self.marks.anchors.append((node, link))
                 return
             self.by_href[href] = link
         if link.nofollow:
-            link.nofollow = _unendorsed(node)
+            link.nofollow = _unendorsed(node.getattr("rel") or "")
         if not link.text:
             link.text = self.anchor_text(node)
 
@@ -323,9 +341,8 @@ class _Page:
             self.document.author = one_line(unescape(match[1] or match[2]), self.limits.line_chars)
 
 
-def _unendorsed(node: DOMNode) -> bool:
-    rel = node.getattr("rel")
-    return bool(rel) and not _NO_ENDORSEMENT.isdisjoint(rel.lower().split())
+def _unendorsed(rel: str) -> bool:
+    return not _NO_ENDORSEMENT.isdisjoint(rel.lower().split())
 
 
 def _in_main(node: DOMNode) -> bool:

@@ -70,10 +70,9 @@ def prepare(data: bytes, limits: Limits, note: Callable[[str], None]) -> Prepare
 def _suspicious(scan: "_Scan", limits: Limits) -> bool:
     """Could it be a bomb? A cheap test that is sure when the answer is no; few honest pages are taken for one."""
     tags = len(scan.tags)
-    if len(scan.data) > SHORT_BYTES and _may_have_many_attributes(scan):
-        return True
-    may_be_deep = tags > SHALLOW_TAGS or (tags > FEW_TAGS and _most_reopened(scan) > MAX_NODES)
-    return may_be_deep and not nesting.plainly_nested(scan.data, limits.depth)
+    if tags > SHALLOW_TAGS or (tags > FEW_TAGS and _most_reopened(scan) > MAX_NODES):  # may be deep
+        return not nesting.plainly_nested(scan.data, limits.depth)
+    return len(scan.data) > SHORT_BYTES and _may_have_many_attributes(scan)
 
 
 def _defused(scan: "_Scan", limits: Limits, note: Callable[[str], None]) -> "_Scan":

@@ -14,6 +14,7 @@ from hemeroteca.extract.markup import BREAK
 # A page may contain these characters itself; it would only spoil its own main text.
 _DROP, _DROP_END, _KEEP, _KEEP_END, _ANCHOR, _NUMBER_END, _ANCHOR_END = "\x01\x02\x03\x04\x05\x06\x07"
 _ANCHOR_MARK = re.compile(f"{_ANCHOR}(\\d{{1,7}}){_NUMBER_END}|[{_ANCHOR}-{_ANCHOR_END}]")
+_LINE_END = "\x08"  # no white space, other than a tab
 MAX_MARKS = 1000
 
 # Main content shorter than this, and than a tenth of all the text, is taken for a mistake of the page.
@@ -112,7 +113,9 @@ def _texts(raw: str) -> tuple[str, str]:
 
 
 def _lines(raw: str) -> str:
-    return "\n".join(filter(None, map(" ".join, map(str.split, raw.split(BREAK)))))
+    """White space collapsed in one go, then a line per block."""
+    words = raw.replace(BREAK, _LINE_END).split()
+    return "\n".join(filter(None, map(str.strip, " ".join(words).split(_LINE_END))))
 
 
 def _enclose(tree: HTMLTree, node: DOMNode, before: str, after: str) -> None:
