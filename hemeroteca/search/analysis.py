@@ -1,12 +1,13 @@
 """From text to terms: tokens, stop words, stems and accents, per language.
 
-Each supported language has its own body field in the index (`body_es`), so that a page is stemmed once, by its own
-rules, and a query word is looked up in the form it takes in each language the index holds. Accents are removed after
-stemming: the stemmers know them, readers who type without them still find the page.
+Each supported language has its own body field in the index (`body_es`), with its own stop words. The index holds words
+as they are written, in small letters and without accents; stems are taken of the query's words and of the vocabulary
+they are compared with (`plan.Planner`), because stemming every word of every page would cost as much as all the rest
+of indexing (docs/decisions/0140).
 """
 
 import re
-import unicodedata
+from collections.abc import Iterable
 from functools import cache, lru_cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
@@ -74,29 +75,65 @@ def analyzer(field: str) -> TextAnalyzer:
         builder = builder.filter(Filter.custom_stopword(_CATALAN_STOP_WORDS.split()))
     elif field in STEMMERS and field not in _NO_STOP_LIST:
         builder = builder.filter(Filter.stopword(STEMMERS[field]))
-    if field in STEMMERS:
-        builder = builder.filter(Filter.stemmer(STEMMERS[field]))
     return builder.filter(Filter.ascii_fold()).build()
 
 
 @cache
-def word_analyzer(field: str) -> TextAnalyzer:
-    """The same without stop words and length limit: exactly one term for each word."""
-    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.lowercase())
-    if field in STEMMERS:
-        builder = builder.filter(Filter.stemmer(STEMMERS[field]))
-    return builder.filter(Filter.ascii_fold()).build()
+def word_analyzer() -> TextAnalyzer:
+    """Words without stop words and length limit: exactly one term for each."""
+    return TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.lowercase()).filter(Filter.ascii_fold()).build()
 
 
 def prepared(text: str, field: str) -> str:
-    """The text as the engine's analyzer should get it: what the engine cannot do (Catalan, pairs) is done here."""
-    if field == BIGRAMS:
-        return " ".join([_pairs(match) for match in _PIECE.finditer(text)])
-    return _LONG_WORD.sub(lambda match: _catalan_stem(match.group()), text) if field == "ca" else text
+    """The text as the engine's analyzer should get it: what the engine cannot do (pairs) is done here."""
+    return " ".join([_pairs(match) for match in _PIECE.finditer(text)]) if field == BIGRAMS else text
 
 
 def terms(text: str, field: str) -> list[str]:
+    """Words of a text as the index has them."""
     return analyzer(field).analyze(prepared(text, field))
+
+
+def stems(words: Iterable[str], field: str) -> dict[str, str]:
+    """The stem of each term of the body field `field`: words of the same stem are forms of one word.
+
+    The terms have lost their accents, which stemmers of some languages look for: they are put back where an ending
+    cannot be meant without.
+    """
+    words = list(words)
+    if field == "ca":
+        return {word: _catalan_stem(word) for word in words}
+    if field not in STEMMERS:
+        return {word: word for word in words}
+    known = _known_stems.setdefault(field, {})
+    new = [word for word in words if word not in known]
+    if new:
+        if sum(map(len, _known_stems.values())) > _MOST_STEMS:
+            _known_stems.clear()
+            known, new = _known_stems.setdefault(field, {}), words
+        endings = _ACCENTED.get(field, ())
+        written = new
+        for pattern, accented in endings:
+            written = [pattern.sub(accented, word) for word in written]
+        found = _stemmer(field).analyze(" ".join(written))
+        if len(found) != len(new):  # the engine splits what is one word here
+            found = [(_stemmer(field).analyze(word) or [word])[0] for word in written]
+        known.update(zip(new, found, strict=True))
+    return {word: known[word] for word in words}
+
+
+_known_stems: dict[str, dict[str, str]] = {}
+_MOST_STEMS = 60_000  # words remembered with their stems, over all languages
+_ACCENTED = {
+    "pt": [(re.compile(r"oes$"), "ões"), (re.compile(r"ao$"), "ão"), (re.compile(r"c(ã|õ)"), r"ç\1")],
+    "fr": [(re.compile(r"ee(s?)$"), r"ée\1")],
+}
+
+
+@cache
+def _stemmer(field: str) -> TextAnalyzer:
+    builder = TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.stemmer(STEMMERS[field]))
+    return builder.filter(Filter.ascii_fold()).build()
 
 
 _PIECE = re.compile(rf"([{SPACELESS}]+)|[^\W_{SPACELESS}]+")
@@ -110,23 +147,14 @@ def _pairs(piece: re.Match[str]) -> str:
     return " ".join([text[at : at + 2] for at in range(len(text) - 1)])
 
 
-_LONG_WORD = re.compile(r"[^\W\d_]{4,}")
-
-
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=20_000)
 def _catalan_stem(word: str) -> str:
-    """Number and gender only: ciutats → ciutat, biblioteques → bibliotec, cançons → canc. Stop words stay whole."""
-    if word.lower() in _catalan_stop_words():
+    """Number and gender only: ciutats → ciutat, biblioteques → bibliotec, cancons → canc. Short words stay whole."""
+    if len(word) < 4:
         return word
-    stem = "".join(c for c in unicodedata.normalize("NFD", word.lower()) if not unicodedata.combining(c))
-    stem = re.sub(r"(?:ons|s)$", "", stem) if len(stem) > 4 else stem
+    stem = re.sub(r"(?:ons|s)$", "", word) if len(word) > 4 else word
     stem = re.sub(r"[aeo]$", "", stem)
     return re.sub(r"j$", "g", re.sub(r"qu$", "c", stem))
-
-
-@cache
-def _catalan_stop_words() -> frozenset[str]:
-    return frozenset(_CATALAN_STOP_WORDS.split())
 
 
 # Words a question is asked with and that say nothing about its subject. They stay in the index (they may be part of a
@@ -168,7 +196,7 @@ def is_question_word(word: str, field: str, shouted: bool = False) -> bool:
 
 def fold(word: str) -> str:
     """Small letters without accents, as all terms are written."""
-    return "".join(word_analyzer(PLAIN).analyze(word)) or word.lower()
+    return "".join(word_analyzer().analyze(word)) or word.lower()
 
 
 def positioned(text: str, field: str) -> list[tuple[int, str]]:
@@ -178,11 +206,9 @@ def positioned(text: str, field: str) -> list[tuple[int, str]]:
     return [(token.position, token.text) for token in analyzer(field).pre_tokenize(prepared(text, field)).tokens]
 
 
-def word_terms(words: list[str], field: str) -> list[str]:
-    """The term of each word in `field`, stop words included."""
-    analyze = word_analyzer(field).analyze
-    if field == "ca":
-        words = [_catalan_stem(word) if len(word) > 3 else word for word in words]
+def word_terms(words: list[str]) -> list[str]:
+    """The term of each word, stop words included."""
+    analyze = word_analyzer().analyze
     together = analyze(" ".join(words))
     if len(together) == len(words):
         return together

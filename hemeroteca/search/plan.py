@@ -1,11 +1,16 @@
-"""From a parsed query to queries of the engine: what must match, what scores, what is marked in the results."""
+"""From a parsed query to queries of the engine: what must match, what scores, what is marked in the results.
+
+The index holds words as they are written. A word of the query stands for all its forms in the index's vocabulary that
+share its stem; each form is weighed as the whole group is, so that a rare form is not taken for a rare word.
+"""
 
 from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import islice, pairwise, product
 
 import msgspec
 import tantivy
@@ -18,7 +23,21 @@ from hemeroteca.search.ranking import Weights
 MOST_TERMS = 256  # scored terms; of a longer query the rarest are kept
 RARE = 3  # pages; a word in no more of them may be misspelt
 MOST_PAIRS = 12  # neighbouring words looked at for nearness
+MOST_FORMS = 12  # forms of one word that are searched, the most frequent ones
+FEW_FORMS = 3  # … in a very long query, and of each word of a pair
+LONG_QUERY = 24  # words from which a query is very long
+MOST_KNOWN = 20_000  # words remembered with their forms
+MOST_NEAR = 9  # combinations of forms of words that must be near each other
+MOST_ALIKE = 400  # words of the vocabulary that are compared with one of the query
 LAST_MS = 1 << 62  # "until" of a version that is still the last one
+
+
+class Form(msgspec.Struct, frozen=True, gc=False):
+    """A word as it stands in the index."""
+
+    term: str
+    documents: int
+    factor: float  # of its scores, to make them those of the group of forms it belongs to
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -42,7 +61,8 @@ class Plan(msgspec.Struct):
     bonuses: list[Bonus] = []
     wanted: dict[str, set[str]] = {}  # body field → terms to mark
     in_body: list[str] = []  # words that must stand in the text itself
-    scored: list[tuple[str, str, int]] = []  # (field, term, documents) of plain words
+    scored: list[tuple[str, str, int]] = []  # (field, term, documents) of plain words in all their forms
+    factors: dict[tuple[str, str], float] = {}  # (field, term) → factor of its score
     plain: bool = True  # only words: the number of matches may be estimated
     notes: list[str] = []
     at: q.When | None = None
@@ -57,11 +77,14 @@ class Planner:
         languages: Sequence[tuple[str, int]],
         weights: Weights,
         blocks: Sequence[str] = (),
+        known: dict[tuple[str, str], list[Form]] | None = None,
     ) -> None:
+        """`known`: forms of words found before in the same commit of the index."""
         self.schema = schema
         self.searcher = searcher
         self.weights = weights
         self.blocks = blocks
+        self.known = {} if known is None else known
         total = max(1, sum(count for _, count in languages))
         # The engine divides a field's length by all documents, not by those that have the field: pages of a rare
         # language look too long. The factor makes their scores comparable again (docs/explanation/ranking.md).
@@ -113,7 +136,11 @@ class Planner:
         """One query per language. A page has one language, and a union of bare terms lets the engine skip (WAND)."""
         parts = []
         for name in self.fields:
-            terms = [(Occur.Should, self._raw_body_term(name, term)) for field, term, _ in plan.scored if field == name]
+            terms = [
+                (Occur.Should, self._boost(self._term(f"body_{name}", term), plan.factors[name, term]))
+                for field, term, _ in plan.scored
+                if field == name
+            ]
             if terms:
                 parts.append(Part(Query.boolean_query(terms), self.factors[name], name))
         return parts
@@ -121,23 +148,59 @@ class Planner:
     # words that score
 
     def _words(self, words: list[str], plan: Plan) -> list[Query]:
-        chosen: list[tuple[str, str, int]] = []
+        chosen: list[tuple[str, list[Form], int, float]] = []
         for name in self.fields:
-            for term in self._content_terms(words, name):
-                chosen.append((name, term, self.searcher.doc_freq(f"body_{name}", term)))
-        chosen = [entry for entry in chosen if entry[2]]
+            times = Counter(self._content_terms(words, name))
+            most = MOST_FORMS if len(times) <= LONG_QUERY else FEW_FORMS
+            for word, count in times.items():
+                if forms := self._forms(name, word)[:most]:
+                    chosen.append((name, forms, sum(form.documents for form in forms), count))
         plan.doubtful = len(words) <= 16 and any(self._is_rare(word) for word in words)
         if len(chosen) > MOST_TERMS:
             plan.notes.append(f"the query is very long: its {MOST_TERMS} rarest words were searched")
             keep = sorted(range(len(chosen)), key=lambda i: chosen[i][2])[:MOST_TERMS]
             chosen = [chosen[i] for i in sorted(keep)]
-        for name, term, _ in chosen:
-            plan.wanted[name].add(term)
-        plan.scored = chosen
+        documents: dict[tuple[str, str], int] = {}
+        for name, forms, _, count in chosen:
+            for form in forms:
+                documents[name, form.term] = form.documents
+                plan.factors[name, form.term] = plan.factors.get((name, form.term), 0.0) + form.factor * count
+                plan.wanted[name].add(form.term)
+        plan.scored = [(name, term, having) for (name, term), having in documents.items()]
         if not chosen:  # only stop words, or words of no page: their titles may still have them
             folded = list(dict.fromkeys(analysis.terms(" ".join(words)[:2000], analysis.PLAIN)))[:32]
             return [self._boost(self._term("title", word), 0.5) for word in folded]
-        return [self._body_term(name, term) for name, term, _ in chosen]
+        return [
+            self._boost(self._term(f"body_{name}", term), self.factors[name] * plan.factors[name, term])
+            for name, term, _ in plan.scored
+        ]
+
+    def _forms(self, name: str, word: str) -> list[Form]:
+        """The forms of a word in the vocabulary of a body field: as it is typed, then the most frequent."""
+        forms = self.known.get((name, word))
+        if forms is None:
+            if len(self.known) > MOST_KNOWN:
+                self.known.clear()
+            forms = self.known[name, word] = self._look_up(name, word)
+        return forms
+
+    def _look_up(self, name: str, word: str) -> list[Form]:
+        body = f"body_{name}"
+        having = {word: self.searcher.doc_freq(body, word)}
+        stem = analysis.stems([word], name)[word]
+        # forms differ at the end, by y and i or a doubled letter also at the end of the stem
+        prefix = stem[:-1] if len(stem) > 3 and word.startswith(stem[:-1]) else word
+        if len(prefix) >= 3 and word.isalpha() and (name in analysis.STEMMERS or name == "ca"):
+            alike = self.searcher.terms_with_prefix(body, prefix, limit=MOST_ALIKE)
+            stems = analysis.stems((term for term, _ in alike), name)
+            having |= {term: documents for term, documents in alike if stems[term] == stem}
+        total = self.searcher.num_docs
+        together = _rarity(min(total, sum(having.values())), total)
+        return [
+            Form(term, documents, together / _rarity(documents, total))
+            for term, documents in having.items()
+            if documents
+        ]
 
     def _is_rare(self, word: str) -> bool:
         found = 0
@@ -145,7 +208,7 @@ class Planner:
             terms = analysis.terms(word, name)
             if not terms:
                 return False  # a stop word
-            found += min(self.searcher.doc_freq(f"body_{name}", term) for term in terms)
+            found += min(sum(form.documents for form in self._forms(name, term)) for term in terms)
         return found <= RARE
 
     def _content_terms(self, words: list[str], name: str) -> list[str]:
@@ -161,14 +224,15 @@ class Planner:
                 continue
             empty, factor, body = analysis.question_words(name), self.factors[name], f"body_{name}"
             placed = [p for p in analysis.positioned(" ".join(words[:64]), name) if p[1] not in empty]
-            found = {term for term in {term for _, term in placed} if self.searcher.doc_freq(body, term)}
-            if len(found) < 2:
+            forms = {term: self._forms(name, term)[:FEW_FORMS] for _, term in placed}
+            placed = [p for p in placed if forms[p[1]]]
+            if len(placed) < 2 or len(placed) > MOST_PAIRS + 1:
                 continue
-            if len(placed) <= MOST_PAIRS + 1:
-                for (at, first), (then, second) in pairwise(p for p in placed if p[1] in found):
-                    if first == second or then - at > 4:
-                        continue
-                    pair: list[str | tuple[int, str]] = [(0, first), (then - at, second)]
+            for (at, first), (then, second) in pairwise(placed):
+                if first == second or then - at > 4:
+                    continue
+                for one, other in product(forms[first], forms[second]):
+                    pair: list[str | tuple[int, str]] = [(0, one.term), (then - at, other.term)]
                     phrase = Query.phrase_query(self.schema, body, pair)
                     near = Query.phrase_query(self.schema, body, pair, slop=8)
                     bonuses.append(Bonus("phrase", phrase, weights.phrase * factor, name))
@@ -227,14 +291,24 @@ class Planner:
         alternatives = []
         for name in self.fields:
             placed = analysis.positioned(text, name)
-            if marked:
-                plan.wanted[name].update(term for _, term in placed)
-            query = self._placed(f"body_{name}", placed, slop, name)
+            if len(placed) == 1:
+                query = self._any_form(name, placed[0][1], plan, marked)
+            else:
+                query = self._placed(f"body_{name}", placed, slop, name)
+                if marked:
+                    plan.wanted[name].update(term for _, term in placed)
             if query is None:  # only stop words, as in "to be or not to be": titles keep them
                 query = self._placed("title", analysis.positioned(text, analysis.PLAIN), slop, analysis.PLAIN)
             if query is not None:
                 alternatives.append(self._boost(query, self.factors[name]))
         return self._any(alternatives)
+
+    def _any_form(self, name: str, word: str, plan: Plan, marked: bool) -> Query:
+        forms = self._forms(name, word)[:MOST_FORMS]
+        if marked:
+            plan.wanted[name].update(form.term for form in forms)
+        queries = [self._boost(self._term(f"body_{name}", form.term), form.factor) for form in forms]
+        return self._any(queries) or self._term(f"body_{name}", word)
 
     def _placed(self, body: str, placed: list[tuple[int, str]], slop: int, name: str) -> Query | None:
         if not placed:
@@ -249,17 +323,24 @@ class Planner:
     def _near(self, left: str, right: str, distance: int, plan: Plan) -> Query | None:
         alternatives = []
         for name in self.fields:
-            first: list[str | tuple[int, str]] = [*analysis.terms(left, name)]
-            second: list[str | tuple[int, str]] = [*analysis.terms(right, name)]
-            plan.wanted[name].update(analysis.terms(f"{left} {right}", name))
+            first, second = analysis.terms(left, name), analysis.terms(right, name)
             if not first or not second or name == analysis.BIGRAMS:
                 continue
-            body = f"body_{name}"
-            # slop counts the moves from "left right": one less than the distance, two more for the other order
-            forward = Query.phrase_query(self.schema, body, first + second, slop=distance - 1)
-            backward = Query.phrase_query(self.schema, body, second + first, slop=distance - 1)
-            both = Query.boolean_query([(Occur.Should, forward), (Occur.Should, backward)])
-            alternatives.append(self._boost(both, self.factors[name]))
+            choices = [
+                self._forms(name, word)[:FEW_FORMS] if len(side) == 1 else [Form(word, 0, 1.0)]
+                for side in (first, second)
+                for word in side
+            ]
+            either: list[tuple[Occur, Query]] = []
+            for chosen in islice(product(*choices), MOST_NEAR):
+                terms: list[str | tuple[int, str]] = [form.term for form in chosen]
+                plan.wanted[name].update(form.term for form in chosen)
+                # slop counts the moves from "left right": one less than the distance, two more for the other order
+                for order in (terms, terms[len(first) :] + terms[: len(first)]):
+                    query = Query.phrase_query(self.schema, f"body_{name}", order, slop=distance - 1)
+                    either.append((Occur.Should, query))
+            if either:
+                alternatives.append(self._boost(Query.boolean_query(either), self.factors[name]))
         return self._any(alternatives)
 
     def _wildcard(self, pattern: str, plan: Plan, marked: bool) -> Query | None:
@@ -270,21 +351,21 @@ class Planner:
             body = f"body_{name}"
             alternatives.append(Query.regex_query(self.schema, body, regex))
             literal = folded.rstrip("*?")
-            if literal.isalnum():  # `bibliotecas*` must find what was stemmed to something shorter
-                stem = "".join(analysis.word_terms([literal], name))
-                if stem != literal and len(stem) >= 3:
-                    alternatives.append(self._term(body, stem))
-                if marked:
-                    plan.wanted[name].add(stem)
+            if marked and literal.isalnum():
+                alike = self.searcher.terms_with_prefix(body, literal, limit=MOST_ALIKE) if len(literal) > 1 else []
+                plan.wanted[name].update(term for term, _ in alike)
         return self._any(alternatives)
 
     def _fuzzy(self, text: str, distance: int, plan: Plan, marked: bool) -> Query | None:
         alternatives = []
         for name in self.fields:
             for term in analysis.terms(text, name)[:1]:
-                alternatives.append(
-                    Query.fuzzy_term_query(self.schema, f"body_{name}", term, distance if len(term) > 3 else 1)
-                )
+                body, most = f"body_{name}", distance if len(term) > 3 else 1
+                alternatives.append(Query.fuzzy_term_query(self.schema, body, term, most))
+                stem = analysis.stems([term], name)[term]
+                if 5 <= len(stem) < len(term):  # other forms of what was meant
+                    forms = Query.fuzzy_term_query(self.schema, body, stem, most, prefix=True)
+                    alternatives.append(self._boost(forms, 0.5))
                 if marked:
                     plan.wanted[name].add(term)
         return self._any(alternatives)
@@ -303,14 +384,9 @@ class Planner:
         return query
 
     def _title_word(self, word: str) -> Query:
-        """A word of the title in any form: titles are kept as written, so the forms are those that share the stem."""
-        alternatives = [self._term("title", word)]
-        for name in self.fields:
-            stem = "".join(analysis.word_terms([word], name))
-            if len(stem) >= 4 and stem.isalnum() and word.startswith(stem[:-1]):
-                alternatives.append(Query.regex_query(self.schema, "title", re.escape(stem) + ".{0,3}"))
-                break
-        return self._any(alternatives) or alternatives[0]
+        """A word of the title in any form."""
+        forms = {form.term for name in self.fields for form in self._forms(name, word)[:MOST_FORMS]} | {word}
+        return self._any([self._term("title", term) for term in sorted(forms)]) or self._term("title", word)
 
     def _when(self, node: q.When, plan: Plan) -> Query:
         if node.what == "at":
@@ -332,12 +408,6 @@ class Planner:
     def _range(self, name: str, low: int | None, high: int | None) -> Query:
         return Query.range_query(self.schema, name, FieldType.Integer, low, high)
 
-    def _body_term(self, name: str, term: str) -> Query:
-        return self._boost(self._raw_body_term(name, term), self.factors[name])
-
-    def _raw_body_term(self, name: str, term: str) -> Query:
-        return Query.term_query(self.schema, f"body_{name}", term, index_option="freq")
-
     def _term(self, name: str, value: str) -> Query:
         return Query.term_query(self.schema, name, value, index_option="freq")
 
@@ -357,3 +427,8 @@ class Planner:
         if len(alternatives) == 1:
             return alternatives[0]
         return Query.boolean_query([(Occur.Should, query) for query in alternatives])
+
+
+def _rarity(documents: int, total: int) -> float:
+    """BM25's weight of a word in so many documents, as the engine computes it."""
+    return math.log(1 + (max(total, documents) - documents + 0.5) / (documents + 0.5))
