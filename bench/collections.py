@@ -23,7 +23,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-GEMET = Path(os.environ.get("HEMEROTECA_SHARED_DATA", Path(__file__).parent.parent.parent / "shared" / "data")) / "gemet"
+GEMET = (
+    Path(os.environ.get("HEMEROTECA_SHARED_DATA", Path(__file__).parent.parent.parent / "shared" / "data")) / "gemet"
+)
 LISTS = "/var/lib/apt/lists/*"
 MANUAL = Path("/usr/share/doc/python3.11/html")
 MANUAL_PAGES = Path("/usr/share/man")
@@ -163,7 +165,7 @@ def software(language: str) -> Collection:
     if not files:
         raise FileNotFoundError("no AppStream data")
     documents, queries = [], {}
-    text = gzip.open(files[0], "rt", encoding="utf-8").read()
+    text = gzip.decompress(Path(files[0]).read_bytes()).decode("utf-8")
     for at, block in enumerate(text.split("\n---\n")[1:]):
         summary = _translated(block, "Summary", language)
         description = _translated(block, "Description", language)
@@ -187,12 +189,17 @@ def manual_pages() -> Collection:
     queries: dict[str, str] = {}
     for section in ("man1", "man8", "man7", "man5"):
         for file in sorted((MANUAL_PAGES / section).glob("*.gz")):
-            if file.is_symlink() or file.name.startswith("gcloud") or file.stat().st_size > 60_000 or len(documents) >= 5000:
+            if (
+                file.is_symlink()
+                or file.name.startswith("gcloud")
+                or file.stat().st_size > 60_000
+                or len(documents) >= 5000
+            ):
                 continue
-            source = gzip.open(file, "rt", encoding="utf-8", errors="replace").read()
+            source = gzip.decompress(file.read_bytes()).decode("utf-8", "replace")
             named = re.search(r'^\.S[Hh] "?NAME"?\n(.+?)(?=^\.S[Hh])', source, re.M | re.S | re.I)
             line = re.sub(r"\s+", " ", _roff(named[1])) if named else ""
-            name, dash, purpose = line.partition(" - ")
+            _, dash, purpose = line.partition(" - ")
             body = _roff(source[named.end() :]) if named else ""
             if dash and len(purpose.split()) >= 3 and len(body) > 300 and purpose not in queries.values():
                 documents.append({"id": file.name, "text": body})

@@ -1,13 +1,13 @@
 """From text to terms: tokens, stop words, stems and accents, per language.
 
-Each supported language has its own body field in the index (`body_es`), with its own stop words. The index holds words
-as they are written, in small letters and without accents; stems are taken of the query's words and of the vocabulary
-they are compared with (`plan.Planner`), because stemming every word of every page would cost as much as all the rest
-of indexing (docs/decisions/0140).
+The index holds words as they are written, of all languages together, in small letters and without accents (scripts
+without spaces have a field of their own, for pairs of characters). Stems and stop words are a matter of the query
+(`plan.Planner`): stemming every word of every page would cost as much as all the rest of indexing, and a language
+guessed wrongly for a short page would hide it (docs/decisions/0140).
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
@@ -34,8 +34,12 @@ STEMMERS = {
     "sv": "swedish",
     "tr": "turkish",
 }
-PLAIN = "xx"  # every other language, and pages whose language is not known
-BIGRAMS = "cjk"  # scripts without spaces: pairs of characters are the terms; words of other scripts stay whole
+LANGUAGES = frozenset((*STEMMERS, "ca"))  # whose words are found in all their forms
+OWN_SCRIPT = frozenset(("ar", "el", "ru"))  # … whatever else the index holds
+WORDS = "words"  # the field of languages that write spaces
+BIGRAMS = (
+    "pairs"  # … and of scripts without spaces: pairs of characters are the terms; words of other scripts stay whole
+)
 _BIGRAM_LANGUAGES = frozenset(("zh", "ja", "ko", "th"))
 LONGEST_WORD = 40
 SPACELESS = (
@@ -51,31 +55,21 @@ _CATALAN_STOP_WORDS = """
     unes uns va van vosaltres és
 """
 
-FIELDS = (*sorted((*STEMMERS, "ca")), BIGRAMS, PLAIN)
+FIELDS = (WORDS, BIGRAMS)
 
 
 def field_of(language: str) -> str:
     """The suffix of the body field for a page in `language`."""
-    language = code_of(language)
-    if language in STEMMERS or language == "ca":
-        return language
-    return BIGRAMS if language in _BIGRAM_LANGUAGES else PLAIN
+    return BIGRAMS if code_of(language) in _BIGRAM_LANGUAGES else WORDS
 
 
 @cache
 def analyzer(field: str) -> TextAnalyzer:
     """What turns a page or a query into terms of the body field `field`."""
-    if field == BIGRAMS:
-        builder = TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.remove_long(LONGEST_WORD))
-        return builder.filter(Filter.lowercase()).filter(Filter.ascii_fold()).build()
-    builder = (
-        TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(LONGEST_WORD)).filter(Filter.lowercase())
+    builder = TextAnalyzerBuilder(Tokenizer.whitespace() if field == BIGRAMS else Tokenizer.simple())
+    return (
+        builder.filter(Filter.remove_long(LONGEST_WORD)).filter(Filter.lowercase()).filter(Filter.ascii_fold()).build()
     )
-    if field == "ca":
-        builder = builder.filter(Filter.custom_stopword(_CATALAN_STOP_WORDS.split()))
-    elif field in STEMMERS and field not in _NO_STOP_LIST:
-        builder = builder.filter(Filter.stopword(STEMMERS[field]))
-    return builder.filter(Filter.ascii_fold()).build()
 
 
 @cache
@@ -94,30 +88,29 @@ def terms(text: str, field: str) -> list[str]:
     return analyzer(field).analyze(prepared(text, field))
 
 
-def stems(words: Iterable[str], field: str) -> dict[str, str]:
-    """The stem of each term of the body field `field`: words of the same stem are forms of one word.
+def stems(words: Iterable[str], language: str) -> dict[str, str]:
+    """The stem of each term: those that share it are forms of one word.
 
-    The terms have lost their accents, which stemmers of some languages look for: they are put back where an ending
-    cannot be meant without.
+    Terms have lost their accents, which stemmers of some languages look for: they are put back where an ending cannot
+    be meant without.
     """
     words = list(words)
-    if field == "ca":
+    if language == "ca":
         return {word: _catalan_stem(word) for word in words}
-    if field not in STEMMERS:
+    if language not in STEMMERS:
         return {word: word for word in words}
-    known = _known_stems.setdefault(field, {})
+    known = _known_stems.setdefault(language, {})
     new = [word for word in words if word not in known]
     if new:
         if sum(map(len, _known_stems.values())) > _MOST_STEMS:
             _known_stems.clear()
-            known, new = _known_stems.setdefault(field, {}), words
-        endings = _ACCENTED.get(field, ())
+            known, new = _known_stems.setdefault(language, {}), words
         written = new
-        for pattern, accented in endings:
+        for pattern, accented in _ACCENTED.get(language, ()):
             written = [pattern.sub(accented, word) for word in written]
-        found = _stemmer(field).analyze(" ".join(written))
+        found = _stemmer(language).analyze(" ".join(written))
         if len(found) != len(new):  # the engine splits what is one word here
-            found = [(_stemmer(field).analyze(word) or [word])[0] for word in written]
+            found = [(_stemmer(language).analyze(word) or [word])[0] for word in written]
         known.update(zip(new, found, strict=True))
     return {word: known[word] for word in words}
 
@@ -131,8 +124,8 @@ _ACCENTED = {
 
 
 @cache
-def _stemmer(field: str) -> TextAnalyzer:
-    builder = TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.stemmer(STEMMERS[field]))
+def _stemmer(language: str) -> TextAnalyzer:
+    builder = TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.stemmer(STEMMERS[language]))
     return builder.filter(Filter.ascii_fold()).build()
 
 
@@ -182,16 +175,46 @@ _QUESTION_WORDS = {
 }
 
 
+def empty_words(words: Sequence[str], languages: Sequence[tuple[str, float]]) -> frozenset[str]:
+    """Which words of a query say nothing: stop words and those a question is asked with.
+
+    `languages` come with their share of the index. A word can be empty in one language and mean much in another (German
+    `war`, `die`), so those of one language count, the one most words are empty in; a single word is not enough for a
+    language few pages are in. Capitals mean a name (WHO), unless the whole query shouts.
+    """
+    shouted = all(word.isupper() for word in words)
+    asked = [word for word in words if shouted or len(word) < 2 or not word.isupper()]
+    best: frozenset[str] = frozenset()
+    for language, share in languages:
+        found = frozenset(word for word in asked if _is_empty(word, language))
+        if len(found) > max(len(best), 0 if share >= COMMON else 1):
+            best = found
+    return best
+
+
+COMMON = 0.3  # share of a language that is expected in any query
+
+
+@lru_cache(maxsize=20_000)
+def _is_empty(word: str, language: str) -> bool:
+    if fold(word) in _question_words(language):
+        return True
+    return not _without_stop_words(language).analyze(word) and any(map(str.isalnum, word))
+
+
 @cache
-def question_words(field: str) -> frozenset[str]:
-    return frozenset(_QUESTION_WORDS.get(field, "").split())
+def _question_words(language: str) -> frozenset[str]:
+    return frozenset(_QUESTION_WORDS.get(language, "").split())
 
 
-def is_question_word(word: str, field: str, shouted: bool = False) -> bool:
-    """Whether a word of a query says nothing. Capitals mean a name (WHO), unless the whole query is `shouted`."""
-    if len(word) > 1 and word.isupper() and not shouted:
-        return False
-    return fold(word) in question_words(field)
+@cache
+def _without_stop_words(language: str) -> TextAnalyzer:
+    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.lowercase())
+    if language == "ca":
+        builder = builder.filter(Filter.custom_stopword(_CATALAN_STOP_WORDS.split()))
+    elif language in STEMMERS and language not in _NO_STOP_LIST:
+        builder = builder.filter(Filter.stopword(STEMMERS[language]))
+    return builder.build()
 
 
 def fold(word: str) -> str:
@@ -200,7 +223,7 @@ def fold(word: str) -> str:
 
 
 def positioned(text: str, field: str) -> list[tuple[int, str]]:
-    """Terms with their place among the words, stop words leaving a gap."""
+    """Terms with their place among the words."""
     if field == BIGRAMS:
         return list(enumerate(terms(text, field)))
     return [(token.position, token.text) for token in analyzer(field).pre_tokenize(prepared(text, field)).tokens]

@@ -334,9 +334,10 @@ def _one_per_page(order: list[int], pages: np.ndarray) -> tuple[list[int], dict[
 
 
 def _in_text(wanted: list[str], kept: Stored) -> bool:
-    have = analysis.stems(analysis.terms(f"{kept.text} {kept.description}", kept.field), kept.field).values()
+    have = analysis.stems(analysis.terms(f"{kept.text} {kept.description}", kept.field), kept.language).values()
     return all(
-        set(have).issuperset(analysis.stems(analysis.terms(text, kept.field), kept.field).values()) for text in wanted
+        set(have).issuperset(analysis.stems(analysis.terms(text, kept.field), kept.language).values())
+        for text in wanted
     )
 
 

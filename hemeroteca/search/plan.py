@@ -24,10 +24,12 @@ MOST_TERMS = 256  # scored terms; of a longer query the rarest are kept
 RARE = 3  # pages; a word in no more of them may be misspelt
 MOST_PAIRS = 12  # neighbouring words looked at for nearness
 MOST_FORMS = 12  # forms of one word that are searched, the most frequent ones
-FEW_FORMS = 3  # … in a very long query, and of each word of a pair
+FEW_FORMS = 3  # … in a very long query, and of words that must be near each other
 LONG_QUERY = 24  # words from which a query is very long
+OTHER_FORM = 0.5  # what a form counts that was not typed
 MOST_KNOWN = 20_000  # words remembered with their forms
 MOST_NEAR = 9  # combinations of forms of words that must be near each other
+LEAST_SHARE = 0.04  # of the pages, from which the forms of a language's words are looked for
 MOST_ALIKE = 400  # words of the vocabulary that are compared with one of the query
 LAST_MS = 1 << 62  # "until" of a version that is still the last one
 
@@ -85,14 +87,23 @@ class Planner:
         self.weights = weights
         self.blocks = blocks
         self.known = {} if known is None else known
-        total = max(1, sum(count for _, count in languages))
-        # The engine divides a field's length by all documents, not by those that have the field: pages of a rare
-        # language look too long. The factor makes their scores comparable again (docs/explanation/ranking.md).
+        known_language = max(1, sum(count for code, count in languages if code))
+        self.languages = [
+            (code, count / known_language)
+            for code, count in sorted(languages, key=lambda entry: -entry[1])
+            if code in analysis.LANGUAGES and (count >= LEAST_SHARE * known_language or code in analysis.OWN_SCRIPT)
+        ]
+        total = sum(count for _, count in languages)
+        pairs = sum(count for code, count in languages if analysis.field_of(code) == analysis.BIGRAMS)
+        # The engine divides a field's length by all documents, not by those that have the field: pages of the rarer
+        # field look too long. The factor makes their scores comparable again (docs/explanation/ranking.md).
         self.factors = {
-            name: 1.0 if len(languages) == 1 else min(8.0, (1 + 1.2 * (0.25 + 0.75 * total / max(1, count))) / 2.2)
-            for name, count in languages
+            name: min(8.0, (1 + 1.2 * (0.25 + 0.75 * total / count)) / 2.2)
+            for name, count in ((analysis.WORDS, total - pairs), (analysis.BIGRAMS, pairs))
+            if count
         }
-        self.fields = [name for name, _ in languages]
+        self.fields = list(self.factors)
+        self.empty: frozenset[str] = frozenset()
 
     def plan(self, parsed: q.Parsed) -> Plan:
         clauses = parsed.root.clauses
@@ -121,7 +132,7 @@ class Planner:
             wanted = [(Occur.Must, Query.boolean_query(wanted))]
         wanted += [(Occur.Must, query) for query in must] + [(Occur.MustNot, query) for query in must_not]
         plan.base = Query.boolean_query(wanted)
-        plan.parts = self._by_language(plan) if plan.plain and plan.scored else [Part(plan.base, 1.0)]
+        plan.parts = self._by_field(plan) if plan.plain and plan.scored else [Part(plan.base, 1.0)]
         if words:
             plan.bonuses = self._bonuses(words)
         return plan
@@ -130,10 +141,12 @@ class Planner:
         """With `lang:`, words are read in that language only."""
         for clause in clauses:
             if isinstance(clause.node, q.Only) and clause.node.property == "language" and clause.occurs == "must":
+                self.languages = [(clause.node.value, 1.0)]
+                self.known = {}
                 self.fields = [name for name in self.fields if name == analysis.field_of(clause.node.value)]
 
-    def _by_language(self, plan: Plan) -> list[Part]:
-        """One query per language. A page has one language, and a union of bare terms lets the engine skip (WAND)."""
+    def _by_field(self, plan: Plan) -> list[Part]:
+        """One query per field. A page is in one, and a union of bare terms lets the engine skip (WAND)."""
         parts = []
         for name in self.fields:
             terms = [
@@ -148,7 +161,8 @@ class Planner:
     # words that score
 
     def _words(self, words: list[str], plan: Plan) -> list[Query]:
-        chosen: list[tuple[str, list[Form], int, float]] = []
+        chosen: list[tuple[str, list[Form], int, int]] = []
+        self.empty = analysis.empty_words(words, self.languages)
         for name in self.fields:
             times = Counter(self._content_terms(words, name))
             most = MOST_FORMS if len(times) <= LONG_QUERY else FEW_FORMS
@@ -167,9 +181,8 @@ class Planner:
                 plan.factors[name, form.term] = plan.factors.get((name, form.term), 0.0) + form.factor * count
                 plan.wanted[name].add(form.term)
         plan.scored = [(name, term, having) for (name, term), having in documents.items()]
-        if not chosen:  # only stop words, or words of no page: their titles may still have them
-            folded = list(dict.fromkeys(analysis.terms(" ".join(words)[:2000], analysis.PLAIN)))[:32]
-            return [self._boost(self._term("title", word), 0.5) for word in folded]
+        if not chosen:
+            return [Query.empty_query()]
         return [
             self._boost(self._term(f"body_{name}", term), self.factors[name] * plan.factors[name, term])
             for name, term, _ in plan.scored
@@ -187,33 +200,34 @@ class Planner:
     def _look_up(self, name: str, word: str) -> list[Form]:
         body = f"body_{name}"
         having = {word: self.searcher.doc_freq(body, word)}
-        stem = analysis.stems([word], name)[word]
-        # forms differ at the end, by y and i or a doubled letter also at the end of the stem
-        prefix = stem[:-1] if len(stem) > 3 and word.startswith(stem[:-1]) else word
-        if len(prefix) >= 3 and word.isalpha() and (name in analysis.STEMMERS or name == "ca"):
-            alike = self.searcher.terms_with_prefix(body, prefix, limit=MOST_ALIKE)
-            stems = analysis.stems((term for term, _ in alike), name)
-            having |= {term: documents for term, documents in alike if stems[term] == stem}
+        stems = {code: analysis.stems([word], code)[word] for code, _ in self.languages if name == analysis.WORDS}
+        if stems and word.isalpha():
+            # forms differ at the end, by y and i or a doubled letter also at the end of the stem
+            shortest = min(stems.values(), key=len)
+            prefix = shortest[:-1] if len(shortest) > 3 and word.startswith(shortest[:-1]) else word
+            alike = self.searcher.terms_with_prefix(body, prefix, limit=MOST_ALIKE) if len(prefix) > 2 else []
+            for code, stem in stems.items():
+                of = analysis.stems((term for term, _ in alike), code)
+                having |= {term: documents for term, documents in alike if of[term] == stem}
         total = self.searcher.num_docs
         together = _rarity(min(total, sum(having.values())), total)
         return [
-            Form(term, documents, together / _rarity(documents, total))
+            Form(term, documents, together / _rarity(documents, total) * (1.0 if term == word else OTHER_FORM))
             for term, documents in having.items()
             if documents
         ]
 
     def _is_rare(self, word: str) -> bool:
+        if word in self.empty:
+            return False
         found = 0
         for name in self.fields:
-            terms = analysis.terms(word, name)
-            if not terms:
-                return False  # a stop word
-            found += min(sum(form.documents for form in self._forms(name, term)) for term in terms)
+            if terms := analysis.terms(word, name):
+                found += min(sum(form.documents for form in self._forms(name, term)) for term in terms)
         return found <= RARE
 
     def _content_terms(self, words: list[str], name: str) -> list[str]:
-        shouted = all(word.isupper() for word in words)
-        content = [word for word in words if not analysis.is_question_word(word, name, shouted)]
+        content = [word for word in words if word not in self.empty]
         return analysis.terms(" ".join(content), name) or analysis.terms(" ".join(words), name)
 
     def _bonuses(self, words: list[str]) -> list[Bonus]:
@@ -222,23 +236,22 @@ class Planner:
         for name in self.fields:
             if name == analysis.BIGRAMS:
                 continue
-            empty, factor, body = analysis.question_words(name), self.factors[name], f"body_{name}"
+            empty, factor, body = {analysis.fold(word) for word in self.empty}, self.factors[name], f"body_{name}"
             placed = [p for p in analysis.positioned(" ".join(words[:64]), name) if p[1] not in empty]
-            forms = {term: self._forms(name, term)[:FEW_FORMS] for _, term in placed}
-            placed = [p for p in placed if forms[p[1]]]
+            placed = [p for p in placed if self._forms(name, p[1])]
             if len(placed) < 2 or len(placed) > MOST_PAIRS + 1:
                 continue
             for (at, first), (then, second) in pairwise(placed):
                 if first == second or then - at > 4:
                     continue
-                for one, other in product(forms[first], forms[second]):
-                    pair: list[str | tuple[int, str]] = [(0, one.term), (then - at, other.term)]
-                    phrase = Query.phrase_query(self.schema, body, pair)
-                    near = Query.phrase_query(self.schema, body, pair, slop=8)
-                    bonuses.append(Bonus("phrase", phrase, weights.phrase * factor, name))
-                    bonuses.append(Bonus("near", near, weights.near * factor, name))
-        folded = list(dict.fromkeys(analysis.terms(" ".join(words[:32]), analysis.PLAIN)))
-        content = [word for word in folded if not any(word in analysis.question_words(name) for name in self.fields)]
+                pair: list[str | tuple[int, str]] = [(0, first), (then - at, second)]
+                phrase = Query.phrase_query(self.schema, body, pair)
+                near = Query.phrase_query(self.schema, body, pair, slop=8)
+                bonuses.append(Bonus("phrase", phrase, weights.phrase * factor, name))
+                bonuses.append(Bonus("near", near, weights.near * factor, name))
+        folded = list(dict.fromkeys(analysis.terms(" ".join(words[:32]), analysis.WORDS)))
+        empty = {analysis.fold(word) for word in self.empty}
+        content = [word for word in folded if word not in empty]
         if 1 <= len(content) <= 8:
             every = Query.boolean_query([(Occur.Must, self._term("title", word)) for word in content])
             bonuses.append(Bonus("title", every, weights.title))
@@ -292,13 +305,11 @@ class Planner:
         for name in self.fields:
             placed = analysis.positioned(text, name)
             if len(placed) == 1:
-                query = self._any_form(name, placed[0][1], plan, marked)
+                query: Query | None = self._any_form(name, placed[0][1], plan, marked)
             else:
                 query = self._placed(f"body_{name}", placed, slop, name)
                 if marked:
                     plan.wanted[name].update(term for _, term in placed)
-            if query is None:  # only stop words, as in "to be or not to be": titles keep them
-                query = self._placed("title", analysis.positioned(text, analysis.PLAIN), slop, analysis.PLAIN)
             if query is not None:
                 alternatives.append(self._boost(query, self.factors[name]))
         return self._any(alternatives)
@@ -362,7 +373,7 @@ class Planner:
             for term in analysis.terms(text, name)[:1]:
                 body, most = f"body_{name}", distance if len(term) > 3 else 1
                 alternatives.append(Query.fuzzy_term_query(self.schema, body, term, most))
-                stem = analysis.stems([term], name)[term]
+                stem = min((analysis.stems([term], code)[term] for code, _ in self.languages), key=len, default=term)
                 if 5 <= len(stem) < len(term):  # other forms of what was meant
                     forms = Query.fuzzy_term_query(self.schema, body, stem, most, prefix=True)
                     alternatives.append(self._boost(forms, 0.5))
@@ -374,10 +385,10 @@ class Planner:
         if part == "body":
             plan.in_body.append(text)
             return self._phrase(text, 0, plan, marked)
-        placed = analysis.positioned(text, analysis.PLAIN)
+        placed = analysis.positioned(text, analysis.WORDS)
         if part == "title" and not phrase and len(placed) == 1:
             return self._title_word(placed[0][1])
-        query = self._placed(part, placed, 0, analysis.PLAIN)
+        query = self._placed(part, placed, 0, analysis.WORDS)
         if query is not None and marked and part == "title":
             for name in self.fields:
                 plan.wanted[name].update(analysis.terms(text, name))

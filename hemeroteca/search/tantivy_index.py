@@ -165,8 +165,8 @@ class TantivyIndex:
         return self._index.schema
 
     def languages(self, searcher: tantivy.Searcher) -> list[tuple[str, int]]:
-        """Body fields in use, with the number of documents of each."""
-        return searcher.terms_with_prefix("field", "")
+        """Languages of the documents ("": not known), with the number of documents of each."""
+        return searcher.terms_with_prefix("language", "")
 
     def _open(self) -> None:
         with _lock(self.path):
@@ -269,7 +269,6 @@ class TantivyWriter:
         document = Document()
         document.add_integer("key", page.key)
         document.add_integer("page", page.page or page.key)
-        document.add_text("field", field)
         document.add_text("title", title)
         document.add_text("url", unquote(page.url[:2000]) if "%" in page.url else page.url[:2000])
         document.add_text("host", page.host)
@@ -386,8 +385,7 @@ def _schema() -> tantivy.Schema:
         builder.add_text_field(name, tokenizer_name="words", index_option="position")
     for name in ("host", "language", "type", "collection"):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic", fast=True)
-    for name in ("site", "field"):
-        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("site", tokenizer_name="raw", index_option="basic")
     for name in ("captured", "published", "until", "host_key"):
         builder.add_integer_field(name, fast=True)
     for name in ("simhash", "depth", "length", "year"):
