@@ -1,12 +1,13 @@
 """From text to terms: tokens, stop words, stems and accents, per language.
 
-Each supported language has its own body field in the index (`body_es`), so that a page is stemmed once, by its own
-rules, and a query word is looked up in the form it takes in each language the index holds. Accents are removed after
-stemming: the stemmers know them, readers who type without them still find the page.
+The index holds words as they are written, of all languages together, in small letters and without accents (scripts
+without spaces have a field of their own, for pairs of characters). Stems and stop words are a matter of the query
+(`plan.Planner`): stemming every word of every page would cost as much as all the rest of indexing, and a language
+guessed wrongly for a short page would hide it (docs/decisions/0140).
 """
 
 import re
-import unicodedata
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
@@ -33,8 +34,12 @@ STEMMERS = {
     "sv": "swedish",
     "tr": "turkish",
 }
-PLAIN = "xx"  # every other language, and pages whose language is not known
-BIGRAMS = "cjk"  # scripts without spaces: pairs of characters are the terms; words of other scripts stay whole
+LANGUAGES = frozenset((*STEMMERS, "ca"))  # whose words are found in all their forms
+OWN_SCRIPT = frozenset(("ar", "el", "ru"))  # … whatever else the index holds
+WORDS = "words"  # the field of languages that write spaces
+BIGRAMS = (
+    "pairs"  # … and of scripts without spaces: pairs of characters are the terms; words of other scripts stay whole
+)
 _BIGRAM_LANGUAGES = frozenset(("zh", "ja", "ko", "th"))
 LONGEST_WORD = 40
 SPACELESS = (
@@ -50,53 +55,78 @@ _CATALAN_STOP_WORDS = """
     unes uns va van vosaltres és
 """
 
-FIELDS = (*sorted((*STEMMERS, "ca")), BIGRAMS, PLAIN)
+FIELDS = (WORDS, BIGRAMS)
 
 
 def field_of(language: str) -> str:
     """The suffix of the body field for a page in `language`."""
-    language = code_of(language)
-    if language in STEMMERS or language == "ca":
-        return language
-    return BIGRAMS if language in _BIGRAM_LANGUAGES else PLAIN
+    return BIGRAMS if code_of(language) in _BIGRAM_LANGUAGES else WORDS
 
 
 @cache
 def analyzer(field: str) -> TextAnalyzer:
     """What turns a page or a query into terms of the body field `field`."""
-    if field == BIGRAMS:
-        builder = TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.remove_long(LONGEST_WORD))
-        return builder.filter(Filter.lowercase()).filter(Filter.ascii_fold()).build()
-    builder = (
-        TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(LONGEST_WORD)).filter(Filter.lowercase())
+    builder = TextAnalyzerBuilder(Tokenizer.whitespace() if field == BIGRAMS else Tokenizer.simple())
+    return (
+        builder.filter(Filter.remove_long(LONGEST_WORD)).filter(Filter.lowercase()).filter(Filter.ascii_fold()).build()
     )
-    if field == "ca":
-        builder = builder.filter(Filter.custom_stopword(_CATALAN_STOP_WORDS.split()))
-    elif field in STEMMERS and field not in _NO_STOP_LIST:
-        builder = builder.filter(Filter.stopword(STEMMERS[field]))
-    if field in STEMMERS:
-        builder = builder.filter(Filter.stemmer(STEMMERS[field]))
-    return builder.filter(Filter.ascii_fold()).build()
 
 
 @cache
-def word_analyzer(field: str) -> TextAnalyzer:
-    """The same without stop words and length limit: exactly one term for each word."""
-    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.lowercase())
-    if field in STEMMERS:
-        builder = builder.filter(Filter.stemmer(STEMMERS[field]))
-    return builder.filter(Filter.ascii_fold()).build()
+def word_analyzer() -> TextAnalyzer:
+    """Words without stop words and length limit: exactly one term for each."""
+    return TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.lowercase()).filter(Filter.ascii_fold()).build()
 
 
 def prepared(text: str, field: str) -> str:
-    """The text as the engine's analyzer should get it: what the engine cannot do (Catalan, pairs) is done here."""
-    if field == BIGRAMS:
-        return " ".join([_pairs(match) for match in _PIECE.finditer(text)])
-    return _LONG_WORD.sub(lambda match: _catalan_stem(match.group()), text) if field == "ca" else text
+    """The text as the engine's analyzer should get it: what the engine cannot do (pairs) is done here."""
+    return " ".join([_pairs(match) for match in _PIECE.finditer(text)]) if field == BIGRAMS else text
 
 
 def terms(text: str, field: str) -> list[str]:
+    """Words of a text as the index has them."""
     return analyzer(field).analyze(prepared(text, field))
+
+
+def stems(words: Iterable[str], language: str) -> dict[str, str]:
+    """The stem of each term: those that share it are forms of one word.
+
+    Terms have lost their accents, which stemmers of some languages look for: they are put back where an ending cannot
+    be meant without.
+    """
+    words = list(words)
+    if language == "ca":
+        return {word: _catalan_stem(word) for word in words}
+    if language not in STEMMERS:
+        return {word: word for word in words}
+    known = _known_stems.setdefault(language, {})
+    new = [word for word in words if word not in known]
+    if new:
+        if sum(map(len, _known_stems.values())) > _MOST_STEMS:
+            _known_stems.clear()
+            known, new = _known_stems.setdefault(language, {}), words
+        written = new
+        for pattern, accented in _ACCENTED.get(language, ()):
+            written = [pattern.sub(accented, word) for word in written]
+        found = _stemmer(language).analyze(" ".join(written))
+        if len(found) != len(new):  # the engine splits what is one word here
+            found = [(_stemmer(language).analyze(word) or [word])[0] for word in written]
+        known.update(zip(new, found, strict=True))
+    return {word: known[word] for word in words}
+
+
+_known_stems: dict[str, dict[str, str]] = {}
+_MOST_STEMS = 60_000  # words remembered with their stems, over all languages
+_ACCENTED = {
+    "pt": [(re.compile(r"oes$"), "ões"), (re.compile(r"ao$"), "ão"), (re.compile(r"c(ã|õ)"), r"ç\1")],
+    "fr": [(re.compile(r"ee(s?)$"), r"ée\1")],
+}
+
+
+@cache
+def _stemmer(language: str) -> TextAnalyzer:
+    builder = TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.stemmer(STEMMERS[language]))
+    return builder.filter(Filter.ascii_fold()).build()
 
 
 _PIECE = re.compile(rf"([{SPACELESS}]+)|[^\W_{SPACELESS}]+")
@@ -110,23 +140,14 @@ def _pairs(piece: re.Match[str]) -> str:
     return " ".join([text[at : at + 2] for at in range(len(text) - 1)])
 
 
-_LONG_WORD = re.compile(r"[^\W\d_]{4,}")
-
-
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=20_000)
 def _catalan_stem(word: str) -> str:
-    """Number and gender only: ciutats → ciutat, biblioteques → bibliotec, cançons → canc. Stop words stay whole."""
-    if word.lower() in _catalan_stop_words():
+    """Number and gender only: ciutats → ciutat, biblioteques → bibliotec, cancons → canc. Short words stay whole."""
+    if len(word) < 4:
         return word
-    stem = "".join(c for c in unicodedata.normalize("NFD", word.lower()) if not unicodedata.combining(c))
-    stem = re.sub(r"(?:ons|s)$", "", stem) if len(stem) > 4 else stem
+    stem = re.sub(r"(?:ons|s)$", "", word) if len(word) > 4 else word
     stem = re.sub(r"[aeo]$", "", stem)
     return re.sub(r"j$", "g", re.sub(r"qu$", "c", stem))
-
-
-@cache
-def _catalan_stop_words() -> frozenset[str]:
-    return frozenset(_CATALAN_STOP_WORDS.split())
 
 
 # Words a question is asked with and that say nothing about its subject. They stay in the index (they may be part of a
@@ -154,35 +175,63 @@ _QUESTION_WORDS = {
 }
 
 
+def empty_words(words: Sequence[str], languages: Sequence[tuple[str, float]]) -> frozenset[str]:
+    """Which words of a query say nothing: stop words and those a question is asked with.
+
+    `languages` come with their share of the index. A word can be empty in one language and mean much in another (German
+    `war`, `die`), so those of one language count, the one most words are empty in; a single word is not enough for a
+    language few pages are in. Capitals mean a name (WHO), unless the whole query shouts.
+    """
+    shouted = all(word.isupper() for word in words)
+    asked = [word for word in words if shouted or len(word) < 2 or not word.isupper()]
+    best: frozenset[str] = frozenset()
+    for language, share in languages:
+        found = frozenset(word for word in asked if _is_empty(word, language))
+        if len(found) > max(len(best), 0 if share >= COMMON else 1):
+            best = found
+    return best
+
+
+COMMON = 0.3  # share of a language that is expected in any query
+
+
+@lru_cache(maxsize=20_000)
+def _is_empty(word: str, language: str) -> bool:
+    if fold(word) in _question_words(language):
+        return True
+    return not _without_stop_words(language).analyze(word) and any(map(str.isalnum, word))
+
+
 @cache
-def question_words(field: str) -> frozenset[str]:
-    return frozenset(_QUESTION_WORDS.get(field, "").split())
+def _question_words(language: str) -> frozenset[str]:
+    return frozenset(_QUESTION_WORDS.get(language, "").split())
 
 
-def is_question_word(word: str, field: str, shouted: bool = False) -> bool:
-    """Whether a word of a query says nothing. Capitals mean a name (WHO), unless the whole query is `shouted`."""
-    if len(word) > 1 and word.isupper() and not shouted:
-        return False
-    return fold(word) in question_words(field)
+@cache
+def _without_stop_words(language: str) -> TextAnalyzer:
+    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.lowercase())
+    if language == "ca":
+        builder = builder.filter(Filter.custom_stopword(_CATALAN_STOP_WORDS.split()))
+    elif language in STEMMERS and language not in _NO_STOP_LIST:
+        builder = builder.filter(Filter.stopword(STEMMERS[language]))
+    return builder.build()
 
 
 def fold(word: str) -> str:
     """Small letters without accents, as all terms are written."""
-    return "".join(word_analyzer(PLAIN).analyze(word)) or word.lower()
+    return "".join(word_analyzer().analyze(word)) or word.lower()
 
 
 def positioned(text: str, field: str) -> list[tuple[int, str]]:
-    """Terms with their place among the words, stop words leaving a gap."""
+    """Terms with their place among the words."""
     if field == BIGRAMS:
         return list(enumerate(terms(text, field)))
     return [(token.position, token.text) for token in analyzer(field).pre_tokenize(prepared(text, field)).tokens]
 
 
-def word_terms(words: list[str], field: str) -> list[str]:
-    """The term of each word in `field`, stop words included."""
-    analyze = word_analyzer(field).analyze
-    if field == "ca":
-        words = [_catalan_stem(word) if len(word) > 3 else word for word in words]
+def word_terms(words: list[str]) -> list[str]:
+    """The term of each word, stop words included."""
+    analyze = word_analyzer().analyze
     together = analyze(" ".join(words))
     if len(together) == len(words):
         return together

@@ -117,7 +117,8 @@ class Answer:
     def _plan(self, query: str) -> Plan:
         languages = self.index.languages(self.searcher)
         parsed = q.parse(query) if self.options.syntax else _plain(query)
-        planner = Planner(self.index.schema, self.searcher, languages, self.weights, self.options.preferences.blocks)
+        blocks = self.options.preferences.blocks
+        planner = Planner(self.index.schema, self.searcher, languages, self.weights, blocks, self.index.forms)
         return planner.plan(parsed)
 
     def _best(self, plan: Plan, reach: int, count: bool) -> tuple[list[tuple[float, tantivy.DocAddress]], int]:
@@ -333,8 +334,11 @@ def _one_per_page(order: list[int], pages: np.ndarray) -> tuple[list[int], dict[
 
 
 def _in_text(wanted: list[str], kept: Stored) -> bool:
-    have = set(analysis.terms(f"{kept.text} {kept.description}", kept.field))
-    return all(have.issuperset(analysis.terms(text, kept.field)) for text in wanted)
+    have = analysis.stems(analysis.terms(f"{kept.text} {kept.description}", kept.field), kept.language).values()
+    return all(
+        set(have).issuperset(analysis.stems(analysis.terms(text, kept.field), kept.language).values())
+        for text in wanted
+    )
 
 
 def _estimate(plan: Plan, documents: int) -> int:

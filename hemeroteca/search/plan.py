@@ -1,11 +1,16 @@
-"""From a parsed query to queries of the engine: what must match, what scores, what is marked in the results."""
+"""From a parsed query to queries of the engine: what must match, what scores, what is marked in the results.
+
+The index holds words as they are written. A word of the query stands for all its forms in the index's vocabulary that
+share its stem; each form is weighed as the whole group is, so that a rare form is not taken for a rare word.
+"""
 
 from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import islice, pairwise, product
 
 import msgspec
 import tantivy
@@ -18,7 +23,23 @@ from hemeroteca.search.ranking import Weights
 MOST_TERMS = 256  # scored terms; of a longer query the rarest are kept
 RARE = 3  # pages; a word in no more of them may be misspelt
 MOST_PAIRS = 12  # neighbouring words looked at for nearness
+MOST_FORMS = 12  # forms of one word that are searched, the most frequent ones
+FEW_FORMS = 3  # … in a very long query, and of words that must be near each other
+LONG_QUERY = 24  # words from which a query is very long
+OTHER_FORM = 0.5  # what a form counts that was not typed
+MOST_KNOWN = 20_000  # words remembered with their forms
+MOST_NEAR = 9  # combinations of forms of words that must be near each other
+LEAST_SHARE = 0.04  # of the pages, from which the forms of a language's words are looked for
+MOST_ALIKE = 400  # words of the vocabulary that are compared with one of the query
 LAST_MS = 1 << 62  # "until" of a version that is still the last one
+
+
+class Form(msgspec.Struct, frozen=True, gc=False):
+    """A word as it stands in the index."""
+
+    term: str
+    documents: int
+    factor: float  # of its scores, to make them those of the group of forms it belongs to
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -42,7 +63,8 @@ class Plan(msgspec.Struct):
     bonuses: list[Bonus] = []
     wanted: dict[str, set[str]] = {}  # body field → terms to mark
     in_body: list[str] = []  # words that must stand in the text itself
-    scored: list[tuple[str, str, int]] = []  # (field, term, documents) of plain words
+    scored: list[tuple[str, str, int]] = []  # (field, term, documents) of plain words in all their forms
+    factors: dict[tuple[str, str], float] = {}  # (field, term) → factor of its score
     plain: bool = True  # only words: the number of matches may be estimated
     notes: list[str] = []
     at: q.When | None = None
@@ -57,19 +79,31 @@ class Planner:
         languages: Sequence[tuple[str, int]],
         weights: Weights,
         blocks: Sequence[str] = (),
+        known: dict[tuple[str, str], list[Form]] | None = None,
     ) -> None:
+        """`known`: forms of words found before in the same commit of the index."""
         self.schema = schema
         self.searcher = searcher
         self.weights = weights
         self.blocks = blocks
-        total = max(1, sum(count for _, count in languages))
-        # The engine divides a field's length by all documents, not by those that have the field: pages of a rare
-        # language look too long. The factor makes their scores comparable again (docs/explanation/ranking.md).
+        self.known = {} if known is None else known
+        known_language = max(1, sum(count for code, count in languages if code))
+        self.languages = [
+            (code, count / known_language)
+            for code, count in sorted(languages, key=lambda entry: -entry[1])
+            if code in analysis.LANGUAGES and (count >= LEAST_SHARE * known_language or code in analysis.OWN_SCRIPT)
+        ]
+        total = sum(count for _, count in languages)
+        pairs = sum(count for code, count in languages if analysis.field_of(code) == analysis.BIGRAMS)
+        # The engine divides a field's length by all documents, not by those that have the field: pages of the rarer
+        # field look too long. The factor makes their scores comparable again (docs/explanation/ranking.md).
         self.factors = {
-            name: 1.0 if len(languages) == 1 else min(8.0, (1 + 1.2 * (0.25 + 0.75 * total / max(1, count))) / 2.2)
-            for name, count in languages
+            name: min(8.0, (1 + 1.2 * (0.25 + 0.75 * total / count)) / 2.2)
+            for name, count in ((analysis.WORDS, total - pairs), (analysis.BIGRAMS, pairs))
+            if count
         }
-        self.fields = [name for name, _ in languages]
+        self.fields = list(self.factors)
+        self.empty: frozenset[str] = frozenset()
 
     def plan(self, parsed: q.Parsed) -> Plan:
         clauses = parsed.root.clauses
@@ -98,7 +132,7 @@ class Planner:
             wanted = [(Occur.Must, Query.boolean_query(wanted))]
         wanted += [(Occur.Must, query) for query in must] + [(Occur.MustNot, query) for query in must_not]
         plan.base = Query.boolean_query(wanted)
-        plan.parts = self._by_language(plan) if plan.plain and plan.scored else [Part(plan.base, 1.0)]
+        plan.parts = self._by_field(plan) if plan.plain and plan.scored else [Part(plan.base, 1.0)]
         if words:
             plan.bonuses = self._bonuses(words)
         return plan
@@ -107,13 +141,19 @@ class Planner:
         """With `lang:`, words are read in that language only."""
         for clause in clauses:
             if isinstance(clause.node, q.Only) and clause.node.property == "language" and clause.occurs == "must":
+                self.languages = [(clause.node.value, 1.0)]
+                self.known = {}
                 self.fields = [name for name in self.fields if name == analysis.field_of(clause.node.value)]
 
-    def _by_language(self, plan: Plan) -> list[Part]:
-        """One query per language. A page has one language, and a union of bare terms lets the engine skip (WAND)."""
+    def _by_field(self, plan: Plan) -> list[Part]:
+        """One query per field. A page is in one, and a union of bare terms lets the engine skip (WAND)."""
         parts = []
         for name in self.fields:
-            terms = [(Occur.Should, self._raw_body_term(name, term)) for field, term, _ in plan.scored if field == name]
+            terms = [
+                (Occur.Should, self._boost(self._term(f"body_{name}", term), plan.factors[name, term]))
+                for field, term, _ in plan.scored
+                if field == name
+            ]
             if terms:
                 parts.append(Part(Query.boolean_query(terms), self.factors[name], name))
         return parts
@@ -121,36 +161,73 @@ class Planner:
     # words that score
 
     def _words(self, words: list[str], plan: Plan) -> list[Query]:
-        chosen: list[tuple[str, str, int]] = []
+        chosen: list[tuple[str, list[Form], int, int]] = []
+        self.empty = analysis.empty_words(words, self.languages)
         for name in self.fields:
-            for term in self._content_terms(words, name):
-                chosen.append((name, term, self.searcher.doc_freq(f"body_{name}", term)))
-        chosen = [entry for entry in chosen if entry[2]]
+            times = Counter(self._content_terms(words, name))
+            most = MOST_FORMS if len(times) <= LONG_QUERY else FEW_FORMS
+            for word, count in times.items():
+                if forms := self._forms(name, word)[:most]:
+                    chosen.append((name, forms, sum(form.documents for form in forms), count))
         plan.doubtful = len(words) <= 16 and any(self._is_rare(word) for word in words)
         if len(chosen) > MOST_TERMS:
             plan.notes.append(f"the query is very long: its {MOST_TERMS} rarest words were searched")
             keep = sorted(range(len(chosen)), key=lambda i: chosen[i][2])[:MOST_TERMS]
             chosen = [chosen[i] for i in sorted(keep)]
-        for name, term, _ in chosen:
-            plan.wanted[name].add(term)
-        plan.scored = chosen
-        if not chosen:  # only stop words, or words of no page: their titles may still have them
-            folded = list(dict.fromkeys(analysis.terms(" ".join(words)[:2000], analysis.PLAIN)))[:32]
-            return [self._boost(self._term("title", word), 0.5) for word in folded]
-        return [self._body_term(name, term) for name, term, _ in chosen]
+        documents: dict[tuple[str, str], int] = {}
+        for name, forms, _, count in chosen:
+            for form in forms:
+                documents[name, form.term] = form.documents
+                plan.factors[name, form.term] = plan.factors.get((name, form.term), 0.0) + form.factor * count
+                plan.wanted[name].add(form.term)
+        plan.scored = [(name, term, having) for (name, term), having in documents.items()]
+        if not chosen:
+            return [Query.empty_query()]
+        return [
+            self._boost(self._term(f"body_{name}", term), self.factors[name] * plan.factors[name, term])
+            for name, term, _ in plan.scored
+        ]
+
+    def _forms(self, name: str, word: str) -> list[Form]:
+        """The forms of a word in the vocabulary of a body field: as it is typed, then the most frequent."""
+        forms = self.known.get((name, word))
+        if forms is None:
+            if len(self.known) > MOST_KNOWN:
+                self.known.clear()
+            forms = self.known[name, word] = self._look_up(name, word)
+        return forms
+
+    def _look_up(self, name: str, word: str) -> list[Form]:
+        body = f"body_{name}"
+        having = {word: self.searcher.doc_freq(body, word)}
+        stems = {code: analysis.stems([word], code)[word] for code, _ in self.languages if name == analysis.WORDS}
+        if stems and word.isalpha():
+            # forms differ at the end, by y and i or a doubled letter also at the end of the stem
+            shortest = min(stems.values(), key=len)
+            prefix = shortest[:-1] if len(shortest) > 3 and word.startswith(shortest[:-1]) else word
+            alike = self.searcher.terms_with_prefix(body, prefix, limit=MOST_ALIKE) if len(prefix) > 2 else []
+            for code, stem in stems.items():
+                of = analysis.stems((term for term, _ in alike), code)
+                having |= {term: documents for term, documents in alike if of[term] == stem}
+        total = self.searcher.num_docs
+        together = _rarity(min(total, sum(having.values())), total)
+        return [
+            Form(term, documents, together / _rarity(documents, total) * (1.0 if term == word else OTHER_FORM))
+            for term, documents in having.items()
+            if documents
+        ]
 
     def _is_rare(self, word: str) -> bool:
+        if word in self.empty:
+            return False
         found = 0
         for name in self.fields:
-            terms = analysis.terms(word, name)
-            if not terms:
-                return False  # a stop word
-            found += min(self.searcher.doc_freq(f"body_{name}", term) for term in terms)
+            if terms := analysis.terms(word, name):
+                found += min(sum(form.documents for form in self._forms(name, term)) for term in terms)
         return found <= RARE
 
     def _content_terms(self, words: list[str], name: str) -> list[str]:
-        shouted = all(word.isupper() for word in words)
-        content = [word for word in words if not analysis.is_question_word(word, name, shouted)]
+        content = [word for word in words if word not in self.empty]
         return analysis.terms(" ".join(content), name) or analysis.terms(" ".join(words), name)
 
     def _bonuses(self, words: list[str]) -> list[Bonus]:
@@ -159,22 +236,22 @@ class Planner:
         for name in self.fields:
             if name == analysis.BIGRAMS:
                 continue
-            empty, factor, body = analysis.question_words(name), self.factors[name], f"body_{name}"
+            empty, factor, body = {analysis.fold(word) for word in self.empty}, self.factors[name], f"body_{name}"
             placed = [p for p in analysis.positioned(" ".join(words[:64]), name) if p[1] not in empty]
-            found = {term for term in {term for _, term in placed} if self.searcher.doc_freq(body, term)}
-            if len(found) < 2:
+            placed = [p for p in placed if self._forms(name, p[1])]
+            if len(placed) < 2 or len(placed) > MOST_PAIRS + 1:
                 continue
-            if len(placed) <= MOST_PAIRS + 1:
-                for (at, first), (then, second) in pairwise(p for p in placed if p[1] in found):
-                    if first == second or then - at > 4:
-                        continue
-                    pair: list[str | tuple[int, str]] = [(0, first), (then - at, second)]
-                    phrase = Query.phrase_query(self.schema, body, pair)
-                    near = Query.phrase_query(self.schema, body, pair, slop=8)
-                    bonuses.append(Bonus("phrase", phrase, weights.phrase * factor, name))
-                    bonuses.append(Bonus("near", near, weights.near * factor, name))
-        folded = list(dict.fromkeys(analysis.terms(" ".join(words[:32]), analysis.PLAIN)))
-        content = [word for word in folded if not any(word in analysis.question_words(name) for name in self.fields)]
+            for (at, first), (then, second) in pairwise(placed):
+                if first == second or then - at > 4:
+                    continue
+                pair: list[str | tuple[int, str]] = [(0, first), (then - at, second)]
+                phrase = Query.phrase_query(self.schema, body, pair)
+                near = Query.phrase_query(self.schema, body, pair, slop=8)
+                bonuses.append(Bonus("phrase", phrase, weights.phrase * factor, name))
+                bonuses.append(Bonus("near", near, weights.near * factor, name))
+        folded = list(dict.fromkeys(analysis.terms(" ".join(words[:32]), analysis.WORDS)))
+        empty = {analysis.fold(word) for word in self.empty}
+        content = [word for word in folded if word not in empty]
         if 1 <= len(content) <= 8:
             every = Query.boolean_query([(Occur.Must, self._term("title", word)) for word in content])
             bonuses.append(Bonus("title", every, weights.title))
@@ -227,14 +304,22 @@ class Planner:
         alternatives = []
         for name in self.fields:
             placed = analysis.positioned(text, name)
-            if marked:
-                plan.wanted[name].update(term for _, term in placed)
-            query = self._placed(f"body_{name}", placed, slop, name)
-            if query is None:  # only stop words, as in "to be or not to be": titles keep them
-                query = self._placed("title", analysis.positioned(text, analysis.PLAIN), slop, analysis.PLAIN)
+            if len(placed) == 1:
+                query: Query | None = self._any_form(name, placed[0][1], plan, marked)
+            else:
+                query = self._placed(f"body_{name}", placed, slop, name)
+                if marked:
+                    plan.wanted[name].update(term for _, term in placed)
             if query is not None:
                 alternatives.append(self._boost(query, self.factors[name]))
         return self._any(alternatives)
+
+    def _any_form(self, name: str, word: str, plan: Plan, marked: bool) -> Query:
+        forms = self._forms(name, word)[:MOST_FORMS]
+        if marked:
+            plan.wanted[name].update(form.term for form in forms)
+        queries = [self._boost(self._term(f"body_{name}", form.term), form.factor) for form in forms]
+        return self._any(queries) or self._term(f"body_{name}", word)
 
     def _placed(self, body: str, placed: list[tuple[int, str]], slop: int, name: str) -> Query | None:
         if not placed:
@@ -249,17 +334,24 @@ class Planner:
     def _near(self, left: str, right: str, distance: int, plan: Plan) -> Query | None:
         alternatives = []
         for name in self.fields:
-            first: list[str | tuple[int, str]] = [*analysis.terms(left, name)]
-            second: list[str | tuple[int, str]] = [*analysis.terms(right, name)]
-            plan.wanted[name].update(analysis.terms(f"{left} {right}", name))
+            first, second = analysis.terms(left, name), analysis.terms(right, name)
             if not first or not second or name == analysis.BIGRAMS:
                 continue
-            body = f"body_{name}"
-            # slop counts the moves from "left right": one less than the distance, two more for the other order
-            forward = Query.phrase_query(self.schema, body, first + second, slop=distance - 1)
-            backward = Query.phrase_query(self.schema, body, second + first, slop=distance - 1)
-            both = Query.boolean_query([(Occur.Should, forward), (Occur.Should, backward)])
-            alternatives.append(self._boost(both, self.factors[name]))
+            choices = [
+                self._forms(name, word)[:FEW_FORMS] if len(side) == 1 else [Form(word, 0, 1.0)]
+                for side in (first, second)
+                for word in side
+            ]
+            either: list[tuple[Occur, Query]] = []
+            for chosen in islice(product(*choices), MOST_NEAR):
+                terms: list[str | tuple[int, str]] = [form.term for form in chosen]
+                plan.wanted[name].update(form.term for form in chosen)
+                # slop counts the moves from "left right": one less than the distance, two more for the other order
+                for order in (terms, terms[len(first) :] + terms[: len(first)]):
+                    query = Query.phrase_query(self.schema, f"body_{name}", order, slop=distance - 1)
+                    either.append((Occur.Should, query))
+            if either:
+                alternatives.append(self._boost(Query.boolean_query(either), self.factors[name]))
         return self._any(alternatives)
 
     def _wildcard(self, pattern: str, plan: Plan, marked: bool) -> Query | None:
@@ -270,21 +362,21 @@ class Planner:
             body = f"body_{name}"
             alternatives.append(Query.regex_query(self.schema, body, regex))
             literal = folded.rstrip("*?")
-            if literal.isalnum():  # `bibliotecas*` must find what was stemmed to something shorter
-                stem = "".join(analysis.word_terms([literal], name))
-                if stem != literal and len(stem) >= 3:
-                    alternatives.append(self._term(body, stem))
-                if marked:
-                    plan.wanted[name].add(stem)
+            if marked and literal.isalnum():
+                alike = self.searcher.terms_with_prefix(body, literal, limit=MOST_ALIKE) if len(literal) > 1 else []
+                plan.wanted[name].update(term for term, _ in alike)
         return self._any(alternatives)
 
     def _fuzzy(self, text: str, distance: int, plan: Plan, marked: bool) -> Query | None:
         alternatives = []
         for name in self.fields:
             for term in analysis.terms(text, name)[:1]:
-                alternatives.append(
-                    Query.fuzzy_term_query(self.schema, f"body_{name}", term, distance if len(term) > 3 else 1)
-                )
+                body, most = f"body_{name}", distance if len(term) > 3 else 1
+                alternatives.append(Query.fuzzy_term_query(self.schema, body, term, most))
+                stem = min((analysis.stems([term], code)[term] for code, _ in self.languages), key=len, default=term)
+                if 5 <= len(stem) < len(term):  # other forms of what was meant
+                    forms = Query.fuzzy_term_query(self.schema, body, stem, most, prefix=True)
+                    alternatives.append(self._boost(forms, 0.5))
                 if marked:
                     plan.wanted[name].add(term)
         return self._any(alternatives)
@@ -293,24 +385,19 @@ class Planner:
         if part == "body":
             plan.in_body.append(text)
             return self._phrase(text, 0, plan, marked)
-        placed = analysis.positioned(text, analysis.PLAIN)
+        placed = analysis.positioned(text, analysis.WORDS)
         if part == "title" and not phrase and len(placed) == 1:
             return self._title_word(placed[0][1])
-        query = self._placed(part, placed, 0, analysis.PLAIN)
+        query = self._placed(part, placed, 0, analysis.WORDS)
         if query is not None and marked and part == "title":
             for name in self.fields:
                 plan.wanted[name].update(analysis.terms(text, name))
         return query
 
     def _title_word(self, word: str) -> Query:
-        """A word of the title in any form: titles are kept as written, so the forms are those that share the stem."""
-        alternatives = [self._term("title", word)]
-        for name in self.fields:
-            stem = "".join(analysis.word_terms([word], name))
-            if len(stem) >= 4 and stem.isalnum() and word.startswith(stem[:-1]):
-                alternatives.append(Query.regex_query(self.schema, "title", re.escape(stem) + ".{0,3}"))
-                break
-        return self._any(alternatives) or alternatives[0]
+        """A word of the title in any form."""
+        forms = {form.term for name in self.fields for form in self._forms(name, word)[:MOST_FORMS]} | {word}
+        return self._any([self._term("title", term) for term in sorted(forms)]) or self._term("title", word)
 
     def _when(self, node: q.When, plan: Plan) -> Query:
         if node.what == "at":
@@ -332,12 +419,6 @@ class Planner:
     def _range(self, name: str, low: int | None, high: int | None) -> Query:
         return Query.range_query(self.schema, name, FieldType.Integer, low, high)
 
-    def _body_term(self, name: str, term: str) -> Query:
-        return self._boost(self._raw_body_term(name, term), self.factors[name])
-
-    def _raw_body_term(self, name: str, term: str) -> Query:
-        return Query.term_query(self.schema, f"body_{name}", term, index_option="freq")
-
     def _term(self, name: str, value: str) -> Query:
         return Query.term_query(self.schema, name, value, index_option="freq")
 
@@ -357,3 +438,8 @@ class Planner:
         if len(alternatives) == 1:
             return alternatives[0]
         return Query.boolean_query([(Occur.Should, query) for query in alternatives])
+
+
+def _rarity(documents: int, total: int) -> float:
+    """BM25's weight of a word in so many documents, as the engine computes it."""
+    return math.log(1 + (max(total, documents) - documents + 0.5) / (documents + 0.5))

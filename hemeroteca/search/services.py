@@ -238,14 +238,17 @@ def _common_language(sample: list[_Line]) -> str:
     if not votes:
         return ""
     language, count = votes.most_common(1)[0]
-    return language if count >= 0.6 * sum(votes.values()) else ""
+    if count < 0.6 * sum(votes.values()):
+        return ""
+    # texts of a few words each say nothing alone, but together they do
+    return language or _language(" ".join(f"{row.title or ''} {row.text or ''}" for row in sample))
 
 
 def _language(text: str) -> str:
     from resiliparse.parse.lang import detect_fast
 
     language, distance = detect_fast(text[:5000])
-    return language if distance < 1200 else ""
+    return language if distance < 1200 and language != "unknown" else ""
 
 
 def _host(url: str) -> str:

@@ -9,7 +9,7 @@ from hemeroteca.search import analysis
 _WORD = re.compile(r"[^\W_]+")
 _STEPS = (8_000, 80_000)  # characters looked at: more only while words of the query are missing
 _MOST_MATCHES = 24  # of one word, enough to choose a window
-_MOST_STEMS = 60_000  # words remembered with their stems, over all languages
+_MOST_KNOWN = 60_000  # words remembered with their terms
 
 
 def snippet(text: str, wanted: Collection[str], field: str, length: int = 220) -> str:
@@ -49,15 +49,15 @@ def _matches(text: str, wanted: Collection[str], field: str) -> list[tuple[int, 
     if field == analysis.BIGRAMS:
         return _pair_matches(text, wanted)
     folded = _folded(text)
-    if len(folded) != len(text) or field == "ar":  # places would not agree, or stems may lose their beginning
+    if len(folded) != len(text):  # places would not agree
         words = {(match.start(), match.group()) for match in _WORD.finditer(text)}
     else:
         words = set()
-        for term in wanted:
-            words.update(_words_beginning(text, folded, term[: max(2, min(5, len(term) - 1))]))
+        for term in _beginnings(wanted):
+            words.update(_words_beginning(text, folded, term))
     if not words:
         return []
-    term_of = _stems({word for _, word in words}, field)
+    term_of = _terms({word for _, word in words})
     return sorted((at, at + len(word), term) for at, word in words if (term := term_of[word]) in wanted)
 
 
@@ -96,20 +96,27 @@ def _words_beginning(text: str, folded: str, prefix: str) -> list[tuple[int, str
     return found
 
 
-_known: dict[str, dict[str, str]] = {}
+def _beginnings(wanted: Collection[str]) -> list[str]:
+    """Beginnings that all wanted words share with one of them: forms of a word are found together."""
+    found: list[str] = []
+    for term in sorted(wanted):
+        if not found or not term.startswith(found[-1]):
+            found.append(term[:5])
+    return found
 
 
-def _stems(words: set[str], field: str) -> dict[str, str]:
+_known: dict[str, str] = {}
+
+
+def _terms(words: set[str]) -> dict[str, str]:
     """The term of each word. Most words were met before, so they are remembered."""
-    known = _known.setdefault(field, {})
-    new = list(words.difference(known))
+    new = list(words.difference(_known))
     if new:
-        if sum(map(len, _known.values())) > _MOST_STEMS:
+        if len(_known) > _MOST_KNOWN:
             _known.clear()
-            known = _known.setdefault(field, {})
             new = list(words)
-        known.update(zip(new, analysis.word_terms(new, field), strict=True))
-    return known
+        _known.update(zip(new, analysis.word_terms(new), strict=True))
+    return _known
 
 
 def _best_window(found: list[tuple[int, int, str]], length: int) -> int:

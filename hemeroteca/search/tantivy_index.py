@@ -24,10 +24,10 @@ from hemeroteca.search.answer import Answer
 from hemeroteca.search.document import SearchDocument, document_key, simhash
 from hemeroteca.search.graph import LinkRanks
 from hemeroteca.search.index import READER, Hit, IndexBusyError, IndexUnusableError, Options, Results, SearchError
-from hemeroteca.search.plan import LAST_MS
+from hemeroteca.search.plan import LAST_MS, Form
 from hemeroteca.search.semantic import Encoder
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 VERSIONS = "versions"  # name of the folder of an index of all versions
 LONGEST_TEXT = 1_000_000  # characters of a page that are indexed and kept
 TITLE_TIMES = 2  # a word of the title counts as so many words of the text; part of the index
@@ -75,6 +75,7 @@ class TantivyIndex:
         self._seen: tuple[int, int] = (0, 0)
         self.has_versions = path.name == VERSIONS
         self.remembered: dict[int, Hit] = {}  # of the last commit, for runs that ask for many results without text
+        self.forms: dict[tuple[str, str], list[Form]] = {}  # of words asked for since the last commit
         self.encoder: Encoder | None = None  # for semantic ranking; None: the one of the extra `semantic`
         self._links: LinkRanks | None = None
         self._links_seen: tuple[int, int] = (-1, -1)
@@ -97,6 +98,7 @@ class TantivyIndex:
                 self._open()  # the folder was replaced by a rebuild
             self._seen = now
             self.remembered = {}
+            self.forms = {}
         return self._index.searcher()
 
     def search(
@@ -163,8 +165,8 @@ class TantivyIndex:
         return self._index.schema
 
     def languages(self, searcher: tantivy.Searcher) -> list[tuple[str, int]]:
-        """Body fields in use, with the number of documents of each."""
-        return searcher.terms_with_prefix("field", "")
+        """Languages of the documents ("": not known), with the number of documents of each."""
+        return searcher.terms_with_prefix("language", "")
 
     def _open(self) -> None:
         with _lock(self.path):
@@ -198,7 +200,7 @@ class TantivyIndex:
                 raise IndexUnusableError(f"the search index in {self._folder} cannot be read ({error}); {_REBUILD}")
         for field in analysis.FIELDS:
             self._index.register_tokenizer(f"body_{field}", analysis.analyzer(field))
-        self._index.register_tokenizer("words", analysis.word_analyzer(analysis.PLAIN))
+        self._index.register_tokenizer("words", analysis.word_analyzer())
         self._index.config_reader("manual")
         self._seen = (0, 0)
 
@@ -267,7 +269,6 @@ class TantivyWriter:
         document = Document()
         document.add_integer("key", page.key)
         document.add_integer("page", page.page or page.key)
-        document.add_text("field", field)
         document.add_text("title", title)
         document.add_text("url", unquote(page.url[:2000]) if "%" in page.url else page.url[:2000])
         document.add_text("host", page.host)
@@ -384,8 +385,7 @@ def _schema() -> tantivy.Schema:
         builder.add_text_field(name, tokenizer_name="words", index_option="position")
     for name in ("host", "language", "type", "collection"):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic", fast=True)
-    for name in ("site", "field"):
-        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("site", tokenizer_name="raw", index_option="basic")
     for name in ("captured", "published", "until", "host_key"):
         builder.add_integer_field(name, fast=True)
     for name in ("simhash", "depth", "length", "year"):
