@@ -289,7 +289,7 @@ class Ingest:
             result.edges = edges_of(job.key, job.host, links, resolved, self._texts)
         requisites_too = options.requisites and job.role != Role.SITEMAP
         for link, found in zip(links, resolved, strict=True):
-            if found is None or found.key in sent:
+            if found is None or found[1] in sent:
                 continue
             target, key = found
             role, depth = _role(link.kind, job.role, job.depth)

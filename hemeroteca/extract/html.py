@@ -20,11 +20,6 @@ MAX_COPIED = 8 << 20  # characters copied for anchors and headings, which may li
 
 _OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.I)
 _REFRESH = re.compile(r"\s*[\d.]*+\s*+[;,]?+\s*+(?:url\s*+=\s*+)?+[\"']?+\s*+([^\"'\s][^\"']*)", re.I)
-_RARE = [  # parts of the selector with what must stand in the page for them to find anything
-    ("[hidden]", (b"hidden", b"HIDDEN", b"Hidden")),
-    ("[role]", (b"role", b"ROLE", b"Role")),
-    ('[style*="url(" i]', (b"style=", b"STYLE=", b"Style=")),
-]
 _UNSEEN = words("script style iframe noscript")
 _EMPTY = words("img image use source track embed input area base link meta frame")  # without text of their own
 _LANDMARKS = words("nav header footer aside main article")
@@ -65,7 +60,8 @@ def read_html(data: bytes, document: Document, limits: Limits, declared_language
         document.note("parse-failed")
         return
     page = _Page(document, limits)
-    page.walk(tree.document.query_selector_all(_selector(prepared)))
+    root = tree.document
+    page.walk(root.query_selector_all(prepared.selector()), list(root.get_elements_by_tag_name("a")))
 
     document.links = page.links
     document.title = one_line(tree.title or "", limits.line_chars) or document.title
@@ -74,16 +70,6 @@ def read_html(data: bytes, document: Document, limits: Limits, declared_language
     root = tree.document.first_element_child
     declared = (root.getattr("lang") or root.getattr("xml:lang") or "") if root is not None else ""
     document.language = language.detect(document.main, declared or declared_language)
-
-
-def _selector(prepared: markup.Prepared) -> str:
-    """Of all elements of interest; each part that is left out saves a look at every element."""
-    parts = ["a", *prepared.names()]
-    data = prepared.data
-    for name, spellings in _RARE:
-        if any(spelling in data for spelling in spellings):
-            parts.append(name)
-    return ",".join(parts)
 
 
 def one_line(text: str, limit: int) -> str:
@@ -119,31 +105,16 @@ class _Page:
         self.region = "main"
         self.copied = 0
 
-    def walk(self, elements: DOMCollection) -> None:
-        """Every element of interest, in document order.
-
-        The anchors inside a landmark follow it directly, so their number says where its region ends.
-        """
-        around: list[tuple[int, str]] = []  # how many anchors were met when a region ends, and the region outside it
-        anchors = ends = landmarks = 0
-        by_href = self.by_href
+    def walk(self, elements: DOMCollection, anchors: list[DOMNode]) -> None:
+        """Every element of interest, in document order, then every anchor."""
+        regions = [self.region] * len(anchors)
+        landmarks = reached = 0
         last = None
         for node in elements:
             if node is last:
                 continue  # found by two parts of the selector
             last = node
             tag = node.tag
-            if tag == "a":
-                while around and anchors >= ends:
-                    self.region = around.pop()[1]
-                    ends = around[-1][0] if around else 0
-                anchors += 1
-                href = node.getattr("href")
-                if href and href[0] != "#":
-                    link = by_href.get(href)
-                    if link is None or link.nofollow or not link.text:
-                        self.anchor(node, href)
-                continue
             handle = _HANDLERS.get(tag)
             if handle is not None:
                 handle(self, node, tag)
@@ -169,9 +140,18 @@ class _Page:
             if landmark in ("header", "footer") and _in_main(node):
                 continue  # of an article, not of the page
             self.marks.dropped.append(node)
-            ends = anchors + len(node.get_elements_by_tag_name("a"))
-            around.append((ends, self.region))
-            self.region = landmark
+            inside = node.get_elements_by_tag_name("a")
+            if len(inside):
+                reached = anchors.index(inside[0], reached)
+                regions[reached : reached + len(inside)] = [landmark] * len(inside)
+        by_href = self.by_href
+        for node, region in zip(anchors, regions, strict=True):
+            href = node.getattr("href")
+            if href and href[0] != "#":
+                link = by_href.get(href)
+                if link is None or link.nofollow or not link.text:
+                    self.region = region
+                    self.anchor(node, href)
         self.region = "main"
 
     def anchor(self, node: DOMNode, href: str) -> None:

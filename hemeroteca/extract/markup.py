@@ -37,18 +37,28 @@ _INTERESTING = words(
 )
 
 
+_ATTRIBUTES = [("[hidden]", b"hidden"), ("[role]", b"role"), ('[style*="url(" i]', b"style=")]
+
+
 class Prepared:
-    """HTML that is safe to parse, and which element names may occur in it."""
+    """HTML that is safe to parse, and what may occur in it."""
 
-    __slots__ = ("_seen", "data")
+    __slots__ = ("_scan", "data")
 
-    def __init__(self, data: bytes, seen: NDArray[np.bool_]) -> None:
+    def __init__(self, data: bytes, scan: "_Scan") -> None:
         self.data = data
-        self._seen = seen
+        self._scan = scan
 
-    def names(self) -> list[str]:
-        """Those of the interesting element names that may occur; saves searching the tree for the others."""
-        return [name for name, code in _INTERESTING_CODES if self._seen[code]]
+    def selector(self) -> str:
+        """Of all elements of interest but anchors; each part that is left out saves a look at every element."""
+        scan = self._scan
+        seen = np.zeros(1 << 15, np.bool_)
+        seen[scan.codes] = True
+        parts = [name for name, code in _INTERESTING_CODES if seen[code]]
+        initials = scan.bytes[scan.names]
+        shouting = bool(((initials >= ord("A")) & (initials <= ord("Z"))).any())
+        parts += [part for part, text in _ATTRIBUTES if shouting or text in self.data]
+        return ",".join(parts) or "html"
 
 
 def prepare(data: bytes, limits: Limits, note: Callable[[str], None]) -> Prepared:
@@ -62,9 +72,7 @@ def prepare(data: bytes, limits: Limits, note: Callable[[str], None]) -> Prepare
     scan = _Scan(data)
     if _suspicious(scan, limits):
         scan = _defused(scan, limits, note)
-    seen = np.zeros(1 << 15, np.bool_)
-    seen[scan.codes] = True
-    return Prepared(_marked(scan), seen)
+    return Prepared(_marked(scan), scan)
 
 
 def _suspicious(scan: "_Scan", limits: Limits) -> bool:
