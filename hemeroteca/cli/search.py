@@ -90,9 +90,10 @@ def rebuild(data: common.Data = None, json: common.Json = False) -> None:
     config = common.setup(data, must_exist=True)
     from django.conf import settings
 
-    from hemeroteca.engine import refresh, reindex
+    from hemeroteca.engine import collecting, refresh, reindex
     from hemeroteca.engine.ledger import last_capture, write_watermark
     from hemeroteca.search import services
+    from hemeroteca.search.versions import rebuild_versions
 
     lock = settings.INSTANCE.lock_engine()
     if lock is None:
@@ -102,9 +103,15 @@ def rebuild(data: common.Data = None, json: common.Json = False) -> None:
         documents = reindex.documents(settings.INSTANCE)
         with _progress("indexing", quiet=json) as advance:
             count = services.rebuild(settings.INSTANCE.index_dir, documents, config.index_heap_bytes, advance)
-        write_watermark(settings.INSTANCE, last)
+            versions = 0
+            if config.index_versions:
+                past = reindex.versions(settings.INSTANCE)
+                versions = rebuild_versions(settings.INSTANCE.index_dir, past, config.index_heap_bytes)
+        collecting.write_applied(settings.INSTANCE.index_dir, collecting.Membership.load())
+        write_watermark(settings.INSTANCE, last, versions_too=config.index_versions)
         refresh.run(settings.INSTANCE, config.index_heap_bytes)
-    _tell(json, f"{count:,} documents indexed", documents=count)
+    more = f", {versions:,} versions" if config.index_versions else ""
+    _tell(json, f"{count:,} documents indexed{more}", documents=count, versions=versions)
 
 
 @app.command()

@@ -43,7 +43,7 @@ class Answer:
         self.now_ms = options.now_ms or int(time.time() * 1000)
 
     def search(self, query: str, limit: int, offset: int, cursor: str) -> Results:
-        plan = self._plan(query)
+        plan = self.plan(query)
         if plan.base is None:
             return Results(total=0, hits=[], notes=plan.notes, suggestion=self._suggestion(query, plan))
         limit = max(0, min(limit, _MOST))
@@ -56,7 +56,8 @@ class Answer:
             candidates, matches = self._best(plan, reach, count)
         else:
             order = Order.Asc if self.options.sort == "oldest" else Order.Desc
-            dated = self.searcher.search(plan.base, limit=reach, order_by_field="published", order=order)
+            by = "captured" if self.options.sort == "captured" else "published"
+            dated = self.searcher.search(plan.base, limit=reach, order_by_field=by, order=order)
             candidates = [(0.0, address) for _, address in dated.hits]
             matches = dated.count  # type: ignore[attr-defined]
         total = matches if count or matches else _estimate(plan, self.searcher.num_docs)
@@ -83,7 +84,7 @@ class Answer:
         )
 
     def explain(self, query: str, key: int) -> dict[str, Any] | None:
-        plan = self._plan(query)
+        plan = self.plan(query)
         if plan.base is None:
             return None
         only = Query.const_score_query(Query.term_query(self.index.schema, "key", key), 0.0)
@@ -114,9 +115,11 @@ class Answer:
             "terms": {name: sorted(terms) for name, terms in plan.wanted.items() if terms},
         }
 
-    def _plan(self, query: str) -> Plan:
+    def plan(self, query: str) -> Plan:
         languages = self.index.languages(self.searcher)
         parsed = q.parse(query) if self.options.syntax else _plain(query)
+        if self.options.every:
+            parsed = q.required(parsed, lambda word: _says_nothing(word, [name for name, _ in languages]))
         blocks = self.options.preferences.blocks
         planner = Planner(self.index.schema, self.searcher, languages, self.weights, blocks, self.index.forms)
         return planner.plan(parsed)
@@ -265,6 +268,8 @@ class Answer:
             captured_ms=kept.captured_ms,
             published_ms=kept.published_ms,
             versions=kept.versions,
+            collections=kept.collections,
+            until_ms=kept.until_ms,
             id=kept.id,
             duplicates=ranked.duplicates.get(i, 0),
             more_from_host=int(ranked.columns["host_key"][i]) in ranked.delayed,
@@ -353,6 +358,10 @@ def _estimate(plan: Plan, documents: int) -> int:
 def _plain(text: str) -> q.Parsed:
     words = text[: q.LONGEST_QUERY].split()[: q.MOST_WORDS]
     return q.Parsed(q.Group(tuple(q.Clause(q.Word(word)) for word in words)), words=len(words))
+
+
+def _says_nothing(word: str, fields: list[str]) -> bool:
+    return any(analysis.is_question_word(word, name) or not analysis.terms(word, name) for name in fields)
 
 
 def _facet_name(key: object) -> str:

@@ -402,15 +402,12 @@ class Planner:
     def _when(self, node: q.When, plan: Plan) -> Query:
         if node.what == "at":
             plan.at = node
-            moment = node.high or 0
-            return self._filter(
-                Query.boolean_query(
-                    [
-                        (Occur.Must, self._range("captured", None, moment)),
-                        (Occur.Must, self._range("until", moment + 1, None)),
-                    ]
-                )
-            )
+            standing = []  # at some moment of that time
+            if node.high is not None:
+                standing.append((Occur.Must, self._range("captured", None, node.high)))
+            if node.low is not None:
+                standing.append((Occur.Must, self._range("until", node.low + 1, None)))
+            return self._filter(Query.boolean_query(standing))
         name = "captured" if node.what == "captured" else "published"
         return self._filter(self._range(name, node.low, node.high))
 

@@ -92,6 +92,7 @@ class Parsed(msgspec.Struct):
     root: Group
     notes: list[str] = []
     words: int = 0
+    either: bool = False  # the whole of it is alternatives: a OR b OR c
 
     @property
     def plain(self) -> bool:
@@ -102,6 +103,16 @@ class Parsed(msgspec.Struct):
 def parse(text: str) -> Parsed:
     """Read a query. `notes` lists, for people, what was ignored."""
     return _Parser(text).parse()
+
+
+def required(parsed: Parsed, is_empty: Callable[[str], bool]) -> Parsed:
+    """The same query with every word required, except those that say nothing (stop words)."""
+    if parsed.either:
+        return parsed
+    clauses = parsed.root.clauses
+    wanted = [c.occurs == "may" and not (isinstance(c.node, Word) and is_empty(c.node.text)) for c in clauses]
+    made = [Clause(c.node, "must") if want else c for c, want in zip(clauses, wanted, strict=True)]
+    return msgspec.structs.replace(parsed, root=Group(tuple(made)))
 
 
 _TOKEN = re.compile(
@@ -186,12 +197,13 @@ class _Parser:
         self.text = text
         self.at = 0
         self.words = 0
+        self.either = False
 
     def parse(self) -> Parsed:
         root = self._group(0)
         if self.words > MOST_WORDS:
             self.notes.append(f"only the first {MOST_WORDS} words of the query were read")
-        return Parsed(root, list(dict.fromkeys(self.notes)), self.words)
+        return Parsed(root, list(dict.fromkeys(self.notes)), self.words, self.either)
 
     def _group(self, depth: int) -> Group:
         """Clauses up to the closing parenthesis or the end."""
@@ -248,6 +260,8 @@ class _Parser:
                 self.notes.append("a parenthesis that was never closed was closed at the end")
         if sign or join:
             self.notes.append("an operator with nothing after it was ignored")
+        if not depth:
+            self.either = "OR" in joins[1:] and "" not in joins[1:]
         return Group(tuple(_joined(clauses, joins)))
 
     def _phrase(self, opening: str) -> Node | None:
@@ -352,8 +366,8 @@ class _Parser:
             return When("date", high=low[1])
         if name == "after" and low:
             return When("date", low=low[0])
-        if name == "at" and low:
-            return When("at", low=low[0], high=low[1])
+        if name == "at":
+            return When("at", low[0] if low else None, high[1] if high else None if dots or not low else low[1])
         what = "captured" if name == "captured" else "date"
         if not dots and low:
             return When(what, low[0], low[1])
