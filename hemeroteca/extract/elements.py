@@ -20,7 +20,9 @@ MOST_RULES = 100
 LONGEST_RULE = 200
 _LIMITS = Limits()
 _RULE = re.compile(
-    r"(?P<tag>\*|[a-z][a-z0-9-]*)\s*(?:\[\s*(?P<attribute>\*|[a-z_:][\w:.-]*)\s*(?:=\s*(?P<value>[^\]]*?)\s*)?\])?", re.I
+    r"(?P<tag>\*|[a-z][a-z0-9-]*)\s*"
+    r"(?:\[\s*(?P<attribute>\*|[a-z_:][\w:.-]*)\s*(?:=\s*(?P<value>[^\]]*?)\s*)?\])?",
+    re.I,
 )
 _MOST_TESTS = 300_000  # of elements against rules in one page: about a second
 

@@ -245,7 +245,7 @@ class Answer:
                 hits.append(msgspec.structs.replace(known, score=float(ranked.scores[i])))
                 continue
             kept = stored(self.searcher, ranked.addresses[i])
-            if plan.in_body and not _in_text(plan.in_body, kept):
+            if plan.in_body and not in_text(plan.in_body, kept):
                 continue
             hits.append(self._hit(ranked, i, kept, plan))
             if not self.options.snippets and len(self.index.remembered) < _MOST_REMEMBERED:
@@ -283,7 +283,8 @@ class Answer:
     def _suggestion(self, query: str, plan: Plan) -> str:
         if not self.options.suggest or not (plan.doubtful or (plan.base is None and plan.plain)):
             return ""
-        suggester = Suggester.load(self.index.path / "suggest")
+        folder = self.index.path.parent if self.index.has_versions else self.index.path
+        suggester = Suggester.load(folder / "suggest")
         return suggester.correct(query) if suggester else ""
 
     def _facets(self, plan: Plan) -> dict[str, list[tuple[str, int]]]:
@@ -338,7 +339,7 @@ def _one_per_page(order: list[int], pages: np.ndarray) -> tuple[list[int], dict[
     return list(best.values()), duplicates
 
 
-def _in_text(wanted: list[str], kept: Stored) -> bool:
+def in_text(wanted: list[str], kept: Stored) -> bool:
     have = analysis.stems(analysis.terms(f"{kept.text} {kept.description}", kept.field), kept.language).values()
     return all(
         set(have).issuperset(analysis.stems(analysis.terms(text, kept.field), kept.language).values())

@@ -1,28 +1,61 @@
 """All documents that match, without order or page: for what is told of them or done to them as a whole."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from html import unescape
 
 from tantivy import FieldType, Occur, Order, Query
 
-from hemeroteca.search.answer import Answer
-from hemeroteca.search.index import Options
-from hemeroteca.search.tantivy_index import TantivyIndex
+from hemeroteca.search.analysis import field_of
+from hemeroteca.search.answer import Answer, in_text
+from hemeroteca.search.index import Hit, Options
+from hemeroteca.search.snippet import snippet
+from hemeroteca.search.tantivy_index import TantivyIndex, stored
 
 MOST = 50_000  # matches of one query that are told apart: the newest
 _AT_ONCE = 100_000
 
 
-def matching(index: TantivyIndex, query: str, options: Options, most: int = MOST) -> tuple[list[int], list[str]]:
-    """Keys of the documents that match, those captured last first, and what of the query was not understood."""
+def matching(
+    index: TantivyIndex, query: str, options: Options, known: Collection[int] = (), most: int = MOST
+) -> list[int]:
+    """Keys of the documents that match and are not `known`, those captured last first."""
     answer = Answer(index, options)
     plan = answer.plan(query)
     if plan.base is None:
-        return [], plan.notes
-    hits = answer.searcher.search(
-        plan.base, limit=most, count=False, order_by_field="captured", order=Order.Desc
-    ).hits
-    keys = answer.searcher.fast_field_values("key", [address for _, address in hits]) if hits else []
-    return [int(key or 0) for key in keys], plan.notes
+        return []
+    hits = answer.searcher.search(plan.base, limit=most, count=False, order_by_field="captured", order=Order.Desc).hits
+    addresses = [address for _, address in hits]
+    keys = answer.searcher.fast_field_values("key", addresses) if hits else []
+    found = [(int(key or 0), address) for key, address in zip(keys, addresses, strict=True)]
+    return [
+        key
+        for key, address in found
+        if key not in known and (not plan.in_body or in_text(plan.in_body, stored(answer.searcher, address)))
+    ]
+
+
+def described(index: TantivyIndex, query: str, options: Options, keys: list[int]) -> list[Hit]:
+    """What a message says of these documents: the snippet is plain text."""
+    answer = Answer(index, options)
+    plan = answer.plan(query)
+    hits = []
+    for key in keys:
+        document = index.get(key)
+        if document is None:
+            continue
+        field = field_of(document.language)
+        shown = snippet(document.text or document.description, plan.wanted.get(field, set()), field)
+        hits.append(
+            Hit(
+                url=document.url,
+                title=document.title,
+                snippet=unescape(shown.replace("<b>", "").replace("</b>", "")),
+                score=0.0,
+                key=key,
+                captured_ms=document.captured_ms,
+            )
+        )
+    return hits
 
 
 def keys_of_site(index: TantivyIndex, site: str) -> Iterator[int]:

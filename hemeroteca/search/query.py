@@ -7,7 +7,7 @@ docs/reference/search.md. Nothing here knows the index engine.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -103,6 +103,20 @@ class Parsed(msgspec.Struct):
 def parse(text: str) -> Parsed:
     """Read a query. `notes` lists, for people, what was ignored."""
     return _Parser(text).parse()
+
+
+def asks_for_the_past(text: str) -> bool:
+    """Whether a query has `at:`, which only an index of all versions can answer."""
+    return "at:" in text.lower() and any(
+        isinstance(node, When) and node.what == "at" for node in _nodes(parse(text).root)
+    )
+
+
+def _nodes(group: Group) -> Iterator[Node]:
+    for clause in group.clauses:
+        yield clause.node
+        if isinstance(clause.node, Group):
+            yield from _nodes(clause.node)
 
 
 def required(parsed: Parsed, is_empty: Callable[[str], bool]) -> Parsed:
