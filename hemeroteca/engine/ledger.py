@@ -25,8 +25,8 @@ from hemeroteca.frontier.queue import Frontier
 from hemeroteca.instance import Instance
 from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.graph import LinkGraph
-from hemeroteca.search.index import open_index
 from hemeroteca.search.matching import keys_of_site
+from hemeroteca.search.tantivy_index import TantivyIndex
 from hemeroteca.search.versions import VersionWriter, open_versions
 
 EDGES_AT_ONCE = 250_000  # links kept in memory, at most; a crash loses them, which costs only quality of ranking
@@ -50,7 +50,7 @@ class Ledger:
         self._frontier = frontier
         self._captures: list[NewCapture] = []
         self._originals: dict[str, Original] = {}  # of captures not committed yet, by digest
-        self._reader = open_index(config, instance.index_dir)
+        self._reader = TantivyIndex(instance.index_dir)
         self._index = self._reader.writer(config.index_heap_bytes)
         self._versions = None
         if config.index_versions:
