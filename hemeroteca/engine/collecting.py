@@ -60,6 +60,8 @@ class Collector:
         self._revision = -1
         self._due = 0.0
         self._keys: Iterator[int] | None = None
+        self._put = False  # a document was changed
+        self._done_at: int | None = None  # commits there had been when the last one was
 
     def look(self) -> bool:
         """True when documents were changed, which then wait for a commit."""
@@ -67,16 +69,19 @@ class Collector:
         if moment >= self._due:
             self._due = moment + LOOK_SECONDS
             self._read()
+        if self._done_at is not None and self._ledger.index_commits > self._done_at:
+            self._done_at = None
+            write_applied(self._folder, self._ledger.membership)
         if self._keys is None:
             return False
         until = time.monotonic() + SLICE_SECONDS
         for key in self._keys:
-            self._ledger.recollect(key)
+            self._put |= self._ledger.recollect(key)
             if time.monotonic() >= until:
                 return True
         self._keys = None
-        write_applied(self._folder, self._ledger.membership)
-        return True
+        self._done_at = self._ledger.index_commits if self._put else -1
+        return self._put
 
     def _read(self) -> None:
         revision = watch.revision()
@@ -87,6 +92,7 @@ class Collector:
         if now.members != self._ledger.membership.members:
             self._ledger.membership = now
         changed = now.members ^ _applied(self._folder)
+        self._done_at, self._put = None, False
         self._keys = self._pages(changed) if changed else None
 
     def _pages(self, members: frozenset[Member]) -> Iterator[int]:

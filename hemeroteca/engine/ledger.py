@@ -61,6 +61,7 @@ class Ledger:
         self._unindexed = 0
         self._uncommitted: set[int] = set()  # keys whose documents only the writer knows
         self.indexed = 0  # documents and deletions so far
+        self.index_commits = 0
         self._index_due = time.monotonic() + config.index_commit_seconds
 
     def originals(self, digests: list[str]) -> dict[str, Original]:
@@ -111,15 +112,17 @@ class Ledger:
         """Keys of the documents of a domain."""
         return keys_of_site(self._reader, site)
 
-    def recollect(self, key: int) -> None:
+    def recollect(self, key: int) -> bool:
         """Give a document the collections it belongs to now, unless a newer one, which has them, waits."""
         document = None if key in self._uncommitted else self._reader.get(key)
         if document is None:
-            return
+            return False
         collections = self.membership.of(document.url, document.host)
-        if collections != document.collections:
-            document.collections = collections
-            self._put_again(document)
+        if collections == document.collections:
+            return False
+        document.collections = collections
+        self._put_again(document)
+        return True
 
     def _put_again(self, document: SearchDocument) -> None:
         self._index.put(document, True)
@@ -147,11 +150,17 @@ class Ledger:
         self._originals.clear()
         services.mark_closed(self.warcs.close_rotated())
 
+    @property
+    def overdue(self) -> bool:
+        """Documents should be findable by now, and nothing else may happen for hours."""
+        return bool(self._unindexed) and time.monotonic() >= self._index_due
+
     def commit_index(self, now: bool = False) -> None:
         """Make new documents findable, when it is time. Call right after `commit`."""
         moment = time.monotonic()
         if self._unindexed and (now or moment >= self._index_due):
             self._index.commit()
+            self.index_commits += 1
             if self._versions is not None:
                 self._versions.commit()
             self._unindexed = 0

@@ -44,8 +44,8 @@ class Refresher:
         self._last = time.monotonic() - IDLE_SECONDS
 
     def look(self, idle: bool) -> bool:
-        """A few times a second. True when documents were changed, which then wait for a commit."""
-        if self._collector.look():
+        """A few times a second. True when documents wait for a commit."""
+        if self._collector.look() or self._ledger.overdue:
             return True
         if self._process is not None:
             if self._process.poll() is None:

@@ -16,6 +16,7 @@ class Books:
 
     def __init__(self):
         self.indexed = 0
+        self.overdue = False
         self.given = {}
 
     def enrich(self, key, texts):
