@@ -83,7 +83,7 @@ def test_alternatives_filters_and_text_only_keep_their_meaning(index, channel, l
 def test_one_notice_for_all_that_is_new_at_a_look(index, channel, looker):
     searches.save("ballena")
     for key in range(2, 30):
-        index(key, f"la ballena {key}")
+        index(key, f"la ballena {key}", captured_ms=1_700_000_000_000 + key)
     assert looker.look() == 28
     notice = Notice.objects.get()
     assert (notice.facts["count"], len(notice.facts["results"])) == (28, searches.SHOWN)
