@@ -12,8 +12,6 @@ PORTADA = """<html lang="es"><head><title>Portada</title></head><body><main><h1>
 <p>El pan cuesta {price} monedas en el mercado de la ciudad.</p><div class="caja teaser">compre una lavadora</div>
 <a href="/nota.txt">nota</a> <a href="/oculta">oculta</a></main></body></html>"""
 OCULTA = '<html lang="es"><meta name="robots" content="noindex"><p>La ballena no quiere salir aquí.</p></html>'
-    '<html lang="es"><meta name="robots" content="noindex"><body><p>La ballena no quiere salir aquí.</p></body></html>'
-)
 
 
 @pytest.fixture
