@@ -17,6 +17,7 @@ from hemeroteca.search.languages import code_of
 LONGEST_QUERY = 100_000  # characters read; the rest is left out and noted
 MOST_WORDS = 10_000
 DEEPEST = 20  # levels of parentheses
+MOST_PATTERNS = 24  # words with wildcards or `~`: each is compared with the whole vocabulary
 LONGEST_RANGE = 200  # numbers a bare `1990..2000` may stand for
 
 
@@ -212,6 +213,7 @@ class _Parser:
         self.at = 0
         self.words = 0
         self.either = False
+        self.patterns = 0
 
     def parse(self) -> Parsed:
         root = self._group(0)
@@ -306,6 +308,13 @@ class _Parser:
                 self.notes.append(f"the range {token} is longer than {LONGEST_RANGE} numbers and was cut")
                 high = low + LONGEST_RANGE - 1
             return Numbers(low, high)
+        if "*" in token or "?" in token or "~" in token:
+            self.patterns += 1
+            if self.patterns > MOST_PATTERNS:
+                self.notes.append(
+                    f"only {MOST_PATTERNS} words may have `*`, `?` or `~`; the others were read as written"
+                )
+                token = re.sub(r"[*?]|~\d?", "", token)
         fuzzy = _FUZZY.fullmatch(token)
         if fuzzy and re.fullmatch(r"\w+", fuzzy.group(1)):
             return Fuzzy(fuzzy.group(1)[:60], min(2, int(fuzzy.group(2) or 1)))
