@@ -361,8 +361,8 @@ def _plain(text: str) -> q.Parsed:
     return q.Parsed(q.Group(tuple(q.Clause(q.Word(word)) for word in words)), words=len(words))
 
 
-def _says_nothing(word: str, fields: list[str]) -> bool:
-    return any(analysis.is_question_word(word, name) or not analysis.terms(word, name) for name in fields)
+def _says_nothing(word: str, languages: list[str]) -> bool:
+    return any(analysis.is_empty(word, language) for language in languages)
 
 
 def _facet_name(key: object) -> str:
