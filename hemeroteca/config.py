@@ -98,6 +98,10 @@ class Config:
     index_commit_seconds: float = field(
         default=10.0, metadata={"help": "longest time until a new page can be found by search while crawling"}
     )
+    index_versions: bool = field(
+        default=False,
+        metadata={"help": "index every version of every page too, for `at:` and searches of the past"},
+    )
 
     # web
     host: str = field(default="127.0.0.1", metadata={"help": "address the console listens on"})

@@ -62,12 +62,12 @@ def suggest(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def feed(request: HttpRequest) -> HttpResponse:
-    """The newest pages that match a query, as RSS. A page that changed comes again."""
+    """The pages captured last that match every word of a query, as RSS. A page that changed comes again."""
     if refusal := _refusal(request):
         return refusal
     query = request.GET.get("q", "").strip()[:2000]
     try:
-        hits = index().search(query, limit=_NEWEST, options=options(sort="newest")).hits if query else []
+        hits = index().search(query, limit=_NEWEST, options=options(sort="captured", every=True)).hits if query else []
     except SearchError as error:
         return HttpResponse(f"{error}\n", status=503, content_type="text/plain; charset=utf-8")
     register_namespace("atom", _ATOM)

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Literal
 
 from django.conf import settings
@@ -13,12 +14,12 @@ from pydantic import Field
 from hemeroteca.api import access
 from hemeroteca.api.moments import moment
 from hemeroteca.search import Hit, Index, Options, SearchError, open_index
-from hemeroteca.search.services import load_preferences
+from hemeroteca.search.services import choose, load_preferences
 from hemeroteca.search.suggest import Suggester
 
 router = Router()
 COMPLETIONS = 8
-Order = Literal["relevance", "newest", "oldest"]
+Order = Literal["relevance", "newest", "oldest", "captured"]
 
 
 class Result(Schema):
@@ -28,10 +29,14 @@ class Result(Schema):
     score: float = Field(description="How well it fits; comparable within one search only.")
     captured_at: datetime | None = Field(description="When the version found was captured.")
     published_at: datetime | None = Field(description="When the page says it was published.")
+    until: datetime | None = Field(description="Of an older version: when the next one was captured.")
     host: str = Field(description="Host the page lives on.")
     language: str = Field(description="Language of the text (ISO 639-1), empty when unknown.")
     type: str = Field(description="Kind of document: html, pdf, text, …")
-    versions: int = Field(description="Versions of the page in the archive.")
+    author: str = Field(description="Who the page says wrote it; may be empty.")
+    collections: list[str] = Field(description="Collections the page belongs to.")
+    versions: int = Field(description="Versions of the page in the archive, up to this one.")
+    id: str = Field(description="Identifier of an imported document; empty for pages.")
     breadcrumbs: list[str] = Field(description="Host and path as readable steps.")
     duplicates: int = Field(description="Further results with about the same text, not shown.")
     more_from_host: bool = Field(description="More of this host matches; `host:` in the query shows it.")
@@ -64,12 +69,18 @@ def search(
     limit: Annotated[int, Query(ge=1, le=100, description="Most results in one answer.")] = 10,
     cursor: Annotated[str, Query(max_length=10_000, description="`next_cursor` of the answer before.")] = "",
     sort: Annotated[
-        Literal["relevance", "newest", "oldest"], Query(description="Which results come first.")
+        Order, Query(description="Which results come first; newest and oldest by date published.")
     ] = "relevance",
     facets: Annotated[bool, Query(description="Count the results by host, language, type, year, collection.")] = False,
+    versions: Annotated[
+        bool | None, Query(description="Search all versions of pages, not only the last; null: when `q` has `at:`.")
+    ] = None,
+    semantic: Annotated[bool, Query(description="Order by meaning too; needs the extra `semantic`.")] = False,
 ) -> Found:
     try:
-        found = index().search(q, limit=limit, cursor=cursor, options=options(sort, facets))
+        found = index_for(q, versions).search(
+            q, limit=limit, cursor=cursor, options=options(sort, facets, semantic=semantic)
+        )
     except SearchError as error:
         raise HttpError(503, str(error))
     return Found(
@@ -101,9 +112,10 @@ def completions(typed: str, limit: int = COMPLETIONS) -> list[str]:
     return [found.text for found in suggester.complete(typed, limit)] if suggester else []
 
 
-def options(sort: str = "relevance", facets: bool = False) -> Options:
+def options(sort: str = "relevance", facets: bool = False, every: bool = False, semantic: bool = False) -> Options:
     """A reader's options, with the owner's judgement of hosts."""
-    return Options(sort=sort, facets=facets, preferences=load_preferences(settings.INSTANCE.index_dir))
+    judged = load_preferences(settings.INSTANCE.index_dir)
+    return Options(sort=sort, facets=facets, every=every, semantic=semantic, preferences=judged)
 
 
 @cache
@@ -111,6 +123,18 @@ def index() -> Index:
     """The index of this instance, opened once a process; it sees later commits by itself."""
     settings.INSTANCE.create()
     return open_index(settings.CONFIG, settings.INSTANCE.index_dir)
+
+
+@cache
+def _index_at(path: Path) -> Index:
+    return open_index(settings.CONFIG, path)
+
+
+def index_for(query: str, versions: bool | None = None) -> Index:
+    """The index that answers a query: of last versions, or of all of them. Raises SearchError."""
+    folder = settings.INSTANCE.index_dir
+    path = choose(folder, query, versions)
+    return index() if path == folder else _index_at(path)
 
 
 def _suggester() -> Suggester | None:
@@ -125,10 +149,14 @@ def _result(hit: Hit) -> Result:
         score=hit.score,
         captured_at=moment(hit.captured_ms),
         published_at=moment(hit.published_ms) if hit.published_ms else None,
+        until=moment(hit.until_ms) if hit.until_ms else None,
         host=hit.host,
         language=hit.language,
         type=hit.type,
+        author=hit.author,
+        collections=list(hit.collections),
         versions=hit.versions,
+        id=hit.id,
         breadcrumbs=hit.breadcrumbs,
         duplicates=hit.duplicates,
         more_from_host=hit.more_from_host,

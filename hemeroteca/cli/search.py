@@ -17,6 +17,7 @@ from hemeroteca.cli import common
 if TYPE_CHECKING:
     from hemeroteca.config import Config
     from hemeroteca.search import Hit, Index
+    from hemeroteca.watch.models import SavedSearch
 
 _DEFAULT = "find"
 
@@ -44,10 +45,10 @@ def find(
     query: Annotated[list[str], typer.Argument(help="Words and operators; see docs/reference/search.md.")],
     limit: Limit = 10,
     cursor: Annotated[str, typer.Option(help="Go on where a page of results ended.", show_default=False)] = "",
-    sort: Annotated[str, typer.Option(help="relevance, newest or oldest.")] = "relevance",
+    sort: Annotated[str, typer.Option(help="relevance, newest, oldest or captured.")] = "relevance",
     facets: Annotated[bool, typer.Option("--facets", help="Count results by host, language, type, year.")] = False,
     semantic: Annotated[bool, typer.Option("--semantic", help="Order by meaning too (extra `semantic`).")] = False,
-    versions: Annotated[bool, typer.Option("--versions", help="Search all versions, not only the last.")] = False,
+    versions: Annotated[bool, typer.Option("--versions", help="Search all versions; `at:` does so by itself.")] = False,
     data: common.Data = None,
     json: common.Json = False,
 ) -> None:
@@ -57,11 +58,11 @@ def find(
     from hemeroteca.search import Options
     from hemeroteca.search.services import load_preferences
 
-    _, index, path = _open(data, versions)
-    if sort not in ("relevance", "newest", "oldest"):
-        common.give_up(f"--sort {sort} is not known; use relevance, newest or oldest", common.USAGE)
-    options = Options(facets=facets, sort=sort, semantic=semantic, preferences=load_preferences(path))
     text = " ".join(query)
+    _, index, path = _open(data, text, versions)
+    if sort not in ("relevance", "newest", "oldest", "captured"):
+        common.give_up(f"--sort {sort} is not known; use relevance, newest, oldest or captured", common.USAGE)
+    options = Options(facets=facets, sort=sort, semantic=semantic, preferences=load_preferences(path))
     with _errors():
         found = index.search(text, limit=limit, cursor=cursor, options=options)
     if json:
@@ -90,9 +91,10 @@ def rebuild(data: common.Data = None, json: common.Json = False) -> None:
     config = common.setup(data, must_exist=True)
     from django.conf import settings
 
-    from hemeroteca.engine import refresh, reindex
+    from hemeroteca.engine import collecting, refresh, reindex
     from hemeroteca.engine.ledger import last_capture, write_watermark
     from hemeroteca.search import services
+    from hemeroteca.search.versions import rebuild_versions
 
     lock = settings.INSTANCE.lock_engine()
     if lock is None:
@@ -102,9 +104,15 @@ def rebuild(data: common.Data = None, json: common.Json = False) -> None:
         documents = reindex.documents(settings.INSTANCE)
         with _progress("indexing", quiet=json) as advance:
             count = services.rebuild(settings.INSTANCE.index_dir, documents, config.index_heap_bytes, advance)
-        write_watermark(settings.INSTANCE, last)
+            versions = 0
+            if config.index_versions:
+                past = reindex.versions(settings.INSTANCE)
+                versions = rebuild_versions(settings.INSTANCE.index_dir, past, config.index_heap_bytes)
+        collecting.write_applied(settings.INSTANCE.index_dir, collecting.Membership.load())
+        write_watermark(settings.INSTANCE, last, versions_too=config.index_versions)
         refresh.run(settings.INSTANCE, config.index_heap_bytes)
-    _tell(json, f"{count:,} documents indexed", documents=count)
+    more = f", {versions:,} versions" if config.index_versions else ""
+    _tell(json, f"{count:,} documents indexed{more}", documents=count, versions=versions)
 
 
 @app.command()
@@ -270,20 +278,100 @@ def prefer(
     _tell(json, "; ".join(shown) or "no host is judged", boosts=dict(now.boosts), blocks=list(now.blocks))
 
 
-def _open(data: Path | None, versions: bool = False, create: bool = False) -> "tuple[Config, Index, Path]":
-    """The index, without Django: a search must start fast."""
+@app.command()
+def save(
+    query: Annotated[list[str], typer.Argument(help="Words and operators; every word is required.")],
+    name: Annotated[str, typer.Option(help="What to call it.")] = "",
+    channel: Annotated[int | None, typer.Option(help="Channel to tell; default: all that tell of everything.")] = None,
+    owner: Annotated[str, typer.Option(help="User it belongs to.")] = "",
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Be told when something new matches: `hemeroteca serve` looks, the channels of `hemeroteca watch` tell."""
+    common.setup(data, must_exist=True)
+    from hemeroteca.accounts.models import User
+    from hemeroteca.watch import searches
+    from hemeroteca.watch.services import WatchError
+
+    user = User.objects.filter(name=owner).first() if owner else None
+    if owner and user is None:
+        common.give_up(f"there is no user {owner!r}; `hemeroteca user list` shows them", common.USAGE)
+    try:
+        with _errors():
+            made = searches.save(" ".join(query), name, channel, user)
+    except WatchError as error:
+        common.give_up(str(error), common.USAGE)
+    _tell(json, f"{made.pk}  {made.name}", **_saved_facts(made))
+
+
+@app.command()
+def saved(data: common.Data = None, json: common.Json = False) -> None:
+    """Show the saved searches."""
+    common.setup(data, must_exist=True)
+    import msgspec
+
+    from hemeroteca.watch import searches
+
+    for row in searches.saved():
+        if json:
+            sys.stdout.write(msgspec.json.encode(_saved_facts(row)).decode() + "\n")
+        else:
+            told = f"channel {row.channel_id}" if row.channel_id else "all channels"
+            last = f", last {(_iso(row.found_ms) or '')[:16]}" if row.found else ""
+            typer.echo(
+                f"{row.pk}  {row.name}  ({row.found:,} new since {(_iso(row.created_ms) or '')[:10]}{last}; {told})"
+            )
+            if row.name != row.query:
+                typer.echo(f"   {row.query}")
+
+
+@app.command()
+def unsave(
+    number: Annotated[int, typer.Argument(min=1, help="Number of the saved search.")],
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Forget a saved search."""
+    common.setup(data, must_exist=True)
+    from hemeroteca.watch import searches
+    from hemeroteca.watch.services import WatchError
+
+    try:
+        searches.remove(number)
+    except WatchError as error:
+        common.give_up(str(error), common.USAGE)
+    _tell(json, f"saved search {number} is forgotten", removed=number)
+
+
+def _saved_facts(row: "SavedSearch") -> dict[str, Any]:
+    return {
+        "id": row.pk,
+        "name": row.name,
+        "query": row.query,
+        "channel": row.channel_id,
+        "created_at": _iso(row.created_ms),
+        "found": row.found,
+        "found_at": _iso(row.found_ms),
+    }
+
+
+def _open(
+    data: Path | None, query: str = "", versions: bool = False, create: bool = False
+) -> "tuple[Config, Index, Path]":
+    """The index a query is for and the folder of all of them, without Django: a search must start fast."""
     from hemeroteca.instance import Instance
     from hemeroteca.search import open_index
+    from hemeroteca.search.services import choose
 
     config = common.settings(data)
     instance = Instance(config.data)
-    path = instance.index_dir / "versions" if versions else instance.index_dir
+    folder = instance.index_dir
     if create:
         instance.create()
-    elif not (path / "main").exists():
+    elif not (folder / "main").exists():
         common.give_up(f"nothing was indexed yet in {config.data}; begin with `hemeroteca crawl` or name --data")
     with _errors():
-        return config, open_index(config, path), path
+        return config, open_index(config, choose(folder, query, versions or None)), folder
 
 
 def _facts(hit: "Hit") -> dict[str, Any]:
@@ -297,8 +385,15 @@ def _facts(hit: "Hit") -> dict[str, Any]:
         "language": hit.language,
         "type": hit.type,
     }
+    facts["versions"] = hit.versions
     if hit.published_ms:
         facts["published_at"] = _iso(hit.published_ms)
+    if hit.author:
+        facts["author"] = hit.author
+    if hit.collections:
+        facts["collections"] = hit.collections
+    if hit.until_ms:
+        facts["until"] = _iso(hit.until_ms)
     if hit.id:
         facts["id"] = hit.id
     if hit.duplicates:
@@ -320,7 +415,10 @@ def _show(hit: "Hit") -> None:
 
     typer.echo(plain(hit.title_html) or hit.url, color=None)
     date = (_iso(hit.captured_ms) or "")[:10]
-    more = f"  (+{hit.duplicates} alike)" if hit.duplicates else ""
+    if hit.until_ms:
+        date += f" – {(_iso(hit.until_ms) or '')[:10]}"
+    of_it = hit.page != hit.key  # versions of one page
+    more = f"  (+{hit.duplicates} {'versions' if of_it else 'alike'})" if hit.duplicates else ""
     typer.echo(f"  {hit.url or hit.id}  {date}{more}")
     typer.echo(f"  {plain(hit.snippet)}\n")
 

@@ -20,7 +20,8 @@ def set_(
     data: common.Data = None,
     json: common.Json = False,
 ) -> None:
-    """Set a host's delay, ignore_robots, allow_private, insecure, proxy, username, password, paused, render."""
+    """Set a host's delay, ignore_robots, allow_private, insecure, proxy, username, password, paused, render, include
+    and exclude (elements that hold its text or do not: `exclude=aside; div[class=teaser]`)."""
     values: dict[str, str | None] = {}
     for change in changes:
         name, equals, value = change.partition("=")

@@ -7,11 +7,12 @@ from django.views.i18n import set_language
 
 from hemeroteca.api import cdx, memento, opensearch, signals
 from hemeroteca.api.app import api
-from hemeroteca.console import archive_pages, views
+from hemeroteca.console import archive_pages, search_pages, views
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("", views.search, name="search"),
-    path("suggest/options", views.completions, name="completions"),
+    path("", search_pages.search, name="search"),
+    path("suggest/options", search_pages.completions, name="completions"),
+    path("searches", search_pages.saved, name="saved"),
     path("status", views.status, name="status"),
     path("status/live", views.status_live, name="status-live"),
     path("crawls", views.crawls, name="crawls"),

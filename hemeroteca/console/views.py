@@ -10,7 +10,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import filesizeformat
-from django.utils.html import format_html_join
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -22,29 +21,14 @@ from pydantic import ValidationError
 
 from hemeroteca.accounts import services as accounts
 from hemeroteca.accounts.models import Role, User
-from hemeroteca.api import search as search_api
 from hemeroteca.api import standing
 from hemeroteca.api.access import Caller
 from hemeroteca.api.crawls import Order, submit_order
-from hemeroteca.api.search import index, options
-from hemeroteca.archive import queries as archive
 from hemeroteca.console.access import for_readers
 from hemeroteca.console.templatetags.console import count as _count
 from hemeroteca.frontier import queries as frontier
 from hemeroteca.frontier import services as frontier_services
-from hemeroteca.frontier.models import Page
-from hemeroteca.search import Hit, SearchError
-from hemeroteca.search.services import note_query
 
-RESULTS = 10
-FACET_VALUES = 6
-FACETS = {
-    "host": (gettext_lazy("Host"), "host:{}"),
-    "language": (gettext_lazy("Language"), "lang:{}"),
-    "type": (gettext_lazy("Type"), "filetype:{}"),
-    "year": (gettext_lazy("Year"), "date:{}"),
-    "collection": (gettext_lazy("Collection"), 'collection:"{}"'),
-}
 CRAWLS = 50
 SCOPES = {
     "host": gettext_lazy("The whole host"),
@@ -52,39 +36,6 @@ SCOPES = {
     "domain": gettext_lazy("The domain with its subdomains"),
     "page": gettext_lazy("Only these pages"),
 }
-
-
-@require_GET
-@for_readers
-def search(request: HttpRequest) -> HttpResponse:
-    query = request.GET.get("q", "").strip()[:2000]
-    number = _number(request.GET.get("p", ""), 1)
-    context: dict[str, Any] = {"query": query, "first": (number - 1) * RESULTS + 1}
-    try:
-        if not query:
-            context["documents"] = index().count()
-        else:
-            found = index().search(
-                query, limit=RESULTS, offset=(number - 1) * RESULTS, options=options(facets=number == 1)
-            )
-            known = frontier.pages_by_key(hit.page or hit.key for hit in found.hits)
-            context |= {"found": found, "previous": number - 1, "next": number + 1 if found.cursor else 0}
-            context["results"] = [_result(query, hit, known.get(hit.page or hit.key)) for hit in found.hits]
-            context["facets"] = _facets(query, found.facets)
-            if found.total and number == 1 and request.user.is_authenticated:  # strangers teach no completions
-                note_query(settings.INSTANCE.index_dir, query)
-    except SearchError as error:
-        context["failure"] = str(error)
-    return render(request, "console/search.html", context)
-
-
-@require_GET
-@never_cache
-@for_readers
-def completions(request: HttpRequest) -> HttpResponse:
-    """What the search box offers while somebody types: the options of its list."""
-    found = search_api.completions(request.GET.get("q", "")[:200])
-    return HttpResponse(format_html_join("", '<option value="{}">', ((text,) for text in found)))
 
 
 @require_GET
@@ -107,7 +58,7 @@ def crawls(request: HttpRequest) -> HttpResponse:
     form = {"seeds": "", "scope": "host", "limit": "", "depth": ""}
     failure = ""
     if request.method == "POST":
-        caller = _editor(request)
+        caller = editor(request)
         form |= {name: request.POST.get(name, "").strip() for name in form}
         try:
             order = Order.model_validate(
@@ -118,7 +69,7 @@ def crawls(request: HttpRequest) -> HttpResponse:
             failure = error.message
         except ValidationError as error:
             failure = "; ".join(f"{item['loc'][0]}: {item['msg']}" for item in error.errors()[:3])
-    before = _number(request.GET.get("before", ""), 0)
+    before = number_in(request.GET.get("before", ""), 0)
     found = frontier.crawls(CRAWLS + 1, before or None)
     context = {
         "crawls": found[:CRAWLS],
@@ -137,7 +88,7 @@ def crawl(request: HttpRequest, number: int) -> HttpResponse:
     if found is None:
         raise Http404(_("There is no crawl %(number)d.") % {"number": number})
     if request.method == "POST":
-        _editor(request)
+        editor(request)
         act = {"stop": frontier_services.stop_crawl, "resume": frontier_services.resume_crawl}
         if request.POST.get("do") in act:
             try:
@@ -229,39 +180,13 @@ def _standing() -> dict[str, Any]:
     }
 
 
-def _facets(query: str, found: dict[str, list[tuple[str, int]]]) -> list[dict[str, Any]]:
-    """What the results can be narrowed by, where there is a choice, each with the query that does it."""
-    return [
-        {
-            "label": label,
-            "values": [
-                {"value": value, "count": number, "query": _narrowed(query, term.format(value.replace('"', "")))}
-                for value, number in found.get(name, ())[:FACET_VALUES]
-                if value
-            ],
-        }
-        for name, (label, term) in FACETS.items()
-        if sum(1 for value, _ in found.get(name, ()) if value) > 1
-    ]
-
-
-def _narrowed(query: str, term: str) -> str:
-    return f"({query}) {term}" if re.search(r"\bOR\b|\|", query) else f"{query} {term}"
-
-
-def _result(query: str, hit: Hit, page: Page | None) -> dict[str, Any]:
-    latest = archive.latest(hit.url)
-    capture = latest.record_id if latest else None
-    versions = page.versions if page else 0
-    more = _narrowed(query, f"host:{hit.host}")
-    return {"hit": hit, "capture": capture, "page": page, "versions": versions, "more": more}
-
-
-def _editor(request: HttpRequest) -> Caller:
+def editor(request: HttpRequest) -> Caller:
+    """Whoever asks, when they may change things."""
     if isinstance(request.user, User) and request.user.may(Role.EDITOR):
         return Caller(request.user, Role(request.user.role))
     raise PermissionDenied(_("This needs the role of an editor."))
 
 
-def _number(text: str, default: int) -> int:
+def number_in(text: str, default: int) -> int:
+    """A whole number from 1 on as a form or address gives it."""
     return int(text) if re.fullmatch(r"[1-9][0-9]{0,15}", text) else default

@@ -535,6 +535,8 @@ class Engine:
             str(result.body.path or ""),
             unread=not visit.page,
             earlier=self._earlier(visit, result),
+            include=self._frontier.host(visit.host).settings.include,
+            exclude=self._frontier.host(visit.host).settings.exclude,
         )
         if rendered is not None:
             job.notes = [note for note in rendered.notes if not note.startswith("not-rendered")][:MOST_NOTES]
@@ -663,7 +665,7 @@ class Engine:
         if done.edges is not None:
             self._ledger.link(visit.key, done.edges)
         if done.document is not None and not unchanged:
-            self._ledger.index(done.document, replaces=visit.versions > 0)
+            self._ledger.index(done.document, visit.versions)
         elif visit.versions and (job.status in (404, 410) or done.noindex):
             self._ledger.unindex(visit.key)
 

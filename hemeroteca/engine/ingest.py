@@ -17,6 +17,7 @@ from hemeroteca import extract, urls
 from hemeroteca.archive import warc
 from hemeroteca.archive.values import index_key
 from hemeroteca.engine import watching
+from hemeroteca.extract import elements
 from hemeroteca.extract.office import KINDS as OFFICE
 from hemeroteca.extract.scripted import needs_browser
 from hemeroteca.frontier.values import CrawlOptions, Found, Role
@@ -73,6 +74,8 @@ class Job(msgspec.Struct, array_like=True):
     dom_url: str = ""  # the address that HTML is relative to
     leads: str = ""  # the page scripts went on to
     screenshot: bytes = b""  # PNG
+    include: tuple[str, ...] = ()  # rules of its site for the elements that hold text …
+    exclude: tuple[str, ...] = ()  # … and for those that do not
 
 
 class Attached(msgspec.Struct, array_like=True):
@@ -224,6 +227,8 @@ class Ingest:
     def _read(self, job: Job, body: "bytes | SpooledBody", result: Ingested) -> extract.Document | None:
         if job.dom:
             document = extract.read(job.dom, watching.DOM_TYPE, job.dom_url)
+            if job.include or job.exclude:
+                elements.narrow(document, job.dom, watching.DOM_TYPE, job.include, job.exclude)
             result.notes.extend(document.notes)
             return document
         raw = body if isinstance(body, bytes) else body.beginning(READ_BYTES)
@@ -239,6 +244,8 @@ class Ingest:
             job.url,
             content_language=header(job.response_head, b"content-language"),
         )
+        if job.include or job.exclude:
+            elements.narrow(document, raw, header(job.response_head, b"content-type"), job.include, job.exclude)
         result.notes.extend(document.notes)
         if job.render and job.status == 200 and needs_browser(document, raw):
             if job.render == "ask":
@@ -359,27 +366,41 @@ def _attached(job: Job) -> list[Attached]:
 
 
 def read_document(
-    key: int, url: str, status: int, head: bytes, body: bytes, captured_ms: int, digest: str, dom: bytes = b""
+    key: int,
+    url: str,
+    status: int,
+    head: bytes,
+    body: bytes,
+    captured_ms: int,
+    digest: str,
+    dom: bytes = b"",
+    *,
+    obey: bool = True,
+    include: tuple[str, ...] = (),
+    exclude: tuple[str, ...] = (),
 ) -> tuple[SearchDocument | None, Edges | None]:
     """The search document of an archived capture and its links, as ingest would have made them.
 
-    `dom`: what a browser made of it.
+    `dom`: what a browser made of it. `obey`: what it says to robots counts. `include`, `exclude`: rules of its site.
     """
+    content_type = header(head, b"content-type")
     if dom:
-        document = extract.read(dom, watching.DOM_TYPE, url)
+        body, content_type = dom, watching.DOM_TYPE
         digest = warc.payload_digest(dom)
-    else:
-        if encoding := header(head, b"content-encoding"):
-            body, _ = extract.decode_body(body, encoding, READ_BYTES)
-        document = extract.read(body, header(head, b"content-type"), url)
+    elif encoding := header(head, b"content-encoding"):
+        body, _ = extract.decode_body(body, encoding, READ_BYTES)
+    content_language = "" if dom else header(head, b"content-language")
+    document = extract.read(body, content_type, url, content_language=content_language)
+    if include or exclude:
+        elements.narrow(document, body, content_type, include, exclude)
     directives = urls.robots.directives(header_all(head, b"x-robots-tag"), AGENT)
     host = urls.host(url)
     edges = None
-    if status == 200 and not (document.nofollow or directives.nofollow):
+    if status == 200 and not (obey and (document.nofollow or directives.nofollow)):
         base = urls.resolve_links(url, [document.base])[0] if document.base else None
         resolved = urls.resolve_targets(base or url, [link.href for link in document.links])
         edges = edges_of(key, host, document.links, resolved, set())
-    if document.noindex or directives.noindex:
+    if obey and (document.noindex or directives.noindex):
         return None, edges
     return search_document(key, url, status, document, host, captured_ms, digest, _likeness(document)), edges
 
@@ -445,7 +466,7 @@ def search_document(
         text=text,
         host=host,
         language=document.language,
-        type=document.kind,
+        type="html" if document.kind == "xhtml" else document.kind,
         captured_ms=captured_ms,
         published_ms=document.published,
         author=document.author,

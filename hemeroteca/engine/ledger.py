@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from django.db import connection, transaction
@@ -19,12 +19,15 @@ from hemeroteca.archive.values import NewCapture
 from hemeroteca.archive.warc import Original
 from hemeroteca.archive.writer import WarcWriter
 from hemeroteca.config import Config
+from hemeroteca.engine.collecting import Membership
 from hemeroteca.engine.ingest import Edges
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.instance import Instance
 from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.graph import LinkGraph
-from hemeroteca.search.index import open_index
+from hemeroteca.search.matching import keys_of_site
+from hemeroteca.search.tantivy_index import TantivyIndex
+from hemeroteca.search.versions import VersionWriter, open_versions
 
 EDGES_AT_ONCE = 250_000  # links kept in memory, at most; a crash loses them, which costs only quality of ranking
 EDGES_SECONDS = 60.0
@@ -47,13 +50,18 @@ class Ledger:
         self._frontier = frontier
         self._captures: list[NewCapture] = []
         self._originals: dict[str, Original] = {}  # of captures not committed yet, by digest
-        self._reader = open_index(config, instance.index_dir)
+        self._reader = TantivyIndex(instance.index_dir)
         self._index = self._reader.writer(config.index_heap_bytes)
+        self._versions = None
+        if config.index_versions:
+            self._versions = VersionWriter(open_versions(instance.index_dir), config.index_heap_bytes)
+        self.membership = Membership.load()
         self._links = LinkGraph(instance.index_dir / "links").writer()
         self._links_due = time.monotonic() + EDGES_SECONDS
         self._unindexed = 0
         self._uncommitted: set[int] = set()  # keys whose documents only the writer knows
         self.indexed = 0  # documents and deletions so far
+        self.index_commits = 0
         self._index_due = time.monotonic() + config.index_commit_seconds
 
     def originals(self, digests: list[str]) -> dict[str, Original]:
@@ -74,12 +82,19 @@ class Ledger:
                 capture.record_id, capture.url, capture.captured_ms, capture.digest
             )
 
-    def index(self, document: SearchDocument, replaces: bool) -> None:
-        self._index.put(document, replaces)
+    def index(self, document: SearchDocument, versions: int) -> None:
+        """A new version of a page that has had so many before."""
+        document.versions = versions + 1
+        document.collections = self.membership.of(document.url, document.host)
+        self._index.put(document, versions > 0)
+        if self._versions is not None:
+            self._versions.put(document, first=not versions)
         self._note(document.key)
 
     def unindex(self, key: int) -> None:
         self._index.delete(key)
+        if self._versions is not None:
+            self._versions.end(key, time.time_ns() // 1_000_000)
         self._note(key)
 
     def link(self, page: int, edges: Edges) -> None:
@@ -91,9 +106,28 @@ class Ledger:
         document = None if key in self._uncommitted else self._reader.get(key)
         if document is not None:
             document.anchors = texts
-            self._index.put(document, True)
-            self._uncommitted.add(key)
-            self._unindexed += 1
+            self._put_again(document)
+
+    def pages_of(self, site: str) -> Iterator[int]:
+        """Keys of the documents of a domain."""
+        return keys_of_site(self._reader, site)
+
+    def recollect(self, key: int) -> bool:
+        """Give a document the collections it belongs to now, unless a newer one, which has them, waits."""
+        document = None if key in self._uncommitted else self._reader.get(key)
+        if document is None:
+            return False
+        collections = self.membership.of(document.url, document.host)
+        if collections == document.collections:
+            return False
+        document.collections = collections
+        self._put_again(document)
+        return True
+
+    def _put_again(self, document: SearchDocument) -> None:
+        self._index.put(document, True)
+        self._uncommitted.add(document.key)
+        self._unindexed += 1
 
     def _note(self, key: int) -> None:
         self._uncommitted.add(key)
@@ -116,14 +150,22 @@ class Ledger:
         self._originals.clear()
         services.mark_closed(self.warcs.close_rotated())
 
+    @property
+    def overdue(self) -> bool:
+        """Documents should be findable by now, and nothing else may happen for hours."""
+        return bool(self._unindexed) and time.monotonic() >= self._index_due
+
     def commit_index(self, now: bool = False) -> None:
         """Make new documents findable, when it is time. Call right after `commit`."""
         moment = time.monotonic()
         if self._unindexed and (now or moment >= self._index_due):
             self._index.commit()
+            self.index_commits += 1
+            if self._versions is not None:
+                self._versions.commit()
             self._unindexed = 0
             self._uncommitted.clear()
-            write_watermark(self._instance, last_capture())
+            write_watermark(self._instance, last_capture(), versions_too=self._versions is not None)
             moment = time.monotonic()
         if now or moment >= self._links_due or len(self._links) >= EDGES_AT_ONCE:
             self._links.commit()
@@ -134,13 +176,18 @@ class Ledger:
     def close(self) -> None:
         """After a last `commit`."""
         self.commit_index(now=True)
-        self._index.close()
+        self._close_index()
         services.mark_closed(self.warcs.close())
 
     def abandon(self) -> None:
         """After a failure: let go of everything that is not committed."""
-        self._index.close()
+        self._close_index()
         self.warcs.abandon()
+
+    def _close_index(self) -> None:
+        self._index.close()
+        if self._versions is not None:
+            self._versions.close()
 
 
 def last_capture() -> int:
@@ -149,16 +196,18 @@ def last_capture() -> int:
         return cursor.fetchone()[0] or 0
 
 
-def read_watermark(instance: Instance) -> int:
-    """The last capture the search index is known to hold; 0 when unknown."""
+def read_watermark(instance: Instance, versions: bool = False) -> int:
+    """The last capture the search index (or the index of all versions) is known to hold; 0 when unknown."""
     try:
-        return int(json.loads((instance.data / "index.json").read_text())["capture"])
+        return int(json.loads((instance.data / "index.json").read_text())["versions" if versions else "capture"])
     except (OSError, ValueError, KeyError, TypeError):
         return 0
 
 
-def write_watermark(instance: Instance, capture: int) -> None:
+def write_watermark(instance: Instance, capture: int, versions_too: bool = False) -> None:
+    """While versions are not indexed their mark stays, so that a start with them knows what it lacks."""
+    versions = capture if versions_too else read_watermark(instance, versions=True)
     path = instance.data / "index.json"
     draft = path.with_suffix(".new")
-    draft.write_text(json.dumps({"capture": capture}))
+    draft.write_text(json.dumps({"capture": capture, "versions": versions}))
     os.replace(draft, path)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from hemeroteca.engine.collecting import Collector
 from hemeroteca.engine.ledger import Ledger
 from hemeroteca.frontier import queries
 from hemeroteca.instance import Instance
@@ -36,13 +37,16 @@ class Refresher:
     def __init__(self, instance: Instance, ledger: Ledger) -> None:
         self._instance = instance
         self._ledger = ledger
+        self._collector = Collector(instance, ledger)
         self._process: subprocess.Popen[bytes] | None = None
         self._texts: list[tuple[int, str]] = []
         self._seen = ledger.indexed  # documents the last turn knew
         self._last = time.monotonic() - IDLE_SECONDS
 
     def look(self, idle: bool) -> bool:
-        """A few times a second. True when documents were changed, which then wait for a commit."""
+        """A few times a second. True when documents wait for a commit."""
+        if self._collector.look() or self._ledger.overdue:
+            return True
         if self._process is not None:
             if self._process.poll() is None:
                 return False

@@ -2,19 +2,30 @@
 
 import logging
 from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+import msgspec
+from django.db import connection
 
 from hemeroteca import urls
 from hemeroteca.archive import queries, reader
+from hemeroteca.archive.models import Capture
 from hemeroteca.archive.values import CaptureRow, index_key
+from hemeroteca.engine.collecting import Membership
 from hemeroteca.engine.ingest import DOM, READ_BYTES, Edges, read_document
 from hemeroteca.engine.ledger import EDGES_AT_ONCE
-from hemeroteca.frontier.models import Page
-from hemeroteca.frontier.values import Role
+from hemeroteca.frontier.models import Crawl, Host, Page
+from hemeroteca.frontier.values import Role, SiteSettings
 from hemeroteca.instance import Instance
 from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.graph import LinkGraph
+from hemeroteca.search.versions import VersionWriter
 
 log = logging.getLogger("hemeroteca.engine")
+
+# a crawl's captures without a page are robots.txt, wherever it was found; those without a crawl were imported
+_PAGES = "version = %s AND (page_id IS NOT NULL OR crawl_id IS NULL)"
+_GONE = (404, 410)
 
 
 def documents(
@@ -25,19 +36,18 @@ def documents(
     The links of these pages go to the link graph on the way.
     """
     links = LinkGraph(instance.index_dir / "links").writer()
-    # a crawl's captures without a page are robots.txt, wherever it was found; those without a crawl were imported
-    pages = "version = %s AND status = 200 AND (page_id IS NOT NULL OR crawl_id IS NULL)"
-    for row in queries.all_rows(pages, [True], after_id=after):
+    source = _Source(instance)
+    for row in queries.all_rows(f"{_PAGES} AND status = 200", [True], after_id=after):
         if progress:
             progress(row.id)
-        if row.urlkey.endswith(")/robots.txt") or _is_sitemap(row):
-            continue  # kept for the record, not for readers
+        if _is_for_the_record(row):
+            continue
         newest = queries.rows(
             "urlkey = %s AND version = %s", [row.urlkey, True], "captured_ms DESC, capture.id DESC", 1
         )
         if newest and newest[0].id != row.id:
             continue
-        document, edges = _read(instance, row)
+        document, edges = source.read(row)
         if edges is not None:
             links.add_packed(urls.key(row.url), edges.host, edges.targets, edges.hosts, edges.texts)
             if len(links) >= EDGES_AT_ONCE:
@@ -47,23 +57,109 @@ def documents(
     links.commit()
 
 
-def _is_sitemap(row: CaptureRow) -> bool:
+def versions(instance: Instance) -> Iterator[SearchDocument]:
+    """Every version of every page, each with the time at which it was replaced or the page found gone."""
+    source = _Source(instance)
+    for row in queries.all_rows(f"{_PAGES} AND status = 200", [True]):
+        document = None if _is_for_the_record(row) else source.read(row)[0]
+        if document is not None:
+            document.until_ms = _until(row)
+            yield document
+
+
+def add_versions(instance: Instance, writer: VersionWriter, after: int) -> int:
+    """Bring an index of all versions up to date with the captures with an id above `after`."""
+    source = _Source(instance)
+    count = 0
+    for row in queries.all_rows(_PAGES, [True], after_id=after):
+        if row.status in _GONE:
+            writer.end(urls.key(row.url), row.captured_ms)
+        elif row.status == 200 and not _is_for_the_record(row):
+            document, _ = source.read(row)
+            if document is None:
+                writer.end(urls.key(row.url), row.captured_ms)
+            else:
+                writer.put(document)
+                count += 1
+    return count
+
+
+class _Source:
+    """Reads captures with what is known about their sites, crawls and collections."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._instance = instance
+        self._membership = Membership.load()
+        self._free = set(Crawl.objects.filter(options__ignore_robots=True).values_list("pk", flat=True))
+        self._site = lru_cache(maxsize=10_000)(_site)
+
+    def read(self, row: CaptureRow) -> tuple[SearchDocument | None, Edges | None]:
+        holder = queries.by_record(row.refers_to) if row.refers_to else row
+        if holder is None:
+            log.error("cannot index %s: the capture it refers to is not in the archive", row.url)
+            return None, None
+        try:
+            record = reader.read(self._instance.warc_dir, holder.warc_name, holder.offset, holder.length)
+            dom = _dom(self._instance, row)
+        except reader.WarcReadError as error:
+            log.error("cannot index %s: %s", row.url, error)
+            return None, None
+        host = urls.host(row.url)
+        site = self._site(host)
+        document, edges = read_document(
+            urls.key(row.url),
+            row.url,
+            row.status,
+            record.head,
+            record.payload(READ_BYTES),
+            row.captured_ms,
+            row.digest,
+            dom,
+            obey=self._obeys(row),
+            include=site.include,
+            exclude=site.exclude,
+        )
+        if document is not None:
+            document.versions = _versions_until(row)
+            document.collections = self._membership.of(row.url, host)
+        return document, edges
+
+    def _obeys(self, row: CaptureRow) -> bool:
+        if not self._free:
+            return True
+        return Capture.objects.filter(pk=row.id).values_list("crawl_id", flat=True).first() not in self._free
+
+
+def _site(host: str) -> SiteSettings:
+    settings = Host.objects.filter(name=host).values_list("settings", flat=True).first()
+    return msgspec.convert(settings or {}, SiteSettings)
+
+
+def _is_for_the_record(row: CaptureRow) -> bool:
+    """Kept, but not for readers."""
+    if row.urlkey.endswith(")/robots.txt"):
+        return True
     return row.page_id is not None and Page.objects.filter(pk=row.page_id, role=Role.SITEMAP).exists()
 
 
-def _read(instance: Instance, row: CaptureRow) -> tuple[SearchDocument | None, Edges | None]:
-    holder = queries.by_record(row.refers_to) if row.refers_to else row
-    if holder is None:
-        log.error("cannot index %s: the capture it refers to is not in the archive", row.url)
-        return None, None
-    try:
-        record = reader.read(instance.warc_dir, holder.warc_name, holder.offset, holder.length)
-        dom = _dom(instance, row)
-    except reader.WarcReadError as error:
-        log.error("cannot index %s: %s", row.url, error)
-        return None, None
-    body = record.payload(READ_BYTES)
-    return read_document(urls.key(row.url), row.url, row.status, record.head, body, row.captured_ms, row.digest, dom)
+def _versions_until(row: CaptureRow) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT COUNT(*) FROM capture WHERE urlkey = %s AND captured_ms <= %s AND version = %s",
+            [row.urlkey, row.captured_ms, True],
+        )
+        return int(cursor.fetchone()[0])
+
+
+def _until(row: CaptureRow) -> int:
+    """When the next version of the page was captured, or the page found gone; 0 not yet."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT MIN(captured_ms) FROM capture WHERE urlkey = %s AND captured_ms > %s AND version = %s "
+            "AND status IN (200, 404, 410)",
+            [row.urlkey, row.captured_ms, True],
+        )
+        return int(cursor.fetchone()[0] or 0)
 
 
 def _dom(instance: Instance, row: CaptureRow) -> bytes:

@@ -10,6 +10,7 @@ from hemeroteca.engine import reindex
 from hemeroteca.engine.ledger import last_capture, read_watermark, write_watermark
 from hemeroteca.instance import Instance
 from hemeroteca.search.index import open_index
+from hemeroteca.search.versions import VersionWriter, has_versions, open_versions
 
 log = logging.getLogger("hemeroteca.engine")
 
@@ -44,3 +45,18 @@ def repair(config: Config, instance: Instance) -> None:
         writer.close()
         write_watermark(instance, last)
         log.info("indexed %d captures that a crash had left out", count)
+    if config.index_versions:
+        _add_versions(config, instance, last)
+
+
+def _add_versions(config: Config, instance: Instance, last: int) -> None:
+    """What the index of all versions lacks: after a crash a little, after the setting was turned on everything."""
+    known = read_watermark(instance, versions=True) if has_versions(instance.index_dir) else 0
+    if known >= last:
+        return
+    log.info("adding captures to the index of all versions; crawls begin when that is done")
+    with VersionWriter(open_versions(instance.index_dir), config.index_heap_bytes) as writer:
+        count = reindex.add_versions(instance, writer, known)
+        writer.commit()
+    write_watermark(instance, last, versions_too=True)
+    log.info("added %d versions", count)

@@ -10,10 +10,12 @@ import msgspec
 from django.db import transaction
 
 from hemeroteca import urls
+from hemeroteca.extract import elements
 from hemeroteca.frontier.models import Crawl, Host, Page
 from hemeroteca.frontier.values import Counts, CrawlOptions, SiteSettings
 
 RENDER = ("auto", "always", "never")
+ELEMENTS = ("include", "exclude")  # settings that are lists of rules
 
 
 class OrderError(ValueError):
@@ -110,8 +112,11 @@ def set_site(host: str, changes: dict[str, Any]) -> SiteSettings:
         raise OrderError(f"render={changes['render']} is not known; write one of: {', '.join(RENDER)}")
     try:
         name = urls.host(urls.canonical(f"http://{name}/"))
+        changes = {**changes, **{key: _rules(changes[key]) for key in ELEMENTS if changes.get(key) is not None}}
     except urls.UrlError as error:
         raise OrderError(f"{host!r} is not a host name ({error}); write it like example.org")
+    except elements.RuleError as error:
+        raise OrderError(str(error))
     row, _ = Host.objects.get_or_create(name=name)
     merged = {**row.settings, **changes}
     merged = {key: value for key, value in merged.items() if value is not None}
@@ -197,6 +202,13 @@ def _get(crawl_id: int) -> Crawl:
     if crawl is None:
         raise OrderError(f"there is no crawl {crawl_id}; `hemeroteca status` lists them")
     return crawl
+
+
+def _rules(given: str | Iterable[str]) -> list[str]:
+    """Rules for elements, as a list or as one text with `;` between them."""
+    rules = [rule.strip() for rule in (given.split(";") if isinstance(given, str) else given) if rule.strip()]
+    elements.parse(rules)
+    return rules
 
 
 def _seeds(seeds: Iterable[str]) -> list[str]:

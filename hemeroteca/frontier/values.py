@@ -61,6 +61,8 @@ class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     visits_per_day: int = 0  # most visits of watched pages; 0: no limit of its own
     bytes_per_day: int = 0  # the same in bytes received
     render: Literal["auto", "always", "never"] = "auto"  # which of its pages are opened in a browser
+    include: tuple[str, ...] = ()  # elements that hold its text, as `div[id=content]`; empty: found by themselves …
+    exclude: tuple[str, ...] = ()  # … and elements that never do
 
 
 class Found(msgspec.Struct, gc=False):

@@ -186,7 +186,7 @@ def empty_words(words: Sequence[str], languages: Sequence[tuple[str, float]]) ->
     asked = [word for word in words if shouted or len(word) < 2 or not word.isupper()]
     best: frozenset[str] = frozenset()
     for language, share in languages:
-        found = frozenset(word for word in asked if _is_empty(word, language))
+        found = frozenset(word for word in asked if is_empty(word, language))
         if len(found) > max(len(best), 0 if share >= COMMON else 1):
             best = found
     return best
@@ -196,7 +196,7 @@ COMMON = 0.3  # share of a language that is expected in any query
 
 
 @lru_cache(maxsize=20_000)
-def _is_empty(word: str, language: str) -> bool:
+def is_empty(word: str, language: str) -> bool:
     if fold(word) in _question_words(language):
         return True
     return not _without_stop_words(language).analyze(word) and any(map(str.isalnum, word))

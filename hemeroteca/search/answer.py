@@ -43,7 +43,7 @@ class Answer:
         self.now_ms = options.now_ms or int(time.time() * 1000)
 
     def search(self, query: str, limit: int, offset: int, cursor: str) -> Results:
-        plan = self._plan(query)
+        plan = self.plan(query)
         if plan.base is None:
             return Results(total=0, hits=[], notes=plan.notes, suggestion=self._suggestion(query, plan))
         limit = max(0, min(limit, _MOST))
@@ -56,7 +56,8 @@ class Answer:
             candidates, matches = self._best(plan, reach, count)
         else:
             order = Order.Asc if self.options.sort == "oldest" else Order.Desc
-            dated = self.searcher.search(plan.base, limit=reach, order_by_field="published", order=order)
+            by = "captured" if self.options.sort == "captured" else "published"
+            dated = self.searcher.search(plan.base, limit=reach, order_by_field=by, order=order)
             candidates = [(0.0, address) for _, address in dated.hits]
             matches = dated.count  # type: ignore[attr-defined]
         total = matches if count or matches else _estimate(plan, self.searcher.num_docs)
@@ -83,7 +84,7 @@ class Answer:
         )
 
     def explain(self, query: str, key: int) -> dict[str, Any] | None:
-        plan = self._plan(query)
+        plan = self.plan(query)
         if plan.base is None:
             return None
         only = Query.const_score_query(Query.term_query(self.index.schema, "key", key), 0.0)
@@ -114,9 +115,11 @@ class Answer:
             "terms": {name: sorted(terms) for name, terms in plan.wanted.items() if terms},
         }
 
-    def _plan(self, query: str) -> Plan:
+    def plan(self, query: str) -> Plan:
         languages = self.index.languages(self.searcher)
         parsed = q.parse(query) if self.options.syntax else _plain(query)
+        if self.options.every:
+            parsed = q.required(parsed, lambda word: _says_nothing(word, [name for name, _ in languages]))
         blocks = self.options.preferences.blocks
         planner = Planner(self.index.schema, self.searcher, languages, self.weights, blocks, self.index.forms)
         return planner.plan(parsed)
@@ -242,7 +245,7 @@ class Answer:
                 hits.append(msgspec.structs.replace(known, score=float(ranked.scores[i])))
                 continue
             kept = stored(self.searcher, ranked.addresses[i])
-            if plan.in_body and not _in_text(plan.in_body, kept):
+            if plan.in_body and not in_text(plan.in_body, kept):
                 continue
             hits.append(self._hit(ranked, i, kept, plan))
             if not self.options.snippets and len(self.index.remembered) < _MOST_REMEMBERED:
@@ -265,6 +268,8 @@ class Answer:
             captured_ms=kept.captured_ms,
             published_ms=kept.published_ms,
             versions=kept.versions,
+            collections=kept.collections,
+            until_ms=kept.until_ms,
             id=kept.id,
             duplicates=ranked.duplicates.get(i, 0),
             more_from_host=int(ranked.columns["host_key"][i]) in ranked.delayed,
@@ -278,7 +283,8 @@ class Answer:
     def _suggestion(self, query: str, plan: Plan) -> str:
         if not self.options.suggest or not (plan.doubtful or (plan.base is None and plan.plain)):
             return ""
-        suggester = Suggester.load(self.index.path / "suggest")
+        folder = self.index.path.parent if self.index.has_versions else self.index.path
+        suggester = Suggester.load(folder / "suggest")
         return suggester.correct(query) if suggester else ""
 
     def _facets(self, plan: Plan) -> dict[str, list[tuple[str, int]]]:
@@ -333,7 +339,7 @@ def _one_per_page(order: list[int], pages: np.ndarray) -> tuple[list[int], dict[
     return list(best.values()), duplicates
 
 
-def _in_text(wanted: list[str], kept: Stored) -> bool:
+def in_text(wanted: list[str], kept: Stored) -> bool:
     have = analysis.stems(analysis.terms(f"{kept.text} {kept.description}", kept.field), kept.language).values()
     return all(
         set(have).issuperset(analysis.stems(analysis.terms(text, kept.field), kept.language).values())
@@ -353,6 +359,10 @@ def _estimate(plan: Plan, documents: int) -> int:
 def _plain(text: str) -> q.Parsed:
     words = text[: q.LONGEST_QUERY].split()[: q.MOST_WORDS]
     return q.Parsed(q.Group(tuple(q.Clause(q.Word(word)) for word in words)), words=len(words))
+
+
+def _says_nothing(word: str, languages: list[str]) -> bool:
+    return any(analysis.is_empty(word, language) for language in languages)
 
 
 def _facet_name(key: object) -> str:

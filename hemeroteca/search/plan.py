@@ -171,6 +171,8 @@ class Planner:
                     chosen.append((name, forms, sum(form.documents for form in forms), count))
         plan.doubtful = len(words) <= 16 and any(self._is_rare(word) for word in words)
         if len(chosen) > MOST_TERMS:
+            chosen = list(dict.fromkeys(chosen))  # a word written a thousand times is one word
+        if len(chosen) > MOST_TERMS:
             plan.notes.append(f"the query is very long: its {MOST_TERMS} rarest words were searched")
             keep = sorted(range(len(chosen)), key=lambda i: chosen[i][2])[:MOST_TERMS]
             chosen = [chosen[i] for i in sorted(keep)]
@@ -402,15 +404,12 @@ class Planner:
     def _when(self, node: q.When, plan: Plan) -> Query:
         if node.what == "at":
             plan.at = node
-            moment = node.high or 0
-            return self._filter(
-                Query.boolean_query(
-                    [
-                        (Occur.Must, self._range("captured", None, moment)),
-                        (Occur.Must, self._range("until", moment + 1, None)),
-                    ]
-                )
-            )
+            standing = []  # at some moment of that time
+            if node.high is not None:
+                standing.append((Occur.Must, self._range("captured", None, node.high)))
+            if node.low is not None:
+                standing.append((Occur.Must, self._range("until", node.low + 1, None)))
+            return self._filter(Query.boolean_query(standing))
         name = "captured" if node.what == "captured" else "published"
         return self._filter(self._range(name, node.low, node.high))
 

@@ -7,7 +7,7 @@ docs/reference/search.md. Nothing here knows the index engine.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -17,6 +17,7 @@ from hemeroteca.search.languages import code_of
 LONGEST_QUERY = 100_000  # characters read; the rest is left out and noted
 MOST_WORDS = 10_000
 DEEPEST = 20  # levels of parentheses
+MOST_PATTERNS = 24  # words with wildcards or `~`: each is compared with the whole vocabulary
 LONGEST_RANGE = 200  # numbers a bare `1990..2000` may stand for
 
 
@@ -92,6 +93,7 @@ class Parsed(msgspec.Struct):
     root: Group
     notes: list[str] = []
     words: int = 0
+    either: bool = False  # the whole of it is alternatives: a OR b OR c
 
     @property
     def plain(self) -> bool:
@@ -102,6 +104,30 @@ class Parsed(msgspec.Struct):
 def parse(text: str) -> Parsed:
     """Read a query. `notes` lists, for people, what was ignored."""
     return _Parser(text).parse()
+
+
+def asks_for_the_past(text: str) -> bool:
+    """Whether a query has `at:`, which only an index of all versions can answer."""
+    return "at:" in text.lower() and any(
+        isinstance(node, When) and node.what == "at" for node in _nodes(parse(text).root)
+    )
+
+
+def _nodes(group: Group) -> Iterator[Node]:
+    for clause in group.clauses:
+        yield clause.node
+        if isinstance(clause.node, Group):
+            yield from _nodes(clause.node)
+
+
+def required(parsed: Parsed, is_empty: Callable[[str], bool]) -> Parsed:
+    """The same query with every word required, except those that say nothing (stop words)."""
+    if parsed.either:
+        return parsed
+    clauses = parsed.root.clauses
+    wanted = [c.occurs == "may" and not (isinstance(c.node, Word) and is_empty(c.node.text)) for c in clauses]
+    made = [Clause(c.node, "must") if want else c for c, want in zip(clauses, wanted, strict=True)]
+    return msgspec.structs.replace(parsed, root=Group(tuple(made)))
 
 
 _TOKEN = re.compile(
@@ -186,12 +212,14 @@ class _Parser:
         self.text = text
         self.at = 0
         self.words = 0
+        self.either = False
+        self.patterns = 0
 
     def parse(self) -> Parsed:
         root = self._group(0)
         if self.words > MOST_WORDS:
             self.notes.append(f"only the first {MOST_WORDS} words of the query were read")
-        return Parsed(root, list(dict.fromkeys(self.notes)), self.words)
+        return Parsed(root, list(dict.fromkeys(self.notes)), self.words, self.either)
 
     def _group(self, depth: int) -> Group:
         """Clauses up to the closing parenthesis or the end."""
@@ -248,6 +276,8 @@ class _Parser:
                 self.notes.append("a parenthesis that was never closed was closed at the end")
         if sign or join:
             self.notes.append("an operator with nothing after it was ignored")
+        if not depth:
+            self.either = "OR" in joins[1:] and "" not in joins[1:]
         return Group(tuple(_joined(clauses, joins)))
 
     def _phrase(self, opening: str) -> Node | None:
@@ -278,6 +308,13 @@ class _Parser:
                 self.notes.append(f"the range {token} is longer than {LONGEST_RANGE} numbers and was cut")
                 high = low + LONGEST_RANGE - 1
             return Numbers(low, high)
+        if "*" in token or "?" in token or "~" in token:
+            self.patterns += 1
+            if self.patterns > MOST_PATTERNS:
+                self.notes.append(
+                    f"only {MOST_PATTERNS} words may have `*`, `?` or `~`; the others were read as written"
+                )
+                token = re.sub(r"[*?]|~\d?", "", token)
         fuzzy = _FUZZY.fullmatch(token)
         if fuzzy and re.fullmatch(r"\w+", fuzzy.group(1)):
             return Fuzzy(fuzzy.group(1)[:60], min(2, int(fuzzy.group(2) or 1)))
@@ -352,8 +389,8 @@ class _Parser:
             return When("date", high=low[1])
         if name == "after" and low:
             return When("date", low=low[0])
-        if name == "at" and low:
-            return When("at", low=low[0], high=low[1])
+        if name == "at":
+            return When("at", low[0] if low else None, high[1] if high else None if dots or not low else low[1])
         what = "captured" if name == "captured" else "date"
         if not dots and low:
             return When(what, low[0], low[1])

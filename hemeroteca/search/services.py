@@ -19,8 +19,10 @@ from hemeroteca.search.graph import LinkGraph, LinkRanks, rank_pages_and_hosts
 from hemeroteca.search.index import Index, Options, SearchError, Writer
 from hemeroteca.search.languages import code_of
 from hemeroteca.search.learn import Learner, read_query_log
+from hemeroteca.search.query import asks_for_the_past
 from hemeroteca.search.ranking import Preferences
-from hemeroteca.search.tantivy_index import TantivyWriter, replace_index
+from hemeroteca.search.tantivy_index import VERSIONS, TantivyWriter, replace_index
+from hemeroteca.search.versions import has_versions
 
 COMMIT_EVERY = 50_000  # documents of a long import become findable, and safe, in steps
 BATCH = Options(group=False, diverse=False, snippets=False, suggest=False, syntax=False)
@@ -48,6 +50,18 @@ def rebuild(
     replace_index(path, fill, heap_bytes)
     progress(count)
     return count
+
+
+def choose(index_dir: Path, query: str, versions: bool | None = None) -> Path:
+    """The index a query is for: that of all versions when that is asked for, or when there is one for its `at:`."""
+    kept = has_versions(index_dir)
+    if versions and not kept:
+        raise SearchError(
+            "all versions are not indexed here; set `index_versions` to true and run `hemeroteca search rebuild`"
+        )
+    if versions or (versions is None and kept and asks_for_the_past(query)):
+        return index_dir / VERSIONS
+    return index_dir
 
 
 class Imported(msgspec.Struct):

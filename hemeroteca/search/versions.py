@@ -1,20 +1,41 @@
 """An index of every version of every page: what did it say in March?
 
 The same kind of index in a folder of its own. Each version is a document that knows from when until when it was the
-page's last one, so that `at:2024-03-15` finds exactly what stood there then. Optional: it grows with every change.
+page's last one, so that `at:2024-03` finds exactly what stood there then. Optional: it grows with every change.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
 from hemeroteca.search.document import SearchDocument, document_key
-from hemeroteca.search.tantivy_index import VERSIONS, TantivyIndex
+from hemeroteca.search.tantivy_index import VERSIONS, TantivyIndex, TantivyWriter, replace_index
+
+_PENDING = 2000  # pages remembered until they are committed
 
 
 def open_versions(index_dir: Path) -> TantivyIndex:
     """The index of all versions beside the index of an instance."""
     return TantivyIndex(index_dir / VERSIONS)
+
+
+def has_versions(index_dir: Path) -> bool:
+    return (index_dir / VERSIONS / "main").exists()
+
+
+def rebuild_versions(index_dir: Path, versions: Iterable[SearchDocument], heap_bytes: int) -> int:
+    """Build the index anew from documents that know their `until_ms`; searches use the old one meanwhile."""
+    count = 0
+
+    def fill(writer: TantivyWriter) -> None:
+        nonlocal count
+        for document in versions:
+            writer.put(_version(document, document.key, document.until_ms), replaces=False)
+            count += 1
+
+    replace_index(index_dir / VERSIONS, fill, heap_bytes)
+    return count
 
 
 class VersionWriter:
@@ -25,23 +46,39 @@ class VersionWriter:
         self._writer = index.writer(heap_bytes)
         self._pending: dict[int, dict[int, SearchDocument]] = {}  # page → capture time → version, since the last commit
 
-    def put(self, document: SearchDocument) -> None:
-        """A version of the page `document.key`, captured at `document.captured_ms`."""
+    def put(self, document: SearchDocument, first: bool = False) -> None:
+        """A version of the page `document.key`, captured at `document.captured_ms`. `first`: it had none before."""
         page = document.page or document.key
+        if first:
+            self._pending.setdefault(page, {})
+        known = self._known(page)
+        earlier = max((ms for ms in known if ms < document.captured_ms), default=None)
+        later = min((ms for ms in known if ms > document.captured_ms), default=0)
+        if earlier is not None and not 0 < known[earlier].until_ms <= document.captured_ms:
+            self._end(known[earlier], document.captured_ms)
+        version = _version(document, page, later)
+        self._writer.put(version, replaces=not first)
+        known[document.captured_ms] = version
+        if len(self._pending) > _PENDING:
+            self.commit()
+
+    def end(self, page: int, at_ms: int) -> None:
+        """The page was gone at that time: what it said last stood there until then."""
+        known = self._known(page)
+        last = max((ms for ms in known if ms <= at_ms), default=None)
+        if last is not None and not 0 < known[last].until_ms <= at_ms:
+            self._end(known[last], at_ms)
+
+    def _end(self, version: SearchDocument, at_ms: int) -> None:
+        version.until_ms = at_ms
+        self._writer.put(version, replaces=True)
+
+    def _known(self, page: int) -> dict[int, SearchDocument]:
         known = self._pending.get(page)
         if known is None:
             known = {version.captured_ms: version for version in self._index.versions(page)}
             self._pending[page] = known
-        earlier = max((ms for ms in known if ms < document.captured_ms), default=None)
-        later = min((ms for ms in known if ms > document.captured_ms), default=0)
-        if earlier is not None and known[earlier].until_ms != document.captured_ms:
-            known[earlier].until_ms = document.captured_ms
-            self._writer.put(known[earlier], replaces=True)
-        version = msgspec.structs.replace(
-            document, key=document_key(f"{page}@{document.captured_ms}"), page=page, until_ms=later
-        )
-        self._writer.put(version, replaces=True)
-        known[document.captured_ms] = version
+        return known
 
     def commit(self) -> None:
         self._writer.commit()
@@ -55,3 +92,8 @@ class VersionWriter:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _version(document: SearchDocument, page: int, until_ms: int) -> SearchDocument:
+    key = document_key(f"{page}@{document.captured_ms}")
+    return msgspec.structs.replace(document, key=key, page=page, until_ms=until_ms)

@@ -281,7 +281,7 @@ class Notice(models.Model):
 
     channel = models.ForeignKey(Channel, models.CASCADE, db_comment="whom to tell")
     event = models.CharField(max_length=80, db_comment="what happened, such as change:<capture>; told once per channel")
-    kind = models.CharField(max_length=9, db_comment="change, error, recovered")
+    kind = models.CharField(max_length=9, db_comment="change, match, error, recovered")
     facts = models.JSONField(db_comment="what the message says")
     state = models.CharField(max_length=7, choices=State, default=State.WAITING, db_comment="waiting, sent, failed")
     created_ms = models.BigIntegerField(db_comment="when it happened")
@@ -295,6 +295,39 @@ class Notice(models.Model):
         db_table_comment = "messages to deliver and delivered: the outbox"
         constraints = [models.UniqueConstraint(fields=["channel", "event"], name="notice_once")]
         indexes = [models.Index(fields=["due_ms"], name="notice_waiting", condition=models.Q(state="waiting"))]
+
+
+class SavedSearch(models.Model):
+    """A query somebody wants to hear of when something new matches it."""
+
+    channel_id: int | None
+
+    name = models.CharField(max_length=200, db_comment="what it is called; the query unless somebody named it")
+    query = models.TextField(db_comment="what is looked for; every word is required")
+    owner = models.ForeignKey(User, models.SET_NULL, null=True, db_comment="who saved it; null: nobody any more")
+    channel = models.ForeignKey(
+        Channel, models.SET_NULL, null=True, db_comment="who is told; null: all channels that tell of everything"
+    )
+    created_ms = models.BigIntegerField(db_comment="when it was saved; what matched then is not told")
+    found_ms = models.BigIntegerField(default=0, db_comment="when something new matched last; 0 never")
+    found = models.IntegerField(default=0, db_comment="how many pages have matched since it was saved")
+
+    class Meta:
+        db_table = "saved_search"
+        db_table_comment = "queries whose new matches are told"
+
+
+class SavedMatch(models.Model):
+    """A page a saved search has found, so that nobody is told of it again."""
+
+    search = models.ForeignKey(SavedSearch, models.CASCADE, db_index=False, db_comment="search that found it")
+    key = models.BigIntegerField(db_comment="page, as page.key, or imported document")
+    found_ms = models.BigIntegerField(db_comment="when it was found; 0: it matched when the search was saved")
+
+    class Meta:
+        db_table = "saved_match"
+        db_table_comment = "pages that saved searches have found"
+        constraints = [models.UniqueConstraint(fields=["search", "key"], name="saved_match_once")]
 
 
 class Revision(models.Model):

@@ -33,6 +33,7 @@ GIVE_UP_AFTER = 30  # failed deliveries in a row after which a channel is paused
 IN_A_DIGEST = 50  # changes shown in one message; the rest is counted
 DIFF_LINES = 40
 BATCH = 200
+GATHERED = {"change", "match"}  # what a digest gathers; failures are told at once
 # These act on the machine the worker runs on instead of sending anything anywhere.
 LOCAL_SCHEMES = {"dbus", "glib", "gnome", "kde", "macosx", "qt", "syslog", "windows", "gio"}
 
@@ -46,6 +47,8 @@ WORDS: dict[str, dict[str, str]] = {
         "error-text": "{url} has failed {failures} times in a row since {since}. Last reason: {error}",
         "recovered-text": "{url} answers again. It had failed since {since}.",
         "more": "… and {count} more",
+        "match": "New result: {title}",
+        "matches": "{count} new results for {name}",
     },
     "es": {
         "change": "Cambió: {title}",
@@ -56,6 +59,8 @@ WORDS: dict[str, dict[str, str]] = {
         "error-text": "{url} ha fallado {failures} veces seguidas desde {since}. Último motivo: {error}",
         "recovered-text": "{url} vuelve a responder. Fallaba desde {since}.",
         "more": "… y {count} más",
+        "match": "Nuevo resultado: {title}",
+        "matches": "{count} resultados nuevos de {name}",
     },
 }
 
@@ -99,7 +104,7 @@ def _tell_change(change: Change, subscriptions: list[Subscription], channels: li
         concerned = [s for s in covering if _concerns(channel, s)]
         if concerned:
             facts = _change_facts(change, concerned[0])
-            _write(channel, event, "change", facts, change.seen_ms)
+            write(channel, event, "change", facts, change.seen_ms)
 
 
 def _tell_failures() -> None:
@@ -123,18 +128,19 @@ def _tell_subscription(subscription: Subscription, event: str, kind: str, since_
         "name": subscription.name,
         "url": subscription.url,
         "failures": subscription.failures,
-        "since": _moment(since_ms),
+        "since": moment(since_ms),
         "error": subscription.last_error,
     }
     for channel in Channel.objects.filter(active=True, errors=True):
         if _concerns(channel, subscription):
-            _write(channel, event, kind, facts, services.now_ms())
+            write(channel, event, kind, facts, services.now_ms())
 
 
-def _write(channel: Channel, event: str, kind: str, facts: dict[str, Any], at_ms: int) -> None:
+def write(channel: Channel, event: str, kind: str, facts: dict[str, Any], at_ms: int) -> None:
+    """Put something into the outbox; the same event a second time is not told."""
     now = services.now_ms()
     due = now
-    if channel.digest_hours and kind == "change":
+    if channel.digest_hours and kind in GATHERED:
         step = int(channel.digest_hours * HOUR_MS)
         due = (now // step + 1) * step  # everything of a stretch of time is due at its end
     Notice.objects.bulk_create(
@@ -153,10 +159,10 @@ def deliver(config: Config, outgoing: Outgoing, now_ms: int, limit: int = BATCH)
         .select_related("channel")
         .order_by("due_ms", "pk")[:limit]
     )
-    messages: dict[tuple[int, int], list[Notice]] = {}
+    messages: dict[tuple[int, str], list[Notice]] = {}
     for notice in waiting:
-        gathered = bool(notice.channel.digest_hours) and notice.kind == "change"
-        messages.setdefault((notice.channel_id, 0 if gathered else notice.pk), []).append(notice)
+        gathered = bool(notice.channel.digest_hours) and notice.kind in GATHERED
+        messages.setdefault((notice.channel_id, notice.kind if gathered else str(notice.pk)), []).append(notice)
     delivered = 0
     silent: set[int] = set()  # channels that just failed; the rest of theirs waits with the first
     for (channel_id, _), notices in messages.items():
@@ -191,7 +197,7 @@ def test_channel(channel: Channel, config: Config, outgoing: Outgoing) -> None:
         "view": 0.0,
         "form": 0.0,
         "content": 1.0,
-        "seen": _moment(services.now_ms()),
+        "seen": moment(services.now_ms()),
         "diff": "+test",
     }
     _send(channel, [Notice(channel=channel, event="test", kind="change", facts=facts)], config, outgoing)
@@ -256,6 +262,8 @@ def message(notices: list[Notice], language: str) -> tuple[str, str]:
     """Title and text of a message for people."""
     words = WORDS[language]
     first = notices[0]
+    if first.kind == "match":
+        return _match_message(notices, words)
     if first.kind != "change":
         return words[first.kind].format(**first.facts), words[f"{first.kind}-text"].format(**first.facts)
     parts = [_change_text(notice.facts, words) for notice in notices[:IN_A_DIGEST]]
@@ -266,6 +274,25 @@ def message(notices: list[Notice], language: str) -> tuple[str, str]:
     names = {notice.facts["name"] for notice in notices}
     name = names.pop() if len(names) == 1 else "Hemeroteca"
     return words["changes"].format(count=len(notices), name=name), "\n\n".join(parts)
+
+
+def _match_message(notices: list[Notice], words: dict[str, str]) -> tuple[str, str]:
+    count = sum(notice.facts["count"] for notice in notices)
+    parts = [_match_text(notice.facts, words) for notice in notices]
+    results = [result for notice in notices for result in notice.facts["results"]]
+    if count == 1 and results:
+        return words["match"].format(title=results[0]["title"] or results[0]["url"]), parts[0]
+    names = list(dict.fromkeys(notice.facts["name"] for notice in notices))
+    return words["matches"].format(count=count, name=", ".join(names[:5])), "\n\n".join(parts[:IN_A_DIGEST])
+
+
+def _match_text(facts: dict[str, Any], words: dict[str, str]) -> str:
+    lines = [facts["name"]]
+    for result in facts["results"]:
+        lines += ["", *(line for line in (result["title"], result["url"], result["text"]) if line)]
+    if facts["count"] > len(facts["results"]):
+        lines += ["", words["more"].format(count=facts["count"] - len(facts["results"]))]
+    return "\n".join(lines + (["", facts["link"]] if facts["link"] else []))
 
 
 def _change_text(facts: dict[str, Any], words: dict[str, str]) -> str:
@@ -306,8 +333,8 @@ def _change_facts(change: Change, subscription: Subscription) -> dict[str, Any]:
         "name": subscription.name,
         "url": change.url,
         "title": change.title,
-        "seen": _moment(change.seen_ms),
-        "since": _moment(change.since_ms),
+        "seen": moment(change.seen_ms),
+        "since": moment(change.since_ms),
         "view": change.view,
         "form": change.form,
         "content": change.content,
@@ -334,5 +361,5 @@ def _threshold(subscription: Subscription) -> float:
     return float(subscription.comparison.get("threshold", 0.05))
 
 
-def _moment(ms: int) -> str:
+def moment(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")

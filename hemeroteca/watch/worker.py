@@ -1,7 +1,8 @@
 """The process of `hemeroteca serve` that does what watching needs besides visits: `python -m hemeroteca.watch.worker`.
 
-It writes and delivers notices, subscribes at hubs, checks keys, learns from the archive, and learns the planner anew
-when that is worth it. It may be killed at any moment: everything it does is either done or still to do in the database.
+It runs saved searches, writes and delivers notices, subscribes at hubs, checks keys, learns from the archive, and
+learns the planner anew when that is worth it. It may be killed at any moment: everything it does is either done or
+still to do in the database.
 """
 
 import logging
@@ -16,6 +17,7 @@ import django
 log = logging.getLogger("hemeroteca.watch")
 
 PAUSE = 1.0  # s between two rounds
+SEARCHED = 10.0  # s between looks at saved searches
 TENDED = 15.0  # s between looks at hubs and keys
 LEARNED = 20.0  # s between looks at new subscriptions
 DESCRIBED = 600.0  # s between descriptions of behaviour
@@ -30,6 +32,7 @@ class Worker:
         from django.conf import settings
 
         from hemeroteca.watch.outgoing import Outgoing
+        from hemeroteca.watch.searches import Looker
 
         self._config = settings.CONFIG
         self._data = settings.INSTANCE.data
@@ -37,6 +40,7 @@ class Worker:
         self._stopped = threading.Event()
         self._due: dict[str, float] = {}
         self._described_ms = 0
+        self._searches = Looker(settings.INSTANCE.index_dir)
 
     def stop(self, *_: object) -> None:
         self._stopped.set()
@@ -58,6 +62,8 @@ class Worker:
         now_ms = services.now_ms()
         while notices.write_notices() >= notices.BATCH and not self._stopped.is_set():
             pass
+        if self._is_due("search", SEARCHED):
+            self._searches.look()
         notices.deliver(self._config, self._outgoing, now_ms)
         if self._is_due("tend", TENDED):
             signals.tend(self._outgoing, now_ms)

@@ -1,6 +1,5 @@
 """The console in a real browser: what people do, and what hostile pages try."""
 
-import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -11,24 +10,7 @@ from hemeroteca.accounts.models import Role
 from tests.console.conftest import PASSWORD
 from tests.console.world import BREAD, HOSTILE
 
-CHROMIUM = "/usr/bin/chromium"
-
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    if not os.path.exists(CHROMIUM):
-        pytest.skip(f"no browser: {CHROMIUM} does not exist (on Debian: apt install chromium)")
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (make setup-dev)")
-    with pytest.MonkeyPatch.context() as patch, sync_api.sync_playwright() as playwright:
-        # Playwright keeps an event loop in this thread, which makes Django think that it runs inside it.
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-        # Chromium's own sandbox refuses to run as root, as tests in containers do.
-        options = ["--no-sandbox"] if os.getuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=options)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

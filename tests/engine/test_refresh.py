@@ -16,6 +16,7 @@ class Books:
 
     def __init__(self):
         self.indexed = 0
+        self.overdue = False
         self.given = {}
 
     def enrich(self, key, texts):
@@ -25,6 +26,7 @@ class Books:
 @pytest.fixture
 def instance(tmp_path, monkeypatch):
     monkeypatch.setattr(refresh.queries, "seed_keys", lambda: [1])
+    monkeypatch.setattr(refresh.Collector, "look", lambda self: False)  # it asks the database
     instance = Instance(tmp_path)
     instance.create()
     with open_index(None, instance.index_dir).writer(15 << 20) as writer:

@@ -1,6 +1,5 @@
 """Replay in Chromium: pages work, and nothing in them reaches the console, whatever it tries."""
 
-import os
 import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -10,23 +9,9 @@ import pytest
 from tests.console.conftest import PASSWORD
 from tests.replay.making import attack
 
-CHROMIUM = "/usr/bin/chromium"
 STAMP = "20251115094640"
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    if not os.path.exists(CHROMIUM):
-        pytest.skip(f"no browser: {CHROMIUM} does not exist (on Debian: apt install chromium)")
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (make setup-dev)")
-    with pytest.MonkeyPatch.context() as patch, sync_api.sync_playwright() as playwright:
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-        options = ["--no-sandbox"] if os.getuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=options)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from hemeroteca.search import query
 from hemeroteca.search.query import (
     Clause,
     Fuzzy,
@@ -127,3 +128,23 @@ def test_any_text_is_a_query(text):
 )
 def test_any_mixture_of_operators_is_a_query(parts):
     parse(" ".join(parts))
+
+
+def test_hundreds_of_patterns_are_read_as_words_after_the_first_few():
+    found = parse(" ".join(["tolstoi~2", "bibliot*"] * 200))
+    kinds = [type(clause.node).__name__ for clause in found.root.clauses]
+    assert (kinds.count("Fuzzy"), kinds.count("Wildcard"), kinds.count("Word")) == (12, 12, 376)
+    assert found.root.clauses[-1].node == query.Word("bibliot")
+    assert found.notes == ["only 24 words may have `*`, `?` or `~`; the others were read as written"]
+
+
+def test_every_word_can_be_required_except_those_that_say_nothing_and_alternatives():
+    made = query.required(parse("el pan -seco"), lambda word: word == "el")
+    assert [clause.occurs for clause in made.root.clauses] == ["may", "must", "not"]
+    assert query.required(parse("pan OR queso"), lambda word: False) == parse("pan OR queso")
+
+
+def test_a_query_asks_for_the_past_when_it_has_a_date_to_ask_for():
+    assert query.asks_for_the_past("(pan OR vino at:2024-03)")
+    assert not query.asks_for_the_past("pan at:mañana")
+    assert not query.asks_for_the_past('"look at: this"')

@@ -321,3 +321,8 @@ def test_a_latin_word_never_matches_by_pairs_of_letters_in_pages_without_spaces(
     both = index.search("美術館", options=Options(group=False)).hits
     assert {hit.key for hit in both} == {1, 2}
     assert "国立西洋<b>美術館</b>" in both[0].snippet
+
+
+def test_a_word_repeated_ten_thousand_times_hides_no_other_word(indexed):
+    index = indexed(page(1, "faro viejo"), page(2, "faro nuevo"), page(3, "puerto"))
+    assert index.search(" ".join(["faro", "viejo", "puerto"] * 3000)).total == 3

@@ -1,0 +1,83 @@
+"""/sites: settings of one host, as `hemeroteca site` has them."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from django.http import Http404, HttpRequest
+from ninja import Path, Router, Schema
+from ninja.errors import HttpError
+from pydantic import Field
+
+from hemeroteca.accounts.models import Role
+from hemeroteca.api import access
+from hemeroteca.frontier import services
+from hemeroteca.frontier.values import SiteSettings
+
+router = Router()
+HostName = Annotated[str, Path(max_length=255, description="Host name, like example.org.")]
+Rules = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=100)]
+# what could make us impolite, or call where nobody should
+GUARDED = frozenset(("delay", "ignore_robots", "allow_private", "insecure", "proxy", "username", "password"))
+
+
+class SiteEdit(Schema):
+    """What is left out stays as it is; null returns to the default."""
+
+    include: Rules | None = Field(None, description="Elements that hold its text, as `div[id=content]`; `*` any.")
+    exclude: Rules | None = Field(None, description="Elements that never do, as `aside` or `*[class=advert*]`.")
+    paused: bool | None = Field(None, description="It is not visited for now.")
+    render: Literal["auto", "always", "never"] | None = Field(None, description="Which pages a browser opens.")
+    visits_per_day: int | None = Field(None, ge=0, le=1_000_000_000, description="Most visits a day of watched pages.")
+    bytes_per_day: int | None = Field(None, ge=0, le=1 << 50, description="The same in bytes received.")
+    delay: float | None = Field(None, ge=0, le=86_400, description="Seconds between requests; administrators only.")
+    ignore_robots: bool | None = Field(None, description="Do not ask robots.txt; administrators only.")
+    allow_private: bool | None = Field(None, description="It may be a private address; administrators only.")
+    insecure: bool | None = Field(None, description="Accept broken certificates; administrators only.")
+    proxy: str | None = Field(None, max_length=500, description="Proxy for it; administrators only.")
+    username: str | None = Field(None, max_length=200, description="Name to sign in with; administrators only.")
+    password: str | None = Field(None, max_length=200, description="Password for that; administrators only.")
+
+
+class SiteOut(Schema):
+    host: str = Field(description="Host name.")
+    include: list[str] = Field(description="Elements that hold its text; empty: found by themselves.")
+    exclude: list[str] = Field(description="Elements that never do, besides navigation and the like.")
+    paused: bool = Field(description="It is not visited for now.")
+    render: Literal["auto", "always", "never"] = Field(description="Which pages a browser opens.")
+    visits_per_day: int = Field(description="Most visits a day of watched pages; 0: no limit of its own.")
+    bytes_per_day: int = Field(description="The same in bytes received.")
+    delay: float | None = Field(description="Seconds between requests; null: adaptive.")
+    ignore_robots: bool = Field(description="robots.txt is not asked.")
+    allow_private: bool = Field(description="It may be a private address.")
+    insecure: bool = Field(description="Broken certificates are accepted.")
+    proxy: str = Field(description="Whether it has a proxy of its own: `set` or empty.")
+    username: str = Field(description="Name it is signed in with.")
+    password: str = Field(description="Whether there is one: `set` or empty.")
+
+
+@router.get("/{host}", response=SiteOut, auth=access.editor, summary="Settings of a site")
+def site(request: HttpRequest, host: HostName) -> SiteOut:
+    try:
+        return _out(host, services.site(host))
+    except services.OrderError as error:
+        raise Http404(str(error))
+
+
+@router.patch("/{host}", response=SiteOut, auth=access.editor, summary="Change settings of a site")
+def set_site(request: HttpRequest, host: HostName, given: SiteEdit) -> SiteOut:
+    """Text is read by new rules from the next visit on; `hemeroteca search rebuild` reads all pages again."""
+    changes: dict[str, Any] = given.dict(exclude_unset=True)
+    if GUARDED & changes.keys():
+        request.auth.require(Role.ADMINISTRATOR, "To change how a site is visited")  # type: ignore[attr-defined]
+    try:
+        return _out(host, services.set_site(host, changes))
+    except services.OrderError as error:
+        raise HttpError(422, str(error))
+
+
+def _out(host: str, settings: SiteSettings) -> SiteOut:
+    values = msgspec.structs.asdict(settings)
+    for secret in ("proxy", "password"):
+        values[secret] = "set" if values[secret] else ""
+    values |= {"include": list(settings.include), "exclude": list(settings.exclude)}
+    return SiteOut(host=host.strip().lower().rstrip("."), **values)

@@ -1,0 +1,74 @@
+"""All documents that match, without order or page: for what is told of them or done to them as a whole."""
+
+from collections.abc import Collection, Iterator
+from html import unescape
+
+from tantivy import FieldType, Occur, Order, Query
+
+from hemeroteca.search.analysis import field_of
+from hemeroteca.search.answer import Answer, in_text
+from hemeroteca.search.index import Hit, Options
+from hemeroteca.search.snippet import snippet
+from hemeroteca.search.tantivy_index import TantivyIndex, stored
+
+MOST = 50_000  # matches of one query that are told apart: the newest
+_AT_ONCE = 100_000
+
+
+def matching(
+    index: TantivyIndex, query: str, options: Options, known: Collection[int] = (), most: int = MOST
+) -> list[int]:
+    """Keys of the documents that match and are not `known`, those captured last first."""
+    answer = Answer(index, options)
+    plan = answer.plan(query)
+    if plan.base is None:
+        return []
+    hits = answer.searcher.search(plan.base, limit=most, count=False, order_by_field="captured", order=Order.Desc).hits
+    addresses = [address for _, address in hits]
+    keys = answer.searcher.fast_field_values("key", addresses) if hits else []
+    found = [(int(key or 0), address) for key, address in zip(keys, addresses, strict=True)]
+    return [
+        key
+        for key, address in found
+        if key not in known and (not plan.in_body or in_text(plan.in_body, stored(answer.searcher, address)))
+    ]
+
+
+def described(index: TantivyIndex, query: str, options: Options, keys: list[int]) -> list[Hit]:
+    """What a message says of these documents: the snippet is plain text."""
+    answer = Answer(index, options)
+    plan = answer.plan(query)
+    hits = []
+    for key in keys:
+        document = index.get(key)
+        if document is None:
+            continue
+        field = field_of(document.language)
+        shown = snippet(document.text or document.description, plan.wanted.get(field, set()), field)
+        hits.append(
+            Hit(
+                url=document.url,
+                title=document.title,
+                snippet=unescape(shown.replace("<b>", "").replace("</b>", "")),
+                score=0.0,
+                key=key,
+                captured_ms=document.captured_ms,
+            )
+        )
+    return hits
+
+
+def keys_of_site(index: TantivyIndex, site: str) -> Iterator[int]:
+    """Keys of every document of a domain, its subdomains included."""
+    last = -(1 << 63)
+    these = Query.term_query(index.schema, "site", site, index_option="basic")
+    while True:
+        searcher = index.searcher()
+        beyond = Query.range_query(index.schema, "key", FieldType.Integer, last, None, include_lower=False)
+        part = Query.boolean_query([(Occur.Must, these), (Occur.Must, beyond)])
+        hits = searcher.search(part, limit=_AT_ONCE, count=False, order_by_field="key", order=Order.Asc).hits
+        keys = [int(key or 0) for key in searcher.fast_field_values("key", [at for _, at in hits])] if hits else []
+        yield from keys
+        if len(keys) < _AT_ONCE:
+            return
+        last = keys[-1]

@@ -1,0 +1,147 @@
+"""Saved searches: tell me when something new matches.
+
+A saved search remembers every page it has found, those it found when it was saved included; a page that matches and is
+not among them is new. So nothing is told twice, and nothing is missed, in whatever order pages are captured, imported
+or indexed anew. All that is new at one look goes into one notice per channel.
+"""
+
+import logging
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+
+from hemeroteca.accounts.models import User
+from hemeroteca.search.index import Options, SearchError
+from hemeroteca.search.matching import described, matching
+from hemeroteca.search.services import load_preferences
+from hemeroteca.search.tantivy_index import TantivyIndex
+from hemeroteca.watch import notices, services
+from hemeroteca.watch.models import Channel, SavedMatch, SavedSearch
+from hemeroteca.watch.values import plain
+
+log = logging.getLogger("hemeroteca.watch")
+
+LONGEST_QUERY = 2000
+MOST_SEARCHES = 1000
+SHOWN = 20  # results in one notice; the rest is counted
+
+
+def save(query: str, name: str = "", channel: int | None = None, owner: User | None = None) -> SavedSearch:
+    """Remember a query and what matches it now. Raises WatchError, or SearchError when there is no index to ask."""
+    query = " ".join(plain(query).split())
+    if not query or len(query) > LONGEST_QUERY:
+        raise services.WatchError(f"a query to save must have 1 to {LONGEST_QUERY} characters, not {len(query)}")
+    name = " ".join(plain(name).split()) or query[:200]
+    if len(name) > 200:
+        raise services.WatchError(f"a name must have 1 to 200 characters, not {len(name)}")
+    if SavedSearch.objects.count() >= MOST_SEARCHES:
+        raise services.WatchError(f"there are {MOST_SEARCHES} saved searches already; remove one first")
+    told = services.find_channel(channel) if channel is not None else None
+    keys = matching(_index(), query, _options())
+    with transaction.atomic():
+        search = SavedSearch.objects.create(
+            name=name, query=query, owner=owner, channel=told, created_ms=services.now_ms()
+        )
+        _remember(search, keys, 0)
+    return search
+
+
+def remove(number: int) -> None:
+    if not SavedSearch.objects.filter(pk=number).delete()[0]:
+        raise services.WatchError(f"there is no saved search {number}; `hemeroteca search saved` shows them")
+
+
+def saved() -> list[SavedSearch]:
+    return list(SavedSearch.objects.select_related("owner", "channel").order_by("pk"))
+
+
+def feed_path(query: str) -> str:
+    """Where the same search is a feed."""
+    return f"/search.rss?q={quote(query, safe='')}"
+
+
+class Looker:
+    """Runs the saved searches whenever the index has changed."""
+
+    def __init__(self, index_dir: Path) -> None:
+        self._file = index_dir / "main" / "meta.json"
+        self._seen = 0
+
+    def look(self) -> int:
+        """How many new pages were found."""
+        try:
+            stamp = self._file.stat().st_mtime_ns
+        except FileNotFoundError:
+            return 0
+        if stamp == self._seen:
+            return 0
+        found = 0
+        try:
+            searches = saved()
+            if searches:
+                index, options = _index(), _options()
+                found = sum(_run(search, index, options) for search in searches)
+        except SearchError as error:
+            log.warning("saved searches wait: %s", error)
+        self._seen = stamp
+        return found
+
+
+def _run(search: SavedSearch, index: TantivyIndex, options: Options) -> int:
+    known = set(SavedMatch.objects.filter(search=search).values_list("key", flat=True))
+    new = matching(index, search.query, options, known)
+    if not new:
+        return 0
+    now = services.now_ms()
+    facts = _facts(search, index, options, new)
+    with transaction.atomic():
+        if not SavedSearch.objects.filter(pk=search.pk).update(found=F("found") + len(new), found_ms=now):
+            return 0  # it was removed meanwhile
+        _remember(search, new, now)
+        for channel in _channels(search):
+            notices.write(channel, f"match:{search.pk}:{now}", "match", facts, now)
+    return len(new)
+
+
+def _remember(search: SavedSearch, keys: list[int], now: int) -> None:
+    rows = [SavedMatch(search=search, key=key, found_ms=now) for key in keys]
+    SavedMatch.objects.bulk_create(rows, ignore_conflicts=True, batch_size=500)
+
+
+def _channels(search: SavedSearch) -> list[Channel]:
+    if search.channel is not None:
+        return [search.channel] if search.channel.active else []
+    return list(Channel.objects.filter(active=True, changes=True, subscription=None, collection=None))
+
+
+def _facts(search: SavedSearch, index: TantivyIndex, options: Options, keys: list[int]) -> dict[str, Any]:
+    base = settings.CONFIG.public_url.rstrip("/")
+    shown = described(index, search.query, options, keys[:SHOWN])
+    return {
+        "search": search.pk,
+        "name": search.name,
+        "query": search.query,
+        "count": len(keys),
+        "results": [
+            {
+                "url": plain(hit.url),
+                "title": plain(hit.title),
+                "text": plain(hit.snippet),
+                "captured": notices.moment(hit.captured_ms),
+            }
+            for hit in shown
+        ],
+        "link": f"{base}/?q={quote(search.query, safe='')}" if base else "",
+    }
+
+
+def _options() -> Options:
+    return Options(every=True, preferences=load_preferences(settings.INSTANCE.index_dir))
+
+
+def _index() -> TantivyIndex:
+    return TantivyIndex(settings.INSTANCE.index_dir)

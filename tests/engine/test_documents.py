@@ -1,0 +1,136 @@
+"""What the search index knows of crawled pages: rules of sites, versions, collections; the same after a rebuild."""
+
+import http.server
+import json
+import threading
+
+import pytest
+
+from tests.engine.system import System
+
+PORTADA = """<html lang="es"><head><title>Portada</title></head><body><main><h1>Portada</h1>
+<p>El pan cuesta {price} monedas en el mercado de la ciudad.</p><div class="caja teaser">compre una lavadora</div>
+<a href="/nota.txt">nota</a> <a href="/oculta">oculta</a></main></body></html>"""
+OCULTA = '<html lang="es"><meta name="robots" content="noindex"><p>La ballena no quiere salir aquí.</p></html>'
+
+
+@pytest.fixture
+def pages():
+    """A site that answers what this dictionary says."""
+    answers = {
+        "/": ("text/html; charset=utf-8", PORTADA.format(price="cien")),
+        "/nota.txt": ("text/plain; charset=utf-8", "Una nota sobre el tren de la costa."),
+        "/oculta": ("text/html; charset=utf-8", OCULTA),
+    }
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            kind, text = answers.get(self.path, ("text/plain", None))
+            body = (text or "gone").encode()
+            self.send_response(404 if text is None else 200)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    answers["address"] = (f"http://127.0.0.1:{server.server_address[1]}/", "")
+    yield answers
+    server.shutdown()
+
+
+def found(system, *query):
+    done = system.run("search", *query, "--json")
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def texts(system, *query):
+    return [hit["snippet"].replace("<b>", "").replace("</b>", "") for hit in found(system, *query)]
+
+
+def test_the_past_can_be_searched_also_after_a_rebuild_and_after_the_setting_was_off(tmp_path, pages):
+    site = pages["address"][0]
+    system = System(tmp_path / "data", index_versions=1)
+    crawl = ("crawl", site, "--delay", "0")
+    system.run(*crawl)
+    pages["/"] = (pages["/"][0], PORTADA.format(price="doscientas"))
+    pages["/nota.txt"] = ("text/plain", None)
+    system.run(*crawl)
+
+    def check(cheap, dear):
+        assert [len(found(system, "tren")), len(found(system, "tren", "--versions"))] == [0, 1]
+        assert found(system, "tren", "--versions")[0]["until"] > found(system, "tren", "--versions")[0]["captured_at"]
+        assert dear in texts(system, "monedas")[0]
+        old, new = found(system, f"{cheap} monedas", "--versions"), found(system, f"{dear} monedas", "--versions")
+        assert cheap in old[0]["snippet"]
+        assert "until" in old[0]
+        assert dear in new[0]["snippet"]
+        assert "until" not in new[0]
+        assert found(system, "monedas at:2001") == []
+        assert len(found(system, "monedas", "at:2001..")) == 1  # one of the versions of a page stands for it
+
+    check("cien", "doscientas")
+    assert found(system, "monedas")[0]["versions"] == 2
+    assert system.run("search", "rebuild").returncode == 0
+    check("cien", "doscientas")
+    assert found(system, "monedas")[0]["versions"] == 2
+
+    system.environment["HEMEROTECA_INDEX_VERSIONS"] = "0"
+    pages["/"] = (pages["/"][0], PORTADA.format(price="trescientas"))
+    system.run(*crawl)
+    system.environment["HEMEROTECA_INDEX_VERSIONS"] = "1"
+    pages["/"] = (pages["/"][0], PORTADA.format(price="cuatrocientas"))
+    system.run(*crawl)
+    check("trescientas", "cuatrocientas")
+
+
+def test_without_the_setting_nobody_pays_for_versions_and_is_told_so(tmp_path, pages):
+    system = System(tmp_path / "data")
+    system.run("crawl", pages["address"][0], "--delay", "0")
+    assert not (tmp_path / "data" / "index" / "versions").exists()
+    refused = system.run("search", "monedas", "--versions")
+    assert refused.returncode == 1
+    assert "index_versions" in refused.stderr
+    answered = system.run("search", "monedas at:2030")
+    assert "only the last version of each page is indexed" in answered.stderr
+
+
+def test_rules_of_a_site_hold_in_a_crawl_and_in_a_rebuild(tmp_path, pages):
+    system = System(tmp_path / "data")
+    assert system.run("site", "set", "127.0.0.1", "exclude=div[class=teaser]; aside").returncode == 0
+    system.run("crawl", pages["address"][0], "--delay", "0")
+    assert (len(texts(system, "pan")), texts(system, "lavadora")) == (1, [])
+    assert system.run("search", "rebuild").returncode == 0
+    assert (len(texts(system, "pan")), texts(system, "lavadora")) == (1, [])
+    assert system.run("site", "set", "127.0.0.1", "exclude=").returncode == 0
+    assert system.run("search", "rebuild").returncode == 0
+    assert len(texts(system, "lavadora")) == 1
+    refused = system.run("site", "set", "127.0.0.1", "include=div[[")
+    assert (refused.returncode, "is not a rule" in refused.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(("options", "hits"), [((), 0), (("--ignore-robots",), 1)], ids=["obeyed", "ignored"])
+def test_a_rebuild_treats_noindex_as_the_crawl_did(tmp_path, pages, options, hits):
+    system = System(tmp_path / "data")
+    system.run("crawl", pages["address"][0], "--delay", "0", *options)
+    assert len(texts(system, "ballena")) == hits
+    assert system.run("search", "rebuild").returncode == 0
+    assert len(texts(system, "ballena")) == hits
+
+
+def test_pages_know_the_collections_of_the_subscriptions_they_fall_under(tmp_path, pages):
+    site = pages["address"][0]
+    system = System(tmp_path / "data")
+    assert system.run("watch", "add", site, "--scope", "host", "--collection", "La prensa").returncode == 0
+    assert system.run("watch", "add", f"{site}nota.txt", "--scope", "page", "--collection", "Notas").returncode == 0
+    system.run("crawl", site, "--delay", "0", "--limit", "5")
+    assert found(system, "monedas")[0]["collections"] == ["La prensa"]
+    assert [hit["url"] for hit in found(system, 'collection:"La prensa" monedas')] == [site]
+    assert system.run("search", "rebuild").returncode == 0
+    assert found(system, "tren")[0]["collections"] == ["La prensa", "Notas"]
+    assert "collection: La prensa 1" in system.run("search", "tren", "--facets").stdout

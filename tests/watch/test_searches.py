@@ -1,0 +1,153 @@
+"""Saved searches: told of what is new, of nothing twice."""
+
+import json
+
+import pytest
+
+from hemeroteca.instance import Instance
+from hemeroteca.search import SearchDocument, open_index
+from hemeroteca.watch import notices, searches, services
+from hemeroteca.watch.models import Notice, SavedSearch
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+@pytest.fixture
+def index(settings, tmp_path):
+    settings.INSTANCE = Instance(tmp_path / "data")
+    settings.INSTANCE.create()
+    opened = open_index(None, settings.INSTANCE.index_dir)
+
+    def put(key, text, captured_ms=1_700_000_000_000):
+        with opened.writer(15 << 20) as writer:
+            url = f"https://a.example/{key}"
+            writer.put(
+                SearchDocument(
+                    key=key, url=url, host="a.example", title=f"Página {key}", text=text, language="es",
+                    captured_ms=captured_ms,
+                )
+            )  # fmt: skip
+            writer.commit()
+
+    put(1, "el faro viejo del puerto")
+    return put
+
+
+@pytest.fixture
+def channel(index):
+    return services.add_channel(services.ChannelOrder(target="https://hook.example/"))[0]
+
+
+@pytest.fixture
+def looker(settings, index):
+    return searches.Looker(settings.INSTANCE.index_dir)
+
+
+def told(kind="match"):
+    return [[result["url"] for result in n.facts["results"]] for n in Notice.objects.filter(kind=kind).order_by("pk")]
+
+
+def test_what_matched_before_is_not_told_and_what_is_new_is_told_once(index, channel, looker):
+    searches.save("faro")
+    assert looker.look() == 0
+    index(2, "un faro nuevo", captured_ms=1_000_000_000_000)  # captured long ago, indexed now: an import
+    index(3, "nada de nada")
+    assert looker.look() == 1
+    assert told() == [["https://a.example/2"]]
+    index(2, "el faro nuevo cambia de color")
+    index(1, "el faro viejo cambia también")
+    assert looker.look() == 0
+    assert searches.Looker(looker._file.parents[1]).look() == 0  # after a restart
+    assert told() == [["https://a.example/2"]]
+    assert SavedSearch.objects.get().found == 1
+
+
+def test_every_word_is_required_but_for_little_ones(index, channel, looker):
+    searches.save("el faro del bosque")
+    index(2, "un faro nuevo en el cabo")
+    index(3, "un faro en un bosque")
+    index(4, "el bosque")
+    looker.look()
+    assert told() == [["https://a.example/3"]]
+
+
+def test_alternatives_filters_and_text_only_keep_their_meaning(index, channel, looker):
+    searches.save("grúa OR ballena", name="o")
+    searches.save("ballena host:b.example", name="otro sitio")
+    searches.save("inbody:página", name="solo título")
+    index(2, "una ballena azul")
+    looker.look()
+    assert [n.facts["name"] for n in Notice.objects.all()] == ["o"]
+
+
+def test_one_notice_for_all_that_is_new_at_a_look(index, channel, looker):
+    searches.save("ballena")
+    for key in range(2, 30):
+        index(key, f"la ballena {key}", captured_ms=1_700_000_000_000 + key)
+    assert looker.look() == 28
+    notice = Notice.objects.get()
+    assert (notice.facts["count"], len(notice.facts["results"])) == (28, searches.SHOWN)
+    title, text = notices.message([notice], "es")
+    assert title == "28 resultados nuevos de ballena"
+    assert "la ballena 29" in text
+    assert text.endswith("… y 8 más")
+
+
+def test_a_message_about_one_result_says_which(index, channel, looker):
+    searches.save("ballena")
+    index(2, "la ballena azul")
+    looker.look()
+    title, text = notices.message(list(Notice.objects.all()), "en")
+    assert title == "New result: Página 2"
+    assert "https://a.example/2\nla ballena azul" in text
+
+
+def test_channels_bound_to_something_else_are_not_told_and_a_digest_gathers(index, looker):
+    services.set_collection("Prensa")
+    services.add_channel(services.ChannelOrder(target="https://one.example/", collection="Prensa"))
+    digest, _ = services.add_channel(services.ChannelOrder(target="https://two.example/", digest_hours=24))
+    chosen, _ = services.add_channel(services.ChannelOrder(target="https://three.example/", changes=False))
+    searches.save("ballena")
+    searches.save("azul", channel=chosen.pk)
+    index(2, "la ballena azul")
+    looker.look()
+    assert sorted(Notice.objects.values_list("channel_id", "facts__name")) == [
+        (digest.pk, "ballena"),
+        (chosen.pk, "azul"),
+    ]
+    due = {n.channel_id: n.due_ms - n.created_ms for n in Notice.objects.all()}
+    assert due[chosen.pk] < 10_000
+    assert Notice.objects.get(channel=digest).due_ms % (24 * 3_600_000) == 0
+
+
+@pytest.mark.parametrize("query", ["", "   ", "x" * 3000])
+def test_what_cannot_be_saved_says_why(index, query):
+    with pytest.raises(services.WatchError, match="1 to 2000 characters"):
+        searches.save(query)
+
+
+def test_forgetting(index, channel, looker):
+    number = searches.save("ballena").pk
+    searches.remove(number)
+    index(2, "la ballena azul")
+    assert looker.look() == 0
+    with pytest.raises(services.WatchError, match="no saved search"):
+        searches.remove(number)
+
+
+def test_a_webhook_gets_the_results(index, channel, looker, settings):
+    searches.save("ballena", name="Ballenas")
+    index(2, "la ballena azul")
+    looker.look()
+    sent = []
+
+    class Outgoing:
+        def send(self, url, *, content, headers):
+            sent.append(json.loads(content))
+            return type("Answer", (), {"ok": True})
+
+    assert notices.deliver(settings.CONFIG, Outgoing(), services.now_ms()) == 1
+    event = sent[0]["events"][0]
+    assert (event["kind"], event["name"], event["count"]) == ("match", "Ballenas", 1)
+    assert event["results"][0]["url"] == "https://a.example/2"
+    assert notices.deliver(settings.CONFIG, Outgoing(), services.now_ms()) == 0
