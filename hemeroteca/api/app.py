@@ -5,7 +5,7 @@ from typing import Any
 from ninja import NinjaAPI, Swagger
 
 from hemeroteca import __version__
-from hemeroteca.api import access, captures, crawls, history, pages, problems, search, signals, status, watch
+from hemeroteca.api import access, captures, crawls, history, pages, problems, search, signals, sites, status, watch
 
 
 class Api(NinjaAPI):
@@ -40,4 +40,5 @@ api.add_router("/pages", pages.router, tags=["pages"])
 api.add_router("/captures", captures.router, tags=["captures"])
 api.add_router("/watch", watch.router, tags=["watch"])
 api.add_router("/signals", signals.router, tags=["signals"])
+api.add_router("/sites", sites.router, tags=["sites"])
 api.add_router("/history", history.router, tags=["history"])

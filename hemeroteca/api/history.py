@@ -91,17 +91,20 @@ def compare(
     a: Annotated[str, Query(max_length=40, description="Id or date of a capture; else the version before `b`.")] = "",
     b: Annotated[str, Query(max_length=40, description="Id or date of another; else the newest version.")] = "",
 ) -> dict[str, Any]:
-    """`view`, `form` and `content` with their components, `total`, `important`, and `text_diff`."""
+    """`view`, `form` and `content` with their components, `total`, `important`, and `text_diff`.
+
+    By the rules of the site (`/sites`) and without its learned noise; pages a browser opened as it showed them.
+    """
     try:
         old_row, new_row = pair(url, a, b)
-        old, new = copies.snapshot(old_row), copies.snapshot(new_row)
+        found = copies.compare(old_row, new_row)
     except LookupError as error:
         raise Http404(error.args[0])
     except WarcReadError as error:
         raise Http404(f"The archive cannot give these bytes: {error}")
     ids = {"url": old_row.url, "a": str(old_row.record_id), "b": str(new_row.record_id)}
     moments = {"a_at": iso(old_row.captured_ms), "b_at": iso(new_row.captured_ms)}
-    return ids | moments | change.as_json(old, new)
+    return ids | moments | change.as_json(found.old, found.new, found.rules, found.change)
 
 
 def wanted(url: str, match: str, collection: str, since: str, until: str) -> tuple[cdx.Query, ...]:

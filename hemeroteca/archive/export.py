@@ -22,7 +22,7 @@ from hemeroteca.archive.reader import Record, WarcReadError
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.store import open_source
 from hemeroteca.archive.timestamps import iso
-from hemeroteca.archive.values import CaptureRow
+from hemeroteca.archive.values import DOM, CaptureRow
 
 WACZ_VERSION = "1.1.1"
 COLUMNS = (
@@ -196,6 +196,12 @@ def _write_whole(file: IO[bytes], folder: Path, row: CaptureRow, original: Captu
     """A revisit as the response it stands for. What was not modified has the head of what it did not modify."""
     revisit = reader.read(folder, row.warc_name, row.offset, row.length)
     source = reader.read(folder, original.warc_name, original.offset, original.length)
+    if row.url.startswith(DOM):
+        records = warc.record("resource", row.captured_ms, source.mime, source.payload(), row.url, row.record_id)
+        assert isinstance(records.data, bytes)
+        file.write(records.data)
+        line["mime"] = source.mime
+        return records.size
     head = source.head if row.status == 304 or not revisit.head else revisit.head
     request = _request_of(folder, row)
     records = warc.exchange_records(

@@ -21,6 +21,7 @@ import msgspec
 
 from hemeroteca.archive import scan, timestamps
 from hemeroteca.archive.reader import MAX_PAYLOAD, Record, uuid_of
+from hemeroteca.archive.values import DOM
 
 IN_MEMORY = 1 << 20
 
@@ -197,7 +198,8 @@ def _exchange(
     moment = record.captured_ms
     if moment is None:
         return wrong(f"the record of {record.url[:200]} has no readable date")
-    if not re.match(r"https?://", record.url, re.IGNORECASE) and record.kind != "resource":
+    shown = record.kind == "revisit" and record.url.startswith(DOM)
+    if not re.match(r"https?://", record.url, re.IGNORECASE) and record.kind != "resource" and not shown:
         return Problem(name, offset, f"{record.url[:200]} is not a web address", False)
     if record.kind == "response" and not record.head.startswith(b"HTTP/"):
         return wrong(f"the record of {record.url[:200]} does not hold an HTTP response")

@@ -16,7 +16,7 @@ from hemeroteca import urls
 from hemeroteca.archive import queries, services, warc
 from hemeroteca.archive.importing import ImportedExchange, Problem, read_archive
 from hemeroteca.archive.models import Capture
-from hemeroteca.archive.values import NewCapture, index_key
+from hemeroteca.archive.values import DOM, NewCapture, index_key
 from hemeroteca.archive.verify import renumber_versions
 from hemeroteca.archive.writer import WarcWriter
 
@@ -144,6 +144,8 @@ class Intake:
         self._keep(item, records, original)
 
     def _revisit(self, item: ImportedExchange, record_id: UUID, original: warc.Original, size: int) -> warc.Records:
+        if item.url.startswith(DOM):
+            return warc.repeat_record(item.url, item.captured_ms, original, record_id)
         head = item.response_head
         if not head:
             head = b"HTTP/1.1 304 Not Modified\r\n\r\n" if item.not_modified else b"HTTP/1.1 200 OK\r\n\r\n"
@@ -171,8 +173,8 @@ class Intake:
             url=url,
             urlkey=index_key(url),
             captured_ms=item.captured_ms,
-            status=item.status or (304 if item.not_modified else 200 if item.kind == "revisit" else 0),
-            mime=item.mime,
+            status=item.status or _status(item),
+            mime="text/html" if item.url.startswith(DOM) else item.mime,
             digest=records.digest,
             kind=records.main.kind,
             version=False,
@@ -184,7 +186,7 @@ class Intake:
             refers_to=original.record_id if original else None,
         )
         self._captures[capture.record_id] = capture
-        if original is None and item.kind == "response" and not item.truncated:
+        if original is None and item.kind != "revisit" and not item.truncated:
             self._originals[capture.digest] = warc.Original(
                 capture.record_id, capture.url, capture.captured_ms, capture.digest
             )
@@ -222,6 +224,13 @@ class Intake:
         self.done.lost += problem.lost
         if len(self.done.problems) < _MOST_PROBLEMS:
             self.done.problems.append(problem)
+
+
+def _status(item: ImportedExchange) -> int:
+    """Of a record without one."""
+    if item.not_modified:
+        return 304
+    return 200 if item.kind == "revisit" and not item.url.startswith(DOM) else 0
 
 
 def _name(item: ImportedExchange, digest: str) -> UUID:

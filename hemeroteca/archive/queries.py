@@ -73,8 +73,8 @@ def versions_newest(url: str, limit: int) -> list[CaptureRow]:
     return rows("urlkey = %s AND version = %s", [index_key(url), True], "captured_ms DESC, capture.id DESC", limit)
 
 
-def latest(url: str) -> CaptureRow | None:
-    return _one("urlkey = %s", [index_key(url)], "captured_ms DESC, capture.id DESC")
+def latest(url: str, urlkey: str = "") -> CaptureRow | None:
+    return _one("urlkey = %s", [urlkey or index_key(url)], "captured_ms DESC, capture.id DESC")
 
 
 def closest(url: str, ms: int) -> CaptureRow | None:

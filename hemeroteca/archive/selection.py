@@ -1,12 +1,12 @@
 """Which captures an export or a pruning is about."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
 
-from hemeroteca.archive import cdx
-from hemeroteca.archive.values import CaptureRow
+from hemeroteca.archive import cdx, queries
+from hemeroteca.archive.values import DOM, SCREENSHOT, CaptureRow
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Selection:
         _queries(self)
 
     def rows(self) -> Iterator[CaptureRow]:
-        """The captures, in the order of the index: by address, then by time."""
-        found = chain.from_iterable(cdx.captures(query) for query in _queries(self))
+        """The captures, in the order of the index: by address, then by time; then what browsers made of them."""
+        found = chain.from_iterable(cdx.captures(query) for query in _with_rendered(self))
         return (row for row in found if row.version) if self.versions_only else found
 
     def queries(self) -> tuple[cdx.Query, ...]:
@@ -35,13 +35,26 @@ class Selection:
     def holds(self, row: CaptureRow) -> bool:
         if self.versions_only and not row.version:
             return False
-        for query in _queries(self):
+        for query in _with_rendered(self):
             ((low, high),) = query.ranges
             if low <= row.urlkey and (not high or row.urlkey < high):
                 return (query.since is None or row.captured_ms >= query.since) and (
                     query.until is None or row.captured_ms <= query.until
                 )
         return False
+
+
+@lru_cache(8)
+def _with_rendered(selection: Selection) -> tuple[cdx.Query, ...]:
+    own = _queries(selection)
+    if not selection.urls:
+        return own  # everything
+    return own + tuple(
+        replace(query, ranges=((prefix + low, prefix + high if high else queries.after_prefix(prefix)),))
+        for prefix in (DOM, SCREENSHOT)
+        for query in own
+        for low, high in query.ranges
+    )
 
 
 @lru_cache(8)

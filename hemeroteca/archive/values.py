@@ -12,6 +12,8 @@ from hemeroteca import urls
 MAX_KEY = 900
 """Longest key kept whole, in characters: PostgreSQL cannot index longer ones."""
 
+SCREENSHOT, DOM = "urn:screenshot:", "urn:dom:"
+"""Before a page's address: what a browser made of it."""
 
 _PLAIN_PATH = re.compile(r"(?:/[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*+)*+/?+").fullmatch
 """Paths that a SURT only writes in small letters and without the last slash; most are of this kind."""
@@ -68,6 +70,9 @@ def index_key(url: str) -> str:
     start = url.find("/", 8)
     if start > 0 and len(url) < MAX_KEY and url.startswith(("http://", "https://")) and _PLAIN_PATH(url, start):
         return _place(url[:start]) + (url[start:].lower().rstrip("/") or "/")
+    if url.startswith((DOM, SCREENSHOT)):  # filed like the pages they belong to
+        prefix = DOM if url.startswith(DOM) else SCREENSHOT
+        return prefix + index_key(url[len(prefix) :])
     try:
         key = urls.surt(url)
         if len(key) <= MAX_KEY:

@@ -207,6 +207,20 @@ def record(
     return Records(data, len(data), digest, len(block), _members((kind, record_id, len(data))))
 
 
+def repeat_record(url: str, started_ms: int, original: Original, record_id: UUID | None = None) -> Records:
+    """A revisit record of what is not HTTP: `original` has the same payload, and there is no head to keep."""
+    record_id = record_id or new_id(started_ms)
+    fields = (
+        f"WARC-Target-URI: {safe_url(url)}\r\nWARC-Profile: {IDENTICAL_PAYLOAD}\r\n"
+        f"WARC-Refers-To: <urn:uuid:{original.record_id}>\r\n"
+        f"WARC-Refers-To-Target-URI: {safe_url(original.url)}\r\nWARC-Refers-To-Date: {iso(original.captured_ms)}\r\n"
+    )
+    kind = "application/octet-stream"
+    top = _top("revisit", record_id, started_ms, 0, kind, fields, _digest(b""), original.digest)
+    data = _gzip(top + b"\r\n\r\n")
+    return Records(data, len(data), original.digest, 0, _members(("revisit", record_id, len(data))))
+
+
 def warcinfo(started_ms: int, filename: str, facts: dict[str, str]) -> Records:
     """The record that begins every file: who wrote it, with what, and by which rules."""
     lines = "".join(f"{_safe_value(name)}: {_safe_value(value)}\r\n" for name, value in facts.items())

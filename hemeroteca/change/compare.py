@@ -13,7 +13,7 @@ from math import log1p
 from resiliparse.parse.html import DOMNode
 
 from hemeroteca.change import noise, pages, picture, rules
-from hemeroteca.change.learned import NoiseModel
+from hemeroteca.change.learned import Known
 from hemeroteca.change.pages import Page
 from hemeroteca.change.sequences import common_prefix, common_suffix
 from hemeroteca.change.values import WEIGHTS, Block, Change, ChangeRules, Resource, Snapshot
@@ -39,7 +39,7 @@ def compare(
     old: Snapshot,
     new: Snapshot,
     given: ChangeRules = _DEFAULTS,
-    learned: NoiseModel | None = None,
+    learned: Known | None = None,
     *,
     view: bool = True,
 ) -> Change:
@@ -56,9 +56,7 @@ def compare(
 
 
 class _Comparison:
-    def __init__(
-        self, old: Snapshot, new: Snapshot, given: ChangeRules, learned: NoiseModel | None, view: bool
-    ) -> None:
+    def __init__(self, old: Snapshot, new: Snapshot, given: ChangeRules, learned: Known | None, view: bool) -> None:
         self.view = view
         self.snapshots = old, new
         self.given = given

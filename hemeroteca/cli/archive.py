@@ -372,7 +372,7 @@ def _indexing(config: Any) -> Iterator[Callable[[set[str]], None]]:
     from django.conf import settings
 
     from hemeroteca import urls
-    from hemeroteca.archive import queries, reader
+    from hemeroteca.archive import queries, reader, rendered
     from hemeroteca.engine.ingest import READ_BYTES, read_document
     from hemeroteca.engine.ledger import EDGES_AT_ONCE, last_capture, write_watermark
     from hemeroteca.search.graph import LinkGraph
@@ -399,6 +399,7 @@ def _indexing(config: Any) -> Iterator[Callable[[set[str]], None]]:
                     record.payload(READ_BYTES),
                     row.captured_ms,
                     row.digest,
+                    rendered.dom(instance.warc_dir, row),
                 )
                 if document is not None:
                     writer.put(document, True)

@@ -23,9 +23,10 @@ from hemeroteca.config import Config
 from hemeroteca.engine.gate import MOST_BYTES, MOST_REDIRECTS, Gate, unreachable
 from hemeroteca.engine.ingest import AGENT, Attached, Ingested, Job, Rules
 from hemeroteca.engine.ledger import Ledger
+from hemeroteca.engine.noise import Sites
 from hemeroteca.engine.pool import Pool
 from hemeroteca.engine.refresh import Refresher
-from hemeroteca.engine.rendering import BROWSER_TROUBLES, Rendering, is_met, led_away, requisites
+from hemeroteca.engine.rendering import BROWSER_TROUBLES, Rendering, is_met, led_away, picture_place, requisites
 from hemeroteca.engine.status import EngineStatus, Trouble, write_engine_status
 from hemeroteca.fetch import Fetcher, FetchSettings, Request, Result
 from hemeroteca.fetch.browser import Rendered
@@ -108,6 +109,7 @@ class Engine:
         self._refresher = Refresher(instance, self._ledger)
         self._scheduler = Scheduler(config, instance.data, watch_clock) if only is None else None
         self._gate = Gate()
+        self._sites = Sites()
         self._same_text = SameText(config.same_text_cap)
         self._readers = config.readers
         self._pool = Pool(self._readers, self._selector, self._ingested)
@@ -140,6 +142,7 @@ class Engine:
             while not self._finished():
                 self._step()
             self._drain()
+            self._sites.write(now=True)
         except BaseException:
             self._close(self._ledger.abandon)  # as after a crash: the next start repairs
             raise
@@ -536,6 +539,8 @@ class Engine:
             unread=not visit.page,
             earlier=self._earlier(visit, result),
         )
+        if job.earlier is not None:
+            self._sites.prepare(job, run.options.watch)
         if rendered is not None:
             job.notes = [note for note in rendered.notes if not note.startswith("not-rendered")][:MOST_NOTES]
             if rendered.failure:
@@ -545,6 +550,7 @@ class Engine:
                 job.dom = rendered.dom.bytes()
                 job.dom_url = rendered.final_url
                 job.screenshot = rendered.screenshot.bytes()
+                job.earlier_picture = picture_place(self._instance.warc_dir, visit)
         elif visit.page and visit.role == Role.PAGE and self._frontier.host(visit.host).settings.render == "auto":
             if given_up := self._rendering.gave_up.pop(visit.page, ""):
                 job.notes = [given_up]
@@ -567,7 +573,7 @@ class Engine:
     def _take_answers(self) -> None:
         answers, self._answers = self._answers, []
         wanted = [done.digest for _, done in answers if done.digest and done.body_size]
-        wanted += [job.previous for job, _ in answers if job.status == 304 and job.previous]
+        wanted += [job.previous for job, _ in answers if (job.status == 304 or job.dom) and job.previous]
         originals = self._ledger.originals(wanted) if wanted else {}
         for job, done in answers:
             visit, result = self._jobs.pop(job.id)
@@ -613,6 +619,8 @@ class Engine:
             crawl_id=visit.crawl,
             urlkey=done.urlkey,
         )
+        if not visit.page:  # nobody knows its last version
+            capture.version = self._ledger.is_news(capture)
         kept = not done.noarchive and done.digest != ""
         stored = 0
         if kept and original is not None and (unchanged or (done.body_size and not job.truncated)):
@@ -639,6 +647,8 @@ class Engine:
             self._ledger.keep(capture, done.data or Path(done.path))
             stored = done.size
         stored += sum(self._attach(attached, capture) for attached in done.attached)
+        if kept and job.dom and done.same and (shown := originals.get(job.previous)) is not None:
+            stored += self._ledger.repeat(capture, shown)
         if done.path:
             Path(done.path).unlink(missing_ok=True)
         self._mark_dirty()
@@ -656,6 +666,8 @@ class Engine:
             counts.versions += 1
         if done.difference is not None:
             capture.importance = min(1.0, done.difference.total)
+        if visit.digest and visit.role == Role.PAGE:
+            self._sites.learn(job, done, unchanged)
         self._follow(job, done, visit, run)
         self._settle_answered(job, done, visit, result, run, unchanged)
         if run.standing and self._scheduler is not None:
@@ -869,6 +881,7 @@ class Engine:
 
     def _write_rest(self) -> None:
         self._gate.write()
+        self._sites.write()
         for run in self._counted():
             services.save_counts(run.id, run.counts)
             run.touched = False

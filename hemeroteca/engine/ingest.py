@@ -15,11 +15,11 @@ import msgspec
 
 from hemeroteca import extract, urls
 from hemeroteca.archive import warc
-from hemeroteca.archive.values import index_key
+from hemeroteca.archive.values import DOM, SCREENSHOT, index_key
 from hemeroteca.engine import watching
 from hemeroteca.extract.office import KINDS as OFFICE
 from hemeroteca.extract.scripted import needs_browser
-from hemeroteca.frontier.values import CrawlOptions, Found, Role
+from hemeroteca.frontier.values import Comparison, CrawlOptions, Found, Role
 from hemeroteca.search.document import SearchDocument, document_key, simhash
 from hemeroteca.watch.values import Difference, Listing
 
@@ -30,7 +30,6 @@ TEXTS_REMEMBERED = 100_000  # link texts a worker knows to have sent already
 REQUISITE_STEPS = 3
 AGENT = "Hemeroteca"  # our name in robots directives
 COMPARED = {"html", "xhtml", "text"}
-SCREENSHOT, DOM = "urn:screenshot:", "urn:dom:"  # before a page's address: what a browser made of it
 SEARCHABLE = {"html", "xhtml", "pdf", "text", "feed", *OFFICE}
 
 
@@ -73,6 +72,9 @@ class Job(msgspec.Struct, array_like=True):
     dom_url: str = ""  # the address that HTML is relative to
     leads: str = ""  # the page scripts went on to
     screenshot: bytes = b""  # PNG
+    compare: Comparison | None = None  # how the site's versions are compared …
+    noise: list[str] = []  # … and the blocks of its pages that are noise
+    earlier_picture: tuple[str, str, int, int] | None = None  # screenshot of the version to compare with
 
 
 class Attached(msgspec.Struct, array_like=True):
@@ -125,6 +127,7 @@ class Ingested(msgspec.Struct, array_like=True):
     render: bool = False  # scripts have yet to write the page; nothing else was done
     dom_digest: str = ""  # of what the browser made of the body: it tells whether the page has changed
     attached: list[Attached] = []
+    sightings: list[tuple[str, bool, bool, int]] | None = None  # blocks that differ, as `change.Sighting`
 
 
 class Ingest:

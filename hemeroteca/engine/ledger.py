@@ -14,8 +14,8 @@ from pathlib import Path
 from django.db import connection, transaction
 
 from hemeroteca import __version__
-from hemeroteca.archive import queries, services
-from hemeroteca.archive.values import NewCapture
+from hemeroteca.archive import queries, services, warc
+from hemeroteca.archive.values import DOM, NewCapture
 from hemeroteca.archive.warc import Original
 from hemeroteca.archive.writer import WarcWriter
 from hemeroteca.config import Config
@@ -73,6 +73,37 @@ class Ledger:
             self._originals[capture.digest] = Original(
                 capture.record_id, capture.url, capture.captured_ms, capture.digest
             )
+
+    def is_news(self, capture: NewCapture) -> bool:
+        """Whether the last capture of the same address, committed or about to be, had another payload."""
+        for pending in reversed(self._captures):
+            if pending.url == capture.url:
+                return pending.digest != capture.digest
+        last = queries.latest(capture.url, capture.urlkey)
+        return last is None or last.digest != capture.digest
+
+    def repeat(self, capture: NewCapture, shown: Original) -> int:
+        """Note that a browser made the same of a capture as before; bytes written."""
+        url = DOM + capture.url
+        records = warc.repeat_record(url, capture.captured_ms, shown)
+        row = NewCapture(
+            record_id=records.main.record_id,
+            url=url,
+            captured_ms=capture.captured_ms,
+            status=0,
+            mime="text/html",
+            digest=shown.digest,
+            kind="revisit",
+            version=False,
+            warc_name="",
+            offset=0,
+            length=records.size,
+            refers_to=shown.record_id,
+            page_id=capture.page_id,
+            crawl_id=capture.crawl_id,
+        )
+        self.keep(row, records.data)
+        return records.size
 
     def index(self, document: SearchDocument, replaces: bool) -> None:
         self._index.put(document, replaces)

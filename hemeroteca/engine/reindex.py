@@ -4,9 +4,9 @@ import logging
 from collections.abc import Callable, Iterator
 
 from hemeroteca import urls
-from hemeroteca.archive import queries, reader
-from hemeroteca.archive.values import CaptureRow, index_key
-from hemeroteca.engine.ingest import DOM, READ_BYTES, Edges, read_document
+from hemeroteca.archive import queries, reader, rendered
+from hemeroteca.archive.values import CaptureRow
+from hemeroteca.engine.ingest import READ_BYTES, Edges, read_document
 from hemeroteca.engine.ledger import EDGES_AT_ONCE
 from hemeroteca.frontier.models import Page
 from hemeroteca.frontier.values import Role
@@ -58,19 +58,9 @@ def _read(instance: Instance, row: CaptureRow) -> tuple[SearchDocument | None, E
         return None, None
     try:
         record = reader.read(instance.warc_dir, holder.warc_name, holder.offset, holder.length)
-        dom = _dom(instance, row)
+        dom = rendered.dom(instance.warc_dir, row)
     except reader.WarcReadError as error:
         log.error("cannot index %s: %s", row.url, error)
         return None, None
     body = record.payload(READ_BYTES)
     return read_document(urls.key(row.url), row.url, row.status, record.head, body, row.captured_ms, row.digest, dom)
-
-
-def _dom(instance: Instance, row: CaptureRow) -> bytes:
-    """What a browser made of this capture; empty when none opened it."""
-    key = index_key(DOM + row.url)
-    found = queries.rows("urlkey = %s AND captured_ms = %s", [key, row.captured_ms], "capture.id", 1)
-    if not found:
-        return b""
-    record = reader.read(instance.warc_dir, found[0].warc_name, found[0].offset, found[0].length)
-    return record.payload(READ_BYTES)

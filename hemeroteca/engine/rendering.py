@@ -2,8 +2,11 @@
 
 import selectors
 from collections.abc import Callable
+from pathlib import Path
 
 from hemeroteca import urls
+from hemeroteca.archive import queries
+from hemeroteca.archive.rendered import screenshot_of
 from hemeroteca.fetch import FetchSettings, Request, Result
 from hemeroteca.fetch.browser import BrowserFetcher, BrowserSettings, Rendered, missing
 from hemeroteca.frontier.values import Role, Visit
@@ -66,6 +69,13 @@ def led_away(rendered: Rendered, key: int) -> str:
     if _key(address) in (key, None):
         return ""
     return address if any(_is_page(exchange, address) for exchange in rendered.exchanges) else ""
+
+
+def picture_place(folder: Path, visit: Visit) -> tuple[str, str, int, int] | None:
+    """Where the screenshot of a page's last version lies."""
+    version = queries.whole(visit.digest) if visit.digest else None  # the DOM, when a browser made that version
+    row = screenshot_of(version) if version is not None else None
+    return None if row is None else (str(folder), row.warc_name, row.offset, row.length)
 
 
 def requisites(rendered: Rendered, visit: Visit) -> tuple[list[tuple[Visit, Result]], list[str]]:

@@ -119,7 +119,28 @@ def test_a_second_crawl_sees_what_scripts_changed_in_the_same_shell(system, site
     assert kinds[2][2] > 0.1
     assert found(system, "historia distinta") == [f"{PAGE}/"]
     assert found(system, "programas terminado") == []
-    assert len(records(system, "url = ?", f"urn:dom:{PAGE}/")) == 2
+    made = [record.kind for record in records(system, "url = ?", f"urn:dom:{PAGE}/")]
+    assert made == ["resource", "revisit", "resource"]  # each visit says what the browser made of it
+    last = json.loads(system.run("archive", "diff", f"{PAGE}/", "--json").stdout)
+    assert last["important"]
+    assert "+Ahora cuenta una historia distinta" in last["text_diff"]  # not of the shell, which is the same
+    assert last["components"]["view"].keys() == {"picture"}
+    assert last["components"]["view"]["picture"] > 0
+    moments = [
+        str(row[0]) for row in system.rows("SELECT record_id FROM capture WHERE url = ? ORDER BY id", f"{PAGE}/")
+    ]
+    same = json.loads(system.run("archive", "diff", f"{PAGE}/", *moments[:2], "--json").stdout)
+    assert same["same_bytes"]
+
+    exported, other_data = system.data.parent / "all.wacz", system.data.parent / "other"
+    assert system.run("archive", "export", str(exported), f"{PAGE}/*").returncode == 0
+    copy = System(other_data)
+    taken = copy.run("archive", "import", str(exported))
+    assert taken.returncode == 0, taken.stderr
+    wanted = "SELECT url, captured_ms, kind, version, digest FROM capture ORDER BY captured_ms, url"
+    ours = [row for row in system.rows(wanted) if "robots.txt" not in row[0]]
+    assert [row for row in copy.rows(wanted) if "robots.txt" not in row[0]] == ours
+    assert found(copy, "historia distinta") == [f"{PAGE}/"]
 
     shutil.rmtree(system.data / "index")
     (system.data / "index.json").unlink()
