@@ -26,7 +26,15 @@ from hemeroteca.engine.ledger import Ledger
 from hemeroteca.engine.noise import Sites
 from hemeroteca.engine.pool import Pool
 from hemeroteca.engine.refresh import Refresher
-from hemeroteca.engine.rendering import BROWSER_TROUBLES, Rendering, is_met, led_away, picture_place, requisites
+from hemeroteca.engine.rendering import (
+    BROWSER_TROUBLES,
+    PageRules,
+    Rendering,
+    is_met,
+    led_away,
+    picture_place,
+    requisites,
+)
 from hemeroteca.engine.status import EngineStatus, Trouble, write_engine_status
 from hemeroteca.fetch import Fetcher, FetchSettings, Request, Result
 from hemeroteca.fetch.browser import Rendered
@@ -116,8 +124,9 @@ class Engine:
         fetch_settings = FetchSettings.from_config(config, instance.spool_dir)
         self._fetcher = Fetcher(fetch_settings, self._selector)
         self._rendering = Rendering(fetch_settings, self._selector)
-        self._polite = politeness.Limits(config.delay, config.delay_factor, config.max_delay, config.max_crawl_delay)
         self._agent = AGENT
+        self._page_rules = PageRules(self._gate, self._fetcher.submit, self._agent, self._keep_rules)
+        self._polite = politeness.Limits(config.delay, config.delay_factor, config.max_delay, config.max_crawl_delay)
         self._jobs: dict[int, tuple[Visit, Result]] = {}
         self._answers: list[tuple[Job, Ingested]] = []
         self._errands: dict[str, Errand] = {}
@@ -430,23 +439,16 @@ class Engine:
             self._frontier.release_unasked(visit.host)
             self._settle(visit, FAILED, "browser-missing", f"browser-missing: {reason}")
             return
-        free = run.options.ignore_robots or self._frontier.host(visit.host).settings.ignore_robots
-        allowed = None if free else lambda url: self._may_load(url, visit.crawl)
-        self._rendering.submit(self._request(visit, run), self._rendered, allowed)
+        request = self._request(visit, run)
+        allowed = None
+        if not (run.options.ignore_robots or self._frontier.host(visit.host).settings.ignore_robots):
+            allowed = lambda url, answer: self._page_rules.ask(url, request, answer)  # noqa: E731
+        self._rendering.submit(request, self._rendered, allowed)
 
-    def _may_load(self, url: str, crawl: int) -> bool:
-        """Whether robots.txt lets a page load this. Rules nobody has asked for yet are fetched for the next page."""
-        try:
-            address = urls.canonical(url)
-        except urls.UrlError:
-            return True  # the browser's business: the archive does not keep it
-        origin = _origin(address)
-        rules = self._gate.rules(origin, time.time())
-        if rules is None and origin not in self._errands:
-            visit = _robots_visit(origin, origin + "/robots.txt", 0, crawl)
-            self._frontier.insert(urls.host(address), visit)
-            self._errands[origin] = Errand(origin, visit.host, crawl)
-        return rules is None or rules.allows(address, self._agent)
+    def _keep_rules(self, url: str, page: Visit, result: Result) -> None:
+        """Archive a robots.txt that a page waited for."""
+        self._ingest(_robots_visit("", url, page.host, page.crawl), result, self.runs.get(page.crawl))
+        self._mark_dirty()
 
     def _rendered(self, rendered: Rendered) -> None:
         visit: Visit = rendered.request.tag

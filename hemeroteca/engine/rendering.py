@@ -1,19 +1,27 @@
 """Pages that go to the browser: which ones, whether there is a browser, and what is kept of what it loaded."""
 
 import selectors
+import time
 from collections.abc import Callable
 from pathlib import Path
+
+import msgspec
 
 from hemeroteca import urls
 from hemeroteca.archive import queries
 from hemeroteca.archive.rendered import screenshot_of
+from hemeroteca.engine.gate import MOST_BYTES, MOST_REDIRECTS, Gate
 from hemeroteca.fetch import FetchSettings, Request, Result
 from hemeroteca.fetch.browser import BrowserFetcher, BrowserSettings, Rendered, missing
+from hemeroteca.fetch.browser.fetcher import Allowed, Answer
 from hemeroteca.frontier.values import Role, Visit
 
 MOST_WAITING = 16  # pages given to the browser at once; the hosts of further ones wait
 # The browser's own troubles, which say nothing about the host.
 BROWSER_TROUBLES = {"browser", "browser-died", "browser-memory", "browser-missing", "page-crashed", "render-timeout"}
+RULES_SECONDS = 10.0  # for a robots.txt that a page waits for
+
+Keep = Callable[[str, Visit, Result], None]
 
 
 class Rendering:
@@ -41,7 +49,7 @@ class Rendering:
     def room(self) -> bool:
         return self.active < MOST_WAITING
 
-    def submit(self, request: Request, done: Callable[[Rendered], None], allowed: Callable[[str], bool] | None) -> None:
+    def submit(self, request: Request, done: Callable[[Rendered], None], allowed: Allowed | None) -> None:
         if self._fetcher is None:
             self._fetcher = BrowserFetcher(self._settings, self._selector)
         self._fetcher.submit(request, done, allowed)
@@ -60,6 +68,65 @@ class Rendering:
     def close(self) -> None:
         if self._fetcher is not None:
             self._fetcher.close()
+
+
+class PageRules:
+    """Whether robots.txt lets a page load something. Rules nobody knows are asked for first; the page waits meanwhile.
+
+    They are asked for at once, not in the queue of their host: the page is about to load from that host anyway, and the
+    host may be the one that is busy with this very page.
+    """
+
+    def __init__(
+        self, gate: Gate, fetch: Callable[[Request, Callable[[Result], None]], None], agent: str, keep: Keep
+    ) -> None:
+        self._gate = gate
+        self._fetch = fetch
+        self._agent = agent
+        self._keep = keep  # the archive has every robots.txt that was obeyed
+        self._waiting: dict[str, list[tuple[str, Answer]]] = {}
+
+    def ask(self, url: str, page: Request, answer: Answer) -> None:
+        """`page`: the request of the page; what a person allowed for its host holds for that host's rules too."""
+        try:
+            address = urls.canonical(url)
+        except urls.UrlError:
+            answer(True)  # the browser's business: the archive does not keep it
+            return
+        origin = urls.origin(address)
+        rules = self._gate.rules(origin, time.time())
+        if rules is not None:
+            answer(rules.allows(address, self._agent))
+            return
+        if origin in self._waiting:
+            self._waiting[origin].append((address, answer))
+            return
+        self._waiting[origin] = [(address, answer)]
+        own = urls.host(address) == urls.host(page.url)
+        self._get(origin, f"{origin}/robots.txt", page if own else Request(url="", proxy=page.proxy), page.tag, 0)
+
+    def _get(self, origin: str, url: str, like: Request, visit: Visit, redirects: int) -> None:
+        request = msgspec.structs.replace(
+            like, url=url, tag=None, cookie_jar="", max_body_bytes=MOST_BYTES, timeout=RULES_SECONDS
+        )
+        self._fetch(request, lambda result: self._got(origin, request, visit, redirects, result))
+
+    def _got(self, origin: str, request: Request, visit: Visit, redirects: int, result: Result) -> None:
+        body = result.body.bytes(MOST_BYTES) if result.status else b""
+        if 300 <= result.status < 400 and redirects < MOST_REDIRECTS:
+            target = urls.resolve_links(request.url, [result.header("location")])[0]
+            if target is not None:
+                self._keep(request.url, visit, result)
+                self._get(origin, target, request, visit, redirects + 1)
+                return
+        if result.status:
+            self._keep(request.url, visit, result)
+        else:
+            result.body.discard()
+        status = 404 if 300 <= result.status < 400 else result.status  # redirects without end: there are no rules
+        rules = self._gate.learn(origin, status, body, time.time())
+        for address, answer in self._waiting.pop(origin, ()):
+            answer(rules.allows(address, self._agent))
 
 
 def led_away(rendered: Rendered, key: int) -> str:

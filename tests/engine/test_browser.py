@@ -185,6 +185,32 @@ def test_robots_txt_is_obeyed_by_what_a_page_loads(system, site):
     assert "robots: 1 requests" in reason
 
 
+def test_the_rules_of_another_host_are_asked_for_before_a_page_loads_from_it(system, site):
+    site.pages["/"] = SHELL.replace(
+        "src=/image-1", "src=http://cdn.site.test/image-1><img src=http://cdn.site.test/api/2"
+    )
+    other = Site()
+    other.pages["/robots.txt"] = "User-agent: *\nDisallow: /image\n"
+    system.environment["HEMEROTECA_RESOLVE"] = f"cdn.site.test=127.0.0.1:{other.port},*.site.test=127.0.0.1:{site.port}"
+
+    system.crawl(f"{PAGE}/", "--delay", "0", "--scope", "page", "--no-requisites")
+
+    other.server.close()
+    assert other.asked == {"/robots.txt": 1, "/api/2": 1}  # the first time already
+    assert len(records(system, "url = ?", "http://cdn.site.test/robots.txt")) == 1
+
+
+def test_a_host_whose_rules_cannot_be_had_is_not_loaded_from(system, site):
+    site.pages["/"] = SHELL.replace("src=/image-1", "src=http://cdn.site.test/image-1")
+    system.environment["HEMEROTECA_RESOLVE"] = f"cdn.site.test=127.0.0.1:9,*.site.test=127.0.0.1:{site.port}"
+
+    summary = system.crawl(f"{PAGE}/", "--delay", "0", "--scope", "page", "--no-requisites")
+
+    assert summary["state"] == "finished"
+    ((reason,),) = system.rows("SELECT reason FROM page WHERE url = ?", f"{PAGE}/")
+    assert "robots: 1 requests" in reason
+
+
 def test_an_unknown_way_to_render_is_refused(system):
     done = system.run("site", "set", "www.site.test", "render=sometimes")
     assert done.returncode == 2
