@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from hemeroteca import __version__
-from hemeroteca.archive import cdx, queries, reader, warc
+from hemeroteca.archive import cdx, posts, queries, reader, warc
 from hemeroteca.archive.reader import Record, WarcReadError
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.store import open_source
@@ -40,6 +40,7 @@ class Exported:
 
 
 Progress = Callable[[int], None]
+POSTED = ("method", "requestBody")
 
 
 def export_warc(
@@ -75,7 +76,7 @@ def export_wacz(
         with data.open("w+b") as records, index.open("w", encoding="utf-8") as lines, pages.open("w") as listed:
             listed.write(json.dumps({"format": "json-pages-1.0", "id": "pages", "title": "All Pages"}) + "\n")
             for row, line in _write_warc(records, folder, selection, data.name, now_ms, done):
-                rest = {name: line[name] for name in cdx.FIELDS[2:]}
+                rest = {name: line[name] for name in (*cdx.FIELDS[2:], *POSTED) if name in line}
                 lines.write(f"{line['urlkey']} {line['timestamp']} {json.dumps(rest)}\n")
                 if row.version and row.mime in _PAGES and row.status == 200:
                     page = {"id": str(row.record_id), "url": row.url, "ts": iso(row.captured_ms)}
@@ -186,9 +187,7 @@ def _write_capture(file: IO[bytes], folder: Path, selection: Selection, row: Cap
             raise WarcReadError(f"{row.warc_name} ends inside the record at {row.offset}")
     finally:
         source.close()
-    request = _request_of(folder, row)
-    if request is not None:
-        file.write(request)
+    _write_request(file, folder, row, line)
     return row.length
 
 
@@ -203,7 +202,6 @@ def _write_whole(file: IO[bytes], folder: Path, row: CaptureRow, original: Captu
         line["mime"] = source.mime
         return records.size
     head = source.head if row.status == 304 or not revisit.head else revisit.head
-    request = _request_of(folder, row)
     records = warc.exchange_records(
         row.url,
         row.captured_ms,
@@ -216,14 +214,23 @@ def _write_whole(file: IO[bytes], folder: Path, row: CaptureRow, original: Captu
     )
     assert isinstance(records.data, bytes)
     file.write(records.data)
-    if request is not None:
-        file.write(request)
+    _write_request(file, folder, row, line)
     line |= {"mime": source.mime or "-", "status": str(source.status)}
     return records.size
 
 
-def _request_of(folder: Path, row: CaptureRow) -> bytes | None:
-    """The request record that follows a capture in its file, as it lies there."""
+def _write_request(file: IO[bytes], folder: Path, row: CaptureRow, line: cdx.Line) -> None:
+    found = _request_of(folder, row)
+    if found is None:
+        return
+    file.write(found[1])
+    if posts.MARK in row.urlkey:  # other tools make the key of these
+        line["method"] = "POST"
+        line["requestBody"] = posts.query(found[0].header("content-type"), found[0].payload(posts.MOST_BYTES))
+
+
+def _request_of(folder: Path, row: CaptureRow) -> tuple[Record, bytes] | None:
+    """The request record that follows a capture in its file, and the bytes as which it lies there."""
     source = open_source(folder, row.warc_name)
     try:
         start = row.offset + row.length
@@ -233,7 +240,7 @@ def _request_of(folder: Path, row: CaptureRow) -> bytes | None:
             return None
         if reader.uuid_of(record.headers.get("warc-concurrent-to", "")) != row.record_id:
             return None
-        return source.read_at(member.end - start, start)
+        return record, source.read_at(member.end - start, start)
     except (*reader.UNREADABLE, OSError):
         return None
     finally:

@@ -13,9 +13,10 @@ from uuid import UUID
 from django.db import transaction
 
 from hemeroteca import urls
-from hemeroteca.archive import queries, services, warc
+from hemeroteca.archive import posts, queries, services, warc
 from hemeroteca.archive.importing import ImportedExchange, Problem, read_archive
 from hemeroteca.archive.models import Capture
+from hemeroteca.archive.reader import http_headers
 from hemeroteca.archive.values import DOM, NewCapture, index_key
 from hemeroteca.archive.verify import renumber_versions
 from hemeroteca.archive.writer import WarcWriter
@@ -102,7 +103,8 @@ class Intake:
         record_id = item.record_id or _name(item, digest)
         if self._knows(record_id):
             return
-        original = self._original(digest) if item.kind == "response" and len(body) and not item.truncated else None
+        alone = item.kind != "response" or not len(body) or item.truncated or _filed(item) != item.url
+        original = None if alone else self._original(digest)
         if item.kind == "resource":
             content = b"".join(body.chunks()) if isinstance(body, warc.FileBody) else body
             records = warc.record("resource", item.captured_ms, item.mime, content, item.url, record_id)
@@ -121,6 +123,7 @@ class Intake:
                 item.truncated,
                 record_id,
                 digest,
+                item.sent,
             )
         self._keep(item, records, original)
 
@@ -171,7 +174,7 @@ class Intake:
         capture = NewCapture(
             record_id=records.main.record_id,
             url=url,
-            urlkey=index_key(url),
+            urlkey=index_key(_filed(item)),
             captured_ms=item.captured_ms,
             status=item.status or _status(item),
             mime="text/html" if item.url.startswith(DOM) else item.mime,
@@ -186,7 +189,7 @@ class Intake:
             refers_to=original.record_id if original else None,
         )
         self._captures[capture.record_id] = capture
-        if original is None and item.kind != "revisit" and not item.truncated:
+        if original is None and item.kind != "revisit" and not item.truncated and posts.MARK not in capture.urlkey:
             self._originals[capture.digest] = warc.Original(
                 capture.record_id, capture.url, capture.captured_ms, capture.digest
             )
@@ -224,6 +227,16 @@ class Intake:
         self.done.lost += problem.lost
         if len(self.done.problems) < _MOST_PROBLEMS:
             self.done.problems.append(problem)
+
+
+def _filed(item: ImportedExchange) -> str:
+    """The address a capture is filed under."""
+    url = warc.safe_url(item.url)
+    method = item.request_head.partition(b" ")[0].decode("latin-1")
+    if method != "POST":
+        return url
+    kind = next((value for name, value in http_headers(item.request_head) if name.lower() == "content-type"), "")
+    return posts.address(url, method, kind, item.sent)
 
 
 def _status(item: ImportedExchange) -> int:

@@ -12,9 +12,9 @@ from pathlib import Path
 from django.db import transaction
 
 from hemeroteca import urls
-from hemeroteca.archive import prune, queries, reader, scan, services, store
+from hemeroteca.archive import posts, prune, queries, reader, scan, services, store
 from hemeroteca.archive.models import Capture, WarcFile
-from hemeroteca.archive.reader import Record
+from hemeroteca.archive.reader import Record, uuid_of
 from hemeroteca.archive.values import DOM, CaptureRow, NewCapture, index_key
 from hemeroteca.archive.warc import safe_url
 from hemeroteca.archive.writer import OPEN, ClosedFile
@@ -206,6 +206,7 @@ class _File:
     def _check_records(self, path: Path, end: int) -> None:
         rows = self._rows()
         row = next(rows, None)
+        last: tuple[NewCapture, CaptureRow | None] | None = None
         for found in scan.scan(path, end, payloads=self.digests):
             if isinstance(found, scan.Damage):
                 self.report.tell(self.name, found.offset, found.reason)
@@ -227,6 +228,10 @@ class _File:
                 self._compare(here, wanted)
             elif here is not None:
                 self._without_record(here)
+            if wanted is not None:
+                last = (wanted, here)
+            elif found.record.kind == "request" and last is not None:
+                self._check_post(found, *last)
             if here is not None:
                 row = next(rows, None)
         while row is not None:
@@ -240,9 +245,9 @@ class _File:
         if row is None:
             self.report.tell(self.name, wanted.offset, f"the capture of {wanted.url} is not in the index", self.repair)
             if self.repair:
-                self.added.append(wanted)
                 if len(self.added) >= _BATCH:
-                    self._flush(wanted.offset + wanted.length)
+                    self._flush(wanted.offset)
+                self.added.append(wanted)
             return
         differing = [
             name
@@ -255,6 +260,25 @@ class _File:
             if self.repair:
                 services.correct_capture(row.id, wanted)
                 self.touched |= {row.urlkey, wanted.urlkey}
+                self.report.corrected += 1
+
+    def _check_post(self, found: scan.Found, capture: NewCapture, row: CaptureRow | None) -> None:
+        """What answers a POST is filed by what was sent, which only the request after it tells."""
+        request = found.record
+        if not request.head.startswith(b"POST ") or uuid_of(request.headers.get("warc-concurrent-to", "")) != (
+            capture.record_id
+        ):
+            return
+        if not self.digests:
+            request = reader.read(self.folder, self.name, found.offset, found.length)
+        sent = request.payload(posts.MOST_BYTES)
+        capture.urlkey = index_key(posts.address(capture.url, "POST", request.header("content-type"), sent))
+        if row is not None and row.urlkey != capture.urlkey:
+            text = f"the index files the answer to a POST to {capture.url} under another key"
+            self.report.tell(self.name, row.offset, text, self.repair)
+            if self.repair:
+                services.correct_capture(row.id, capture)
+                self.touched |= {row.urlkey, capture.urlkey}
                 self.report.corrected += 1
 
     def _without_record(self, row: CaptureRow) -> None:

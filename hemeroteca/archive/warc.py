@@ -107,10 +107,11 @@ def exchange_records(
     truncated: str = "",
     record_id: UUID | None = None,
     digest: str = "",
+    sent: bytes = b"",
 ) -> Records:
     """A response record and the request record that caused it (left out when there is no request head).
 
-    `digest`: the payload digest where the caller knows it already.
+    `digest`: the payload digest where the caller knows it already. `sent`: the content of the request.
     """
     record_id = record_id or new_id(started_ms)
     size = len(body)
@@ -124,13 +125,13 @@ def exchange_records(
         block = head + payload
         top = _top("response", record_id, started_ms, len(block), HTTP_RESPONSE, fields, _digest(block), digest)
         response = _gzip(top + block + b"\r\n\r\n")
-        request = _request(url, ip, protocol, started_ms, request_head, record_id)
+        request = _request(url, ip, protocol, started_ms, request_head, record_id, sent)
         members = _members(("response", record_id, len(response)), request)
         return Records(response + request[2], len(response) + len(request[2]), digest, size, members)
     digest, block_digest = _stream_digests(head, body)
     top = _top("response", record_id, started_ms, len(head) + size, HTTP_RESPONSE, fields, block_digest, digest)
     path = body.path.with_name(body.path.name + ".warc.gz")
-    request = _request(url, ip, protocol, started_ms, request_head, record_id)
+    request = _request(url, ip, protocol, started_ms, request_head, record_id, sent)
     try:
         with path.open("wb") as file:
             for piece in _gzip_stream(top + head, body.chunks()):
@@ -348,11 +349,12 @@ def _top(
 
 
 def _request(
-    url: str, ip: str, protocol: str, ms: int, request_head: bytes, response_id: UUID
+    url: str, ip: str, protocol: str, ms: int, request_head: bytes, response_id: UUID, sent: bytes = b""
 ) -> tuple[str, UUID, bytes]:
     head = stored_request_head(request_head)
     if not head:
         return "", response_id, b""
+    head += sent
     record_id = new_id(ms)
     fields = _fields(url, ip, protocol) + f"WARC-Concurrent-To: <urn:uuid:{response_id}>\r\n"
     top = _top("request", record_id, ms, len(head), HTTP_REQUEST, fields, _digest(head), "")

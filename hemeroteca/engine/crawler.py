@@ -30,6 +30,7 @@ from hemeroteca.engine.rendering import (
     BROWSER_TROUBLES,
     PageRules,
     Rendering,
+    answers_post,
     is_met,
     led_away,
     picture_place,
@@ -541,6 +542,8 @@ class Engine:
             unread=not visit.page,
             earlier=self._earlier(visit, result),
         )
+        if result.request.method == "POST":
+            answers_post(job, result.request)
         if job.earlier is not None:
             self._sites.prepare(job, run.options.watch)
         if rendered is not None:
@@ -625,7 +628,8 @@ class Engine:
             capture.version = self._ledger.is_news(capture)
         kept = not done.noarchive and done.digest != ""
         stored = 0
-        if kept and original is not None and (unchanged or (done.body_size and not job.truncated)):
+        repeats = unchanged or (done.body_size and not job.truncated and not job.filed)
+        if kept and original is not None and repeats:
             records = warc.revisit_records(
                 job.url,
                 job.started_ms,

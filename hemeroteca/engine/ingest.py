@@ -75,6 +75,8 @@ class Job(msgspec.Struct, array_like=True):
     compare: Comparison | None = None  # how the site's versions are compared …
     noise: list[str] = []  # … and the blocks of its pages that are noise
     earlier_picture: tuple[str, str, int, int] | None = None  # screenshot of the version to compare with
+    filed: str = ""  # the address it is filed under, when it answers a POST …
+    sent: bytes = b""  # … of this
 
 
 class Attached(msgspec.Struct, array_like=True):
@@ -157,7 +159,7 @@ class Ingest:
             job.id,
             digest,
             len(body),
-            urlkey=index_key(job.url),
+            urlkey=index_key(job.filed or job.url),
             mime=header(head, b"content-type").partition(";")[0].strip().lower()[:120],
             etag=header(head, b"etag")[:500],
             last_modified=header(head, b"last-modified")[:100],
@@ -215,6 +217,7 @@ class Ingest:
             body,
             job.truncated,
             digest=result.digest,
+            sent=job.sent,
         )
         if isinstance(records.data, bytes):
             result.data = records.data

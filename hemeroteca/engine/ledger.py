@@ -14,7 +14,7 @@ from pathlib import Path
 from django.db import connection, transaction
 
 from hemeroteca import __version__
-from hemeroteca.archive import queries, services, warc
+from hemeroteca.archive import posts, queries, services, warc
 from hemeroteca.archive.values import DOM, NewCapture
 from hemeroteca.archive.warc import Original
 from hemeroteca.archive.writer import WarcWriter
@@ -69,7 +69,7 @@ class Ledger:
         capture.warc_name, offset = self.warcs.append(records)
         capture.offset += offset
         self._captures.append(capture)
-        if capture.kind == "response" and not capture.truncated:
+        if capture.kind == "response" and not capture.truncated and posts.MARK not in capture.urlkey:
             self._originals[capture.digest] = Original(
                 capture.record_id, capture.url, capture.captured_ms, capture.digest
             )
@@ -77,7 +77,7 @@ class Ledger:
     def is_news(self, capture: NewCapture) -> bool:
         """Whether the last capture of the same address, committed or about to be, had another payload."""
         for pending in reversed(self._captures):
-            if pending.url == capture.url:
+            if pending.urlkey == capture.urlkey and pending.url == capture.url:
                 return pending.digest != capture.digest
         last = queries.latest(capture.url, capture.urlkey)
         return last is None or last.digest != capture.digest

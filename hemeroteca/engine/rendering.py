@@ -8,9 +8,10 @@ from pathlib import Path
 import msgspec
 
 from hemeroteca import urls
-from hemeroteca.archive import queries
+from hemeroteca.archive import posts, queries
 from hemeroteca.archive.rendered import screenshot_of
 from hemeroteca.engine.gate import MOST_BYTES, MOST_REDIRECTS, Gate
+from hemeroteca.engine.ingest import Job, header
 from hemeroteca.fetch import FetchSettings, Request, Result
 from hemeroteca.fetch.browser import BrowserFetcher, BrowserSettings, Rendered, missing
 from hemeroteca.fetch.browser.fetcher import Allowed, Answer
@@ -148,24 +149,29 @@ def picture_place(folder: Path, visit: Visit) -> tuple[str, str, int, int] | Non
 def requisites(rendered: Rendered, visit: Visit) -> tuple[list[tuple[Visit, Result]], list[str]]:
     """What the page loaded and the archive keeps, each as a visit without a page; and notes about what it does not."""
     kept: list[tuple[Visit, Result]] = []
-    methods: dict[str, int] = {}
+    too_long = 0
     for exchange in rendered.exchanges:
-        key = _key(exchange.request.url)
-        if exchange.status and exchange.request.method != "GET":
-            methods[exchange.request.method] = methods.get(exchange.request.method, 0) + 1
-        elif exchange.status and key is not None and key != visit.key:
+        key, method = _key(exchange.request.url), exchange.request.method
+        if exchange.status and method == "POST" and not posts.is_kept(method, exchange.request.content):
+            too_long += 1
+        elif exchange.status and key is not None and (method == "POST" or (method == "GET" and key != visit.key)):
             url = urls.canonical(exchange.request.url)
             kept.append((Visit(0, key, url, visit.host, visit.crawl, 0, 0, Role.REQUISITE, 0, "", "", "", 0), exchange))
             continue
         exchange.body.discard()
-    # The answer to such a request would be replayed to whoever asks for the same address with GET.
-    notes = [f"{method.lower()}-not-kept: {count} answers" for method, count in methods.items() if method == "POST"]
-    return kept, notes
+    return kept, [f"post-not-kept: {too_long} answers to more than {posts.MOST_BYTES} bytes"] if too_long else []
+
+
+def answers_post(job: Job, request: Request) -> None:
+    """Say what was sent: the answer is filed by it."""
+    job.sent = request.content
+    job.filed = posts.address(job.url, request.method, header(job.request_head, b"content-type"), request.content)
 
 
 def is_met(exchange: Result) -> bool:
     """Whether an address the browser loaded need not be fetched again for its own sake. What may be a page must."""
-    return exchange.status == 200 and not exchange.truncated and not _html(exchange)
+    got = exchange.status == 200 and exchange.request.method == "GET"
+    return got and not exchange.truncated and not _html(exchange)
 
 
 def _is_page(exchange: Result, address: str) -> bool:

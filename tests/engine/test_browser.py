@@ -175,6 +175,21 @@ def test_private_addresses_a_page_asks_for_are_refused(tmp_path, site):
     inside.server.close()
 
 
+def test_what_a_page_gets_by_post_is_kept_by_what_it_sent(system, site):
+    site.pages["/"] = SHELL.replace(
+        "fetch('/api?first')",
+        "fetch('/api/q', {method: 'POST', body: JSON.stringify({page: 1}), headers: {'Content-Type': 'application/json'}})",
+    )
+
+    system.crawl(f"{PAGE}/", "--delay", "0", "--scope", "page")
+
+    ((key,),) = system.rows("SELECT urlkey FROM capture WHERE url = ?", f"{PAGE}/api/q")
+    assert key == "test,site)/api/q?__wb_method=post&page=1"
+    assert found(system, "programas terminado trabajo") == [f"{PAGE}/"]
+    verified = system.run("archive", "verify")
+    assert verified.returncode == 0, verified.stdout
+
+
 def test_robots_txt_is_obeyed_by_what_a_page_loads(system, site):
     site.pages["/robots.txt"] = "User-agent: *\nDisallow: /api\n"
 

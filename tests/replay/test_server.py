@@ -85,7 +85,7 @@ def test_the_console_does_not_answer_under_the_name_of_replay(served):
 
 
 def test_nothing_can_be_sent_and_no_service_worker_installed(served):
-    assert served.get(f"/{STAMP}mp_/{BREAD}", method="POST")[0] == 405
+    assert served.get(f"/{STAMP}mp_/{BREAD}", method="PUT")[0] == 405
     script = f"/{STAMP}id_/https://evil.example/sw.js"
     assert served.get(script)[0] == 200
     assert served.get(script, Service_Worker="script")[0] == 403
@@ -157,3 +157,14 @@ def test_files_that_are_not_in_the_folder_come_from_our_server(served, tmp_path)
             process.terminate()
             process.wait(20)
     assert (status, b"Portada 1" in body) == (200, True)
+
+
+def test_what_a_page_got_by_post_is_replayed_by_what_it_sends(served):
+    path = "/20251114mp_/https://diario.example/graphql"
+    for page, news in ((1, "first"), (2, "second")):
+        sent = b'{"q": {"page": %d}, "ok": true}' % page
+        status, _, body = served.get(path, method="POST", sent=sent, Content_Type="application/json")
+        assert (status, body) == (200, b'{"news": "%s"}' % news.encode())
+    assert served.get(path, method="POST", sent=b"{}", Content_Type="application/json")[0] == 404
+    assert served.get(path)[0] == 404  # a plain request never got an answer there
+    assert served.get(path, method="POST", sent=b"x" * 20_000)[0] == 413
