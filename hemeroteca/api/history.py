@@ -10,7 +10,7 @@ from ninja import Query, Router, Schema
 from ninja.errors import HttpError
 from pydantic import Field
 
-from hemeroteca import change, urls
+from hemeroteca import change
 from hemeroteca.api import access, copies
 from hemeroteca.api.moments import moment
 from hemeroteca.archive import cdx, lookup, queries
@@ -18,7 +18,7 @@ from hemeroteca.archive.reader import WarcReadError
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.timestamps import from_iso, iso, start_ms
 from hemeroteca.archive.values import CaptureRow
-from hemeroteca.watch.models import Collection, Subscription
+from hemeroteca.watch.queries import patterns_of
 
 router = Router()
 
@@ -115,18 +115,6 @@ def wanted(url: str, match: str, collection: str, since: str, until: str) -> tup
     if not url:
         raise cdx.CdxError("an address is missing; write for instance example.org/news")
     return Selection((url,), "" if "*" in url else match, _digits(since), _digits(until)).queries()
-
-
-def patterns_of(collection: str) -> tuple[str, ...]:
-    """What the subscriptions of a collection are about, as the CDX server takes it."""
-    if not Collection.objects.filter(name=collection).exists():
-        raise LookupError(f"There is no collection {collection!r}.")
-    patterns = []
-    for url, scope in Subscription.objects.filter(collection__name=collection).values_list("url", "scope"):
-        host = urls.host(url)
-        kinds = {"host": f"{urls.origin(url)}/*", "domain": f"*.{host}", "prefix": f"{url}*"}
-        patterns.append(kinds.get(scope.get("kind", ""), url))
-    return tuple(sorted(patterns))
 
 
 def pair(url: str, a: str, b: str) -> tuple[CaptureRow, CaptureRow]:

@@ -6,13 +6,15 @@ file appears under its name only when it is complete.
 
 import csv
 import hashlib
+import heapq
 import json
 import os
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
@@ -84,6 +86,7 @@ def export_wacz(
                     listed.write(json.dumps(page) + "\n")
                 if progress:
                     progress(done.captures)
+        _sort(index)
         resources = [
             _add(archive, data, "archive/data.warc.gz", zipfile.ZIP_STORED),
             _add(archive, index, "indexes/index.cdx", zipfile.ZIP_DEFLATED),
@@ -144,6 +147,7 @@ def facts(row: CaptureRow) -> dict[str, str | int | float | bool | None]:
     }
 
 
+_LINES = 500_000
 _PAGES = ("text/html", "application/xhtml+xml", "application/pdf", "text/plain")
 
 
@@ -259,6 +263,17 @@ def _draft(target: Path) -> Iterator[IO[bytes]]:
             Path(file.name).unlink(missing_ok=True)
             raise
     os.replace(file.name, target)
+
+
+def _sort(path: Path) -> None:
+    """Lines in the order of their bytes, whatever their number: sorted in parts, then merged."""
+    parts: list[Path] = []
+    with path.open("rb") as lines:
+        while part := list(islice(lines, _LINES)):
+            parts.append(path.with_name(f"{path.name}.{len(parts)}"))
+            parts[-1].write_bytes(b"".join(sorted(part)))
+    with ExitStack() as stack, path.open("wb") as target:
+        target.writelines(heapq.merge(*(stack.enter_context(part.open("rb")) for part in parts)))
 
 
 def _add(archive: zipfile.ZipFile, path: Path, name: str, compression: int) -> dict[str, str | int]:

@@ -17,9 +17,10 @@ from hemeroteca import __version__
 from hemeroteca.archive import posts, queries, services, warc
 from hemeroteca.archive.values import DOM, NewCapture
 from hemeroteca.archive.warc import Original
-from hemeroteca.archive.writer import WarcWriter
+from hemeroteca.archive.writer import ClosedFile, WarcWriter
 from hemeroteca.config import Config
 from hemeroteca.engine.ingest import Edges
+from hemeroteca.engine.uploads import Uploads
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.instance import Instance
 from hemeroteca.search.document import SearchDocument
@@ -42,6 +43,7 @@ class Ledger:
             "robots": "obey",
         }
         self.warcs = WarcWriter(instance.warc_dir, max_bytes=config.warc_bytes, facts=facts)
+        self.uploads = Uploads(config, instance.warc_dir)
         self._config = config
         self._instance = instance
         self._frontier = frontier
@@ -145,7 +147,12 @@ class Ledger:
             self._frontier.write(time.time_ns() // 1_000_000)
             also()
         self._originals.clear()
-        services.mark_closed(self.warcs.close_rotated())
+        self._close_files(self.warcs.close_rotated())
+
+    def _close_files(self, files: list[ClosedFile]) -> None:
+        if files:
+            services.mark_closed(files)
+            self.uploads.add(file.name for file in files)
 
     def commit_index(self, now: bool = False) -> None:
         """Make new documents findable, when it is time. Call right after `commit`."""
@@ -166,7 +173,8 @@ class Ledger:
         """After a last `commit`."""
         self.commit_index(now=True)
         self._index.close()
-        services.mark_closed(self.warcs.close())
+        self._close_files(self.warcs.close())
+        self.uploads.close()
 
     def abandon(self) -> None:
         """After a failure: let go of everything that is not committed."""

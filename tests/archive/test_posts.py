@@ -31,7 +31,7 @@ SENT = [
     ("application/octet-stream", bytes(range(256))),
     ("", b"x"),
     (MULTIPART, b'--xx\r\nContent-Disposition: form-data; name="a"\r\n\r\n1 \xc3\xb1\r\n--xx\r\n'
-     b'Content-Disposition: form-data; name="f"; filename="x.bin"\r\nContent-Type: image/png\r\n\r\n\x89PNG\r\n--xx--\r\n'),
+     b'Content-Disposition: form-data; name="f"; filename="x"\r\nContent-Type: image/png\r\n\r\n\x89P\r\n--xx--\r\n'),
     ("multipart/form-data", b"no boundary"),
     (JSON, json.dumps({"long": "x" * 6000}).encode()),
 ]  # fmt: skip

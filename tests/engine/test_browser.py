@@ -178,7 +178,7 @@ def test_private_addresses_a_page_asks_for_are_refused(tmp_path, site):
 def test_what_a_page_gets_by_post_is_kept_by_what_it_sent(system, site):
     site.pages["/"] = SHELL.replace(
         "fetch('/api?first')",
-        "fetch('/api/q', {method: 'POST', body: JSON.stringify({page: 1}), headers: {'Content-Type': 'application/json'}})",
+        "fetch('/api/q', {method: 'POST', body: '{\"page\": 1}', headers: {'Content-Type': 'application/json'}})",
     )
 
     system.crawl(f"{PAGE}/", "--delay", "0", "--scope", "page")

@@ -44,7 +44,7 @@ def put(
 ):
     """A capture with headers of one's own."""
     page = page or world.page(url)
-    posted = f"POST / HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\n\r\n".encode()
+    posted = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\r\n"
     head = f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\n{more}Content-Length: {len(body)}\r\n\r\n".encode()
     asked = posted if sent else b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
     records = warc.exchange_records(page.url, ms, "192.0.2.1", "http/1.1", asked, head, body, sent=sent)
@@ -54,7 +54,7 @@ def put(
         record_id=records.main.record_id, url=page.url, captured_ms=ms, status=int(status[:3]),
         mime=content_type.partition(";")[0], digest=records.digest, kind="response", version=True, warc_name=name,
         offset=offset, length=records.main.length, body_size=len(body), page_id=page.pk, crawl_id=world.crawl.pk,
-        urlkey=index_key(posts.address(page.url, "POST", kind, sent)) if sent else "",
+        urlkey=index_key(posts.address(page.url, "POST", "application/json", sent)) if sent else "",
     )  # fmt: skip
     archive.insert_captures([row], world.writer.sizes())
     return page
@@ -72,10 +72,9 @@ def fill(port):
     front = put(world, "https://diario.example/portada", FRONT % (b"1", b"1"))
     world.capture(front, FRONT % (b"2", b"2"), NOW + 86_400_000)
     api = "https://diario.example/graphql"
-    asked = put(world, api, b'{"news": "first"}', content_type="application/json", sent=b'{"q": {"page": 1}, "ok": true}',
-        kind="application/json")  # fmt: skip
-    put(world, api, b'{"news": "second"}', content_type="application/json", sent=b'{"q": {"page": 2}, "ok": true}',
-        kind="application/json", page=asked)  # fmt: skip
+    first, second = b'{"q": {"page": 1}, "ok": true}', b'{"q": {"page": 2}, "ok": true}'
+    asked = put(world, api, b'{"news": "first"}', content_type="application/json", sent=first)
+    put(world, api, b'{"news": "second"}', content_type="application/json", sent=second, page=asked)
     put(world, "https://diario.example/estilo.css", b"h1 { color: rgb(200, 0, 0) }", content_type="text/css")
     put(world, "https://evil.example/attack", attack(port))
     put(world, "https://evil.example/sw.js", b"self.x = 1", content_type="text/javascript")
