@@ -90,6 +90,10 @@ class Config:
     commit_seconds: float = field(default=1.0, metadata={"help": "longest time between two commits"})
     min_free_bytes: int = field(default=256 << 20, metadata={"help": "crawls stop when less is free on the disk"})
     warc_bytes: int = field(default=1 << 30, metadata={"help": "a WARC file is closed at this size"})
+    warc_compression: str = field(
+        default="gzip",
+        metadata={"help": "of new files: gzip, which every tool reads, or zstd (smaller; extra `zstd`)"},
+    )
     archive_store: str = field(
         default="",
         metadata={

@@ -22,7 +22,7 @@ from hemeroteca import __version__
 from hemeroteca.archive import cdx, posts, queries, reader, warc
 from hemeroteca.archive.reader import Record, WarcReadError
 from hemeroteca.archive.selection import Selection
-from hemeroteca.archive.store import open_source
+from hemeroteca.archive.store import Source, open_source
 from hemeroteca.archive.timestamps import iso
 from hemeroteca.archive.values import DOM, CaptureRow
 
@@ -181,6 +181,10 @@ def _write_capture(file: IO[bytes], folder: Path, selection: Selection, row: Cap
         if not selection.holds(original):
             return _write_whole(file, folder, row, original, line)
     source = open_source(folder, row.warc_name)
+    if row.warc_name.endswith(warc.ZST):
+        length = _write_unpacked(file, source, row)
+        _write_request(file, folder, row, line)
+        return length
     try:
         position, left = row.offset, row.length
         while left > 0 and (chunk := source.read_at(min(left, 1 << 20), position)):
@@ -223,6 +227,17 @@ def _write_whole(file: IO[bytes], folder: Path, row: CaptureRow, original: Captu
     return records.size
 
 
+def _write_unpacked(file: IO[bytes], source: Source, row: CaptureRow) -> int:
+    """A record of a file that is packed otherwise."""
+    try:
+        data = warc.as_gzip(reader.member_at(source.read_at, row.offset, row.offset + row.length).stream().read())
+    except (*reader.UNREADABLE, OSError) as error:
+        raise WarcReadError(f"{row.warc_name} at {row.offset}: not a readable record ({error})")
+    finally:
+        source.close()
+    return file.write(data)
+
+
 def _write_request(file: IO[bytes], folder: Path, row: CaptureRow, line: cdx.Line) -> None:
     found = _request_of(folder, row)
     if found is None:
@@ -238,12 +253,15 @@ def _request_of(folder: Path, row: CaptureRow) -> tuple[Record, bytes] | None:
     source = open_source(folder, row.warc_name)
     try:
         start = row.offset + row.length
-        member = reader.Member(source.read_at, start, source.size)
+        member = reader.member_at(source.read_at, start, source.size)
         record: Record | None = reader.next_record(member.stream())
         if record is None or record.kind != "request" or not member.eof:
             return None
         if reader.uuid_of(record.headers.get("warc-concurrent-to", "")) != row.record_id:
             return None
+        if row.warc_name.endswith(warc.ZST):
+            again = reader.member_at(source.read_at, start, source.size)
+            return record, warc.as_gzip(again.stream().read())
         return record, source.read_at(member.end - start, start)
     except (*reader.UNREADABLE, OSError):
         return None

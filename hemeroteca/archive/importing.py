@@ -298,4 +298,4 @@ def _stated_digests(archive: zipfile.ZipFile) -> dict[str, str]:
 
 
 def _is_warc(name: str) -> bool:
-    return name.startswith("archive/") and name.lower().endswith((".warc.gz", ".warc", ".arc.gz", ".arc"))
+    return name.startswith("archive/") and name.lower().endswith((".warc.gz", ".warc.zst", ".warc", ".arc.gz", ".arc"))

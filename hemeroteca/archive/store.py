@@ -17,6 +17,8 @@ from typing import Any, Protocol
 from hemeroteca import config
 from hemeroteca.archive.writer import OPEN
 
+WARCS = (".warc.gz", ".warc.zst")
+
 
 class StoreError(OSError):
     """The object store cannot be used; the message says why and what to do."""
@@ -64,9 +66,7 @@ class RemoteStore:
         """Names and sizes of the WARC files in it."""
         with self._told("list"):
             batches = self._library.list(self._store)
-            return {
-                item["path"]: item["size"] for batch in batches for item in batch if item["path"].endswith(".warc.gz")
-            }
+            return {item["path"]: item["size"] for batch in batches for item in batch if item["path"].endswith(WARCS)}
 
     def size(self, name: str) -> int | None:
         """Bytes of a file; None when it is not there."""

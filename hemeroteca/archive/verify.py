@@ -67,7 +67,7 @@ def verify(
     report = Report()
     if repair:
         prune.finish(folder)
-    present = {path.name for path in folder.glob("*.warc.gz")} if folder.is_dir() else set()
+    present = {path.name for path in folder.iterdir() if path.name.endswith(store.WARCS)} if folder.is_dir() else set()
     remote = store.configured()
     if remote is not None:
         present |= set(remote.files())

@@ -19,6 +19,7 @@ from hemeroteca.archive.values import DOM, NewCapture
 from hemeroteca.archive.warc import Original
 from hemeroteca.archive.writer import ClosedFile, WarcWriter
 from hemeroteca.config import Config
+from hemeroteca.engine import packing
 from hemeroteca.engine.ingest import Edges
 from hemeroteca.engine.uploads import Uploads
 from hemeroteca.frontier.queue import Frontier
@@ -42,6 +43,7 @@ class Ledger:
             "http-header-user-agent": config.agent,
             "robots": "obey",
         }
+        packing.choose(config, instance)
         self.warcs = WarcWriter(instance.warc_dir, max_bytes=config.warc_bytes, facts=facts)
         self.uploads = Uploads(config, instance.warc_dir)
         self._config = config

@@ -437,6 +437,8 @@ def place_of(name: str, cdx: Any) -> str:
     """Where a file of the archive is: closed, still being written, or known only to our server."""
     if "/" in name or name.startswith("."):
         raise OSError(f"{name!r} is not the name of a WARC file")
+    if name.endswith(".zst"):  # pywb reads gzip only; our server unpacks and packs for it
+        return f"{INDEX}/warc/{quote(name, safe='')}?as=gzip"
     for candidate in (name, f"{name}.open", name):  # again: it may have been closed between the two looks
         if (FILES / candidate).exists():
             return str(FILES / candidate)

@@ -71,6 +71,11 @@ def fill(port):
     world = build(settings.INSTANCE)
     front = put(world, "https://diario.example/portada", FRONT % (b"1", b"1"))
     world.capture(front, FRONT % (b"2", b"2"), NOW + 86_400_000)
+    world.writer.rotate()
+    warc.pack_as("-")
+    put(world, "https://diario.example/zst", b"<title>Z</title><p>packed with zstandard")
+    world.writer.rotate()
+    warc.pack_as("")
     api = "https://diario.example/graphql"
     first, second = b'{"q": {"page": 1}, "ok": true}', b'{"q": {"page": 2}, "ok": true}'
     asked = put(world, api, b'{"news": "first"}', content_type="application/json", sent=first)

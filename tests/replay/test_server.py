@@ -28,9 +28,10 @@ STAMP = "20251115094640"
         ("/mp_/https://diario.example/portada", b"Portada 2"),
         (f"/20251115104640mp_/{BREAD}", b"sube otra vez"),
         (f"/{STAMP}mp_/https://diario.example/br", b"packed with brotli"),
+        (f"/{STAMP}mp_/https://diario.example/zst", b"packed with zstandard"),
         (f"/{STAMP}cs_/https://diario.example/estilo.css", b"rgb(200, 0, 0)"),
     ],
-    ids=["first version", "second version", "latest", "revisit", "brotli", "style sheet"],
+    ids=["first version", "second version", "latest", "revisit", "brotli", "zstandard", "style sheet"],
 )
 def test_captures_are_shown_also_from_a_file_still_being_written(served, path, words):
     status, headers, body = served.get(path)
