@@ -90,9 +90,19 @@ class Config:
     commit_seconds: float = field(default=1.0, metadata={"help": "longest time between two commits"})
     min_free_bytes: int = field(default=256 << 20, metadata={"help": "crawls stop when less is free on the disk"})
     warc_bytes: int = field(default=1 << 30, metadata={"help": "a WARC file is closed at this size"})
+    warc_compression: str = field(
+        default="gzip",
+        metadata={"help": "of new files: gzip, which every tool reads, or zstd (smaller; extra `zstd`)"},
+    )
     archive_store: str = field(
         default="",
-        metadata={"help": "object store for closed WARC files, e.g. s3://bucket/prefix; empty: they stay in `data`"},
+        metadata={
+            "help": "object store closed WARC files are brought to, e.g. s3://bucket/prefix; empty: they stay in `data`"
+        },
+    )
+    archive_keep_bytes: int = field(
+        default=2 << 30,
+        metadata={"help": "files brought to that store stay in `data` too, the newest so many bytes"},
     )
     index_heap_bytes: int = field(default=32 << 20, metadata={"help": "memory of the search index writer"})
     index_commit_seconds: float = field(

@@ -15,9 +15,11 @@ from ninja.errors import HttpError
 
 from hemeroteca.accounts.models import Role
 from hemeroteca.api import access, memento
-from hemeroteca.archive import cdx
+from hemeroteca.archive import cdx, reader, warc
 from hemeroteca.archive.store import Source, WarcReadError, open_source
 from hemeroteca.archive.timestamps import http_date, start_ms
+
+_MOST_REPACKED = 256 << 20
 
 
 def pywb(request: HttpRequest) -> HttpResponseBase:
@@ -47,6 +49,8 @@ def warc_file(request: HttpRequest, name: str) -> HttpResponseBase:
     if found and (found[1] or found[2]):
         first = int(found[1]) if found[1] else max(0, source.size - int(found[2]))
         last = min(int(found[2]), last) if found[1] and found[2] else last
+        if request.GET.get("as") == "gzip" and name.endswith(warc.ZST):
+            return _repacked(source, first)
         if first > last:
             refusal = _plain(416, "that range is outside the file")
             refusal.headers["Content-Range"] = f"bytes */{source.size}"
@@ -175,6 +179,19 @@ def _batches(lines: Iterable[str]) -> Iterator[bytes]:
             yield "".join(batch).encode()
             batch.clear()
     yield "".join(batch).encode()
+
+
+def _repacked(source: Source, offset: int) -> HttpResponseBase:
+    """The record at a place of a file in Zstandard, for readers that know only gzip."""
+    try:
+        record = reader.member_at(source.read_at, offset, source.size).stream().read(_MOST_REPACKED)
+    except (*reader.UNREADABLE, OSError):
+        return _plain(404, "there is no record at that place")
+    finally:
+        source.close()
+    response = HttpResponse(warc.as_gzip(record), status=206, content_type="application/warc")
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response
 
 
 def _piece(source: Source, position: int, end: int) -> Iterator[bytes]:

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from django.conf import settings
 
-from hemeroteca import change, extract
-from hemeroteca.archive import queries, reader
+from hemeroteca import extract
+from hemeroteca.archive import comparing, queries, reader, rendered
 from hemeroteca.archive.reader import Record
 from hemeroteca.archive.values import CaptureRow
 
@@ -45,13 +45,14 @@ def decoded(capture: CaptureRow) -> Copy:
     return Copy(body, header.partition(";")[0].strip().lower() or capture.mime, header, note)
 
 
-def snapshot(capture: CaptureRow) -> change.Snapshot:
-    """A capture as it is compared with another."""
-    copy = decoded(capture)
-    return change.Snapshot(copy.body, copy.charset_header or copy.media_type, capture.url, capture.status)
+def compare(old: CaptureRow, new: CaptureRow) -> comparing.Pair:
+    """Two captures compared as their site's rules say. Raises `WarcReadError` when bytes are missing."""
+    return comparing.compare(settings.INSTANCE.warc_dir, old, new)
 
 
 def text(capture: CaptureRow) -> extract.Document:
     """Title, text and language of a capture, read again from the archive."""
+    if dom := rendered.dom(settings.INSTANCE.warc_dir, capture):
+        return extract.read(dom[:MAX_SHOWN], comparing.DOM_TYPE, capture.url)
     copy = decoded(capture)
     return extract.read(copy.body, copy.charset_header, capture.url)

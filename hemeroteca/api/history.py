@@ -10,7 +10,7 @@ from ninja import Query, Router, Schema
 from ninja.errors import HttpError
 from pydantic import Field
 
-from hemeroteca import change, urls
+from hemeroteca import change
 from hemeroteca.api import access, copies
 from hemeroteca.api.moments import moment
 from hemeroteca.archive import cdx, lookup, queries
@@ -18,7 +18,7 @@ from hemeroteca.archive.reader import WarcReadError
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.timestamps import from_iso, iso, start_ms
 from hemeroteca.archive.values import CaptureRow
-from hemeroteca.watch.models import Collection, Subscription
+from hemeroteca.watch.queries import patterns_of
 
 router = Router()
 
@@ -91,17 +91,20 @@ def compare(
     a: Annotated[str, Query(max_length=40, description="Id or date of a capture; else the version before `b`.")] = "",
     b: Annotated[str, Query(max_length=40, description="Id or date of another; else the newest version.")] = "",
 ) -> dict[str, Any]:
-    """`view`, `form` and `content` with their components, `total`, `important`, and `text_diff`."""
+    """`view`, `form` and `content` with their components, `total`, `important`, and `text_diff`.
+
+    By the rules of the site (`/sites`) and without its learned noise; pages a browser opened as it showed them.
+    """
     try:
         old_row, new_row = pair(url, a, b)
-        old, new = copies.snapshot(old_row), copies.snapshot(new_row)
+        found = copies.compare(old_row, new_row)
     except LookupError as error:
         raise Http404(error.args[0])
     except WarcReadError as error:
         raise Http404(f"The archive cannot give these bytes: {error}")
     ids = {"url": old_row.url, "a": str(old_row.record_id), "b": str(new_row.record_id)}
     moments = {"a_at": iso(old_row.captured_ms), "b_at": iso(new_row.captured_ms)}
-    return ids | moments | change.as_json(old, new)
+    return ids | moments | change.as_json(found.old, found.new, found.rules, found.change)
 
 
 def wanted(url: str, match: str, collection: str, since: str, until: str) -> tuple[cdx.Query, ...]:
@@ -112,18 +115,6 @@ def wanted(url: str, match: str, collection: str, since: str, until: str) -> tup
     if not url:
         raise cdx.CdxError("an address is missing; write for instance example.org/news")
     return Selection((url,), "" if "*" in url else match, _digits(since), _digits(until)).queries()
-
-
-def patterns_of(collection: str) -> tuple[str, ...]:
-    """What the subscriptions of a collection are about, as the CDX server takes it."""
-    if not Collection.objects.filter(name=collection).exists():
-        raise LookupError(f"There is no collection {collection!r}.")
-    patterns = []
-    for url, scope in Subscription.objects.filter(collection__name=collection).values_list("url", "scope"):
-        host = urls.host(url)
-        kinds = {"host": f"{urls.origin(url)}/*", "domain": f"*.{host}", "prefix": f"{url}*"}
-        patterns.append(kinds.get(scope.get("kind", ""), url))
-    return tuple(sorted(patterns))
 
 
 def pair(url: str, a: str, b: str) -> tuple[CaptureRow, CaptureRow]:

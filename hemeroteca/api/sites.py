@@ -1,4 +1,4 @@
-"""/sites: settings of one host, as `hemeroteca site` has them."""
+"""/sites: how the pages of one host are visited, read and compared, and what was learned to be noise there."""
 
 from typing import Annotated, Any, Literal
 
@@ -10,12 +10,14 @@ from pydantic import Field
 
 from hemeroteca.accounts.models import Role
 from hemeroteca.api import access
+from hemeroteca.archive import noise as learned
 from hemeroteca.frontier import services
 from hemeroteca.frontier.values import SiteSettings
 
 router = Router()
 HostName = Annotated[str, Path(max_length=255, description="Host name, like example.org.")]
 Rules = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=100)]
+Patterns = Annotated[list[Annotated[str, Field(min_length=1, max_length=1000)]], Field(max_length=100)]
 # what could make us impolite, or call where nobody should
 GUARDED = frozenset(("delay", "ignore_robots", "allow_private", "insecure", "proxy", "username", "password"))
 
@@ -29,6 +31,10 @@ class SiteEdit(Schema):
     render: Literal["auto", "always", "never"] | None = Field(None, description="Which pages a browser opens.")
     visits_per_day: int | None = Field(None, ge=0, le=1_000_000_000, description="Most visits a day of watched pages.")
     bytes_per_day: int | None = Field(None, ge=0, le=1 << 50, description="The same in bytes received.")
+    threshold: float | None = Field(None, gt=0, lt=1, description="F(μ): a change is important above it; null: 0.05.")
+    ignore: Patterns | None = Field(None, description="CSS selectors or XPath of parts that do not count.")
+    keep: Patterns | None = Field(None, description="CSS selectors or XPath; when given, only these parts count.")
+    ignore_text: Patterns | None = Field(None, description="Expressions (RE2) for text that does not count.")
     delay: float | None = Field(None, ge=0, le=86_400, description="Seconds between requests; administrators only.")
     ignore_robots: bool | None = Field(None, description="Do not ask robots.txt; administrators only.")
     allow_private: bool | None = Field(None, description="It may be a private address; administrators only.")
@@ -46,6 +52,11 @@ class SiteOut(Schema):
     render: Literal["auto", "always", "never"] = Field(description="Which pages a browser opens.")
     visits_per_day: int = Field(description="Most visits a day of watched pages; 0: no limit of its own.")
     bytes_per_day: int = Field(description="The same in bytes received.")
+    threshold: float | None = Field(description="F(μ): a change is important above it; null: 0.05.")
+    ignore: list[str] = Field(description="Parts that do not count as a change.")
+    keep: list[str] = Field(description="The only parts that count; empty: all.")
+    ignore_text: list[str] = Field(description="Text that does not count.")
+    noise: list[str] = Field(description="Parts of its pages learned to differ at every visit; they do not count.")
     delay: float | None = Field(description="Seconds between requests; null: adaptive.")
     ignore_robots: bool = Field(description="robots.txt is not asked.")
     allow_private: bool = Field(description="It may be a private address.")
@@ -75,9 +86,20 @@ def set_site(request: HttpRequest, host: HostName, given: SiteEdit) -> SiteOut:
         raise HttpError(422, str(error))
 
 
+@router.delete("/{host}/noise", response={204: None}, auth=access.editor, summary="Forget the learned noise of a site")
+def forget_noise(request: HttpRequest, host: HostName) -> tuple[int, None]:
+    if not learned.forget(_name(host)):
+        raise Http404(f"Nothing was learned of {host}.")
+    return 204, None
+
+
 def _out(host: str, settings: SiteSettings) -> SiteOut:
-    values = msgspec.structs.asdict(settings)
+    known: dict[str, Any] = msgspec.structs.asdict(settings)
+    values = {name: list(value) if isinstance(value, tuple) else value for name, value in known.items()}
     for secret in ("proxy", "password"):
         values[secret] = "set" if values[secret] else ""
-    values |= {"include": list(settings.include), "exclude": list(settings.exclude)}
-    return SiteOut(host=host.strip().lower().rstrip("."), **values)
+    return SiteOut(host=_name(host), noise=learned.load(_name(host)).noisy(), **values)
+
+
+def _name(host: str) -> str:
+    return host.strip().lower().rstrip(".")

@@ -75,9 +75,9 @@ class Query:
         match = one("matchType")
         if not match:
             match = "domain" if url.startswith("*.") else "prefix" if url.endswith("*") else "exact"
-        if url.startswith("*."):
+        if match != "exact" and url.startswith("*."):
             url = url[2:]
-        elif url.endswith("*"):
+        elif match != "exact" and url.endswith("*"):
             url = url[:-1]
         if match not in MATCH_TYPES:
             raise CdxError(f"`matchType` is {match!r}; it can be {', '.join(MATCH_TYPES)}")

@@ -6,23 +6,25 @@ file appears under its name only when it is complete.
 
 import csv
 import hashlib
+import heapq
 import json
 import os
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
 from hemeroteca import __version__
-from hemeroteca.archive import cdx, queries, reader, warc
+from hemeroteca.archive import cdx, posts, queries, reader, warc
 from hemeroteca.archive.reader import Record, WarcReadError
 from hemeroteca.archive.selection import Selection
-from hemeroteca.archive.store import open_source
+from hemeroteca.archive.store import Source, open_source
 from hemeroteca.archive.timestamps import iso
-from hemeroteca.archive.values import CaptureRow
+from hemeroteca.archive.values import DOM, CaptureRow
 
 WACZ_VERSION = "1.1.1"
 COLUMNS = (
@@ -40,6 +42,7 @@ class Exported:
 
 
 Progress = Callable[[int], None]
+POSTED = ("method", "requestBody")
 
 
 def export_warc(
@@ -75,7 +78,7 @@ def export_wacz(
         with data.open("w+b") as records, index.open("w", encoding="utf-8") as lines, pages.open("w") as listed:
             listed.write(json.dumps({"format": "json-pages-1.0", "id": "pages", "title": "All Pages"}) + "\n")
             for row, line in _write_warc(records, folder, selection, data.name, now_ms, done):
-                rest = {name: line[name] for name in cdx.FIELDS[2:]}
+                rest = {name: line[name] for name in (*cdx.FIELDS[2:], *POSTED) if name in line}
                 lines.write(f"{line['urlkey']} {line['timestamp']} {json.dumps(rest)}\n")
                 if row.version and row.mime in _PAGES and row.status == 200:
                     page = {"id": str(row.record_id), "url": row.url, "ts": iso(row.captured_ms)}
@@ -83,6 +86,7 @@ def export_wacz(
                     listed.write(json.dumps(page) + "\n")
                 if progress:
                     progress(done.captures)
+        _sort(index)
         resources = [
             _add(archive, data, "archive/data.warc.gz", zipfile.ZIP_STORED),
             _add(archive, index, "indexes/index.cdx", zipfile.ZIP_DEFLATED),
@@ -143,6 +147,7 @@ def facts(row: CaptureRow) -> dict[str, str | int | float | bool | None]:
     }
 
 
+_LINES = 500_000
 _PAGES = ("text/html", "application/xhtml+xml", "application/pdf", "text/plain")
 
 
@@ -176,6 +181,10 @@ def _write_capture(file: IO[bytes], folder: Path, selection: Selection, row: Cap
         if not selection.holds(original):
             return _write_whole(file, folder, row, original, line)
     source = open_source(folder, row.warc_name)
+    if row.warc_name.endswith(warc.ZST):
+        length = _write_unpacked(file, source, row)
+        _write_request(file, folder, row, line)
+        return length
     try:
         position, left = row.offset, row.length
         while left > 0 and (chunk := source.read_at(min(left, 1 << 20), position)):
@@ -186,9 +195,7 @@ def _write_capture(file: IO[bytes], folder: Path, selection: Selection, row: Cap
             raise WarcReadError(f"{row.warc_name} ends inside the record at {row.offset}")
     finally:
         source.close()
-    request = _request_of(folder, row)
-    if request is not None:
-        file.write(request)
+    _write_request(file, folder, row, line)
     return row.length
 
 
@@ -196,8 +203,13 @@ def _write_whole(file: IO[bytes], folder: Path, row: CaptureRow, original: Captu
     """A revisit as the response it stands for. What was not modified has the head of what it did not modify."""
     revisit = reader.read(folder, row.warc_name, row.offset, row.length)
     source = reader.read(folder, original.warc_name, original.offset, original.length)
+    if row.url.startswith(DOM):
+        records = warc.record("resource", row.captured_ms, source.mime, source.payload(), row.url, row.record_id)
+        assert isinstance(records.data, bytes)
+        file.write(records.data)
+        line["mime"] = source.mime
+        return records.size
     head = source.head if row.status == 304 or not revisit.head else revisit.head
-    request = _request_of(folder, row)
     records = warc.exchange_records(
         row.url,
         row.captured_ms,
@@ -210,24 +222,47 @@ def _write_whole(file: IO[bytes], folder: Path, row: CaptureRow, original: Captu
     )
     assert isinstance(records.data, bytes)
     file.write(records.data)
-    if request is not None:
-        file.write(request)
+    _write_request(file, folder, row, line)
     line |= {"mime": source.mime or "-", "status": str(source.status)}
     return records.size
 
 
-def _request_of(folder: Path, row: CaptureRow) -> bytes | None:
-    """The request record that follows a capture in its file, as it lies there."""
+def _write_unpacked(file: IO[bytes], source: Source, row: CaptureRow) -> int:
+    """A record of a file that is packed otherwise."""
+    try:
+        data = warc.as_gzip(reader.member_at(source.read_at, row.offset, row.offset + row.length).stream().read())
+    except (*reader.UNREADABLE, OSError) as error:
+        raise WarcReadError(f"{row.warc_name} at {row.offset}: not a readable record ({error})")
+    finally:
+        source.close()
+    return file.write(data)
+
+
+def _write_request(file: IO[bytes], folder: Path, row: CaptureRow, line: cdx.Line) -> None:
+    found = _request_of(folder, row)
+    if found is None:
+        return
+    file.write(found[1])
+    if posts.MARK in row.urlkey:  # other tools make the key of these
+        line["method"] = "POST"
+        line["requestBody"] = posts.query(found[0].header("content-type"), found[0].payload(posts.MOST_BYTES))
+
+
+def _request_of(folder: Path, row: CaptureRow) -> tuple[Record, bytes] | None:
+    """The request record that follows a capture in its file, and the bytes as which it lies there."""
     source = open_source(folder, row.warc_name)
     try:
         start = row.offset + row.length
-        member = reader.Member(source.read_at, start, source.size)
+        member = reader.member_at(source.read_at, start, source.size)
         record: Record | None = reader.next_record(member.stream())
         if record is None or record.kind != "request" or not member.eof:
             return None
         if reader.uuid_of(record.headers.get("warc-concurrent-to", "")) != row.record_id:
             return None
-        return source.read_at(member.end - start, start)
+        if row.warc_name.endswith(warc.ZST):
+            again = reader.member_at(source.read_at, start, source.size)
+            return record, warc.as_gzip(again.stream().read())
+        return record, source.read_at(member.end - start, start)
     except (*reader.UNREADABLE, OSError):
         return None
     finally:
@@ -246,6 +281,17 @@ def _draft(target: Path) -> Iterator[IO[bytes]]:
             Path(file.name).unlink(missing_ok=True)
             raise
     os.replace(file.name, target)
+
+
+def _sort(path: Path) -> None:
+    """Lines in the order of their bytes, whatever their number: sorted in parts, then merged."""
+    parts: list[Path] = []
+    with path.open("rb") as lines:
+        while part := list(islice(lines, _LINES)):
+            parts.append(path.with_name(f"{path.name}.{len(parts)}"))
+            parts[-1].write_bytes(b"".join(sorted(part)))
+    with ExitStack() as stack, path.open("wb") as target:
+        target.writelines(heapq.merge(*(stack.enter_context(part.open("rb")) for part in parts)))
 
 
 def _add(archive: zipfile.ZipFile, path: Path, name: str, compression: int) -> dict[str, str | int]:

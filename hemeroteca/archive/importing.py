@@ -19,8 +19,9 @@ from uuid import UUID
 
 import msgspec
 
-from hemeroteca.archive import scan, timestamps
+from hemeroteca.archive import posts, scan, timestamps
 from hemeroteca.archive.reader import MAX_PAYLOAD, Record, uuid_of
+from hemeroteca.archive.values import DOM
 
 IN_MEMORY = 1 << 20
 
@@ -36,6 +37,7 @@ class ImportedExchange(msgspec.Struct):
     ip: str
     protocol: str
     request_head: bytes
+    """While the file is read, followed by what was sent."""
     response_head: bytes
     body: bytes | Path
     """Without transfer encoding; a file of its own (the taker removes it) when it is longer than a megabyte."""
@@ -46,6 +48,8 @@ class ImportedExchange(msgspec.Struct):
     offset: int
     stated_digest: str = ""
     """Payload digest as the other tool wrote it, of whatever algorithm."""
+    sent: bytes = b""
+    """Content of the request."""
     not_modified: bool = False
     refers_to: UUID | None = None
     refers_to_url: str = ""
@@ -152,10 +156,10 @@ def _read_records(path: Path, name: str, spool: Path, max_payload: int) -> Itera
         if record.kind == "request":
             other = uuid_of(record.headers.get("warc-concurrent-to", ""))
             if held is not None and held.record_id is not None and held.record_id == other:
-                held.request_head = record.head
+                held.request_head = _whole_request(record)
             else:
-                requests.put(record.record_id, record.head)
-                requests.put(other, record.head)
+                requests.put(record.record_id, _whole_request(record))
+                requests.put(other, _whole_request(record))
             continue
         if record.kind not in ("response", "revisit", "resource"):
             continue
@@ -177,12 +181,19 @@ def _read_records(path: Path, name: str, spool: Path, max_payload: int) -> Itera
         yield from _checked(held)
 
 
+def _whole_request(record: Record) -> bytes:
+    """Head and what was sent, as far as that decides whether the answer is taken."""
+    return record.head + record.payload(posts.MOST_BYTES + 1)
+
+
 def _checked(exchange: ImportedExchange) -> Iterator[ImportedExchange | Problem]:
-    method = exchange.request_head.partition(b" ")[0]
-    if method not in (b"", b"GET", b"HEAD"):
+    head, end, exchange.sent = exchange.request_head.partition(b"\r\n\r\n")
+    exchange.request_head = head + end
+    method = head.partition(b" ")[0]
+    if not posts.is_kept(method.decode("latin-1"), exchange.sent):
         exchange.discard()
         name = method[:10].decode("latin-1")
-        reason = f"{exchange.url} answers a {name}; only what a plain request gets is taken"
+        reason = f"{exchange.url} answers a {name}; only what a plain request or a short POST gets is taken"
         yield Problem(exchange.file, exchange.offset, reason, False)
     else:
         yield exchange
@@ -197,7 +208,8 @@ def _exchange(
     moment = record.captured_ms
     if moment is None:
         return wrong(f"the record of {record.url[:200]} has no readable date")
-    if not re.match(r"https?://", record.url, re.IGNORECASE) and record.kind != "resource":
+    shown = record.kind == "revisit" and record.url.startswith(DOM)
+    if not re.match(r"https?://", record.url, re.IGNORECASE) and record.kind != "resource" and not shown:
         return Problem(name, offset, f"{record.url[:200]} is not a web address", False)
     if record.kind == "response" and not record.head.startswith(b"HTTP/"):
         return wrong(f"the record of {record.url[:200]} does not hold an HTTP response")
@@ -286,4 +298,4 @@ def _stated_digests(archive: zipfile.ZipFile) -> dict[str, str]:
 
 
 def _is_warc(name: str) -> bool:
-    return name.startswith("archive/") and name.lower().endswith((".warc.gz", ".warc", ".arc.gz", ".arc"))
+    return name.startswith("archive/") and name.lower().endswith((".warc.gz", ".warc.zst", ".warc", ".arc.gz", ".arc"))

@@ -13,10 +13,11 @@ from uuid import UUID
 from django.db import transaction
 
 from hemeroteca import urls
-from hemeroteca.archive import queries, services, warc
+from hemeroteca.archive import posts, queries, services, warc
 from hemeroteca.archive.importing import ImportedExchange, Problem, read_archive
 from hemeroteca.archive.models import Capture
-from hemeroteca.archive.values import NewCapture, index_key
+from hemeroteca.archive.reader import http_headers
+from hemeroteca.archive.values import DOM, NewCapture, index_key
 from hemeroteca.archive.verify import renumber_versions
 from hemeroteca.archive.writer import WarcWriter
 
@@ -102,7 +103,8 @@ class Intake:
         record_id = item.record_id or _name(item, digest)
         if self._knows(record_id):
             return
-        original = self._original(digest) if item.kind == "response" and len(body) and not item.truncated else None
+        alone = item.kind != "response" or not len(body) or item.truncated or _filed(item) != item.url
+        original = None if alone else self._original(digest)
         if item.kind == "resource":
             content = b"".join(body.chunks()) if isinstance(body, warc.FileBody) else body
             records = warc.record("resource", item.captured_ms, item.mime, content, item.url, record_id)
@@ -121,6 +123,7 @@ class Intake:
                 item.truncated,
                 record_id,
                 digest,
+                item.sent,
             )
         self._keep(item, records, original)
 
@@ -144,6 +147,8 @@ class Intake:
         self._keep(item, records, original)
 
     def _revisit(self, item: ImportedExchange, record_id: UUID, original: warc.Original, size: int) -> warc.Records:
+        if item.url.startswith(DOM):
+            return warc.repeat_record(item.url, item.captured_ms, original, record_id)
         head = item.response_head
         if not head:
             head = b"HTTP/1.1 304 Not Modified\r\n\r\n" if item.not_modified else b"HTTP/1.1 200 OK\r\n\r\n"
@@ -169,10 +174,10 @@ class Intake:
         capture = NewCapture(
             record_id=records.main.record_id,
             url=url,
-            urlkey=index_key(url),
+            urlkey=index_key(_filed(item)),
             captured_ms=item.captured_ms,
-            status=item.status or (304 if item.not_modified else 200 if item.kind == "revisit" else 0),
-            mime=item.mime,
+            status=item.status or _status(item),
+            mime="text/html" if item.url.startswith(DOM) else item.mime,
             digest=records.digest,
             kind=records.main.kind,
             version=False,
@@ -184,7 +189,7 @@ class Intake:
             refers_to=original.record_id if original else None,
         )
         self._captures[capture.record_id] = capture
-        if original is None and item.kind == "response" and not item.truncated:
+        if original is None and item.kind != "revisit" and not item.truncated and posts.MARK not in capture.urlkey:
             self._originals[capture.digest] = warc.Original(
                 capture.record_id, capture.url, capture.captured_ms, capture.digest
             )
@@ -222,6 +227,23 @@ class Intake:
         self.done.lost += problem.lost
         if len(self.done.problems) < _MOST_PROBLEMS:
             self.done.problems.append(problem)
+
+
+def _filed(item: ImportedExchange) -> str:
+    """The address a capture is filed under."""
+    url = warc.safe_url(item.url)
+    method = item.request_head.partition(b" ")[0].decode("latin-1")
+    if method != "POST":
+        return url
+    kind = next((value for name, value in http_headers(item.request_head) if name.lower() == "content-type"), "")
+    return posts.address(url, method, kind, item.sent)
+
+
+def _status(item: ImportedExchange) -> int:
+    """Of a record without one."""
+    if item.not_modified:
+        return 304
+    return 200 if item.kind == "revisit" and not item.url.startswith(DOM) else 0
 
 
 def _name(item: ImportedExchange, digest: str) -> UUID:

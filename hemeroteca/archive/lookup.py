@@ -40,9 +40,14 @@ def versions_of(url: str, since_ms: int, until_ms: int, all_captures: bool, limi
     return queries.rows(where, values, "captured_ms DESC, capture.id DESC", limit)
 
 
+def version_shown(row: CaptureRow) -> CaptureRow | None:
+    """The version that a capture shows: itself, or the last one before it."""
+    return row if row.version else _version(row, "<=", "DESC")
+
+
 def version_before(row: CaptureRow) -> CaptureRow | None:
     """The version before the one that a capture shows."""
-    shown = row if row.version else _version(row, "<=", "DESC")
+    shown = version_shown(row)
     return _version(shown, "<", "DESC") if shown is not None else None
 
 

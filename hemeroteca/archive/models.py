@@ -51,3 +51,48 @@ class Capture(models.Model):
             # only records that hold a payload can be the original of a revisit
             models.Index(fields=["digest"], name="capture_digest", condition=~models.Q(kind="revisit")),
         ]
+
+
+class SiteNoise(models.Model):
+    """What differs at every visit of a site, as `change.NoiseModel` learned it."""
+
+    host = models.CharField(max_length=255, unique=True, db_comment="host, as host.name")
+    model = models.TextField(db_comment="blocks of its pages and how often each differed (JSON)")
+    learned_ms = models.BigIntegerField(db_comment="when something was last learned")
+
+    class Meta:
+        db_table = "site_noise"
+        db_table_comment = "blocks of a site's pages that differ at every visit"
+
+
+class Tally(models.Model):
+    """Captures counted by day and kind, so that nobody needs to count millions of rows."""
+
+    day = models.IntegerField(db_comment="of the captures, in days since 1970 UTC")
+    status = models.SmallIntegerField(db_comment="HTTP status")
+    mime = models.CharField(max_length=120, db_comment="media type, from the header")
+    kind = models.CharField(max_length=12, db_comment="response, revisit, resource")
+    version = models.BooleanField(db_comment="they differ from the capture before them")
+    captures = models.BigIntegerField(db_comment="how many there are")
+    body_bytes = models.BigIntegerField(db_comment="bytes of their bodies as received")
+    record_bytes = models.BigIntegerField(db_comment="bytes of their records")
+    first_ms = models.BigIntegerField(db_comment="first of them")
+    last_ms = models.BigIntegerField(db_comment="last of them")
+
+    class Meta:
+        db_table = "capture_tally"
+        db_table_comment = "captures counted by day, status, type and kind"
+        constraints = [
+            models.UniqueConstraint(fields=["day", "status", "mime", "kind", "version"], name="capture_tally_once")
+        ]
+
+
+class AddressCount(models.Model):
+    """How many addresses the captures up to one of them have."""
+
+    upto = models.BigIntegerField(db_comment="id of the last capture that was counted")
+    addresses = models.BigIntegerField(db_comment="different urlkeys among those captures")
+
+    class Meta:
+        db_table = "address_count"
+        db_table_comment = "one row: addresses counted so far"

@@ -11,13 +11,14 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from uuid import UUID
 
 from django.db import connection, transaction
 
-from hemeroteca.archive import queries, reader, scan, services, store
+from hemeroteca.archive import queries, reader, scan, services, store, warc, zstd
 from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.values import CaptureRow
@@ -130,7 +131,7 @@ def _rewrite(folder: Path, name: str, gone: set[int]) -> None:
             made_from = record.refers_to if record.kind in ("metadata", "conversion") else None
             if record.kind == "warcinfo" or not without.isdisjoint({record.record_id, beside, made_from}):
                 continue
-            target, offset = writer.append(os.pread(source.fileno(), found.length, found.offset))
+            target, offset = writer.append(_packed(source.fileno(), found))
             row = rows.get(found.offset)
             if row is not None:
                 moved.append((row.id, target, offset))
@@ -147,6 +148,15 @@ def _rewrite(folder: Path, name: str, gone: set[int]) -> None:
     services.mark_closed(writer.close())
     _remove(folder, name)
     WarcFile.objects.filter(pk=old.pk).delete()
+
+
+def _packed(fd: int, found: scan.Found) -> bytes:
+    """A record as it goes into the new file, which is written with gzip."""
+    data = os.pread(fd, found.length, found.offset)
+    if not zstd.is_zstd(data):
+        return data
+    frame = reader.member_at(partial(os.pread, fd), found.offset, found.offset + found.length)
+    return warc.as_gzip(frame.stream().read())
 
 
 def _remove(folder: Path, name: str) -> None:

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from hemeroteca.archive import posts
 from hemeroteca.archive.services import db_uuid
 from hemeroteca.archive.values import CaptureRow, index_key
 from hemeroteca.archive.warc import Original
@@ -28,8 +29,9 @@ def originals(digests: Iterable[str]) -> dict[str, Original]:
             # the literal conditions are those of the partial index; a parameter would hide it from SQLite
             cursor.execute(
                 "SELECT digest, record_id, url, captured_ms FROM capture WHERE digest IN "  # noqa: S608
-                f"({', '.join(['%s'] * len(part))}) AND NOT (kind = 'revisit') AND truncated = '' ORDER BY id DESC",
-                part,
+                f"({', '.join(['%s'] * len(part))}) AND NOT (kind = 'revisit') AND truncated = '' "
+                "AND urlkey NOT LIKE %s ORDER BY id DESC",
+                [*part, f"%{posts.MARK}%"],  # a reader of the revisit asks for its original with GET
             )
             for digest, record_id, url, captured_ms in cursor.fetchall():
                 found[digest] = Original(_uuid(record_id), url, captured_ms, digest)
@@ -73,8 +75,8 @@ def versions_newest(url: str, limit: int) -> list[CaptureRow]:
     return rows("urlkey = %s AND version = %s", [index_key(url), True], "captured_ms DESC, capture.id DESC", limit)
 
 
-def latest(url: str) -> CaptureRow | None:
-    return _one("urlkey = %s", [index_key(url)], "captured_ms DESC, capture.id DESC")
+def latest(url: str, urlkey: str = "") -> CaptureRow | None:
+    return _one("urlkey = %s", [urlkey or index_key(url)], "captured_ms DESC, capture.id DESC")
 
 
 def closest(url: str, ms: int) -> CaptureRow | None:

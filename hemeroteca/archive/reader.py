@@ -18,7 +18,7 @@ from uuid import UUID
 
 from isal import isal_zlib
 
-from hemeroteca.archive import timestamps
+from hemeroteca.archive import timestamps, zstd
 from hemeroteca.archive.store import WarcReadError as WarcReadError
 from hemeroteca.archive.store import open_source
 
@@ -126,7 +126,7 @@ def read(folder: Path, name: str, offset: int, length: int, max_payload: int = M
     where = f"{name} at {offset}"
     source = open_source(folder, name)
     try:
-        member = Member(source.read_at, offset, offset + length)
+        member = member_at(source.read_at, offset, offset + length)
         record = next_record(member.stream(), max_payload)
     except (*UNREADABLE, OSError) as error:
         raise WarcReadError(f"{where}: not a readable record ({error})")
@@ -135,6 +135,13 @@ def read(folder: Path, name: str, offset: int, length: int, max_payload: int = M
     if record is None or record.missing:
         raise WarcReadError(f"{where}: the file ends inside the record; restore it from a copy")
     return record
+
+
+def member_at(read_at: Callable[[int, int], bytes], offset: int, limit: int) -> "Member | zstd.Frame":
+    """The compressed record at a place of a file: a gzip member or a Zstandard frame."""
+    if zstd.is_zstd(read_at(4, offset)):
+        return zstd.Frame(read_at, offset, limit, zstd.dictionary_of(read_at))
+    return Member(read_at, offset, limit)
 
 
 def next_record(stream: IO[bytes], max_payload: int = MAX_PAYLOAD) -> Record | None:

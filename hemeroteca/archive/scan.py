@@ -13,6 +13,7 @@ from typing import IO
 import msgspec
 from isal import isal_zlib
 
+from hemeroteca.archive import zstd
 from hemeroteca.archive.reader import MAX_PAYLOAD, UNREADABLE, Member, Record, next_record
 
 
@@ -48,8 +49,8 @@ def scan(
         file.seek(0)
         if start[:2] == b"\x1f\x8b":
             yield from _members(file.fileno(), end, max_payload, payloads)
-        elif start == b"\x28\xb5\x2f\xfd" or (start[:1] == b"\x50" and start[1:] == b"\x2a\x4d\x18"):
-            yield Damage(0, end, "the file is compressed with Zstandard, which this version does not read")
+        elif zstd.is_zstd(start):
+            yield from _frames(file.fileno(), end, max_payload)
         elif start:
             yield from _plain(file, end, max_payload)
         else:
@@ -95,6 +96,51 @@ def _members(fd: int, end: int, max_payload: int, payloads: bool) -> Iterator[Fo
         if reason:
             yield Damage(offset, following - offset, reason)
         offset = following
+
+
+def _frames(fd: int, end: int, max_payload: int) -> Iterator[Found | Damage]:
+    """Records of a file in Zstandard frames."""
+    read_at = partial(os.pread, fd)
+    try:
+        dictionary = zstd.dictionary_of(read_at)
+        zstd.library()
+    except zstd.ZstdError as error:
+        yield Damage(0, end, str(error))
+        return
+    offset = 0
+    while offset < end:
+        start = os.pread(fd, 8, offset)
+        if zstd.is_skippable(start) and len(start) == 8:
+            offset += 8 + int.from_bytes(start[4:], "little")
+            continue
+        frame = zstd.Frame(read_at, offset, end, dictionary)
+        reason, record = "", None
+        try:
+            stream = frame.stream()
+            record = next_record(stream, max_payload)
+            while frame.read(1 << 16):
+                pass
+        except (*UNREADABLE, OSError) as error:
+            reason = str(error)
+        following = frame.end if frame.eof else _next_frame(fd, offset + 1, end)
+        if frame.cut and following == end:
+            reason = "the file ends inside a compressed record"
+        if record is not None and not reason:
+            yield Found(record, offset, following - offset)
+        elif reason:
+            yield Damage(offset, following - offset, reason)
+        offset = following
+
+
+def _next_frame(fd: int, start: int, end: int) -> int:
+    position = start
+    while position < end:
+        block = os.pread(fd, min(_STEP + 3, end - position), position)
+        at = block.find(zstd.MAGIC)
+        if at >= 0:
+            return position + at
+        position += _STEP
+    return end
 
 
 def _without_payload(fd: int, offset: int, end: int) -> Found | None:

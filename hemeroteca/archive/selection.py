@@ -1,31 +1,38 @@
 """Which captures an export or a pruning is about."""
 
+from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
 
-from hemeroteca.archive import cdx
-from hemeroteca.archive.values import CaptureRow
+from hemeroteca.archive import cdx, queries
+from hemeroteca.archive.values import DOM, SCREENSHOT, CaptureRow
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Addresses (as the CDX server takes them: `example.org/*`, `*.example.org`; none: all) and a span of time."""
+    """Addresses (as the CDX server takes them: `example.org/*`, `*.example.org`; none: all) and a span of time.
+
+    With `crawls`, also what these crawls captured elsewhere: pictures, styles and scripts from other hosts.
+    """
 
     urls: tuple[str, ...] = ()
     match: str = ""
     since: str = ""
     until: str = ""
     versions_only: bool = False
+    crawls: tuple[int, ...] = ()
 
     def check(self) -> None:
         """Raises `CdxError` when an address or a time cannot be read."""
         _queries(self)
 
     def rows(self) -> Iterator[CaptureRow]:
-        """The captures, in the order of the index: by address, then by time."""
-        found = chain.from_iterable(cdx.captures(query) for query in _queries(self))
+        """The captures, in the order of the index: by address, then by time; then what browsers made of them."""
+        found: Iterator[CaptureRow] = chain.from_iterable(cdx.captures(query) for query in _with_rendered(self))
+        if self.crawls and self.urls:
+            found = chain(found, self._elsewhere())
         return (row for row in found if row.version) if self.versions_only else found
 
     def queries(self) -> tuple[cdx.Query, ...]:
@@ -35,13 +42,38 @@ class Selection:
     def holds(self, row: CaptureRow) -> bool:
         if self.versions_only and not row.version:
             return False
-        for query in _queries(self):
-            ((low, high),) = query.ranges
-            if low <= row.urlkey and (not high or row.urlkey < high):
-                return (query.since is None or row.captured_ms >= query.since) and (
-                    query.until is None or row.captured_ms <= query.until
-                )
-        return False
+        parts = _with_rendered(self)
+        position = bisect_right(parts, row.urlkey, key=lambda part: part.ranges[0][0]) - 1
+        if position < 0:
+            return False
+        ((_, high),) = parts[position].ranges
+        return (not high or row.urlkey < high) and self._in_time(row)
+
+    def _elsewhere(self) -> Iterator[CaptureRow]:
+        marks = ", ".join(["%s"] * len(self.crawls))
+        for row in queries.all_rows(f"crawl_id IN ({marks})", self.crawls):
+            if self._in_time(row) and not self.holds(row):
+                yield row
+
+    def _in_time(self, row: CaptureRow) -> bool:
+        query = _with_rendered(self)[0]
+        return (query.since is None or row.captured_ms >= query.since) and (
+            query.until is None or row.captured_ms <= query.until
+        )
+
+
+@lru_cache(8)
+def _with_rendered(selection: Selection) -> tuple[cdx.Query, ...]:
+    own = _queries(selection)
+    if not selection.urls:
+        return own  # everything
+    beside = [
+        replace(query, ranges=((prefix + low, prefix + high if high else queries.after_prefix(prefix)),))
+        for prefix in (DOM, SCREENSHOT)
+        for query in own
+        for low, high in query.ranges
+    ]
+    return tuple(sorted((*own, *beside), key=lambda query: query.ranges))
 
 
 @lru_cache(8)

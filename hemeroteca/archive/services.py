@@ -5,13 +5,14 @@ The hot path (`insert_captures`) is plain SQL in one round trip per batch, insid
 
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
+from django.db import connection, transaction
 
-from hemeroteca.archive.models import Capture
+from hemeroteca.archive.models import AddressCount, Capture
 from hemeroteca.archive.values import NewCapture, index_key
 from hemeroteca.archive.warc import safe_url
 from hemeroteca.archive.writer import ClosedFile, Recovered
@@ -27,8 +28,10 @@ def insert_captures(captures: Sequence[NewCapture], sizes: Mapping[str, int]) ->
     missing = {capture.warc_name for capture in captures} - set(ids)
     if missing:
         raise ValueError(f"captures in files without an acknowledged size: {sorted(missing)}; pass WarcWriter.sizes()")
+    rows = [_row(capture, ids[capture.warc_name]) for capture in captures]
     with connection.cursor() as cursor:
-        cursor.executemany(_INSERT, [_row(capture, ids[capture.warc_name]) for capture in captures])
+        cursor.executemany(_INSERT, rows)
+    _count(rows)
 
 
 def acknowledge(sizes: Mapping[str, int]) -> dict[str, int]:
@@ -60,18 +63,28 @@ def correct_capture(capture_id: int, capture: NewCapture) -> None:
     fields = ("record_id", "url", "urlkey", "captured_ms", "status", "mime", "digest", "kind", "truncated", "refers_to")
     values = {name: getattr(capture, name) for name in fields}
     values["mime"] = _UNPRINTABLE.sub("", capture.mime)[:_MIME]
-    Capture.objects.filter(pk=capture_id).update(**values, length=capture.length)
+    with _recounted([capture_id]):
+        Capture.objects.filter(pk=capture_id).update(**values, length=capture.length)
+    AddressCount.objects.all().delete()
 
 
 def delete_captures(ids: Sequence[int]) -> None:
-    Capture.objects.filter(pk__in=ids).delete()
+    """Take captures out of the index. Their addresses stay counted: prune never lets the last one of a page go."""
+    with _recounted(ids):
+        for part in _parts(ids):
+            Capture.objects.filter(pk__in=part).delete()
 
 
 def set_versions(flags: Sequence[tuple[bool, int]]) -> None:
     """Pairs of (is a version, capture)."""
     if flags:
-        with connection.cursor() as cursor:
+        with _recounted([number for _, number in flags]), connection.cursor() as cursor:
             cursor.executemany("UPDATE capture SET version = %s WHERE id = %s", list(flags))
+
+
+def forget_addresses() -> None:
+    """Let addresses be counted anew; after rows were removed that may have been the only ones of an address."""
+    AddressCount.objects.all().delete()
 
 
 def link_pages(captures: Sequence[NewCapture], keys: Mapping[str, int]) -> None:
@@ -103,6 +116,68 @@ _COLUMNS = (
 _INSERT = f"INSERT INTO capture ({_COLUMNS}) VALUES ({', '.join(['%s'] * 18)})"  # noqa: S608
 _MIME = 120
 _UNPRINTABLE = re.compile(r"[^\x20-\x7e]")
+
+
+_COUNT = (
+    "INSERT INTO capture_tally (day, status, mime, kind, version, captures, body_bytes, record_bytes, first_ms, "
+    "last_ms) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (day, status, mime, kind, version) "
+    "DO UPDATE SET captures = capture_tally.captures + excluded.captures, "
+    "body_bytes = capture_tally.body_bytes + excluded.body_bytes, "
+    "record_bytes = capture_tally.record_bytes + excluded.record_bytes, "
+    "first_ms = CASE WHEN excluded.first_ms < capture_tally.first_ms THEN excluded.first_ms "
+    "ELSE capture_tally.first_ms END, "
+    "last_ms = CASE WHEN excluded.last_ms > capture_tally.last_ms THEN excluded.last_ms ELSE capture_tally.last_ms END"
+)
+_DAY_MS = 86_400_000
+_MANY = 400
+
+
+def _count(rows: Iterable[tuple[Any, ...]]) -> None:
+    """Add new captures to the tally: a handful of rows for a batch."""
+    tally: dict[tuple[Any, ...], list[int]] = {}
+    for row in rows:
+        moment = row[5]
+        key = moment // _DAY_MS, row[6], row[7], row[9], row[10]
+        found = tally.get(key)
+        if found is None:
+            tally[key] = [1, row[14], row[17], moment, moment]
+        else:
+            found[0] += 1
+            found[1] += row[14]
+            found[2] += row[17]
+            found[3] = min(found[3], moment)
+            found[4] = max(found[4], moment)
+    if tally:
+        with connection.cursor() as cursor:
+            cursor.executemany(_COUNT, [(*key, *sums) for key, sums in tally.items()])
+
+
+@contextmanager
+def _recounted(ids: Sequence[int]) -> Iterator[None]:
+    """Keep the tally true while something is done to these captures."""
+    with transaction.atomic():
+        _recount(ids, -1)
+        yield
+        _recount(ids, 1)
+
+
+def _recount(ids: Sequence[int], sign: int) -> None:
+    with connection.cursor() as cursor:
+        for part in _parts(ids):
+            cursor.execute(
+                "SELECT captured_ms / 86400000, status, mime, kind, version, count(*), sum(body_size), sum(length), "  # noqa: S608
+                f"min(captured_ms), max(captured_ms) FROM capture WHERE id IN ({', '.join(['%s'] * len(part))}) "
+                "GROUP BY captured_ms / 86400000, status, mime, kind, version",
+                list(part),
+            )
+            found = [(*row[:5], *(sign * int(value) for value in row[5:8]), *row[8:]) for row in cursor.fetchall()]
+            cursor.executemany(_COUNT, found)
+        if sign < 0:
+            cursor.execute("DELETE FROM capture_tally WHERE captures <= 0")
+
+
+def _parts(ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    return (ids[start : start + _MANY] for start in range(0, len(ids), _MANY))
 
 
 def _row(capture: NewCapture, warc_id: int) -> tuple[Any, ...]:

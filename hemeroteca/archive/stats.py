@@ -1,9 +1,11 @@
 """What the archive holds, in numbers."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 
-from django.db import connection
+from django.db import OperationalError, connection
 
+from hemeroteca.archive.models import AddressCount
 from hemeroteca.archive.timestamps import timestamp
 
 
@@ -29,36 +31,61 @@ class Stats:
 
 
 def stats() -> Stats:
-    """Counted now, with one walk over the index per table; seconds for millions of captures."""
+    """From counters kept with every capture; only the addresses that came since the last time are looked at."""
+    found = Stats()
+    media: Counter[str] = Counter()
+    statuses: Counter[int] = Counter()
+    years: Counter[str] = Counter()
+    first, last = 1 << 62, 0
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT count(*), coalesce(sum(CASE WHEN version THEN 1 ELSE 0 END), 0), "
-            "coalesce(sum(CASE WHEN kind = 'revisit' THEN 1 ELSE 0 END), 0), "
-            "coalesce(min(captured_ms), 0), coalesce(max(captured_ms), 0), coalesce(sum(body_size), 0), "
-            "coalesce(sum(length), 0), coalesce(sum(CASE WHEN kind = 'revisit' THEN body_size ELSE 0 END), 0) "
-            "FROM capture"
+            "SELECT day, status, mime, kind, version, captures, body_bytes, record_bytes, first_ms, last_ms "
+            "FROM capture_tally"
         )
-        row = [int(value) for value in cursor.fetchone()]
-        found = Stats(
-            captures=row[0],
-            versions=row[1],
-            revisits=row[2],
-            first=timestamp(row[3]) if row[0] else "",
-            last=timestamp(row[4]) if row[0] else "",
-            received_bytes=row[5],
-            record_bytes=row[6],
-            repeated_bytes=row[7],
-        )
-        cursor.execute("SELECT count(*) FROM (SELECT DISTINCT urlkey FROM capture) AS keys")
-        found.addresses = int(cursor.fetchone()[0])
+        for day, status, mime, kind, version, captures, body, record, since, until in cursor.fetchall():
+            found.captures += captures
+            found.versions += captures if version else 0
+            found.received_bytes += body
+            found.record_bytes += record
+            if kind == "revisit":
+                found.revisits += captures
+                found.repeated_bytes += body
+            media[mime or "(none)"] += captures
+            statuses[status] += captures
+            years[timestamp(day * 86_400_000)[:4]] += captures
+            first, last = min(first, since), max(last, until)
         cursor.execute("SELECT count(*), coalesce(sum(size), 0) FROM warc_file")
         found.files, found.file_bytes = (int(value) for value in cursor.fetchone())
-        cursor.execute("SELECT mime, count(*) FROM capture GROUP BY mime ORDER BY count(*) DESC, mime LIMIT 50")
-        found.media_types = {mime or "(none)": int(count) for mime, count in cursor.fetchall()}
-        cursor.execute("SELECT status, count(*) FROM capture GROUP BY status ORDER BY status")
-        found.statuses = {str(status): int(count) for status, count in cursor.fetchall()}
-        cursor.execute("SELECT captured_ms / 86400000, count(*) FROM capture GROUP BY captured_ms / 86400000")
-        for day, count in sorted(cursor.fetchall()):
-            year = timestamp(int(day) * 86_400_000)[:4]
-            found.years[year] = found.years.get(year, 0) + int(count)
+    if found.captures:
+        found.first, found.last = timestamp(first), timestamp(last)
+    found.addresses = _addresses()
+    found.media_types = dict(sorted(media.items(), key=lambda item: (-item[1], item[0]))[:50])
+    found.statuses = {str(status): count for status, count in sorted(statuses.items())}
+    found.years = dict(sorted(years.items()))
     return found
+
+
+def _addresses() -> int:
+    """Different addresses: those counted before, and the new ones among the captures since."""
+    known = AddressCount.objects.first() or AddressCount(upto=0, addresses=0)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT coalesce(max(id), 0) FROM capture")
+        (newest,) = cursor.fetchone()
+        if newest == known.upto:
+            return known.addresses
+        if newest - known.upto > known.upto // 4:  # most are new: one walk along the index is shorter
+            cursor.execute("SELECT count(*) FROM (SELECT DISTINCT urlkey FROM capture WHERE id <= %s) AS k", [newest])
+            known.addresses = int(cursor.fetchone()[0])
+        else:
+            cursor.execute(
+                "SELECT count(*) FROM (SELECT DISTINCT urlkey FROM capture AS late WHERE id > %s AND id <= %s AND NOT "
+                "EXISTS (SELECT 1 FROM capture WHERE capture.urlkey = late.urlkey AND capture.id <= %s)) AS k",
+                [known.upto, newest, known.upto],
+            )
+            known.addresses += int(cursor.fetchone()[0])
+    known.upto = newest
+    try:
+        known.save()
+    except OperationalError:
+        pass  # an engine is writing: next time it is counted again
+    return known.addresses

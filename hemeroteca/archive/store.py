@@ -9,6 +9,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,8 +17,10 @@ from typing import Any, Protocol
 from hemeroteca import config
 from hemeroteca.archive.writer import OPEN
 
+WARCS = (".warc.gz", ".warc.zst")
 
-class StoreError(Exception):
+
+class StoreError(OSError):
     """The object store cannot be used; the message says why and what to do."""
 
 
@@ -50,6 +53,8 @@ class RemoteStore:
             options["config"] = {"checksum_algorithm": "SHA256"}  # the store refuses what was damaged on the way
             if os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://"):
                 options["client_options"] = {"allow_http": True}
+            # who uploads tries again by itself, and who reads is not to wait for minutes
+            options["retry_config"] = {"max_retries": 3, "retry_timeout": timedelta(seconds=20)}
         try:
             self._store = from_url(address, **options)
         except Exception as error:  # obstore has a class for each cause; all mean that the address cannot be used
@@ -61,9 +66,7 @@ class RemoteStore:
         """Names and sizes of the WARC files in it."""
         with self._told("list"):
             batches = self._library.list(self._store)
-            return {
-                item["path"]: item["size"] for batch in batches for item in batch if item["path"].endswith(".warc.gz")
-            }
+            return {item["path"]: item["size"] for batch in batches for item in batch if item["path"].endswith(WARCS)}
 
     def size(self, name: str) -> int | None:
         """Bytes of a file; None when it is not there."""
@@ -81,7 +84,7 @@ class RemoteStore:
     def upload(self, path: Path) -> None:
         """Put a closed file there; it appears only when it is whole."""
         with self._told(f"put {path.name} into"):
-            self._library.put(self._store, path.name, path, chunk_size=_PART)
+            self._library.put(self._store, path.name, path, chunk_size=_PART, max_concurrency=2)
         if self.size(path.name) != path.stat().st_size:
             raise StoreError(f"{self.address} does not hold all of {path.name} after putting it there; try again")
 
@@ -122,7 +125,10 @@ def open_source(folder: Path, name: str) -> Source:
     """A file of the archive, wherever it is."""
     path = local(folder, name)
     if path is not None:
-        return _Local(path)
+        try:
+            return _Local(path)
+        except FileNotFoundError:
+            pass  # brought to the store between the two looks
     try:
         remote = configured()
         size = remote.size(name) if remote else None

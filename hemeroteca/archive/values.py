@@ -12,6 +12,8 @@ from hemeroteca import urls
 MAX_KEY = 900
 """Longest key kept whole, in characters: PostgreSQL cannot index longer ones."""
 
+SCREENSHOT, DOM = "urn:screenshot:", "urn:dom:"
+"""Before a page's address: what a browser made of it."""
 
 _PLAIN_PATH = re.compile(r"(?:/[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*+)*+/?+").fullmatch
 """Paths that a SURT only writes in small letters and without the last slash; most are of this kind."""
@@ -66,8 +68,12 @@ class CaptureRow(msgspec.Struct, frozen=True, gc=False):
 def index_key(url: str) -> str:
     """The key a URL is filed under: its SURT, shortened with a hash when it is too long for an index."""
     start = url.find("/", 8)
-    if start > 0 and len(url) < MAX_KEY and url.startswith(("http://", "https://")) and _PLAIN_PATH(url, start):
-        return _place(url[:start]) + (url[start:].lower().rstrip("/") or "/")
+    plain = start > 0 and len(url) < MAX_KEY and url[start - 1] != "/" and url.startswith(("http://", "https://"))
+    if plain and _PLAIN_PATH(url, start) and (place := _place(url[:start])):
+        return place + (url[start:].lower().rstrip("/") or "/")
+    if url.startswith((DOM, SCREENSHOT)):  # filed like the pages they belong to
+        prefix = DOM if url.startswith(DOM) else SCREENSHOT
+        return prefix + index_key(url[len(prefix) :])
     try:
         key = urls.surt(url)
         if len(key) <= MAX_KEY:
@@ -79,5 +85,8 @@ def index_key(url: str) -> str:
 
 @lru_cache(maxsize=10_000)
 def _place(origin: str) -> str:
-    """What the keys of an origin begin with: `org,example)`."""
-    return urls.surt(origin + "/")[:-1]
+    """What the keys of an origin begin with: `org,example)`; empty when it is none."""
+    try:
+        return urls.surt(origin + "/")[:-1]
+    except urls.UrlError:
+        return ""

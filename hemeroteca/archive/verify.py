@@ -5,17 +5,17 @@ record is removed — but only when the file is there to prove it: a missing fil
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from django.db import transaction
 
 from hemeroteca import urls
-from hemeroteca.archive import prune, queries, reader, scan, services, store
+from hemeroteca.archive import posts, prune, queries, reader, scan, services, store
 from hemeroteca.archive.models import Capture, WarcFile
-from hemeroteca.archive.reader import Record
-from hemeroteca.archive.values import CaptureRow, NewCapture, index_key
+from hemeroteca.archive.reader import Record, uuid_of
+from hemeroteca.archive.values import DOM, CaptureRow, NewCapture, index_key
 from hemeroteca.archive.warc import safe_url
 from hemeroteca.archive.writer import OPEN, ClosedFile
 
@@ -67,7 +67,7 @@ def verify(
     report = Report()
     if repair:
         prune.finish(folder)
-    present = {path.name for path in folder.glob("*.warc.gz")} if folder.is_dir() else set()
+    present = {path.name for path in folder.iterdir() if path.name.endswith(store.WARCS)} if folder.is_dir() else set()
     remote = store.configured()
     if remote is not None:
         present |= set(remote.files())
@@ -82,6 +82,7 @@ def verify(
         _File(folder, name, known.get(name), report, repair, digests, touched).check()
     if touched:
         renumber_versions(touched)
+        services.forget_addresses()
     return report
 
 
@@ -116,16 +117,32 @@ def new_capture(record: Record, name: str, offset: int, length: int) -> NewCaptu
 
 
 def renumber_versions(keys: Iterable[str]) -> None:
-    """Mark as versions, among the captures filed under these keys, those whose payload differs from the one before."""
-    for key in keys:
-        last: dict[str, str] = {}
-        wrong: list[tuple[bool, int]] = []
-        for row in queries.rows("urlkey = %s", [key], "captured_ms, capture.id", 1_000_000):
-            version = last.get(row.url) != row.digest
-            last[row.url] = row.digest
-            if version != row.version:
-                wrong.append((version, row.id))
-        services.set_versions(wrong)
+    """Mark as versions, among the captures filed under these keys, those that differ from the one before.
+
+    What a browser made of a page decides where there is such a thing: the shell of a page may stay the same for years.
+    """
+    for key in dict.fromkeys(key.removeprefix(DOM) for key in keys):
+        made = {(row.url, row.captured_ms): row.digest for row in _rows_of(DOM + key)} if ")" in key else {}
+        shown = {(url.removeprefix(DOM), moment): digest for (url, moment), digest in made.items()}
+        _renumber(key, shown)
+        if made:
+            _renumber(DOM + key, {})
+
+
+def _renumber(key: str, shown: Mapping[tuple[str, int], str]) -> None:
+    last: dict[str, str] = {}
+    wrong: list[tuple[bool, int]] = []
+    for row in _rows_of(key):
+        digest = shown.get((row.url, row.captured_ms), row.digest)
+        version = last.get(row.url) != digest
+        last[row.url] = digest
+        if version != row.version:
+            wrong.append((version, row.id))
+    services.set_versions(wrong)
+
+
+def _rows_of(key: str) -> list[CaptureRow]:
+    return queries.rows("urlkey = %s", [key], "captured_ms, capture.id", 1_000_000)
 
 
 class _File:
@@ -189,6 +206,7 @@ class _File:
     def _check_records(self, path: Path, end: int) -> None:
         rows = self._rows()
         row = next(rows, None)
+        last: tuple[NewCapture, CaptureRow | None] | None = None
         for found in scan.scan(path, end, payloads=self.digests):
             if isinstance(found, scan.Damage):
                 self.report.tell(self.name, found.offset, found.reason)
@@ -210,6 +228,10 @@ class _File:
                 self._compare(here, wanted)
             elif here is not None:
                 self._without_record(here)
+            if wanted is not None:
+                last = (wanted, here)
+            elif found.record.kind == "request" and last is not None:
+                self._check_post(found, *last)
             if here is not None:
                 row = next(rows, None)
         while row is not None:
@@ -223,9 +245,9 @@ class _File:
         if row is None:
             self.report.tell(self.name, wanted.offset, f"the capture of {wanted.url} is not in the index", self.repair)
             if self.repair:
-                self.added.append(wanted)
                 if len(self.added) >= _BATCH:
-                    self._flush(wanted.offset + wanted.length)
+                    self._flush(wanted.offset)
+                self.added.append(wanted)
             return
         differing = [
             name
@@ -238,6 +260,25 @@ class _File:
             if self.repair:
                 services.correct_capture(row.id, wanted)
                 self.touched |= {row.urlkey, wanted.urlkey}
+                self.report.corrected += 1
+
+    def _check_post(self, found: scan.Found, capture: NewCapture, row: CaptureRow | None) -> None:
+        """What answers a POST is filed by what was sent, which only the request after it tells."""
+        request = found.record
+        if not request.head.startswith(b"POST ") or uuid_of(request.headers.get("warc-concurrent-to", "")) != (
+            capture.record_id
+        ):
+            return
+        if not self.digests:
+            request = reader.read(self.folder, self.name, found.offset, found.length)
+        sent = request.payload(posts.MOST_BYTES)
+        capture.urlkey = index_key(posts.address(capture.url, "POST", request.header("content-type"), sent))
+        if row is not None and row.urlkey != capture.urlkey:
+            text = f"the index files the answer to a POST to {capture.url} under another key"
+            self.report.tell(self.name, row.offset, text, self.repair)
+            if self.repair:
+                services.correct_capture(row.id, capture)
+                self.touched |= {row.urlkey, capture.urlkey}
                 self.report.corrected += 1
 
     def _without_record(self, row: CaptureRow) -> None:

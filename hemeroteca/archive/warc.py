@@ -11,22 +11,29 @@ kept under `X-Archive-Orig-…`; HTTP/2 heads, which have no text form of their 
 """
 
 import hashlib
+import os
 import re
-import secrets
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from http import HTTPStatus
+from itertools import chain
 from pathlib import Path
 from typing import Protocol
 from uuid import UUID
 
 import msgspec
-from isal import isal_zlib
+from isal import igzip_lib, isal_zlib
 
+from hemeroteca.archive import zstd
 from hemeroteca.archive.timestamps import iso
 
 IDENTICAL_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 TRUNCATED = ("length", "time", "disconnect", "unspecified")
+PACKING = "HEMEROTECA_WARC_PACKING"
+"""Variable by which the engine tells its readers how to pack."""
+GZ, ZST = ".warc.gz", ".warc.zst"
+_packer: zstd.Packer | None = None
 EMPTY_DIGEST = "sha256:" + hashlib.sha256(b"").hexdigest()
 
 
@@ -107,15 +114,16 @@ def exchange_records(
     truncated: str = "",
     record_id: UUID | None = None,
     digest: str = "",
+    sent: bytes = b"",
 ) -> Records:
     """A response record and the request record that caused it (left out when there is no request head).
 
-    `digest`: the payload digest where the caller knows it already.
+    `digest`: the payload digest where the caller knows it already. `sent`: the content of the request.
     """
     record_id = record_id or new_id(started_ms)
     size = len(body)
     head = stored_head(response_head, size)
-    fields = _fields(url, ip, protocol)
+    fields = about = _fields(url, ip, protocol)
     if truncated:
         fields += f"WARC-Truncated: {truncated if truncated in TRUNCATED else 'unspecified'}\r\n"
     if isinstance(body, bytes) or body.path is None:
@@ -123,17 +131,17 @@ def exchange_records(
         digest = digest or payload_digest(payload)
         block = head + payload
         top = _top("response", record_id, started_ms, len(block), HTTP_RESPONSE, fields, _digest(block), digest)
-        response = _gzip(top + block + b"\r\n\r\n")
-        request = _request(url, ip, protocol, started_ms, request_head, record_id)
+        response = _pack(top + block + b"\r\n\r\n")
+        request = _request(about, started_ms, request_head, record_id, sent)
         members = _members(("response", record_id, len(response)), request)
         return Records(response + request[2], len(response) + len(request[2]), digest, size, members)
     digest, block_digest = _stream_digests(head, body)
     top = _top("response", record_id, started_ms, len(head) + size, HTTP_RESPONSE, fields, block_digest, digest)
     path = body.path.with_name(body.path.name + ".warc.gz")
-    request = _request(url, ip, protocol, started_ms, request_head, record_id)
+    request = _request(about, started_ms, request_head, record_id, sent)
     try:
         with path.open("wb") as file:
-            for piece in _gzip_stream(top + head, body.chunks()):
+            for piece in _pack_stream(top + head, body.chunks()):
                 file.write(piece)
             length = file.tell()
             file.write(request[2])
@@ -162,8 +170,9 @@ def revisit_records(
     """
     record_id = record_id or new_id(started_ms)
     head = stored_head(response_head, None if not_modified else body_size)
+    about = _fields(url, ip, protocol)
     fields = (
-        _fields(url, ip, protocol)
+        about
         + f"WARC-Profile: {NOT_MODIFIED if not_modified else IDENTICAL_PAYLOAD}\r\n"
         + f"WARC-Refers-To: <urn:uuid:{original.record_id}>\r\n"
         + f"WARC-Refers-To-Target-URI: {safe_url(original.url)}\r\n"
@@ -172,8 +181,8 @@ def revisit_records(
     if not not_modified:
         fields += "WARC-Truncated: length\r\n"  # ISO 28500:2017 6.7.2: shall be used for the payload left out
     top = _top("revisit", record_id, started_ms, len(head), HTTP_RESPONSE, fields, _digest(head), original.digest)
-    revisit = _gzip(top + head + b"\r\n\r\n")
-    request = _request(url, ip, protocol, started_ms, request_head, record_id)
+    revisit = _pack(top + head + b"\r\n\r\n")
+    request = _request(about, started_ms, request_head, record_id)
     members = _members(("revisit", record_id, len(revisit)), request)
     return Records(revisit + request[2], len(revisit) + len(request[2]), original.digest, body_size, members)
 
@@ -203,14 +212,46 @@ def record(
     digest = _digest(block)
     payload = digest if kind in ("resource", "conversion") else ""
     top = _top(kind, record_id, started_ms, len(block), _safe_value(content_type), fields, digest, payload)
-    data = _gzip(top + block + b"\r\n\r\n")
+    data = _pack(top + block + b"\r\n\r\n")
     return Records(data, len(data), digest, len(block), _members((kind, record_id, len(data))))
+
+
+def repeat_record(url: str, started_ms: int, original: Original, record_id: UUID | None = None) -> Records:
+    """A revisit record of what is not HTTP: `original` has the same payload, and there is no head to keep."""
+    record_id = record_id or new_id(started_ms)
+    fields = (
+        f"WARC-Target-URI: {safe_url(url)}\r\nWARC-Profile: {IDENTICAL_PAYLOAD}\r\n"
+        f"WARC-Refers-To: <urn:uuid:{original.record_id}>\r\n"
+        f"WARC-Refers-To-Target-URI: {safe_url(original.url)}\r\nWARC-Refers-To-Date: {iso(original.captured_ms)}\r\n"
+    )
+    kind = "application/octet-stream"
+    top = _top("revisit", record_id, started_ms, 0, kind, fields, _digest(b""), original.digest)
+    data = _pack(top + b"\r\n\r\n")
+    return Records(data, len(data), original.digest, 0, _members(("revisit", record_id, len(data))))
 
 
 def warcinfo(started_ms: int, filename: str, facts: dict[str, str]) -> Records:
     """The record that begins every file: who wrote it, with what, and by which rules."""
     lines = "".join(f"{_safe_value(name)}: {_safe_value(value)}\r\n" for name, value in facts.items())
     return record("warcinfo", started_ms, "application/warc-fields", lines.encode(), filename=filename)
+
+
+def pack_as(place: str) -> None:
+    """From now on this process packs records with the Zstandard dictionary in that file (`-`: without one), or, when it
+    is empty, with gzip."""
+    global _packer
+    dictionary = Path(place).read_bytes() if place and place != "-" else b""
+    _packer = zstd.Packer(dictionary) if place else None
+
+
+def beginning() -> tuple[str, bytes]:
+    """How names of files end and what files begin with."""
+    return (ZST, _packer.beginning) if _packer is not None else (GZ, b"")
+
+
+def as_gzip(record: bytes) -> bytes:
+    """An unpacked record as others read it, whatever files are packed with here."""
+    return _gzip(record)
 
 
 def payload_digest(data: bytes) -> str:
@@ -220,7 +261,7 @@ def payload_digest(data: bytes) -> str:
 
 def new_id(ms: int) -> UUID:
     """UUID version 7: sorts by time, so the unique index of captures grows at its end."""
-    value = (ms & 0xFFFF_FFFF_FFFF) << 80 | secrets.randbits(80)
+    value = (ms & 0xFFFF_FFFF_FFFF) << 80 | int.from_bytes(os.urandom(10))
     return UUID(int=value & ~(0xF000 << 64) & ~(0xC000 << 48) | (0x7000 << 64) | (0x8000 << 48))
 
 
@@ -313,12 +354,13 @@ def _safe_value(text: str) -> str:
 
 
 def _fields(url: str, ip: str, protocol: str) -> str:
-    fields = f"WARC-Target-URI: {safe_url(url)}\r\n"
-    if ip and _IP.fullmatch(ip):
-        fields += f"WARC-IP-Address: {ip}\r\n"
-    if protocol and _PROTOCOL.fullmatch(protocol):
-        fields += f"WARC-Protocol: {protocol}\r\n"
-    return fields
+    return f"WARC-Target-URI: {safe_url(url)}\r\n{_server_fields(ip, protocol)}"
+
+
+@lru_cache(1024)
+def _server_fields(ip: str, protocol: str) -> str:
+    fields = f"WARC-IP-Address: {ip}\r\n" if ip and _IP.fullmatch(ip) else ""
+    return fields + (f"WARC-Protocol: {protocol}\r\n" if protocol and _PROTOCOL.fullmatch(protocol) else "")
 
 
 def _top(
@@ -333,16 +375,15 @@ def _top(
     ).encode()
 
 
-def _request(
-    url: str, ip: str, protocol: str, ms: int, request_head: bytes, response_id: UUID
-) -> tuple[str, UUID, bytes]:
+def _request(about: str, ms: int, request_head: bytes, response_id: UUID, sent: bytes = b"") -> tuple[str, UUID, bytes]:
     head = stored_request_head(request_head)
     if not head:
         return "", response_id, b""
+    head += sent
     record_id = new_id(ms)
-    fields = _fields(url, ip, protocol) + f"WARC-Concurrent-To: <urn:uuid:{response_id}>\r\n"
+    fields = f"{about}WARC-Concurrent-To: <urn:uuid:{response_id}>\r\n"
     top = _top("request", record_id, ms, len(head), HTTP_REQUEST, fields, _digest(head), "")
-    return "request", record_id, _gzip(top + head + b"\r\n\r\n")
+    return "request", record_id, _pack(top + head + b"\r\n\r\n")
 
 
 def _members(first: tuple[str, UUID, int], request: tuple[str, UUID, bytes] | None = None) -> tuple[Member, ...]:
@@ -358,7 +399,7 @@ def _digest(data: bytes) -> str:
 
 
 def _gzip(data: bytes) -> bytes:
-    return isal_zlib.compress(data, 1, 31)
+    return igzip_lib.compress(data, 1, flag=igzip_lib.COMP_GZIP)
 
 
 def _stream_digests(head: bytes, body: Body) -> tuple[str, str]:
@@ -367,6 +408,16 @@ def _stream_digests(head: bytes, body: Body) -> tuple[str, str]:
         payload.update(chunk)
         block.update(chunk)
     return f"sha256:{payload.hexdigest()}", f"sha256:{block.hexdigest()}"
+
+
+def _pack(data: bytes) -> bytes:
+    return _packer.pack(data) if _packer is not None else _gzip(data)
+
+
+def _pack_stream(start: bytes, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    if _packer is not None:
+        return _packer.stream(chain([start], chunks, [b"\r\n\r\n"]))
+    return _gzip_stream(start, chunks)
 
 
 def _gzip_stream(start: bytes, chunks: Iterable[bytes]) -> Iterator[bytes]:

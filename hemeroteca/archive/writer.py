@@ -2,7 +2,8 @@
 
 A file is called `NAME.warc.gz.open` until every record in it is acknowledged (its size is in the database); only then
 does it get its final name, in one rename. So a file with its final name never changes again, and whoever reads `NAME`
-looks for the open file second (`reader.find`). The order the engine keeps:
+looks for the open file second (`reader.find`). Where Zstandard is set, `.zst` takes the place of `.gz`. The order the
+engine keeps:
 
     append(…) many times → sync() → commit the rows and `sizes()` in the database → close_rotated() → mark those closed
 
@@ -131,7 +132,8 @@ class WarcWriter:
         `acknowledged`: name and size of the files the database does not know as closed.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        names = {path.name.removesuffix(OPEN) for path in self.folder.glob(f"*.warc.gz{OPEN}")}
+        left = [path for end in (warc.GZ, warc.ZST) for path in self.folder.glob(f"*{end}{OPEN}")]
+        names = {path.name.removesuffix(OPEN) for path in left}
         return [self._recover(name, acknowledged.get(name, 0), max_tail) for name in sorted(names | set(acknowledged))]
 
     def _recover(self, name: str, known: int, max_tail: int) -> Recovered:
@@ -162,7 +164,8 @@ class WarcWriter:
     def _salvage(self, path: Path, start: int) -> Path:
         folder = self.folder / "salvage"
         folder.mkdir(exist_ok=True)
-        target = folder / f"{path.name.removesuffix('.gz' + OPEN).removesuffix('.gz')}.from-{start}.gz"
+        name = path.name.removesuffix(OPEN)
+        target = folder / f"{name.rpartition('.')[0]}.from-{start}.{name.rpartition('.')[2]}"
         with path.open("rb") as source, target.open("wb") as copy:
             source.seek(start)
             while chunk := source.read(1 << 20):
@@ -178,7 +181,8 @@ class WarcWriter:
     def _begin(self) -> "_OpenFile":
         now = self.clock()
         stamp = f"{datetime.fromtimestamp(now, UTC):%Y%m%d%H%M%S}{int(now * 1000) % 1000:03d}"
-        name = f"{self.prefix}-{stamp}-{secrets.token_hex(4)}.warc.gz"
+        ending, first = warc.beginning()
+        name = f"{self.prefix}-{stamp}-{secrets.token_hex(4)}{ending}"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             file = _OpenFile(self.folder, name, now)
@@ -191,7 +195,7 @@ class WarcWriter:
         info = warc.warcinfo(int(now * 1000), name, self.facts)
         assert isinstance(info.data, bytes)
         try:
-            file.write(info.data)
+            file.write(first + info.data)
         except OSError:
             file.remove()
             raise

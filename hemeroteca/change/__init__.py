@@ -8,7 +8,7 @@ comparing, never hidden by a high threshold. How it is measured: docs/explanatio
 from hemeroteca.change.compare import compare
 from hemeroteca.change.diffs import Row, Run, changed_runs, side_by_side, text_diff
 from hemeroteca.change.highlight import highlighted_page
-from hemeroteca.change.learned import NoiseModel
+from hemeroteca.change.learned import NoiseModel, NoisePlaces, Sighting, sightings
 from hemeroteca.change.report import as_json, pdf_report
 from hemeroteca.change.rules import RulesError, check
 from hemeroteca.change.values import Block, Change, ChangeRules, Resource, Snapshot
@@ -18,10 +18,12 @@ __all__ = [
     "Change",
     "ChangeRules",
     "NoiseModel",
+    "NoisePlaces",
     "Resource",
     "Row",
     "RulesError",
     "Run",
+    "Sighting",
     "Snapshot",
     "as_json",
     "changed_runs",
@@ -30,5 +32,6 @@ __all__ = [
     "highlighted_page",
     "pdf_report",
     "side_by_side",
+    "sightings",
     "text_diff",
 ]

@@ -13,7 +13,7 @@ from math import log1p
 from resiliparse.parse.html import DOMNode
 
 from hemeroteca.change import noise, pages, picture, rules
-from hemeroteca.change.learned import NoiseModel
+from hemeroteca.change.learned import Known
 from hemeroteca.change.pages import Page
 from hemeroteca.change.sequences import common_prefix, common_suffix
 from hemeroteca.change.values import WEIGHTS, Block, Change, ChangeRules, Resource, Snapshot
@@ -39,7 +39,7 @@ def compare(
     old: Snapshot,
     new: Snapshot,
     given: ChangeRules = _DEFAULTS,
-    learned: NoiseModel | None = None,
+    learned: Known | None = None,
     *,
     view: bool = True,
 ) -> Change:
@@ -56,9 +56,7 @@ def compare(
 
 
 class _Comparison:
-    def __init__(
-        self, old: Snapshot, new: Snapshot, given: ChangeRules, learned: NoiseModel | None, view: bool
-    ) -> None:
+    def __init__(self, old: Snapshot, new: Snapshot, given: ChangeRules, learned: Known | None, view: bool) -> None:
         self.view = view
         self.snapshots = old, new
         self.given = given
@@ -109,16 +107,21 @@ class _Comparison:
         removed, added = map(pages.tidy, _difference(self.old.passages, self.new.passages))
         if not removed and not added:
             return 0.0
-        if self.learned is not None and (self.old.tree or self.new.tree):
-            removed, added = self._without_learned(removed, added)
-        removed, added = self._cleaned(removed), self._cleaned(added)
-        removed, added = _difference(removed, added)
-        gone, come = " ".join(removed).split(), " ".join(added).split()
-        if gone == come:  # the same words, cut into other lines
+        gone, come = self._words_apart(removed, added)
+        if gone == come:  # noise only, or the same words, cut into other lines
             return 0.0
+        if self.learned is not None and (self.old.tree or self.new.tree):
+            gone, come = self._words_apart(*self._without_learned(removed, added))
+            if gone == come:
+                return 0.0
         fewer, more = Counter(gone), Counter(come)
         self.words = (fewer - more).total(), (more - fewer).total()
         return _growth(max(1, sum(self.words)), _words(self.old) + _words(self.new))
+
+    def _words_apart(self, removed: list[str], added: list[str]) -> tuple[list[str], list[str]]:
+        """The words of the lines that differ once noise is put aside."""
+        removed, added = _difference(self._cleaned(removed), self._cleaned(added))
+        return " ".join(removed).split(), " ".join(added).split()
 
     def _cleaned(self, lines: list[str]) -> list[str]:
         if not self.given.noise and not self.expressions:
@@ -141,16 +144,22 @@ class _Comparison:
         left: tuple[list[str], list[str]] = ([], [])
         for side, page, lines in ((0, self.old, removed), (1, self.new, added)):
             wanted = Counter(lines)
+            # title and description stand before the body's text; to look for them there would be to walk all of it
+            outside = Counter(pages.tidy(page.passages[: page.outside])) & wanted
+            missing = wanted.total() - outside.total()
             paths: dict[DOMNode, str] = {}
-            for line, holder in pages.blocks(page):
+            for line, holder in pages.blocks(page) if missing else ():
                 if wanted.get(line, 0) <= 0:
                     continue
                 wanted[line] -= 1
+                missing -= 1
                 where = paths.get(holder) or paths.setdefault(holder, pages.path(holder))
                 if not self._known_noise(where):
                     left[side].append(line)
                 if len(places) < MAX_BLOCKS or where in places:
                     places.setdefault(where, ([], []))[side].append(line)
+                if not missing:
+                    break
             left[side].extend(wanted.elements())  # title, description: not in the body
         self.blocks += [
             Block(where, "\n".join(old)[:BLOCK_CHARS], "\n".join(new)[:BLOCK_CHARS])
@@ -269,8 +278,8 @@ def _in_order(items: list[str], counts: Counter[str], others: Counter[str]) -> l
     if not left:
         return []
     found: list[str] = []
-    for item in items:
-        if item in left and left[item] > 0:
+    for item in filter(left.__contains__, items):  # few of many, found without a loop in Python
+        if left[item] > 0:
             left[item] -= 1
             found.append(item)
     return found

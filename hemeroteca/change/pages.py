@@ -6,7 +6,8 @@ which gives the same answer for a fraction of the work.
 
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import compress, islice
+from operator import attrgetter
 
 import msgspec
 from lxml import etree, html
@@ -38,6 +39,7 @@ _MEDIA = {
 _FIELDS = frozenset(["form", "input", "select", "textarea", "button"])
 _LOOKS = ("bgcolor", "color", "background")
 _READ = frozenset([*_IMAGES, *_MEDIA, *_FIELDS, *_UNSEEN, "a", "area", "script", "style", "link", "meta"])
+_TAG = attrgetter("tag")
 _TEXTUAL = re.compile(r"^text/|[/+](?:json|xml|javascript|ecmascript|x-javascript|x-sh|yaml|x-yaml|csv|sql)$")
 
 
@@ -54,6 +56,7 @@ class Page:
         "links",
         "media",
         "notes",
+        "outside",
         "passages",
         "scripts",
         "sheets",
@@ -75,6 +78,7 @@ class Page:
         self.images: dict[str, DOMNode | None] = {}
         self.media: dict[str, DOMNode | None] = {}
         self.notes: list[str] = []
+        self.outside = 0  # passages before those of the body
         self.tree: HTMLTree | None = None  # without what is not shown
 
     def note(self, reason: str) -> None:
@@ -215,24 +219,25 @@ def _read_html(body: bytes, content_type: str, given: ChangeRules, page: Page, v
         _read_looks(document, page)
     for node in unseen:
         node.parent.remove_child(node)
-    _remove(document, "[hidden]")
+    if b"hidden" in data or b"HIDDEN" in data:
+        _remove(document, "[hidden]")
     title = " ".join((tree.title or "").split())[:500]
     root = tree.body
     raw: str = root.text if root is not None else ""
     if title and not kept:
         page.passages.insert(0, title)
+    page.outside = len(page.passages)
     page.passages += _cut(raw, page).split(markup.BREAK, MAX_LINES)
 
 
 def _read_elements(document: DOMNode, page: Page) -> list[DOMNode]:
     """Fill the page; returns the elements whose text nobody sees."""
     nodes = list(document.query_selector_all("*"))
-    page.tags = tags = [node.tag for node in nodes]
+    page.tags = tags = list(map(_TAG, nodes))
     links, images = page.links, page.images
     unseen: list[DOMNode] = []
-    for tag, node in zip(tags, nodes, strict=True):
-        if tag not in _READ:
-            continue
+    for node in compress(nodes, map(_READ.__contains__, tags)):
+        tag = node.tag
         if tag == "a" or tag == "area":
             if address := node.getattr("href"):
                 links[address] = node

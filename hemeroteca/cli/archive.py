@@ -19,6 +19,7 @@ from hemeroteca.cli.common import USAGE, Data, Json, give_up, setup, size
 
 if TYPE_CHECKING:
     from hemeroteca.archive.selection import Selection
+    from hemeroteca.config import Config
 
 app = typer.Typer(no_args_is_help=True, help="Versions of pages; WARC files checked, exchanged, counted, thinned out.")
 
@@ -80,6 +81,8 @@ def get(
     at: Annotated[str, typer.Option(help="The capture nearest to this time: 2026, 2026-01-31. Else the newest.")] = "",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
     head: Annotated[bool, typer.Option(help="The HTTP head before the body.")] = False,
+    decoded: Annotated[bool, typer.Option("--decoded", help="Without the compression it was sent in.")] = False,
+    shown: Annotated[bool, typer.Option("--rendered", help="The HTML a browser made of it, where one did.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Facts about the capture instead of its bytes.")] = False,
     data: Data = None,
 ) -> None:
@@ -87,7 +90,8 @@ def get(
     setup(data, must_exist=True)
     from django.conf import settings
 
-    from hemeroteca.archive import queries, reader
+    from hemeroteca import extract
+    from hemeroteca.archive import queries, reader, rendered
     from hemeroteca.archive.export import facts
 
     row = queries.closest(url, _moment(at)) if at else queries.latest(url)
@@ -96,19 +100,30 @@ def get(
     if as_json:
         typer.echo(json.dumps(facts(row)))
         return
+    folder = settings.INSTANCE.warc_dir
+    if shown and (row := rendered.dom_of(row)) is None:
+        give_up(f"no browser opened that capture of {url}; leave out --rendered")
     holder = queries.by_record(row.refers_to) if row.refers_to else row
     if holder is None:
         give_up(f"the payload of {url} is not in the archive; `hemeroteca archive verify` tells more")
     try:
-        record = reader.read(settings.INSTANCE.warc_dir, holder.warc_name, holder.offset, holder.length)
+        record = reader.read(folder, holder.warc_name, holder.offset, holder.length)
     except reader.WarcReadError as error:
         give_up(str(error))
     record.body.seek(0)
+    encoding = record.header("content-encoding") if decoded else ""
     with _output(output) as file:
         if head:
             file.write(record.head)
+        if encoding:
+            body, note = extract.decode_body(record.body.read(), encoding, DECODED_BYTES)
+            file.write(body)
+            if note:
+                typer.echo(f"not all of it could be unpacked ({note})", err=True)
         while chunk := record.body.read(1 << 18):
             file.write(chunk)
+    if encoding and note:
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -118,8 +133,11 @@ def verify(
     as_json: Json = False,
     data: Data = None,
 ) -> None:
-    """Check every record and the index against each other. Exit code 1 when something is wrong."""
-    setup(data, must_exist=True)
+    """Check every record and the index against each other. Exit code 1 when something is wrong.
+
+    With --repair a lost database is made anew from the WARC files.
+    """
+    setup(data, must_exist=True, at_least="warc" if repair else "hemeroteca.sqlite3")
     from django.conf import settings
 
     from hemeroteca.archive.verify import verify as check
@@ -186,18 +204,20 @@ def export(
     since: Since = "",
     until: Until = "",
     versions_only: Annotated[bool, typer.Option("--versions", help="Only captures that brought news.")] = False,
+    collection: Annotated[str, typer.Option(help="The pages of this collection, with what they need.")] = "",
+    search: Annotated[str, typer.Option(help="The pages that `hemeroteca search` finds for this.")] = "",
     title: Annotated[str, typer.Option(help="Title of the WACZ.")] = "",
     as_json: Json = False,
     data: Data = None,
 ) -> None:
     """Hand out captures as WARC or WACZ, or what is known of them as CSV or JSON lines."""
-    setup(data, must_exist=True)
+    config = setup(data, must_exist=True)
     from django.conf import settings
 
     from hemeroteca.archive import export as exporting
 
     chosen = form or _format_of(target)
-    selection = _selection(urls, since, until, versions_only)
+    selection = _selection(_wanted(config, urls, collection, search), since, until, versions_only, collection, search)
     folder = settings.INSTANCE.warc_dir
     now = time.time_ns() // 1_000_000
     unreadable = 0
@@ -311,13 +331,52 @@ def offload(
 
 
 _SHOWN = 30
+DECODED_BYTES = 512 << 20
 
 
-def _selection(urls: list[str] | None, since: str, until: str, versions_only: bool) -> "Selection":
+def _wanted(config: "Config", urls: list[str] | None, collection: str, search: str) -> list[str]:
+    """The addresses a selection is about; none when it is about all."""
+    if search and (urls or collection):
+        give_up("--search stands alone; leave out the addresses and --collection", USAGE)
+    if collection:
+        from hemeroteca.watch.queries import patterns_of
+
+        try:
+            patterns = patterns_of(collection)
+        except LookupError as error:
+            give_up(f"{error.args[0]} `hemeroteca watch collections` lists them", USAGE)
+        if not patterns and not urls:
+            give_up(f"the collection {collection!r} has no subscriptions", USAGE)
+        return [*(urls or ()), *patterns]
+    if search:
+        from django.conf import settings
+
+        from hemeroteca.search import Options
+        from hemeroteca.search.index import open_index
+
+        index = open_index(config, settings.INSTANCE.index_dir)
+        found = index.search(search, limit=1000, options=Options(group=False))
+        if not found.hits:
+            give_up(f"nothing is found for {search!r}")
+        if found.total > len(found.hits):
+            typer.echo(f"{found.total} pages are found; the first {len(found.hits)} are taken", err=True)
+        return [hit.url for hit in found.hits]
+    return urls or []
+
+
+def _selection(
+    urls: list[str] | None, since: str, until: str, versions_only: bool, collection: str = "", search: str = ""
+) -> "Selection":
     from hemeroteca.archive.cdx import CdxError
     from hemeroteca.archive.selection import Selection
 
-    selection = Selection(tuple(urls or ()), "", since, until, versions_only)
+    crawls: tuple[int, ...] = ()
+    if collection:
+        from hemeroteca.watch.queries import crawls_of
+
+        crawls = crawls_of(collection)
+    match = "exact" if search else ""
+    selection = Selection(tuple(urls or ()), match, since, until, versions_only, crawls)
     try:
         selection.check()
     except CdxError as error:
@@ -372,7 +431,7 @@ def _indexing(config: Any) -> Iterator[Callable[[set[str]], None]]:
     from django.conf import settings
 
     from hemeroteca import urls
-    from hemeroteca.archive import queries, reader
+    from hemeroteca.archive import queries, reader, rendered
     from hemeroteca.engine.ingest import READ_BYTES, read_document
     from hemeroteca.engine.ledger import EDGES_AT_ONCE, last_capture, write_watermark
     from hemeroteca.search.graph import LinkGraph
@@ -399,6 +458,7 @@ def _indexing(config: Any) -> Iterator[Callable[[set[str]], None]]:
                     record.payload(READ_BYTES),
                     row.captured_ms,
                     row.digest,
+                    rendered.dom(instance.warc_dir, row),
                 )
                 if document is not None:
                     writer.put(document, True)

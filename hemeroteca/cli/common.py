@@ -25,10 +25,13 @@ def settings(data: Path | None) -> config.Config:
         give_up(str(error), USAGE)
 
 
-def setup(data: Path | None, must_exist: bool = False) -> config.Config:
-    """Make Django and the tables ready. With `must_exist`, a folder without an instance is an error."""
+def setup(data: Path | None, must_exist: bool = False, at_least: str = "hemeroteca.sqlite3") -> config.Config:
+    """Make Django and the tables ready. With `must_exist`, a folder without an instance is an error.
+
+    `at_least`: what must be there of it.
+    """
     found = settings(data)
-    if must_exist and not found.database and not (found.data / "hemeroteca.sqlite3").exists():
+    if must_exist and not found.database and not (found.data / at_least).exists():
         give_up(f"there is no instance in {found.data}; name its folder with --data, or begin with `hemeroteca crawl`")
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hemeroteca.django_settings")
     try:

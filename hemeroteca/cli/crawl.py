@@ -108,6 +108,7 @@ def _work(crawl_id: int, json: bool) -> None:
 def _run_engine(crawl_id: int, display: "_Display") -> None:
     from django.conf import settings
 
+    from hemeroteca.config import ConfigError
     from hemeroteca.engine import refresh
     from hemeroteca.engine.crawler import Engine
     from hemeroteca.engine.ledger import DiskFullError
@@ -126,7 +127,7 @@ def _run_engine(crawl_id: int, display: "_Display") -> None:
         engine.run()
         if not _Interrupt.happened:
             refresh.run(settings.INSTANCE, settings.CONFIG.index_heap_bytes)
-    except (DiskFullError, SearchError, OSError) as error:
+    except (DiskFullError, SearchError, ConfigError, OSError) as error:
         Crawl.objects.filter(pk=crawl_id).update(state=Crawl.State.STOPPED, stop_reason=str(error)[:500])
         common.give_up(str(error))
 

@@ -13,9 +13,6 @@ from hemeroteca.cli.common import USAGE, Data, Json, give_up, setup
 
 if TYPE_CHECKING:
     from hemeroteca.archive.values import CaptureRow
-    from hemeroteca.change import Snapshot
-
-READ_BYTES = 16 << 20  # of a decoded body
 
 
 def diff(
@@ -33,7 +30,10 @@ def diff(
     ignore_text: Annotated[
         list[str] | None, typer.Option(help="Regular expression (RE2) of text that does not count. Repeatable.")
     ] = None,
-    threshold: Annotated[float, typer.Option(help="Important above this, between 0 and 1.")] = 0.05,
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="Important above this, between 0 and 1. Else the site's, or 0.05."),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Write the page with its changes marked (.html) or a report (.pdf)."),
@@ -41,23 +41,41 @@ def diff(
     as_json: Json = False,
     data: Data = None,
 ) -> None:
-    """How two versions of a page differ: in view, form and content, and word by word."""
+    """How two versions of a page differ: in view, form and content, and word by word.
+
+    Options are added to the rules of the site (`hemeroteca site set`).
+    """
+    import msgspec
+
     from hemeroteca import change
 
-    rules = change.ChangeRules(threshold, tuple(ignore or ()), tuple(keep or ()), tuple(ignore_text or ()))
+    if output is not None and output.suffix not in (".html", ".pdf"):
+        give_up(f"{output} does not tell the format; name it .html or .pdf", USAGE)
+    setup(data, must_exist=True)
+    from django.conf import settings
+
+    from hemeroteca.archive import comparing
+    from hemeroteca.archive.reader import WarcReadError
+    from hemeroteca.archive.timestamps import iso
+
+    site = comparing.rules_of(url)
+    rules = msgspec.structs.replace(
+        site,
+        threshold=site.threshold if threshold is None else threshold,
+        ignore=(*site.ignore, *(ignore or ())),
+        keep=tuple(keep or site.keep),
+        ignore_text=(*site.ignore_text, *(ignore_text or ())),
+    )
     try:
         change.check(rules)
     except change.RulesError as error:
         give_up(str(error), USAGE)
-    if output is not None and output.suffix not in (".html", ".pdf"):
-        give_up(f"{output} does not tell the format; name it .html or .pdf", USAGE)
-    setup(data, must_exist=True)
-    from hemeroteca.archive.timestamps import iso
-
     rows = _captures(url, first, second)
-    old, new = map(snapshot_of, rows)
+    try:
+        old, new, _, found = comparing.compare(settings.INSTANCE.warc_dir, *rows, rules)
+    except WarcReadError as error:
+        give_up(str(error))
     names = iso(rows[0].captured_ms), iso(rows[1].captured_ms)
-    found = change.compare(old, new, rules)
     if output is not None and output.suffix == ".html":
         output.write_text(change.highlighted_page(old, new, rules), "utf-8")
     elif output is not None:
@@ -76,28 +94,6 @@ def diff(
     table.add_row("total", f"{found.total:.3f}", f"{verdict} (threshold {found.threshold:g})")
     Console().print(table)
     typer.echo(change.text_diff(old, new, rules, names), nl=False)
-
-
-def snapshot_of(row: "CaptureRow") -> "Snapshot":
-    """A capture read back from the archive; what was only revisited comes from the record that holds it."""
-    from django.conf import settings
-
-    from hemeroteca import extract
-    from hemeroteca.archive import queries, reader
-    from hemeroteca.change import Snapshot
-
-    holder = queries.by_record(row.refers_to) if row.refers_to else row
-    if holder is None:
-        give_up(f"the payload of {row.url} is not in the archive; `hemeroteca archive verify` tells more")
-    try:
-        record = reader.read(settings.INSTANCE.warc_dir, holder.warc_name, holder.offset, holder.length)
-    except reader.WarcReadError as error:
-        give_up(str(error))
-    body = record.payload(READ_BYTES)
-    if encoding := record.header("content-encoding"):
-        body, _ = extract.decode_body(body, encoding, READ_BYTES)
-    content_type = record.header("content-type") or holder.mime
-    return Snapshot(body, content_type, row.url, holder.status if row.status == 304 else row.status)
 
 
 def _captures(url: str, first: str, second: str) -> tuple["CaptureRow", "CaptureRow"]:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True)
 
+LISTS = ("ignore", "keep", "ignore_text")
+
 
 @app.command("set")
 def set_(
@@ -20,14 +22,21 @@ def set_(
     data: common.Data = None,
     json: common.Json = False,
 ) -> None:
-    """Set a host's delay, ignore_robots, allow_private, insecure, proxy, username, password, paused, render, include
-    and exclude (elements that hold its text or do not: `exclude=aside; div[class=teaser]`)."""
-    values: dict[str, str | None] = {}
+    """Set a host's delay, ignore_robots, allow_private, insecure, proxy, username, password, paused, render; which
+    elements hold its text (include) or do not (`exclude=aside; div[class=teaser]`); and how versions of its pages are
+    compared: threshold, ignore, keep, ignore_text (these three may be given several times).
+    """
+    values: dict[str, str | list[str] | None] = {}
     for change in changes:
         name, equals, value = change.partition("=")
         if not equals:
             common.give_up(f"{change!r} is not NAME=VALUE, like delay=2.5", common.USAGE)
-        values[name.strip()] = value if value != "" else None
+        name = name.strip()
+        given = values.get(name)
+        if name in LISTS and value:
+            values[name] = [*(given if isinstance(given, list) else ()), value]
+        else:
+            values[name] = value if value != "" else None
     common.setup(data)
     from hemeroteca.frontier import services
 
@@ -54,6 +63,33 @@ def show(
         common.give_up(str(error))
 
 
+@app.command("noise")
+def noise(
+    host: Annotated[str, typer.Argument(help="Host name, like example.org.")],
+    forget: Annotated[bool, typer.Option("--forget", help="Let what was learned go; it is learned anew.")] = False,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """The parts of a host's pages that differ at every visit and no longer count as a change."""
+    common.setup(data, must_exist=True)
+    import msgspec
+
+    from hemeroteca.archive import noise as learned
+
+    name = host.strip().lower().rstrip(".")
+    if forget and not learned.forget(name):
+        common.give_up(f"nothing was learned of {name}; that takes a few visits of its pages")
+    model = learned.load(name)
+    if json:
+        facts = {"host": name, "blocks": len(model.blocks), "noise": model.noisy()}
+        sys.stdout.write(msgspec.json.encode(facts).decode() + "\n")
+        return
+    for path in model.noisy():
+        typer.echo(path)
+    if not forget:
+        typer.echo(f"{len(model.noisy())} of {len(model.blocks)} parts that were seen to differ", err=True)
+
+
 def _print(host: str, settings: "SiteSettings", json: bool) -> None:
     import msgspec
 
@@ -64,4 +100,5 @@ def _print(host: str, settings: "SiteSettings", json: bool) -> None:
         sys.stdout.write(msgspec.json.encode({"host": host, **shown}).decode() + "\n")
         return
     for name, value in shown.items():
-        typer.echo(f"{name:<14} {'' if value is None else value}")
+        text = ", ".join(value) if isinstance(value, tuple) else "" if value is None else value
+        typer.echo(f"{name:<14} {text}")

@@ -182,14 +182,14 @@ def compare(request: HttpRequest) -> HttpResponse:
     context["view"] = view = view if view in ("sides", "page") else "text"
     context["ask"] = urlencode({"url": new_row.url, "a": str(old_row.record_id), "b": str(new_row.record_id)})
     try:
-        old, new = copies.snapshot(old_row), copies.snapshot(new_row)
+        pair = copies.compare(old_row, new_row)
     except WarcReadError as error:
         return render(request, "console/compare.html", context | {"failure": str(error)})
-    found = change.compare(old, new)
+    found = pair.change
     names = (_("Look"), _("Form"), _("Content"))
     context |= {"change": found, "measures": list(zip(names, found.sums, strict=True))}
     if view != "page":
-        rows = change.side_by_side(old, new)
+        rows = change.side_by_side(pair.old, pair.new, pair.rules)
         context |= {"rows": _with_gaps(rows[:MAX_ROWS]), "cut": len(rows) > MAX_ROWS}
     return render(request, "console/compare.html", context)
 
@@ -200,7 +200,8 @@ def compare_page(request: HttpRequest) -> HttpResponse:
     """The newer page with its changes marked, for the sandboxed frame."""
     old_row, new_row = _pair(request)
     try:
-        marked = change.highlighted_page(copies.snapshot(old_row), copies.snapshot(new_row))
+        pair = copies.compare(old_row, new_row)
+        marked = change.highlighted_page(pair.old, pair.new, pair.rules)
     except WarcReadError as error:
         raise Http404(str(error))
     response = HttpResponse(marked, content_type="text/html; charset=utf-8")

@@ -23,9 +23,19 @@ from hemeroteca.config import Config
 from hemeroteca.engine.gate import MOST_BYTES, MOST_REDIRECTS, Gate, unreachable
 from hemeroteca.engine.ingest import AGENT, Attached, Ingested, Job, Rules
 from hemeroteca.engine.ledger import Ledger
+from hemeroteca.engine.noise import Sites
 from hemeroteca.engine.pool import Pool
 from hemeroteca.engine.refresh import Refresher
-from hemeroteca.engine.rendering import BROWSER_TROUBLES, Rendering, is_met, led_away, requisites
+from hemeroteca.engine.rendering import (
+    BROWSER_TROUBLES,
+    PageRules,
+    Rendering,
+    answers_post,
+    is_met,
+    led_away,
+    picture_place,
+    requisites,
+)
 from hemeroteca.engine.status import EngineStatus, Trouble, write_engine_status
 from hemeroteca.fetch import Fetcher, FetchSettings, Request, Result
 from hemeroteca.fetch.browser import Rendered
@@ -108,14 +118,16 @@ class Engine:
         self._refresher = Refresher(instance, self._ledger)
         self._scheduler = Scheduler(config, instance.data, watch_clock) if only is None else None
         self._gate = Gate()
+        self._sites = Sites()
         self._same_text = SameText(config.same_text_cap)
         self._readers = config.readers
         self._pool = Pool(self._readers, self._selector, self._ingested)
         fetch_settings = FetchSettings.from_config(config, instance.spool_dir)
         self._fetcher = Fetcher(fetch_settings, self._selector)
         self._rendering = Rendering(fetch_settings, self._selector)
-        self._polite = politeness.Limits(config.delay, config.delay_factor, config.max_delay, config.max_crawl_delay)
         self._agent = AGENT
+        self._page_rules = PageRules(self._gate, self._fetcher.submit, self._agent, self._keep_rules)
+        self._polite = politeness.Limits(config.delay, config.delay_factor, config.max_delay, config.max_crawl_delay)
         self._jobs: dict[int, tuple[Visit, Result]] = {}
         self._answers: list[tuple[Job, Ingested]] = []
         self._errands: dict[str, Errand] = {}
@@ -140,6 +152,7 @@ class Engine:
             while not self._finished():
                 self._step()
             self._drain()
+            self._sites.write(now=True)
         except BaseException:
             self._close(self._ledger.abandon)  # as after a crash: the next start repairs
             raise
@@ -427,23 +440,16 @@ class Engine:
             self._frontier.release_unasked(visit.host)
             self._settle(visit, FAILED, "browser-missing", f"browser-missing: {reason}")
             return
-        free = run.options.ignore_robots or self._frontier.host(visit.host).settings.ignore_robots
-        allowed = None if free else lambda url: self._may_load(url, visit.crawl)
-        self._rendering.submit(self._request(visit, run), self._rendered, allowed)
+        request = self._request(visit, run)
+        allowed = None
+        if not (run.options.ignore_robots or self._frontier.host(visit.host).settings.ignore_robots):
+            allowed = lambda url, answer: self._page_rules.ask(url, request, answer)  # noqa: E731
+        self._rendering.submit(request, self._rendered, allowed)
 
-    def _may_load(self, url: str, crawl: int) -> bool:
-        """Whether robots.txt lets a page load this. Rules nobody has asked for yet are fetched for the next page."""
-        try:
-            address = urls.canonical(url)
-        except urls.UrlError:
-            return True  # the browser's business: the archive does not keep it
-        origin = _origin(address)
-        rules = self._gate.rules(origin, time.time())
-        if rules is None and origin not in self._errands:
-            visit = _robots_visit(origin, origin + "/robots.txt", 0, crawl)
-            self._frontier.insert(urls.host(address), visit)
-            self._errands[origin] = Errand(origin, visit.host, crawl)
-        return rules is None or rules.allows(address, self._agent)
+    def _keep_rules(self, url: str, page: Visit, result: Result) -> None:
+        """Archive a robots.txt that a page waited for."""
+        self._ingest(_robots_visit("", url, page.host, page.crawl), result, self.runs.get(page.crawl))
+        self._mark_dirty()
 
     def _rendered(self, rendered: Rendered) -> None:
         visit: Visit = rendered.request.tag
@@ -538,6 +544,10 @@ class Engine:
             include=self._frontier.host(visit.host).settings.include,
             exclude=self._frontier.host(visit.host).settings.exclude,
         )
+        if result.request.method == "POST":
+            answers_post(job, result.request)
+        if job.earlier is not None:
+            self._sites.prepare(job, run.options.watch)
         if rendered is not None:
             job.notes = [note for note in rendered.notes if not note.startswith("not-rendered")][:MOST_NOTES]
             if rendered.failure:
@@ -547,6 +557,7 @@ class Engine:
                 job.dom = rendered.dom.bytes()
                 job.dom_url = rendered.final_url
                 job.screenshot = rendered.screenshot.bytes()
+                job.earlier_picture = picture_place(self._instance.warc_dir, visit)
         elif visit.page and visit.role == Role.PAGE and self._frontier.host(visit.host).settings.render == "auto":
             if given_up := self._rendering.gave_up.pop(visit.page, ""):
                 job.notes = [given_up]
@@ -569,7 +580,7 @@ class Engine:
     def _take_answers(self) -> None:
         answers, self._answers = self._answers, []
         wanted = [done.digest for _, done in answers if done.digest and done.body_size]
-        wanted += [job.previous for job, _ in answers if job.status == 304 and job.previous]
+        wanted += [job.previous for job, _ in answers if (job.status == 304 or job.dom) and job.previous]
         originals = self._ledger.originals(wanted) if wanted else {}
         for job, done in answers:
             visit, result = self._jobs.pop(job.id)
@@ -615,9 +626,12 @@ class Engine:
             crawl_id=visit.crawl,
             urlkey=done.urlkey,
         )
+        if not visit.page:  # nobody knows its last version
+            capture.version = self._ledger.is_news(capture)
         kept = not done.noarchive and done.digest != ""
         stored = 0
-        if kept and original is not None and (unchanged or (done.body_size and not job.truncated)):
+        repeats = unchanged or (done.body_size and not job.truncated and not job.filed)
+        if kept and original is not None and repeats:
             records = warc.revisit_records(
                 job.url,
                 job.started_ms,
@@ -641,6 +655,8 @@ class Engine:
             self._ledger.keep(capture, done.data or Path(done.path))
             stored = done.size
         stored += sum(self._attach(attached, capture) for attached in done.attached)
+        if kept and job.dom and done.same and (shown := originals.get(job.previous)) is not None:
+            stored += self._ledger.repeat(capture, shown)
         if done.path:
             Path(done.path).unlink(missing_ok=True)
         self._mark_dirty()
@@ -658,6 +674,8 @@ class Engine:
             counts.versions += 1
         if done.difference is not None:
             capture.importance = min(1.0, done.difference.total)
+        if visit.digest and visit.role == Role.PAGE:
+            self._sites.learn(job, done, unchanged)
         self._follow(job, done, visit, run)
         self._settle_answered(job, done, visit, result, run, unchanged)
         if run.standing and self._scheduler is not None:
@@ -871,6 +889,7 @@ class Engine:
 
     def _write_rest(self) -> None:
         self._gate.write()
+        self._sites.write()
         for run in self._counted():
             services.save_counts(run.id, run.counts)
             run.touched = False

@@ -15,12 +15,12 @@ import msgspec
 
 from hemeroteca import extract, urls
 from hemeroteca.archive import warc
-from hemeroteca.archive.values import index_key
+from hemeroteca.archive.values import DOM, SCREENSHOT, index_key
 from hemeroteca.engine import watching
 from hemeroteca.extract import elements
 from hemeroteca.extract.office import KINDS as OFFICE
 from hemeroteca.extract.scripted import needs_browser
-from hemeroteca.frontier.values import CrawlOptions, Found, Role
+from hemeroteca.frontier.values import Comparison, CrawlOptions, Found, Role
 from hemeroteca.search.document import SearchDocument, document_key, simhash
 from hemeroteca.watch.values import Difference, Listing
 
@@ -31,7 +31,6 @@ TEXTS_REMEMBERED = 100_000  # link texts a worker knows to have sent already
 REQUISITE_STEPS = 3
 AGENT = "Hemeroteca"  # our name in robots directives
 COMPARED = {"html", "xhtml", "text"}
-SCREENSHOT, DOM = "urn:screenshot:", "urn:dom:"  # before a page's address: what a browser made of it
 SEARCHABLE = {"html", "xhtml", "pdf", "text", "feed", *OFFICE}
 
 
@@ -76,6 +75,11 @@ class Job(msgspec.Struct, array_like=True):
     screenshot: bytes = b""  # PNG
     include: tuple[str, ...] = ()  # rules of its site for the elements that hold text …
     exclude: tuple[str, ...] = ()  # … and for those that do not
+    compare: Comparison | None = None  # how the site's versions are compared …
+    noise: list[str] = []  # … and the blocks of its pages that are noise
+    earlier_picture: tuple[str, str, int, int] | None = None  # screenshot of the version to compare with
+    filed: str = ""  # the address it is filed under, when it answers a POST …
+    sent: bytes = b""  # … of this
 
 
 class Attached(msgspec.Struct, array_like=True):
@@ -128,6 +132,7 @@ class Ingested(msgspec.Struct, array_like=True):
     render: bool = False  # scripts have yet to write the page; nothing else was done
     dom_digest: str = ""  # of what the browser made of the body: it tells whether the page has changed
     attached: list[Attached] = []
+    sightings: list[tuple[str, bool, bool, int]] | None = None  # blocks that differ, as `change.Sighting`
 
 
 class Ingest:
@@ -157,7 +162,7 @@ class Ingest:
             job.id,
             digest,
             len(body),
-            urlkey=index_key(job.url),
+            urlkey=index_key(job.filed or job.url),
             mime=header(head, b"content-type").partition(";")[0].strip().lower()[:120],
             etag=header(head, b"etag")[:500],
             last_modified=header(head, b"last-modified")[:100],
@@ -215,6 +220,7 @@ class Ingest:
             body,
             job.truncated,
             digest=result.digest,
+            sent=job.sent,
         )
         if isinstance(records.data, bytes):
             result.data = records.data

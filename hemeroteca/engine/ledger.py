@@ -14,13 +14,15 @@ from pathlib import Path
 from django.db import connection, transaction
 
 from hemeroteca import __version__
-from hemeroteca.archive import queries, services
-from hemeroteca.archive.values import NewCapture
+from hemeroteca.archive import posts, queries, services, warc
+from hemeroteca.archive.values import DOM, NewCapture
 from hemeroteca.archive.warc import Original
-from hemeroteca.archive.writer import WarcWriter
+from hemeroteca.archive.writer import ClosedFile, WarcWriter
 from hemeroteca.config import Config
+from hemeroteca.engine import packing
 from hemeroteca.engine.collecting import Membership
 from hemeroteca.engine.ingest import Edges
+from hemeroteca.engine.uploads import Uploads
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.instance import Instance
 from hemeroteca.search.document import SearchDocument
@@ -44,7 +46,9 @@ class Ledger:
             "http-header-user-agent": config.agent,
             "robots": "obey",
         }
+        packing.choose(config, instance)
         self.warcs = WarcWriter(instance.warc_dir, max_bytes=config.warc_bytes, facts=facts)
+        self.uploads = Uploads(config, instance.warc_dir)
         self._config = config
         self._instance = instance
         self._frontier = frontier
@@ -77,10 +81,41 @@ class Ledger:
         capture.warc_name, offset = self.warcs.append(records)
         capture.offset += offset
         self._captures.append(capture)
-        if capture.kind == "response" and not capture.truncated:
+        if capture.kind == "response" and not capture.truncated and posts.MARK not in capture.urlkey:
             self._originals[capture.digest] = Original(
                 capture.record_id, capture.url, capture.captured_ms, capture.digest
             )
+
+    def is_news(self, capture: NewCapture) -> bool:
+        """Whether the last capture of the same address, committed or about to be, had another payload."""
+        for pending in reversed(self._captures):
+            if pending.urlkey == capture.urlkey and pending.url == capture.url:
+                return pending.digest != capture.digest
+        last = queries.latest(capture.url, capture.urlkey)
+        return last is None or last.digest != capture.digest
+
+    def repeat(self, capture: NewCapture, shown: Original) -> int:
+        """Note that a browser made the same of a capture as before; bytes written."""
+        url = DOM + capture.url
+        records = warc.repeat_record(url, capture.captured_ms, shown)
+        row = NewCapture(
+            record_id=records.main.record_id,
+            url=url,
+            captured_ms=capture.captured_ms,
+            status=0,
+            mime="text/html",
+            digest=shown.digest,
+            kind="revisit",
+            version=False,
+            warc_name="",
+            offset=0,
+            length=records.size,
+            refers_to=shown.record_id,
+            page_id=capture.page_id,
+            crawl_id=capture.crawl_id,
+        )
+        self.keep(row, records.data)
+        return records.size
 
     def index(self, document: SearchDocument, versions: int) -> None:
         """A new version of a page that has had so many before."""
@@ -148,7 +183,12 @@ class Ledger:
             self._frontier.write(time.time_ns() // 1_000_000)
             also()
         self._originals.clear()
-        services.mark_closed(self.warcs.close_rotated())
+        self._close_files(self.warcs.close_rotated())
+
+    def _close_files(self, files: list[ClosedFile]) -> None:
+        if files:
+            services.mark_closed(files)
+            self.uploads.add(file.name for file in files)
 
     @property
     def overdue(self) -> bool:
@@ -177,7 +217,8 @@ class Ledger:
         """After a last `commit`."""
         self.commit_index(now=True)
         self._close_index()
-        services.mark_closed(self.warcs.close())
+        self._close_files(self.warcs.close())
+        self.uploads.close()
 
     def abandon(self) -> None:
         """After a failure: let go of everything that is not committed."""

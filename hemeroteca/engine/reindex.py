@@ -8,11 +8,11 @@ import msgspec
 from django.db import connection
 
 from hemeroteca import urls
-from hemeroteca.archive import queries, reader
+from hemeroteca.archive import queries, reader, rendered
 from hemeroteca.archive.models import Capture
-from hemeroteca.archive.values import CaptureRow, index_key
+from hemeroteca.archive.values import CaptureRow
 from hemeroteca.engine.collecting import Membership
-from hemeroteca.engine.ingest import DOM, READ_BYTES, Edges, read_document
+from hemeroteca.engine.ingest import READ_BYTES, Edges, read_document
 from hemeroteca.engine.ledger import EDGES_AT_ONCE
 from hemeroteca.frontier.models import Crawl, Host, Page
 from hemeroteca.frontier.values import Role, SiteSettings
@@ -100,7 +100,7 @@ class _Source:
             return None, None
         try:
             record = reader.read(self._instance.warc_dir, holder.warc_name, holder.offset, holder.length)
-            dom = _dom(self._instance, row)
+            dom = rendered.dom(self._instance.warc_dir, row)
         except reader.WarcReadError as error:
             log.error("cannot index %s: %s", row.url, error)
             return None, None
@@ -160,13 +160,3 @@ def _until(row: CaptureRow) -> int:
             [row.urlkey, row.captured_ms, True],
         )
         return int(cursor.fetchone()[0] or 0)
-
-
-def _dom(instance: Instance, row: CaptureRow) -> bytes:
-    """What a browser made of this capture; empty when none opened it."""
-    key = index_key(DOM + row.url)
-    found = queries.rows("urlkey = %s AND captured_ms = %s", [key, row.captured_ms], "capture.id", 1)
-    if not found:
-        return b""
-    record = reader.read(instance.warc_dir, found[0].warc_name, found[0].offset, found[0].length)
-    return record.payload(READ_BYTES)

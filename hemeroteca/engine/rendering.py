@@ -1,16 +1,28 @@
 """Pages that go to the browser: which ones, whether there is a browser, and what is kept of what it loaded."""
 
 import selectors
+import time
 from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
 
 from hemeroteca import urls
+from hemeroteca.archive import posts, queries
+from hemeroteca.archive.rendered import screenshot_of
+from hemeroteca.engine.gate import MOST_BYTES, MOST_REDIRECTS, Gate
+from hemeroteca.engine.ingest import Job, header
 from hemeroteca.fetch import FetchSettings, Request, Result
 from hemeroteca.fetch.browser import BrowserFetcher, BrowserSettings, Rendered, missing
+from hemeroteca.fetch.browser.fetcher import Allowed, Answer
 from hemeroteca.frontier.values import Role, Visit
 
 MOST_WAITING = 16  # pages given to the browser at once; the hosts of further ones wait
 # The browser's own troubles, which say nothing about the host.
 BROWSER_TROUBLES = {"browser", "browser-died", "browser-memory", "browser-missing", "page-crashed", "render-timeout"}
+RULES_SECONDS = 10.0  # for a robots.txt that a page waits for
+
+Keep = Callable[[str, Visit, Result], None]
 
 
 class Rendering:
@@ -38,7 +50,7 @@ class Rendering:
     def room(self) -> bool:
         return self.active < MOST_WAITING
 
-    def submit(self, request: Request, done: Callable[[Rendered], None], allowed: Callable[[str], bool] | None) -> None:
+    def submit(self, request: Request, done: Callable[[Rendered], None], allowed: Allowed | None) -> None:
         if self._fetcher is None:
             self._fetcher = BrowserFetcher(self._settings, self._selector)
         self._fetcher.submit(request, done, allowed)
@@ -59,6 +71,65 @@ class Rendering:
             self._fetcher.close()
 
 
+class PageRules:
+    """Whether robots.txt lets a page load something. Rules nobody knows are asked for first; the page waits meanwhile.
+
+    They are asked for at once, not in the queue of their host: the page is about to load from that host anyway, and the
+    host may be the one that is busy with this very page.
+    """
+
+    def __init__(
+        self, gate: Gate, fetch: Callable[[Request, Callable[[Result], None]], None], agent: str, keep: Keep
+    ) -> None:
+        self._gate = gate
+        self._fetch = fetch
+        self._agent = agent
+        self._keep = keep  # the archive has every robots.txt that was obeyed
+        self._waiting: dict[str, list[tuple[str, Answer]]] = {}
+
+    def ask(self, url: str, page: Request, answer: Answer) -> None:
+        """`page`: the request of the page; what a person allowed for its host holds for that host's rules too."""
+        try:
+            address = urls.canonical(url)
+        except urls.UrlError:
+            answer(True)  # the browser's business: the archive does not keep it
+            return
+        origin = urls.origin(address)
+        rules = self._gate.rules(origin, time.time())
+        if rules is not None:
+            answer(rules.allows(address, self._agent))
+            return
+        if origin in self._waiting:
+            self._waiting[origin].append((address, answer))
+            return
+        self._waiting[origin] = [(address, answer)]
+        own = urls.host(address) == urls.host(page.url)
+        self._get(origin, f"{origin}/robots.txt", page if own else Request(url="", proxy=page.proxy), page.tag, 0)
+
+    def _get(self, origin: str, url: str, like: Request, visit: Visit, redirects: int) -> None:
+        request = msgspec.structs.replace(
+            like, url=url, tag=None, cookie_jar="", max_body_bytes=MOST_BYTES, timeout=RULES_SECONDS
+        )
+        self._fetch(request, lambda result: self._got(origin, request, visit, redirects, result))
+
+    def _got(self, origin: str, request: Request, visit: Visit, redirects: int, result: Result) -> None:
+        body = result.body.bytes(MOST_BYTES) if result.status else b""
+        if 300 <= result.status < 400 and redirects < MOST_REDIRECTS:
+            target = urls.resolve_links(request.url, [result.header("location")])[0]
+            if target is not None:
+                self._keep(request.url, visit, result)
+                self._get(origin, target, request, visit, redirects + 1)
+                return
+        if result.status:
+            self._keep(request.url, visit, result)
+        else:
+            result.body.discard()
+        status = 404 if 300 <= result.status < 400 else result.status  # redirects without end: there are no rules
+        rules = self._gate.learn(origin, status, body, time.time())
+        for address, answer in self._waiting.pop(origin, ()):
+            answer(rules.allows(address, self._agent))
+
+
 def led_away(rendered: Rendered, key: int) -> str:
     """The page scripts went on to, in which case the DOM is that page's; empty when they stayed, or only changed the
     address that is shown."""
@@ -68,27 +139,39 @@ def led_away(rendered: Rendered, key: int) -> str:
     return address if any(_is_page(exchange, address) for exchange in rendered.exchanges) else ""
 
 
+def picture_place(folder: Path, visit: Visit) -> tuple[str, str, int, int] | None:
+    """Where the screenshot of a page's last version lies."""
+    version = queries.whole(visit.digest) if visit.digest else None  # the DOM, when a browser made that version
+    row = screenshot_of(version) if version is not None else None
+    return None if row is None else (str(folder), row.warc_name, row.offset, row.length)
+
+
 def requisites(rendered: Rendered, visit: Visit) -> tuple[list[tuple[Visit, Result]], list[str]]:
     """What the page loaded and the archive keeps, each as a visit without a page; and notes about what it does not."""
     kept: list[tuple[Visit, Result]] = []
-    methods: dict[str, int] = {}
+    too_long = 0
     for exchange in rendered.exchanges:
-        key = _key(exchange.request.url)
-        if exchange.status and exchange.request.method != "GET":
-            methods[exchange.request.method] = methods.get(exchange.request.method, 0) + 1
-        elif exchange.status and key is not None and key != visit.key:
+        key, method = _key(exchange.request.url), exchange.request.method
+        if exchange.status and method == "POST" and not posts.is_kept(method, exchange.request.content):
+            too_long += 1
+        elif exchange.status and key is not None and (method == "POST" or (method == "GET" and key != visit.key)):
             url = urls.canonical(exchange.request.url)
             kept.append((Visit(0, key, url, visit.host, visit.crawl, 0, 0, Role.REQUISITE, 0, "", "", "", 0), exchange))
             continue
         exchange.body.discard()
-    # The answer to such a request would be replayed to whoever asks for the same address with GET.
-    notes = [f"{method.lower()}-not-kept: {count} answers" for method, count in methods.items() if method == "POST"]
-    return kept, notes
+    return kept, [f"post-not-kept: {too_long} answers to more than {posts.MOST_BYTES} bytes"] if too_long else []
+
+
+def answers_post(job: Job, request: Request) -> None:
+    """Say what was sent: the answer is filed by it."""
+    job.sent = request.content
+    job.filed = posts.address(job.url, request.method, header(job.request_head, b"content-type"), request.content)
 
 
 def is_met(exchange: Result) -> bool:
     """Whether an address the browser loaded need not be fetched again for its own sake. What may be a page must."""
-    return exchange.status == 200 and not exchange.truncated and not _html(exchange)
+    got = exchange.status == 200 and exchange.request.method == "GET"
+    return got and not exchange.truncated and not _html(exchange)
 
 
 def _is_page(exchange: Result, address: str) -> bool:

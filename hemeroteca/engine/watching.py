@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 COMPARED_BYTES = 8 << 20  # of a decoded body
 DIFF_CHARS = 6000
+PICTURE_BYTES = 64 << 20
 DOM_TYPE = "text/html; charset=utf-8"
 HEAD_BYTES = 64 << 10  # of a feed, searched for its hub
 _LINK = re.compile(rb"<(?:\w+:)?link\b[^<>]{0,2000}>", re.I)
@@ -36,17 +37,17 @@ def look(
     if document is not None and document.kind in ("feed", "sitemap"):
         result.listing = _listing(job, document, raw)
     elif job.earlier is not None:
-        result.difference = _difference(job, raw, rules, diff=True)
+        result.difference = _difference(job, raw, job.compare or rules, result, diff=True)
 
 
 def weigh(job: "Job", body: Union[bytes, "SpooledBody"], result: "Ingested") -> None:
     """Fill `difference` in a crawl nobody waits for: how much the page changed, without the text of it."""
     if job.earlier is not None:
         raw = body if isinstance(body, bytes) else body.beginning(COMPARED_BYTES)
-        result.difference = _difference(job, raw, Comparison(), diff=False)
+        result.difference = _difference(job, raw, job.compare or Comparison(), result, diff=False)
 
 
-def _difference(job: "Job", raw: bytes, rules: Comparison, diff: bool) -> Difference | None:
+def _difference(job: "Job", raw: bytes, rules: Comparison, result: "Ingested", diff: bool) -> Difference | None:
     """None when the version before cannot be read: then the new bytes alone say that it changed."""
     from hemeroteca import change  # only here: a reader of ordinary crawls stays small
 
@@ -61,19 +62,32 @@ def _difference(job: "Job", raw: bytes, rules: Comparison, diff: bool) -> Differ
         _header(record.head, "content-type") if record.head else DOM_TYPE,  # a page as a browser showed it has no head
         job.url,
         record.status or job.status,
+        _picture(job) if job.screenshot else b"",
     )
     if job.dom:
-        new = change.Snapshot(job.dom[:COMPARED_BYTES], DOM_TYPE, job.url, job.status)
+        new = change.Snapshot(job.dom[:COMPARED_BYTES], DOM_TYPE, job.url, job.status, job.screenshot)
     else:
         kind = _header(job.response_head, "content-type")
         new = change.Snapshot(_decoded(raw, job.response_head), kind, job.url, job.status)
     given = change.ChangeRules(**msgspec.structs.asdict(rules))
-    found = change.compare(old, new, given)
+    found = change.compare(old, new, given, change.NoisePlaces(job.noise))
+    result.sightings = [msgspec.structs.astuple(sighting) for sighting in change.sightings(found)]
     view, form, content = found.sums
     text = change.text_diff(old, new, given) if diff and found.important else ""
     return Difference(
         view, form, content, found.total, found.important, found.words_added, found.words_removed, text[:DIFF_CHARS]
     )
+
+
+def _picture(job: "Job") -> bytes:
+    """The screenshot of the version before, where there is one."""
+    if job.earlier_picture is None:
+        return b""
+    folder, name, offset, length = job.earlier_picture
+    try:
+        return reader.read(Path(folder), name, offset, length, PICTURE_BYTES).payload()
+    except reader.WarcReadError:
+        return b""
 
 
 def _listing(job: "Job", document: extract.Document, raw: bytes) -> Listing:

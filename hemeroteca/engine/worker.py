@@ -4,6 +4,7 @@ Frames are a length (4 bytes, big endian), a kind (1 byte) and a msgpack body. N
 """
 
 import gc
+import os
 import resource
 import signal
 import socket
@@ -12,6 +13,7 @@ import sys
 
 import msgspec
 
+from hemeroteca.archive import warc
 from hemeroteca.engine.ingest import Ingest, Job, Rules
 
 HEADER = struct.Struct(">IB")
@@ -31,6 +33,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     channel = socket.socket(fileno=int(sys.argv[1]))
     channel.setblocking(True)
+    warc.pack_as(os.environ.get(warc.PACKING, ""))
     serve(channel)
 
 

@@ -103,6 +103,8 @@ def resume_crawl(crawl_id: int) -> Crawl:
 
 def set_site(host: str, changes: dict[str, Any]) -> SiteSettings:
     """Change settings of one host; a value of None returns to the default."""
+    from hemeroteca import change  # only here: the engine never needs its parsers
+
     name = host.strip().lower().rstrip(".")
     known = {field.name for field in msgspec.structs.fields(SiteSettings)}
     for key in changes:
@@ -124,9 +126,19 @@ def set_site(host: str, changes: dict[str, Any]) -> SiteSettings:
         settings = msgspec.convert(merged, SiteSettings, strict=False)
     except msgspec.ValidationError as error:
         raise OrderError(f"settings of {name}: {error}")
+    try:
+        change.check(change.ChangeRules(**msgspec.structs.asdict(settings.comparison())))
+    except change.RulesError as error:
+        raise OrderError(f"settings of {name}: {error}")
     row.settings = msgspec.to_builtins(settings)
     row.save(update_fields=["settings"])
     return settings
+
+
+def settings_of(host: str) -> SiteSettings:
+    """The settings of one host as they are now; the usual ones for a host nobody knows."""
+    kept = Host.objects.filter(name=host).values_list("settings", flat=True).first()
+    return msgspec.convert(kept or {}, SiteSettings)
 
 
 def site(host: str) -> SiteSettings:

@@ -7,6 +7,8 @@ import msgspec
 
 from hemeroteca.urls import Scope
 
+THRESHOLD = 0.05  # F(μ) where nobody set another, as in `change`
+
 
 class Role(IntEnum):
     """Why a page is visited."""
@@ -19,10 +21,13 @@ class Role(IntEnum):
 class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
     """How new versions are compared; the part of `change.ChangeRules` a person sets, without loading that room."""
 
-    threshold: float = 0.05  # F(μ)
+    threshold: float = THRESHOLD  # F(μ)
     ignore: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     ignore_text: tuple[str, ...] = ()
+
+
+_USUAL = Comparison()
 
 
 class CrawlOptions(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -63,6 +68,20 @@ class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     render: Literal["auto", "always", "never"] = "auto"  # which of its pages are opened in a browser
     include: tuple[str, ...] = ()  # elements that hold its text, as `div[id=content]`; empty: found by themselves …
     exclude: tuple[str, ...] = ()  # … and elements that never do
+    threshold: float | None = None  # F(μ): changes of its pages matter above it; None: 0.05
+    ignore: tuple[str, ...] = ()  # CSS selectors or XPath: parts of its pages that are not compared
+    keep: tuple[str, ...] = ()  # the same: when given, only these parts are compared
+    ignore_text: tuple[str, ...] = ()  # RE2: text that does not count as a change
+
+    def comparison(self, own: Comparison | None = None) -> Comparison:
+        """How versions of its pages are compared; `own` is what a subscription says, which goes before."""
+        own = own or _USUAL
+        threshold = own.threshold
+        if threshold == THRESHOLD and self.threshold is not None:
+            threshold = self.threshold
+        return Comparison(
+            threshold, (*self.ignore, *own.ignore), own.keep or self.keep, (*self.ignore_text, *own.ignore_text)
+        )
 
 
 class Found(msgspec.Struct, gc=False):

@@ -8,8 +8,9 @@
     /_/enter              where members of a closed archive come in with a ticket (hemeroteca.replay.addresses)
 
 It runs strangers' scripts in the reader's browser. Therefore: only names that are replay's are answered, only GET and
-HEAD, no service workers, only headers we know, a policy that lets pages load nothing but the archive. There is no
-route to pywb's recording, live or proxy modes, its index or its collections, and no loader that would go to the web.
+HEAD (and POST, which asks for an archived answer and changes nothing), no service workers, only headers we know, a
+policy that lets pages load nothing but the archive. There is no route to pywb's recording, live or proxy modes, its
+index or its collections, and no loader that would go to the web.
 """
 
 import hashlib
@@ -65,6 +66,7 @@ COOKIE = "hemeroteca_replay"
 PASS_SECONDS = 12 * 3600
 CONNECTIONS = 200
 LONGEST_ADDRESS = 65_536
+MOST_SENT = 16 << 10
 
 # Whatever an archived page tries, it can load only from here. Top-level navigation is the one thing a policy cannot
 # stop; the console answers a navigation from elsewhere without its cookies, or with pages that change nothing.
@@ -262,9 +264,11 @@ class Index(RemoteIndexSource):  # type: ignore[misc]
         self.sesh.trust_env = False  # a proxy of the person's is not for us
 
     def _get_api_url(self, params: dict[str, Any]) -> str:
-        url = f"{INDEX}/cdx?url={quote(params['url'], safe='')}"
+        """`alt_url` is the address with what was sent to it, under which answers to POST are filed."""
+        url = f"{INDEX}/cdx?url={quote(params.get('alt_url') or params['url'], safe='')}"
         if params.get("matchType", "exact") != "exact":
             return f"{url}&matchType={params['matchType']}&limit=100"
+        url += "&matchType=exact"
         return f"{url}&closest={quote(params['closest'])}&limit=100" if params.get("closest") else f"{url}&limit=1000"
 
     def _set_load_url(self, cdx: Any, params: Any) -> None:
@@ -346,8 +350,12 @@ def refused(environ: Environ) -> tuple[str, str] | None:
     if host != NAME and f"{host}:{urlsplit(ORIGIN).port or ''}" != NAME:
         # Under the console's name a replayed page would share its cookies.
         return "421 Misdirected Request", f"Archived pages are shown at {ORIGIN} and under no other name."
-    if environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
-        return "405 Method Not Allowed", "An archive can be read; nothing can be sent to it."
+    if environ["REQUEST_METHOD"] == "POST":  # a page asks for what it once got in this way
+        length = environ.get("CONTENT_LENGTH") or "0"
+        if not length.isdigit() or int(length) > MOST_SENT:
+            return "413 Content Too Large", f"No answer to more than {MOST_SENT} bytes is kept."
+    elif environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
+        return "405 Method Not Allowed", "An archive can be read; nothing can be changed in it."
     if "HTTP_SERVICE_WORKER" in environ or environ.get("HTTP_SEC_FETCH_DEST") == "serviceworker":
         return "403 Forbidden", "Archived pages get no service workers: they would stay and answer for other pages."
     if not environ["REQUEST_URI"].startswith("/"):
@@ -429,6 +437,8 @@ def place_of(name: str, cdx: Any) -> str:
     """Where a file of the archive is: closed, still being written, or known only to our server."""
     if "/" in name or name.startswith("."):
         raise OSError(f"{name!r} is not the name of a WARC file")
+    if name.endswith(".zst"):  # pywb reads gzip only; our server unpacks and packs for it
+        return f"{INDEX}/warc/{quote(name, safe='')}?as=gzip"
     for candidate in (name, f"{name}.open", name):  # again: it may have been closed between the two looks
         if (FILES / candidate).exists():
             return str(FILES / candidate)

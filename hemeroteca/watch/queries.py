@@ -11,6 +11,24 @@ def collections() -> list[Collection]:
     return list(Collection.objects.annotate(subscriptions=Count("subscription")).order_by("name"))
 
 
+def patterns_of(collection: str) -> tuple[str, ...]:
+    """What the subscriptions of a collection are about, as the CDX server takes it."""
+    if not Collection.objects.filter(name=collection).exists():
+        raise LookupError(f"There is no collection {collection!r}.")
+    patterns = []
+    for url, scope in Subscription.objects.filter(collection__name=collection).values_list("url", "scope"):
+        host = urls.host(url)
+        kinds = {"host": f"{urls.origin(url)}/*", "domain": f"*.{host}", "prefix": f"{url}*"}
+        patterns.append(kinds.get(scope.get("kind", ""), url))
+    return tuple(sorted(patterns))
+
+
+def crawls_of(collection: str) -> tuple[int, ...]:
+    """The standing crawls of a collection: they also fetched what its pages need from elsewhere."""
+    found = Subscription.objects.filter(collection__name=collection).order_by("crawl_id")
+    return tuple(found.values_list("crawl_id", flat=True))
+
+
 def subscriptions(
     limit: int = 1000,
     *,

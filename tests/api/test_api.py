@@ -316,3 +316,24 @@ def _undescribed(schema):
 def test_a_cursor_comes_back_as_it_was_written():
     assert paging.read(paging.write(5, -(1 << 62)), 2) == [5, -(1 << 62)]
     assert paging.read("", 2) is None
+
+
+def test_sites_have_rules_of_comparison(call, token, world):
+    host = BREAD.split("/")[2]
+    status, site, _ = call("PATCH", f"/sites/{host}", token, {"ignore": [".clock", "//aside"], "threshold": 0.3})
+    assert (status, site["ignore"], site["threshold"], site["noise"]) == (200, [".clock", "//aside"], 0.3, [])
+    assert call("GET", f"/sites/{host}", token)[1]["ignore"] == [".clock", "//aside"]
+    status, compared, _ = call("GET", f"/history/compare?url={BREAD}")
+    assert (status, compared["threshold"]) == (200, 0.3)
+    assert call("PATCH", f"/sites/{host}", token, {"threshold": None})[1]["threshold"] is None
+    status, problem, _ = call("PATCH", f"/sites/{host}", token, {"ignore": ["p["]})
+    assert status == 422
+    assert "cannot be read" in problem["detail"]
+
+
+def test_sites_are_for_editors_and_their_dangers_for_administrators(call, token, world):
+    assert call("GET", "/sites/example.org")[0] == 401
+    assert call("GET", "/sites/nobody.example", token)[0] == 404
+    assert call("PATCH", "/sites/example.org", token, {"ignore_robots": True})[0] == 403
+    assert call("PATCH", "/sites/example.org", token, {"delay": 0})[0] == 403
+    assert call("PATCH", "/sites/example.org", token, {"password": "x"})[1].get("password") is None

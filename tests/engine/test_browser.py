@@ -119,7 +119,28 @@ def test_a_second_crawl_sees_what_scripts_changed_in_the_same_shell(system, site
     assert kinds[2][2] > 0.1
     assert found(system, "historia distinta") == [f"{PAGE}/"]
     assert found(system, "programas terminado") == []
-    assert len(records(system, "url = ?", f"urn:dom:{PAGE}/")) == 2
+    made = [record.kind for record in records(system, "url = ?", f"urn:dom:{PAGE}/")]
+    assert made == ["resource", "revisit", "resource"]  # each visit says what the browser made of it
+    last = json.loads(system.run("archive", "diff", f"{PAGE}/", "--json").stdout)
+    assert last["important"]
+    assert "+Ahora cuenta una historia distinta" in last["text_diff"]  # not of the shell, which is the same
+    assert last["components"]["view"].keys() == {"picture"}
+    assert last["components"]["view"]["picture"] > 0
+    moments = [
+        str(row[0]) for row in system.rows("SELECT record_id FROM capture WHERE url = ? ORDER BY id", f"{PAGE}/")
+    ]
+    same = json.loads(system.run("archive", "diff", f"{PAGE}/", *moments[:2], "--json").stdout)
+    assert same["same_bytes"]
+
+    exported, other_data = system.data.parent / "all.wacz", system.data.parent / "other"
+    assert system.run("archive", "export", str(exported), f"{PAGE}/*").returncode == 0
+    copy = System(other_data)
+    taken = copy.run("archive", "import", str(exported))
+    assert taken.returncode == 0, taken.stderr
+    wanted = "SELECT url, captured_ms, kind, version, digest FROM capture ORDER BY captured_ms, url"
+    ours = [row for row in system.rows(wanted) if "robots.txt" not in row[0]]
+    assert [row for row in copy.rows(wanted) if "robots.txt" not in row[0]] == ours
+    assert found(copy, "historia distinta") == [f"{PAGE}/"]
 
     shutil.rmtree(system.data / "index")
     (system.data / "index.json").unlink()
@@ -154,12 +175,53 @@ def test_private_addresses_a_page_asks_for_are_refused(tmp_path, site):
     inside.server.close()
 
 
+def test_what_a_page_gets_by_post_is_kept_by_what_it_sent(system, site):
+    site.pages["/"] = SHELL.replace(
+        "fetch('/api?first')",
+        "fetch('/api/q', {method: 'POST', body: '{\"page\": 1}', headers: {'Content-Type': 'application/json'}})",
+    )
+
+    system.crawl(f"{PAGE}/", "--delay", "0", "--scope", "page")
+
+    ((key,),) = system.rows("SELECT urlkey FROM capture WHERE url = ?", f"{PAGE}/api/q")
+    assert key == "test,site)/api/q?__wb_method=post&page=1"
+    assert found(system, "programas terminado trabajo") == [f"{PAGE}/"]
+    verified = system.run("archive", "verify")
+    assert verified.returncode == 0, verified.stdout
+
+
 def test_robots_txt_is_obeyed_by_what_a_page_loads(system, site):
     site.pages["/robots.txt"] = "User-agent: *\nDisallow: /api\n"
 
     system.crawl(f"{PAGE}/", "--delay", "0", "--scope", "page")
 
     assert not site.asked["/api?first"]
+    ((reason,),) = system.rows("SELECT reason FROM page WHERE url = ?", f"{PAGE}/")
+    assert "robots: 1 requests" in reason
+
+
+def test_the_rules_of_another_host_are_asked_for_before_a_page_loads_from_it(system, site):
+    site.pages["/"] = SHELL.replace(
+        "src=/image-1", "src=http://cdn.site.test/image-1><img src=http://cdn.site.test/api/2"
+    )
+    other = Site()
+    other.pages["/robots.txt"] = "User-agent: *\nDisallow: /image\n"
+    system.environment["HEMEROTECA_RESOLVE"] = f"cdn.site.test=127.0.0.1:{other.port},*.site.test=127.0.0.1:{site.port}"
+
+    system.crawl(f"{PAGE}/", "--delay", "0", "--scope", "page", "--no-requisites")
+
+    other.server.close()
+    assert other.asked == {"/robots.txt": 1, "/api/2": 1}  # the first time already
+    assert len(records(system, "url = ?", "http://cdn.site.test/robots.txt")) == 1
+
+
+def test_a_host_whose_rules_cannot_be_had_is_not_loaded_from(system, site):
+    site.pages["/"] = SHELL.replace("src=/image-1", "src=http://cdn.site.test/image-1")
+    system.environment["HEMEROTECA_RESOLVE"] = f"cdn.site.test=127.0.0.1:9,*.site.test=127.0.0.1:{site.port}"
+
+    summary = system.crawl(f"{PAGE}/", "--delay", "0", "--scope", "page", "--no-requisites")
+
+    assert summary["state"] == "finished"
     ((reason,),) = system.rows("SELECT reason FROM page WHERE url = ?", f"{PAGE}/")
     assert "robots: 1 requests" in reason
 

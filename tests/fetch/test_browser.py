@@ -427,9 +427,9 @@ def test_robots_is_asked_about_everything_but_the_page(site, window):
     site.pages["/asks"] = "<p>x</p><img src=/image-open><img src=/image-closed>"
     asked: list[str] = []
 
-    def allowed(url: str) -> bool:
+    def allowed(url: str, answer) -> None:
         asked.append(url)
-        return not url.endswith("closed")
+        answer(not url.endswith("closed"))
 
     found = by_url(window.open(f"{PAGE}/asks", allowed))
 
@@ -437,6 +437,25 @@ def test_robots_is_asked_about_everything_but_the_page(site, window):
     assert found[f"{PAGE}/image-open"].status == 200
     assert found[f"{PAGE}/image-closed"].failure == "robots"
     assert site.asked["/image-closed"] == 0
+
+
+def test_an_answer_may_come_later_and_without_one_nothing_is_asked(site, new_window):
+    window = new_window(rules_seconds=1.5)
+    site.pages["/asks"] = "<p>x</p><img src=/image-later><img src=/image-never>"
+    waiting = []
+
+    def allowed(url: str, answer) -> None:
+        if url.endswith("later"):
+            waiting.append(answer)
+        else:
+            for told in waiting:
+                told(True)
+
+    found = by_url(window.open(f"{PAGE}/asks", allowed))
+
+    assert found[f"{PAGE}/image-later"].status == 200
+    assert found[f"{PAGE}/image-never"].failure == "robots-unknown"
+    assert site.asked["/image-never"] == 0
 
 
 def test_chromium_itself_asks_for_nothing(site, window):

@@ -56,7 +56,7 @@ class Served:
         started = [re.search(r"replay started \(process (\d+)\)", line) for line in self.lines]
         return [int(found[1]) for found in started if found][-1] if any(started) else 0
 
-    def get(self, path, port=0, host="", method="GET", **headers):
+    def get(self, path, port=0, host="", method="GET", sent=b"x", **headers):
         """Status, headers and body of an answer of replay; redirects are not followed."""
         port = port or self.replay_port
         names = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -64,7 +64,7 @@ class Served:
             f"http://127.0.0.1:{port}{path}",
             headers={"Host": host or f"replay.localhost:{port}", **names},
             method=method,
-            data=b"x" if method == "POST" else None,
+            data=sent if method == "POST" else None,
         )
         try:
             with _OPENER.open(request, timeout=30) as answer:

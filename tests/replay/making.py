@@ -8,9 +8,9 @@ from django.core.management import call_command
 
 from hemeroteca.accounts import services
 from hemeroteca.accounts.models import Role
+from hemeroteca.archive import posts, warc
 from hemeroteca.archive import services as archive
-from hemeroteca.archive import warc
-from hemeroteca.archive.values import NewCapture
+from hemeroteca.archive.values import NewCapture, index_key
 from tests.console.conftest import PASSWORD
 from tests.console.world import NOW, build
 
@@ -30,18 +30,31 @@ HOSTILE_HEADERS = (
 )
 
 
-def put(world, url, body, ms=NOW, content_type="text/html; charset=utf-8", status="200 OK", more=""):
+def put(
+    world,
+    url,
+    body,
+    ms=NOW,
+    content_type="text/html; charset=utf-8",
+    status="200 OK",
+    more="",
+    sent=b"",
+    kind="",
+    page=None,
+):
     """A capture with headers of one's own."""
-    page = world.page(url)
+    page = page or world.page(url)
+    posted = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\r\n"
     head = f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\n{more}Content-Length: {len(body)}\r\n\r\n".encode()
-    asked = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
-    records = warc.exchange_records(page.url, ms, "192.0.2.1", "http/1.1", asked, head, body)
+    asked = posted if sent else b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+    records = warc.exchange_records(page.url, ms, "192.0.2.1", "http/1.1", asked, head, body, sent=sent)
     name, offset = world.writer.append(records.data)
     world.writer.sync()
     row = NewCapture(
         record_id=records.main.record_id, url=page.url, captured_ms=ms, status=int(status[:3]),
         mime=content_type.partition(";")[0], digest=records.digest, kind="response", version=True, warc_name=name,
         offset=offset, length=records.main.length, body_size=len(body), page_id=page.pk, crawl_id=world.crawl.pk,
+        urlkey=index_key(posts.address(page.url, "POST", "application/json", sent)) if sent else "",
     )  # fmt: skip
     archive.insert_captures([row], world.writer.sizes())
     return page
@@ -58,6 +71,15 @@ def fill(port):
     world = build(settings.INSTANCE)
     front = put(world, "https://diario.example/portada", FRONT % (b"1", b"1"))
     world.capture(front, FRONT % (b"2", b"2"), NOW + 86_400_000)
+    world.writer.rotate()
+    warc.pack_as("-")
+    put(world, "https://diario.example/zst", b"<title>Z</title><p>packed with zstandard")
+    world.writer.rotate()
+    warc.pack_as("")
+    api = "https://diario.example/graphql"
+    first, second = b'{"q": {"page": 1}, "ok": true}', b'{"q": {"page": 2}, "ok": true}'
+    asked = put(world, api, b'{"news": "first"}', content_type="application/json", sent=first)
+    put(world, api, b'{"news": "second"}', content_type="application/json", sent=second, page=asked)
     put(world, "https://diario.example/estilo.css", b"h1 { color: rgb(200, 0, 0) }", content_type="text/css")
     put(world, "https://evil.example/attack", attack(port))
     put(world, "https://evil.example/sw.js", b"self.x = 1", content_type="text/javascript")

@@ -28,9 +28,10 @@ STAMP = "20251115094640"
         ("/mp_/https://diario.example/portada", b"Portada 2"),
         (f"/20251115104640mp_/{BREAD}", b"sube otra vez"),
         (f"/{STAMP}mp_/https://diario.example/br", b"packed with brotli"),
+        (f"/{STAMP}mp_/https://diario.example/zst", b"packed with zstandard"),
         (f"/{STAMP}cs_/https://diario.example/estilo.css", b"rgb(200, 0, 0)"),
     ],
-    ids=["first version", "second version", "latest", "revisit", "brotli", "style sheet"],
+    ids=["first version", "second version", "latest", "revisit", "brotli", "zstandard", "style sheet"],
 )
 def test_captures_are_shown_also_from_a_file_still_being_written(served, path, words):
     status, headers, body = served.get(path)
@@ -85,7 +86,7 @@ def test_the_console_does_not_answer_under_the_name_of_replay(served):
 
 
 def test_nothing_can_be_sent_and_no_service_worker_installed(served):
-    assert served.get(f"/{STAMP}mp_/{BREAD}", method="POST")[0] == 405
+    assert served.get(f"/{STAMP}mp_/{BREAD}", method="PUT")[0] == 405
     script = f"/{STAMP}id_/https://evil.example/sw.js"
     assert served.get(script)[0] == 200
     assert served.get(script, Service_Worker="script")[0] == 403
@@ -157,3 +158,14 @@ def test_files_that_are_not_in_the_folder_come_from_our_server(served, tmp_path)
             process.terminate()
             process.wait(20)
     assert (status, b"Portada 1" in body) == (200, True)
+
+
+def test_what_a_page_got_by_post_is_replayed_by_what_it_sends(served):
+    path = "/20251114mp_/https://diario.example/graphql"
+    for page, news in ((1, "first"), (2, "second")):
+        sent = b'{"q": {"page": %d}, "ok": true}' % page
+        status, _, body = served.get(path, method="POST", sent=sent, Content_Type="application/json")
+        assert (status, body) == (200, b'{"news": "%s"}' % news.encode())
+    assert served.get(path, method="POST", sent=b"{}", Content_Type="application/json")[0] == 404
+    assert served.get(path)[0] == 404  # a plain request never got an answer there
+    assert served.get(path, method="POST", sent=b"x" * 20_000)[0] == 413

@@ -138,7 +138,8 @@ class _Engine:
         self.orders: asyncio.Queue[Order] = asyncio.Queue()
         self._reader = reader
         self._writer = writer
-        self._questions: list[asyncio.Future[bool]] = []  # answered in the order they were asked
+        self._questions: dict[int, asyncio.Future[bool]] = {}
+        self._asked = 0
 
     async def listen(self) -> None:
         """Until the engine goes away."""
@@ -152,16 +153,22 @@ class _Engine:
             elif kind == ORDER:
                 self.orders.put_nowait(msgspec.msgpack.decode(payload, type=Order))
             elif kind == VERDICT:
-                future = self._questions.pop(0)
-                if not future.done():
-                    future.set_result(msgspec.msgpack.decode(payload, type=bool))
+                number, allowed = msgspec.msgpack.decode(payload, type=tuple[int, bool])
+                future = self._questions.get(number)
+                if future is not None and not future.done():
+                    future.set_result(allowed)
 
     async def ask(self, url: str) -> bool:
-        """Whether the engine lets this address be fetched."""
+        """Whether the engine lets this address be fetched; it may have to ask its host for the rules first."""
+        self._asked += 1
+        number = self._asked
         future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._questions.append(future)
-        await self.send(QUESTION, encode(url))
-        return await future
+        self._questions[number] = future
+        try:
+            await self.send(QUESTION, encode((number, url)))
+            return await future
+        finally:
+            del self._questions[number]
 
     async def send(self, kind: int, payload: bytes) -> None:
         self._writer.write(HEADER.pack(len(payload), kind) + payload)

@@ -41,7 +41,9 @@ from hemeroteca.fetch.values import Request, Result
 log = logging.getLogger(__name__)
 
 Done = Callable[[Rendered], None]
-Allowed = Callable[[str], bool]
+Answer = Callable[[bool], None]
+Allowed = Callable[[str, Answer], None]
+"""Asked about an address; tells the answer at once, or later, from the same loop."""
 
 _START_SECONDS = 60.0  # a slow machine needs long to start Chromium
 _END_SECONDS = 40.0  # beyond the page's own time: closing, reading, sending
@@ -181,8 +183,9 @@ class BrowserFetcher:
     def _hear(self, process: "_Process", kind: int, payload: bytes) -> None:
         task = process.task
         if kind == QUESTION:
-            allowed = task is not None and _judge(task, msgspec.msgpack.decode(payload, type=str))
-            self._send(process, VERDICT, encode(allowed))
+            number, url = msgspec.msgpack.decode(payload, type=tuple[int, str])
+            if task is not None:
+                _judge(task, url, lambda allowed: self._answer(process, task, number, allowed))
         elif kind == RENDERED and task is not None:
             rendered = msgspec.msgpack.decode(payload, type=Rendered)
             process.task = None
@@ -199,6 +202,10 @@ class BrowserFetcher:
             self._broken = f"the browser does not start: {msgspec.msgpack.decode(payload, type=str)}"
             self._broken_until = monotonic() + _MISSING_SECONDS
             self._lose(process, "browser-missing", self._broken)
+
+    def _answer(self, process: "_Process", task: "_Task", number: int, allowed: bool) -> None:
+        if process in self._processes and process.task is task:  # else nobody waits any more
+            self._send(process, VERDICT, encode((number, allowed)))
 
     def _lose(self, process: "_Process", code: str, detail: str) -> None:
         """Ends a process; the page it had open has failed."""
@@ -366,12 +373,15 @@ def tree_bytes(pid: int) -> int:
     return (private + shared) * os.sysconf("SC_PAGE_SIZE")
 
 
-def _judge(task: _Task, url: str) -> bool:
+def _judge(task: _Task, url: str, answer: Answer) -> None:
     try:
-        return task.allowed is None or task.allowed(url)
+        if task.allowed is None:
+            answer(True)
+        else:
+            task.allowed(url, answer)
     except Exception:
         log.exception("whether %s may be fetched could not be said", url[:200])
-        return False
+        answer(False)
 
 
 def _move(body: Body, folder: Path) -> None:

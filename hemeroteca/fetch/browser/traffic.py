@@ -107,8 +107,13 @@ class Traffic:
             return "page-bytes", f"the page loaded more than {settings.page_bytes} bytes"
         if not self.left():
             return "page-time", "the page's time was over"
-        if self._allowed is not None and not await self._allowed(url):
-            return "robots", "robots.txt of that host forbids it"
+        if self._allowed is None:
+            return None
+        try:
+            if not await asyncio.wait_for(self._allowed(url), min(settings.rules_seconds, max(0.5, self.left()))):
+                return "robots", "robots.txt of that host forbids it"
+        except TimeoutError:
+            return "robots-unknown", "robots.txt of that host did not come in time"
         return None
 
     def _make(self, method: str, url: str, headers: tuple[tuple[str, str], ...], content: bytes, main: bool) -> Request:

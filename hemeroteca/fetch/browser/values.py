@@ -27,6 +27,7 @@ class BrowserSettings:
     settle_seconds: float = 8.0  # longest wait for the network to fall quiet, each time
     quiet_seconds: float = 0.5
     answer_seconds: float = 10.0  # a page that does not answer for so long hangs: its scripts are stopped
+    rules_seconds: float = 15.0  # longest wait for the rules of a host the page wants to load from
     scrolls: int = 30
     scroll_height: int = 30_000  # px
     width: int = 1280

@@ -1,0 +1,69 @@
+"""Two captures compared as their site's rules say: for the command line, the API and the console alike."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from hemeroteca import change, extract, urls
+from hemeroteca.archive import lookup, noise, queries, reader, rendered
+from hemeroteca.archive.values import CaptureRow
+from hemeroteca.frontier import services
+
+READ_BYTES = 16 << 20  # of a decoded body
+DOM_TYPE = "text/html; charset=utf-8"
+
+
+class Pair(NamedTuple):
+    """Two captures ready to be compared and shown."""
+
+    old: change.Snapshot
+    new: change.Snapshot
+    rules: change.ChangeRules
+    change: change.Change
+
+
+def compare(folder: Path, old: CaptureRow, new: CaptureRow, rules: change.ChangeRules | None = None) -> Pair:
+    """`rules`: instead of those of the site. Raises `WarcReadError` when the archive cannot give the bytes."""
+    given = rules or rules_of(new.url)
+    before, after = snapshot(folder, old), snapshot(folder, new)
+    model = noise.load(_host(new.url))
+    known = change.NoisePlaces(model.noisy())
+    return Pair(before, after, given, change.compare(before, after, given, known or None))
+
+
+def rules_of(url: str) -> change.ChangeRules:
+    """What a person set for the site of an address."""
+    comparison = services.settings_of(_host(url)).comparison()
+    return change.ChangeRules(**msgspec.structs.asdict(comparison))
+
+
+def snapshot(folder: Path, row: CaptureRow) -> change.Snapshot:
+    """A capture as it is compared: what a browser made of it, where one opened it, else the bytes received."""
+    shown = _shown(row)
+    status = row.status
+    if dom := rendered.dom(folder, shown):
+        return change.Snapshot(dom, DOM_TYPE, row.url, status, rendered.screenshot(folder, shown))
+    holder = queries.by_record(row.refers_to) if row.refers_to else row
+    if holder is None:
+        raise reader.WarcReadError(f"the payload of {row.url} is not in the archive; `hemeroteca archive verify`")
+    record = reader.read(folder, holder.warc_name, holder.offset, holder.length)
+    body = record.payload(READ_BYTES)
+    if encoding := record.header("content-encoding"):
+        body, _ = extract.decode_body(body, encoding, READ_BYTES)
+    content_type = record.header("content-type") or holder.mime
+    return change.Snapshot(body, content_type, row.url, holder.status if status == 304 else status)
+
+
+def _shown(row: CaptureRow) -> CaptureRow:
+    """The capture that has what a browser made: this one, or the version it repeats (of captures before 0111)."""
+    if row.version or rendered.dom_of(row) is not None:
+        return row
+    return lookup.version_shown(row) or row
+
+
+def _host(url: str) -> str:
+    try:
+        return urls.host(url)
+    except urls.UrlError:
+        return ""

@@ -1,0 +1,102 @@
+"""What crawls know of the sites they visit again: how their versions are compared, and their learned noise.
+
+Read when a page with an earlier version is about to be compared; taught by every such visit. Written some seconds
+later: what a crash loses is learned again. A site nothing was learned of costs one look into the table.
+"""
+
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from hemeroteca.archive.models import SiteNoise
+from hemeroteca.frontier import services
+from hemeroteca.frontier.values import Comparison, SiteSettings
+
+if TYPE_CHECKING:
+    from hemeroteca.change import NoiseModel
+    from hemeroteca.engine.ingest import Ingested, Job
+
+MOST_SITES = 256  # in memory
+SETTINGS_SECONDS = 30.0  # after which a person's changes are noticed
+WRITE_SECONDS = 10.0
+
+
+class Sites:
+    def __init__(self) -> None:
+        self._sites: OrderedDict[str, _Site] = OrderedDict()
+        self._dirty: set[str] = set()
+        self._write_due = 0.0
+
+    def prepare(self, job: "Job", own: Comparison | None) -> None:
+        """Tell a job how to compare; `own` is what its subscription says."""
+        site = self._site(job.host)
+        moment = time.monotonic()
+        if moment >= site.read_again:
+            site.settings = services.settings_of(job.host)
+            site.read_again = moment + SETTINGS_SECONDS
+        job.compare = site.settings.comparison(own)
+        if site.model is not None:
+            job.noise = site.model.noisy()
+
+    def learn(self, job: "Job", done: "Ingested", unchanged: bool) -> None:
+        """From a visit of a page with an earlier version, whether it differed or not."""
+        if not unchanged and done.sightings is None:
+            return  # it could not be compared
+        site = self._site(job.host)
+        if site.model is None:
+            if unchanged or not done.sightings:
+                return
+            from hemeroteca.change import NoiseModel
+
+            site.model = NoiseModel()
+        if self._teach(site.model, [] if unchanged else done.sightings or [], job.key):
+            if not self._dirty:
+                self._write_due = time.monotonic() + WRITE_SECONDS
+            self._dirty.add(job.host)
+
+    def write(self, now: bool = False) -> None:
+        """Keep what was learned, when it is time."""
+        if self._dirty and (now or time.monotonic() >= self._write_due):
+            for host in self._dirty:
+                self._save(host)
+            self._dirty.clear()
+
+    @staticmethod
+    def _teach(model: "NoiseModel", found: list[tuple[str, bool, bool, int]], page: int) -> bool:
+        from hemeroteca.change import Sighting
+
+        return model.learn([Sighting(*values) for values in found], page)
+
+    def _site(self, host: str) -> "_Site":
+        site = self._sites.get(host)
+        if site is None:
+            if len(self._sites) >= MOST_SITES:
+                oldest = next(iter(self._sites))
+                if oldest in self._dirty:
+                    self._save(oldest)
+                    self._dirty.discard(oldest)
+                del self._sites[oldest]
+            site = self._sites[host] = _Site()
+            kept = SiteNoise.objects.filter(host=host).values_list("model", flat=True).first()
+            if kept:
+                from hemeroteca.change import NoiseModel
+
+                site.model = NoiseModel.from_json(kept)
+        self._sites.move_to_end(host)
+        return site
+
+    def _save(self, host: str) -> None:
+        from hemeroteca.archive import noise
+
+        model = self._sites[host].model
+        if model is not None:
+            noise.save(host, model)
+
+
+class _Site:
+    __slots__ = ("model", "read_again", "settings")
+
+    def __init__(self) -> None:
+        self.model: NoiseModel | None = None  # nothing learned
+        self.settings = SiteSettings()
+        self.read_again = 0.0
