@@ -77,6 +77,17 @@ class Plan:
         return int(self.keys.size)
 
 
+@dataclass(slots=True)
+class _Reading:
+    """Features of all pages at one moment; `fresh` until the next visit."""
+
+    day: float
+    x: Floats
+    gap: Floats
+    slow: Floats
+    fresh: bool = False
+
+
 class Planner:
     """State of all pages as flat arrays, and the weights learned from them."""
 
@@ -108,7 +119,7 @@ class Planner:
         self._clock = 0.0
         self._value = np.zeros(0, np.float32)
         self._heap: list[tuple[float, int]] | None = []
-        self._habit_cache: tuple[float, Floats, Floats] | None = None
+        self._read: _Reading | None = None
 
     # ── pages ────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -213,6 +224,8 @@ class Planner:
         self._pages["failures"][slots] = 0
         self._pages["visited"][slots] = True
         self._visits_today += slots.size
+        if self._read is not None:
+            self._read.fresh = False
         self._move_neighbours(slots, hit, day)
 
     def fail(self, keys: ArrayLike, now: float) -> None:
@@ -360,6 +373,9 @@ class Planner:
 
     def _features(self, slots: Ints, day: float) -> tuple[Floats, Floats, Floats]:
         """Feature matrix, gaps in days, and each page's slow rate."""
+        read = self._read
+        if read is not None and read.fresh and read.day == day:
+            return read.x[slots], read.gap[slots], read.slow[slots]
         x, gap, slow = self._habits(slots, day)
         self._neighbours(slots, day, x)
         return x, gap, slow
@@ -394,11 +410,10 @@ class Planner:
     def _neighbours(self, slots: Ints, day: float, x: Floats) -> None:
         """What sections and companions showed since each page's own last visit."""
         last = self._pages["last"][slots]
-        inside = self.index.effective[self._in[slots]]
-        columns = self.sections.column(last)
-        for level in range(LEVELS):
-            found, promised = self.sections.since(inside[:, level], columns)
-            x[:, AT["section-0"] + level] = np.log((found + PSEUDO) / (promised + PSEUDO))
+        found = self.sections.since(self.index.effective[self._in[slots]], self.sections.column(last))
+        found += PSEUDO
+        np.log(found, out=found)
+        x[:, AT["section-0"] : AT["section-0"] + LEVELS] = found[:, :, 0] - found[:, :, 1]
         self._companion_features(slots, last, day, x)
 
     def _prior(self, inside: NDArray[np.int32]) -> Floats:
@@ -438,8 +453,7 @@ class Planner:
         chance = np.empty(slots.size, np.float32)
         for at in range(0, slots.size, CHUNK):
             part = slots[at : at + CHUNK]
-            x, gap = self._habits_again(part, day)
-            self._neighbours(part, day, x)
+            x, gap = self._read_all(part, day)
             chance[at : at + CHUNK] = c = self._chance(part, x, gap)
             page = self._pages[part]
             resting = (page["failures"] > 0) & (page["retry"] > day) & (page["retry"] <= day + RETRY[1])
@@ -447,14 +461,23 @@ class Planner:
             value[at : at + CHUNK] = np.where(closed, -1, c * page["weight"])
         return value, chance
 
-    def _habits_again(self, slots: Ints, day: float) -> tuple[Floats, Floats]:
-        """Habits of all pages stand still while the clock does: planning many times at one moment reads them once."""
-        whole = slots.size == self._pages.size <= CHUNK
-        if not whole:
-            return self._habits(slots, day)[:2]
-        if self._habit_cache is None or self._habit_cache[0] != day or len(self._habit_cache[1]) != slots.size:
-            self._habit_cache = (day, *self._habits(slots, day)[:2])
-        return self._habit_cache[1], np.maximum(np.float32(day) - self._pages["last"], np.float32(1e-3))
+    def _read_all(self, slots: Ints, day: float) -> tuple[Floats, Floats]:
+        """Features and gaps of pages to be scored.
+
+        Habits stand still while the clock does: planning many times at one moment reads those of all pages once, and
+        what a visit then teaches about the page itself does not matter before its next one.
+        """
+        if slots.size != self._pages.size or slots.size > CHUNK:
+            return self._features(slots, day)[:2]
+        read = self._read
+        if read is None or read.day != day:
+            read = self._read = _Reading(day, *self._habits(slots, day))
+        elif not read.fresh:
+            read.gap = np.maximum(np.float32(day) - self._pages["last"], np.float32(1e-3))
+        if not read.fresh:
+            self._neighbours(slots, day, read.x)
+            read.fresh = True
+        return read.x, read.gap
 
     def _chance(self, slots: Ints, x: Floats, gap: Floats) -> Floats:
         told, site = self._pages["told"][slots], self._pages["site"][slots]
@@ -546,6 +569,7 @@ class Planner:
         if day < self._clock - 1 / 24:
             for name in ("last", "change_from", "change_to"):
                 self._pages[name] = np.minimum(self._pages[name], np.float32(day))
+            self._read = None
         if whole != self.sections.day:
             passed = min(max(whole - self.sections.day, 1), 365)
             fresh = self._visits_today / passed
@@ -580,7 +604,7 @@ class Planner:
         self._sorted, self._slot = keys[order], alive[order].astype(np.int32)
         self._value = np.full(self._pages.size, -1, np.float32)
         self._heap = []
-        self._habit_cache = None
+        self._read = None
 
     def _explain_sections(self, slot: int, x: Floats, push: NDArray[np.float64]) -> tuple[float, Reason]:
         levels = push[AT["section-0"] : AT["section-0"] + LEVELS]
