@@ -180,6 +180,25 @@ class Planner:
         self._pages["alive"][slots] = False
         self._reindex()
 
+    def set(
+        self,
+        keys: ArrayLike,
+        *,
+        weight: float | None = None,
+        min_hours: float | None = None,
+        max_hours: float | None = None,
+        paused: bool | None = None,
+    ) -> None:
+        """Change what people decide about pages, at once; what is not given stays. A paused page keeps its habits."""
+        slots = self._find(keys)
+        for name, value in (("weight", weight), ("min_gap", min_hours), ("max_gap", max_hours), ("paused", paused)):
+            if value is not None:
+                self._pages[name][slots] = value / 24 if name.endswith("_gap") else value
+        if paused:
+            self._value[slots] = -1
+        else:
+            self._rescore(slots[self._value[slots] >= 0], self._clock)
+
     def set_calendar(self, site: str, calendar: Calendar) -> None:
         """Teach the holidays of a site's country; the calendar's first day is day 0 of this planner's time."""
         number = int(self.index.site_numbers([site])[0])
@@ -348,6 +367,11 @@ class Planner:
         return planner
 
     @property
+    def keys(self) -> Ints:
+        """Of all pages, paused ones too, in ascending order."""
+        return self._sorted.copy()
+
+    @property
     def bytes_per_page(self) -> float:
         """State kept per page, what sections and sites keep included."""
         arrays = [getattr(part, name.split(".")[-1]) for name, part in self._arrays().items()]
@@ -457,7 +481,7 @@ class Planner:
             chance[at : at + CHUNK] = c = self._chance(part, x, gap)
             page = self._pages[part]
             resting = (page["failures"] > 0) & (page["retry"] > day) & (page["retry"] <= day + RETRY[1])
-            closed = ~page["alive"] | resting | (gap < np.maximum(page["min_gap"], self.min_gap) - 1e-3)
+            closed = ~page["alive"] | page["paused"] | resting | (gap < np.maximum(page["min_gap"], self.min_gap) - 1e-3)
             value[at : at + CHUNK] = np.where(closed, -1, c * page["weight"])
         return value, chance
 
@@ -553,9 +577,11 @@ class Planner:
             self._rescore(touched[self._value[touched] >= 0][: 4 * NEIGHBOURHOOD], day)
 
     def _rescore(self, slots: Ints, day: float) -> None:
-        if not self._heap or slots.size == 0:
+        if slots.size == 0:
             return
         self._value[slots] = value = self._score(slots, day)[0]
+        if self._heap is None:
+            return  # it will be made of these values
         for v, slot in zip(value.tolist(), slots.tolist(), strict=True):
             if v >= 0:
                 heapq.heappush(self._heap, (-v, slot))
@@ -613,6 +639,8 @@ class Planner:
         name = self.index.name(section)
         strength = float(np.maximum(levels, 0).sum())
         changed, visited = int(self.sections.today_changes[section]), int(self.sections.today_visits[section])
+        if section and changed and visited == 1:
+            return strength, Reason("neighbour", {"section": name})
         if section and changed:
             return strength, Reason("neighbours", {"changed": changed, "visited": visited, "section": name})
         times = round(float(np.exp(x[AT["section-0"] + level])), 1)
@@ -626,7 +654,7 @@ class Planner:
         return Reason("companion", values)
 
 
-FORMAT = 2
+FORMAT = 3
 FIRST_RATE = 1 / 50  # changes per day of a page before anything is known
 PAGE = np.dtype(
     [
@@ -642,6 +670,7 @@ PAGE = np.dtype(
         ("told", np.uint16),  # sources that announced a change since the last visit, one bit each
         ("failures", np.uint8),
         ("alive", np.bool_),
+        ("paused", np.bool_),  # kept, but not visited
         ("visited", np.bool_),
     ]
 )
