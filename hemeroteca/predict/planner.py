@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from .calendars import Calendar
 from .hazard import LARGEST, Hazard
 from .neighbours import Companions, Sections
-from .paths import LEVELS, SectionIndex
+from .paths import LEVELS, PATHS, SectionIndex
 from .profile import Profiles
 from .reasons import Reason, Value
 from .signals import Signals
@@ -68,10 +68,14 @@ Bits = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Pages to visit now, most valuable first, with the chance that each has changed."""
+    """Pages to visit now, most valuable first, with the chance that each has changed.
+
+    `value` is the weighted chance; above 1 stand those that must not wait (overdue pages, sensors).
+    """
 
     keys: Ints
     chance: Floats
+    value: Floats
 
     def __len__(self) -> int:
         return int(self.keys.size)
@@ -114,7 +118,8 @@ class Planner:
         self._slot = np.zeros(0, np.int32)  # … and where it is
         self._changes, self._days = 1.0, 1 / FIRST_RATE  # of all pages ever
         self._pace = 0.0  # visits per day
-        self._sensors = 0.0  # sensor visits owed
+        self._sensors = 0.0  # sensor visits owed …
+        self._sensed = 0.0  # … up to this day
         self._visits_today = 0
         self._clock = 0.0
         self._value = np.zeros(0, np.float32)
@@ -275,7 +280,7 @@ class Planner:
         self._ration(value, chance, day, budget)
         best = _largest(value, budget)
         self._value, self._heap = value, None
-        return Plan(self._pages["key"][best], chance[best])
+        return Plan(self._pages["key"][best], chance[best], value[best])
 
     def next(self) -> int | None:
         """The best visit since the last `plan`, in O(log n); what was seen meanwhile is already counted.
@@ -319,7 +324,7 @@ class Planner:
             reasons.append((burst, Reason("burst", {"changes": max(2, round(recent)), "days": 14})))
         habit = float(push[AT["habit-ever"] : AT["habit-150d"] + 1].sum())
         rate = float(self._rate(slot)[0])
-        around = self.index.effective[self._in[slot[0]]]
+        around = self.index.effective[self._in[slot[0], :PATHS]]
         narrow = int(around[np.flatnonzero(around)[-1]]) if around.any() else 0
         unseen = round(day - float(self.sections.sensed[narrow]), 1)
         if narrow and unseen >= 1:
@@ -336,7 +341,7 @@ class Planner:
         """Everything learned, as one block of bytes (calendars are settings, not learned: set them again)."""
         out = io.BytesIO()
         alone = {"pace": self._pace, "clock": self._clock, "changes": self._changes, "days": self._days}
-        alone |= {"sensors": self._sensors, "today": float(self._visits_today)}
+        alone |= {"sensors": self._sensors, "sensed": self._sensed, "today": float(self._visits_today)}
         alone |= {"min_gap": float(self.min_gap), "weekday": self.profiles.first_weekday, "day": self.sections.day}
         facts = {"format": FORMAT, "numbers": alone, "index": self.index.facts(), "sources": self.signals.names}
         arrays = {name: getattr(part, name.split(".")[-1]) for name, part in self._arrays().items()}
@@ -355,7 +360,8 @@ class Planner:
             alone = facts["numbers"]
             planner = cls(first_weekday=int(alone["weekday"]), min_gap_hours=float(alone["min_gap"]) * 24)
             planner._pace, planner._clock = float(alone["pace"]), float(alone["clock"])
-            planner._sensors, planner._visits_today = float(alone["sensors"]), int(alone["today"])
+            planner._sensors, planner._sensed = float(alone["sensors"]), float(alone["sensed"])
+            planner._visits_today = int(alone["today"])
             planner._changes, planner._days = float(alone["changes"]), float(alone["days"])
             planner.sections.day = int(alone["day"])
             planner.index.restore(facts["index"])
@@ -443,7 +449,7 @@ class Planner:
     def _prior(self, inside: NDArray[np.int32]) -> Floats:
         """Changes per day of pages nobody knows yet: the site's, corrected by each narrower section's own."""
         rate = np.full(len(inside), self._changes / self._days, np.float32)
-        for level in range(LEVELS):
+        for level in range(PATHS):
             s = inside[:, level]
             own = (self.sections.changes[s] + SECTION_SHAPE) / (self.sections.exposure[s] + SECTION_SHAPE / rate)
             rate = np.where(s == 0, rate, own)
@@ -539,7 +545,9 @@ class Planner:
 
         Without them a section that never changed is hardly looked at, and the day it wakes up passes unnoticed.
         """
-        self._sensors = min(self._sensors + budget * SENSORS, max(budget * 0.5, 1.0))
+        pace = self._pace or budget
+        self._sensors = min(self._sensors + SENSORS * pace * max(day - self._sensed, 0), max(pace, 1.0))
+        self._sensed = day
         count = int(self._sensors)
         if count == 0 or len(self.index) < 2:
             return
@@ -570,8 +578,6 @@ class Planner:
                 if section and self.index.members[section] <= NEIGHBOURHOOD:
                     level = int(np.flatnonzero(self._in[slot] == section)[0])
                     near.append(np.flatnonzero(self._in[:, level] == section))
-                elif section:
-                    break
         if near:
             touched = np.unique(np.concatenate(near))
             self._rescore(touched[self._value[touched] >= 0][: 4 * NEIGHBOURHOOD], day)
@@ -596,6 +602,7 @@ class Planner:
             for name in ("last", "change_from", "change_to"):
                 self._pages[name] = np.minimum(self._pages[name], np.float32(day))
             self._read = None
+            self._sensed = min(self._sensed, day)
         if whole != self.sections.day:
             passed = min(max(whole - self.sections.day, 1), 365)
             fresh = self._visits_today / passed
