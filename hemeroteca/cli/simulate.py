@@ -13,8 +13,11 @@ import typer
 from hemeroteca.cli import common
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from hemeroteca.predict.compare import Comparison
     from hemeroteca.predict.policies import Policy
+    from hemeroteca.predict.simulator import Outcome
     from hemeroteca.predict.traces import Trace
 
 ALL = "auto,simple,fixed,simple-notify,simple-history,day-type,exponential,nutch,lambda-crawl"
@@ -41,6 +44,9 @@ def simulate(
     seed: Annotated[int, typer.Option(help="Same seed, same result.")] = 0,
     resolution: Annotated[float, typer.Option(help="Hours per step; changes within one count once.")] = 24.0,
     batches: Annotated[int, typer.Option(min=1, help="How often planning runs within a step.")] = 24,
+    save: Annotated[
+        float, typer.Option(min=0, help="Days' worth of a budget that auto may keep for busier days.")
+    ] = 30.0,
     min_changes: Annotated[int, typer.Option(min=0, help="Leave out trace pages with fewer changes.")] = 2,
     pages: Annotated[int, typer.Option(min=1, help="Pages per process.")] = 400,
     signals: Annotated[
@@ -66,7 +72,7 @@ def simulate(
         more = _load(policy_file) if policy_file else {}
         names += [name for name in more if name not in names]
         history = _history(trace or [], process or [], days, min_changes, pages, seed, resolution)
-        settings = Settings(budget, resolution, warmup, batches, seed, _signals(signals))
+        settings = Settings(budget, resolution, warmup, batches, seed, _signals(signals), save)
         result = compare(history, names, settings, more=more, progress=_progress(json))
     except ValueError as error:
         common.give_up(str(error), common.USAGE)
@@ -162,7 +168,6 @@ def _facts(result: "Comparison") -> dict[str, object]:
 
 def _show(result: "Comparison", warmup: float) -> None:
     from rich.console import Console
-    from rich.table import Table
 
     from hemeroteca.predict.simulator import PUBLISHED
 
@@ -171,40 +176,28 @@ def _show(result: "Comparison", warmup: float) -> None:
         f"{result.pages:,} pages, {result.days - warmup:g} days counted after {warmup:g}, "
         f"{result.visits_per_day:,.1f} visits a day"
     )
-    table = Table(box=None)
-    table.add_column("policy")
-    columns = (
-        "visits",
-        "changes",
-        "detected",
-        "lost",
-        "seen",
-        "unnecessary",
-        "freshness",
-        "delay h",
-        "harmonic",
-        "stored",
-    )
-    for column in columns:
-        table.add_column(column, justify="right")
-    for o in result.outcomes:
-        table.add_row(
-            o.policy,
-            f"{o.visits:,}",
-            f"{o.changes:,}",
-            f"{o.detected:,}",
-            f"{o.lost:,}",
-            f"{o.detected_share:.1%}",
-            f"{o.unnecessary:,}",
-            f"{o.freshness:.4f}",
-            f"{o.mean_delay_hours:.1f}",
-            f"{o.harmonic_staleness:.4f}",
-            common.size(o.bytes_stored),
-        )
-    table.add_section()
-    for o in PUBLISHED:
-        row = [f"2015: {o.policy}", f"{o.visits:,}", f"{o.changes:,}", f"{o.detected:,}", f"{o.lost:,}"]
-        row += [f"{o.detected_share:.1%}", f"{o.unnecessary:,}", "", "", "", common.size(o.bytes_stored)]
+    console.print(_table([_row(o.policy, o) for o in result.outcomes]))
+    console.print("\nThe founding work's own table (2015: one site, 137 changes in 241 days)", style="dim")
+    console.print(_table([_row(o.policy, o) for o in PUBLISHED]))
+
+
+COLUMNS = ("policy", "visits", "changes", "lost", "seen", "vain", "fresh", "delay", "stale", "stored")
+
+
+def _table(rows: list[list[str]]) -> "Table":
+    """Narrow enough for 80 columns."""
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
+    for column in COLUMNS:
+        table.add_column(column, justify="left" if column == "policy" else "right", no_wrap=True)
+    for row in rows:
         table.add_row(*row)
-    console.print(table)
-    console.print("2015: the founding work's own table, one site with 137 changes in 241 days.", style="dim")
+    return table
+
+
+def _row(name: str, o: "Outcome") -> list[str]:
+    row = [name, f"{o.visits:,}", f"{o.changes:,}", f"{o.lost:,}", f"{o.detected_share:.1%}", f"{o.unnecessary:,}"]
+    known = not math.isnan(o.freshness)
+    row += [f"{o.freshness:.3f}", f"{o.mean_delay_hours:.1f} h", f"{o.harmonic_staleness:.3f}"] if known else [""] * 3
+    return [*row, common.size(o.bytes_stored)]

@@ -17,6 +17,7 @@ def status(data: common.Data = None, json: common.Json = False) -> None:
         sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     console = Console()
@@ -27,6 +28,8 @@ def status(data: common.Data = None, json: common.Json = False) -> None:
             f"{live.queued:,} queued, {common.size(live.rss_bytes)} of memory",
             highlight=False,
         )
+        for trouble in (one for one in live.troubles if not one.url):  # of the engine itself, not of a page
+            console.print(f"[bold red]Trouble[/]: {escape(trouble.reason)}", highlight=False)
     else:
         console.print("[bold]Idle[/]: no engine is at work", highlight=False)
     table = Table.grid(padding=(0, 2))

@@ -45,7 +45,7 @@ from hemeroteca.frontier.queue import Frontier, HostQueue
 from hemeroteca.frontier.traps import SameText
 from hemeroteca.frontier.values import Counts, CrawlOptions, Found, Outcome, Role, Visit
 from hemeroteca.instance import Instance
-from hemeroteca.watch.scheduler import Scheduler
+from hemeroteca.watch.guard import Guarded
 from hemeroteca.watch.values import Seen
 
 DONE, QUEUED, FAILED, EXCLUDED = Page.State.DONE, Page.State.QUEUED, Page.State.FAILED, Page.State.EXCLUDED
@@ -116,7 +116,7 @@ class Engine:
         self._frontier = Frontier(config.host_page_cap)
         self._ledger = Ledger(config, instance, self._frontier)
         self._refresher = Refresher(instance, self._ledger)
-        self._scheduler = Scheduler(config, instance.data, watch_clock) if only is None else None
+        self._scheduler = Guarded(config, instance.data, watch_clock) if only is None else None
         self._gate = Gate()
         self._sites = Sites()
         self._same_text = SameText(config.same_text_cap)
@@ -950,7 +950,7 @@ class Engine:
     def _is_complete(self, run: Run) -> bool:
         return not run.standing and self._frontier.queued.get(run.id, 0) <= 0
 
-    def _watch(self, scheduler: Scheduler) -> None:
+    def _watch(self, scheduler: Guarded) -> None:
         """Queue the pages of subscriptions that are due."""
         if scheduler.changed():
             scheduler.refresh()
@@ -964,6 +964,11 @@ class Engine:
         self._frontier.requeue(again)
         if new or again or scheduler.unwritten:
             self._mark_dirty()
+
+    def _watch_troubles(self) -> list[Trouble]:
+        if self._scheduler is None or not self._scheduler.trouble:
+            return []
+        return [Trouble(self._scheduler.trouble_ms, "", self._scheduler.trouble)]
 
     def _open(self, crawl: Crawl) -> None:
         options = services.options_of(crawl)
@@ -1011,7 +1016,7 @@ class Engine:
                 crawls=list(self.runs),
                 rss_bytes=self.peak_bytes(),
                 cpu_seconds=round(self.cpu_seconds(), 1),
-                troubles=self._troubles[-50:],
+                troubles=self._troubles[-50:] + self._watch_troubles(),
             ),
         )
 

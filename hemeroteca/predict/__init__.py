@@ -24,7 +24,7 @@ from .estimators import (
 from .groups import Behaviour, Burst, Group, behaviour, bursts, group
 from .planner import Plan, Planner
 from .policies import POLICIES, IntervalPolicy, Policy, World
-from .reasons import SENTENCES, Reason
+from .reasons import SENTENCES, Reason, fill
 from .simulator import PUBLISHED, Outcome, simulate
 from .traces import PROCESSES, Trace, generate, join, read
 
@@ -54,6 +54,7 @@ __all__ = [
     "bursts",
     "calibrate",
     "country_calendar",
+    "fill",
     "fit_gamma",
     "generate",
     "group",

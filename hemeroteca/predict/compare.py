@@ -24,6 +24,7 @@ class Settings:
     batches: int = 24  # plans within a step
     seed: int = 0
     signals: tuple[float, float] = (0.0, 0.0)
+    save: float = 30.0  # days' worth of visits that may be kept for busier days
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,7 @@ class _Runner:
             warmup=s.warmup,
             batches=s.batches,
             seed=s.seed,
+            save=s.save,
             signals=s.signals,
             on_step=(lambda done, of: progress(name, done, of)) if progress else None,
         )

@@ -18,17 +18,16 @@ Floats = NDArray[np.float32]
 
 
 class Sections:
-    """Running totals per section and day: changes found (`found`) and changes expected (`promised`).
+    """Running totals per section and day: changes found and changes expected, side by side.
 
-    Row s, column d mod DAYS holds the total up to the end of day d, so "since day l" is one subtraction.
+    Row s, column d mod DAYS holds the totals up to the end of day d, so "since day l" is one subtraction.
     Row 0 stays empty: it stands for "no such section".
     """
 
-    ARRAYS = ("found", "promised", "changes", "exposure", "sensed", "today_visits", "today_changes")
+    ARRAYS = ("totals", "changes", "exposure", "sensed", "today_visits", "today_changes")
 
     def __init__(self, size: int = 1) -> None:
-        self.found = np.zeros((size, DAYS), np.float32)
-        self.promised = np.zeros((size, DAYS), np.float32)
+        self.totals = np.zeros((size, DAYS, 2), np.float32)  # FOUND and PROMISED
         self.changes = np.zeros(size, np.float32)  # ever
         self.exposure = np.zeros(size, np.float32)  # days until the first change of each gap, ever
         self.sensed = np.zeros(size, np.float32)  # day of the last visit of any of its pages
@@ -49,18 +48,13 @@ class Sections:
         if day == self.day:
             return
         if day < self.day or day - self.day >= DAYS:
-            self.found[:] = 0
-            self.promised[:] = 0
+            self.totals[:] = 0
         else:
-            last_found = self.found[:, self.day % DAYS].copy()
-            last_promised = self.promised[:, self.day % DAYS].copy()
-            oldest = (day + 1) % DAYS
+            last = self.totals[:, self.day % DAYS].copy()
             for d in range(self.day + 1, day + 1):
-                self.found[:, d % DAYS] = last_found
-                self.promised[:, d % DAYS] = last_promised
+                self.totals[:, d % DAYS] = last
             # Totals only matter as differences: keep them small so that float32 stays exact enough.
-            self.found -= self.found[:, oldest, None]
-            self.promised -= self.promised[:, oldest, None]
+            self.totals -= self.totals[:, (day + 1) % DAYS, None]
         self.day = day
         self.today_visits[:] = 0
         self.today_changes[:] = 0
@@ -70,11 +64,12 @@ class Sections:
         whole = np.floor(last_days + 1e-4).astype(np.int64) - 1
         return np.clip(whole, self.day - DAYS + 1, self.day) % DAYS
 
-    def since(self, sections: Ints, columns: Ints) -> tuple[Floats, Floats]:
-        today = self.day % DAYS
-        found = self.found[sections, today] - self.found[sections, columns]
-        promised = self.promised[sections, today] - self.promised[sections, columns]
-        return np.maximum(found, 0), np.maximum(promised, 0)
+    def since(self, sections: Ints, columns: Ints) -> Floats:
+        """FOUND and PROMISED (last axis) of each page's sections (one column per level) since these columns."""
+        flat = self.totals.reshape(-1, 2)
+        row = sections.astype(np.int64) * DAYS
+        found = flat.take(row + self.day % DAYS, axis=0) - flat.take(row + columns[:, None], axis=0)
+        return np.maximum(found, 0, out=found)
 
     def record(
         self,
@@ -86,40 +81,39 @@ class Sections:
         now: float,
     ) -> None:
         """Book a batch of visits, made at the day `now`, of pages last visited at `last_days`."""
-        first = np.clip(np.floor(last_days + 1e-4).astype(np.int64), self.day - DAYS + 2, self.day)
+        first = np.floor(last_days + 1e-4).astype(np.int64)
+        first = np.minimum(np.maximum(first, self.day - DAYS + 2), self.day)
         length = self.day - first + 1
-        ages = self.day - np.arange(DAYS)  # the day each column age stands for
-        ramp = np.clip((ages[None, :] - first[:, None] + 1) / length[:, None], 0, 1).astype(np.float32)
-        columns = ages % DAYS
-        ramp_by_column = np.empty_like(ramp)
-        ramp_by_column[:, columns] = ramp
-        for level in range(sections.shape[1]):
-            rows = sections[:, level]
-            self.sensed[rows] = now
-            np.add.at(self.promised, rows, ramp_by_column * promised[:, None].astype(np.float32))
-            np.add.at(self.exposure, rows, exposure.astype(np.float32))
-            np.add.at(self.changes, rows, changed.astype(np.float32))
-            np.add.at(self.today_visits, rows, 1)
-            np.add.at(self.today_changes, rows, changed)
-        for i in np.flatnonzero(changed):
-            rows = sections[i][sections[i] > 0]
-            days = np.arange(first[i] - 1, self.day + 1) % DAYS
-            self._date(rows, days)
-        self.found[0] = self.promised[0] = 0
+        age = (self.day - np.arange(DAYS)) % DAYS  # of the day each column stands for
+        ramp = np.minimum(np.maximum(1 - age / length[:, None], 0), 1)
+        ramp *= promised[:, None]
+        shape = sections.shape
+        flat = sections.reshape(-1)
+        self.sensed[flat] = now
+        np.add.at(self.totals[:, :, PROMISED], flat, np.repeat(ramp.astype(np.float32), shape[1], axis=0))
+        np.add.at(self.exposure, flat, np.repeat(exposure.astype(np.float32), shape[1]))
+        np.add.at(self.today_visits, flat, 1)
+        if changed.any():
+            here = sections[changed]
+            np.add.at(self.changes, here.reshape(-1), 1)
+            np.add.at(self.today_changes, here.reshape(-1), 1)
+            for rows, start in zip(here, first[changed], strict=True):
+                self._date(rows[rows > 0], np.arange(start - 1, self.day + 1) % DAYS)
+        self.totals[0] = 0
         self.changes[0] = self.exposure[0] = 0
 
     def _date(self, rows: Ints, days: Ints) -> None:
         """Spread one change over the days it may have happened on, mostly on days others already pointed at."""
         at = rows[:, None], days[None, :]
-        found, promised = self.found[at], self.promised[at]
-        share = UNDATED + np.maximum(found[:, 1:] - found[:, :-1], 0) / (
-            1 + np.maximum(promised[:, 1:] - promised[:, :-1], 0)
-        )
+        known = self.totals[at]
+        seen = np.maximum(known[:, 1:] - known[:, :-1], 0)
+        share = UNDATED + seen[:, :, FOUND] / (1 + seen[:, :, PROMISED])
         np.cumsum(share, axis=1, out=share)
-        found[:, 1:] += share / share[:, -1:]
-        self.found[at] = found
+        known[:, 1:, FOUND] += share / share[:, -1:]
+        self.totals[at] = known
 
 
+FOUND, PROMISED = 0, 1
 UNDATED = 0.1  # weight of a day nobody has pointed at, against one found change
 
 

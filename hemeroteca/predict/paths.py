@@ -1,7 +1,8 @@
-"""Sections of a site: the path prefixes a page lives under, as 64-bit keys."""
+"""Groups a page belongs to by its address: path prefixes, and pages of the same name elsewhere in its site."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from hashlib import blake2b
 from urllib.parse import urlsplit
@@ -11,20 +12,25 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 
-LEVELS = 6  # the site itself and the first five path segments
+PATHS = 6  # the site itself and the first five path segments
+LEVELS = PATHS + 1  # … and the subject, wherever in the site its pages live
+_WORD = re.compile(r"[^\W\d_]{4,}")
 
 
 def sections(site: str, url: str) -> list[str]:
-    """Names of the sections of a page, widest first: "site", "site/noticias", "site/noticias/2024" …
+    """Names of the groups of a page, one per level, "" where there is none: "site", "site/noticias" … and the subject.
 
-    `url` may be a whole address or only a path. The last segment is the page itself, not a section.
+    `url` may be a whole address or only a path. The last segment is the page itself, not a section; its longest word
+    is the subject, so that /es/radiador.html and /en/radiador-2.html are neighbours.
     """
     path = urlsplit(url).path if "://" in url[:12] else url.split("?", 1)[0]
-    segments = [s for s in path.split("/")[:-1] if s][: LEVELS - 1]
+    *folders, last = path.split("/")
     names = [site]
-    for segment in segments:
+    for segment in [s for s in folders if s][: PATHS - 1]:
         names.append(f"{names[-1]}/{segment}")
-    return names
+    names += [""] * (PATHS - len(names))
+    word = max(_WORD.findall(last.partition(".")[0].lower()[:200]), key=len, default="")
+    return [*names, f"{site}/…{word}…" if word else ""]
 
 
 def section_key(name: str) -> int:
@@ -66,6 +72,8 @@ class SectionIndex:
         parents = self.parent.tolist()
         for slot, site, url in zip(slots.tolist(), sites, urls, strict=True):
             for level, name in enumerate(sections(site, url)):
+                if not name:
+                    continue
                 key = section_key(name)
                 number = self._number.get(key)
                 if number is None:
@@ -77,7 +85,8 @@ class SectionIndex:
                         continue
                     number = self._number[key] = len(self._names)
                     self._names.append(name)
-                    parents.append(int(inside[slot, level - 1]) if level else 0)
+                    around = level - 1 if level < PATHS else 0
+                    parents.append(int(inside[slot, around]) if level else 0)
                     members.append(0)
                     if first is not None:
                         inside[first, level] = number

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from .calendars import Calendar
 from .hazard import LARGEST, Hazard
 from .neighbours import Companions, Sections
-from .paths import LEVELS, SectionIndex
+from .paths import LEVELS, PATHS, SectionIndex
 from .profile import Profiles
 from .reasons import Reason, Value
 from .signals import Signals
@@ -68,13 +68,28 @@ Bits = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Pages to visit now, most valuable first, with the chance that each has changed."""
+    """Pages to visit now, most valuable first, with the chance that each has changed.
+
+    `value` is the weighted chance; above 1 stand those that must not wait (overdue pages, sensors).
+    """
 
     keys: Ints
     chance: Floats
+    value: Floats
 
     def __len__(self) -> int:
         return int(self.keys.size)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """Features of all pages at one moment; `fresh` until the next visit."""
+
+    day: float
+    x: Floats
+    gap: Floats
+    slow: Floats
+    fresh: bool = False
 
 
 class Planner:
@@ -103,12 +118,13 @@ class Planner:
         self._slot = np.zeros(0, np.int32)  # … and where it is
         self._changes, self._days = 1.0, 1 / FIRST_RATE  # of all pages ever
         self._pace = 0.0  # visits per day
-        self._sensors = 0.0  # sensor visits owed
+        self._sensors = 0.0  # sensor visits owed …
+        self._sensed = 0.0  # … up to this day
         self._visits_today = 0
         self._clock = 0.0
         self._value = np.zeros(0, np.float32)
         self._heap: list[tuple[float, int]] | None = []
-        self._habit_cache: tuple[float, Floats, Floats] | None = None
+        self._read: _Reading | None = None
 
     # ── pages ────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -169,6 +185,25 @@ class Planner:
         self._pages["alive"][slots] = False
         self._reindex()
 
+    def set(
+        self,
+        keys: ArrayLike,
+        *,
+        weight: float | None = None,
+        min_hours: float | None = None,
+        max_hours: float | None = None,
+        paused: bool | None = None,
+    ) -> None:
+        """Change what people decide about pages, at once; what is not given stays. A paused page keeps its habits."""
+        slots = self._find(keys)
+        for name, value in (("weight", weight), ("min_gap", min_hours), ("max_gap", max_hours), ("paused", paused)):
+            if value is not None:
+                self._pages[name][slots] = value / 24 if name.endswith("_gap") else value
+        if paused:
+            self._value[slots] = -1
+        else:
+            self._rescore(slots[self._value[slots] >= 0], self._clock)
+
     def set_calendar(self, site: str, calendar: Calendar) -> None:
         """Teach the holidays of a site's country; the calendar's first day is day 0 of this planner's time."""
         number = int(self.index.site_numbers([site])[0])
@@ -213,6 +248,8 @@ class Planner:
         self._pages["failures"][slots] = 0
         self._pages["visited"][slots] = True
         self._visits_today += slots.size
+        if self._read is not None:
+            self._read.fresh = False
         self._move_neighbours(slots, hit, day)
 
     def fail(self, keys: ArrayLike, now: float) -> None:
@@ -243,7 +280,7 @@ class Planner:
         self._ration(value, chance, day, budget)
         best = _largest(value, budget)
         self._value, self._heap = value, None
-        return Plan(self._pages["key"][best], chance[best])
+        return Plan(self._pages["key"][best], chance[best], value[best])
 
     def next(self) -> int | None:
         """The best visit since the last `plan`, in O(log n); what was seen meanwhile is already counted.
@@ -287,7 +324,7 @@ class Planner:
             reasons.append((burst, Reason("burst", {"changes": max(2, round(recent)), "days": 14})))
         habit = float(push[AT["habit-ever"] : AT["habit-150d"] + 1].sum())
         rate = float(self._rate(slot)[0])
-        around = self.index.effective[self._in[slot[0]]]
+        around = self.index.effective[self._in[slot[0], :PATHS]]
         narrow = int(around[np.flatnonzero(around)[-1]]) if around.any() else 0
         unseen = round(day - float(self.sections.sensed[narrow]), 1)
         if narrow and unseen >= 1:
@@ -304,7 +341,7 @@ class Planner:
         """Everything learned, as one block of bytes (calendars are settings, not learned: set them again)."""
         out = io.BytesIO()
         alone = {"pace": self._pace, "clock": self._clock, "changes": self._changes, "days": self._days}
-        alone |= {"sensors": self._sensors, "today": float(self._visits_today)}
+        alone |= {"sensors": self._sensors, "sensed": self._sensed, "today": float(self._visits_today)}
         alone |= {"min_gap": float(self.min_gap), "weekday": self.profiles.first_weekday, "day": self.sections.day}
         facts = {"format": FORMAT, "numbers": alone, "index": self.index.facts(), "sources": self.signals.names}
         arrays = {name: getattr(part, name.split(".")[-1]) for name, part in self._arrays().items()}
@@ -323,7 +360,8 @@ class Planner:
             alone = facts["numbers"]
             planner = cls(first_weekday=int(alone["weekday"]), min_gap_hours=float(alone["min_gap"]) * 24)
             planner._pace, planner._clock = float(alone["pace"]), float(alone["clock"])
-            planner._sensors, planner._visits_today = float(alone["sensors"]), int(alone["today"])
+            planner._sensors, planner._sensed = float(alone["sensors"]), float(alone["sensed"])
+            planner._visits_today = int(alone["today"])
             planner._changes, planner._days = float(alone["changes"]), float(alone["days"])
             planner.sections.day = int(alone["day"])
             planner.index.restore(facts["index"])
@@ -333,6 +371,11 @@ class Planner:
         planner.index.refresh()
         planner._reindex()
         return planner
+
+    @property
+    def keys(self) -> Ints:
+        """Of all pages, paused ones too, in ascending order."""
+        return self._sorted.copy()
 
     @property
     def bytes_per_page(self) -> float:
@@ -360,6 +403,9 @@ class Planner:
 
     def _features(self, slots: Ints, day: float) -> tuple[Floats, Floats, Floats]:
         """Feature matrix, gaps in days, and each page's slow rate."""
+        read = self._read
+        if read is not None and read.fresh and read.day == day:
+            return read.x[slots], read.gap[slots], read.slow[slots]
         x, gap, slow = self._habits(slots, day)
         self._neighbours(slots, day, x)
         return x, gap, slow
@@ -394,17 +440,16 @@ class Planner:
     def _neighbours(self, slots: Ints, day: float, x: Floats) -> None:
         """What sections and companions showed since each page's own last visit."""
         last = self._pages["last"][slots]
-        inside = self.index.effective[self._in[slots]]
-        columns = self.sections.column(last)
-        for level in range(LEVELS):
-            found, promised = self.sections.since(inside[:, level], columns)
-            x[:, AT["section-0"] + level] = np.log((found + PSEUDO) / (promised + PSEUDO))
+        found = self.sections.since(self.index.effective[self._in[slots]], self.sections.column(last))
+        found += PSEUDO
+        np.log(found, out=found)
+        x[:, AT["section-0"] : AT["section-0"] + LEVELS] = found[:, :, 0] - found[:, :, 1]
         self._companion_features(slots, last, day, x)
 
     def _prior(self, inside: NDArray[np.int32]) -> Floats:
         """Changes per day of pages nobody knows yet: the site's, corrected by each narrower section's own."""
         rate = np.full(len(inside), self._changes / self._days, np.float32)
-        for level in range(LEVELS):
+        for level in range(PATHS):
             s = inside[:, level]
             own = (self.sections.changes[s] + SECTION_SHAPE) / (self.sections.exposure[s] + SECTION_SHAPE / rate)
             rate = np.where(s == 0, rate, own)
@@ -438,23 +483,31 @@ class Planner:
         chance = np.empty(slots.size, np.float32)
         for at in range(0, slots.size, CHUNK):
             part = slots[at : at + CHUNK]
-            x, gap = self._habits_again(part, day)
-            self._neighbours(part, day, x)
+            x, gap = self._read_all(part, day)
             chance[at : at + CHUNK] = c = self._chance(part, x, gap)
             page = self._pages[part]
             resting = (page["failures"] > 0) & (page["retry"] > day) & (page["retry"] <= day + RETRY[1])
-            closed = ~page["alive"] | resting | (gap < np.maximum(page["min_gap"], self.min_gap) - 1e-3)
+            closed = ~page["alive"] | page["paused"] | resting | (gap < np.maximum(page["min_gap"], self.min_gap) - 1e-3)
             value[at : at + CHUNK] = np.where(closed, -1, c * page["weight"])
         return value, chance
 
-    def _habits_again(self, slots: Ints, day: float) -> tuple[Floats, Floats]:
-        """Habits of all pages stand still while the clock does: planning many times at one moment reads them once."""
-        whole = slots.size == self._pages.size <= CHUNK
-        if not whole:
-            return self._habits(slots, day)[:2]
-        if self._habit_cache is None or self._habit_cache[0] != day or len(self._habit_cache[1]) != slots.size:
-            self._habit_cache = (day, *self._habits(slots, day)[:2])
-        return self._habit_cache[1], np.maximum(np.float32(day) - self._pages["last"], np.float32(1e-3))
+    def _read_all(self, slots: Ints, day: float) -> tuple[Floats, Floats]:
+        """Features and gaps of pages to be scored.
+
+        Habits stand still while the clock does: planning many times at one moment reads those of all pages once, and
+        what a visit then teaches about the page itself does not matter before its next one.
+        """
+        if slots.size != self._pages.size or slots.size > CHUNK:
+            return self._features(slots, day)[:2]
+        read = self._read
+        if read is None or read.day != day:
+            read = self._read = _Reading(day, *self._habits(slots, day))
+        elif not read.fresh:
+            read.gap = np.maximum(np.float32(day) - self._pages["last"], np.float32(1e-3))
+        if not read.fresh:
+            self._neighbours(slots, day, read.x)
+            read.fresh = True
+        return read.x, read.gap
 
     def _chance(self, slots: Ints, x: Floats, gap: Floats) -> Floats:
         told, site = self._pages["told"][slots], self._pages["site"][slots]
@@ -492,7 +545,9 @@ class Planner:
 
         Without them a section that never changed is hardly looked at, and the day it wakes up passes unnoticed.
         """
-        self._sensors = min(self._sensors + budget * SENSORS, max(budget * 0.5, 1.0))
+        pace = self._pace or budget
+        self._sensors = min(self._sensors + SENSORS * pace * max(day - self._sensed, 0), max(pace, 1.0))
+        self._sensed = day
         count = int(self._sensors)
         if count == 0 or len(self.index) < 2:
             return
@@ -523,16 +578,16 @@ class Planner:
                 if section and self.index.members[section] <= NEIGHBOURHOOD:
                     level = int(np.flatnonzero(self._in[slot] == section)[0])
                     near.append(np.flatnonzero(self._in[:, level] == section))
-                elif section:
-                    break
         if near:
             touched = np.unique(np.concatenate(near))
             self._rescore(touched[self._value[touched] >= 0][: 4 * NEIGHBOURHOOD], day)
 
     def _rescore(self, slots: Ints, day: float) -> None:
-        if not self._heap or slots.size == 0:
+        if slots.size == 0:
             return
         self._value[slots] = value = self._score(slots, day)[0]
+        if self._heap is None:
+            return  # it will be made of these values
         for v, slot in zip(value.tolist(), slots.tolist(), strict=True):
             if v >= 0:
                 heapq.heappush(self._heap, (-v, slot))
@@ -546,6 +601,8 @@ class Planner:
         if day < self._clock - 1 / 24:
             for name in ("last", "change_from", "change_to"):
                 self._pages[name] = np.minimum(self._pages[name], np.float32(day))
+            self._read = None
+            self._sensed = min(self._sensed, day)
         if whole != self.sections.day:
             passed = min(max(whole - self.sections.day, 1), 365)
             fresh = self._visits_today / passed
@@ -580,7 +637,7 @@ class Planner:
         self._sorted, self._slot = keys[order], alive[order].astype(np.int32)
         self._value = np.full(self._pages.size, -1, np.float32)
         self._heap = []
-        self._habit_cache = None
+        self._read = None
 
     def _explain_sections(self, slot: int, x: Floats, push: NDArray[np.float64]) -> tuple[float, Reason]:
         levels = push[AT["section-0"] : AT["section-0"] + LEVELS]
@@ -589,6 +646,8 @@ class Planner:
         name = self.index.name(section)
         strength = float(np.maximum(levels, 0).sum())
         changed, visited = int(self.sections.today_changes[section]), int(self.sections.today_visits[section])
+        if section and changed and visited == 1:
+            return strength, Reason("neighbour", {"section": name})
         if section and changed:
             return strength, Reason("neighbours", {"changed": changed, "visited": visited, "section": name})
         times = round(float(np.exp(x[AT["section-0"] + level])), 1)
@@ -602,7 +661,7 @@ class Planner:
         return Reason("companion", values)
 
 
-FORMAT = 2
+FORMAT = 3
 FIRST_RATE = 1 / 50  # changes per day of a page before anything is known
 PAGE = np.dtype(
     [
@@ -618,6 +677,7 @@ PAGE = np.dtype(
         ("told", np.uint16),  # sources that announced a change since the last visit, one bit each
         ("failures", np.uint8),
         ("alive", np.bool_),
+        ("paused", np.bool_),  # kept, but not visited
         ("visited", np.bool_),
     ]
 )

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,15 @@ class Policy(Protocol):
 
     def notify(self, pages: Ints, now: float) -> None:
         """Somebody said that these pages changed; it may be false."""
+        ...
+
+
+@runtime_checkable
+class Saver(Protocol):
+    """A policy that may keep visits for a better day. `choose` then gives no pages when nothing is worth its price."""
+
+    def income(self, per_step: float, held: float, most: float) -> None:
+        """A step begins: `held` visits may be made now, and `most` of them kept for later."""
         ...
 
 
@@ -324,8 +333,14 @@ def gamma_update(a: Floats, b: Floats, gap: Floats, changed: Bits) -> tuple[Floa
     return np.where(changed, shape, a), np.where(changed, exposure, b + gap)
 
 
+FIRST_PRICE = 0.25  # chance of a change that pays a visit, before anything is known; too high a price falls by itself
+LEARN_PRICE = 0.03  # how fast the price follows what was spent, per step …
+HASTE = (0.1, 20.0)  # … and how much faster in the beginning, for about so many steps
+STIFF = 2.0  # how strongly the price falls when much is saved and rises when little is
+
+
 class Auto:
-    """Ours: see `planner`."""
+    """Ours: see `planner`. It saves visits while little happens: one chance of a change is worth the same every day."""
 
     budgeted = True
 
@@ -334,9 +349,30 @@ class Auto:
             raise ValueError("auto shares a budget; give --budget")
         self.planner = Planner(min_gap_hours=world.step)
         self.planner.add(range(len(world)), world.sites, world.pages, 0.0)
+        self._log_price = math.log(FIRST_PRICE)
+        self._price = 0.0  # of a visit, this step: the chance of a change it must offer
+        self._held = self._due = math.inf  # visits that can be made in this step, and those that cannot be saved
+        self._spent = self._steps = 0
+
+    def income(self, per_step: float, held: float, most: float) -> None:
+        if self._steps:
+            more, until = HASTE
+            rate = LEARN_PRICE + more * math.exp(-self._steps / until)
+            # Having spent all, it would have bought more: the price was too low.
+            wanted = 1.0 if self._spent >= math.floor(self._held + 1e-9) else self._spent / per_step - 1
+            self._log_price += rate * min(max(wanted, -1), 3)
+            self._log_price = min(max(self._log_price, math.log(0.01)), math.log(0.95))
+        self._price = math.exp(self._log_price + STIFF * (0.5 - held / max(most, per_step)))
+        self._held, self._due = held, held - most
+        self._spent = 0
+        self._steps += 1
 
     def choose(self, now: float, allowance: int | None) -> Ints:
-        return self.planner.plan(now, allowance or 0).keys
+        plan = self.planner.plan(now, allowance or 0)
+        worth = int((plan.value >= self._price).sum())  # best first
+        count = min(max(worth, math.ceil(min(self._due - self._spent, len(plan)))), len(plan))
+        self._spent += count
+        return plan.keys[:count]
 
     def observe(self, pages: Ints, now: float, changed: Bits) -> None:
         self.planner.observe(pages, now, changed)

@@ -11,16 +11,17 @@ Definitions (the same for every policy):
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .policies import Policy, World
+from .policies import Policy, Saver, World
 from .traces import DAY, Trace
 
 Ints = NDArray[np.int64]
+MOST_SAVED = 0.1  # of the counted time: savings in days make no sense in a short history
 PAGE_BYTES = 30_000  # a stored version
 REVISIT_BYTES = 600  # the record of a visit that found the same bytes
 
@@ -39,6 +40,7 @@ class Outcome:
     mean_delay_hours: float  # from a change to the visit that shows it (or to the end)
     harmonic_staleness: float  # time average over pages of H(n) = 1 + 1/2 + … + 1/n, n changes not yet seen
     bytes_stored: int
+    busiest: int = 0  # most visits in one step
 
     @property
     def detected_share(self) -> float:
@@ -68,31 +70,33 @@ def simulate(
     warmup: float = 60.0,
     batches: int = 24,
     seed: int = 0,
+    save: float = 30.0,
     signals: tuple[float, float] = (0.0, 0.0),
     on_step: Callable[[int, int], None] | None = None,
 ) -> Outcome:
     """Run one policy over the trace. `warmup` in days; `signals`: share of changes announced, false ones per page-day.
 
-    With `allowance`, no more than `visits_per_step` visits are made in a step (a fraction is carried over);
-    without, the policy's own rule decides and `visits_per_step` only tells it the budget it is compared at.
+    With `allowance`, no more than `visits_per_step` visits a step are made up to any moment after the warm-up; a policy
+    that can wait (`Saver`) keeps up to `save` days' worth of them for busier days, others spend them at once. Without,
+    the policy's own rule decides and `visits_per_step` only tells it the budget it is compared at.
     """
     steps = int(np.ceil(trace.hours / resolution - 1e-9))
     world = World(trace.sites, trace.pages, resolution, visits_per_step, seed)
     policy.start(world)
     book = _Book(trace, resolution, warmup * DAY, steps)
     told = _Signals(trace, resolution, steps, signals, seed) if any(signals) else None
-    carried = 0.0
+    save_steps = min(save * DAY / resolution, MOST_SAVED * max(steps - book.warm_step, 0))
+    purse = _Purse(policy, visits_per_step or 0.0, batches)
     for step in range(steps):
         now = (step + 1) * resolution
         if told is not None:
             policy.notify(told.at(step), now)
+        if step == book.warm_step:
+            purse.held = 0.0  # what was saved before counting began is not spent after
         if visits_per_step is not None and allowance:
-            carried += visits_per_step
-            quota = int(carried + 1e-9)
-            carried -= quota
-            for size in np.diff(np.round(np.linspace(0, quota, batches + 1)).astype(int)):
-                if size:
-                    _visit(policy, book, policy.choose(now, int(size))[:size], step, now)
+            # Nothing may be left over in the end: policies are compared at equal visits.
+            for pages in purse.spend(now, min(save_steps, steps - step - 1)):
+                _visit(policy, book, pages, step, now)
         else:
             _visit(policy, book, policy.choose(now, None), step, now)
         if on_step is not None:
@@ -115,6 +119,36 @@ def fit_stretch(run: Callable[[float], Outcome], visits: float, *, rounds: int =
             high = middle
     assert best is not None
     return best
+
+
+class _Purse:
+    """Visits a policy may make: so many more each step, some of them saved."""
+
+    def __init__(self, policy: Policy, income: float, batches: int) -> None:
+        self.policy, self.income, self.batches = policy, income, batches
+        self.held = 0.0
+
+    def spend(self, now: float, steps: float) -> Iterator[Ints]:
+        """Batches of pages to visit at `now`, each chosen after what the earlier ones showed.
+
+        The income of so many steps may be kept by a policy that saves.
+        """
+        self.held += self.income
+        most = 0.0
+        if isinstance(self.policy, Saver):
+            most = steps * self.income
+            self.policy.income(self.income, self.held, most)
+        size, count = max(1, round(self.income / self.batches)), 0
+        while self.held >= 1 - 1e-9:
+            allowed = min(size, int(self.held + 1e-9))
+            pages = self.policy.choose(now, allowed)[:allowed]
+            if not pages.size:
+                break
+            yield pages
+            self.held -= pages.size
+            count += 1
+            size *= 2 if count % self.batches == 0 else 1  # a very busy day is not planned visit by visit
+        self.held = min(self.held, max(most, self.held % 1))
 
 
 def _visit(policy: Policy, book: _Book, pages: Ints, step: int, now: float) -> None:
@@ -144,6 +178,7 @@ class _Book:
         self.hidden = np.array([s[0] if s.size else self.never for s in self.steps], np.int64)  # step of the next one
         self.visited = np.full(self.pages, -1, np.int64)
         self.visits = self.detected = self.vain = 0
+        self.by_step = np.zeros(steps, np.int64)  # visits
         self.stale = self.harmonic = self.delay = 0.0
         self.delays = 0
 
@@ -158,6 +193,7 @@ class _Book:
             if counts:
                 self.detected += fresh
         if counts:
+            self.by_step[step] += pages.size
             self.visits += pages.size
             self.vain += int((~changed).sum())
         return changed
@@ -193,6 +229,7 @@ class _Book:
             mean_delay_hours=self.delay / self.delays if self.delays else 0.0,
             harmonic_staleness=self.harmonic / time,
             bytes_stored=int(self.detected) * PAGE_BYTES + int(self.vain) * REVISIT_BYTES,
+            busiest=int(self.by_step.max(initial=0)),
         )
 
 

@@ -220,7 +220,7 @@ def _empty_planner() -> tuple[Planner, int]:
     last = Observation.objects.aggregate(last=Max("pk"))["last"] or 0
     first = dict(Observation.objects.values_list("key").annotate(Min("seen_ms")))
     planner = Planner()
-    for sub in Subscription.objects.filter(active=True, mode="auto"):
+    for sub in Subscription.objects.all():  # paused ones and those of other policies may come back
         known = WatchedPage.objects.filter(subscription=sub, listing="").values_list("key", "site", "url", "first_ms")
         pages = [(key, site, url, first.get(key, at_ms)) for key, site, url, at_ms in known]
         for hour, part in by_time(pages).items():

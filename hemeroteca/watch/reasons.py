@@ -7,37 +7,39 @@ The codes of the planner come from `predict.SENTENCES`; the scheduler adds its o
 from collections.abc import Mapping
 from typing import Any
 
-from hemeroteca.predict import SENTENCES, Reason
+from hemeroteca.predict import SENTENCES, Reason, fill
 
 ENGLISH: dict[str, str] = {
     **SENTENCES,
     "first": "visited for the first time when it was found",
-    "young": "visited to learn its habits, for it has been seen only {visits} times",
-    "interval": "visited because the policy {policy} asked for a visit after {hours:.1f} hours",
+    "young": "visited to learn its habits, for it has been seen only {visits}",
+    "interval": "visited because the policy {policy} asked for a visit after {hours}",
     "share": "visited because the policy {policy} gave it a visit of the budget",
-    "listing": "visited because it lists pages of its site and is read every {hours:.1f} hours",
+    "listing": "visited because it lists pages of its site and is read every {hours}",
     "told": "visited because {source} announced a change and the policy {policy} listens",
-    "retry": "visited again after {failures} visits without an answer",
+    "retry": "visited again after {failures} without an answer",
     "archive": "learned from captures that were in the archive",
 }
 SPANISH: dict[str, str] = {
-    "signal": "se visita porque {source} anunció un cambio (acertó el {precision:.0%} de las veces)",
+    "signal": "se visita porque {source} anunció un cambio (acertó el {precision} de las veces)",
     "neighbours": "se visita porque {changed} de {visited} páginas de {section} cambiaron hoy",
-    "section": "se visita porque {section} cambia {times:.1f} veces más de lo habitual desde la última visita",
+    "neighbour": "se visita porque una página de {section} cambió hoy",
+    "section": "se visita porque {section} ha cambiado {times} veces lo habitual desde la última visita",
     "companion": "se visita porque {page} cambió y suelen cambiar juntas",
-    "burst": "se visita porque cambió {changes} veces en los últimos {days} días",
-    "habit": "se visita porque cambia cada {days} días más o menos y se vio por última vez hace {ago} días",
+    "burst": "se visita porque cambió {changes} veces en los últimos {days}",
+    "habit": "se visita porque cambia más o menos cada {days} y se vio por última vez hace {ago}",
     "calendar": "se visita porque a esta hora de la semana su sitio suele cambiar",
-    "new": "se visita porque es nueva; las páginas de {section} cambian cada {days} días más o menos",
-    "overdue": "se visita porque no se ha visto en {ago} días, el mayor intervalo permitido",
-    "waiting": "se visita porque no se ha visto en {ago} días",
+    "new": "se visita porque es nueva; las páginas de {section} cambian más o menos cada {days}",
+    "overdue": "se visita porque no se ha visto en {ago}, el mayor intervalo permitido",
+    "sensor": "se visita porque ninguna página de {section} se ha visto en {ago}",
+    "waiting": "se visita porque no se ha visto en {ago}",
     "first": "se visitó por primera vez al encontrarla",
-    "young": "se visita para conocer sus hábitos, pues solo se ha visto {visits} veces",
-    "interval": "se visita porque la política {policy} pidió una visita a las {hours:.1f} horas",
+    "young": "se visita para conocer sus hábitos, pues solo se ha visto {visits}",
+    "interval": "se visita porque la política {policy} pidió visitarla al cabo de {hours}",
     "share": "se visita porque la política {policy} le dio una visita del presupuesto",
-    "listing": "se visita porque enumera páginas de su sitio y se lee cada {hours:.1f} horas",
+    "listing": "se visita porque enumera páginas de su sitio y se lee cada {hours}",
     "told": "se visita porque {source} anunció un cambio y la política {policy} escucha",
-    "retry": "se visita de nuevo tras {failures} visitas sin respuesta",
+    "retry": "se visita de nuevo tras {failures} sin respuesta",
     "archive": "aprendida de capturas que ya estaban en el archivo",
 }
 
@@ -56,6 +58,6 @@ def sentence(kept: Mapping[str, Any], language: str = "en") -> str:
     if words is None:
         return code
     try:
-        return words.format(**kept)
+        return fill(words, kept, language)
     except (KeyError, ValueError, IndexError):
         return code

@@ -155,16 +155,19 @@ class Scheduler:
         self._revision = services.revision()
         self._take_over_planner()
         rows = {row.pk: row for row in Subscription.objects.select_related("collection", "crawl").filter(active=True)}
+        kept = set(Subscription.objects.values_list("pk", flat=True))
         for number in [n for n, sub in self._subs.items() if n not in rows or _key(rows[n]) != sub.key]:
-            self._let_go(number)
+            self._let_go(number, forget=number not in kept)
         for number, row in rows.items():
             sub = self._subs.get(number)
             new = sub is None
             if sub is None:
                 sub = self._subs[number] = self._make(row)
                 self._by_crawl[sub.crawl] = sub
-            sub.weight = row.weight
-            sub.min_ms, sub.max_ms = row.min_hours * HOUR_MS, (row.max_hours or LONGEST_HOURS) * HOUR_MS
+            bounds = row.weight, row.min_hours * HOUR_MS, (row.max_hours or LONGEST_HOURS) * HOUR_MS
+            if not new and sub.policy is None and bounds != (sub.weight, sub.min_ms, sub.max_ms):
+                self._tell_planner(number, *bounds)
+            sub.weight, sub.min_ms, sub.max_ms = bounds
             sub.windows = msgspec.convert(row.windows, list[Window])
             sub.matcher = urls.ScopeMatcher(msgspec.convert(row.crawl.options["scope"], urls.Scope))
             sub.collection = row.collection_id
@@ -338,7 +341,7 @@ class Scheduler:
     def _plan_pages(self) -> None:
         """Give newcomers to the planner, many at once: each call costs a pass over all it knows.
 
-        Pages it knows keep what it has learned.
+        Pages it knows keep what it has learned, whatever people decided about them meanwhile.
         """
         arrived, self._newcomers = self._newcomers, []
         alike: dict[tuple[float, float, float], dict[int, Newcomer]] = {}
@@ -352,6 +355,8 @@ class Scheduler:
                     sites[page[1]] = sub.country
         now = memory.hour(self._now * 1000)
         for (weight, min_hours, max_hours), pages in alike.items():
+            known = [key for key in pages if key in self._planner]
+            self._planner.set(known, weight=weight, min_hours=min_hours, max_hours=max_hours, paused=False)
             for hour, part in learning.by_time(list(pages.values())).items():
                 self._planner.add(
                     [page[0] for page in part],
@@ -366,12 +371,24 @@ class Scheduler:
             name, _, part_of = country.partition("-")
             self._planner.set_calendar(site, country_calendar(name, memory.ORIGIN, part_of or None))
 
-    def _let_go(self, number: int) -> None:
+    def _tell_planner(self, number: int, weight: float, min_ms: float, max_ms: float) -> None:
+        """What a person changed counts from now on."""
+        mine = [key for key, page in self._pages.items() if page.sub == number and key in self._planner]
+        self._planner.set(mine, weight=weight, min_hours=min_ms / HOUR_MS, max_hours=max_ms / HOUR_MS)
+        self._learned_since_save = True
+        self._plan_at = 0.0
+
+    def _let_go(self, number: int, forget: bool) -> None:
+        """Stop watching a subscription's pages; unless it was removed, what was learned waits for its return."""
         sub = self._subs.pop(number)
         self._by_crawl.pop(sub.crawl, None)
         gone = [key for key, page in self._pages.items() if page.sub == number]
         self._learn(self._now)
-        self._planner.remove(gone)
+        if forget:
+            self._planner.remove(gone)
+        else:
+            self._planner.set([key for key in gone if key in self._planner], paused=True)
+        self._learned_since_save = True
         for key in gone:
             self._forget_pending(key, self._pages[key].site)
             self._told.pop(key, None)
@@ -388,6 +405,7 @@ class Scheduler:
         if kept is None:
             return
         self._planner, number = kept
+        self._put_to_rest()
         rows = Observation.objects.filter(pk__gt=number, imported=False).order_by("seen_ms", "pk")
         learning.replay(self._planner, rows.values_list("key", "seen_ms", "important"))
         self._lessons.clear()
@@ -399,6 +417,14 @@ class Scheduler:
                 self._newcomers += [(sub.id, page) for page in pages]
         self._learned_since_save = True
         self._plan_at = 0.0
+
+    def _put_to_rest(self) -> None:
+        """Subscriptions may have been removed or paused meanwhile: only loading their pages wakes them."""
+        keys = self._planner.keys
+        watched = np.fromiter(WatchedPage.objects.values_list("key", flat=True).iterator(chunk_size=10_000), np.int64)
+        there = np.isin(keys, watched)
+        self._planner.remove(keys[~there].tolist())
+        self._planner.set(keys[there], paused=True)
 
     def _read_sources(self) -> None:
         self._sources = {

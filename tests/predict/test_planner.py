@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hemeroteca.predict import SENTENCES, Planner, country_calendar
+from hemeroteca.predict import SENTENCES, Planner, Reason, country_calendar, fill
 
 DAY = 24.0
 
@@ -222,7 +222,10 @@ def test_state_is_small():
 def test_every_reason_can_be_said():
     sample = {"source": "feed", "precision": 0.9, "changed": 3, "visited": 4, "section": "s/news", "times": 2.5}
     sample |= {"page": 7, "changes": 3, "days": 14.0, "ago": 2.0}
-    assert all(text.format(**sample) for text in SENTENCES.values())
+    assert all(fill(text, sample) for text in SENTENCES.values())
+    assert str(Reason("habit", {"days": 1.0, "ago": 0.25})) == (
+        "visited because it changes about every 1 day and was last seen 6 hours ago"
+    )
     made = planner([*(f"news/{i}" for i in range(8)), *(f"about/{i}" for i in range(8))])
     live(made, 150, 4, lambda day: range(100, 108) if day % 9 == 0 else range(108, 116) if day % 9 == 5 else [])
     made.observe(range(100, 116), 152 * DAY, [False] * 16)
@@ -380,3 +383,22 @@ def test_planning_grows_linearly():
     made.plan(2 * DAY, 100)
     # The promise is 5 µs per page on a quiet core (bench/predict.py); ten times that is a bug, not a busy machine.
     assert time.process_time() - start < 40_000 * 50e-6
+
+
+def test_what_people_decide_reaches_the_planner_at_once():
+    made = planner([f"news/{i}" for i in range(20)])
+    live(made, 60, 5, lambda day: range(100, 120) if day % 5 == 0 else [])
+    now = 64 * DAY
+    last = made.plan(now, 20).keys.tolist()[-1]
+    made.set([last], weight=1e6)
+    assert made.next() == last  # without another plan
+    made.set([last], paused=True)
+    assert last not in made.plan(now, 20).keys
+    chance = float(made.chance([last], now)[0])
+    made.set([last], paused=False, weight=1.0)
+    assert float(made.chance([last], now)[0]) == chance  # habits were kept
+    made.set([last], min_hours=30 * 24)
+    assert last not in made.plan(now, 20).keys
+    made.set([last], min_hours=0, max_hours=24)
+    assert made.plan(now, 20).keys[0] == last
+    assert Planner.loads(made.dumps()).plan(now, 20).keys[0] == last

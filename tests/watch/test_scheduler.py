@@ -7,9 +7,9 @@ import pytest
 
 from hemeroteca import urls
 from hemeroteca.frontier import services as frontier
-from hemeroteca.watch import services
+from hemeroteca.watch import memory, services
 from hemeroteca.watch.models import Change, Observation, Signal, SignalSource, Subscription, WatchedPage
-from hemeroteca.watch.reasons import sentence
+from hemeroteca.watch.reasons import ENGLISH, SPANISH, sentence
 from hemeroteca.watch.services import Order
 from tests.watch.driving import HOUR, START, World
 
@@ -374,3 +374,53 @@ def test_what_was_learned_survives_a_restart_and_a_lost_file(tmp_path):
     (tmp_path / memory.FILE).write_bytes(b"not a planner")
     assert memory.load(tmp_path / memory.FILE) is None
     assert len(World(tmp_path).scheduler) == 2
+
+
+def test_a_changed_maximum_counts_at_once_and_a_pause_forgets_nothing(tmp_path):
+    sub = subscribe()
+    world = World(tmp_path)
+    world.add(sub, "https://news.test/fast", poisson(1, 90, 1))
+    world.add(sub, "https://news.test/never", [])
+    world.run(40 * 24, step=1.0)
+    planner, key = world.scheduler._planner, urls.key("https://news.test/fast")
+    before = world.visits["https://news.test/never"]
+    services.edit(sub.pk, {"max_hours": 12})
+    world.scheduler.refresh()
+    world.run(5 * 24, step=1.0)
+    assert world.visits["https://news.test/never"] >= before + 8
+    services.edit(sub.pk, {"max_hours": 0})
+    world.scheduler.refresh()
+    hour = memory.hour(world.now * 1000) + 12
+    said = float(planner.chance([key], hour)[0])
+    services.pause(sub.pk)
+    world.scheduler.refresh()
+    visits = world.visits.total()
+    world.run(24, step=1.0)
+    assert world.visits.total() == visits
+    services.resume(sub.pk)
+    world.scheduler.refresh()
+    world.scheduler._plan_pages()
+    assert float(planner.chance([key], hour)[0]) == pytest.approx(said, abs=0.05)
+    services.pause(sub.pk)  # and over a restart
+    world.scheduler.refresh()
+    world.scheduler.close()
+    services.resume(sub.pk)
+    again = World(tmp_path)
+    again.scheduler._plan_pages()
+    assert float(again.scheduler._planner.chance([key], hour)[0]) == pytest.approx(said, abs=0.05)
+
+
+def test_every_reason_has_its_sentence_in_both_languages():
+    values = {"source": "feed", "precision": 0.9, "changed": 3, "visited": 4, "section": "/noticias", "times": 2.5}
+    values |= {"page": "https://a.test/", "changes": 3, "days": 1.5, "ago": 0.5, "visits": 1, "policy": "simple"}
+    values |= {"hours": 36.0, "failures": 1}
+    assert ENGLISH.keys() == SPANISH.keys()
+    for code in ENGLISH:
+        said = sentence({"code": code, **values}, "es"), sentence({"code": code, **values}, "en")
+        assert all(text != code and "{" not in text for text in said)
+    assert sentence({"code": "habit", **values}, "es") == (
+        "se visita porque cambia más o menos cada 1,5 días y se vio por última vez hace 12 horas"
+    )
+    assert sentence({"code": "neighbours", **values}, "en") == (
+        "visited because 3 of 4 pages of /noticias changed today"
+    )
