@@ -30,7 +30,7 @@ OTHER_FORM = 0.5  # what a form counts that was not typed
 MOST_KNOWN = 20_000  # words remembered with their forms
 MOST_NEAR = 9  # combinations of forms of words that must be near each other
 LEAST_SHARE = 0.04  # of the pages, from which the forms of a language's words are looked for
-MOST_ALIKE = 400  # words of the vocabulary that are compared with one of the query
+MOST_ALIKE = 100  # words of the vocabulary that are compared with one of the query
 LAST_MS = 1 << 62  # "until" of a version that is still the last one
 
 
@@ -204,8 +204,11 @@ class Planner:
         if stems and word.isalpha():
             # forms differ at the end, by y and i or a doubled letter also at the end of the stem
             shortest = min(stems.values(), key=len)
-            prefix = shortest[:-1] if len(shortest) > 3 and word.startswith(shortest[:-1]) else word
+            prefix = shortest[:-1] if len(shortest) > 4 else shortest
+            if len(prefix) < 4 or not word.startswith(prefix):  # too many words begin so
+                prefix = word
             alike = self.searcher.terms_with_prefix(body, prefix, limit=MOST_ALIKE) if len(prefix) > 2 else []
+            alike = [(term, documents) for term, documents in alike if len(term) <= len(word) + 5]
             for code, stem in stems.items():
                 of = analysis.stems((term for term, _ in alike), code)
                 having |= {term: documents for term, documents in alike if of[term] == stem}
@@ -247,8 +250,11 @@ class Planner:
                 pair: list[str | tuple[int, str]] = [(0, first), (then - at, second)]
                 phrase = Query.phrase_query(self.schema, body, pair)
                 near = Query.phrase_query(self.schema, body, pair, slop=8)
-                bonuses.append(Bonus("phrase", phrase, weights.phrase * factor, name))
-                bonuses.append(Bonus("near", near, weights.near * factor, name))
+                both = [
+                    (Occur.Must, self._boost(near, weights.near)),
+                    (Occur.Should, self._boost(phrase, weights.phrase)),
+                ]
+                bonuses.append(Bonus("phrase", Query.boolean_query(both), factor, name))
         folded = list(dict.fromkeys(analysis.terms(" ".join(words[:32]), analysis.WORDS)))
         empty = {analysis.fold(word) for word in self.empty}
         content = [word for word in folded if word not in empty]

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from hemeroteca.search import analysis
 
 _WORD = re.compile(r"[^\W_]+")
-_STEPS = (8_000, 80_000)  # characters looked at: more only while words of the query are missing
+_STEPS = (4_000, 40_000)  # characters looked at: more only while words of the query are missing
 _MOST_MATCHES = 24  # of one word, enough to choose a window
 _MOST_KNOWN = 60_000  # words remembered with their terms
 
@@ -17,7 +17,7 @@ def snippet(text: str, wanted: Collection[str], field: str, length: int = 220) -
     found: list[tuple[int, int, str]] = []
     for step in _STEPS:
         found = _matches(text[:step], wanted, field)
-        if len(text) <= step or len({term for _, _, term in found}) == len(wanted):
+        if len(text) <= step or len({term for _, _, term in found}) >= min(2, len(wanted)):
             break
     text = text[: _STEPS[-1]]
     if not found:
@@ -49,16 +49,14 @@ def _matches(text: str, wanted: Collection[str], field: str) -> list[tuple[int, 
     if field == analysis.BIGRAMS:
         return _pair_matches(text, wanted)
     folded = _folded(text)
-    if len(folded) != len(text):  # places would not agree
+    if len(folded) != len(text) or not all(map(str.isascii, wanted)):  # places, or accents, would not agree
         words = {(match.start(), match.group()) for match in _WORD.finditer(text)}
-    else:
-        words = set()
-        for term in _beginnings(wanted):
-            words.update(_words_beginning(text, folded, term))
-    if not words:
-        return []
-    term_of = _terms({word for _, word in words})
-    return sorted((at, at + len(word), term) for at, word in words if (term := term_of[word]) in wanted)
+        term_of = _terms({word for _, word in words})
+        return sorted((at, at + len(word), term) for at, word in words if (term := term_of[word]) in wanted)
+    found: list[tuple[int, int, str]] = []
+    for term in wanted:
+        found += _places(folded, term)
+    return sorted(found)
 
 
 def _pair_matches(text: str, wanted: Collection[str]) -> list[tuple[int, int, str]]:
@@ -83,25 +81,15 @@ def _folded(text: str) -> str:
     return text
 
 
-def _words_beginning(text: str, folded: str, prefix: str) -> list[tuple[int, str]]:
-    """(place, word) of the words that begin with `prefix`: str.find is many times faster than reading every word."""
-    found: list[tuple[int, str]] = []
-    at = folded.find(prefix)
+def _places(folded: str, term: str) -> list[tuple[int, int, str]]:
+    """Where a word stands: str.find is many times faster than reading every word."""
+    found: list[tuple[int, int, str]] = []
+    at, length, last = folded.find(term), len(term), len(folded)
     while at >= 0 and len(found) < _MOST_MATCHES:
-        if at == 0 or not folded[at - 1].isalnum():
-            word = _WORD.match(text, at)
-            if word and len(word.group()) <= 80:
-                found.append((at, word.group()))
-        at = folded.find(prefix, at + 1)
-    return found
-
-
-def _beginnings(wanted: Collection[str]) -> list[str]:
-    """Beginnings that all wanted words share with one of them: forms of a word are found together."""
-    found: list[str] = []
-    for term in sorted(wanted):
-        if not found or not term.startswith(found[-1]):
-            found.append(term[:5])
+        end = at + length
+        if (at == 0 or not folded[at - 1].isalnum()) and (end == last or not folded[end].isalnum()):
+            found.append((at, end, term))
+        at = folded.find(term, end)
     return found
 
 
