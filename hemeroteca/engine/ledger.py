@@ -28,6 +28,7 @@ from hemeroteca.search.index import open_index
 
 EDGES_AT_ONCE = 250_000  # links kept in memory, at most; a crash loses them, which costs only quality of ranking
 EDGES_SECONDS = 60.0
+LINK_TEXTS = 50_000  # pages whose link texts are remembered until they are fetched: about 10 MB
 
 
 class DiskFullError(OSError):
@@ -51,6 +52,7 @@ class Ledger:
         self._index = self._reader.writer(config.index_heap_bytes)
         self._links = LinkGraph(instance.index_dir / "links").writer()
         self._links_due = time.monotonic() + EDGES_SECONDS
+        self._texts: dict[int, str] = {}  # page → texts of links to it, seen lately
         self._unindexed = 0
         self._uncommitted: set[int] = set()  # keys whose documents only the writer knows
         self.indexed = 0  # documents and deletions so far
@@ -75,6 +77,8 @@ class Ledger:
             )
 
     def index(self, document: SearchDocument, replaces: bool) -> None:
+        """Put a page into the index, with the texts of the links that led to it: a refresh rarely has more to say."""
+        document.anchors = self._texts.get(document.key, "")
         self._index.put(document, replaces)
         self._note(document.key)
 
@@ -85,6 +89,13 @@ class Ledger:
     def link(self, page: int, edges: Edges) -> None:
         """The links of a page, for the ranking of pages and hosts."""
         self._links.add_packed(page, edges.host, edges.targets, edges.hosts, edges.texts)
+        known = self._texts
+        if len(known) > LINK_TEXTS:
+            known.clear()
+        for target, text in edges.texts:
+            before = known.setdefault(target, text)
+            if len(before) < 200 and text not in before:
+                known[target] = f"{before}\n{text}"
 
     def enrich(self, key: int, texts: str) -> None:
         """Put the texts of links to a page into its document, unless a newer one waits for its commit."""
