@@ -26,7 +26,10 @@ MOST_PAIRS = 12  # neighbouring words looked at for nearness
 MOST_FORMS = 12  # forms of one word that are searched, the most frequent ones
 FEW_FORMS = 3  # … in a very long query, and of words that must be near each other
 LONG_QUERY = 24  # words from which a query is very long
-OTHER_FORM = 0.5  # what a form counts that was not typed
+OTHER_FORM = 0.9  # what a form counts that was not typed
+TIE = 0.25  # … and what each form but the best one adds
+IN_SUM = 0.55  # … and the same where all forms are added up
+MOST_POSTINGS = 30_000  # of all words and forms, up to which the best form is looked for: below 1 ms
 MOST_KNOWN = 20_000  # words remembered with their forms
 MOST_NEAR = 9  # combinations of forms of words that must be near each other
 LEAST_SHARE = 0.04  # of the pages, from which the forms of a language's words are looked for
@@ -104,6 +107,7 @@ class Planner:
         }
         self.fields = list(self.factors)
         self.empty: frozenset[str] = frozenset()
+        self.words: list[tuple[str, list[Form], int]] = []  # (field, forms of a word, times it is in the query)
 
     def plan(self, parsed: q.Parsed) -> Plan:
         clauses = parsed.root.clauses
@@ -146,16 +150,31 @@ class Planner:
                 self.fields = [name for name in self.fields if name == analysis.field_of(clause.node.value)]
 
     def _by_field(self, plan: Plan) -> list[Part]:
-        """One query per field. A page is in one, and a union of bare terms lets the engine skip (WAND)."""
+        """One query per field; a page is in one.
+
+        Of the forms of a word the one that fits best counts, the others add a little: the engine saturates each by
+        itself, and their sum would make much of a word that is written in many ways. That reads every posting, so
+        where words are common a plain union is asked instead, which lets the engine skip (WAND), with less weight for
+        forms that were not typed.
+        """
+        precisely = sum(documents for _, _, documents in plan.scored) <= MOST_POSTINGS
         parts = []
         for name in self.fields:
-            terms = [
-                (Occur.Should, self._boost(self._term(f"body_{name}", term), plan.factors[name, term]))
-                for field, term, _ in plan.scored
-                if field == name
-            ]
+            terms = []
+            for field, forms, times in self.words:
+                if field == name:
+                    body = f"body_{name}"
+                    if precisely and len(forms) > 1:
+                        each = [self._boost(self._term(body, form.term), form.factor * times) for form in forms]
+                        terms.append(Query.disjunction_max_query(each, TIE))
+                    else:
+                        terms += [
+                            self._boost(self._term(body, form.term), form.factor * times * (1.0 if at == 0 else IN_SUM))
+                            for at, form in enumerate(forms)
+                        ]
             if terms:
-                parts.append(Part(Query.boolean_query(terms), self.factors[name], name))
+                query = Query.boolean_query([(Occur.Should, term) for term in terms])
+                parts.append(Part(query, self.factors[name], name))
         return parts
 
     # words that score
@@ -174,6 +193,7 @@ class Planner:
             plan.notes.append(f"the query is very long: its {MOST_TERMS} rarest words were searched")
             keep = sorted(range(len(chosen)), key=lambda i: chosen[i][2])[:MOST_TERMS]
             chosen = [chosen[i] for i in sorted(keep)]
+        self.words = [(name, forms, times) for name, forms, _, times in chosen]
         documents: dict[tuple[str, str], int] = {}
         for name, forms, _, count in chosen:
             for form in forms:

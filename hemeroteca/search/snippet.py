@@ -2,6 +2,7 @@
 
 import html
 import re
+import unicodedata
 from collections.abc import Collection
 
 from hemeroteca.search import analysis
@@ -48,15 +49,16 @@ def _matches(text: str, wanted: Collection[str], field: str) -> list[tuple[int, 
         return []
     if field == analysis.BIGRAMS:
         return _pair_matches(text, wanted)
-    folded = _folded(text)
-    if len(folded) != len(text) or not all(map(str.isascii, wanted)):  # places, or accents, would not agree
+    try:
+        found: list[tuple[int, int, str]] = []
+        folded = b" " + text.encode("latin-1").translate(_FOLDED) + b" "
+        for term in wanted:
+            found += _places(folded, term)
+        return sorted(found)
+    except UnicodeEncodeError:  # other letters than those of Western Europe: word by word
         words = {(match.start(), match.group()) for match in _WORD.finditer(text)}
         term_of = _terms({word for _, word in words})
         return sorted((at, at + len(word), term) for at, word in words if (term := term_of[word]) in wanted)
-    found: list[tuple[int, int, str]] = []
-    for term in wanted:
-        found += _places(folded, term)
-    return sorted(found)
 
 
 def _pair_matches(text: str, wanted: Collection[str]) -> list[tuple[int, int, str]]:
@@ -70,26 +72,27 @@ def _pair_matches(text: str, wanted: Collection[str]) -> list[tuple[int, int, st
 
 _SPACELESS = re.compile(f"[{analysis.SPACELESS}]")
 _LETTER = rf"[^\W_{analysis.SPACELESS}]"
-_ACCENTS = tuple(zip("áàâäãåéèêëíìîïóòôöõúùûüçñ", "aaaaaaeeeeiiiiooooouuuucn", strict=True))
 
 
-def _folded(text: str) -> str:
-    text = text.lower()
-    if not text.isascii():
-        for accented, plain in _ACCENTS:
-            text = text.replace(accented, plain)
-    return text
+def _folded_byte(code: int) -> int:
+    """A letter of Latin-1 as the index has it; a space for what is no part of a word."""
+    plain = unicodedata.normalize("NFD", chr(code).lower())[0]
+    if chr(code).isalnum():
+        return ord(plain) if plain.isascii() else code
+    return 0x20
 
 
-def _places(folded: str, term: str) -> list[tuple[int, int, str]]:
-    """Where a word stands: str.find is many times faster than reading every word."""
+_FOLDED = bytes(map(_folded_byte, range(256)))
+
+
+def _places(folded: bytes, term: str) -> list[tuple[int, int, str]]:
+    """Where a word stands among words with a space on each side: `find` is far faster than reading every word."""
+    needle = f" {term} ".encode("latin-1")
     found: list[tuple[int, int, str]] = []
-    at, length, last = folded.find(term), len(term), len(folded)
+    at, length = folded.find(needle), len(term)
     while at >= 0 and len(found) < _MOST_MATCHES:
-        end = at + length
-        if (at == 0 or not folded[at - 1].isalnum()) and (end == last or not folded[end].isalnum()):
-            found.append((at, end, term))
-        at = folded.find(term, end)
+        found.append((at, at + length, term))
+        at = folded.find(needle, at + length + 1)
     return found
 
 
@@ -126,7 +129,7 @@ def _best_window(found: list[tuple[int, int, str]], length: int) -> int:
 
 
 def _squeeze(text: str) -> str:
-    return re.sub(r"\s+", " ", text).strip()
+    return " ".join(text.split())
 
 
 def _word_start(text: str, at: int) -> int:
