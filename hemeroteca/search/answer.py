@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from hemeroteca.search.tantivy_index import Stored, TantivyIndex
 
 _MOST = 1000  # results that can be reached by paging
-_LEAST = 60  # candidates ordered anew, at least
+_LEAST = 40  # candidates ordered anew, at least
 _CLOSELY = 30  # candidates looked at for phrases …
 _MOST_CLOSELY = 200  # … and when many results are wanted
 _COUNT_BELOW = 20_000  # postings up to which matches are counted, not estimated
@@ -96,11 +96,13 @@ class Answer:
         text: dict[str, Any] = {}
         score = 0.0
         for part in plan.parts:
-            this = Query.boolean_query([(Occur.Must, part.query), (Occur.Must, only)])
-            hits = self.searcher.search(this, limit=1).hits
+            for asked in (part.first or part.query, part.query):
+                this = Query.boolean_query([(Occur.Must, asked), (Occur.Must, only)])
+                if hits := self.searcher.search(this, limit=1).hits:
+                    break
             if hits:
                 score += hits[0][0] * part.factor
-                how = msgspec.json.decode(part.query.explain(self.searcher, address).to_json())
+                how = msgspec.json.decode(asked.explain(self.searcher, address).to_json())
                 text["words"] = {"score": hits[0][0] * part.factor, "how": how}
         for name, more, _ in self._bonuses(plan.bonuses, [key]):
             text.setdefault(name, {"score": 0.0})["score"] += more
@@ -129,7 +131,11 @@ class Answer:
         found: list[tuple[float, tantivy.DocAddress, str]] = []
         matches = 0
         for part in plan.parts:
-            answer = self.searcher.search(part.query, limit=reach, count=count)
+            answer = None
+            if part.first is not None and not count:
+                answer = self.searcher.search(part.first, limit=reach, count=False)
+            if answer is None or len(answer.hits) < reach:
+                answer = self.searcher.search(part.query, limit=reach, count=count)
             found += [(score * part.factor, address, part.language) for score, address in answer.hits]
             matches += answer.count if count else 0  # type: ignore[attr-defined]
         found.sort(key=lambda hit: -hit[0])

@@ -29,6 +29,8 @@ LONG_QUERY = 24  # words from which a query is very long
 OTHER_FORM = 0.9  # what a form counts that was not typed
 TIE = 0.25  # … and what each form but the best one adds
 IN_SUM = 0.55  # … and the same where all forms are added up
+IN_SUM_FORMS = 4  # forms added up, if they are not much rarer than the others
+MOST_REQUIRED = 6  # words that are first asked for all together
 MOST_POSTINGS = 30_000  # of all words and forms, up to which the best form is looked for: below 1 ms
 MOST_KNOWN = 20_000  # words remembered with their forms
 MOST_NEAR = 9  # combinations of forms of words that must be near each other
@@ -49,6 +51,7 @@ class Part(msgspec.Struct, frozen=True):
     query: Query
     factor: float  # of its scores
     language: str = ""  # body field; empty: any
+    first: Query | None = None  # stricter and faster; enough when it finds enough
 
 
 class Bonus(msgspec.Struct, frozen=True):
@@ -168,14 +171,29 @@ class Planner:
                         each = [self._boost(self._term(body, form.term), form.factor * times) for form in forms]
                         terms.append(Query.disjunction_max_query(each, TIE))
                     else:
+                        least = sum(form.documents for form in forms) // 50
                         terms += [
                             self._boost(self._term(body, form.term), form.factor * times * (1.0 if at == 0 else IN_SUM))
-                            for at, form in enumerate(forms)
+                            for at, form in enumerate(forms[:IN_SUM_FORMS])
+                            if form.documents >= least
                         ]
             if terms:
                 query = Query.boolean_query([(Occur.Should, term) for term in terms])
-                parts.append(Part(query, self.factors[name], name))
+                parts.append(Part(query, self.factors[name], name, None if precisely else self._every_word(name)))
         return parts
+
+    def _every_word(self, name: str) -> Query | None:
+        """All words, as typed where that is a usual form: of common words enough pages have them all."""
+        words = [(forms, times) for field, forms, times in self.words if field == name]
+        if not 1 <= len(words) <= MOST_REQUIRED:
+            return None
+        every = []
+        for forms, times in words:
+            usual = sum(form.documents for form in forms) // 4
+            chosen = forms[:1] if forms[0].documents >= usual else forms[:IN_SUM_FORMS]
+            either = [self._boost(self._term(f"body_{name}", form.term), form.factor * times) for form in chosen]
+            every.append((Occur.Must, self._any(either) or either[0]))
+        return every[0][1] if len(every) == 1 else Query.boolean_query(every)
 
     # words that score
 

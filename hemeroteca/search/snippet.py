@@ -36,12 +36,19 @@ def highlight(text: str, wanted: Collection[str], field: str) -> str:
 
 
 def _marked(text: str, matches: list[tuple[int, int, str]], start: int, end: int) -> str:
+    if _OPEN in text or _CLOSE in text:
+        text = text.replace(_OPEN, " ").replace(_CLOSE, " ")
     parts, at = [], start
     for begin, stop, _ in matches:
         begin = max(begin, at)  # pairs of characters overlap
-        parts += [html.escape(text[at:begin]), "<b>", html.escape(text[begin:stop]), "</b>"]
+        parts += [text[at:begin], _OPEN, text[begin:stop], _CLOSE]
         at = stop
-    return "".join([*parts, html.escape(text[at:end])]).replace("</b><b>", "")
+    marked = html.escape("".join([*parts, text[at:end]]))
+    return marked.replace(_CLOSE + _OPEN, "").replace(_OPEN, "<b>").replace(_CLOSE, "</b>")
+
+
+# Stand for the marks until the text around them is escaped; they are taken out of the text before.
+_OPEN, _CLOSE = "\ue000", "\ue001"
 
 
 def _matches(text: str, wanted: Collection[str], field: str) -> list[tuple[int, int, str]]:
