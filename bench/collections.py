@@ -1,7 +1,7 @@
 """Judged collections made from data at hand, to see how good the ranking is on texts it was not tuned on.
 
     python -m bench.collections FOLDER        # writes NAME/{documents.jsonl,queries.tsv,qrels.tsv}
-    python -m bench.trec FOLDER               # measures them all
+    python -m bench search                    # makes and measures them all
 
 Sources (each is left out where it is missing): the GEMET thesaurus (`../shared/data/gemet`), Debian's package lists
 with debtags, software descriptions in several languages (AppStream), manual pages, the Python manual. Judgements come
@@ -21,7 +21,7 @@ import xml.etree.ElementTree as ET
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 GEMET = (
     Path(os.environ.get("HEMEROTECA_SHARED_DATA", Path(__file__).parent.parent.parent / "shared" / "data")) / "gemet"
@@ -48,9 +48,15 @@ def main() -> None:
         except (OSError, subprocess.CalledProcessError) as error:
             print(f"{name}: left out ({error})", file=sys.stderr)
             continue
-        chosen = random.Random(1).sample(sorted(collection.queries), min(MOST_QUERIES, len(collection.queries)))
-        write(folder / name, collection._replace(queries={qid: collection.queries[qid] for qid in chosen}))
-        print(f"{name}: {len(collection.documents):,} documents, {len(chosen)} queries")
+        collection = sampled(collection)
+        write(folder / name, collection)
+        print(f"{name}: {len(collection.documents):,} documents, {len(collection.queries)} queries")
+
+
+def sampled(collection: Collection) -> Collection:
+    """With no more than `MOST_QUERIES` queries, the same every time."""
+    chosen = random.Random(1).sample(sorted(collection.queries), min(MOST_QUERIES, len(collection.queries)))
+    return collection._replace(queries={qid: collection.queries[qid] for qid in chosen})
 
 
 def write(folder: Path, collection: Collection) -> None:
@@ -238,7 +244,7 @@ def python_manual() -> Collection:
     return Collection(documents, queries, qrels)
 
 
-COLLECTIONS: dict[str, Callable[[], Any]] = {
+COLLECTIONS: dict[str, Callable[[], Collection]] = {
     "gemet-term": gemet_term,
     "gemet-related": gemet_related,
     "gemet-long": gemet_long,

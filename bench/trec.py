@@ -121,24 +121,29 @@ ENGINES: dict[str, Callable[[Path, dict[str, str], Path], Run]] = {
 }
 
 
+def measure(documents: Path, queries: Path, qrels: Path) -> dict[str, Quality]:
+    """Every engine on one collection, by name."""
+    judged = read_qrels(qrels.open(encoding="utf-8"))
+    asked = {qid: text for qid, text in read_queries(queries.open(encoding="utf-8")).items() if qid in judged}
+    found = {}
+    print(f"{'':20} {'nDCG@10':>8} {'MAP':>8} {'MRR':>8} {'seconds':>8}   ({len(asked)} queries)")
+    for name, engine in ENGINES.items():
+        with tempfile.TemporaryDirectory() as temporary:
+            start = time.perf_counter()
+            quality = found[name] = evaluate(engine(documents, asked, Path(temporary) / "index"), judged)
+            seconds = time.perf_counter() - start
+        print(f"{name:20} {quality.ndcg10:8.4f} {quality.map:8.4f} {quality.mrr:8.4f} {seconds:8.1f}")
+    return found
+
+
 def main(arguments: list[str] | None = None) -> list[dict[str, object]]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("documents", type=Path)
     parser.add_argument("queries", type=Path)
     parser.add_argument("qrels", type=Path)
     options = parser.parse_args(arguments)
-    qrels = read_qrels(options.qrels.open(encoding="utf-8"))
-    queries = {qid: text for qid, text in read_queries(options.queries.open(encoding="utf-8")).items() if qid in qrels}
-    rows: list[dict[str, object]] = []
-    print(f"{'':20} {'nDCG@10':>8} {'MAP':>8} {'MRR':>8} {'seconds':>8}   ({len(queries)} queries)")
-    for name, engine in ENGINES.items():
-        with tempfile.TemporaryDirectory() as temporary:
-            start = time.perf_counter()
-            quality = evaluate(engine(options.documents, queries, Path(temporary) / "index"), qrels)
-            seconds = time.perf_counter() - start
-        print(f"{name:20} {quality.ndcg10:8.4f} {quality.map:8.4f} {quality.mrr:8.4f} {seconds:8.1f}")
-        rows.append({"engine": name, "ndcg10": quality.ndcg10, "map": quality.map, "mrr": quality.mrr})
-    return rows
+    found = measure(options.documents, options.queries, options.qrels)
+    return [{"engine": name, "ndcg10": q.ndcg10, "map": q.map, "mrr": q.mrr} for name, q in found.items()]
 
 
 if __name__ == "__main__":

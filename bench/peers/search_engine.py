@@ -1,5 +1,7 @@
 """One search engine on a corpus: `search_engine.py ENGINE documents.jsonl queries.txt FOLDER` prints figures as JSON.
 
+With `-` for the documents Hemeroteca opens the index that is there: the memory of a process that only searches.
+
 Every engine indexes title and text with positions and keeps the text for snippets; every query wants any of its words
 (OR), ten results by BM25, with their titles and a marked snippet, as a page of results needs.
 """
@@ -29,7 +31,8 @@ Search = Callable[[str], int]
 def main() -> None:
     name, corpus, asked, folder = sys.argv[1], *map(Path, sys.argv[2:5])
     open_engine = {"hemeroteca": hemeroteca, "sqlite": sqlite, "whoosh": whoosh, "xapian": xapian}[name]
-    making = _Stopwatch(Text(*json.loads(line)) for line in corpus.open(encoding="utf-8"))
+    lines = corpus.open(encoding="utf-8") if str(corpus) != "-" else []
+    making = _Stopwatch(Text(*json.loads(line)) for line in lines)
     cpu, wall = time.process_time(), time.perf_counter()
     search = open_engine(iter(making), folder)
     cpu, wall = time.process_time() - cpu - making.cpu, time.perf_counter() - wall - making.wall

@@ -94,8 +94,7 @@ def forget_noise(request: HttpRequest, host: HostName) -> tuple[int, None]:
 
 
 def _out(host: str, settings: SiteSettings) -> SiteOut:
-    known: dict[str, Any] = msgspec.structs.asdict(settings)
-    values = {name: list(value) if isinstance(value, tuple) else value for name, value in known.items()}
+    values: dict[str, Any] = msgspec.to_builtins(settings)
     for secret in ("proxy", "password"):
         values[secret] = "set" if values[secret] else ""
     return SiteOut(host=_name(host), noise=learned.load(_name(host)).noisy(), **values)

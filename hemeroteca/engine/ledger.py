@@ -33,6 +33,7 @@ from hemeroteca.search.versions import VersionWriter, open_versions
 
 EDGES_AT_ONCE = 250_000  # links kept in memory, at most; a crash loses them, which costs only quality of ranking
 EDGES_SECONDS = 60.0
+LINK_TEXTS = 50_000  # pages whose link texts are remembered until they are fetched: about 10 MB
 
 
 class DiskFullError(OSError):
@@ -62,6 +63,7 @@ class Ledger:
         self.membership = Membership.load()
         self._links = LinkGraph(instance.index_dir / "links").writer()
         self._links_due = time.monotonic() + EDGES_SECONDS
+        self._texts: dict[int, str] = {}  # page → texts of links to it, seen lately
         self._unindexed = 0
         self._uncommitted: set[int] = set()  # keys whose documents only the writer knows
         self.indexed = 0  # documents and deletions so far
@@ -118,7 +120,9 @@ class Ledger:
         return records.size
 
     def index(self, document: SearchDocument, versions: int) -> None:
-        """A new version of a page that has had so many before."""
+        """A new version of a page that has had so many before, with the texts of the links that led to it: a refresh
+        rarely has more to say."""
+        document.anchors = self._texts.get(document.key, "")
         document.versions = versions + 1
         document.collections = self.membership.of(document.url, document.host)
         self._index.put(document, versions > 0)
@@ -135,6 +139,13 @@ class Ledger:
     def link(self, page: int, edges: Edges) -> None:
         """The links of a page, for the ranking of pages and hosts."""
         self._links.add_packed(page, edges.host, edges.targets, edges.hosts, edges.texts)
+        known = self._texts
+        if len(known) > LINK_TEXTS:
+            known.clear()
+        for target, text in edges.texts:
+            before = known.setdefault(target, text)
+            if len(before) < 200 and text not in before:
+                known[target] = f"{before}\n{text}"
 
     def enrich(self, key: int, texts: str) -> None:
         """Put the texts of links to a page into its document, unless a newer one waits for its commit."""

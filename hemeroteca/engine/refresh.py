@@ -27,7 +27,7 @@ log = logging.getLogger("hemeroteca.engine")
 IDLE_SECONDS = 180.0  # between two turns while nothing is fetched …
 BUSY_SECONDS = 900.0  # … and in the middle of a crawl
 LEARNED = 10_000  # documents from which words are learned: about 8 s of processor time …
-LEARNED_AT_ONCE = 2_000  # … and when a person waits for the end of a command
+LEARNED_AT_ONCE = 500  # … and when a person waits for the end of a command
 SLICE = 25  # documents that get their link texts in one look of the engine: about 10 ms
 
 

@@ -58,6 +58,7 @@ _CATALAN_STOP_WORDS = """
 FIELDS = (WORDS, BIGRAMS)
 
 
+@lru_cache(maxsize=1000)
 def field_of(language: str) -> str:
     """The suffix of the body field for a page in `language`."""
     return BIGRAMS if code_of(language) in _BIGRAM_LANGUAGES else WORDS

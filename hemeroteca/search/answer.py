@@ -7,6 +7,7 @@ per candidate (columns of the index, link ranks) order them, and only what is sh
 from __future__ import annotations
 
 import base64
+import math
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
     from hemeroteca.search.tantivy_index import Stored, TantivyIndex
 
 _MOST = 1000  # results that can be reached by paging
-_LEAST = 60  # candidates ordered anew, at least
-_MOST_CLOSELY = 200  # candidates looked at for phrases
+_LEAST = 40  # candidates ordered anew, at least
+_CLOSELY = 30  # candidates looked at for phrases …
+_MOST_CLOSELY = 200  # … and when many results are wanted
 _COUNT_BELOW = 20_000  # postings up to which matches are counted, not estimated
 _MOST_REMEMBERED = 200_000  # results kept in memory during a batch of queries
 _FACETS = ("host", "language", "type", "year", "collection")
@@ -95,21 +97,24 @@ class Answer:
         text: dict[str, Any] = {}
         score = 0.0
         for part in plan.parts:
-            this = Query.boolean_query([(Occur.Must, part.query), (Occur.Must, only)])
-            hits = self.searcher.search(this, limit=1).hits
+            for asked in (part.first or part.query, part.query):
+                this = Query.boolean_query([(Occur.Must, asked), (Occur.Must, only)])
+                if hits := self.searcher.search(this, limit=1).hits:
+                    break
             if hits:
                 score += hits[0][0] * part.factor
-                how = msgspec.json.decode(part.query.explain(self.searcher, address).to_json())
+                how = msgspec.json.decode(asked.explain(self.searcher, address).to_json())
                 text["words"] = {"score": hits[0][0] * part.factor, "how": how}
         for name, more, _ in self._bonuses(plan.bonuses, [key]):
             text.setdefault(name, {"score": 0.0})["score"] += more
             score += more
         ranked = self._rank([(score, address)], 1)
-        factors = ranking.prior(ranked.facts[0], self.weights, self.now_ms)
+        priors = ranking.prior(ranked.facts, self.weights, self.now_ms)
+        factors = {name: float(factor[0]) for name, factor in priors.items() if factor[0] != 1.0}
         return {
             "text_score": score,
             "factors": factors,
-            "score": score * ranking.product(factors),
+            "score": score * math.prod(factors.values()),
             "parts": text,
             "notes": plan.notes,
             "terms": {name: sorted(terms) for name, terms in plan.wanted.items() if terms},
@@ -129,7 +134,11 @@ class Answer:
         found: list[tuple[float, tantivy.DocAddress, str]] = []
         matches = 0
         for part in plan.parts:
-            answer = self.searcher.search(part.query, limit=reach, count=count)
+            answer = None
+            if part.first is not None and not count:
+                answer = self.searcher.search(part.first, limit=reach, count=False)
+            if answer is None or len(answer.hits) < reach:
+                answer = self.searcher.search(part.query, limit=reach, count=count)
             found += [(score * part.factor, address, part.language) for score, address in answer.hits]
             matches += answer.count if count else 0  # type: ignore[attr-defined]
         found.sort(key=lambda hit: -hit[0])
@@ -138,7 +147,8 @@ class Answer:
         bonuses = [bonus for bonus in plan.bonuses if not bonus.language or languages & {bonus.language, ""}]
         more: dict[tuple[int, int], float] = {}
         if bonuses and found:
-            keys = self._column("key", [address for _, address, _ in found[:_MOST_CLOSELY]]).tolist()
+            closely = _CLOSELY if reach <= _LEAST else min(_MOST_CLOSELY, reach)
+            keys = self._column("key", [address for _, address, _ in found[:closely]]).tolist()
             for _, score, address in self._bonuses(bonuses, keys):
                 place = (address.segment_ord, address.doc)
                 more[place] = more.get(place, 0.0) + score
@@ -168,19 +178,17 @@ class Answer:
         page_ranks = links.pages(columns["key"]) if links else None
         host_ranks = links.hosts(columns["host_key"]) if links else None
         boosts = self._boosts(columns["host_key"])
-        facts = [
-            ranking.Facts(
-                captured_ms=int(columns["captured"][i]),
-                depth=int(columns["depth"][i]),
-                length=int(columns["length"][i]),
-                link_rank=float(page_ranks[i]) if page_ranks is not None else 0.0,
-                host_rank=float(host_ranks[i]) if host_ranks is not None else 0.0,
-                boost=boosts.get(int(columns["host_key"][i]), 1.0) if boosts else 1.0,
-            )
-            for i in range(len(candidates))
-        ]
+        facts = ranking.Facts(
+            captured_ms=columns["captured"],
+            depth=columns["depth"],
+            length=columns["length"],
+            link_rank=page_ranks,
+            host_rank=host_ranks,
+            boost=np.array([boosts.get(host, 1.0) for host in columns["host_key"].tolist()]) if boosts else None,
+        )
         if self.options.sort == "relevance":
-            scores *= [ranking.product(ranking.prior(fact, self.weights, self.now_ms)) for fact in facts]
+            for factor in ranking.prior(facts, self.weights, self.now_ms).values():
+                scores *= factor
             order = np.lexsort((columns["key"], -scores)).tolist()  # equal scores: always the same order
         else:
             order = list(range(len(candidates)))
@@ -192,12 +200,12 @@ class Answer:
                 order, duplicates = _grouped(order, columns["simhash"].view(np.uint64), self.weights.duplicate_bits)
         delayed: set[int] = set()
         if self.options.diverse and page and self.options.sort == "relevance":
-            hosts = [int(columns["host_key"][i]) for i in order]
+            hosts = columns["host_key"][order].tolist()
             if len(set(hosts)) > 1:
                 places = ranking.spread(hosts, self.weights.per_host, page, pages)
                 delayed = {hosts[place] for at, place in enumerate(places) if place < at}
                 order = [order[place] for place in places]
-        return _Ranked(addresses, [int(k) for k in columns["key"]], scores, facts, order, duplicates, delayed, columns)
+        return _Ranked(addresses, columns["key"].tolist(), scores, facts, order, duplicates, delayed, columns)
 
     def _by_meaning(self, ranked: _Ranked, query: str) -> None:
         """Fuse the order of the best candidates with the order of their meaning; scores become those of the fusion."""
@@ -301,7 +309,7 @@ class _Ranked(msgspec.Struct):
     addresses: list[Any]
     keys: list[int]
     scores: Any  # numpy array
-    facts: list[ranking.Facts]
+    facts: ranking.Facts
     order: list[int]  # positions of the candidates, best first
     duplicates: dict[int, int]
     delayed: set[int]  # host keys with results moved back

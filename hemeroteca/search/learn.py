@@ -143,9 +143,9 @@ class Learner:
         following = parts[0]
         context = parts[1] if order == 2 else (parts[2] << BITS) | parts[1]
         # several written forms may have become one: add them up
-        merged, place = np.unique(np.stack([context, following]), axis=1, return_inverse=True)
-        times = np.bincount(place.ravel(), weights=times, minlength=merged.shape[1]).astype(np.int64)
-        context, following = merged
+        merged, place = np.unique((context << BITS) | following, return_inverse=True)
+        times = np.bincount(place, weights=times, minlength=len(merged)).astype(np.int64)
+        context, following = merged >> BITS, merged & mask
         by_count = np.lexsort((-times, context))
         context, following, times = context[by_count], following[by_count], times[by_count]
         starts = np.flatnonzero(np.diff(context, prepend=-1))

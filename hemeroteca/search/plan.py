@@ -26,11 +26,16 @@ MOST_PAIRS = 12  # neighbouring words looked at for nearness
 MOST_FORMS = 12  # forms of one word that are searched, the most frequent ones
 FEW_FORMS = 3  # … in a very long query, and of words that must be near each other
 LONG_QUERY = 24  # words from which a query is very long
-OTHER_FORM = 0.5  # what a form counts that was not typed
+OTHER_FORM = 0.9  # what a form counts that was not typed
+TIE = 0.25  # … and what each form but the best one adds
+IN_SUM = 0.55  # … and the same where all forms are added up
+IN_SUM_FORMS = 4  # forms added up, if they are not much rarer than the others
+MOST_REQUIRED = 6  # words that are first asked for all together
+MOST_POSTINGS = 30_000  # of all words and forms, up to which the best form is looked for: below 1 ms
 MOST_KNOWN = 20_000  # words remembered with their forms
 MOST_NEAR = 9  # combinations of forms of words that must be near each other
 LEAST_SHARE = 0.04  # of the pages, from which the forms of a language's words are looked for
-MOST_ALIKE = 400  # words of the vocabulary that are compared with one of the query
+MOST_ALIKE = 100  # words of the vocabulary that are compared with one of the query
 LAST_MS = 1 << 62  # "until" of a version that is still the last one
 
 
@@ -46,6 +51,7 @@ class Part(msgspec.Struct, frozen=True):
     query: Query
     factor: float  # of its scores
     language: str = ""  # body field; empty: any
+    first: Query | None = None  # stricter and faster; enough when it finds enough
 
 
 class Bonus(msgspec.Struct, frozen=True):
@@ -104,6 +110,7 @@ class Planner:
         }
         self.fields = list(self.factors)
         self.empty: frozenset[str] = frozenset()
+        self.words: list[tuple[str, list[Form], int]] = []  # (field, forms of a word, times it is in the query)
 
     def plan(self, parsed: q.Parsed) -> Plan:
         clauses = parsed.root.clauses
@@ -146,17 +153,47 @@ class Planner:
                 self.fields = [name for name in self.fields if name == analysis.field_of(clause.node.value)]
 
     def _by_field(self, plan: Plan) -> list[Part]:
-        """One query per field. A page is in one, and a union of bare terms lets the engine skip (WAND)."""
+        """One query per field; a page is in one.
+
+        Of the forms of a word the one that fits best counts, the others add a little: the engine saturates each by
+        itself, and their sum would make much of a word that is written in many ways. That reads every posting, so
+        where words are common a plain union is asked instead, which lets the engine skip (WAND), with less weight for
+        forms that were not typed.
+        """
+        precisely = sum(documents for _, _, documents in plan.scored) <= MOST_POSTINGS
         parts = []
         for name in self.fields:
-            terms = [
-                (Occur.Should, self._boost(self._term(f"body_{name}", term), plan.factors[name, term]))
-                for field, term, _ in plan.scored
-                if field == name
-            ]
+            terms = []
+            for field, forms, times in self.words:
+                if field == name:
+                    body = f"body_{name}"
+                    if precisely and len(forms) > 1:
+                        each = [self._boost(self._term(body, form.term), form.factor * times) for form in forms]
+                        terms.append(Query.disjunction_max_query(each, TIE))
+                    else:
+                        least = sum(form.documents for form in forms) // 50
+                        terms += [
+                            self._boost(self._term(body, form.term), form.factor * times * (1.0 if at == 0 else IN_SUM))
+                            for at, form in enumerate(forms[:IN_SUM_FORMS])
+                            if form.documents >= least
+                        ]
             if terms:
-                parts.append(Part(Query.boolean_query(terms), self.factors[name], name))
+                query = Query.boolean_query([(Occur.Should, term) for term in terms])
+                parts.append(Part(query, self.factors[name], name, None if precisely else self._every_word(name)))
         return parts
+
+    def _every_word(self, name: str) -> Query | None:
+        """All words, as typed where that is a usual form: of common words enough pages have them all."""
+        words = [(forms, times) for field, forms, times in self.words if field == name]
+        if not 1 <= len(words) <= MOST_REQUIRED:
+            return None
+        every = []
+        for forms, times in words:
+            usual = sum(form.documents for form in forms) // 4
+            chosen = forms[:1] if forms[0].documents >= usual else forms[:IN_SUM_FORMS]
+            either = [self._boost(self._term(f"body_{name}", form.term), form.factor * times) for form in chosen]
+            every.append((Occur.Must, self._any(either) or either[0]))
+        return every[0][1] if len(every) == 1 else Query.boolean_query(every)
 
     # words that score
 
@@ -176,6 +213,7 @@ class Planner:
             plan.notes.append(f"the query is very long: its {MOST_TERMS} rarest words were searched")
             keep = sorted(range(len(chosen)), key=lambda i: chosen[i][2])[:MOST_TERMS]
             chosen = [chosen[i] for i in sorted(keep)]
+        self.words = [(name, forms, times) for name, forms, _, times in chosen]
         documents: dict[tuple[str, str], int] = {}
         for name, forms, _, count in chosen:
             for form in forms:
@@ -206,8 +244,11 @@ class Planner:
         if stems and word.isalpha():
             # forms differ at the end, by y and i or a doubled letter also at the end of the stem
             shortest = min(stems.values(), key=len)
-            prefix = shortest[:-1] if len(shortest) > 3 and word.startswith(shortest[:-1]) else word
+            prefix = shortest[:-1] if len(shortest) > 4 else shortest
+            if len(prefix) < 4 or not word.startswith(prefix):  # too many words begin so
+                prefix = word
             alike = self.searcher.terms_with_prefix(body, prefix, limit=MOST_ALIKE) if len(prefix) > 2 else []
+            alike = [(term, documents) for term, documents in alike if len(term) <= len(word) + 5]
             for code, stem in stems.items():
                 of = analysis.stems((term for term, _ in alike), code)
                 having |= {term: documents for term, documents in alike if of[term] == stem}
@@ -249,8 +290,11 @@ class Planner:
                 pair: list[str | tuple[int, str]] = [(0, first), (then - at, second)]
                 phrase = Query.phrase_query(self.schema, body, pair)
                 near = Query.phrase_query(self.schema, body, pair, slop=8)
-                bonuses.append(Bonus("phrase", phrase, weights.phrase * factor, name))
-                bonuses.append(Bonus("near", near, weights.near * factor, name))
+                both = [
+                    (Occur.Must, self._boost(near, weights.near)),
+                    (Occur.Should, self._boost(phrase, weights.phrase)),
+                ]
+                bonuses.append(Bonus("phrase", Query.boolean_query(both), factor, name))
         folded = list(dict.fromkeys(analysis.terms(" ".join(words[:32]), analysis.WORDS)))
         empty = {analysis.fold(word) for word in self.empty}
         content = [word for word in folded if word not in empty]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import msgspec
+import numpy as np
 
 
 class Weights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,41 +49,34 @@ class Preferences(msgspec.Struct, frozen=True, kw_only=True):
     blocks: tuple[str, ...] = ()
 
 
-class Facts(msgspec.Struct, gc=False):
-    """What is known about a page before its text is read. Neutral values say "not known"."""
+class Facts(msgspec.Struct):
+    """What is known about pages before their texts are read: an array per property, a value per page."""
 
-    captured_ms: int = 0
-    depth: int = 255  # 255: not a crawled page
-    length: int = 0
-    link_rank: float = 0.0
-    host_rank: float = 0.0
-    boost: float = 1.0
+    captured_ms: np.ndarray
+    depth: np.ndarray  # 255: not a crawled page
+    length: np.ndarray
+    link_rank: np.ndarray | None = None  # None: not known
+    host_rank: np.ndarray | None = None
+    boost: np.ndarray | None = None
 
 
-def prior(facts: Facts, weights: Weights, now_ms: int) -> dict[str, float]:
-    """The factors of a page, by name; their product multiplies the score of its text."""
-    factors: dict[str, float] = {}
-    if facts.link_rank:
+def prior(facts: Facts, weights: Weights, now_ms: int) -> dict[str, np.ndarray]:
+    """The factors of each page, by name; their product multiplies the score of its text."""
+    factors: dict[str, np.ndarray] = {}
+    if facts.link_rank is not None:
         factors["link rank"] = 1 + weights.link_rank * facts.link_rank
-    if facts.host_rank:
+    if facts.host_rank is not None:
         factors["host rank"] = 1 + weights.host_rank * facts.host_rank
-    if facts.depth < 255:
-        factors["depth"] = 1 + weights.home / (1 + facts.depth)
-        if facts.length < weights.thin_below:
-            factors["thin"] = 1 + weights.thin
-        if facts.captured_ms and weights.freshness:
-            age_days = max(0.0, (now_ms - facts.captured_ms) / 86_400_000)
-            factors["freshness"] = 1 + weights.freshness * 0.5 ** (age_days / weights.freshness_days)
-    if facts.boost != 1.0:
+    crawled = facts.depth < 255
+    if crawled.any():
+        factors["depth"] = np.where(crawled, 1 + weights.home / (1.0 + facts.depth), 1.0)
+        factors["thin"] = np.where(crawled & (facts.length < weights.thin_below), 1 + weights.thin, 1.0)
+        age_days = np.maximum(0, now_ms - facts.captured_ms) / 86_400_000
+        fresh = 1 + weights.freshness * 0.5 ** (age_days / weights.freshness_days)
+        factors["freshness"] = np.where(crawled & (facts.captured_ms > 0), fresh, 1.0)
+    if facts.boost is not None:
         factors["your boost"] = facts.boost
     return factors
-
-
-def product(factors: Mapping[str, float]) -> float:
-    value = 1.0
-    for factor in factors.values():
-        value *= factor
-    return value
 
 
 def spread(hosts: Sequence[int], per_host: int, page: int, pages: int) -> list[int]:

@@ -6,6 +6,7 @@ Works on plain values; the caller brings the documents (from the archive) and th
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -133,11 +134,15 @@ def refresh_ranks(path: Path, seeds: Iterable[int] = ()) -> LinkRanks:
 
 
 def changed_anchors(index: Index, graph: LinkGraph, seconds: float = 60.0) -> Iterator[tuple[SearchDocument, str]]:
-    """Documents that other link texts point at than they know of, with these texts. What time does not allow waits."""
+    """Documents that link texts say more about than they do themselves, with these texts.
+
+    Most links repeat the title; a document is written anew only for words that would not find it now. What time does
+    not allow waits.
+    """
     until = time.monotonic() + seconds
     for key, texts in graph.anchor_texts():
         document = index.get(key)
-        if document is not None and set(document.anchors.split("\n")) != set(texts.split("\n")):
+        if document is not None and not _own_words(document).issuperset(_words(texts)):
             yield document, texts
         if time.monotonic() > until:
             return
@@ -185,6 +190,14 @@ def note_query(path: Path, text: str) -> None:
         draft = log.with_suffix(".draft")
         draft.write_bytes(log.read_bytes()[size // 2 :].partition(b"\n")[2])
         os.replace(draft, log)
+
+
+def _own_words(document: SearchDocument) -> set[str]:
+    return _words(f"{document.title} {document.headings} {document.anchors} {document.url}")
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower().replace("_", " ")))
 
 
 def load_preferences(path: Path) -> Preferences:

@@ -2,12 +2,13 @@
 
 import html
 import re
+import unicodedata
 from collections.abc import Collection
 
 from hemeroteca.search import analysis
 
 _WORD = re.compile(r"[^\W_]+")
-_STEPS = (8_000, 80_000)  # characters looked at: more only while words of the query are missing
+_STEPS = (4_000, 40_000)  # characters looked at: more only while words of the query are missing
 _MOST_MATCHES = 24  # of one word, enough to choose a window
 _MOST_KNOWN = 60_000  # words remembered with their terms
 
@@ -17,7 +18,7 @@ def snippet(text: str, wanted: Collection[str], field: str, length: int = 220) -
     found: list[tuple[int, int, str]] = []
     for step in _STEPS:
         found = _matches(text[:step], wanted, field)
-        if len(text) <= step or len({term for _, _, term in found}) == len(wanted):
+        if len(text) <= step or len({term for _, _, term in found}) >= min(2, len(wanted)):
             break
     text = text[: _STEPS[-1]]
     if not found:
@@ -35,12 +36,19 @@ def highlight(text: str, wanted: Collection[str], field: str) -> str:
 
 
 def _marked(text: str, matches: list[tuple[int, int, str]], start: int, end: int) -> str:
+    if _OPEN in text or _CLOSE in text:
+        text = text.replace(_OPEN, " ").replace(_CLOSE, " ")
     parts, at = [], start
     for begin, stop, _ in matches:
         begin = max(begin, at)  # pairs of characters overlap
-        parts += [html.escape(text[at:begin]), "<b>", html.escape(text[begin:stop]), "</b>"]
+        parts += [text[at:begin], _OPEN, text[begin:stop], _CLOSE]
         at = stop
-    return "".join([*parts, html.escape(text[at:end])]).replace("</b><b>", "")
+    marked = html.escape("".join([*parts, text[at:end]]))
+    return marked.replace(_CLOSE + _OPEN, "").replace(_OPEN, "<b>").replace(_CLOSE, "</b>")
+
+
+# Stand for the marks until the text around them is escaped; they are taken out of the text before.
+_OPEN, _CLOSE = "\ue000", "\ue001"
 
 
 def _matches(text: str, wanted: Collection[str], field: str) -> list[tuple[int, int, str]]:
@@ -48,17 +56,16 @@ def _matches(text: str, wanted: Collection[str], field: str) -> list[tuple[int, 
         return []
     if field == analysis.BIGRAMS:
         return _pair_matches(text, wanted)
-    folded = _folded(text)
-    if len(folded) != len(text):  # places would not agree
+    try:
+        found: list[tuple[int, int, str]] = []
+        folded = b" " + text.encode("latin-1").translate(_FOLDED) + b" "
+        for term in wanted:
+            found += _places(folded, term)
+        return sorted(found)
+    except UnicodeEncodeError:  # other letters than those of Western Europe: word by word
         words = {(match.start(), match.group()) for match in _WORD.finditer(text)}
-    else:
-        words = set()
-        for term in _beginnings(wanted):
-            words.update(_words_beginning(text, folded, term))
-    if not words:
-        return []
-    term_of = _terms({word for _, word in words})
-    return sorted((at, at + len(word), term) for at, word in words if (term := term_of[word]) in wanted)
+        term_of = _terms({word for _, word in words})
+        return sorted((at, at + len(word), term) for at, word in words if (term := term_of[word]) in wanted)
 
 
 def _pair_matches(text: str, wanted: Collection[str]) -> list[tuple[int, int, str]]:
@@ -72,36 +79,27 @@ def _pair_matches(text: str, wanted: Collection[str]) -> list[tuple[int, int, st
 
 _SPACELESS = re.compile(f"[{analysis.SPACELESS}]")
 _LETTER = rf"[^\W_{analysis.SPACELESS}]"
-_ACCENTS = tuple(zip("áàâäãåéèêëíìîïóòôöõúùûüçñ", "aaaaaaeeeeiiiiooooouuuucn", strict=True))
 
 
-def _folded(text: str) -> str:
-    text = text.lower()
-    if not text.isascii():
-        for accented, plain in _ACCENTS:
-            text = text.replace(accented, plain)
-    return text
+def _folded_byte(code: int) -> int:
+    """A letter of Latin-1 as the index has it; a space for what is no part of a word."""
+    plain = unicodedata.normalize("NFD", chr(code).lower())[0]
+    if chr(code).isalnum():
+        return ord(plain) if plain.isascii() else code
+    return 0x20
 
 
-def _words_beginning(text: str, folded: str, prefix: str) -> list[tuple[int, str]]:
-    """(place, word) of the words that begin with `prefix`: str.find is many times faster than reading every word."""
-    found: list[tuple[int, str]] = []
-    at = folded.find(prefix)
+_FOLDED = bytes(map(_folded_byte, range(256)))
+
+
+def _places(folded: bytes, term: str) -> list[tuple[int, int, str]]:
+    """Where a word stands among words with a space on each side: `find` is far faster than reading every word."""
+    needle = f" {term} ".encode("latin-1")
+    found: list[tuple[int, int, str]] = []
+    at, length = folded.find(needle), len(term)
     while at >= 0 and len(found) < _MOST_MATCHES:
-        if at == 0 or not folded[at - 1].isalnum():
-            word = _WORD.match(text, at)
-            if word and len(word.group()) <= 80:
-                found.append((at, word.group()))
-        at = folded.find(prefix, at + 1)
-    return found
-
-
-def _beginnings(wanted: Collection[str]) -> list[str]:
-    """Beginnings that all wanted words share with one of them: forms of a word are found together."""
-    found: list[str] = []
-    for term in sorted(wanted):
-        if not found or not term.startswith(found[-1]):
-            found.append(term[:5])
+        found.append((at, at + length, term))
+        at = folded.find(needle, at + length + 1)
     return found
 
 
@@ -138,7 +136,7 @@ def _best_window(found: list[tuple[int, int, str]], length: int) -> int:
 
 
 def _squeeze(text: str) -> str:
-    return re.sub(r"\s+", " ", text).strip()
+    return " ".join(text.split())
 
 
 def _word_start(text: str, at: int) -> int:

@@ -1,21 +1,28 @@
 """The ranking's own parts: what is unknown is neutral, spreading keeps everything."""
 
+import math
+
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hemeroteca.search.ranking import DEFAULT, Facts, Preferences, prior, product, spread
+from hemeroteca.search.ranking import DEFAULT, Facts, Preferences, prior, spread
+
+
+def facts(**values: float) -> Facts:
+    return Facts(**{name: np.array([value]) for name, value in values.items()})
 
 
 def test_nothing_known_about_a_document_changes_nothing():
-    assert prior(Facts(), DEFAULT, 1_700_000_000_000) == {}
+    assert prior(facts(captured_ms=0, depth=255, length=0), DEFAULT, 1_700_000_000_000) == {}
 
 
 def test_what_is_known_tips_the_balance_within_bounds():
     now = 1_700_000_000_000
-    good = Facts(captured_ms=now, depth=0, length=5000, link_rank=1.0, host_rank=1.0)
-    bad = Facts(captured_ms=0, depth=12, length=10)
-    assert product(prior(good, DEFAULT, now)) > 1.4
-    assert 0.7 < product(prior(bad, DEFAULT, now)) < 1.0
+    good = facts(captured_ms=now, depth=0, length=5000, link_rank=1.0, host_rank=1.0)
+    bad = facts(captured_ms=0, depth=12, length=10)
+    assert math.prod(factor[0] for factor in prior(good, DEFAULT, now).values()) > 1.4
+    assert 0.7 < math.prod(factor[0] for factor in prior(bad, DEFAULT, now).values()) < 1.0
     assert Preferences().blocks == ()
 
 
