@@ -94,7 +94,7 @@ def forget_noise(request: HttpRequest, host: HostName) -> tuple[int, None]:
 
 
 def _out(host: str, settings: SiteSettings) -> SiteOut:
-    values: dict[str, Any] = msgspec.to_builtins(settings)
+    values: dict[str, Any] = msgspec.structs.asdict(settings)
     for secret in ("proxy", "password"):
         values[secret] = "set" if values[secret] else ""
     return SiteOut(host=_name(host), noise=learned.load(_name(host)).noisy(), **values)
