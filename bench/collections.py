@@ -3,7 +3,8 @@
     python -m bench.collections FOLDER        # writes NAME/{documents.jsonl,queries.tsv,qrels.tsv}
     python -m bench search                    # makes and measures them all
 
-Sources (each is left out where it is missing): the GEMET thesaurus (`../shared/data/gemet`), Debian's package lists
+Sources (each is left out where it is missing): the GEMET thesaurus (`../shared/data/gemet`, or under
+HEMEROTECA_SHARED_DATA), Debian's package lists
 with debtags, software descriptions in several languages (AppStream), manual pages, the Python manual. Judgements come
 from relations somebody else wrote down: a thesaurus, tags, an index, a one-line summary of the text.
 """
