@@ -82,7 +82,10 @@ class Guarded:
         self._try("write what it learned", write, None)
 
     def close(self) -> None:
-        self._try("keep what it learned", lambda s: s.close(), None)
+        def close(scheduler: Scheduler) -> None:
+            scheduler.close()
+
+        self._try("keep what it learned", close, None)
 
     def _begin(self) -> None:
         if self._scheduler is None and time.monotonic() >= self._again_at:
