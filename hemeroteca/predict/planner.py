@@ -487,7 +487,9 @@ class Planner:
             chance[at : at + CHUNK] = c = self._chance(part, x, gap)
             page = self._pages[part]
             resting = (page["failures"] > 0) & (page["retry"] > day) & (page["retry"] <= day + RETRY[1])
-            closed = ~page["alive"] | page["paused"] | resting | (gap < np.maximum(page["min_gap"], self.min_gap) - 1e-3)
+            closed = (
+                ~page["alive"] | page["paused"] | resting | (gap < np.maximum(page["min_gap"], self.min_gap) - 1e-3)
+            )
             value[at : at + CHUNK] = np.where(closed, -1, c * page["weight"])
         return value, chance
 

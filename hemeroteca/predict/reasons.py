@@ -37,9 +37,19 @@ SENTENCES: dict[str, str] = {
 
 # Words of each language for one and for several: days, hours, visits.
 _UNITS = {
-    "en": {"day": ("day", "days"), "hour": ("hour", "hours"), "visit": ("visit", "visits"), "time": ("once", "times")},
-    "es": {"day": ("día", "días"), "hour": ("hora", "horas"), "visit": ("visita", "visitas"), "time": ("una vez", "veces")},
-}  # fmt: skip
+    "en": {
+        "day": ("day", "days"),
+        "hour": ("hour", "hours"),
+        "visit": ("visit", "visits"),
+        "time": ("once", "times"),
+    },
+    "es": {
+        "day": ("día", "días"),
+        "hour": ("hora", "horas"),
+        "visit": ("visita", "visitas"),
+        "time": ("una vez", "veces"),
+    },
+}
 
 
 def fill(sentence: str, values: Mapping[str, object], language: str = "en") -> str:

@@ -1,6 +1,7 @@
 """A scheduler that breaks must not end the engine, and must come back."""
 
 import logging
+from itertools import pairwise
 
 import pytest
 
@@ -51,7 +52,7 @@ def test_a_failure_is_logged_once_shown_and_retried_ever_more_slowly(tmp_path, m
         for _ in range(3600):
             look(guarded)
             clock.now += 1
-    assert [round(b - a) for a, b in zip(tries, tries[1:], strict=False)][:4] == [5, 10, 20, 40]
+    assert [round(b - a) for a, b in pairwise(tries)][:4] == [5, 10, 20, 40]
     assert len(tries) < 20
     assert len(caplog.records) == 1
     assert "the planner is upside down" in guarded.trouble
