@@ -37,7 +37,12 @@ SENTENCES: dict[str, str] = {
 
 # Words of each language for one and for several: days, hours, visits.
 _UNITS = {
-    "en": {"day": ("day", "days"), "hour": ("hour", "hours"), "visit": ("visit", "visits"), "time": ("once", "times")},
+    "en": {
+        "day": ("day", "days"),
+        "hour": ("hour", "hours"),
+        "visit": ("visit", "visits"),
+        "time": ("once", "times"),
+    },
     "es": {
         "day": ("día", "días"),
         "hour": ("hora", "horas"),

@@ -28,8 +28,7 @@ class Guarded:
     """What the engine asks of a `Scheduler`; never raises because of it. Asleep, it answers that nothing is due."""
 
     def __init__(self, config: Config, data: Path, clock: Callable[[], float] = time.time) -> None:
-        self._made_of = (config, data, clock)
-        self._clock = clock
+        self._config, self._data, self._clock = config, data, clock
         self._scheduler: Scheduler | None = None
         self._failures = 0
         self._begun_at = self._again_at = 0.0  # monotonic
@@ -90,7 +89,7 @@ class Guarded:
     def _begin(self) -> None:
         if self._scheduler is None and time.monotonic() >= self._again_at:
             try:
-                self._scheduler = Scheduler(*self._made_of)
+                self._scheduler = Scheduler(self._config, self._data, self._clock)
                 self._begun_at = time.monotonic()
             except Exception as error:
                 self._give_up("begin", error)

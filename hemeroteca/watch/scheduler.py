@@ -26,7 +26,7 @@ from hemeroteca.config import Config
 from hemeroteca.frontier.models import Crawl, Host, Page
 from hemeroteca.frontier.values import Found, Role, SiteSettings
 from hemeroteca.predict import Planner, country_calendar
-from hemeroteca.watch import learning, memory, reasons, services
+from hemeroteca.watch import learning, memory, pacing, reasons, services
 from hemeroteca.watch.budgets import Purse
 from hemeroteca.watch.models import Observation, Signal, SignalSource, Subscription, WatchedPage
 from hemeroteca.watch.records import Records
@@ -36,9 +36,6 @@ from hemeroteca.watch.windows import Window, any_open
 
 WORTH = 0.4  # chance of a change from which a visit pays when no budget decides
 PACE = 1.0  # s between two looks
-SHARE = 0.01  # of the processor, for planning
-SHORTEST_PLAN = 20.0  # s between two plans
-AGAIN_AT_ONCE = 2.0  # s: the same, when a signal waits
 UNLIMITED = 24.0  # visits a day and page that an instance without limits may make at most; they come spread out
 HOST_QUEUE = 50  # watched pages of a host that wait at a time
 DOWN_AFTER = 3  # visits in a row without an answer after which a host gets single probes
@@ -517,11 +514,11 @@ class Scheduler:
             began = time.process_time()
             if self._newcomers:
                 self._plan_pages()
-            pause = max(SHORTEST_PLAN, self._plan_cost / SHARE)
+            pause = pacing.pause(self._plan_cost)
             until_next = self._instance.visits.per_day / 86_400 * pause
             self._planner.plan(hour, max(1, int(max(self._instance.visits.whole, until_next))))
             self._plan_cost = time.process_time() - began
-            self._plan_at = now + max(SHORTEST_PLAN, self._plan_cost / SHARE)
+            self._plan_at = now + pacing.pause(self._plan_cost)
         in_vain = 0
         while in_vain < 20 and (key := self._planner.next()) is not None:
             if not self._allowed(key, now):
@@ -793,7 +790,7 @@ class Scheduler:
             sub.policy.notify(key, hour)
         elif key in self._planner:
             self._planner.signal(key, hour, kind)
-            self._plan_at = min(self._plan_at, now + max(AGAIN_AT_ONCE, self._plan_cost * 20))
+            self._plan_at = min(self._plan_at, now + pacing.pause_signalled(self._plan_cost))
 
     def _verify(self, key: int, page: Watched, important: bool) -> None:
         """Were the sources right? And which said nothing of a change?"""

@@ -49,7 +49,10 @@ def test_the_table_for_people_shows_the_founding_works_beside_ours(run, tmp_path
     path.write_text("site,page,seconds\n" + "\n".join(rows))
     result = run("--trace", path, "--policy", "simple", "--warmup", 10)
     assert result.exit_code == 0, result.output
-    assert "2015: fixed 15 days" in result.output
+    assert "fixed 15 days" in result.output
+    assert "137 changes in 241 days" in result.output
+    assert max(len(line) for line in result.output.splitlines()) <= 80
+    assert "…" not in result.output
     assert "4 pages" in result.output
 
 
