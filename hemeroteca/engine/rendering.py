@@ -113,6 +113,11 @@ class PageRules:
         self._fetch(request, lambda result: self._got(origin, request, visit, redirects, result))
 
     def _got(self, origin: str, request: Request, visit: Visit, redirects: int, result: Result) -> None:
+        if result.failure == "refused-address":  # the guard will refuse what the page wants too, and say why
+            result.body.discard()
+            for _, answer in self._waiting.pop(origin, ()):
+                answer(True)
+            return
         body = result.body.bytes(MOST_BYTES) if result.status else b""
         if 300 <= result.status < 400 and redirects < MOST_REDIRECTS:
             target = urls.resolve_links(request.url, [result.header("location")])[0]
