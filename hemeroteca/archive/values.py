@@ -15,6 +15,7 @@ MAX_KEY = 900
 SCREENSHOT, DOM = "urn:screenshot:", "urn:dom:"
 """Before a page's address: what a browser made of it."""
 
+_PLAIN_ORIGIN = re.compile(r"https?://[a-z0-9-]+(?:\.[a-z0-9-]+)*+(?::[0-9]{1,5})?+").fullmatch
 _PLAIN_PATH = re.compile(r"(?:/[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*+)*+/?+").fullmatch
 """Paths that a SURT only writes in small letters and without the last slash; most are of this kind."""
 
@@ -68,8 +69,7 @@ class CaptureRow(msgspec.Struct, frozen=True, gc=False):
 def index_key(url: str) -> str:
     """The key a URL is filed under: its SURT, shortened with a hash when it is too long for an index."""
     start = url.find("/", 8)
-    plain = start > 0 and len(url) < MAX_KEY and url[start - 1] != "/" and url.startswith(("http://", "https://"))
-    if plain and _PLAIN_PATH(url, start) and (place := _place(url[:start])):
+    if 0 < start and len(url) < MAX_KEY and _PLAIN_PATH(url, start) and (place := _place(url[:start])):
         return place + (url[start:].lower().rstrip("/") or "/")
     if url.startswith((DOM, SCREENSHOT)):  # filed like the pages they belong to
         prefix = DOM if url.startswith(DOM) else SCREENSHOT
@@ -85,8 +85,5 @@ def index_key(url: str) -> str:
 
 @lru_cache(maxsize=10_000)
 def _place(origin: str) -> str:
-    """What the keys of an origin begin with: `org,example)`; empty when it is none."""
-    try:
-        return urls.surt(origin + "/")[:-1]
-    except urls.UrlError:
-        return ""
+    """What the keys of an origin begin with: `org,example)`; empty when it is not plainly one."""
+    return urls.surt(origin + "/")[:-1] if _PLAIN_ORIGIN(origin) else ""

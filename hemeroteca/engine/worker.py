@@ -18,7 +18,7 @@ from hemeroteca.engine.ingest import Ingest, Job, Rules
 
 HEADER = struct.Struct(">IB")
 JOB, RULES, FORGET, RESULT, USAGE, END = range(6)
-COLLECT_EVERY = 1000  # pages between two collections of cyclic garbage
+COLLECT_EVERY = 200  # pages between two collections of cyclic garbage
 ADDRESS_SPACE = 4 << 30  # a page that makes a reader grow beyond this ends the reader, not the machine
 
 
