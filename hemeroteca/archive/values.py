@@ -69,7 +69,7 @@ class CaptureRow(msgspec.Struct, frozen=True, gc=False):
 def index_key(url: str) -> str:
     """The key a URL is filed under: its SURT, shortened with a hash when it is too long for an index."""
     start = url.find("/", 8)
-    if 0 < start and len(url) < MAX_KEY and _PLAIN_PATH(url, start) and (place := _place(url[:start])):
+    if start > 0 and len(url) < MAX_KEY and _PLAIN_PATH(url, start) and (place := _place(url[:start])):
         return place + (url[start:].lower().rstrip("/") or "/")
     if url.startswith((DOM, SCREENSHOT)):  # filed like the pages they belong to
         prefix = DOM if url.startswith(DOM) else SCREENSHOT
