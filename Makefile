@@ -9,6 +9,7 @@ setup: .venv/.installed
 .venv/.installed: requirements.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv -c requirements.lock -e .
+	$(BIN)/python -m compileall -q hemeroteca
 	-$(BIN)/python -m hemeroteca.replay.install
 	touch $@
 
