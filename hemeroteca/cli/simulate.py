@@ -46,7 +46,7 @@ def simulate(
     batches: Annotated[int, typer.Option(min=1, help="How often planning runs within a step.")] = 24,
     save: Annotated[
         float, typer.Option(min=0, help="Days' worth of a budget that auto may keep for busier days.")
-    ] = 30.0,
+    ] = 0.0,
     min_changes: Annotated[int, typer.Option(min=0, help="Leave out trace pages with fewer changes.")] = 2,
     pages: Annotated[int, typer.Option(min=1, help="Pages per process.")] = 400,
     signals: Annotated[

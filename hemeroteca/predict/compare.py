@@ -24,7 +24,7 @@ class Settings:
     batches: int = 24  # plans within a step
     seed: int = 0
     signals: tuple[float, float] = (0.0, 0.0)
-    save: float = 30.0  # days' worth of visits that may be kept for busier days
+    save: float = 0.0  # days' worth of visits that may be kept for busier days
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ def simulate(
     warmup: float = 60.0,
     batches: int = 24,
     seed: int = 0,
-    save: float = 30.0,
+    save: float = 0.0,
     signals: tuple[float, float] = (0.0, 0.0),
     on_step: Callable[[int, int], None] | None = None,
 ) -> Outcome:

@@ -8,7 +8,7 @@ import pytest
 
 from hemeroteca.predict import traces
 from hemeroteca.predict.compare import Settings, compare
-from hemeroteca.predict.policies import Fixed, GammaPoisson, IntervalPolicy, Simple, SimpleNotify
+from hemeroteca.predict.policies import Auto, Fixed, GammaPoisson, IntervalPolicy, Simple, SimpleNotify
 from hemeroteca.predict.simulator import PAGE_BYTES, PUBLISHED, REVISIT_BYTES, simulate
 from hemeroteca.predict.traces import PROCESSES, Trace, generate
 
@@ -208,3 +208,23 @@ def test_one_small_class_is_a_new_policy():
     result = compare(history, ["doubling"], Settings(budget="5", warmup=20), more={"doubling": Doubling})
     assert result.outcomes[0].visits == pytest.approx(500, rel=0.1)
     assert math.isfinite(result.outcomes[0].freshness)
+
+
+@pytest.mark.parametrize("save", [0.0, 10.0])
+def test_a_budget_is_kept_day_by_day_or_with_savings_up_to_every_day(save):
+    rng = np.random.default_rng(3)
+    busy = np.sort(rng.uniform(100, 120, 15)) * 24  # one lively fortnight in half a year
+    history = Trace(("s",) * 30, tuple(f"a/{i}" for i in range(30)), (busy,) * 30, 180 * 24.0)
+    made: list[tuple[float, int]] = []
+
+    class Counting(Auto):
+        def observe(self, pages, now, changed):
+            made.append((now / 24, pages.size))
+            super().observe(pages, now, changed)
+
+    outcome = simulate(history, Counting(), visits_per_step=3.0, warmup=60, save=save)
+    by_day = [sum(n for at, n in made if at == day) for day in range(61, 181)]
+    assert outcome.visits == sum(by_day) == 3 * 120  # equal visits, nothing left over
+    assert all(total <= 3 * (i + 1) for i, total in enumerate(np.cumsum(by_day)))
+    assert outcome.busiest == max(by_day)
+    assert max(by_day) > 10 if save else max(by_day) == 3
