@@ -10,13 +10,14 @@ from bench.report import Row
 
 SCRIPT = textwrap.dedent(
     """
-    import json, os, random, resource, sys, time
+    import json, os, random, sys, time
     os.environ["DJANGO_SETTINGS_MODULE"] = "hemeroteca.django_settings"
     import django
     django.setup()
     from django.core.management import call_command
     from django.db import transaction
     from hemeroteca import urls
+    from hemeroteca.engine import usage
     from hemeroteca.frontier import services
     from hemeroteca.frontier.queue import Frontier
     from hemeroteca.frontier.values import CrawlOptions, Found, Outcome
@@ -52,7 +53,7 @@ SCRIPT = textwrap.dedent(
     leases.sort()
     print(json.dumps({
         "cost": cost, "worst": leases[-1], "p99": leases[len(leases) * 99 // 100], "median": leases[len(leases) // 2],
-        "rss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        "rss": usage.own_peak_bytes(),
     }))
     """
 )

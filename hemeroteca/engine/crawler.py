@@ -6,7 +6,6 @@ return at least once a second. Crawls can be stopped at any moment; what is comm
 
 import gc
 import os
-import resource
 import selectors
 import time
 from collections import Counter, OrderedDict
@@ -20,6 +19,7 @@ from hemeroteca import urls
 from hemeroteca.archive import queries, warc
 from hemeroteca.archive.values import NewCapture
 from hemeroteca.config import Config
+from hemeroteca.engine import usage
 from hemeroteca.engine.gate import MOST_BYTES, MOST_REDIRECTS, Gate, unreachable
 from hemeroteca.engine.ingest import AGENT, Attached, Ingested, Job, Rules
 from hemeroteca.engine.ledger import Ledger
@@ -909,11 +909,10 @@ class Engine:
         counts.queued = self._frontier.queued.get(run.id, 0)
 
     def cpu_seconds(self) -> float:
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        return used.ru_utime + used.ru_stime + self._pool.cpu_seconds()
+        return usage.own_cpu_seconds() + self._pool.cpu_seconds()
 
     def peak_bytes(self) -> int:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 + self._pool.peak_bytes()
+        return usage.own_peak_bytes() + self._pool.peak_bytes()
 
     # orders from outside
 

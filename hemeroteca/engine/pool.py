@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from hemeroteca.engine import usage
 from hemeroteca.engine.ingest import Ingested, Job, Rules
 from hemeroteca.engine.worker import END, FORGET, HEADER, JOB, RESULT, RULES, USAGE, Usage
 
@@ -128,15 +129,15 @@ class Pool:
 
     def resident_bytes(self) -> int:
         """Memory of the readers now."""
-        return sum(_resident(reader.process.pid) for reader in self._readers)
+        return sum(usage.resident_bytes(reader.process.pid) for reader in self._readers)
 
     def cpu_seconds(self) -> float:
         """Processor time of all readers so far."""
-        return self.usage.cpu_seconds + sum(_cpu(reader.process.pid) for reader in self._readers)
+        return self.usage.cpu_seconds + sum(usage.cpu_seconds(reader.process.pid) for reader in self._readers)
 
     def peak_bytes(self) -> int:
         """Largest memory the readers have had, added up."""
-        return max(self.usage.max_rss_bytes, sum(_peak(reader.process.pid) for reader in self._readers))
+        return max(self.usage.max_rss_bytes, sum(usage.peak_bytes(reader.process.pid) for reader in self._readers))
 
     def close(self) -> None:
         """Let the readers end; what they still hold is not answered."""
@@ -223,6 +224,7 @@ class Pool:
         """Start another reader; the page it was reading is kept unread, the ones behind it are read by others."""
         self._selector.unregister(reader.socket)
         self._readers.remove(reader)
+        self.usage.cpu_seconds += usage.cpu_seconds(reader.process.pid)
         reader.process.kill()
         reader.process.wait()
         reader.socket.close()
@@ -238,31 +240,3 @@ class Pool:
                 first.note = note
         self._waiting.extendleft(reversed(jobs))
         self._feed()
-
-
-def _resident(pid: int) -> int:
-    return _status(pid, "VmRSS:")
-
-
-def _peak(pid: int) -> int:
-    return _status(pid, "VmHWM:")
-
-
-def _status(pid: int, name: str) -> int:
-    try:
-        with open(f"/proc/{pid}/status") as file:
-            for line in file:
-                if line.startswith(name):
-                    return int(line.split()[1]) * 1024
-    except (OSError, ValueError):
-        pass
-    return 0
-
-
-def _cpu(pid: int) -> float:
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            fields = file.read().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

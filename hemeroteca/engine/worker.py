@@ -14,6 +14,7 @@ import sys
 import msgspec
 
 from hemeroteca.archive import warc
+from hemeroteca.engine import usage
 from hemeroteca.engine.ingest import Ingest, Job, Rules
 
 HEADER = struct.Struct(">IB")
@@ -62,8 +63,7 @@ def serve(channel: socket.socket) -> None:
         elif kind == FORGET:
             ingest.forget(msgspec.msgpack.decode(payload, type=int))
         elif kind == END:
-            used = resource.getrusage(resource.RUSAGE_SELF)
-            _send(channel, USAGE, encode(Usage(used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)))
+            _send(channel, USAGE, encode(Usage(usage.own_cpu_seconds(), usage.own_peak_bytes())))
             return
 
 
