@@ -5,9 +5,11 @@ All run against the same nginx on the same machine, one after another.
 """
 
 import json
+import math
 import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -17,6 +19,28 @@ from bench.report import Row
 SITE = Path("/usr/share/doc/openjdk-17-jre-headless/api")
 HEMEROTECA = Path(sys.executable).parent / "hemeroteca"
 PEER_PAGES = 1000  # Crawlee only: it needs minutes for the whole site
+GROWTH_PAGES = 4000
+
+# So many URLs more that the crawl has met, on a thousand hosts, all visited.
+KNOWN = """
+import os, sys
+os.environ["DJANGO_SETTINGS_MODULE"] = "hemeroteca.django_settings"
+import django
+django.setup()
+from hemeroteca import urls
+from hemeroteca.frontier.models import Crawl, Host, Page
+known, hosts = int(sys.argv[1]), 1000
+crawl = Crawl.objects.get()
+Host.objects.bulk_create([Host(name=f"h{n}.test", pages=known // hosts) for n in range(hosts)])
+host = dict(Host.objects.values_list("name", "pk"))
+for start in range(0, known, 10_000):
+    pages = []
+    for n in range(start, start + 10_000):
+        name = f"h{n % hosts}.test"
+        url = f"http://{name}/section-{n % 97}/page-{n}.html"
+        pages.append(Page(key=urls.key(url), url=url, host_id=host[name], crawl=crawl, state=Page.State.DONE, depth=1))
+    Page.objects.bulk_create(pages)
+"""
 
 
 def main() -> list[Row]:
@@ -27,6 +51,7 @@ def main() -> list[Row]:
         address = f"http://127.0.0.1:{port}/"
         ours = hemeroteca(address)
         peers = [scrapy(address), wget(address), httrack(address), crawlee(address)]
+        growth = grown(address)
     rows = [
         Row(
             "crawl: pages per CPU second, everything on",
@@ -58,19 +83,50 @@ def main() -> list[Row]:
                 _verdict(ratio >= goal),
             )
         )
-    return rows
+    return [*rows, growth]
 
 
 def hemeroteca(address: str) -> dict[str, float]:
     folder = machine.fresh("hemeroteca")
-    command = [str(HEMEROTECA), "crawl", address, "--delay", "0", "--data", str(folder / "data"), "--json"]
-    used = machine.measure(command, folder, {**os.environ, "HEMEROTECA_ALLOW_PRIVATE": "1"})
-    summary = json.loads(used.output.strip().splitlines()[-1])
+    summary, used = _crawl(address, folder)
     # of the crawl itself, start included; link ranks and suggestions are learned after it, see `whole`
     summary["rate"] = summary["pages"] / summary["cpu_seconds"]
     summary["whole"] = used.cpu_seconds
     summary["peak"] = used.max_rss_bytes
     return summary
+
+
+def grown(address: str) -> Row:
+    """A crawl that goes on when it has met few URLs and when it has met many; the better of two runs each, in turns."""
+    few, many = 10_000, 1_000_000
+    wall = {few: math.inf, many: math.inf}
+    cpu = dict(wall)
+    for known in (few, many):
+        folder = machine.fresh(f"known-{known}")
+        _crawl(address, folder, "--limit", "1")
+        environment = {**os.environ, "HEMEROTECA_DATA": str(folder / "data")}
+        subprocess.run([sys.executable, "-c", KNOWN, str(known)], env=environment, check=True)
+    for _ in range(2):
+        for known in (few, many):
+            folder = machine.fresh("grown")
+            shutil.copytree(machine.WORK / f"known-{known}" / "data", folder / "data")
+            summary, _ = _crawl(address, folder, "--limit", str(GROWTH_PAGES))
+            wall[known] = min(wall[known], summary["seconds"] / summary["pages"])
+            cpu[known] = min(cpu[known], summary["cpu_seconds"] / summary["pages"])
+    ratio = wall[many] / wall[few]
+    return Row(
+        f"crawl: time per page at {many:,} known URLs against {few:,}",
+        f"{ratio:.2f} × ({wall[many] * 1e3:.2f} against {wall[few] * 1e3:.2f} ms; "
+        f"processor {cpu[many] * 1e3:.2f} against {cpu[few] * 1e3:.2f} ms)",
+        "≤ 1.3",
+        _verdict(ratio <= 1.3),
+    )
+
+
+def _crawl(address: str, folder: Path, *options: str) -> tuple[dict[str, float], machine.Usage]:
+    command = [str(HEMEROTECA), "crawl", address, "--delay", "0", "--data", str(folder / "data"), "--json", *options]
+    used = machine.measure(command, folder, {**os.environ, "HEMEROTECA_ALLOW_PRIVATE": "1"})
+    return json.loads(used.output.strip().splitlines()[-1]), used
 
 
 def scrapy(address: str) -> tuple[str, int, float, float] | None:
