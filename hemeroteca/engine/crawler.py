@@ -441,10 +441,12 @@ class Engine:
             self._settle(visit, FAILED, "browser-missing", f"browser-missing: {reason}")
             return
         request = self._request(visit, run)
-        allowed = None
-        if not (run.options.ignore_robots or self._frontier.host(visit.host).settings.ignore_robots):
-            allowed = lambda url, answer: self._page_rules.ask(url, request, answer)  # noqa: E731
-        self._rendering.submit(request, self._rendered, allowed)
+
+        def allowed(url: str, answer: Callable[[bool], None]) -> None:
+            self._page_rules.ask(url, request, answer)
+
+        free = run.options.ignore_robots or self._frontier.host(visit.host).settings.ignore_robots
+        self._rendering.submit(request, self._rendered, None if free else allowed)
 
     def _keep_rules(self, url: str, page: Visit, result: Result) -> None:
         """Archive a robots.txt that a page waited for."""
