@@ -106,6 +106,7 @@ class Engine:
         watch_clock: Callable[[], float] = time.time,
     ) -> None:
         self.runs: dict[int, Run] = {}
+        self._most_requests = config.concurrency
         self.ended: dict[int, Run] = {}
         self._config = config
         self._instance = instance
@@ -202,11 +203,12 @@ class Engine:
         return self._only is not None and not self.runs
 
     def _has_room(self) -> bool:
-        return self._fetcher.active < self._concurrency() and len(self._jobs) < BATCH + 8 * self._readers
+        return self._fetcher.active < self._most_requests and len(self._jobs) < BATCH + 8 * self._readers
 
-    def _concurrency(self) -> int:
+    def _share_requests(self) -> None:
+        """How many requests may be under way at once; asked when a crawl with a wish of its own begins or ends."""
         asked = [run.options.concurrency for run in self.runs.values() if run.options.concurrency]
-        return max(asked) if asked else self._config.concurrency
+        self._most_requests = max(asked) if asked else self._config.concurrency
 
     def _lease(self, now: float) -> None:
         for _ in range(LEASES_AT_ONCE):  # pages that are excluded unasked must not hold up those under way
@@ -977,6 +979,8 @@ class Engine:
         if not self.runs and not self.ended and self._only is not None:
             run.cpu_before = 0.0  # the process exists for this crawl: its start-up counts
         self.runs[run.id] = run
+        if run.options.concurrency:
+            self._share_requests()
         services.mark_started(crawl.pk)
         self._pool.learn(Rules(run.id, options, self._agent, self._config.most_depth))
         self._frontier.open_crawl(run.id)
@@ -995,6 +999,8 @@ class Engine:
         self._rendering.forget(run.id)
         self._fetcher.forget_cookies(f"crawl-{run.id}")
         del self.runs[run.id]
+        if run.options.concurrency:
+            self._share_requests()
         self.ended[run.id] = run
         if len(self.ended) > 100:
             self.ended.pop(next(iter(self.ended)))

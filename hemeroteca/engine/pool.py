@@ -94,6 +94,7 @@ class Pool:
         self, readers: int, selector: selectors.BaseSelector, done: Callable[[list[tuple[Job, Ingested]]], None]
     ) -> None:
         self.usage = Usage(0.0, 0)  # of readers that have ended
+        self.backlog = 0  # jobs not answered yet
         self._selector = selector
         self._done = done
         self._rules: dict[int, Rules] = {}
@@ -104,12 +105,8 @@ class Pool:
         for _ in range(readers):
             self._start()
 
-    @property
-    def backlog(self) -> int:
-        """Jobs not answered yet."""
-        return len(self._waiting) + sum(len(reader.jobs) for reader in self._readers)
-
     def submit(self, job: Job) -> None:
+        self.backlog += 1
         self._waiting.append(job)
         self._feed()
 
@@ -215,6 +212,7 @@ class Pool:
                 if kind == RESULT:
                     job = reader.jobs.popleft()
                     answers.append((job, self._decode(payload)))
+                    self.backlog -= 1
                     reader.since = time.monotonic()
             self._feed()
             if answers:
@@ -233,6 +231,7 @@ class Pool:
         if jobs:
             first = jobs[0]
             if first.unread:
+                self.backlog -= 1
                 self._done([(first, Ingested(first.id, "", 0, notes=["ingest-failed"]))])
                 jobs = jobs[1:]
             else:

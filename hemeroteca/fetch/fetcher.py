@@ -6,6 +6,7 @@ registering each socket there for each request would cost more than the request.
 
 import logging
 import os
+import re
 import select
 import selectors
 import threading
@@ -32,6 +33,7 @@ Done = Callable[[Result], None]
 
 _IDLE_HANDLES = 256  # kept for reuse, of each kind
 _KINDS = 64
+_SET_COOKIE = re.compile(rb"\nset-cookie[ \t]*:", re.IGNORECASE)
 _MOST_COOKIES = 3000  # in a jar, as RFC 6265 advises
 _COOKIES_PER_DOMAIN = 50
 _LOGINS = 10_000
@@ -407,7 +409,7 @@ class Fetcher:
                 self._basic.clear()
             self._basic.add((transfer.origin.root, request.username))
         if kind.jar:
-            count = self._jar_counts.get(kind.jar, 0) + len(result.header_all("set-cookie"))
+            count = self._jar_counts.get(kind.jar, 0) + len(_SET_COOKIE.findall(result.response_head))
             self._jar_counts[kind.jar] = count
             if count > _MOST_COOKIES:
                 self._jar_counts[kind.jar] = _thin_out(_jar_handle(self._jar(kind.jar)))
