@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use crate::address::address;
+use crate::bombs;
 use crate::pack;
 use crate::source::{decode, normalised, value, Plain, Reason};
 use crate::tags::{self, Tag};
@@ -16,8 +17,6 @@ const MOST_COPIED: usize = 8 << 20; // html.MAX_COPIED, passages.MAX_COPIED
 const MOST_NAMED: usize = 3000; // passages.MAX_NAMED
 const MOST_BOILERPLATE: usize = 100;
 const NAMES_LOOKED_AT: usize = 300;
-const FEW_TAGS: usize = 1500; // markup.FEW_TAGS, SHORT_BYTES: above, Python looks whether it is a bomb
-const SHORT_BYTES: usize = 128 << 10;
 const LONGEST_TITLE: usize = 4000;
 
 /// As `native.py` gives them.
@@ -60,14 +59,13 @@ pub fn read(data: &[u8], limits: &Limits, out: &mut Vec<u8>) -> Plain<()> {
         return Err(Reason::Limit);
     }
     let source = normalised(data)?;
-    let tags = data.iter().filter(|&&byte| byte == b'<').count();
+    let tags = text::count(data, |byte| byte == b'<');
     if tags > limits.html_tags {
         return Err(Reason::Limit);
     }
     let mut page = Page::new(&source, limits);
     page.run()?;
-    let doubtful = tags > FEW_TAGS || data.len() > SHORT_BYTES;
-    page.finish(doubtful, out)
+    page.finish(bombs::doubtful(data, tags), out)
 }
 
 macro_rules! attributes {
@@ -329,14 +327,19 @@ impl<'a> Page<'a> {
 
     fn run(&mut self) -> Plain<()> {
         while self.at < self.bytes.len() {
-            let rest = &self.source[self.at..];
-            let Some(length) = rest.find('<') else {
-                self.text(rest)?;
-                break;
-            };
+            let rest = &self.bytes[self.at..];
+            let mut length = 0;
+            let mut refers = false;
+            while length < rest.len() && rest[length] != b'<' {
+                refers |= rest[length] == b'&';
+                length += 1;
+            }
             if length > 0 {
-                self.text(&rest[..length])?;
+                self.text(&self.source[self.at..self.at + length], refers)?;
                 self.at += length;
+                if length == rest.len() {
+                    break;
+                }
             }
             match self.byte(self.at + 1) {
                 b'a'..=b'z' | b'A'..=b'Z' => self.start_tag()?,
@@ -344,7 +347,7 @@ impl<'a> Page<'a> {
                 b'!' => self.declaration()?,
                 b'?' => self.at = self.find(self.at, ">")? + 1, // a comment, to the parser
                 _ => {
-                    self.text(&self.source[self.at..=self.at])?;
+                    self.text(&self.source[self.at..=self.at], false)?;
                     self.at += 1;
                 }
             }
@@ -481,9 +484,13 @@ impl<'a> Page<'a> {
                 let from = at;
                 match bytes.get(at) {
                     Some(&quote @ (b'"' | b'\'')) => {
-                        let length = self.source[at + 1..].find(quote as char).ok_or(Reason::Markup)?;
-                        written = &self.source[at + 1..at + 1 + length];
-                        at += length + 2;
+                        let start = at + 1;
+                        at = start;
+                        while *bytes.get(at).ok_or(Reason::Markup)? != quote {
+                            at += 1;
+                        }
+                        written = &self.source[start..at];
+                        at += 1;
                     }
                     None | Some(b'>') => return Err(Reason::Attribute),
                     _ => loop {
@@ -516,7 +523,7 @@ impl<'a> Page<'a> {
 
     // Text.
 
-    fn text(&mut self, text: &'a str) -> Plain<()> {
+    fn text(&mut self, text: &'a str, refers: bool) -> Plain<()> {
         let mut text = text;
         if self.mode != Mode::Body {
             text = text.trim_start_matches([' ', '\n', '\x0c']);
@@ -532,7 +539,7 @@ impl<'a> Page<'a> {
         {
             return Err(Reason::Table);
         }
-        if text.contains('&') {
+        if refers {
             let raw = &mut self.raw;
             return decode(text, false, |part| raw.push_str(part));
         }

@@ -61,10 +61,15 @@ pub fn normalised(data: &[u8]) -> Plain<Cow<'_, str>> {
 
 /// The value of an attribute.
 pub fn value(written: &str) -> Plain<Cow<'_, str>> {
-    if written.contains('<') {
+    let (mut tag, mut refers) = (false, false);
+    for byte in written.bytes() {
+        tag |= byte == b'<';
+        refers |= byte == b'&';
+    }
+    if tag {
         return Err(Reason::Attribute); // a break may be put before it
     }
-    if !written.contains('&') {
+    if !refers {
         return Ok(Cow::Borrowed(written));
     }
     let mut out = String::with_capacity(written.len());
