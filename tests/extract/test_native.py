@@ -9,7 +9,7 @@ from fastwarc.warc import ArchiveIterator, WarcRecordType
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from hemeroteca.extract import Limits, html, native
+from hemeroteca.extract import Limits, html, markup, native
 from hemeroteca.extract.document import Document
 from hemeroteca.extract.native import build
 from simweb.model import Settings, Web
@@ -129,7 +129,9 @@ _ALONE = """
     <br> <hr> <img·src=a·alt="B·b"> <img·srcset="b,·c·2x"> <!--·c·--> <script>x</script>
     <style>@import·"s"</style> <input·src=q> <link·rel=icon·href=i> <meta·name=author·content=Ann>
     <textarea>t·t</textarea> <area·href=k> <iframe·src=f></iframe> &amp; &eacute; &#8217; a word
-    some·more·words·in·a·row·that·make·a·line·of·text ñandú 漢字 <wbr> <embed·src=e>"""
+    some·more·words·in·a·row·that·make·a·line·of·text ñandú 漢字 <wbr> <embed·src=e>
+    <svg·role=img><title>S</title><path·d="M0"/><use·href="s.svg#i"/><text>s</text></svg>
+    <svg·hidden><g><image·href=g></g></svg>"""
 ALONE = [piece.replace("·", " ") for piece in _ALONE.split()] + ["\n", "\t"]
 
 
@@ -211,6 +213,7 @@ def test_any_damage_to_a_page(seed: int, wounds: int) -> None:
         "<table>x<tr><td>y</table>",  # moved out of the table
         "<a href=x>a<a href=y>b</a></a>",
         "<svg><a href=x></svg>",
+        "<svg><p>x</svg>",
         "<p>\0x",
         "\x01",
         "<template><p>x</template>",
@@ -237,13 +240,28 @@ def test_a_limit_is_left_to_the_tree() -> None:
     assert quickly(page, Limits(text_chars=5)) is None
 
 
-def test_a_bomb_is_asked_for() -> None:
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(
+    st.lists(st.sampled_from([*PIECES, "<b x>", "<i a=1 b>", '<p a=">">']), min_size=1, max_size=12),
+    st.integers(50, 9000),
+)
+def test_no_bomb_is_overlooked(pieces: list[str], times: int) -> None:
     """Long pages are read quickly only where `markup` sees no bomb in them."""
-    plain = b"<p>word <b>x</b></p>" * 3000
-    assert same(plain)
-    bomb = b"".join(b"<b i=%d>x</b><p>" % number for number in range(4000))
-    assert native.read(bomb, LIMITS) is not None
-    assert same(bomb) in (True, False)
+    data = ("".join(pieces) * times)[: 300 << 10].encode()
+    found = native.read(data, LIMITS)
+    if found is not None and not found.doubtful:
+        assert not markup.suspicious(data, LIMITS)
+
+
+def test_a_long_page_is_read_quickly() -> None:
+    assert same(b"<p>word <b>x</b></p>" * 3000)
+
+
+def test_a_bomb_is_not() -> None:
+    bomb = b"".join(b"<b i=%d>x</b><p>y</p>" % number for number in range(4000))
+    found = native.read(bomb, LIMITS)
+    assert found is not None
+    assert found.doubtful
 
 
 def test_a_library_of_other_sources_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:

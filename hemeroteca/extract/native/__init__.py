@@ -56,12 +56,16 @@ def _load() -> Any:
             ctypes.c_void_p,
             ctypes.POINTER(ctypes.c_void_p),
         ]
+        library.hemeroteca_simhash.restype = ctypes.c_uint64
+        library.hemeroteca_simhash.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
     except (OSError, AttributeError):
         return None
-    return library.hemeroteca_read
+    return library
 
 
-_read = _load()
+_library = _load()
+_read = _library and _library.hemeroteca_read
+_simhash = _library and _library.hemeroteca_simhash
 _decode = msgspec.msgpack.Decoder(Read).decode
 _limits: tuple[Limits | None, Any] = (None, None)
 
@@ -77,6 +81,11 @@ def read(data: bytes, limits: Limits) -> Read | None:
     answer = ctypes.c_void_p()
     length = _read(data, len(data), _given(limits), answer)
     return _decode(ctypes.string_at(answer, length)) if length >= 0 else None
+
+
+def simhash(text: bytes) -> int | None:
+    """The fingerprint of a text (`search.document.simhash`); None: there is no library."""
+    return _simhash(text, len(text)) if _simhash is not None else None
 
 
 def refusal(data: bytes, limits: Limits) -> int:

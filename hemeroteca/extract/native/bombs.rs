@@ -58,39 +58,33 @@ fn most_reopened(data: &[u8]) -> usize {
 
 /// `markup._may_have_many_attributes`, without its closer look.
 fn may_have_many_attributes(data: &[u8]) -> bool {
-    let mut last = 0;
+    let (mut last, mut roots, mut hidden_ends) = (0, 0, 0);
     for (at, &byte) in data.iter().enumerate() {
-        if byte == b'>' {
-            if at - last > LONGEST_TAG {
-                return true;
+        match byte {
+            b'>' => {
+                if at - last > LONGEST_TAG {
+                    return true;
+                }
+                last = at;
             }
-            last = at;
+            b'<' => roots += usize::from(is_root(&data[at + 1..])),
+            b'=' => hidden_ends += usize::from(hides_end(&data[at + 1..])),
+            _ => {}
         }
     }
-    if data.len() - last > LONGEST_TAG {
-        return true;
-    }
-    let root = |at: usize| {
-        data.get(at..at + 3).is_some_and(|name| name.eq_ignore_ascii_case(b"htm") || name.eq_ignore_ascii_case(b"bod"))
-    };
-    names(data).filter(|&(at, _)| root(at)).count() > MOST_ROOTS || hidden_ends(data) > MOST_HIDDEN_ENDS
+    data.len() - last > LONGEST_TAG || roots > MOST_ROOTS || hidden_ends > MOST_HIDDEN_ENDS
 }
 
-/// Values in quotes with `>` in them.
-fn hidden_ends(data: &[u8]) -> usize {
-    let mut found = 0;
-    for (at, &byte) in data.iter().enumerate() {
-        if byte != b'=' {
-            continue;
-        }
-        let mut rest =
-            data[at + 1..].iter().skip_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\x0b' | b'\x0c' | b'\r'));
-        let Some(&quote @ (b'"' | b'\'')) = rest.next() else {
-            continue;
-        };
-        if rest.find(|&&byte| byte == quote || byte == b'>') == Some(&b'>') {
-            found += 1;
-        }
-    }
-    found
+fn is_root(rest: &[u8]) -> bool {
+    let name = rest.strip_prefix(b"/").unwrap_or(rest);
+    name.len() > 2 && (name[..3].eq_ignore_ascii_case(b"htm") || name[..3].eq_ignore_ascii_case(b"bod"))
+}
+
+/// Whether a value in quotes follows with `>` in it.
+fn hides_end(rest: &[u8]) -> bool {
+    let mut rest = rest.iter().skip_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\x0b' | b'\x0c' | b'\r'));
+    let Some(&quote @ (b'"' | b'\'')) = rest.next() else {
+        return false;
+    };
+    rest.find(|&&byte| byte == quote || byte == b'>') == Some(&b'>')
 }

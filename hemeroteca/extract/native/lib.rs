@@ -9,6 +9,7 @@
 mod address;
 mod bombs;
 mod entities;
+mod likeness;
 mod pack;
 mod page;
 mod source;
@@ -68,4 +69,17 @@ pub unsafe extern "C" fn hemeroteca_read(
         })
     }))
     .unwrap_or(PANICKED)
+}
+
+/// The fingerprint of a text.
+///
+/// # Safety
+/// `data` points to `length` bytes.
+#[no_mangle]
+pub unsafe extern "C" fn hemeroteca_simhash(data: *const u8, length: usize) -> u64 {
+    if data.is_null() {
+        return 0;
+    }
+    let data = std::slice::from_raw_parts(data, length);
+    catch_unwind(|| likeness::simhash(data)).unwrap_or(0)
 }

@@ -126,6 +126,7 @@ const ASKING: u32 = bit(Attribute::Hidden) | bit(Attribute::Role) | bit(Attribut
 #[derive(Default)]
 struct Attributes<'a> {
     seen: u32,
+    linked: bool, // with one of `xlink:`
     values: Vec<(u8, &'a str)>,
 }
 
@@ -253,6 +254,8 @@ struct Page<'a> {
     anchor_open: bool,
     form_open: bool,
     select_open: bool,
+    svg_open: bool,
+    self_closing: bool, // the tag in work
     pres: usize,
     breaks: usize,
     anchors: Vec<Anchor<'a>>,
@@ -298,6 +301,8 @@ impl<'a> Page<'a> {
             anchor_open: false,
             form_open: false,
             select_open: false,
+            svg_open: false,
+            self_closing: false,
             pres: 0,
             breaks: 0,
             anchors: Vec::new(),
@@ -428,7 +433,7 @@ impl<'a> Page<'a> {
     fn start_tag(&mut self) -> Plain<()> {
         let name = self.name(self.at + 1)?;
         let (tag, flags) = tags::known(name.as_bytes());
-        if flags & tags::UNUSUAL != 0 {
+        if flags & tags::UNUSUAL != 0 && !self.svg_open {
             return Err(Reason::Element);
         }
         let begun = self.at;
@@ -442,23 +447,28 @@ impl<'a> Page<'a> {
 
     fn read_attributes(&mut self) -> Plain<()> {
         self.attributes.seen = 0;
+        self.attributes.linked = false;
         self.attributes.values.clear();
         let bytes = self.bytes;
         let mut at = self.at;
         let mut count = 0;
+        let mut slash = false;
         loop {
             match bytes.get(at) {
-                Some(b' ' | b'\n' | b'\x0c' | b'/') => {
+                Some(&byte @ (b' ' | b'\n' | b'\x0c' | b'/')) => {
+                    slash = byte == b'/';
                     at += 1;
                     continue;
                 }
                 Some(b'>') => {
+                    self.self_closing = slash;
                     self.at = at + 1;
                     return Ok(());
                 }
                 None | Some(b'=') => return Err(Reason::Markup),
                 _ => {}
             }
+            slash = false;
             let start = at;
             let name = loop {
                 match bytes.get(at) {
@@ -506,6 +516,7 @@ impl<'a> Page<'a> {
                 }
             }
             let Some(attribute) = attribute(name) else {
+                self.attributes.linked |= self.svg_open && name.len() > 6 && name[..6].eq_ignore_ascii_case(b"xlink:");
                 continue;
             };
             if bit(attribute) & ASKING != 0 && (name[0].is_ascii_uppercase() || !name.is_ascii()) {
@@ -529,6 +540,9 @@ impl<'a> Page<'a> {
             text = text.trim_start_matches([' ', '\n', '\x0c']);
             if text.is_empty() {
                 return Ok(());
+            }
+            if text.starts_with('&') {
+                return Err(Reason::Reference); // perhaps to white space, which does not begin the body
             }
             self.begin_body()?;
         }
@@ -587,6 +601,9 @@ impl<'a> Page<'a> {
     // Start tags.
 
     fn open(&mut self, tag: Tag, flags: u32, name: &'a str) -> Plain<()> {
+        if self.svg_open {
+            return self.open_in_svg(tag, name);
+        }
         match tag {
             Tag::Html | Tag::Head | Tag::Body => return self.open_root(tag, flags, name),
             _ if flags & tags::META != 0 || (tag == Tag::Noscript && self.mode != Mode::Body) => {
@@ -648,6 +665,10 @@ impl<'a> Page<'a> {
                 }
             }
             Tag::Select => self.select_open = true,
+            Tag::Svg => {
+                self.svg_open = true;
+                return self.insert_in_svg(tag, 0, name);
+            }
             Tag::Pre => self.pres += 1,
             Tag::Textarea => return self.open_textarea(tag, flags, name),
             Tag::Iframe => {
@@ -681,6 +702,7 @@ impl<'a> Page<'a> {
                 self.mode = Mode::Head;
                 Ok(())
             }
+            Tag::Body if self.mode == Mode::Body && self.attributes.seen & ASKING == 0 => Ok(()), // another one
             Tag::Body if self.mode <= Mode::AfterHead && self.mode != Mode::HeadNoscript => {
                 self.begin_html()?;
                 self.mode = Mode::Body;
@@ -701,9 +723,6 @@ impl<'a> Page<'a> {
     }
 
     fn begin_body(&mut self) -> Plain<()> {
-        if self.mode == Mode::HeadNoscript {
-            return Err(Reason::Head);
-        }
         self.begin_html()?;
         self.mode = Mode::Body;
         self.push(Tag::Body, tags::SPECIAL, "body")
@@ -812,6 +831,39 @@ impl<'a> Page<'a> {
         self.insert(tag, flags, name)
     }
 
+    /// Pictures in the page: elements of another kind, plain when each is closed by itself.
+    fn open_in_svg(&mut self, tag: Tag, name: &'a str) -> Plain<()> {
+        let around = self.top();
+        if ["title", "desc"].into_iter().any(|name| around.name.eq_ignore_ascii_case(name)) {
+            return Err(Reason::Element); // HTML again
+        }
+        match tag {
+            Tag::Title if self.title.is_none() => Err(Reason::Element), // might be taken for the page's
+            Tag::Use | Tag::Image if self.attributes.linked => Err(Reason::Attribute),
+            Tag::Use | Tag::Image => self.insert_in_svg(tag, tags::INTERESTING | tags::EMPTY, name),
+            Tag::Title => self.insert_in_svg(Tag::Other, 0, name),
+            Tag::Other if is_drawing(name) => self.insert_in_svg(tag, 0, name),
+            _ => Err(Reason::Element),
+        }
+    }
+
+    fn insert_in_svg(&mut self, tag: Tag, flags: u32, name: &'a str) -> Plain<()> {
+        self.insert(tag, flags, name)?;
+        if self.self_closing {
+            return self.close_in_svg(name);
+        }
+        Ok(())
+    }
+
+    fn close_in_svg(&mut self, name: &str) -> Plain<()> {
+        let around = self.top();
+        if !around.name.eq_ignore_ascii_case(name) {
+            return Err(Reason::Element);
+        }
+        self.svg_open = around.tag != Tag::Svg;
+        self.pop()
+    }
+
     fn open_table_part(&mut self, tag: Tag, flags: u32, name: &'a str) -> Plain<()> {
         loop {
             let around = self.top();
@@ -900,6 +952,9 @@ impl<'a> Page<'a> {
             (Tag::Html | Tag::Body, Mode::AfterHead) => return self.begin_body(),
             (_, Mode::Body) => {}
             _ => return Err(Reason::Head),
+        }
+        if self.svg_open {
+            return self.close_in_svg(name);
         }
         if self.select_open {
             return self.close_in_select(tag);
@@ -1084,13 +1139,19 @@ impl<'a> Page<'a> {
             return Err(Reason::Nesting); // the parser would go on to ignore further forms
         }
         if open.duties != 0 {
-            self.leave(open.duties);
+            self.leave(open.duties)?;
         }
         Ok(())
     }
 
-    fn leave(&mut self, duties: u8) {
+    fn leave(&mut self, duties: u8) -> Plain<()> {
         let here = self.raw.len();
+        if duties & (DROPPED | KEPT) != 0
+            && matches!(self.marks.last(), Some(&(at, Mark::Drop | Mark::Keep)) if at == here)
+            && !self.raw.ends_with('\t')
+        {
+            return Err(Reason::Landmark); // marked, and so a line of its own, only if anything is in it
+        }
         if duties & ANCHOR != 0 {
             self.anchor_open = false;
             if let Some(anchor) = self.anchors.last_mut() {
@@ -1121,6 +1182,7 @@ impl<'a> Page<'a> {
             self.hidden -= 1;
             self.marks.push((here, Mark::HideEnd));
         }
+        Ok(())
     }
 
     fn push(&mut self, tag: Tag, flags: u32, name: &'a str) -> Plain<()> {
@@ -1178,8 +1240,7 @@ impl<'a> Page<'a> {
         }
         in_main |= matches!(tag, Tag::Main | Tag::Article);
         if flags & tags::VOID != 0 {
-            self.leave(duties);
-            return Ok(());
+            return self.leave(duties);
         }
         self.push_with(Open { tag, flags, name, duties, region, in_main })
     }
@@ -1243,6 +1304,9 @@ impl<'a> Page<'a> {
             return Ok(0);
         }
         *region = landmark;
+        if self.hidden > 0 {
+            return Ok(0);
+        }
         self.dropped += 1;
         self.marks.push((here, Mark::Drop));
         Ok(DROPPED)
@@ -1305,6 +1369,7 @@ impl<'a> Page<'a> {
                 self.add_from(Attribute::Src, REQUISITE)?;
                 self.add_from(Attribute::Poster, REQUISITE)?;
             }
+            Tag::Use | Tag::Image => self.add_from(Attribute::Href, REQUISITE)?,
             Tag::Object => self.add_from(Attribute::Data, REQUISITE)?,
             Tag::Iframe => self.add_from(Attribute::Src, FRAME)?,
             Tag::Area => {
@@ -1702,6 +1767,46 @@ fn unendorsed(rel: &str) -> bool {
 fn contains_any_case(text: &str, wanted: &str) -> bool {
     text.len() >= wanted.len()
         && text.as_bytes().windows(wanted.len()).any(|window| window.eq_ignore_ascii_case(wanted.as_bytes()))
+}
+
+/// Elements of a picture without a meaning in HTML.
+fn is_drawing(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    matches!(
+        name.as_str(),
+        "path"
+            | "g"
+            | "circle"
+            | "rect"
+            | "line"
+            | "polyline"
+            | "polygon"
+            | "ellipse"
+            | "defs"
+            | "lineargradient"
+            | "radialgradient"
+            | "stop"
+            | "clippath"
+            | "mask"
+            | "symbol"
+            | "marker"
+            | "pattern"
+            | "filter"
+            | "desc"
+            | "text"
+            | "tspan"
+            | "animate"
+            | "animatetransform"
+            | "fegaussianblur"
+            | "feoffset"
+            | "feblend"
+            | "feflood"
+            | "fecolormatrix"
+            | "fecomposite"
+            | "femerge"
+            | "femergenode"
+            | "fedropshadow"
+    )
 }
 
 fn find_script(text: &str) -> bool {

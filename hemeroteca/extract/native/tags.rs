@@ -194,7 +194,7 @@ tags! {
     Strong b"strong" F;
     Style b"style" S | I | UNSEEN | META;
     Summary b"summary" B;
-    Svg b"svg" UNUSUAL;
+    Svg b"svg" 0;
     Table b"table" S | SCOPE | TABLE_ONLY | NAMED;
     Tbody b"tbody" S | TABLE_ONLY | TABLE_PART;
     Td b"td" S | SCOPE | TABLE_PART | NAMED;
