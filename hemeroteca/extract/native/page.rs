@@ -12,6 +12,8 @@ use crate::text::{self, Mark};
 
 const DEEPEST: usize = 256;
 const MOST_ATTRIBUTES: usize = 100;
+const MOST_ALIKE: usize = 3;
+const MOST_ROUNDS: usize = 6; // after eight the parser gives up
 const MOST_LANDMARKS: usize = 64; // html.MAX_LANDMARKS
 const MOST_COPIED: usize = 8 << 20; // html.MAX_COPIED, passages.MAX_COPIED
 const MOST_NAMED: usize = 3000; // passages.MAX_NAMED
@@ -175,6 +177,7 @@ const HIDDEN: u8 = 1 << 2;
 const DROPPED: u8 = 1 << 3;
 const KEPT: u8 = 1 << 4;
 const NAMED: u8 = 1 << 5;
+const UNREPEATABLE: u8 = 1 << 6; // must not be opened again
 
 #[derive(Clone, Copy)]
 struct Open<'a> {
@@ -184,6 +187,13 @@ struct Open<'a> {
     duties: u8,
     region: u8,
     in_main: bool,
+}
+
+/// A formatting element in the parser's list of those to open again where a block has cut them short.
+struct Formatting<'a> {
+    open: Open<'a>,
+    place: Option<usize>, // in the stack; None: cut short
+    marker: bool,         // not an element but the begin of a cell or the like
 }
 
 const REGIONS: [&str; 5] = ["main", "nav", "header", "footer", "aside"];
@@ -243,12 +253,14 @@ struct Page<'a> {
     mode: Mode,
     standard: bool, // the doctype is known not to mean quirks
     stack: Vec<Open<'a>>,
+    formatting: Vec<Formatting<'a>>,
     attributes: Attributes<'a>,
     raw: String, // all text of the body, with a tab where a block begins or ends
     marks: Vec<(usize, Mark)>,
     hidden: usize,
     dropped: usize,
     landmarks: usize,
+    landmarks_open: Vec<(usize, usize)>, // where each begins in the raw text and in the marks
     has_kept: bool,
     paragraphs: usize, // open ones
     anchor_open: bool,
@@ -257,7 +269,6 @@ struct Page<'a> {
     svg_open: bool,
     self_closing: bool, // the tag in work
     pres: usize,
-    breaks: usize,
     anchors: Vec<Anchor<'a>>,
     headings: Vec<(usize, usize)>,
     headings_open: Vec<usize>,
@@ -290,12 +301,14 @@ impl<'a> Page<'a> {
             mode: Mode::BeforeHtml,
             standard: false,
             stack: Vec::with_capacity(64),
+            formatting: Vec::new(),
             attributes: Attributes::default(),
             raw: String::with_capacity(source.len() / 2),
             marks: Vec::new(),
             hidden: 0,
             dropped: 0,
             landmarks: 0,
+            landmarks_open: Vec::new(),
             has_kept: false,
             paragraphs: 0,
             anchor_open: false,
@@ -304,7 +317,6 @@ impl<'a> Page<'a> {
             svg_open: false,
             self_closing: false,
             pres: 0,
-            breaks: 0,
             anchors: Vec::new(),
             headings: Vec::new(),
             headings_open: Vec::new(),
@@ -424,7 +436,7 @@ impl<'a> Page<'a> {
         }
         let (tag, flags) = tags::known(name.as_bytes());
         if flags & tags::BREAK != 0 {
-            self.line_break();
+            self.line_break()?;
         }
         self.at = end + 1;
         self.close(tag, flags, name)
@@ -438,7 +450,7 @@ impl<'a> Page<'a> {
         }
         let begun = self.at;
         if flags & tags::BREAK != 0 {
-            self.line_break();
+            self.line_break()?;
         }
         self.at = begun + 1 + name.len();
         self.read_attributes()?;
@@ -553,6 +565,9 @@ impl<'a> Page<'a> {
         {
             return Err(Reason::Table);
         }
+        if around & tags::TABLE_ONLY == 0 && tag != Tag::Colgroup {
+            self.reopen()?;
+        }
         if refers {
             let raw = &mut self.raw;
             return decode(text, false, |part| raw.push_str(part));
@@ -562,15 +577,19 @@ impl<'a> Page<'a> {
     }
 
     /// A tab before a tag of a block, in place of the white space there or put in.
-    fn line_break(&mut self) {
+    fn line_break(&mut self) -> Plain<()> {
         if self.mode != Mode::Body {
-            return;
+            return Ok(());
         }
-        self.breaks += 1;
+        let around = self.top();
+        if around.flags & tags::TABLE_ONLY == 0 && around.tag != Tag::Colgroup {
+            self.reopen()?;
+        }
         if self.at > 0 && self.bytes[self.at - 1] <= b' ' && self.raw.ends_with([' ', '\n', '\x0c']) {
             self.raw.pop();
         }
         self.raw.push('\t');
+        Ok(())
     }
 
     /// The content of an element without elements, up to its end tag, which is passed.
@@ -580,10 +599,14 @@ impl<'a> Page<'a> {
         loop {
             let at = self.find(from, "</")?;
             let after = at + 2 + name.len();
-            if after < self.bytes.len()
-                && self.bytes[at + 2..after].eq_ignore_ascii_case(name.as_bytes())
-                && matches!(self.byte(after), b' ' | b'\n' | b'\x0c' | b'/' | b'>')
-            {
+            if after >= self.bytes.len() || !self.bytes[at + 2..after].eq_ignore_ascii_case(name.as_bytes()) {
+                from = at + 2;
+                continue;
+            }
+            if self.byte(after) == b'<' {
+                return Err(Reason::Script); // a break may be put between
+            }
+            if matches!(self.byte(after), b' ' | b'\n' | b'\x0c' | b'/' | b'>') {
                 let mut end = after;
                 while matches!(self.byte(end), b' ' | b'\n' | b'\x0c') {
                     end += 1;
@@ -632,6 +655,19 @@ impl<'a> Page<'a> {
                 self.pop()?;
             }
         }
+        if !(flags & (tags::BLOCK | tags::HEADING | tags::IMPLIED_END) != 0
+            && tag != Tag::Option
+            && tag != Tag::Optgroup)
+            && !matches!(
+                tag,
+                Tag::Hr | Tag::Param | Tag::Source | Tag::Track | Tag::Table | Tag::Textarea | Tag::Iframe | Tag::Form
+            )
+        {
+            if matches!(tag, Tag::Option | Tag::Optgroup) && self.top().tag == Tag::Option {
+                self.pop()?;
+            }
+            self.reopen()?;
+        }
         match tag {
             Tag::A => {
                 if self.anchor_open || self.stack.iter().any(|open| open.tag == Tag::A) {
@@ -657,11 +693,6 @@ impl<'a> Page<'a> {
                     self.close_paragraph()?;
                 } else if self.paragraphs > 0 {
                     return Err(Reason::Table); // in quirks mode a table may stand in a paragraph
-                }
-            }
-            Tag::Option | Tag::Optgroup => {
-                if self.top().tag == Tag::Option {
-                    self.pop()?;
                 }
             }
             Tag::Select => self.select_open = true,
@@ -905,12 +936,10 @@ impl<'a> Page<'a> {
         None
     }
 
-    /// With a cell ends all that is open in it, formatting too.
+    /// With a cell (or a caption, or an object) ends all that is open in it, formatting for good.
     fn pop_cell(&mut self, place: usize) -> Plain<()> {
-        while self.stack.len() > place {
-            self.pop()?;
-        }
-        Ok(())
+        self.forget_formatting();
+        self.pop_to(place)
     }
 
     fn close_paragraph(&mut self) -> Plain<()> {
@@ -972,16 +1001,20 @@ impl<'a> Page<'a> {
         if around.flags & tags::TABLE_ONLY != 0 || around.tag == Tag::Colgroup {
             return Err(Reason::Table);
         }
-        if around.tag == tag && tag != Tag::Other && tag != Tag::Form {
-            return self.pop();
-        }
         if flags & tags::FORMATTING != 0 {
-            return self.close_formatting(tag);
+            return self.close_formatting(tag, name);
+        }
+        if around.tag == tag && !matches!(tag, Tag::Other | Tag::Form | Tag::Object) {
+            return self.pop();
         }
         let place = match tag {
             Tag::P => self.in_scope(|open| open.tag == tag, &[Tag::Button]),
             Tag::Li => self.in_scope(|open| open.tag == tag, &[Tag::Ol, Tag::Ul]),
-            Tag::Dd | Tag::Dt | Tag::Button | Tag::Object => self.in_scope(|open| open.tag == tag, &[]),
+            Tag::Dd | Tag::Dt | Tag::Button => self.in_scope(|open| open.tag == tag, &[]),
+            Tag::Object => {
+                let place = self.in_scope(|open| open.tag == tag, &[]);
+                return place.map_or(Ok(()), |place| self.pop_cell(place));
+            }
             Tag::Form => return self.close_form(),
             _ if flags & tags::HEADING != 0 => {
                 let place = self.in_scope(|open| open.flags & tags::HEADING != 0, &[]);
@@ -1011,26 +1044,43 @@ impl<'a> Page<'a> {
         None
     }
 
-    fn close_formatting(&mut self, tag: Tag) -> Plain<()> {
-        for place in (0..self.stack.len()).rev() {
-            let open = self.stack[place];
-            if open.tag == tag {
-                while self.stack.len() > place + 1 {
-                    if self.top().flags & tags::FORMATTING != 0 {
-                        return Err(Reason::Formatting);
-                    }
-                    self.pop()?;
-                }
-                return self.pop();
+    fn close_formatting(&mut self, tag: Tag, name: &str) -> Plain<()> {
+        let mut found = None;
+        for (number, entry) in self.formatting.iter().enumerate().rev() {
+            if entry.marker {
+                break;
             }
-            if open.flags & tags::SPECIAL != 0 {
-                return if self.stack[..place].iter().any(|open| open.tag == tag) {
-                    Err(Reason::Formatting)
-                } else {
-                    Ok(())
-                };
+            if entry.open.tag == tag {
+                found = Some((number, entry.place));
+                break;
             }
         }
+        let Some((number, place)) = found else {
+            return match self.nearest(tag, name) {
+                Some(_) => Err(Reason::Formatting),
+                None => Ok(()),
+            };
+        };
+        if let Some(place) = place {
+            let above = &self.stack[place + 1..];
+            if let Some(last) = above.iter().rposition(|open| open.flags & tags::SPECIAL != 0) {
+                // Blocks stay open; each is moved out of the element and its content into another like it.
+                let unlike = |open: &Open| open.flags & (tags::SPECIAL | tags::SCOPE) != tags::SPECIAL;
+                if last >= MOST_ROUNDS
+                    || above[..=last].iter().any(unlike)
+                    || self.stack[place].duties & UNREPEATABLE != 0
+                {
+                    return Err(Reason::Formatting);
+                }
+                self.formatting.remove(number);
+                self.pop_to(place + last + 2)?;
+                self.stack.remove(place);
+                return Ok(());
+            }
+            self.formatting.remove(number);
+            return self.pop_to(place);
+        }
+        self.formatting.remove(number);
         Ok(())
     }
 
@@ -1082,14 +1132,8 @@ impl<'a> Page<'a> {
         else {
             return Ok(());
         };
-        if matches!(tag, Tag::Td | Tag::Th) {
+        if matches!(tag, Tag::Td | Tag::Th | Tag::Caption) {
             return self.pop_cell(place);
-        }
-        if tag == Tag::Caption {
-            while self.stack.len() > place {
-                self.pop()?;
-            }
-            return Ok(());
         }
         match self.cell() {
             Some(cell) => self.pop_cell(cell)?,
@@ -1118,12 +1162,9 @@ impl<'a> Page<'a> {
         None
     }
 
-    /// Ends the element at `place` and all in it; formatting elements among them would be opened again later.
+    /// Ends the element at `place` and all in it; formatting elements among them will be opened again.
     fn pop_to(&mut self, place: usize) -> Plain<()> {
         while self.stack.len() > place {
-            if self.top().flags & tags::FORMATTING != 0 {
-                return Err(Reason::Formatting);
-            }
             self.pop()?;
         }
         Ok(())
@@ -1138,19 +1179,42 @@ impl<'a> Page<'a> {
         } else if open.tag == Tag::Form && self.form_open && self.at < self.bytes.len() {
             return Err(Reason::Nesting); // the parser would go on to ignore further forms
         }
+        if open.flags & (tags::FORMATTING | tags::SCOPE) != 0 {
+            self.cut_short(open)?;
+        }
         if open.duties != 0 {
             self.leave(open.duties)?;
         }
         Ok(())
     }
 
+    /// A formatting element or a cell ends; if it is still in the list then not by its own end tag.
+    fn cut_short(&mut self, open: Open<'a>) -> Plain<()> {
+        let place = self.stack.len();
+        if let Some(entry) = self.formatting.iter_mut().rev().find(|entry| entry.place == Some(place)) {
+            entry.place = None;
+            if (entry.marker || open.duties & UNREPEATABLE != 0) && self.at < self.bytes.len() {
+                return Err(Reason::Formatting);
+            }
+        }
+        Ok(())
+    }
+
+    /// A landmark is marked, and so a line of its own, only if anything is left in it: unclear where there is no text.
+    fn check_landmark(&mut self, here: usize) -> Plain<()> {
+        let (start, mark) = self.landmarks_open.pop().unwrap_or((0, 0));
+        let after_hidden = self.marks[..mark].last().is_some_and(|&(at, mark)| at == start && mark == Mark::HideEnd);
+        let on_new_line = self.raw[..start].ends_with('\t') && !after_hidden;
+        if !on_new_line && self.shown(start, here, mark) == 0 {
+            return Err(Reason::Landmark);
+        }
+        Ok(())
+    }
+
     fn leave(&mut self, duties: u8) -> Plain<()> {
         let here = self.raw.len();
-        if duties & (DROPPED | KEPT) != 0
-            && matches!(self.marks.last(), Some(&(at, Mark::Drop | Mark::Keep)) if at == here)
-            && !self.raw.ends_with('\t')
-        {
-            return Err(Reason::Landmark); // marked, and so a line of its own, only if anything is in it
+        if duties & (DROPPED | KEPT) != 0 {
+            self.check_landmark(here)?;
         }
         if duties & ANCHOR != 0 {
             self.anchor_open = false;
@@ -1242,7 +1306,50 @@ impl<'a> Page<'a> {
         if flags & tags::VOID != 0 {
             return self.leave(duties);
         }
-        self.push_with(Open { tag, flags, name, duties, region, in_main })
+        let open = Open { tag, flags, name, duties, region, in_main };
+        if flags & tags::FORMATTING != 0 {
+            return self.push_formatting(open);
+        }
+        if flags & tags::SCOPE != 0 && tag != Tag::Table {
+            self.formatting.push(Formatting { open, place: Some(self.stack.len()), marker: true });
+        }
+        self.push_with(open)
+    }
+
+    fn push_formatting(&mut self, mut open: Open<'a>) -> Plain<()> {
+        let alike = self.formatting.iter().rev().take_while(|entry| !entry.marker);
+        if alike.filter(|entry| entry.open.tag == open.tag).count() >= MOST_ALIKE {
+            return Err(Reason::Formatting); // of equal ones the parser forgets the first
+        }
+        if open.tag == Tag::A || self.attributes.seen & (ASKING | bit(Attribute::Alt)) != 0 {
+            open.duties |= UNREPEATABLE;
+        }
+        self.formatting.push(Formatting { open, place: Some(self.stack.len()), marker: false });
+        self.push_with(open)
+    }
+
+    /// Opens again what was cut short, before text and the like.
+    fn reopen(&mut self) -> Plain<()> {
+        let cut = |entry: &Formatting| !entry.marker && entry.place.is_none();
+        if !self.formatting.last().is_some_and(cut) || self.select_open || self.svg_open {
+            return Ok(());
+        }
+        let kept = self.formatting.iter().rposition(|entry| !cut(entry)).map_or(0, |place| place + 1);
+        for number in kept..self.formatting.len() {
+            let Open { tag, flags, name, .. } = self.formatting[number].open;
+            self.formatting[number].place = Some(self.stack.len());
+            self.push(tag, flags, name)?;
+        }
+        Ok(())
+    }
+
+    /// With a cell or the like ends the list of what to open again in it.
+    fn forget_formatting(&mut self) {
+        while let Some(entry) = self.formatting.pop() {
+            if entry.marker {
+                return;
+            }
+        }
     }
 
     /// Hidden, a landmark, or with addresses in its style.
@@ -1297,6 +1404,7 @@ impl<'a> Page<'a> {
             if self.dropped > 0 {
                 return Err(Reason::Landmark);
             }
+            self.landmarks_open.push((here, self.marks.len()));
             self.marks.push((here, Mark::Keep));
             return Ok(KEPT);
         }
@@ -1308,6 +1416,7 @@ impl<'a> Page<'a> {
             return Ok(0);
         }
         self.dropped += 1;
+        self.landmarks_open.push((here, self.marks.len()));
         self.marks.push((here, Mark::Drop));
         Ok(DROPPED)
     }
@@ -1685,9 +1794,9 @@ impl<'a> Page<'a> {
                     continue;
                 }
                 if total == 0 {
-                    total = self.shown(0, self.raw.len()) + 2 * self.marks.len();
+                    total = self.shown(0, self.raw.len(), 0) + 2 * self.marks.len();
                 }
-                let length = self.shown(named.start, named.end);
+                let length = self.shown(named.start, named.end, 0);
                 copied += length + slack + 1000;
                 if copied > MOST_COPIED {
                     return Err(Reason::Limit);
@@ -1711,12 +1820,12 @@ impl<'a> Page<'a> {
         Ok(())
     }
 
-    /// How many characters of the raw text between two places are not hidden.
-    fn shown(&self, start: usize, end: usize) -> usize {
+    /// How many characters of the raw text between two places are not hidden; `first` mark that may lie there.
+    fn shown(&self, start: usize, end: usize, first: usize) -> usize {
         let bytes = self.raw.as_bytes();
         let mut length = text::characters(&bytes[start..end]);
         let (mut depth, mut from) = (0, 0);
-        for &(at, mark) in &self.marks {
+        for &(at, mark) in &self.marks[first..] {
             match mark {
                 Mark::Hide => {
                     if depth == 0 {
