@@ -2,13 +2,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup setup-dev run demo test bench lint format messages lock
+.PHONY: setup setup-dev native run demo test bench lint format messages lock
 
 setup: .venv/.installed
 
-.venv/.installed: requirements.lock pyproject.toml
+.venv/.installed: requirements.lock pyproject.toml hatch_build.py $(wildcard hemeroteca/extract/native/*.rs)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv -c requirements.lock -e .
+	$(BIN)/python -m hemeroteca.extract.native
 	$(BIN)/python -m compileall -q hemeroteca
 	-$(BIN)/python -m hemeroteca.replay.install
 	touch $@
@@ -18,6 +19,10 @@ setup-dev: .venv/.installed-dev
 .venv/.installed-dev: .venv/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv -c requirements.lock -e '.[dev]'
 	touch $@
+
+# Compiles the fast path for HTML anew where its sources have changed.
+native: setup
+	$(BIN)/python -m hemeroteca.extract.native
 
 run: setup
 	$(BIN)/hemeroteca serve

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 
 for name in list(os.environ):
-    if name.startswith("HEMEROTECA_") and name != "HEMEROTECA_DATABASE":
+    if name.startswith("HEMEROTECA_") and name not in ("HEMEROTECA_DATABASE", "HEMEROTECA_NATIVE"):
         del os.environ[name]
 _folder = tempfile.mkdtemp(prefix="hemeroteca-test-")
 _owner = os.getpid()

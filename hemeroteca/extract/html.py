@@ -9,7 +9,7 @@ from html import unescape
 
 from resiliparse.parse.html import ELEMENT, DOMCollection, DOMNode, HTMLTree
 
-from hemeroteca.extract import css, dates, language, markup, passages, srcset
+from hemeroteca.extract import css, dates, language, markup, native, passages, srcset
 from hemeroteca.extract.document import Document, Limits, Link
 from hemeroteca.extract.words import words
 
@@ -53,6 +53,10 @@ _AUTHOR_JSON = re.compile(
 
 def read_html(data: bytes, document: Document, limits: Limits, declared_language: str, want_context: bool) -> None:
     """Fill `document` from UTF-8 `data`."""
+    if not want_context:
+        found = native.read(data, limits)
+        if found is not None and _fill(document, found, data, limits, declared_language):
+            return
     prepared = markup.prepare(data, limits, document.note)
     try:
         tree = HTMLTree.parse_from_bytes(prepared.data, "utf-8")
@@ -70,6 +74,33 @@ def read_html(data: bytes, document: Document, limits: Limits, declared_language
     root = tree.document.first_element_child
     declared = (root.getattr("lang") or root.getattr("xml:lang") or "") if root is not None else ""
     document.language = language.detect(document.main, declared or declared_language)
+
+
+def _fill(document: Document, found: native.Read, data: bytes, limits: Limits, declared_language: str) -> bool:
+    """Take what the fast path read; False: a measure against bombs or a limit must be seen to first."""
+    if found.doubtful and markup.suspicious(data, limits):
+        return False
+    if found.pending or found.facts:
+        page = _Page(Document(notes=[], published=document.published, author=document.author), limits)
+        page.replay(found.links, found.facts)
+        if page.document.notes:
+            return False
+        found.links = page.links
+        document.published, document.author = page.document.published, page.document.author
+        document.refresh = document.refresh or page.document.refresh
+    document.links = found.links
+    document.title = found.title or document.title or found.social_title
+    document.description = document.description or found.description
+    document.headings = found.headings
+    document.text = found.text
+    document.main = found.text if found.main is None else found.main
+    document.canonical = document.canonical or found.canonical
+    document.base = document.base or found.base
+    document.noindex |= found.noindex
+    document.nofollow |= found.nofollow
+    document.noarchive |= found.noarchive
+    document.language = language.detect(document.main, found.language or declared_language)
+    return True
 
 
 def one_line(text: str, limit: int) -> str:
@@ -153,6 +184,29 @@ class _Page:
                     self.region = region
                     self.anchor(node, href)
         self.region = "main"
+
+    def replay(self, links: list[Link], facts: list[tuple[int, str]]) -> None:
+        """The rest of what the fast path left to do: addresses in style sheets and the like, dates, authors."""
+        for link in links:
+            if link.kind == native.CSS:
+                self.style(link.href)
+            elif link.kind == native.SRCSET:
+                for address in srcset.addresses(link.href):
+                    self.add(address, "requisite")
+            elif link.kind == native.REFRESH:
+                self.refresh(link.href)
+            elif link.kind == "page" or (link.href, link.kind) not in self.others:
+                self.others.add((link.href, link.kind))
+                self.links.append(link)
+        if len(self.links) > self.limits.links:
+            self.document.note("links-cut")
+        for kind, text in facts:
+            if kind == native.DATE:
+                self.document.published = self.document.published or dates.to_ms(text)
+            elif kind == native.AUTHOR:
+                self.author(text)
+            else:
+                self.linked_data(text)
 
     def anchor(self, node: DOMNode, href: str) -> None:
         link = self.by_href.get(href)
@@ -303,9 +357,12 @@ class _Page:
         elif name in _PUBLISHED_NAMES:
             document.published = document.published or dates.to_ms(content)
         elif name in _AUTHOR_NAMES:
-            author = one_line(content, self.limits.line_chars)
-            if not author.startswith(("http:", "https:")):
-                document.author = document.author or author
+            self.author(content)
+
+    def author(self, content: str) -> None:
+        author = one_line(content, self.limits.line_chars)
+        if not author.startswith(("http:", "https:")):
+            self.document.author = self.document.author or author
 
     def refresh(self, content: str) -> None:
         match = _REFRESH.match(content[: self.limits.href_chars])

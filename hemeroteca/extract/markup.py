@@ -75,6 +75,11 @@ def prepare(data: bytes, limits: Limits, note: Callable[[str], None]) -> Prepare
     return Prepared(_marked(scan), scan)
 
 
+def suspicious(data: bytes, limits: Limits) -> bool:
+    """Would `prepare` defuse this? False: the parser sees it as it is."""
+    return _suspicious(_Scan(data), limits)
+
+
 def _suspicious(scan: "_Scan", limits: Limits) -> bool:
     """Could it be a bomb? A cheap test that is sure when the answer is no; few honest pages are taken for one."""
     tags = len(scan.tags)

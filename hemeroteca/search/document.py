@@ -6,6 +6,8 @@ from functools import lru_cache
 import msgspec
 import numpy as np
 
+from hemeroteca.extract import native
+
 
 class SearchDocument(msgspec.Struct, kw_only=True, gc=False):
     """A page as search sees it. Built by an ingest worker, put into the index by its writer."""
@@ -35,10 +37,16 @@ class SearchDocument(msgspec.Struct, kw_only=True, gc=False):
 def simhash(text: str) -> int:
     """A 64-bit fingerprint that changes in few bits when the text changes in few words (Charikar 2002).
 
-    Features are the first bytes of every word with the beginning of the next one. Numpy does the work on bytes: about
-    0.05 ms for a page of 10 kB. Texts of fewer than 8 words have no fingerprint (0): they would all look alike.
+    Features are the first bytes of every word with the beginning of the next one. Texts of fewer than 8 words have no
+    fingerprint (0): they would all look alike.
     """
     raw = text[:100_000].encode("utf-8", "replace")
+    found = native.simhash(raw)
+    return _simhash(raw) if found is None else found
+
+
+def _simhash(raw: bytes) -> int:
+    """The same by numpy, on bytes: about 0.05 ms for a page of 10 kB."""
     data = np.frombuffer(raw + b"        ", dtype=np.uint8)  # room for the last word's window
     starts = (data <= 0x20).nonzero()[0][:-8] + 1
     if len(starts) < 8:

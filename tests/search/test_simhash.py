@@ -1,0 +1,20 @@
+"""The fingerprint is the same with and without the compiled library."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hemeroteca.extract import native
+from hemeroteca.search.document import _simhash, simhash
+
+WORDS = st.lists(
+    st.sampled_from(["the", "Word", "é", "\n", "漢字", "\x01", "x", "a" * 20, "", "Ñandú"]) | st.text(max_size=9)
+)
+
+
+@pytest.mark.skipif(not native.available(), reason="the library is not built here")
+@settings(max_examples=200, deadline=None)
+@given(WORDS, st.integers(1, 80))
+def test_both_ways_agree(words: list[str], times: int) -> None:
+    text = " ".join(f"{word}{number}" if number % 3 else word for number in range(times) for word in words)
+    assert simhash(text) == _simhash(text[:100_000].encode("utf-8", "replace"))
