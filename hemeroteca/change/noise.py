@@ -128,12 +128,16 @@ def clean(line: str) -> str:
         return line
     if _LONE_CLOCK.match(line):
         return MARK
-    line = _LABELLED.sub(rf"\1{MARK}", line)
+    line = _LABELLED.sub(_after_label, line)
     line = _COUNTER.sub(MARK, line)
     line = _MACHINE.sub(MARK, line)
     if line.startswith("$"):
-        line = _KEY.sub(rf"\1{MARK}", line)
-    return _COPYRIGHT.sub(rf"\1{MARK}", line)
+        line = _KEY.sub(_after_label, line)
+    return _COPYRIGHT.sub(_after_label, line)
+
+
+def _after_label(match: re.Match[str]) -> str:
+    return match[1] + MARK  # a template would be read anew for each line
 
 
 # Addresses

@@ -27,7 +27,7 @@ MAX_JSON_BYTES = 2 << 20
 MAX_DEPTH = 60  # of a path, and of JSON
 
 _UNSEEN = frozenset(["script", "style", "noscript", "template", "iframe"])
-_IMAGES = {"img": ("src", "data-src", "srcset"), "image": ("href",), "input": ("src",)}
+_IMAGES = {"image": ("href",), "input": ("src",)}
 _MEDIA = {
     "video": ("src", "poster"),
     "audio": ("src",),
@@ -40,7 +40,7 @@ _MEDIA = {
 }
 _FIELDS = frozenset(["form", "input", "select", "textarea", "button"])
 _LOOKS = ("bgcolor", "color", "background")
-_READ = frozenset([*_IMAGES, *_MEDIA, *_FIELDS, *_UNSEEN, "a", "area", "script", "style", "link", "meta"])
+_READ = frozenset([*_IMAGES, *_MEDIA, *_FIELDS, *_UNSEEN, "a", "area", "img", "script", "style", "link", "meta"])
 _TAG = attrgetter("tag")
 _GETATTR = DOMNode.getattr
 _HIDDEN, _SHOUTED = re2.compile(b"hidden"), re2.compile(b"HIDDEN")
@@ -247,14 +247,17 @@ def _read_elements(document: DOMNode, page: Page) -> list[DOMNode]:
         if tag == "a" or tag == "area":
             anchors.append(node)
             continue
+        if tag == "img":  # the many
+            for address in (node.getattr("src"), node.getattr("data-src"), node.getattr("srcset")):
+                if address:
+                    images[address] = node
+            continue
         if tag in _UNSEEN:
             unseen.append(node)
         if tag in _IMAGES:
             for name in _IMAGES[tag]:
                 if address := node.getattr(name):
                     images[address] = node
-            if tag == "img":
-                continue
         if tag in _MEDIA:
             for name in _MEDIA[tag]:
                 if address := node.getattr(name):
