@@ -205,7 +205,7 @@ def _most_reopened(scan: _Scan) -> int:
     dressed = formatting & (after_name != 62) & (scan.names == scan.tags + 1)
     others = len(scan.tags) - int(np.count_nonzero(formatting))
     kinds = np.bincount((scan.codes[formatting] >> 10) * 16 + lengths[formatting])
-    bare = np.count_nonzero(kinds) + 1  # `strong` and `strike` look the same here
+    bare = int(np.count_nonzero(kinds)) + 1  # `strong` and `strike` look the same here
     most = 3 * bare * others + int(np.cumsum(dressed)[~formatting].sum())
     if most <= MAX_NODES:
         return most

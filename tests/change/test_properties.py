@@ -16,10 +16,10 @@ from hemeroteca.change import (
     changed_runs,
     compare,
     highlighted_page,
+    noise,
     side_by_side,
     text_diff,
 )
-from hemeroteca.change import noise
 from hemeroteca.change.compare import _difference
 from hemeroteca.change.sequences import common_prefix, common_suffix, opcodes
 from tests.change.pages import html, newspaper, shop
