@@ -37,8 +37,8 @@ class CdxError(ValueError):
     """Parameters that cannot be answered; the message says which and what to write instead."""
 
 
-class Line(dict[str, str]):
-    """One capture as field names (pywb's) and texts."""
+Line = dict[str, str]
+"""One capture as field names (pywb's) and texts."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,10 @@ class Query:
     def read(cls, params: Mapping[str, Sequence[str]]) -> "Query":
         """From request parameters, each with all its values."""
 
-        def one(*names: str) -> str:
-            return next((params[name][-1] for name in names if params.get(name)), "")
+        given = {name: values[-1] for name, values in params.items() if values}
+
+        def one(name: str, other: str = "") -> str:
+            return given.get(name) or given.get(other, "")
 
         url = one("url")
         if not url:
@@ -181,7 +183,7 @@ class Answer:
             if time.monotonic() > until:
                 self._stop_after(row)
                 return
-            if not all(test.passes(line) for test in query.filters):
+            if query.filters and not all(test.passes(line) for test in query.filters):
                 continue
             if query.dupes:
                 if line["urlkey"] != key:
@@ -230,19 +232,19 @@ def count_pages(query: Query) -> tuple[int, int]:
 
 
 def to_line(row: CaptureRow) -> Line:
-    return Line(
-        urlkey=row.urlkey,
-        timestamp=timestamp(row.captured_ms),
-        url=row.url,
-        mime="warc/revisit" if row.kind == "revisit" else row.mime or "-",
-        status=str(row.status) if row.status else "-",
-        digest=row.digest or "-",
-        length=str(row.length),
-        offset=str(row.offset),
-        filename=row.warc_name,
-        id=str(row.record_id),
-        truncated=row.truncated,
-    )
+    return {
+        "urlkey": row.urlkey,
+        "timestamp": timestamp(row.captured_ms),
+        "url": row.url,
+        "mime": "warc/revisit" if row.kind == "revisit" else row.mime or "-",
+        "status": str(row.status) if row.status else "-",
+        "digest": row.digest or "-",
+        "length": str(row.length),
+        "offset": str(row.offset),
+        "filename": row.warc_name,
+        "id": str(row.record_id),
+        "truncated": row.truncated,
+    }
 
 
 _SPECIAL = re.compile(r"[\\.^$*+?{}\[\]|()]")
@@ -367,6 +369,9 @@ def _resolved(rows: Iterator[CaptureRow], query: Query) -> Iterator[tuple[Captur
             if row.refers_to and row.kind == "revisit" and (query.resolve or row.status == 304)
         }
         found = _by_ids(wanted) if wanted else {}
+        if not wanted and not query.resolve:
+            yield from zip(batch, map(to_line, batch), strict=True)
+            continue
         for row in batch:
             line = to_line(row)
             original = found.get(row.refers_to) if row.refers_to else None

@@ -1,17 +1,19 @@
 """Two captures compared as their site's rules say: for the command line, the API and the console alike."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from hemeroteca import change, extract, urls
-from hemeroteca.archive import lookup, noise, queries, reader, rendered
+from hemeroteca.archive import lookup, noise, queries, reader, rendered, services
 from hemeroteca.archive.values import CaptureRow
-from hemeroteca.frontier import services
+from hemeroteca.frontier import services as sites
 
 READ_BYTES = 16 << 20  # of a decoded body
 DOM_TYPE = "text/html; charset=utf-8"
+_BATCH = 500
 
 
 class Pair(NamedTuple):
@@ -32,9 +34,36 @@ def compare(folder: Path, old: CaptureRow, new: CaptureRow, rules: change.Change
     return Pair(before, after, given, change.compare(before, after, given, known or None))
 
 
+def weigh(folder: Path, keys: Iterable[str], after: int = 1 << 62) -> None:
+    """Note how much each version, among the captures filed under these keys, differs from the one before.
+
+    Where that is known already it is measured anew only if one of the two has an id above `after`.
+    """
+    found: list[tuple[float | None, int]] = []
+    for key in keys:
+        last: dict[str, CaptureRow] = {}
+        for row in queries.rows("urlkey = %s AND version = %s", [key, True], "captured_ms, capture.id", 1_000_000):
+            if row.kind == "resource":  # what a browser made of a page: it is weighed with the page
+                continue
+            before, last[row.url] = last.get(row.url), row
+            if before is not None and (row.importance is None or max(row.id, before.id) > after):
+                found.append((_difference(folder, before, row), row.id))
+        if len(found) >= _BATCH:
+            services.set_importance(found)
+            found.clear()
+    services.set_importance(found)
+
+
+def _difference(folder: Path, before: CaptureRow, row: CaptureRow) -> float | None:
+    try:
+        return compare(folder, before, row).change.importance
+    except reader.WarcReadError:
+        return None
+
+
 def rules_of(url: str) -> change.ChangeRules:
     """What a person set for the site of an address."""
-    comparison = services.settings_of(_host(url)).comparison()
+    comparison = sites.settings_of(_host(url)).comparison()
     return change.ChangeRules(**msgspec.structs.asdict(comparison))
 
 

@@ -82,6 +82,13 @@ def set_versions(flags: Sequence[tuple[bool, int]]) -> None:
             cursor.executemany("UPDATE capture SET version = %s WHERE id = %s", list(flags))
 
 
+def set_importance(found: Sequence[tuple[float | None, int]]) -> None:
+    """Pairs of (how much it differs from the version before, capture)."""
+    if found:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.executemany("UPDATE capture SET importance = %s WHERE id = %s", list(found))
+
+
 def forget_addresses() -> None:
     """Let addresses be counted anew; after rows were removed that may have been the only ones of an address."""
     AddressCount.objects.all().delete()

@@ -83,7 +83,13 @@ def _second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
 
 
-@lru_cache(1024)
 def _fourteen(seconds: int) -> str:
-    moment = datetime.fromtimestamp(seconds, UTC)
-    return f"{moment.year:04d}{moment:%m%d%H%M%S}"
+    day, rest = divmod(seconds, 86_400)
+    minutes, second = divmod(rest, 60)
+    return f"{_day(day)}{minutes // 60:02d}{minutes % 60:02d}{second:02d}"
+
+
+@lru_cache(1024)
+def _day(number: int) -> str:
+    moment = datetime.fromtimestamp(number * 86_400, UTC)
+    return f"{moment.year:04d}{moment:%m%d}"

@@ -12,7 +12,7 @@ from pathlib import Path
 from django.db import transaction
 
 from hemeroteca import urls
-from hemeroteca.archive import posts, prune, queries, reader, scan, services, store
+from hemeroteca.archive import comparing, posts, prune, queries, reader, scan, services, store
 from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.archive.reader import Record, uuid_of
 from hemeroteca.archive.values import DOM, CaptureRow, NewCapture, index_key
@@ -82,6 +82,7 @@ def verify(
         _File(folder, name, known.get(name), report, repair, digests, touched).check()
     if touched:
         renumber_versions(touched)
+        comparing.weigh(folder, touched)
         services.forget_addresses()
     return report
 

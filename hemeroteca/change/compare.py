@@ -7,8 +7,10 @@ was added and removed, so that one changed word of a long page weighs as much as
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, pairwise
+from itertools import chain, compress, pairwise
 from math import log1p
+from operator import ne
+from typing import Any
 
 from resiliparse.parse.html import DOMNode
 
@@ -104,7 +106,9 @@ class _Comparison:
         return vector
 
     def _text(self) -> float:
-        removed, added = map(pages.tidy, _difference(self.old.passages, self.new.passages))
+        old, new = _trimmed(self.old.passages, self.new.passages)
+        # half of the passages are empty, and tidying drops them
+        removed, added = map(pages.tidy, _apart(list(filter(None, old)), list(filter(None, new))))
         if not removed and not added:
             return 0.0
         gone, come = self._words_apart(removed, added)
@@ -210,10 +214,12 @@ class _Comparison:
             return {"kind": 1.0}
         if old.kind not in ("html", "json"):
             return {}
-        vector = {"tags": _share(*_difference(old.tags, new.tags), len(old.tags) + len(new.tags))}
+        total = max(1, len(old.tags) + len(new.tags))
+        before, after = _trimmed(old.tags, new.tags, SHINGLE - 1)
+        vector = {"tags": _unlike(Counter(before), Counter(after)) / total}
         if old.kind == "json":
             return vector
-        vector["structure"] = _structure(old.tags, new.tags)
+        vector["structure"] = min(1.0, _unlike(_runs(before), _runs(after)) / total)
         vector["forms"] = self._parts(old.fields, new.fields, noise.clean_field)
         vector["scripts"] = self._parts(old.scripts, new.scripts, _clean_script)
         vector["styles"] = self._parts(old.embedded, new.embedded, _clean_style)
@@ -255,34 +261,36 @@ class _Comparison:
 
 def _difference(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
     """What only one of two lists has, as often as it has it more, in its order."""
-    old, new = _trimmed(old, new)
+    return _apart(*_trimmed(old, new))
+
+
+def _apart(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
     if not old or not new:
         return old, new
     counts, others = Counter(old), Counter(new)
-    return _in_order(old, counts, others), _in_order(new, others, counts)
+    # few of many differ; they are found without a loop in Python
+    unlike = list(compress(counts, map(ne, counts.values(), map(others.get, counts))))
+    fewer = {item: counts[item] - others[item] for item in unlike}
+    more = {item: others[item] - counts[item] for item in chain(unlike, others.keys() - counts.keys())}
+    return _first(old, fewer), _first(new, more)
+
+
+def _first(items: list[str], wanted: dict[str, int]) -> list[str]:
+    """As many of each item as are wanted, in their order."""
+    found: list[str] = []
+    for item in filter(wanted.__contains__, items):
+        if wanted[item] > 0:
+            wanted[item] -= 1
+            found.append(item)
+    return found
 
 
 def _trimmed(old: list[str], new: list[str], margin: int = 0) -> tuple[list[str], list[str]]:
     """Two lists without their common beginning and end, but for a margin."""
-    if old == new:
-        return [], []
     head = max(0, common_prefix(old, new) - margin)
     old, new = old[head:], new[head:]
     tail = max(0, common_suffix(old, new) - margin)
     return old[: len(old) - tail], new[: len(new) - tail]
-
-
-def _in_order(items: list[str], counts: Counter[str], others: Counter[str]) -> list[str]:
-    # the difference of the views, unlike that of the counters, is not a loop in Python
-    left = {item: count - others[item] for item, count in counts.items() - others.items() if count > others[item]}
-    if not left:
-        return []
-    found: list[str] = []
-    for item in filter(left.__contains__, items):  # few of many, found without a loop in Python
-        if left[item] > 0:
-            left[item] -= 1
-            found.append(item)
-    return found
 
 
 def _share(removed: Sequence[object], added: Sequence[object], total: int) -> float:
@@ -297,17 +305,13 @@ def _words(page: Page) -> int:
     return max(1, sum(map(len, page.passages)) // LETTERS)
 
 
-def _structure(old: list[str], new: list[str]) -> float:
-    """Share of the runs of four elements that only one page has."""
-    total = len(old) + len(new)
-    old, new = _trimmed(old, new, SHINGLE - 1)
-    if not old and not new:
-        return 0.0
-    counts, others = _shingles(old), _shingles(new)
-    return min(1.0, ((counts - others).total() + (others - counts).total()) / total)
+def _unlike(counts: Counter[Any], others: Counter[Any]) -> int:
+    """How many items only one of two collections has."""
+    return (counts - others).total() + (others - counts).total()
 
 
-def _shingles(tags: list[str]) -> Counter[tuple[str, ...]]:
+def _runs(tags: list[str]) -> Counter[tuple[str, ...]]:
+    """The runs of four elements."""
     return Counter(zip(*(tags[start:] for start in range(SHINGLE)), strict=False))
 
 
@@ -317,7 +321,7 @@ def _classes(old: list[str], new: list[str]) -> float:
         return 0.0
     before, after = _names(removed), _names(added)
     total = " ".join(chain(old, new)).count(" ") + 1
-    return min(1.0, ((before - after).total() + (after - before).total()) / max(1, total))
+    return min(1.0, _unlike(before, after) / max(1, total))
 
 
 def _names(values: Iterable[str]) -> Counter[str]:
@@ -334,7 +338,7 @@ def _arrangement(old: list[str], new: list[str]) -> float:
     if before == after:
         return 0.0
     pairs, others = Counter(pairwise(_said(before))), Counter(pairwise(_said(after)))
-    return ((pairs - others).total() + (others - pairs).total()) / total
+    return _unlike(pairs, others) / total
 
 
 def _said(passages: list[str]) -> list[str]:

@@ -6,10 +6,12 @@ which gives the same answer for a fraction of the work.
 
 import re
 from collections.abc import Iterator
-from itertools import compress, islice
+from itertools import islice, repeat
 from operator import attrgetter
+from typing import cast
 
 import msgspec
+import re2
 from lxml import etree, html
 from resiliparse.parse.html import ELEMENT, TEXT, DOMNode, HTMLTree
 
@@ -25,7 +27,7 @@ MAX_JSON_BYTES = 2 << 20
 MAX_DEPTH = 60  # of a path, and of JSON
 
 _UNSEEN = frozenset(["script", "style", "noscript", "template", "iframe"])
-_IMAGES = {"img": ("src", "data-src", "srcset"), "image": ("href",), "input": ("src",)}
+_IMAGES = {"image": ("href",), "input": ("src",)}
 _MEDIA = {
     "video": ("src", "poster"),
     "audio": ("src",),
@@ -38,8 +40,10 @@ _MEDIA = {
 }
 _FIELDS = frozenset(["form", "input", "select", "textarea", "button"])
 _LOOKS = ("bgcolor", "color", "background")
-_READ = frozenset([*_IMAGES, *_MEDIA, *_FIELDS, *_UNSEEN, "a", "area", "script", "style", "link", "meta"])
+_READ = frozenset([*_IMAGES, *_MEDIA, *_FIELDS, *_UNSEEN, "a", "area", "img", "script", "style", "link", "meta"])
 _TAG = attrgetter("tag")
+_GETATTR = DOMNode.getattr
+_HIDDEN, _SHOUTED = re2.compile(b"hidden"), re2.compile(b"HIDDEN")
 _TEXTUAL = re.compile(r"^text/|[/+](?:json|xml|javascript|ecmascript|x-javascript|x-sh|yaml|x-yaml|csv|sql)$")
 
 
@@ -219,7 +223,7 @@ def _read_html(body: bytes, content_type: str, given: ChangeRules, page: Page, v
         _read_looks(document, page)
     for node in unseen:
         node.parent.remove_child(node)
-    if b"hidden" in data or b"HIDDEN" in data:
+    if _HIDDEN.search(data) or _SHOUTED.search(data):
         _remove(document, "[hidden]")
     title = " ".join((tree.title or "").split())[:500]
     root = tree.body
@@ -232,15 +236,21 @@ def _read_html(body: bytes, content_type: str, given: ChangeRules, page: Page, v
 
 def _read_elements(document: DOMNode, page: Page) -> list[DOMNode]:
     """Fill the page; returns the elements whose text nobody sees."""
-    nodes = list(document.query_selector_all("*"))
+    nodes = list(document.get_elements_by_tag_name("*"))
     page.tags = tags = list(map(_TAG, nodes))
-    links, images = page.links, page.images
+    images = page.images
+    anchors: list[DOMNode] = []
     unseen: list[DOMNode] = []
-    for node in compress(nodes, map(_READ.__contains__, tags)):
-        tag = node.tag
+    for node, tag in zip(nodes, tags, strict=True):
+        if tag not in _READ:
+            continue
         if tag == "a" or tag == "area":
-            if address := node.getattr("href"):
-                links[address] = node
+            anchors.append(node)
+            continue
+        if tag == "img":  # the many
+            for address in (node.getattr("src"), node.getattr("data-src"), node.getattr("srcset")):
+                if address:
+                    images[address] = node
             continue
         if tag in _UNSEEN:
             unseen.append(node)
@@ -248,8 +258,6 @@ def _read_elements(document: DOMNode, page: Page) -> list[DOMNode]:
             for name in _IMAGES[tag]:
                 if address := node.getattr(name):
                     images[address] = node
-            if tag == "img":
-                continue
         if tag in _MEDIA:
             for name in _MEDIA[tag]:
                 if address := node.getattr(name):
@@ -266,7 +274,16 @@ def _read_elements(document: DOMNode, page: Page) -> list[DOMNode]:
         elif tag in _FIELDS:
             kind = (node.getattr("type") or node.getattr("method") or "").lower()
             page.fields.append(f"{tag} {kind} {node.getattr('name') or ''}")
+    page.links = _with_address(anchors, "href")
     return unseen
+
+
+def _with_address(nodes: list[DOMNode], name: str) -> dict[str, DOMNode | None]:
+    """By the value of an attribute, where it has one; of equal ones the last."""
+    found: dict[str | None, DOMNode | None] = dict(zip(map(_GETATTR, nodes, repeat(name)), nodes, strict=True))
+    found.pop(None, None)
+    found.pop("", None)
+    return cast(dict[str, DOMNode | None], found)
 
 
 def _read_looks(document: DOMNode, page: Page) -> None:

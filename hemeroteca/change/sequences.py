@@ -8,7 +8,6 @@ much as the budget, where `difflib` can take cubic time.
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from operator import ne
 from typing import NamedTuple
 
 WORK = 400_000  # steps, about a tenth of a second
@@ -57,17 +56,32 @@ def opcodes(old: Sequence[Hashable], new: Sequence[Hashable], work: int = WORK) 
 def common_prefix(old: Sequence[Hashable], new: Sequence[Hashable]) -> int:
     """How many items at the beginning agree."""
     size = min(len(old), len(new))
-    if old[:size] == new[:size]:
-        return size
-    done, step = 0, 64
-    while old[done : done + step] == new[done : done + step]:
-        done += step
-        step *= 2
-    return done + list(map(ne, old[done : done + step], new[done : done + step])).index(True)
+    done, step, growing = 0, 64, True
+    while step and done < size:  # ever longer stretches, then ever shorter ones: no loop over the items in Python
+        end = min(done + step, size)
+        if old[done:end] == new[done:end]:
+            done = end
+            step *= 1 + growing
+        else:
+            growing = False
+            step //= 2
+    return done
 
 
 def common_suffix(old: Sequence[Hashable], new: Sequence[Hashable]) -> int:
-    return common_prefix(old[::-1], new[::-1])
+    """How many items at the end agree."""
+    a, b = len(old), len(new)
+    size = min(a, b)
+    done, step, growing = 0, 64, True
+    while step and done < size:
+        end = min(done + step, size)
+        if old[a - end : a - done] == new[b - end : b - done]:
+            done = end
+            step *= 1 + growing
+        else:
+            growing = False
+            step //= 2
+    return done
 
 
 def _anchors(old: Sequence[Hashable], new: Sequence[Hashable], a: int, b: int, c: int, d: int) -> list[tuple[int, int]]:

@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
@@ -175,12 +175,13 @@ def import_(
     from hemeroteca import __version__
     from hemeroteca.archive.intake import Intake
     from hemeroteca.archive.writer import WarcWriter
+    from hemeroteca.engine.imports import finishing
 
     instance = settings.INSTANCE
-    with _alone(True, "import"), _indexing(config) as index:
+    with _alone(True, "import"), finishing(config, instance) as finish:
         facts = {"software": f"Hemeroteca/{__version__}", "description": "imported"}
         writer = WarcWriter(instance.warc_dir, max_bytes=config.warc_bytes, facts=facts)
-        done = Intake(writer, index).read(files, instance.spool_dir)
+        done = Intake(writer, finish).read(files, instance.spool_dir)
     if as_json:
         typer.echo(json.dumps(asdict(done) | {"problems": [msgspec.to_builtins(item) for item in done.problems]}))
     else:
@@ -423,57 +424,6 @@ def _alone(needed: bool, what: str) -> Iterator[None]:
         yield
     finally:
         lock.close()
-
-
-@contextmanager
-def _indexing(config: Any) -> Iterator[Callable[[set[str]], None]]:
-    """What makes pages findable once their captures are on disk: the newest version of each address."""
-    from django.conf import settings
-
-    from hemeroteca import urls
-    from hemeroteca.archive import queries, reader, rendered
-    from hemeroteca.engine.ingest import READ_BYTES, read_document
-    from hemeroteca.engine.ledger import EDGES_AT_ONCE, last_capture, write_watermark
-    from hemeroteca.search.graph import LinkGraph
-    from hemeroteca.search.index import open_index
-
-    instance = settings.INSTANCE
-    writer = open_index(config, instance.index_dir).writer(config.index_heap_bytes)
-    links = LinkGraph(instance.index_dir / "links").writer()
-
-    def index(keys: set[str]) -> None:
-        for key in keys:
-            for row in queries.rows(
-                "urlkey = %s AND version = %s AND status = 200", [key, True], "captured_ms DESC, capture.id DESC", 1
-            ):
-                holder = queries.by_record(row.refers_to) if row.refers_to else row
-                if holder is None:
-                    continue
-                record = reader.read(instance.warc_dir, holder.warc_name, holder.offset, holder.length)
-                document, edges = read_document(
-                    urls.key(row.url),
-                    row.url,
-                    row.status,
-                    record.head,
-                    record.payload(READ_BYTES),
-                    row.captured_ms,
-                    row.digest,
-                    rendered.dom(instance.warc_dir, row),
-                )
-                if document is not None:
-                    writer.put(document, True)
-                if edges is not None:
-                    links.add_packed(urls.key(row.url), edges.host, edges.targets, edges.hosts, edges.texts)
-        if len(links) >= EDGES_AT_ONCE:
-            links.commit()
-
-    try:
-        yield index
-        writer.commit()
-        links.commit()
-        write_watermark(instance, last_capture())
-    finally:
-        writer.close()
 
 
 @contextmanager

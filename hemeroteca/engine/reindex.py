@@ -8,7 +8,7 @@ import msgspec
 from django.db import connection
 
 from hemeroteca import urls
-from hemeroteca.archive import queries, reader, rendered
+from hemeroteca.archive import posts, queries, reader, rendered
 from hemeroteca.archive.models import Capture
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.engine.collecting import Membership
@@ -25,7 +25,7 @@ log = logging.getLogger("hemeroteca.engine")
 
 # a crawl's captures without a page are robots.txt, wherever it was found; those without a crawl were imported
 _PAGES = "version = %s AND (page_id IS NOT NULL OR crawl_id IS NULL)"
-_GONE = (404, 410)
+GONE = (404, 410)
 
 
 def documents(
@@ -36,11 +36,11 @@ def documents(
     The links of these pages go to the link graph on the way.
     """
     links = LinkGraph(instance.index_dir / "links").writer()
-    source = _Source(instance)
+    source = Source(instance)
     for row in queries.all_rows(f"{_PAGES} AND status = 200", [True], after_id=after):
         if progress:
             progress(row.id)
-        if _is_for_the_record(row):
+        if source.is_for_the_record(row):
             continue
         newest = queries.rows(
             "urlkey = %s AND version = %s", [row.urlkey, True], "captured_ms DESC, capture.id DESC", 1
@@ -59,9 +59,9 @@ def documents(
 
 def versions(instance: Instance) -> Iterator[SearchDocument]:
     """Every version of every page, each with the time at which it was replaced or the page found gone."""
-    source = _Source(instance)
+    source = Source(instance)
     for row in queries.all_rows(f"{_PAGES} AND status = 200", [True]):
-        document = None if _is_for_the_record(row) else source.read(row)[0]
+        document = None if source.is_for_the_record(row) else source.read(row)[0]
         if document is not None:
             document.until_ms = _until(row)
             yield document
@@ -69,12 +69,12 @@ def versions(instance: Instance) -> Iterator[SearchDocument]:
 
 def add_versions(instance: Instance, writer: VersionWriter, after: int) -> int:
     """Bring an index of all versions up to date with the captures with an id above `after`."""
-    source = _Source(instance)
+    source = Source(instance)
     count = 0
     for row in queries.all_rows(_PAGES, [True], after_id=after):
-        if row.status in _GONE:
+        if row.status in GONE:
             writer.end(urls.key(row.url), row.captured_ms)
-        elif row.status == 200 and not _is_for_the_record(row):
+        elif row.status == 200 and not source.is_for_the_record(row):
             document, _ = source.read(row)
             if document is None:
                 writer.end(urls.key(row.url), row.captured_ms)
@@ -84,7 +84,7 @@ def add_versions(instance: Instance, writer: VersionWriter, after: int) -> int:
     return count
 
 
-class _Source:
+class Source:
     """Reads captures with what is known about their sites, crawls and collections."""
 
     def __init__(self, instance: Instance) -> None:
@@ -124,6 +124,12 @@ class _Source:
             document.collections = self._membership.of(row.url, host)
         return document, edges
 
+    def is_for_the_record(self, row: CaptureRow) -> bool:
+        """Kept, but not for readers."""
+        if row.urlkey.endswith(")/robots.txt") or posts.MARK in row.urlkey:  # an answer to POST has no address
+            return True
+        return row.page_id is not None and Page.objects.filter(pk=row.page_id, role=Role.SITEMAP).exists()
+
     def _obeys(self, row: CaptureRow) -> bool:
         if not self._free:
             return True
@@ -133,13 +139,6 @@ class _Source:
 def _site(host: str) -> SiteSettings:
     settings = Host.objects.filter(name=host).values_list("settings", flat=True).first()
     return msgspec.convert(settings or {}, SiteSettings)
-
-
-def _is_for_the_record(row: CaptureRow) -> bool:
-    """Kept, but not for readers."""
-    if row.urlkey.endswith(")/robots.txt"):
-        return True
-    return row.page_id is not None and Page.objects.filter(pk=row.page_id, role=Role.SITEMAP).exists()
 
 
 def _versions_until(row: CaptureRow) -> int:

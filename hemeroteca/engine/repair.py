@@ -46,10 +46,10 @@ def repair(config: Config, instance: Instance) -> None:
         write_watermark(instance, last)
         log.info("indexed %d captures that a crash had left out", count)
     if config.index_versions:
-        _add_versions(config, instance, last)
+        add_versions(config, instance, last)
 
 
-def _add_versions(config: Config, instance: Instance, last: int) -> None:
+def add_versions(config: Config, instance: Instance, last: int) -> None:
     """What the index of all versions lacks: after a crash a little, after the setting was turned on everything."""
     known = read_watermark(instance, versions=True) if has_versions(instance.index_dir) else 0
     if known >= last:

@@ -125,3 +125,52 @@ def test_what_changes_the_archive_waits_until_the_engine_is_stopped(instance):
         run(instance, "verify")
     finally:
         lock.close()
+
+
+def test_what_comes_in_is_compared_and_indexed_like_what_is_crawled(tmp_path):
+    data, other = tmp_path / "data", tmp_path / "other.warc.gz"
+    run(data, "set", "example.org", "exclude=p[class=teaser]", room="site")
+    run(data, "add", "http://example.org/", "--scope", "host", "--collection", "prensa", room="watch")
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
+    gone = head.replace(b"200 OK", b"404 Not Found")
+    page = b"<title>Diario</title><article><p>%s, con todas sus letras.</p><p class=teaser>Un anuncio.</p></article>"
+    answers = [
+        ("http://example.org/", 0, head, page % b"Portada antigua"),
+        ("http://example.org/", 2, head, page % b"Portada nueva"),
+        ("http://example.org/ida", 0, head, page % b"Noticia retirada"),
+        ("http://example.org/ida", 1, gone, b"no"),
+        ("http://example.org/oculta", 0, head, b'<meta name="robots" content="noindex">' + page % b"Secreto"),
+        ("http://elsewhere.test/", 0, head, page % b"Ajena"),
+    ]
+
+    def take(*given):
+        records = [
+            warc.exchange_records(url, MS + day * 86_400_000, "", "", b"", *answer).data for url, day, *answer in given
+        ]
+        other.write_bytes(b"".join(records))
+        run(data, "import", other)
+
+    def found(*query):
+        return [hit["url"] for hit in lines(run(data, *query, "--json", room="search"))]
+
+    def differs():
+        rows = lines(run(data, "versions", "http://example.org/", "--json"))
+        return [row["importance"] for row in rows]
+
+    take(*answers)
+    assert found("portada") == found("portada collection:prensa") == ["http://example.org/"]
+    assert found("ajena") == ["http://elsewhere.test/"]
+    assert found("ajena collection:prensa") == []
+    assert found("anuncio") == found("ajena anuncio") == ["http://elsewhere.test/"]  # where no rule leaves it out
+    assert found("retirada") == found("secreto") == []
+
+    first, importance = differs()
+    assert first is None
+    assert 0 < importance <= 1
+    told = json.loads(run(data, "diff", "http://example.org/", "--json"))
+    assert min(1, told["total"]) == importance
+    # a version that lay between the two: both distances are measured anew
+    take(("http://example.org/", 1, head, page % b"Portada nueva" + b"<p>y algo que luego desaparece"))
+    assert len(again := differs()) == 3
+    assert again[0] is None
+    assert again[1] > importance != again[2] > 0

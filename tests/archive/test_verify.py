@@ -15,7 +15,8 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 
 def rows():
-    return [{name: getattr(row, name) for name in row.__struct_fields__ if name != "id"} for row in queries.all_rows()]
+    names = [name for name in queries.CaptureRow.__struct_fields__ if name not in ("id", "importance")]
+    return [{name: getattr(row, name) for name in names} for row in queries.all_rows()]
 
 
 @pytest.fixture
@@ -65,6 +66,10 @@ def test_a_lost_index_is_made_again_from_the_files_alone(archive):
     assert sorted(map(str, rows())) == sorted(map(str, before))
     assert list(WarcFile.objects.order_by("name").values_list("name", "size", "closed", "digest")) == files
     assert verify(archive.folder).troubles == []
+    seen = set()
+    for row in queries.versions_of("http://example.org/"):
+        assert (row.importance is not None) == (row.url in seen)  # it is in no file: it was measured again
+        seen.add(row.url)
 
 
 @given(st.integers(0, 6000), st.integers(0, 4000), st.integers(0, 40))

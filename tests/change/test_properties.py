@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,10 +16,12 @@ from hemeroteca.change import (
     changed_runs,
     compare,
     highlighted_page,
+    noise,
     side_by_side,
     text_diff,
 )
-from hemeroteca.change.sequences import opcodes
+from hemeroteca.change.compare import _difference
+from hemeroteca.change.sequences import common_prefix, common_suffix, opcodes
 from tests.change.pages import html, newspaper, shop
 
 TYPES = ["text/html", "text/plain", "application/json", "application/rss+xml", "text/css", "image/png", "", "x"]
@@ -169,3 +172,39 @@ def test_real_pages_differ_from_each_other_as_much_as_can_be():
     change = compare(shop(), newspaper())
     assert change.content["text"] > 0.8
     assert change.important
+
+
+letters = st.lists(st.sampled_from("abcde"), max_size=12)
+
+
+@patient
+@given(letters, letters, letters, letters)
+def test_what_two_lists_share_at_their_ends_is_counted(head, old, new, tail):
+    many = head * 30  # longer than one stretch
+    old, new = many + old + tail * 30, many + new + tail * 30
+
+    def plainly(a, b):
+        return next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+    assert common_prefix(old, new) == plainly(old, new)
+    assert common_suffix(old, new) == plainly(old[::-1], new[::-1])
+
+
+@patient
+@given(letters, letters)
+def test_the_difference_of_two_lists_is_that_of_their_counts_in_order(old, new):
+    def plainly(items, others):
+        left = Counter(items) - Counter(others)
+        return [item for item in items if left[item] > 0 and not left.subtract([item])]
+
+    head, tail = common_prefix(old, new), 0
+    tail = common_suffix(old[head:], new[head:])
+    middle, other = old[head : len(old) - tail], new[head : len(new) - tail]
+    assert _difference(old, new) == (plainly(middle, other), plainly(other, middle))
+
+
+@pytest.mark.parametrize("sign", noise._AD_SIGNS)
+def test_the_first_look_for_advertisements_misses_no_sign(sign):
+    before = b"<p>ad ga banner- ads b</p>" * 20
+    assert noise._AD_SIGNS[sign] in noise.advertisements(before + f'<div class="{sign}">'.encode())
+    assert noise.advertisements(before) == ""

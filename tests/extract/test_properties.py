@@ -5,7 +5,7 @@ import time
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hemeroteca.extract import Document, Limits, read
+from hemeroteca.extract import Document, Limits, markup, read
 
 LIMITS = Limits(html_tags=300, depth=50, text_chars=500, links=20, anchor_chars=30, href_chars=100, headings_chars=100)
 TYPES = [
@@ -60,3 +60,18 @@ def test_any_soup_repeated(pieces: list[str], times: int, content_type: str) -> 
     before = time.process_time()
     within(read(body, content_type, "http://example.org/"), Limits())
     assert time.process_time() - before < 8
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from([*(part.replace("·", " ") for part in SOUP.split()), " ", "\n", "é"]), max_size=60))
+def test_a_tab_stands_before_each_tag_of_a_block(parts):
+    scan = markup._Scan(("x" + "".join(parts)).encode())
+    blocks = set(scan.tags[markup._IS_BLOCK[scan.codes]].tolist())
+    expected = bytearray()
+    for at, byte in enumerate(scan.bytes.tobytes()):
+        if at in blocks and expected[-1] <= 32:
+            expected[-1] = ord(markup.BREAK)
+        elif at in blocks:
+            expected += markup.BREAK.encode()
+        expected.append(byte)
+    assert markup._marked(scan) == bytes(expected)
