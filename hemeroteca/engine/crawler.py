@@ -966,9 +966,16 @@ class Engine:
             self._mark_dirty()
 
     def _watch_troubles(self) -> list[Trouble]:
-        if self._scheduler is None or not self._scheduler.trouble:
+        if self._scheduler is None:
             return []
-        return [Trouble(self._scheduler.trouble_ms, "", self._scheduler.trouble)]
+        now = self._scheduler.now_ms
+        found = [
+            Trouble(now, "", f"subscription {number} is not watched ({reason}); `hemeroteca watch show {number}`")
+            for number, reason in list(self._scheduler.faults.items())[:10]
+        ]
+        if self._scheduler.trouble:
+            found.append(Trouble(self._scheduler.trouble_ms, "", self._scheduler.trouble))
+        return found
 
     def _open(self, crawl: Crawl) -> None:
         options = services.options_of(crawl)

@@ -41,6 +41,11 @@ class Guarded:
         return int(self._clock() * 1000)
 
     @property
+    def faults(self) -> dict[int, str]:
+        """Subscriptions that are set aside because they cannot be worked with, and why."""
+        return {} if self._scheduler is None else self._scheduler.faults
+
+    @property
     def unwritten(self) -> bool:
         return self._scheduler is not None and self._scheduler.unwritten
 

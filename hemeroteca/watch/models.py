@@ -61,6 +61,7 @@ class Subscription(models.Model):
     )
     last_error = models.TextField(default="", db_comment="why the last of those visits failed, for people")
     alerted_ms = models.BigIntegerField(default=0, db_comment="failing_since_ms of the failure that was told; 0 none")
+    fault = models.TextField(default="", db_comment="why the engine cannot work with it, for people; empty: it can")
 
     class Meta:
         db_table = "subscription"

@@ -96,11 +96,13 @@ class Records:
         self.signals += signals
 
     def trouble(self, subscription: int, failures: int, since_ms: int, error: str) -> None:
-        self._troubles[subscription] = {
-            "failures": failures,
-            "failing_since_ms": since_ms,
-            "last_error": plain(error[:500]),
-        }
+        self._troubles.setdefault(subscription, {}).update(
+            failures=failures, failing_since_ms=since_ms, last_error=plain(error[:500])
+        )
+
+    def fault(self, subscription: int, reason: str) -> None:
+        """Why the scheduler cannot work with a subscription; empty: it can."""
+        self._troubles.setdefault(subscription, {})["fault"] = reason
 
     def write(self) -> None:
         with connection.cursor() as cursor:

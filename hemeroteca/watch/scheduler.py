@@ -10,15 +10,18 @@ a single probe, and nothing here depends on how long ago the clock or the instan
 """
 
 import heapq
+import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 
 import msgspec
 import numpy as np
+from django.db import DatabaseError
 from django.db.models import Max
 
 from hemeroteca import urls
@@ -31,12 +34,13 @@ from hemeroteca.watch.budgets import Purse
 from hemeroteca.watch.models import Observation, Signal, SignalSource, Subscription, WatchedPage
 from hemeroteca.watch.records import Records
 from hemeroteca.watch.rules import REPLAYED, PolicyPages
-from hemeroteca.watch.values import HOUR_MS, LONGEST_HOURS, Seen
+from hemeroteca.watch.values import HOUR_MS, LONGEST_HOURS, Seen, plain
 from hemeroteca.watch.windows import Window, any_open
 
 WORTH = 0.4  # chance of a change from which a visit pays when no budget decides
 PACE = 1.0  # s between two looks
-UNLIMITED = 24.0  # visits a day and page that an instance without limits may make at most; they come spread out
+UNLIMITED = 24.0  # visits a day and page that an instance without limits may make at most; they come spread out …
+ROOM = 14_400.0  # … but one every six seconds always, so that a small instance reacts at once
 HOST_QUEUE = 50  # watched pages of a host that wait at a time
 DOWN_AFTER = 3  # visits in a row without an answer after which a host gets single probes
 PROBES = (0.25, 24.0)  # hours between probes of a host that is down: first, and at most (doubling)
@@ -49,7 +53,12 @@ NEWCOMERS = 500  # unknown pages that signals may bring to a subscription in an 
 ANNOUNCED = 1000  # pages one reading of a feed or sitemap may announce
 SAVE = 1800.0  # s between two copies of what was learned
 YOUNG = (24.0, 48.0, 96.0)  # hours until the first visits of a page nobody knows yet, where no budget decides
+JUST_SEEN = 3600.0  # s that the planner lets a page rest …
+AT_ONCE = 60.0  # … and how soon a signal may bring a visit all the same,
+HASTY = 8  # for so many pages at a time: sources that lie are found out by these
+RETRY_FAULTS = 600.0  # s until a subscription that could not be worked with is tried again
 
+log = logging.getLogger("hemeroteca.watch")
 
 Newcomer = tuple[int, str, str, int]  # key, site, URL, ms of the last visit
 
@@ -61,6 +70,7 @@ class Sub:
     id: int
     crawl: int
     mode: str
+    fixed_hours: float
     min_ms: float
     max_ms: float
     weight: float
@@ -129,6 +139,9 @@ class Scheduler:
         self._late: dict[int, list[int]] = {}  # by subscription, see `_find_late`
         self._young: list[tuple[float, int]] = []  # pages whose habits are still unknown, by the time of their visit
         self._learned_since_save = False
+        self._hasty: dict[int, None] = {}  # announced pages that were seen a short while before
+        self.faults: dict[int, str] = {}  # subscriptions that cannot be worked with, and why
+        self._faults_again = 0.0
 
     @property
     def now_ms(self) -> int:
@@ -145,35 +158,29 @@ class Scheduler:
 
     def changed(self) -> bool:
         """Whether people changed something since the last `refresh`."""
+        if self.faults and self._clock() >= self._faults_again:
+            return True
         return services.revision() != self._revision
 
     def refresh(self) -> None:
-        """Read the subscriptions; load the pages of new ones, let go of those of ended ones."""
+        """Read the subscriptions; load the pages of new ones, let go of those of ended ones.
+
+        One that cannot be worked with is left out, with its reason; the others go on.
+        """
         self._revision = services.revision()
         self._take_over_planner()
         rows = {row.pk: row for row in Subscription.objects.select_related("collection", "crawl").filter(active=True)}
         kept = set(Subscription.objects.values_list("pk", flat=True))
         for number in [n for n, sub in self._subs.items() if n not in rows or _key(rows[n]) != sub.key]:
             self._let_go(number, forget=number not in kept)
+        for number in self.faults.keys() - rows.keys():
+            del self.faults[number]
         for number, row in rows.items():
-            sub = self._subs.get(number)
-            new = sub is None
-            if sub is None:
-                sub = self._subs[number] = self._make(row)
-                self._by_crawl[sub.crawl] = sub
-            bounds = row.weight, row.min_hours * HOUR_MS, (row.max_hours or LONGEST_HOURS) * HOUR_MS
-            if not new and sub.policy is None and bounds != (sub.weight, sub.min_ms, sub.max_ms):
-                self._tell_planner(number, *bounds)
-            sub.weight, sub.min_ms, sub.max_ms = bounds
-            sub.windows = msgspec.convert(row.windows, list[Window])
-            sub.matcher = urls.ScopeMatcher(msgspec.convert(row.crawl.options["scope"], urls.Scope))
-            sub.collection = row.collection_id
-            sub.purse.resize(row.visits_per_day, row.bytes_per_day)
-            if row.collection is not None and row.collection_id is not None:
-                purse = self._collections.setdefault(row.collection_id, Purse())
-                purse.resize(row.collection.visits_per_day, row.collection.bytes_per_day)
-            if new:
-                self._load_pages(sub)
+            with self._alone(number):
+                self._take(row)
+                if self.faults.pop(number, "") or row.fault:
+                    self._records.fault(number, "")
+        self._faults_again = self._clock() + RETRY_FAULTS
         if self._newcomers:
             self._plan_at = 0.0
         self._refresh_sites()
@@ -213,8 +220,11 @@ class Scheduler:
     def observed(self, seen: Seen) -> None:
         """An answered visit of a standing crawl."""
         sub = self._by_crawl.get(seen.crawl)
-        if sub is None:
-            return
+        if sub is not None:
+            with self._alone(sub.id):
+                self._observed(sub, seen)
+
+    def _observed(self, sub: Sub, seen: Seen) -> None:
         site = urls.host(seen.url)
         self._spend(sub, site, seen.key, seen.bytes, visits=int(seen.role != Role.REQUISITE))
         self._down.pop(site, None)
@@ -257,8 +267,11 @@ class Scheduler:
     def failed(self, crawl: int, key: int, url: str, reason: str, unanswered: bool) -> None:
         """A visit of a standing crawl that brought no answer, or was not allowed."""
         sub = self._by_crawl.get(crawl)
-        if sub is None:
-            return
+        if sub is not None:
+            with self._alone(sub.id):
+                self._failed(sub, key, url, reason, unanswered)
+
+    def _failed(self, sub: Sub, key: int, url: str, reason: str, unanswered: bool) -> None:
         site = urls.host(url)
         if unanswered:
             self._spend(sub, site, key, 0, visits=1)
@@ -284,12 +297,53 @@ class Scheduler:
 
     # subscriptions, inside
 
+    @contextmanager
+    def _alone(self, number: int) -> Iterator[None]:
+        """What fails here is the trouble of this subscription alone: it is set aside until it can be worked with."""
+        try:
+            yield
+        except DatabaseError:
+            raise  # says nothing about the subscription
+        except Exception as error:
+            reason = plain(f"{type(error).__name__}: {error}"[:300])
+            if self.faults.get(number) != reason:
+                log.error("subscription %d cannot be watched (%s)", number, reason, exc_info=error)
+                self._records.fault(number, reason)
+            self.faults[number] = reason
+            self._faults_again = self._clock() + RETRY_FAULTS
+            if number in self._subs:
+                self._let_go(number, forget=False)
+
+    def _take(self, row: Subscription) -> None:
+        """A subscription as it is now."""
+        sub = self._subs.get(row.pk)
+        new = sub is None
+        if sub is None:
+            sub = self._make(row)
+        windows = msgspec.convert(row.windows, list[Window])
+        any_open(windows, self._now)  # a zone that is gone shows here
+        bounds = row.weight, row.min_hours * HOUR_MS, (row.max_hours or LONGEST_HOURS) * HOUR_MS
+        if not new and sub.policy is None and bounds != (sub.weight, sub.min_ms, sub.max_ms):
+            self._tell_planner(row.pk, *bounds)
+        sub.weight, sub.min_ms, sub.max_ms = bounds
+        sub.windows = windows
+        sub.matcher = urls.ScopeMatcher(msgspec.convert(row.crawl.options["scope"], urls.Scope))
+        sub.collection = row.collection_id
+        sub.purse.resize(row.visits_per_day, row.bytes_per_day)
+        if row.collection is not None and row.collection_id is not None:
+            purse = self._collections.setdefault(row.collection_id, Purse())
+            purse.resize(row.collection.visits_per_day, row.collection.bytes_per_day)
+        if new:
+            self._subs[row.pk] = self._by_crawl[sub.crawl] = sub
+            self._load_pages(sub)
+
     def _make(self, row: Subscription) -> Sub:
         scope = msgspec.convert(row.crawl.options["scope"], urls.Scope)
         sub = Sub(
             id=row.pk,
             crawl=row.crawl_id,
             mode=row.mode,
+            fixed_hours=row.fixed_hours,
             min_ms=0,
             max_ms=0,
             weight=row.weight,
@@ -302,6 +356,9 @@ class Scheduler:
             failures=row.failures,
             failing_since_ms=row.failing_since_ms,
         )
+        if row.country:
+            name, _, part = row.country.partition("-")
+            country_calendar(name, memory.ORIGIN, part or None)  # a country that is not known any more shows here
         if row.mode != "auto":
             sub.policy = PolicyPages(
                 row.mode,
@@ -390,6 +447,7 @@ class Scheduler:
             self._forget_pending(key, self._pages[key].site)
             self._told.pop(key, None)
             self._polled.discard(key)
+            self._hasty.pop(key, None)
             del self._pages[key]
 
     def _take_over_planner(self) -> None:
@@ -436,7 +494,11 @@ class Scheduler:
         self._sites = {name: purse for name, purse in self._sites.items() if purse.limited}
         limited: set[str] = set()
         for name, kept in Host.objects.exclude(settings={}).values_list("name", "settings"):
-            limits = msgspec.convert(kept, SiteSettings)
+            try:
+                limits = msgspec.convert(kept, SiteSettings)
+            except msgspec.ValidationError as error:
+                log.error("the settings of %s cannot be read (%s); its budget does not count", name, error)
+                continue
             if limits.visits_per_day or limits.bytes_per_day:
                 limited.add(name)
                 self._sites.setdefault(name, Purse()).resize(limits.visits_per_day, limits.bytes_per_day)
@@ -465,7 +527,7 @@ class Scheduler:
 
     def _fill(self, now: float, crawls: Collection[int]) -> None:
         limits = self._config.watch_visits_per_day, self._config.watch_bytes_per_day
-        self._instance.resize(limits[0] or UNLIMITED * max(len(self._pages), 60), limits[1])
+        self._instance.resize(limits[0] or self._unlimited(), limits[1])
         for purse in (self._instance, *self._collections.values(), *self._sites.values()):
             purse.fill(now)
         for sub in self._subs.values():
@@ -473,14 +535,24 @@ class Scheduler:
                 sub.purse.fill(now)
             sub.is_open = sub.crawl in crawls and (not sub.windows or any_open(sub.windows, now))
 
+    def _unlimited(self) -> float:
+        """Visits a day of an instance nobody limited: what people ordered to be visited more often has its room too."""
+        asked = sum(len(sub.policy) * 24.0 / sub.fixed_hours for sub in self._subs.values() if sub.policy is not None)
+        return max(UNLIMITED * len(self._pages), ROOM) + asked
+
     def _choose(self, now: float) -> list[int]:
         chosen: list[int] = []
-        ways = (self._listings(now), self._by_policy(now), self._by_youth(now), self._by_planner(now))
+        ways = (
+            *(self._listings(now), self._by_policy(now), self._by_youth(now)),
+            *(self._by_signal(now), self._by_planner(now)),
+        )
         for round_ in zip_longest(*ways):  # each way gets its turn, so that none starves the others
             for key in round_:
                 if key is None:
                     continue
-                page = self._pages[key]
+                page = self._pages.get(key)
+                if page is None:
+                    continue  # its subscription was set aside meanwhile
                 sub = self._subs[page.sub]
                 chosen.append(key)
                 self._set_pending(key, now)
@@ -488,7 +560,7 @@ class Scheduler:
                     purse.visits.spend(1)
             if not self._instance.open:
                 break
-        return chosen
+        return [key for key in chosen if key in self._pages]
 
     def _allowed(self, key: int, now: float) -> bool:
         page = self._pages.get(key)
@@ -556,12 +628,34 @@ class Scheduler:
 
     def _by_policy(self, now: float) -> Iterator[int]:
         hour = memory.hour(now * 1000)
-        for sub in self._subs.values():
+        for sub in list(self._subs.values()):
             if sub.policy is None or not sub.is_open:
                 continue
-            for key in (*self._late.get(sub.id, ()), *sub.policy.due(hour, HOST_QUEUE)):
+            due: list[int] = []
+            with self._alone(sub.id):
+                due = [*self._late.get(sub.id, ()), *sub.policy.due(hour, HOST_QUEUE)]
+            for key in due:
                 if key in self._pages and self._allowed(key, now):
                     self._explain_policy(sub, key, now)
+                    yield key
+
+    def _by_signal(self, now: float) -> Iterator[int]:
+        """Announced pages that the planner lets rest because they have just been seen: an announcement is news.
+
+        Few at a time: those of a source that lies are no longer worth a visit once these have been looked at.
+        """
+        hour = memory.hour(now * 1000)
+        under_way = sum(key in self._pending for key in self._hasty)
+        for key in list(self._hasty):
+            page = self._pages.get(key)
+            gap = now - page.last_ms / 1000 if page is not None else JUST_SEEN
+            if key not in self._told or key not in self._planner or gap >= JUST_SEEN or gap < 0:
+                del self._hasty[key]  # visited meanwhile, or the planner's affair
+            elif under_way < HASTY and gap >= AT_ONCE and self._allowed(key, now):
+                chance = float(self._planner.chance([key], hour)[0])
+                if chance * min(self._subs[self._pages[key].sub].weight, 2.0) >= WORTH:
+                    under_way += 1
+                    self._explain(key, now, chance)
                     yield key
 
     def _find_late(self, now: float) -> None:
@@ -577,8 +671,10 @@ class Scheduler:
                 late.append(key)
 
     def _listings(self, now: float) -> Iterator[int]:
-        for key in self._polled:
-            page = self._pages[key]
+        for key in list(self._polled):
+            page = self._pages.get(key)
+            if page is None:
+                continue
             if now * 1000 - page.last_ms >= page.poll * HOUR_MS and self._allowed(key, now):
                 self._records.page_chosen(key, int(now * 1000), {"code": "listing", "hours": page.poll})
                 yield key
@@ -631,8 +727,8 @@ class Scheduler:
         planned = self._forget_pending(key, site)
         for purse in self._purses(sub, site):
             purse.bytes.spend(received)
-            if not planned:
-                purse.visits.spend(visits)
+            if not planned and (purse is not self._instance or self._config.watch_visits_per_day):
+                purse.visits.spend(visits)  # an instance nobody limited has no budget that a first crawl could use up
 
     def _sweep(self, now: float) -> None:
         """Visits that ended without a word: their host was given up, or their crawl ended."""
@@ -746,24 +842,41 @@ class Scheduler:
         if any(row.source_id not in self._sources for row in rows):
             self._read_sources()
         for row in rows:
-            source = self._sources.get(row.source_id)
-            if source is None:
-                continue
-            subs = [self._subs[source[1]]] if source[1] in self._subs else list(self._subs.values())
-            if not row.url:
-                for key in (k for sub in subs if sub.id == source[1] for k in sub.seeds):
-                    self._announce(key, row.source_id, now)
-                continue
             try:
-                url = urls.canonical(row.url)
-            except urls.UrlError:
-                continue
-            if urls.key(url) in self._pages:
-                self._announce(urls.key(url), row.source_id, now, row.said_ms)
-            else:
-                new += self._newcomer(url, subs, now)
+                new += self._hear(row, now)
+            except DatabaseError:
+                raise
+            except Exception:  # nobody outside may stop watching by what he says
+                log.exception("signal of source %d about %r", row.source_id, row.url)
         self._records.taken(row.pk for row in rows)
         return new
+
+    def _hear(self, row: Signal, now: float) -> list[Found]:
+        source = self._sources.get(row.source_id)
+        if source is None:
+            return []
+        subs = self._spoken_about(source)
+        if not row.url:
+            for key in (k for sub in subs if sub.id == source[1] for k in sub.seeds):
+                self._announce(key, row.source_id, now)
+            return []
+        try:
+            url = urls.canonical(row.url)
+        except urls.UrlError:
+            return []
+        if source[1] is None and urls.host(url) != source[2]:
+            return []
+        if urls.key(url) not in self._pages:
+            return self._newcomer(url, subs, now)
+        if any(sub.matcher.refusal(url, 0) is None for sub in subs):
+            self._announce(urls.key(url), row.source_id, now, row.said_ms)
+        return []
+
+    def _spoken_about(self, source: tuple[str, int | None, str]) -> list[Sub]:
+        """Subscriptions a source may speak about: its own, or, of one that speaks for a site, all. Paused ones rest."""
+        if source[1] is None:
+            return list(self._subs.values())
+        return [self._subs[source[1]]] if source[1] in self._subs else []
 
     def _newcomer(self, url: str, subs: list[Sub], now: float) -> list[Found]:
         for sub in subs:
@@ -791,6 +904,8 @@ class Scheduler:
         elif key in self._planner:
             self._planner.signal(key, hour, kind)
             self._plan_at = min(self._plan_at, now + pacing.pause_signalled(self._plan_cost))
+            if now - page.last_ms / 1000 < JUST_SEEN and len(self._hasty) < ANNOUNCED:
+                self._hasty[key] = None
 
     def _verify(self, key: int, page: Watched, important: bool) -> None:
         """Were the sources right? And which said nothing of a change?"""
@@ -833,7 +948,9 @@ class Scheduler:
             if ms > seen.at_ms + 86_400_000 or announced >= ANNOUNCED:
                 continue  # a date in the future says nothing
             known = self._pages.get(key)
-            if known is not None and key != seen.key and ms > known.last_ms:
+            if known is None or (known.sub != sub.id and known.site != site):
+                continue  # a feed speaks for its own site and subscription, not for pages of others
+            if key != seen.key and ms > known.last_ms:
                 self._announce(key, source, seen.at_ms / 1000, ms)
                 announced += 1
         if announced:

@@ -16,6 +16,7 @@ from django.db import connection, transaction
 from hemeroteca import change, urls
 from hemeroteca.accounts.models import User
 from hemeroteca.frontier import services as frontier
+from hemeroteca.frontier.models import Crawl
 from hemeroteca.frontier.values import Comparison, CrawlOptions
 from hemeroteca.predict import POLICIES, country_calendar
 from hemeroteca.watch import windows as times
@@ -158,7 +159,13 @@ def edit(number: int, changes: Mapping[str, Any]) -> Subscription:
 
 def pause(number: int) -> Subscription:
     """No more visits, until `resume`; nothing that is known is lost."""
-    return edit(number, {"active": False})
+    subscription = find(number)
+    with transaction.atomic():
+        subscription.active = False
+        subscription.save(update_fields=["active"])
+        _stop(subscription)
+        changed()
+    return subscription
 
 
 def resume(number: int) -> Subscription:
@@ -169,9 +176,7 @@ def remove(number: int) -> None:
     """Stop watching. Captures, observations and changes stay."""
     subscription = find(number)
     with transaction.atomic():
-        order = order_of(subscription)
-        _, options, seeds = _read(order)
-        frontier.keep_crawl(subscription.crawl_id, seeds, options, running=False)
+        _stop(subscription)
         Observation.objects.filter(subscription=subscription).update(subscription=None)
         subscription.delete()
         changed()
@@ -409,6 +414,12 @@ def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
     }
     options = CrawlOptions(scope=scope, requisites=bool(order.requisites), watch=comparison)
     return values, options, [url]
+
+
+def _stop(subscription: Subscription) -> None:
+    """Its standing crawl rests. Nothing is checked: what cannot be worked with any more can still be ended."""
+    if subscription.crawl.state == Crawl.State.RUNNING:
+        frontier.stop_crawl(subscription.crawl_id)
 
 
 def _mode(text: str) -> tuple[str, float]:

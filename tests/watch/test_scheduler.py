@@ -300,6 +300,59 @@ def test_a_signal_brings_a_visit_at_once(tmp_path):
     assert "webhook" in sentence(WatchedPage.objects.get(url="https://news.test/7").reason, "es")
 
 
+def test_a_first_crawl_does_not_keep_a_small_instance_from_reacting(tmp_path):
+    sub = subscribe()
+    other = subscribe("https://clock.test/", mode="fixed 0.02")
+    world = World(tmp_path)
+    for number in range(40):
+        world.add(sub, f"https://news.test/{number}", [0.05] if number == 7 else [])
+    world.add(other, "https://clock.test/", [])
+    source = webhook(sub)
+    world.scheduler.refresh()
+    world.run(0.06, step=1 / 3600)
+    assert world.visits["https://clock.test/"] >= 3
+    say(source, "https://news.test/7")  # seen four minutes ago
+    world.run(0.01, step=1 / 3600)
+    assert world.found["https://news.test/7"] == 1
+    assert "webhook" in sentence(WatchedPage.objects.get(url="https://news.test/7").reason, "es")
+
+
+def test_false_alarms_about_pages_just_seen_are_found_out_by_a_few_visits(tmp_path):
+    sub = subscribe()
+    world = World(tmp_path)
+    for number in range(200):
+        world.add(sub, f"https://news.test/{number}", [])
+    source = webhook(sub)
+    world.scheduler.refresh()
+    world.run(0.1, step=1 / 360)
+    before = len(world.log)
+    for number in range(200):
+        say(source, f"https://news.test/{number}")
+    world.run(0.7, step=1 / 360)
+    assert 1 <= len(world.log) - before <= 20
+
+
+def test_a_source_speaks_for_its_own_subscription_only(tmp_path):
+    mine, other = subscribe(), subscribe("https://other.test/")
+    world = World(tmp_path)
+    world.add(mine, "https://news.test/a", [])
+    world.add(other, "https://other.test/a", [20.0])
+    source = webhook(mine)
+    world.scheduler.refresh()
+    world.run(21, step=1.0)
+    say(source, "https://other.test/a")
+    world.run(0.1, step=1 / 3600)
+    assert world.visits["https://other.test/a"] == 1
+    services.pause(mine.pk)
+    world.scheduler.refresh()
+    say(source, "https://other.test/a")
+    world.run(0.1, step=1 / 3600)
+    assert world.visits["https://other.test/a"] == 1
+    world.run(30, step=1.0)
+    source.refresh_from_db()
+    assert (source.right, source.wrong, source.missed) == (0, 0, 0)
+
+
 def test_a_source_that_lies_is_heard_less_and_less(tmp_path):
     sub = subscribe()
     world = World(tmp_path)
@@ -408,6 +461,59 @@ def test_a_changed_maximum_counts_at_once_and_a_pause_forgets_nothing(tmp_path):
     again = World(tmp_path)
     again.scheduler._plan_pages()
     assert float(again.scheduler._planner.chance([key], hour)[0]) == pytest.approx(said, abs=0.05)
+
+
+def test_a_subscription_that_cannot_be_worked_with_is_set_aside_and_the_others_go_on(tmp_path):
+    good, bad = subscribe(mode="fixed 1"), subscribe("https://bad.test/", mode="fixed 1")
+    Subscription.objects.filter(pk=bad.pk).update(mode="policy-of-a-later-version")
+    world = World(tmp_path)
+    world.add(good, "https://news.test/a", [])
+    world.run(6)
+    assert world.visits["https://news.test/a"] >= 5
+    bad.refresh_from_db()
+    assert "policy-of-a-later-version" in bad.fault
+    assert world.scheduler.faults.keys() == {bad.pk}
+    services.edit(bad.pk, {"mode": "fixed 1"})
+    assert world.scheduler.changed()
+    world.scheduler.refresh()
+    world.add(bad, "https://bad.test/a", [])
+    world.run(6)
+    bad.refresh_from_db()
+    assert (bad.fault, world.scheduler.faults) == ("", {})
+    assert world.visits["https://bad.test/a"] >= 5
+
+
+@pytest.mark.parametrize("place", ["_by_policy", "_observed"])
+def test_a_subscription_that_fails_while_it_works_is_set_aside_and_tried_again(tmp_path, monkeypatch, place):
+    good, bad = subscribe(mode="fixed 1"), subscribe("https://bad.test/", mode="fixed 1")
+    world = World(tmp_path)
+    world.add(good, "https://news.test/a", [])
+    world.add(bad, "https://bad.test/a", [])
+    broken = world.scheduler._subs[bad.pk].policy
+
+    def fail(*_):
+        raise ValueError("upside down")
+
+    monkeypatch.setattr(broken, "due" if place == "_by_policy" else "observe", fail)
+    world.run(2, step=0.1)
+    bad.refresh_from_db()
+    assert bad.fault == "ValueError: upside down"
+    before = world.visits["https://news.test/a"], world.visits["https://bad.test/a"]
+    assert world.scheduler.changed()  # ten minutes are over
+    world.scheduler.refresh()
+    world.run(3, step=0.1)
+    bad.refresh_from_db()
+    assert bad.fault == ""
+    assert world.visits["https://news.test/a"] >= before[0] + 2
+    assert world.visits["https://bad.test/a"] >= before[1] + 2
+
+
+def test_a_subscription_of_a_policy_that_is_gone_can_be_paused_and_removed():
+    sub = subscribe()
+    Subscription.objects.filter(pk=sub.pk).update(mode="policy-of-a-later-version")
+    assert not services.pause(sub.pk).active
+    services.remove(sub.pk)
+    assert not Subscription.objects.exists()
 
 
 def test_every_reason_has_its_sentence_in_both_languages():
