@@ -93,6 +93,7 @@ class SubscriptionOut(SubscriptionIn):
     failures: int = Field(description="Visits without a useful answer in a row.")
     failing_since: datetime | None = Field(description="First of those visits; null when the last one was good.")
     last_error: str = Field(description="Why the last of them failed.")
+    fault: str = Field(description="Why the engine cannot work with it at all; empty: it can.")
     created_at: datetime | None = Field(description="When it was made.")
     feed: str = Field(description="Address of the Atom feed of its changes; it needs no sign-in.")
 
@@ -113,7 +114,8 @@ class WatchedPageOut(Schema):
     last_change: datetime | None = Field(description="Last important change seen.")
     next_visit: datetime | None = Field(description="About when the next visit is expected.")
     failures: int = Field(description="Visits without a useful answer in a row.")
-    why: str = Field(description="Why it was or will be visited, in the language asked for (Accept-Language es, en).")
+    why: str = Field(description="Why it was or is being visited, in the language asked for (Accept-Language es, en).")
+    then: str = Field(description="Why the next visit is expected then, in the same language; empty: it is due now.")
     reason: dict[str, Any] = Field(description="The same as a code and values.")
 
 
@@ -505,6 +507,7 @@ def subscription_out(row: Subscription, figures: dict[str, int] | None = None) -
         failures=row.failures,
         failing_since=moment(row.failing_since_ms),
         last_error=row.last_error,
+        fault=row.fault,
         created_at=moment(row.created_ms),
         feed=link,
     )
@@ -528,6 +531,7 @@ def page_out(row: WatchedPage) -> WatchedPageOut:
         next_visit=moment(row.next_ms),
         failures=row.failures,
         why=reasons.sentence(row.reason, (get_language() or "en")[:2]),
+        then=reasons.sentence(row.next_reason, (get_language() or "en")[:2]),
         reason=row.reason,
     )
 

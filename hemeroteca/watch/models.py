@@ -91,6 +91,7 @@ class WatchedPage(models.Model):
     group = models.CharField(max_length=6, default="low", db_comment="high, medium or low, by days with change / days")
     behaviour = models.CharField(max_length=8, default="", db_comment="steady, periodic, bursty, silent; empty unknown")
     reason = models.JSONField(default=dict, db_comment="why it was or will be visited: code and values for a sentence")
+    next_reason = models.JSONField(default=dict, db_comment="why the next visit is expected then; empty: it is due now")
 
     class Meta:
         db_table = "watched_page"

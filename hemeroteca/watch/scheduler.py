@@ -259,10 +259,8 @@ class Scheduler:
             self._lessons[seen.key] = (hour, important)
             self._watch_youth(seen.key, page)
         self._learned_since_save = True
-        self._records.page_seen(
-            seen.key, seen.at_ms, interval, self._next_ms(owner, seen.key, seen.at_ms, chance, interval), important,
-            chance or 0.0,
-        )  # fmt: skip
+        next_ms, why = self._next(owner, page, seen, chance, interval)
+        self._records.page_seen(seen.key, seen.at_ms, interval, next_ms, why, important, chance or 0.0)
 
     def failed(self, crawl: int, key: int, url: str, reason: str, unanswered: bool) -> None:
         """A visit of a standing crawl that brought no answer, or was not allowed."""
@@ -757,7 +755,8 @@ class Scheduler:
         else:
             self._watch_youth(seen.key, page)
             self._newcomers.append((sub.id, (seen.key, site, seen.url, seen.at_ms)))
-        self._records.new_page(seen, sub.id, site, self._next_ms(sub, seen.key, seen.at_ms, None, 0), {"code": "first"})
+        next_ms, why = self._next(sub, page, seen, None, 0)
+        self._records.new_page(seen, sub.id, site, next_ms, {"code": "first"}, why)
         self._records.observation(seen, sub.id, 0, False, None)
 
     def _learn(self, now: float) -> None:
@@ -780,7 +779,7 @@ class Scheduler:
                 self._planner.fail([key], memory.hour(at_ms))
             elif sub.policy is not None:
                 sub.policy.postpone(key, memory.hour(page.retry_at * 1000))
-            self._records.page_failed(key, int(page.retry_at * 1000))
+            self._records.page_failed(key, int(page.retry_at * 1000), wait / 3600)
         sub.failures += 1
         sub.failing_since_ms = sub.failing_since_ms or at_ms
         self._records.trouble(sub.id, sub.failures, sub.failing_since_ms, f"{site}: {reason}")
@@ -794,16 +793,34 @@ class Scheduler:
         """Of an important change, said before the visit is known."""
         return float(self._planner.chance([key], hour)[0]) if key in self._planner else None
 
-    def _next_ms(self, sub: Sub, key: int, at_ms: int, chance: float | None, interval_ms: int) -> int:
-        """About when the next visit will be, for people: as if the page went on as it did before this visit."""
+    def _next(
+        self, sub: Sub, page: Watched, seen: Seen, chance: float | None, interval_ms: int
+    ) -> tuple[int, dict[str, object]]:
+        """About when the next visit will be and why, for people: as if the page went on as it did before this one."""
         if sub.policy is not None:
-            hour = sub.policy.next_at(key)
-            return int(at_ms + (hour - memory.hour(at_ms)) * HOUR_MS) if hour is not None and np.isfinite(hour) else 0
+            hour = sub.policy.next_at(seen.key)
+            if hour is None or not np.isfinite(hour):
+                return 0, {"code": "then-share"}
+            hours = hour - memory.hour(seen.at_ms)
+            why: dict[str, object] = {"code": "then-policy", "policy": sub.mode, "hours": round(hours, 2)}
+            return int(seen.at_ms + hours * HOUR_MS), why
+        if sub.purse.visits.per_day:
+            code, wait = "then-share", self._until_likely(sub, chance, interval_ms) if chance is not None else 0.0
+        else:
+            code, wait = "then-chance", self._until_likely(sub, chance, interval_ms)
+            young = YOUNG[page.visits - 1] * HOUR_MS if page.visits <= len(YOUNG) else wait
+            if wait >= sub.max_ms:
+                code = "then-latest"
+            if young < wait:
+                code, wait = "then-young", young
+        return seen.at_ms + int(wait) if wait else 0, {"code": code, "hours": round(wait / HOUR_MS, 2)}
+
+    def _until_likely(self, sub: Sub, chance: float | None, interval_ms: int) -> float:
+        """Milliseconds until a visit is worth it."""
         if chance is None or interval_ms <= 0:
-            return at_ms + int(YOUNG[0] * HOUR_MS) if not sub.purse.visits.per_day else 0
+            return sub.max_ms
         rate = -np.log1p(-min(max(chance, 1e-6), 0.999)) / interval_ms
-        wait = min(-np.log1p(-WORTH) / rate, sub.max_ms)
-        return at_ms + int(max(wait, sub.min_ms, HOUR_MS))
+        return float(max(min(-np.log1p(-WORTH) / rate, sub.max_ms), sub.min_ms, HOUR_MS))
 
     def _explain(self, key: int, now: float, chance: float) -> None:
         page = self._pages[key]
@@ -814,7 +831,20 @@ class Scheduler:
             if kept.get("code") == "companion":
                 other = WatchedPage.objects.filter(key=kept["page"]).values_list("url", flat=True).first()
                 kept["page"] = other or "another page"
+            elif kept.get("code") == "signal":
+                kept = self._explain_signal(key, kept)
         self._records.page_chosen(key, int(now * 1000), {**kept, "chance": round(chance, 3)})
+
+    def _explain_signal(self, key: int, kept: dict[str, object]) -> dict[str, object]:
+        """Who announced it, and how often he was right so far: not what is believed of somebody never heard before."""
+        rows = SignalSource.objects.filter(pk__in=self._told.get(key, ())).order_by("-right", "pk")
+        row = rows.values_list("kind", "right", "wrong").first()
+        if row is None:
+            return kept
+        kind, right, wrong = row
+        if not right + wrong:
+            return {"code": "news", "source": kind}
+        return {"code": "signal", "source": kind, "precision": round(right / (right + wrong), 3)}
 
     def _explain_policy(self, sub: Sub, key: int, now: float) -> None:
         page = self._pages[key]
@@ -935,7 +965,7 @@ class Scheduler:
         since, page.last_ms, page.retry_at, page.failures = page.last_ms, seen.at_ms, 0.0, 0
         next_ms = seen.at_ms + int(page.poll * HOUR_MS)
         if listing is None:
-            self._records.page_seen(seen.key, seen.at_ms, seen.at_ms - since, next_ms, False, 0.0)
+            self._records.page_seen(seen.key, seen.at_ms, seen.at_ms - since, next_ms, {}, False, 0.0)
             return
         self._records.new_page(seen, sub.id, site, next_ms, {"code": "listing", "hours": page.poll})
         source = learning.listing_source(sub.id, site, seen.url, listing, seen.at_ms)

@@ -530,3 +530,51 @@ def test_every_reason_has_its_sentence_in_both_languages():
     assert sentence({"code": "neighbours", **values}, "en") == (
         "visited because 3 of 4 pages of /noticias changed today"
     )
+    assert sentence({"code": "then-policy", "policy": "fixed", "hours": 0.02}, "es") == (
+        "la próxima, 1 minuto después, porque lo pide la política fixed"
+    )
+
+
+def test_the_sentences_about_the_next_visit_are_true(tmp_path):
+    auto, fixed = subscribe(), subscribe("https://fixed.test/", mode="fixed 12")
+    shared = subscribe("https://shared.test/", visits_per_day=10)
+    world = World(tmp_path)
+    world.add(auto, "https://news.test/a", [])
+    world.add(fixed, "https://fixed.test/a", [])
+    world.add(shared, "https://shared.test/a", [])
+    pages = {page.site: page for page in WatchedPage.objects.all()}
+    young = pages["news.test"]
+    assert sentence(young.next_reason, "en") == "next 24 hours later, to learn its habits"
+    assert young.next_ms - young.last_ms == 24 * HOUR * 1000
+    assert pages["shared.test"].next_reason["code"] == "then-share"
+    said = pages["fixed.test"].next_reason
+    world.run(said["hours"] - 0.1, step=0.05)
+    assert world.visits["https://fixed.test/a"] == 1
+    world.run(0.2, step=0.05)
+    assert world.visits["https://fixed.test/a"] == 2
+    world.run(24)
+    assert world.visits["https://news.test/a"] == 2
+    world.run(60 * 24, step=2.0)
+    silent = WatchedPage.objects.get(site="news.test")
+    assert silent.next_reason["code"] in ("then-latest", "then-chance")
+    world.dead.add("news.test")
+    world.run(40 * 24, step=2.0)
+    silent.refresh_from_db()
+    assert silent.next_reason["code"] == "then-retry"
+
+
+def test_somebody_never_heard_before_is_not_said_to_have_been_right_half_of_the_time(tmp_path):
+    sub = subscribe()
+    world = World(tmp_path)
+    for number in range(3):
+        world.add(sub, f"https://news.test/{number}", [2.0])
+    source = webhook(sub)
+    world.scheduler.refresh()
+    world.run(3)
+    said = []
+    for number in (0, 1):
+        say(source, f"https://news.test/{number}")
+        world.run(0.02, step=1 / 3600)
+        said.append(WatchedPage.objects.get(url=f"https://news.test/{number}").reason)
+    assert said[0] == {"code": "news", "source": "webhook", "chance": said[0]["chance"]}
+    assert (said[1]["code"], said[1]["precision"]) == ("signal", 1.0)
