@@ -39,8 +39,7 @@ from hemeroteca.watch.windows import Window, any_open
 
 WORTH = 0.4  # chance of a change from which a visit pays when no budget decides
 PACE = 1.0  # s between two looks
-UNLIMITED = 24.0  # visits a day and page that an instance without limits may make at most; they come spread out …
-ROOM = 14_400.0  # … but one every six seconds always, so that a small instance reacts at once
+UNLIMITED = 24.0  # visits a day and page that an instance without limits may make at most; they come spread out
 HOST_QUEUE = 50  # watched pages of a host that wait at a time
 DOWN_AFTER = 3  # visits in a row without an answer after which a host gets single probes
 PROBES = (0.25, 24.0)  # hours between probes of a host that is down: first, and at most (doubling)
@@ -53,9 +52,8 @@ NEWCOMERS = 500  # unknown pages that signals may bring to a subscription in an 
 ANNOUNCED = 1000  # pages one reading of a feed or sitemap may announce
 SAVE = 1800.0  # s between two copies of what was learned
 YOUNG = (24.0, 48.0, 96.0)  # hours until the first visits of a page nobody knows yet, where no budget decides
-JUST_SEEN = 3600.0  # s that the planner lets a page rest …
-AT_ONCE = 60.0  # … and how soon a signal may bring a visit all the same,
-HASTY = 8  # for so many pages at a time: sources that lie are found out by these
+AT_ONCE = 60.0  # s after a visit from which a signal may bring another
+HASTY = 8  # pages visited at a time because of signals alone: sources that lie are found out by these
 RETRY_FAULTS = 600.0  # s until a subscription that could not be worked with is tried again
 
 log = logging.getLogger("hemeroteca.watch")
@@ -139,7 +137,7 @@ class Scheduler:
         self._late: dict[int, list[int]] = {}  # by subscription, see `_find_late`
         self._young: list[tuple[float, int]] = []  # pages whose habits are still unknown, by the time of their visit
         self._learned_since_save = False
-        self._hasty: dict[int, None] = {}  # announced pages that were seen a short while before
+        self._hasty: dict[int, None] = {}  # announced pages, the longest waiting first
         self.faults: dict[int, str] = {}  # subscriptions that cannot be worked with, and why
         self._faults_again = 0.0
 
@@ -535,8 +533,9 @@ class Scheduler:
 
     def _unlimited(self) -> float:
         """Visits a day of an instance nobody limited: what people ordered to be visited more often has its room too."""
-        asked = sum(len(sub.policy) * 24.0 / sub.fixed_hours for sub in self._subs.values() if sub.policy is not None)
-        return max(UNLIMITED * len(self._pages), ROOM) + asked
+        fixed = [sub for sub in self._subs.values() if sub.policy is not None and sub.mode == "fixed"]
+        asked = sum(len(sub.policy) * 24.0 / sub.fixed_hours for sub in fixed if sub.policy)
+        return UNLIMITED * max(len(self._pages), 60) + asked
 
     def _choose(self, now: float) -> list[int]:
         chosen: list[int] = []
@@ -554,13 +553,13 @@ class Scheduler:
                 sub = self._subs[page.sub]
                 chosen.append(key)
                 self._set_pending(key, now)
-                for purse in self._purses(sub, page.site):
+                for purse in self._purses(sub, page.site, key in self._hasty):
                     purse.visits.spend(1)
             if not self._instance.open:
                 break
         return [key for key in chosen if key in self._pages]
 
-    def _allowed(self, key: int, now: float) -> bool:
+    def _allowed(self, key: int, now: float, told: bool = False) -> bool:
         page = self._pages.get(key)
         if page is None or key in self._pending or page.retry_at > now:
             return False
@@ -573,7 +572,7 @@ class Scheduler:
             if down.until > now:
                 return False
             most = 1
-        return self._waiting[page.site] < most and all(purse.open for purse in self._purses(sub, page.site))
+        return self._waiting[page.site] < most and all(purse.open for purse in self._purses(sub, page.site, told))
 
     def _by_planner(self, now: float) -> Iterator[int]:
         """The planner's pages, best first, as long as they are worth a visit."""
@@ -638,23 +637,30 @@ class Scheduler:
                     yield key
 
     def _by_signal(self, now: float) -> Iterator[int]:
-        """Announced pages that the planner lets rest because they have just been seen: an announcement is news.
+        """Announced pages, at once: the planner lets a page rest for an hour, and an instance spreads its visits out.
 
         Few at a time: those of a source that lies are no longer worth a visit once these have been looked at.
         """
         hour = memory.hour(now * 1000)
         under_way = sum(key in self._pending for key in self._hasty)
+        looked = 0
         for key in list(self._hasty):
             page = self._pages.get(key)
-            gap = now - page.last_ms / 1000 if page is not None else JUST_SEEN
-            if key not in self._told or key not in self._planner or gap >= JUST_SEEN or gap < 0:
-                del self._hasty[key]  # visited meanwhile, or the planner's affair
-            elif under_way < HASTY and gap >= AT_ONCE and self._allowed(key, now):
-                chance = float(self._planner.chance([key], hour)[0])
-                if chance * min(self._subs[self._pages[key].sub].weight, 2.0) >= WORTH:
-                    under_way += 1
-                    self._explain(key, now, chance)
-                    yield key
+            if page is None or key not in self._told or key not in self._planner:
+                del self._hasty[key]  # visited meanwhile
+                continue
+            if under_way >= HASTY or looked >= HOST_QUEUE:
+                return
+            looked += 1
+            if now - page.last_ms / 1000 < AT_ONCE or not self._allowed(key, now, told=True):
+                continue
+            chance = float(self._planner.chance([key], hour)[0])
+            if chance * min(self._subs[page.sub].weight, 2.0) < WORTH:
+                del self._hasty[key]  # not believed: the planner's affair
+                continue
+            under_way += 1
+            self._explain(key, now, chance)
+            yield key
 
     def _find_late(self, now: float) -> None:
         """Policies that only rank pages know no longest interval: their pages that have waited it out."""
@@ -690,8 +696,10 @@ class Scheduler:
                 found.append(Found(key, url, host, crawl, depth, 0, role, VISIT_PRIORITY))
         return found
 
-    def _purses(self, sub: Sub, site: str) -> list[Purse]:
-        purses = [self._instance, sub.purse]
+    def _purses(self, sub: Sub, site: str, told: bool = False) -> list[Purse]:
+        """What pays for a visit. One that somebody asked for is not spread over the day unless a person set a limit."""
+        limited = self._config.watch_visits_per_day or self._config.watch_bytes_per_day
+        purses = [sub.purse] if told and not limited else [self._instance, sub.purse]
         if sub.collection is not None and sub.collection in self._collections:
             purses.append(self._collections[sub.collection])
         if site in self._sites:
@@ -934,7 +942,7 @@ class Scheduler:
         elif key in self._planner:
             self._planner.signal(key, hour, kind)
             self._plan_at = min(self._plan_at, now + pacing.pause_signalled(self._plan_cost))
-            if now - page.last_ms / 1000 < JUST_SEEN and len(self._hasty) < ANNOUNCED:
+            if len(self._hasty) < ANNOUNCED:
                 self._hasty[key] = None
 
     def _verify(self, key: int, page: Watched, important: bool) -> None:
