@@ -56,6 +56,9 @@ class Guarded:
     def refresh(self) -> None:
         self._try("read the subscriptions", lambda s: s.refresh(), None)
 
+    def refresh_sites(self) -> None:
+        self._try("read the budgets of sites", lambda s: s.refresh_sites(), None)
+
     def due(self, now: float, crawls: Collection[int]) -> tuple[list[Found], list[Found]]:
         found = self._try("choose what is due", lambda s: s.due(now, crawls), None)
         if found is None:

@@ -181,8 +181,24 @@ class Scheduler:
         self._faults_again = self._clock() + RETRY_FAULTS
         if self._newcomers:
             self._plan_at = 0.0
-        self._refresh_sites()
+        self.refresh_sites()
         self._read_sources()
+
+    def refresh_sites(self) -> None:
+        """Read the budgets people set for sites."""
+        self._sites = {name: purse for name, purse in self._sites.items() if purse.limited}
+        limited: set[str] = set()
+        for name, kept in Host.objects.exclude(settings={}).values_list("name", "settings"):
+            try:
+                limits = msgspec.convert(kept, SiteSettings)
+            except msgspec.ValidationError as error:
+                log.error("the settings of %s cannot be read (%s); its budget does not count", name, error)
+                continue
+            if limits.visits_per_day or limits.bytes_per_day:
+                limited.add(name)
+                self._sites.setdefault(name, Purse()).resize(limits.visits_per_day, limits.bytes_per_day)
+        for name in self._sites.keys() - limited:
+            del self._sites[name]
 
     # what next
 
@@ -485,21 +501,6 @@ class Scheduler:
         self._speakers = {}
         for number, (_, subscription, site) in self._sources.items():
             self._speakers.setdefault(site if subscription is None else subscription, []).append(number)
-
-    def _refresh_sites(self) -> None:
-        self._sites = {name: purse for name, purse in self._sites.items() if purse.limited}
-        limited: set[str] = set()
-        for name, kept in Host.objects.exclude(settings={}).values_list("name", "settings"):
-            try:
-                limits = msgspec.convert(kept, SiteSettings)
-            except msgspec.ValidationError as error:
-                log.error("the settings of %s cannot be read (%s); its budget does not count", name, error)
-                continue
-            if limits.visits_per_day or limits.bytes_per_day:
-                limited.add(name)
-                self._sites.setdefault(name, Purse()).resize(limits.visits_per_day, limits.bytes_per_day)
-        for name in self._sites.keys() - limited:
-            del self._sites[name]
 
     # choosing, inside
 
