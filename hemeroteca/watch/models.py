@@ -182,6 +182,7 @@ class SignalSource(models.Model):
         NEW = "new"  # something is still to be done: subscribe at the hub, check the key
         ACTIVE = "active"
         REFUSED = "refused"
+        ENDING = "ending"  # the hub is still to be told
         ENDED = "ended"
 
     subscription_id: int | None

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 from django.db import connection, transaction
+from django.db.models import QuerySet
 
 from hemeroteca import change, urls
 from hemeroteca.accounts.models import User
@@ -177,6 +178,7 @@ def remove(number: int) -> None:
     subscription = find(number)
     with transaction.atomic():
         _stop(subscription)
+        _end_at_hubs(SignalSource.objects.filter(subscription=subscription))
         Observation.objects.filter(subscription=subscription).update(subscription=None)
         subscription.delete()
         changed()
@@ -319,8 +321,13 @@ def add_webhook(number: int) -> tuple[SignalSource, str]:
 
 
 def remove_source(number: int) -> None:
-    if not SignalSource.objects.filter(pk=number).delete()[0]:
+    """Listen no longer; a hub is told so by the worker."""
+    sources = SignalSource.objects.filter(pk=number)
+    if not sources.exists():
         raise WatchError(f"there is no source {number}; `hemeroteca watch sources` shows them")
+    _end_at_hubs(sources)
+    sources.exclude(state=SignalSource.State.ENDING).delete()
+    changed()
 
 
 # shared
@@ -414,6 +421,12 @@ def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
     }
     options = CrawlOptions(scope=scope, requisites=bool(order.requisites), watch=comparison)
     return values, options, [url]
+
+
+def _end_at_hubs(sources: QuerySet[SignalSource]) -> None:
+    """Those that a hub may be sending to outlive their subscription until the hub was told."""
+    asked = sources.filter(kind=SignalSource.Kind.WEBSUB).exclude(token="")
+    asked.update(subscription=None, state=SignalSource.State.ENDING, due_ms=0, attempts=0, note="")
 
 
 def _stop(subscription: Subscription) -> None:
