@@ -277,6 +277,7 @@ class Notice(models.Model):
 
     class State(models.TextChoices):
         WAITING = "waiting"
+        SENDING = "sending"  # by a way that cannot recognise a repetition: it is not sent again
         SENT = "sent"
         FAILED = "failed"
 

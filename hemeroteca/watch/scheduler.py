@@ -98,6 +98,7 @@ class Watched(msgspec.Struct, gc=False):
     retry_at: float = 0.0  # not before, after visits without an answer
     failures: int = 0
     visits: int = 1
+    wait: float = 0.0  # ms until a visit was last thought to be worth it; 0: not known yet
 
 
 class Down(msgspec.Struct):
@@ -261,7 +262,7 @@ class Scheduler:
         important = seen.changed and not seen.first and (seen.difference is None or seen.difference.important)
         hour = memory.hour(seen.at_ms)
         chance = self._chance(seen.key, hour)
-        self._verify(seen.key, page, important)
+        told = self._verify(seen.key, page, important)
         self._records.observation(seen, sub.id, interval, important, chance)
         if important:
             self._records.change(seen, sub.id, site, page.last_ms)
@@ -273,7 +274,9 @@ class Scheduler:
             self._lessons[seen.key] = (hour, important)
             self._watch_youth(seen.key, page)
         self._learned_since_save = True
-        next_ms, why = self._next(owner, page, seen, chance, interval)
+        if chance is not None and not told:  # a signal says nothing about the habits of a page
+            page.wait = self._until_likely(owner, chance, interval)
+        next_ms, why = self._next(owner, page, seen)
         self._records.page_seen(seen.key, seen.at_ms, interval, next_ms, why, important, chance or 0.0)
 
     def failed(self, crawl: int, key: int, url: str, reason: str, unanswered: bool) -> None:
@@ -764,7 +767,7 @@ class Scheduler:
         else:
             self._watch_youth(seen.key, page)
             self._newcomers.append((sub.id, (seen.key, site, seen.url, seen.at_ms)))
-        next_ms, why = self._next(sub, page, seen, None, 0)
+        next_ms, why = self._next(sub, page, seen)
         self._records.new_page(seen, sub.id, site, next_ms, {"code": "first"}, why)
         self._records.observation(seen, sub.id, 0, False, None)
 
@@ -782,7 +785,8 @@ class Scheduler:
         page = self._pages.get(key)
         if page is not None:
             page.failures = min(page.failures + 1, 30)
-            wait = min(3600.0 * 2.0 ** (page.failures - 1), 7 * 86_400.0)
+            first = min(3600.0, sub.fixed_hours * 3600) if sub.mode == "fixed" else 3600.0
+            wait = min(first * 2.0 ** (page.failures - 1), 7 * 86_400.0)
             page.retry_at = at_ms / 1000 + wait
             if sub.policy is None and key in self._planner:
                 self._planner.fail([key], memory.hour(at_ms))
@@ -802,9 +806,7 @@ class Scheduler:
         """Of an important change, said before the visit is known."""
         return float(self._planner.chance([key], hour)[0]) if key in self._planner else None
 
-    def _next(
-        self, sub: Sub, page: Watched, seen: Seen, chance: float | None, interval_ms: int
-    ) -> tuple[int, dict[str, object]]:
+    def _next(self, sub: Sub, page: Watched, seen: Seen) -> tuple[int, dict[str, object]]:
         """About when the next visit will be and why, for people: as if the page went on as it did before this one."""
         if sub.policy is not None:
             hour = sub.policy.next_at(seen.key)
@@ -814,21 +816,17 @@ class Scheduler:
             why: dict[str, object] = {"code": "then-policy", "policy": sub.mode, "hours": round(hours, 2)}
             return int(seen.at_ms + hours * HOUR_MS), why
         if sub.purse.visits.per_day:
-            code, wait = "then-share", self._until_likely(sub, chance, interval_ms) if chance is not None else 0.0
-        else:
-            code, wait = "then-chance", self._until_likely(sub, chance, interval_ms)
-            young = YOUNG[page.visits - 1] * HOUR_MS if page.visits <= len(YOUNG) else wait
-            if wait >= sub.max_ms:
-                code = "then-latest"
-            if young < wait:
-                code, wait = "then-young", young
-        return seen.at_ms + int(wait) if wait else 0, {"code": code, "hours": round(wait / HOUR_MS, 2)}
+            return seen.at_ms + int(page.wait) if page.wait else 0, {"code": "then-share"}
+        code, wait = "then-chance", page.wait or sub.max_ms
+        if wait >= sub.max_ms:
+            code, wait = "then-latest", sub.max_ms
+        if page.visits <= len(YOUNG) and (young := YOUNG[page.visits - 1] * HOUR_MS) < wait:
+            code, wait = "then-young", max(young, sub.min_ms)
+        return seen.at_ms + int(wait), {"code": code, "hours": round(wait / HOUR_MS, 2)}
 
-    def _until_likely(self, sub: Sub, chance: float | None, interval_ms: int) -> float:
+    def _until_likely(self, sub: Sub, chance: float, interval_ms: int) -> float:
         """Milliseconds until a visit is worth it."""
-        if chance is None or interval_ms <= 0:
-            return sub.max_ms
-        rate = -np.log1p(-min(max(chance, 1e-6), 0.999)) / interval_ms
+        rate = -np.log1p(-min(max(chance, 1e-6), 0.999)) / max(interval_ms, 1)
         return float(max(min(-np.log1p(-WORTH) / rate, sub.max_ms), sub.min_ms, HOUR_MS))
 
     def _explain(self, key: int, now: float, chance: float) -> None:
@@ -946,8 +944,8 @@ class Scheduler:
             if len(self._hasty) < ANNOUNCED:
                 self._hasty[key] = None
 
-    def _verify(self, key: int, page: Watched, important: bool) -> None:
-        """Were the sources right? And which said nothing of a change?"""
+    def _verify(self, key: int, page: Watched, important: bool) -> bool:
+        """Were the sources right? And which said nothing of a change? Gives whether somebody had announced it."""
         told = self._told.pop(key, set())
         for source in told:
             self._records.verdict(source, "right" if important else "wrong")
@@ -955,6 +953,7 @@ class Scheduler:
             for source in self._speakers.get(page.sub, []) + self._speakers.get(page.site, []):
                 if source not in told:
                     self._records.verdict(source, "missed")
+        return bool(told)
 
     def _read_listing(self, sub: Sub, site: str, seen: Seen, page: Watched | None) -> None:
         """A feed or sitemap: a page that tells about others. One that says the same as before is not read again."""

@@ -563,6 +563,31 @@ def test_the_sentences_about_the_next_visit_are_true(tmp_path):
     assert silent.next_reason["code"] == "then-retry"
 
 
+def test_a_signal_does_not_spoil_the_forecast_of_the_next_visit(tmp_path):
+    sub = subscribe()
+    world = World(tmp_path)
+    for number in range(10):
+        world.add(sub, f"https://news.test/{number}", [])
+    source = webhook(sub)
+    world.scheduler.refresh()
+    world.run(20 * 24, step=2.0)
+    say(source, "https://news.test/1")
+    world.run(0.05, step=1 / 3600)
+    page = WatchedPage.objects.get(url="https://news.test/1")
+    assert page.reason["code"] == "news"
+    assert page.next_ms - page.last_ms > 48 * HOUR * 1000
+
+
+def test_a_page_visited_every_minute_is_tried_again_soon(tmp_path):
+    sub = subscribe(mode="fixed 0.02")
+    world = World(tmp_path)
+    world.add(sub, "https://news.test/a", [])
+    world.dead.add("news.test")
+    world.run(0.3, step=1 / 3600)
+    sub.refresh_from_db()
+    assert sub.failures >= 3
+
+
 def test_somebody_never_heard_before_is_not_said_to_have_been_right_half_of_the_time(tmp_path):
     sub = subscribe()
     world = World(tmp_path)
