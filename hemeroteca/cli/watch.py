@@ -173,12 +173,12 @@ def show(
 ) -> None:
     """Show a subscription, its pages, and why each is visited when."""
     with _watching(data, must_exist=True) as services:
-        from hemeroteca.watch import queries
+        from hemeroteca.watch import feeds, queries
         from hemeroteca.watch.reasons import sentence
 
         row = services.find(number)
         found = queries.pages(pages, subscription=number, listings=True)
-        facts = {**_facts(row), **queries.figures([number]).get(number, {})}
+        facts = {**_facts(row), **queries.figures([number]).get(number, {}), "feed": feeds.address(subscription=number)}
         if json:
             _json({**facts, "shown": [_page(page, language.value) for page in found]})
             return
@@ -429,9 +429,9 @@ def changes(
 @app.command()
 def metrics(
     by: Annotated[By, typer.Option(help="What a row is.")] = By.site,
-    days: Annotated[float, typer.Option(help="Only the last days; 0: all.")] = 0.0,
+    days: Annotated[float, typer.Option(min=0, max=36_500, help="Only the last days; 0: all.")] = 0.0,
     site: Annotated[str, typer.Option(help="Only of this host.")] = "",
-    fixed_hours: Annotated[float, typer.Option(help="Fixed frequency to compare with.")] = 24.0,
+    fixed_hours: Annotated[float, typer.Option(min=0.01, max=87_600, help="Fixed frequency to compare with.")] = 24.0,
     as_csv: Annotated[bool, typer.Option("--csv", help="As CSV.")] = False,
     data: common.Data = None,
     json: common.Json = False,

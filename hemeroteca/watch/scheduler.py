@@ -101,6 +101,14 @@ class Watched(msgspec.Struct, gc=False):
     wait: float = 0.0  # ms until a visit was last thought to be worth it; 0: not known yet
 
 
+class Entrance(msgspec.Struct):
+    """The address of a subscription while it has never answered."""
+
+    failures: int
+    retry_at: float
+    asked: bool = False  # since the last failure
+
+
 class Down(msgspec.Struct):
     """A host that does not answer."""
 
@@ -138,6 +146,7 @@ class Scheduler:
         self._late: dict[int, list[int]] = {}  # by subscription, see `_find_late`
         self._young: list[tuple[float, int]] = []  # pages whose habits are still unknown, by the time of their visit
         self._learned_since_save = False
+        self._entrances: dict[int, Entrance] = {}
         self._hasty: dict[int, None] = {}  # announced pages, the longest waiting first
         self.faults: dict[int, str] = {}  # subscriptions that cannot be worked with, and why
         self._faults_again = 0.0
@@ -213,12 +222,12 @@ class Scheduler:
         if not self._subs:
             return [], []
         new = self._take_signals(now)
-        self._sweep(now)
         self._fill(now, crawls)
+        entrances = self._sweep(now)
         chosen = self._choose(now)
         if not self._records and now >= self._save_at:
             self._save(now)
-        return new, self._found(chosen, now)
+        return new, entrances + self._found(chosen, now)
 
     def pace(self, found: list[Found], now: float) -> list[Found]:
         """Pages met for the first time: where a budget is set, they are visited in its rhythm, using half of it."""
@@ -320,7 +329,8 @@ class Scheduler:
         except DatabaseError:
             raise  # says nothing about the subscription
         except Exception as error:
-            reason = plain(f"{type(error).__name__}: {error}"[:300])
+            said = str(error) if isinstance(error, services.WatchError) else f"{type(error).__name__}: {error}"
+            reason = plain(said[:300])
             if self.faults.get(number) != reason:
                 log.error("subscription %d cannot be watched (%s)", number, reason, exc_info=error)
                 self._records.fault(number, reason)
@@ -371,6 +381,8 @@ class Scheduler:
             failures=row.failures,
             failing_since_ms=row.failing_since_ms,
         )
+        if row.mode not in services.MODES:
+            raise services.WatchError(f"this version has no policy {row.mode!r}; `watch edit {row.pk} --mode auto`")
         if row.country:
             name, _, part = row.country.partition("-")
             country_calendar(name, memory.ORIGIN, part or None)  # a country that is not known any more shows here
@@ -458,6 +470,8 @@ class Scheduler:
         else:
             self._planner.set([key for key in gone if key in self._planner], paused=True)
         self._learned_since_save = True
+        for key in sub.seeds:
+            self._entrances.pop(key, None)
         for key in gone:
             self._forget_pending(key, self._pages[key].site)
             self._told.pop(key, None)
@@ -516,6 +530,8 @@ class Scheduler:
             for page in self._pages.values():
                 page.last_ms = min(page.last_ms, int(now * 1000))
                 page.retry_at = min(page.retry_at, now + 3600)
+            for entrance in self._entrances.values():
+                entrance.retry_at = min(entrance.retry_at, now + 3600)
             for down in self._down.values():
                 down.until = min(down.until, now + 3600)
             self._pending = {key: min(since, now) for key, since in self._pending.items()}
@@ -740,10 +756,10 @@ class Scheduler:
             if not planned and (purse is not self._instance or self._config.watch_visits_per_day):
                 purse.visits.spend(visits)  # an instance nobody limited has no budget that a first crawl could use up
 
-    def _sweep(self, now: float) -> None:
-        """Visits that ended without a word: their host was given up, or their crawl ended."""
+    def _sweep(self, now: float) -> list[Found]:
+        """Visits that ended without a word: their host was given up, or their crawl ended. Gives addresses to try."""
         if 0 <= now - self._sweep_at < SWEEP:
-            return
+            return []
         self._sweep_at = now
         self._find_late(now)
         old = [key for key, since in self._pending.items() if now - since > OVERDUE]
@@ -755,11 +771,32 @@ class Scheduler:
                 sub = self._subs.get(page.sub)
                 if sub is not None and state != Page.State.DONE:  # done: by another crawl that had it queued
                     self._no_answer(sub, key, page.site, reason or "the visit ended without an answer", int(now * 1000))
+        return self._try_entrances(now)
+
+    def _try_entrances(self, now: float) -> list[Found]:
+        """Addresses that have never answered: a subscription made while its site was down must not wait for ever."""
+        missing = {key: sub for sub in self._subs.values() for key in sub.seeds if key not in self._pages}
+        keys, found = list(missing), []
+        for start in range(0, len(keys), 500):
+            failed = Page.objects.filter(
+                key__in=keys[start : start + 500], state__in=[Page.State.FAILED, Page.State.EXCLUDED]
+            )
+            for key, url, host, reason in failed.values_list("key", "url", "host__name", "reason"):
+                sub, entrance = missing[key], self._entrances.get(key)
+                if entrance is None and sub.failures:  # it was counted before a restart
+                    entrance = self._entrances[key] = Entrance(sub.failures, now)
+                if entrance is None or entrance.asked:
+                    self._no_answer(sub, key, host, reason or "no answer", int(now * 1000))
+                elif now >= entrance.retry_at and sub.is_open and all(p.open for p in self._purses(sub, host)):
+                    entrance.asked = True
+                    found.append(Found(key, url, host, sub.crawl, 0, 0, Role.PAGE, VISIT_PRIORITY))
+        return found
 
     # learning, inside
 
     def _welcome(self, sub: Sub, site: str, seen: Seen) -> None:
         """A page seen for the first time."""
+        self._entrances.pop(seen.key, None)
         page = self._pages[seen.key] = Watched(sub.id, site, seen.at_ms)
         hour = memory.hour(seen.at_ms)
         if sub.policy is not None:
@@ -783,9 +820,12 @@ class Scheduler:
 
     def _no_answer(self, sub: Sub, key: int, site: str, reason: str, at_ms: int) -> None:
         page = self._pages.get(key)
+        first = min(3600.0, sub.fixed_hours * 3600) if sub.mode == "fixed" else 3600.0
+        if page is None and key in sub.seeds:
+            failures = min(self._entrances[key].failures + 1, 30) if key in self._entrances else 1
+            self._entrances[key] = Entrance(failures, at_ms / 1000 + min(first * 2.0 ** (failures - 1), 86_400.0))
         if page is not None:
             page.failures = min(page.failures + 1, 30)
-            first = min(3600.0, sub.fixed_hours * 3600) if sub.mode == "fixed" else 3600.0
             wait = min(first * 2.0 ** (page.failures - 1), 7 * 86_400.0)
             page.retry_at = at_ms / 1000 + wait
             if sub.policy is None and key in self._planner:

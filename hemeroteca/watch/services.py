@@ -109,7 +109,7 @@ def find_collection(name: str) -> Collection:
     if found is None and name.strip().isdigit():
         found = Collection.objects.filter(pk=int(name)).first()
     if found is None:
-        raise WatchError(f"there is no collection {name!r}; `hemeroteca watch collections` lists them")
+        raise WatchError(f"there is no collection {name!r}; `hemeroteca watch collection list` shows them")
     return found
 
 
@@ -296,7 +296,7 @@ def remove_channel(number: int) -> None:
 def find_channel(number: int) -> Channel:
     found = Channel.objects.select_related("subscription", "collection").filter(pk=number).first()
     if found is None:
-        raise WatchError(f"there is no channel {number}; `hemeroteca watch channels` shows them")
+        raise WatchError(f"there is no channel {number}; `hemeroteca watch channel list` shows them")
     return found
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from hemeroteca import urls
 from hemeroteca.frontier import services as frontier
+from hemeroteca.frontier.models import Host, Page
 from hemeroteca.watch import memory, services
 from hemeroteca.watch.models import Change, Observation, Signal, SignalSource, Subscription, WatchedPage
 from hemeroteca.watch.reasons import ENGLISH, SPANISH, sentence
@@ -576,6 +577,27 @@ def test_a_signal_does_not_spoil_the_forecast_of_the_next_visit(tmp_path):
     page = WatchedPage.objects.get(url="https://news.test/1")
     assert page.reason["code"] == "news"
     assert page.next_ms - page.last_ms > 48 * HOUR * 1000
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_site_that_is_down_when_it_is_subscribed_to_is_tried_again(tmp_path, told):
+    sub = subscribe()
+    world = World(tmp_path)
+    world.dead.add("news.test")
+    world.changes["https://news.test/"] = []
+    host = Host.objects.create(name="news.test")
+    key = urls.key("https://news.test/")
+    Page.objects.create(key=key, url="https://news.test/", host=host, crawl_id=sub.crawl_id, state=2, reason="robots")
+    if told:
+        world.scheduler.failed(sub.crawl_id, key, "https://news.test/", "connect", unanswered=True)
+    world.run(24, step=0.05)
+    sub.refresh_from_db()
+    assert 4 <= sub.failures <= 7
+    assert world.visits["https://news.test/"] in (sub.failures - 1, sub.failures)
+    world.dead.clear()
+    world.run(24, step=0.05)
+    sub.refresh_from_db()
+    assert (sub.failures, WatchedPage.objects.count()) == (0, 1)
 
 
 def test_a_page_visited_every_minute_is_tried_again_soon(tmp_path):
