@@ -289,6 +289,21 @@ def import_subscriptions(
     )
 
 
+@router.get("/subscriptions/export", response={200: None}, auth=access.reader, summary="Subscriptions as CSV or OPML")
+def export_subscriptions(
+    request: HttpRequest,
+    collection: Annotated[str, Query(max_length=100, description="Only of this collection.")] = "",
+    format: Annotated[Literal["csv", "opml"], Query(description="CSV (all of it) or OPML (names).")] = "csv",  # noqa: A002
+) -> HttpResponse:
+    """What `import` takes back."""
+    found = queries.subscriptions(imports.MOST_ROWS, collection=collection)
+    text = imports.as_csv(found) if format == "csv" else imports.as_opml(found)
+    kind = "text/csv" if format == "csv" else "text/x-opml"
+    response = HttpResponse(text, content_type=f"{kind}; charset=utf-8")
+    response.headers["Content-Disposition"] = f'attachment; filename="subscriptions.{format}"'
+    return response
+
+
 @router.get("/subscriptions/{number}", response=SubscriptionOut, auth=access.reader, summary="One subscription")
 def subscription(request: HttpRequest, number: Number) -> SubscriptionOut:
     return subscription_out(_found(lambda: services.find(number)))

@@ -789,14 +789,14 @@ def _state(row: "Subscription") -> tuple[str, str]:
             "failing",
             f"{row.failures} visits in a row since {_moment(row.failing_since_ms)}; last: {row.last_error}",
         )
-    return "active", ""
+    return "active", f"the last visit failed: {row.last_error}" if row.failures else ""
 
 
 def _who_visits(row: "Subscription") -> str:
     """Why nothing was visited so far, as the end of a sentence."""
     if not row.active:
         return f"; `hemeroteca watch resume {row.pk}` lets it go on"
-    return "; `hemeroteca serve` visits them" if not row.fault and row.failures < 3 else ""
+    return "; `hemeroteca serve` visits them" if not row.fault and not row.failures else ""
 
 
 def _then(page: Any, language: str) -> str:

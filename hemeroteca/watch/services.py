@@ -365,6 +365,8 @@ def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
     """Columns of the subscription, options and seeds of its crawl; raises WatchError for what cannot be done."""
     text = order.url.strip()
     if "://" not in text:
+        if "." not in text.partition("/")[0]:
+            raise WatchError(f"{text!r} is not an address that can be watched; write one like https://example.org/")
         text = "https://" + text
     try:
         url = urls.canonical(text)
