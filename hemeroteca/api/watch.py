@@ -1,13 +1,15 @@
 """/watch: collections, subscriptions, watched pages, changes, channels, metrics, and feeds of changes."""
 
+import hashlib
 from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeVar
-from urllib.parse import urlencode
+from typing import Annotated, Any, Literal, TypeVar, cast
 from uuid import UUID
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.cache import get_conditional_response
+from django.utils.http import http_date
 from django.utils.translation import get_language
 from ninja import File, Path, Query, Router, Schema, Status
 from ninja.errors import HttpError
@@ -40,6 +42,7 @@ class CollectionIn(Schema):
 
 
 class CollectionOut(Schema):
+    feed: str = Field(description="Address of the Atom feed of its changes; it needs no sign-in.")
     id: int = Field(description="Number of the collection.")
     name: str = Field(description="Its name.")
     category: str = Field(description="Topic it belongs to.")
@@ -93,6 +96,7 @@ class SubscriptionOut(SubscriptionIn):
     failures: int = Field(description="Visits without a useful answer in a row.")
     failing_since: datetime | None = Field(description="First of those visits; null when the last one was good.")
     last_error: str = Field(description="Why the last of them failed.")
+    fault: str = Field(description="Why the engine cannot work with it at all; empty: it can.")
     created_at: datetime | None = Field(description="When it was made.")
     feed: str = Field(description="Address of the Atom feed of its changes; it needs no sign-in.")
 
@@ -113,7 +117,8 @@ class WatchedPageOut(Schema):
     last_change: datetime | None = Field(description="Last important change seen.")
     next_visit: datetime | None = Field(description="About when the next visit is expected.")
     failures: int = Field(description="Visits without a useful answer in a row.")
-    why: str = Field(description="Why it was or will be visited, in the language asked for (Accept-Language es, en).")
+    why: str = Field(description="Why it was or is being visited, in the language asked for (Accept-Language es, en).")
+    then: str = Field(description="Why the next visit is expected then, in the same language; empty: it is due now.")
     reason: dict[str, Any] = Field(description="The same as a code and values.")
 
 
@@ -284,6 +289,21 @@ def import_subscriptions(
     )
 
 
+@router.get("/subscriptions/export", response={200: None}, auth=access.reader, summary="Subscriptions as CSV or OPML")
+def export_subscriptions(
+    request: HttpRequest,
+    collection: Annotated[str, Query(max_length=100, description="Only of this collection.")] = "",
+    format: Annotated[Literal["csv", "opml"], Query(description="CSV (all of it) or OPML (names).")] = "csv",  # noqa: A002
+) -> HttpResponse:
+    """What `import` takes back."""
+    found = queries.subscriptions(imports.MOST_ROWS, collection=collection)
+    text = imports.as_csv(found) if format == "csv" else imports.as_opml(found)
+    kind = "text/csv" if format == "csv" else "text/x-opml"
+    response = HttpResponse(text, content_type=f"{kind}; charset=utf-8")
+    response.headers["Content-Disposition"] = f'attachment; filename="subscriptions.{format}"'
+    return response
+
+
 @router.get("/subscriptions/{number}", response=SubscriptionOut, auth=access.reader, summary="One subscription")
 def subscription(request: HttpRequest, number: Number) -> SubscriptionOut:
     return subscription_out(_found(lambda: services.find(number)))
@@ -423,7 +443,7 @@ def series(
     return [WatchedDayOut(day=moment(row.pop("day_ms")), **row) for row in rows]
 
 
-@router.get("/feed", response={200: None}, auth=None, summary="Important changes as a feed")
+@router.api_operation(["GET", "HEAD"], "/feed", response={200: None}, auth=None, summary="Important changes as a feed")
 def feed(
     request: HttpRequest,
     url: Annotated[str, Query(max_length=4096, description="Of this page.")] = "",
@@ -434,7 +454,7 @@ def feed(
     key: Annotated[str, Query(max_length=64, description="Opens this feed to a reader that cannot sign in.")] = "",
 ) -> HttpResponse:
     """Readable by everybody while `open_search` is set; else with the key that the subscription's `feed` carries."""
-    scope = _scope(url, site, subscription, collection)
+    scope = feeds.scope_of(url, site, subscription, collection)
     if not (key and feeds.opens(scope, key)) and access.open_reader(request) is None:
         raise HttpError(401, "This feed needs its key, or a token.")
     rows = _read(
@@ -443,8 +463,15 @@ def feed(
     title = _feed_title(url, site, subscription, collection)
     write = feeds.atom if format == "atom" else feeds.rss
     base = settings.CONFIG.public_url.rstrip("/") or request.build_absolute_uri("/").rstrip("/")
-    body = write(title, request.build_absolute_uri(), rows, base)
-    return HttpResponse(body, content_type=f"application/{format}+xml; charset=utf-8")
+    body = write(title, f"{base}{request.get_full_path()}", rows, base)
+    response = HttpResponse(body, content_type=f"application/{format}+xml; charset=utf-8")
+    response.headers["ETag"] = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    if rows:
+        response.headers["Last-Modified"] = http_date(rows[0].seen_ms / 1000)
+    found = get_conditional_response(
+        request, response.headers["ETag"], rows[0].seen_ms // 1000 if rows else None, response
+    )
+    return response if found is None else cast(HttpResponse, found)
 
 
 # channels
@@ -491,9 +518,6 @@ def subscription_out(row: Subscription, figures: dict[str, int] | None = None) -
     order = services.order_of(row)
     values = {name: getattr(order, name) for name in services.EDITABLE}
     lists = {name: list(value) for name, value in values.items() if isinstance(value, tuple | list)}
-    scope = _scope("", "", row.pk, None)
-    base = settings.CONFIG.public_url.rstrip("/")
-    link = f"{base}/api/v1/watch/feed?" + urlencode({"subscription": row.pk, "key": feeds.feed_key(scope)})
     return SubscriptionOut(
         **{**values, **lists},
         id=row.pk,
@@ -505,8 +529,9 @@ def subscription_out(row: Subscription, figures: dict[str, int] | None = None) -
         failures=row.failures,
         failing_since=moment(row.failing_since_ms),
         last_error=row.last_error,
+        fault=row.fault,
         created_at=moment(row.created_ms),
-        feed=link,
+        feed=feeds.address(subscription=row.pk),
     )
 
 
@@ -528,6 +553,7 @@ def page_out(row: WatchedPage) -> WatchedPageOut:
         next_visit=moment(row.next_ms),
         failures=row.failures,
         why=reasons.sentence(row.reason, (get_language() or "en")[:2]),
+        then=reasons.sentence(row.next_reason, (get_language() or "en")[:2]),
         reason=row.reason,
     )
 
@@ -571,12 +597,9 @@ def _channel_facts(row: Channel) -> dict[str, Any]:
 
 def _collection_out(row: Any) -> CollectionOut:
     names = ("name", "category", "description", "visits_per_day", "bytes_per_day", "subscriptions")
-    return CollectionOut(id=row.pk, **{name: getattr(row, name) for name in names})
-
-
-def _scope(url: str, site: str, subscription: int | None, collection: int | None) -> str:
-    """What a feed is about, as its key knows it."""
-    return f"{url}|{site.lower()}|{subscription or ''}|{collection or ''}"
+    return CollectionOut(
+        id=row.pk, feed=feeds.address(collection=row.pk), **{name: getattr(row, name) for name in names}
+    )
 
 
 def _feed_title(url: str, site: str, subscription: int | None, collection: int | None) -> str:

@@ -38,7 +38,10 @@ def calibrate(
     if plot is not None:
         from hemeroteca.predict.plot import reliability
 
-        plot.write_text(reliability(found.bins, "Predicted and observed"), "utf-8")
+        try:
+            plot.write_text(reliability(found.bins, "Predicted and observed"), "utf-8")
+        except OSError as error:
+            common.give_up(f"{plot} cannot be written ({error.strerror}); choose another place", common.USAGE)
     if json:
         import msgspec
 

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hemeroteca.cli import common
+from hemeroteca.cli import watch_tables as tables
 
 if TYPE_CHECKING:
     from hemeroteca.watch.models import Subscription
+
+MOST_NUMBER = (1 << 63) - 1
 
 app = typer.Typer(no_args_is_help=True)
 channel = typer.Typer(no_args_is_help=True)
@@ -22,7 +25,9 @@ collection = typer.Typer(no_args_is_help=True)
 app.add_typer(channel, name="channel", help="Where people are told about changes.")
 app.add_typer(collection, name="collection", help="Subscriptions that belong together.")
 
-Number = Annotated[int, typer.Argument(help="Number of the subscription.", min=1)]
+Number = Annotated[int, typer.Argument(help="Number of the subscription.", min=1, max=MOST_NUMBER)]
+ChannelNumber = Annotated[int, typer.Argument(help="Number of the channel.", min=1, max=MOST_NUMBER)]
+UNSAID = ("active", "fault", "failures", "last_error")  # said by the state
 
 
 class ScopeName(StrEnum):
@@ -41,9 +46,30 @@ class By(StrEnum):
     all = "all"
 
 
+class Group(StrEnum):
+    high = "high"
+    medium = "medium"
+    low = "low"
+
+
+class Behaviour(StrEnum):
+    steady = "steady"
+    periodic = "periodic"
+    bursty = "bursty"
+    silent = "silent"
+
+
 class Language(StrEnum):
     es = "es"
     en = "en"
+
+
+Include = Annotated[list[str] | None, typer.Option(help="A URL must match one of these expressions.")]
+Exclude = Annotated[list[str] | None, typer.Option(help="A URL may match none of these expressions.")]
+Ignore = Annotated[list[str] | None, typer.Option(help="CSS or XPath of parts that do not count.")]
+Keep = Annotated[list[str] | None, typer.Option(help="CSS or XPath of the only parts that count.")]
+IgnoreText = Annotated[list[str] | None, typer.Option(help="Expressions for text that does not count.")]
+Windows = Annotated[list[str] | None, typer.Option(help="When, like `mon-fri 08:00-18:00 Europe/Madrid`.")]
 
 
 @app.command()
@@ -51,22 +77,22 @@ def add(
     urls: Annotated[list[str], typer.Argument(help="Pages or sites to watch.")],
     name: Annotated[str, typer.Option(help="What to call it.")] = "",
     scope: Annotated[ScopeName | None, typer.Option(help="What belongs to it; default: host for a front page.")] = None,
-    include: Annotated[list[str] | None, typer.Option(help="A URL must match one of these expressions.")] = None,
-    exclude: Annotated[list[str] | None, typer.Option(help="A URL may match none of these expressions.")] = None,
+    include: Include = None,
+    exclude: Exclude = None,
     depth: Annotated[int | None, typer.Option(min=0, help="Most links away from the address.")] = None,
     collection: Annotated[str, typer.Option(help="Collection it belongs to; made when it is new.")] = "",
     purpose: Annotated[str, typer.Option(help="Why it is watched.")] = "",
     threshold: Annotated[float, typer.Option(help="F(μ): how much must differ to be important.")] = 0.05,
-    ignore: Annotated[list[str] | None, typer.Option(help="CSS or XPath of parts that do not count.")] = None,
-    keep: Annotated[list[str] | None, typer.Option(help="CSS or XPath of the only parts that count.")] = None,
-    ignore_text: Annotated[list[str] | None, typer.Option(help="Expressions for text that does not count.")] = None,
+    ignore: Ignore = None,
+    keep: Keep = None,
+    ignore_text: IgnoreText = None,
     mode: Annotated[str, typer.Option(help="auto, `fixed HOURS`, or another policy.")] = "auto",
     min_hours: Annotated[float, typer.Option(help="Never visit a page more often.")] = 0.0,
     max_hours: Annotated[float, typer.Option(help="Never leave a page alone longer; 0: 720.")] = 0.0,
     weight: Annotated[float, typer.Option(help="What its changes are worth against others'.")] = 1.0,
     visits_per_day: Annotated[int, typer.Option(help="Most visits a day; 0: no limit of its own.")] = 0,
     bytes_per_day: Annotated[int, typer.Option(help="Most bytes a day; 0: no limit of its own.")] = 0,
-    window: Annotated[list[str] | None, typer.Option(help="When, like `mon-fri 08:00-18:00 Europe/Madrid`.")] = None,
+    window: Windows = None,
     country: Annotated[str, typer.Option(help="Whose holidays count, like ES or VE.")] = "",
     requisites: Annotated[bool, typer.Option(help="Fetch images, styles and scripts too.")] = True,
     owner: Annotated[str, typer.Option(help="User it belongs to.")] = "",
@@ -123,16 +149,18 @@ def listing(
             for row in found:
                 _json({**_facts(row), **figures.get(row.pk, {})})
             return
-        table = _table("number", "address", "scope", "mode", "pages", "visits", "changes", "state", "collection")
+        rows = []
         for row in found:
             counts = figures.get(row.pk, {})
-            state = "paused" if not row.active else f"failing: {row.last_error[:60]}" if row.failures >= 3 else "active"
-            table.add_row(
-                *(str(row.pk), row.url, row.scope["kind"], _mode(row)),
-                *(f"{counts.get(name) or 0:,}" for name in ("pages", "visits", "changes")),
-                *(state, row.collection.name if row.collection else ""),
-            )
-        _print(table)
+            state, reason = _state(row)
+            about = ", ".join(filter(None, (row.scope["kind"], row.collection.name if row.collection else "")))
+            cells = [str(row.pk), state, _mode(row)]
+            cells += [f"{counts.get(name) or 0:,}" for name in ("pages", "visits", "changes")]
+            named = f"{row.name}: " if row.name != row.url else ""
+            rows.append(([*cells, f"{row.url}  ({named}{about})"], [reason]))
+        nothing = f"the collection {collection!r} has no subscriptions" if collection else "nothing is watched yet"
+        columns = ("number", "state", "mode", "pages", "visits", "changes", "address")
+        tables.show(columns, rows, f"{nothing}; `hemeroteca watch add ADDRESS` begins")
 
 
 @app.command()
@@ -145,37 +173,94 @@ def show(
 ) -> None:
     """Show a subscription, its pages, and why each is visited when."""
     with _watching(data, must_exist=True) as services:
-        from hemeroteca.watch import queries
+        from hemeroteca.watch import feeds, queries
         from hemeroteca.watch.reasons import sentence
 
         row = services.find(number)
         found = queries.pages(pages, subscription=number, listings=True)
-        facts = {**_facts(row), **queries.figures([number]).get(number, {})}
+        facts = {**_facts(row), **queries.figures([number]).get(number, {}), "feed": feeds.address(subscription=number)}
         if json:
             _json({**facts, "shown": [_page(page, language.value) for page in found]})
             return
+        state, reason = _state(row)
+        facts = {"id": row.pk, "state": f"{state} ({reason})" if reason else state, **facts}
         for name, value in facts.items():
-            if value not in ("", None, [], {}):
-                typer.echo(f"{name:<16} {value}")
-        table = _table("page", "group", "visits", "changes", "last visit", "next about", "why")
-        for page in found:
-            table.add_row(
-                *(page.url, page.listing or page.group, f"{page.visits:,}", f"{page.changes:,}"),
-                *(_moment(page.last_ms), _moment(page.next_ms), sentence(page.reason, language.value)),
+            if value not in ("", None, [], {}, False) and name not in UNSAID:
+                typer.echo(f"{name:<16} {', '.join(value) if isinstance(value, list) else value}")
+        rows = [
+            (
+                [
+                    *(f"{page.visits:,}", f"{page.changes:,}", page.listing or page.group),
+                    *(_moment(page.last_ms), _moment(page.next_ms), page.url),
+                ],
+                [sentence(page.reason, language.value), sentence(page.next_reason, language.value)],
             )
-        _print(table)
+            for page in found
+        ]
+        typer.echo("")
+        columns = ("visits", "changes", "group", "last visit", "next about", "page")
+        tables.show(columns, rows, "none of its pages has been visited yet" + _who_visits(row) if pages else "")
 
 
 @app.command()
 def edit(
     number: Number,
-    changes: Annotated[list[str], typer.Argument(metavar="NAME=VALUE…", help="Lists: values with `|` between them.")],
+    changes: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME=VALUE]…", help="The same as options; lists with `|` in them.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="What to call it; empty: its address.")] = None,
+    scope: Annotated[ScopeName | None, typer.Option(help="What belongs to it.")] = None,
+    include: Include = None,
+    exclude: Exclude = None,
+    depth: Annotated[int | None, typer.Option(min=-1, help="Most links away from the address; -1: no limit.")] = None,
+    collection: Annotated[str | None, typer.Option(help="Collection it belongs to; empty: none.")] = None,
+    purpose: Annotated[str | None, typer.Option(help="Why it is watched.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="F(μ): how much must differ to be important.")] = None,
+    ignore: Ignore = None,
+    keep: Keep = None,
+    ignore_text: IgnoreText = None,
+    mode: Annotated[str | None, typer.Option(help="auto, `fixed HOURS`, or another policy.")] = None,
+    min_hours: Annotated[float | None, typer.Option(help="Never visit a page more often; 0: no own limit.")] = None,
+    max_hours: Annotated[float | None, typer.Option(help="Never leave a page alone longer; 0: 720.")] = None,
+    weight: Annotated[float | None, typer.Option(help="What its changes are worth against others'.")] = None,
+    visits_per_day: Annotated[int | None, typer.Option(help="Most visits a day; 0: no limit of its own.")] = None,
+    bytes_per_day: Annotated[int | None, typer.Option(help="Most bytes a day; 0: no limit of its own.")] = None,
+    window: Windows = None,
+    country: Annotated[str | None, typer.Option(help="Whose holidays count, like ES or VE; empty: none.")] = None,
+    requisites: Annotated[bool | None, typer.Option(help="Fetch images, styles and scripts too.")] = None,
     data: common.Data = None,
     json: common.Json = False,
 ) -> None:
-    """Change a subscription: `edit 3 mode=simple max_hours=48 collection=museums`."""
+    """Change a subscription; what is not named stays: `edit 3 --mode simple --max-hours 48`. `--window ''` empties."""
+    given: dict[str, Any] = {
+        "name": name,
+        "scope": scope.value if scope else None,
+        "include": include,
+        "exclude": exclude,
+        "collection": collection,
+        "purpose": purpose,
+        "threshold": threshold,
+        "ignore": ignore,
+        "keep": keep,
+        "ignore_text": ignore_text,
+        "mode": mode,
+        "min_hours": min_hours,
+        "max_hours": max_hours,
+        "weight": weight,
+        "visits_per_day": visits_per_day,
+        "bytes_per_day": bytes_per_day,
+        "windows": window,
+        "country": country,
+        "requisites": requisites,
+    }
+    wanted = {key: value for key, value in given.items() if value is not None}
+    if depth is not None:
+        wanted["depth"] = depth if depth >= 0 else None
     with _watching(data, must_exist=True) as services:
-        row = services.edit(number, _changes(changes))
+        wanted |= _changes(changes or [])
+        if not wanted:
+            raise services.WatchError("nothing to change was named; give options, such as --mode simple (see --help)")
+        row = services.edit(number, wanted)
         if json:
             _json(_facts(row))
         else:
@@ -231,12 +316,37 @@ def import_(
             raise typer.Exit(1)
 
 
+@app.command("export")
+def export_(
+    file: Annotated[
+        Path | None, typer.Argument(help="Where to; ends in .opml for OPML. Default: CSV on the screen.")
+    ] = None,
+    collection: Annotated[str, typer.Option(help="Only of this collection.")] = "",
+    data: common.Data = None,
+) -> None:
+    """Write the subscriptions as CSV or OPML; `watch import` takes both back (OPML holds addresses and names only)."""
+    with _watching(data, must_exist=True) as services:
+        from hemeroteca.watch import imports, queries
+
+        found = queries.subscriptions(imports.MOST_ROWS, collection=collection)
+        opml = file is not None and file.suffix.lower() in (".opml", ".xml")
+        text = imports.as_opml(found) if opml else imports.as_csv(found)
+        if file is None:
+            sys.stdout.write(text)
+            return
+        try:
+            file.write_text(text, "utf-8")
+        except OSError as error:
+            raise services.WatchError(f"{file} cannot be written ({error.strerror}); choose another place")
+        typer.echo(f"{len(found)} subscriptions are in {file}", err=True)
+
+
 @app.command()
 def pages(
     subscription: Annotated[int | None, typer.Option(help="Only of this subscription.")] = None,
     site: Annotated[str, typer.Option(help="Only of this host.")] = "",
-    group: Annotated[str, typer.Option(help="high, medium or low.")] = "",
-    behaviour: Annotated[str, typer.Option(help="steady, periodic, bursty or silent.")] = "",
+    group: Annotated[Group | None, typer.Option(help="By days with change / days observed.")] = None,
+    behaviour: Annotated[Behaviour | None, typer.Option(help="As found in its history.")] = None,
     collection: Annotated[str, typer.Option(help="Only of this collection.")] = "",
     limit: Annotated[int, typer.Option(min=1, max=100_000)] = 50,
     language: Annotated[Language, typer.Option(help="Of the reasons.")] = Language.en,
@@ -249,7 +359,12 @@ def pages(
         from hemeroteca.watch.reasons import sentence
 
         found = queries.pages(
-            limit, subscription=subscription, site=site, group=group, behaviour=behaviour, collection=collection
+            limit,
+            subscription=subscription,
+            site=site,
+            group=group.value if group else "",
+            behaviour=behaviour.value if behaviour else "",
+            collection=collection,
         )
         if json:
             for page in found:
@@ -257,14 +372,19 @@ def pages(
             return
         counts = queries.groups(site=site, collection=collection)
         for kind, numbers in counts.items():
-            typer.echo(f"{kind}: " + ", ".join(f"{name} {count:,}" for name, count in numbers.items()))
-        table = _table("page", "group", "behaviour", "visits", "changes", "last visit", "next about", "why")
-        for page in found:
-            table.add_row(
-                *(page.url, page.group, page.behaviour, f"{page.visits:,}", f"{page.changes:,}"),
-                *(_moment(page.last_ms), _moment(page.next_ms), sentence(page.reason, language.value)),
+            typer.echo(f"{kind}: " + (", ".join(f"{name} {count:,}" for name, count in numbers.items()) or "none"))
+        rows = [
+            (
+                [
+                    *(f"{page.visits:,}", f"{page.changes:,}", page.group, page.behaviour or "unknown"),
+                    *(_moment(page.last_ms), page.url),
+                ],
+                [sentence(page.reason, language.value), _then(page, language.value)],
             )
-        _print(table)
+            for page in found
+        ]
+        columns = ("visits", "changes", "group", "behaviour", "last visit", "page")
+        tables.show(columns, rows, "no watched page is like that")
 
 
 @app.command()
@@ -281,7 +401,10 @@ def changes(
     with _watching(data, must_exist=True):
         from hemeroteca.watch import queries
 
-        for change in queries.changes(limit, url=url, site=site, subscription=subscription):
+        found = queries.changes(limit, url=url, site=site, subscription=subscription)
+        if not found and not json:
+            typer.echo("no important change has been seen")
+        for change in found:
             if json:
                 _json(
                     {
@@ -306,9 +429,9 @@ def changes(
 @app.command()
 def metrics(
     by: Annotated[By, typer.Option(help="What a row is.")] = By.site,
-    days: Annotated[float, typer.Option(help="Only the last days; 0: all.")] = 0.0,
+    days: Annotated[float, typer.Option(min=0, max=36_500, help="Only the last days; 0: all.")] = 0.0,
     site: Annotated[str, typer.Option(help="Only of this host.")] = "",
-    fixed_hours: Annotated[float, typer.Option(help="Fixed frequency to compare with.")] = 24.0,
+    fixed_hours: Annotated[float, typer.Option(min=0.01, max=87_600, help="Fixed frequency to compare with.")] = 24.0,
     as_csv: Annotated[bool, typer.Option("--csv", help="As CSV.")] = False,
     data: common.Data = None,
     json: common.Json = False,
@@ -328,19 +451,18 @@ def metrics(
             for row in rows:
                 _json(msgspec.structs.asdict(row))
             return
-        table = _table(
-            *(by.value, "pages", "visits", "changes", "lost ≈", "in vain", "received", "stored"),
-            *("fixed visits", "fixed bytes", "fresh", "delay"),
-        )
+        table = []
         for row in rows:
-            table.add_row(
-                *(row.name, f"{row.pages:,}", f"{row.visits:,}", f"{row.changes:,}", f"{row.lost:.1f}"),
-                *(f"{row.unnecessary:,}", common.size(row.generated), common.size(row.stored)),
-                *(f"{row.fixed_visits:,.0f}", common.size(row.fixed_bytes)),
+            cells = [
+                *(f"{row.pages:,}", f"{row.visits:,}", f"{row.changes:,}", f"{row.lost:.1f}", f"{row.unnecessary:,}"),
+                *(common.size(row.generated), common.size(row.stored)),
                 f"{row.freshness:.1%}" if row.freshness is not None else "",
                 f"{row.delay_hours:.1f} h" if row.delay_hours is not None else "",
-            )
-        _print(table)
+            ]
+            fixed = f"every {fixed_hours:g} h: {row.fixed_visits:,.0f} visits, {common.size(row.fixed_bytes)}"
+            table.append(([*cells, row.name], [fixed]))
+        columns = ("pages", "visits", "changes", "lost ≈", "in vain", "received", "stored", "fresh", "delay", by.value)
+        tables.show(columns, table, "no visit of a watched page has been counted yet")
 
 
 @app.command()
@@ -354,7 +476,7 @@ def sources(
         from hemeroteca.watch import queries, signals
 
         found = queries.sources(subscription)
-        table = _table("number", "kind", "about", "state", "heard", "precision", "recall", "note")
+        rows = []
         for row in found:
             precision, recall = signals.precision(row), signals.recall(row)
             if json:
@@ -374,13 +496,14 @@ def sources(
                     }
                 )
                 continue
-            table.add_row(
-                *(str(row.pk), row.kind, row.url or row.site, row.state, f"{row.received:,}"),
-                *("" if share is None else f"{share:.0%}" for share in (precision, recall)),
-                row.note,
-            )
+            cells = [str(row.pk), row.kind, row.state, f"{row.received:,}", f"{row.dropped:,}"]
+            cells += ["" if share is None else f"{share:.0%}" for share in (precision, recall)]
+            rows.append(([*cells, row.url or row.site], [row.note]))
         if not json:
-            _print(table)
+            columns = ("number", "kind", "state", "heard", "dropped", "precision", "recall", "about")
+            tables.show(
+                columns, rows, "nobody tells of changes yet; `hemeroteca watch webhook NUMBER` makes an address"
+            )
 
 
 @app.command()
@@ -450,7 +573,7 @@ def channel_list(data: common.Data = None, json: common.Json = False) -> None:
     with _watching(data, must_exist=True):
         from hemeroteca.watch import queries
 
-        table = _table("number", "name", "kind", "about", "when", "state", "last delivery", "last error")
+        rows = []
         for row in queries.channels():
             about = (
                 row.subscription.name if row.subscription else row.collection.name if row.collection else "everything"
@@ -471,13 +594,15 @@ def channel_list(data: common.Data = None, json: common.Json = False) -> None:
                 )
                 continue
             state = "active" if row.active else "paused"
-            table.add_row(str(row.pk), row.name, row.kind, about, when, state, _moment(row.sent_ms), row.last_error)
+            cells = [str(row.pk), row.kind, state, when, _moment(row.sent_ms), row.name]
+            rows.append(([*cells, about], [f"failed {row.failures} times: {row.last_error}" if row.failures else ""]))
         if not json:
-            _print(table)
+            columns = ("number", "kind", "state", "when", "last delivery", "name", "about")
+            tables.show(columns, rows, "nobody is told yet; `hemeroteca watch channel add ADDRESS` begins")
 
 
 @channel.command("test")
-def channel_test(number: Number, data: common.Data = None) -> None:
+def channel_test(number: ChannelNumber, data: common.Data = None) -> None:
     """Send a message that is no change."""
     with _watching(data, must_exist=True) as services:
         from django.conf import settings
@@ -492,8 +617,22 @@ def channel_test(number: Number, data: common.Data = None) -> None:
         typer.echo("delivered")
 
 
+@channel.command("pause")
+def channel_pause(number: ChannelNumber, data: common.Data = None) -> None:
+    """Tell nothing until `resume`; what happens meanwhile is not told later."""
+    with _watching(data, must_exist=True) as services:
+        typer.echo(f"{services.set_channel_active(number, False).name} is paused")
+
+
+@channel.command("resume")
+def channel_resume(number: ChannelNumber, data: common.Data = None) -> None:
+    """Go on with a channel that was paused, or given up after many failures."""
+    with _watching(data, must_exist=True) as services:
+        typer.echo(f"{services.set_channel_active(number, True).name} is active")
+
+
 @channel.command("remove")
-def channel_remove(number: Number, data: common.Data = None) -> None:
+def channel_remove(number: ChannelNumber, data: common.Data = None) -> None:
     """End a channel."""
     with _watching(data, must_exist=True) as services:
         services.remove_channel(number)
@@ -530,7 +669,7 @@ def collection_list(data: common.Data = None, json: common.Json = False) -> None
     with _watching(data, must_exist=True):
         from hemeroteca.watch import queries
 
-        table = _table("number", "name", "category", "subscriptions", "visits a day", "bytes a day", "description")
+        rows = []
         for row in queries.collections():
             count = getattr(row, "subscriptions", 0)
             if json:
@@ -546,10 +685,11 @@ def collection_list(data: common.Data = None, json: common.Json = False) -> None
                     }
                 )
                 continue
-            limits = (str(limit) if limit else "" for limit in (row.visits_per_day, row.bytes_per_day))
-            table.add_row(str(row.pk), row.name, row.category, str(count), *limits, row.description)
+            limits = (f"{limit:,}" if limit else "" for limit in (row.visits_per_day, row.bytes_per_day))
+            rows.append(([str(row.pk), str(count), *limits, row.category, row.name], [row.description]))
         if not json:
-            _print(table)
+            columns = ("number", "subscriptions", "visits a day", "bytes a day", "category", "name")
+            tables.show(columns, rows, "there is no collection yet; `hemeroteca watch collection set NAME` makes one")
 
 
 @collection.command("remove")
@@ -614,6 +754,7 @@ def _facts(row: "Subscription") -> dict[str, Any]:
         "crawl": row.crawl_id,
         "failures": row.failures,
         "last_error": row.last_error,
+        "fault": row.fault,
     }
 
 
@@ -633,7 +774,36 @@ def _page(page: Any, language: str) -> dict[str, Any]:
         "next_visit": _moment(page.next_ms),
         "chance": page.chance,
         "why": sentence(page.reason, language),
+        "then": sentence(page.next_reason, language),
     }
+
+
+def _state(row: "Subscription") -> tuple[str, str]:
+    """active, paused, failing or stopped, and why."""
+    if not row.active:
+        return "paused", ""
+    if row.fault:
+        return "stopped", f"the engine cannot work with it: {row.fault}"
+    if row.failures >= 3:
+        return (
+            "failing",
+            f"{row.failures} visits in a row since {_moment(row.failing_since_ms)}; last: {row.last_error}",
+        )
+    return "active", f"the last visit failed: {row.last_error}" if row.failures else ""
+
+
+def _who_visits(row: "Subscription") -> str:
+    """Why nothing was visited so far, as the end of a sentence."""
+    if not row.active:
+        return f"; `hemeroteca watch resume {row.pk}` lets it go on"
+    return "; `hemeroteca serve` visits them" if not row.fault and not row.failures else ""
+
+
+def _then(page: Any, language: str) -> str:
+    from hemeroteca.watch.reasons import sentence
+
+    said = sentence(page.next_reason, language)
+    return f"{said} ({_moment(page.next_ms)})" if said and page.next_ms else said
 
 
 def _mode(row: "Subscription") -> str:
@@ -648,18 +818,3 @@ def _json(value: Any) -> None:
     import msgspec
 
     sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
-
-
-def _table(*columns: str) -> Any:
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for column in columns:
-        table.add_column(column, overflow="fold" if column in ("address", "page", "about", "why") else "ellipsis")
-    return table
-
-
-def _print(table: Any) -> None:
-    from rich.console import Console
-
-    Console().print(table, highlight=False, markup=False) if table.row_count else typer.echo("nothing")

@@ -53,6 +53,7 @@ PASSING = {429, 500, 502, 503, 504}  # statuses worth another try
 BUSY = {429, 503}  # statuses that ask us to go away for a while
 MOST_REFUSALS = 6  # tries of a page whose host says it is busy
 LONGEST_PAUSE = 0.25  # s between looks at orders from outside
+SITES_SECONDS = 1.0  # s until what a person set for a site counts
 TROUBLES_REMEMBERED = 200
 LEASES_AT_ONCE = 256
 MOST_NOTES = 10  # of a rendering
@@ -120,6 +121,8 @@ class Engine:
         self._scheduler = Guarded(config, instance.data, watch_clock) if only is None else None
         self._gate = Gate()
         self._sites = Sites()
+        self._sites_revision = services.settings_revision()
+        self._sites_due = 0.0
         self._same_text = SameText(config.same_text_cap)
         self._readers = config.readers
         self._pool = Pool(self._readers, self._selector, self._ingested)
@@ -940,6 +943,9 @@ class Engine:
                     self._end(run, Crawl.State.STOPPED, run.stopping)
                 elif self._is_complete(run):
                     self._end(run, Crawl.State.FINISHED, "")
+        if moment >= self._sites_due:
+            self._sites_due = moment + SITES_SECONDS
+            self._follow_sites()
         if self._scheduler is not None:
             self._watch(self._scheduler)
         self._pool.check(moment)
@@ -949,6 +955,16 @@ class Engine:
         self._tell()
         if self._tick:
             self._tick(self)
+
+    def _follow_sites(self) -> None:
+        """What people set for a site counts from now on."""
+        changed = services.sites_set_since(self._sites_revision)
+        for number, name, settings, revision in changed:
+            self._frontier.set_host(number, settings)
+            self._sites.set_host(name, settings)
+            self._sites_revision = revision
+        if changed and self._scheduler is not None:
+            self._scheduler.refresh_sites()
 
     def _is_complete(self, run: Run) -> bool:
         return not run.standing and self._frontier.queued.get(run.id, 0) <= 0
@@ -969,9 +985,16 @@ class Engine:
             self._mark_dirty()
 
     def _watch_troubles(self) -> list[Trouble]:
-        if self._scheduler is None or not self._scheduler.trouble:
+        if self._scheduler is None:
             return []
-        return [Trouble(self._scheduler.trouble_ms, "", self._scheduler.trouble)]
+        now = self._scheduler.now_ms
+        found = [
+            Trouble(now, "", f"subscription {number} is not watched ({reason}); `hemeroteca watch show {number}`")
+            for number, reason in list(self._scheduler.faults.items())[:10]
+        ]
+        if self._scheduler.trouble:
+            found.append(Trouble(self._scheduler.trouble_ms, "", self._scheduler.trouble))
+        return found
 
     def _open(self, crawl: Crawl) -> None:
         options = services.options_of(crawl)

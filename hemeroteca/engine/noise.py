@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from hemeroteca.engine.ingest import Ingested, Job
 
 MOST_SITES = 256  # in memory
-SETTINGS_SECONDS = 30.0  # after which a person's changes are noticed
 WRITE_SECONDS = 10.0
 
 
@@ -30,13 +29,16 @@ class Sites:
     def prepare(self, job: "Job", own: Comparison | None) -> None:
         """Tell a job how to compare; `own` is what its subscription says."""
         site = self._site(job.host)
-        moment = time.monotonic()
-        if moment >= site.read_again:
+        if site.settings is None:
             site.settings = services.settings_of(job.host)
-            site.read_again = moment + SETTINGS_SECONDS
         job.compare = site.settings.comparison(own)
         if site.model is not None:
             job.noise = site.model.noisy()
+
+    def set_host(self, host: str, settings: SiteSettings) -> None:
+        """A person changed how versions of a site are compared."""
+        if host in self._sites:
+            self._sites[host].settings = settings
 
     def learn(self, job: "Job", done: "Ingested", unchanged: bool) -> None:
         """From a visit of a page with an earlier version, whether it differed or not."""
@@ -94,9 +96,8 @@ class Sites:
 
 
 class _Site:
-    __slots__ = ("model", "read_again", "settings")
+    __slots__ = ("model", "settings")
 
     def __init__(self) -> None:
         self.model: NoiseModel | None = None  # nothing learned
-        self.settings = SiteSettings()
-        self.read_again = 0.0
+        self.settings: SiteSettings | None = None  # not read yet

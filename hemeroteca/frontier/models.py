@@ -43,10 +43,14 @@ class Host(models.Model):
     pages = models.IntegerField(default=0, db_comment="pages known, for the cap per host")
     note = models.TextField(default="", db_comment="why it waits, for people")
     settings = models.JSONField(default=dict, db_comment="settings of this site, as frontier.values.SiteSettings")
+    revision = models.BigIntegerField(
+        default=0, db_default=0, db_comment="grows over all hosts whenever a person sets one; 0: never set"
+    )
 
     class Meta:
         db_table = "host"
         db_table_comment = "hosts visited, with what politeness demands"
+        indexes = [models.Index(fields=["revision"], name="host_set", condition=models.Q(revision__gt=0))]
 
 
 class RobotsFile(models.Model):

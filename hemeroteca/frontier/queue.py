@@ -162,6 +162,13 @@ class Frontier:
     def host(self, host_id: int) -> HostQueue:
         return self._hosts[host_id]
 
+    def set_host(self, host_id: int, settings: SiteSettings) -> None:
+        """A person changed the settings of a host; one that was paused may be asked again."""
+        host = self._hosts.get(host_id)
+        if host is not None:
+            host.settings = settings
+            self._schedule(host)
+
     @property
     def unwritten(self) -> int:
         """New pages that cannot be leased before the next `write`."""

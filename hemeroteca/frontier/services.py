@@ -131,8 +131,25 @@ def set_site(host: str, changes: dict[str, Any]) -> SiteSettings:
     except change.RulesError as error:
         raise OrderError(f"settings of {name}: {error}")
     row.settings = msgspec.to_builtins(settings)
-    row.save(update_fields=["settings"])
+    with transaction.atomic():
+        row.revision = settings_revision() + 1
+        row.save(update_fields=["settings", "revision"])
     return settings
+
+
+def settings_revision() -> int:
+    """Grows whenever a person sets a site."""
+    found = Host.objects.filter(revision__gt=0).order_by("-revision").values_list("revision", flat=True).first()
+    return found or 0
+
+
+def sites_set_since(revision: int) -> list[tuple[int, str, SiteSettings, int]]:
+    """Hosts set after a revision, in order: number, name, settings, revision. Reads one small index."""
+    rows = Host.objects.filter(revision__gt=revision).order_by("revision")
+    return [
+        (number, name, msgspec.convert(kept, SiteSettings), set_in)
+        for number, name, kept, set_in in rows.values_list("pk", "name", "settings", "revision")
+    ]
 
 
 def settings_of(host: str) -> SiteSettings:

@@ -1,24 +1,40 @@
 """Important changes as a feed: Atom or RSS of a page, a site, a subscription, a collection or everything."""
 
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from email.utils import format_datetime
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 from xml.etree.ElementTree import Element, SubElement, register_namespace, tostring
 
+from django.conf import settings
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from hemeroteca.watch.models import Change
 
 ATOM = "http://www.w3.org/2005/Atom"
 _SALT = "hemeroteca.watch.feeds"
+_KEY = re.compile(r"(?<=[?&])key=[^&]*&?")
 register_namespace("", ATOM)
+
+
+def address(subscription: int | None = None, collection: int | None = None) -> str:
+    """Of the Atom feed, with the key that opens it to readers that cannot sign in."""
+    about = {"subscription": subscription} if subscription is not None else {"collection": collection}
+    key = feed_key(scope_of("", "", subscription, collection))
+    base = settings.CONFIG.public_url.rstrip("/")
+    return f"{base}/api/v1/watch/feed?" + urlencode({**about, "key": key})
+
+
+def scope_of(url: str, site: str, subscription: int | None, collection: int | None) -> str:
+    """What a feed is about, as its key knows it."""
+    return f"{url}|{site.lower()}|{subscription or ''}|{collection or ''}"
 
 
 def atom(title: str, self_url: str, changes: Iterable[Change], base: str) -> bytes:
     rows = list(changes)
     feed = Element(f"{{{ATOM}}}feed")
-    _add(feed, "id", self_url)
+    _add(feed, "id", _KEY.sub("", self_url).rstrip("?&"))  # the same for everybody who may read it
     _add(feed, "title", title)
     _add(feed, "updated", _iso(rows[0].seen_ms if rows else 0))
     SubElement(feed, f"{{{ATOM}}}link", rel="self", href=self_url)

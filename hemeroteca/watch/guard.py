@@ -41,6 +41,11 @@ class Guarded:
         return int(self._clock() * 1000)
 
     @property
+    def faults(self) -> dict[int, str]:
+        """Subscriptions that are set aside because they cannot be worked with, and why."""
+        return {} if self._scheduler is None else self._scheduler.faults
+
+    @property
     def unwritten(self) -> bool:
         return self._scheduler is not None and self._scheduler.unwritten
 
@@ -50,6 +55,9 @@ class Guarded:
 
     def refresh(self) -> None:
         self._try("read the subscriptions", lambda s: s.refresh(), None)
+
+    def refresh_sites(self) -> None:
+        self._try("read the budgets of sites", lambda s: s.refresh_sites(), None)
 
     def due(self, now: float, crawls: Collection[int]) -> tuple[list[Found], list[Found]]:
         found = self._try("choose what is due", lambda s: s.due(now, crawls), None)

@@ -6,12 +6,15 @@ person could by hand.
 
 import csv
 import io
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from xml.parsers import expat
 
 from hemeroteca.accounts.models import User
-from hemeroteca.watch.services import Order, WatchError, subscribe
+from hemeroteca.watch.models import Subscription
+from hemeroteca.watch.services import Order, WatchError, order_of, subscribe
 
 MOST_BYTES = 16 << 20
 MOST_ROWS = 100_000
@@ -80,6 +83,32 @@ def take(orders: list[tuple[int, dict[str, str]]], owner: User | None, defaults:
         else:
             report.known += 1
     return report
+
+
+def as_csv(subscriptions: Iterable[Subscription]) -> str:
+    """What `read_csv` takes: everything people ordered."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for subscription in subscriptions:
+        order = order_of(subscription)
+        writer.writerow([_cell(getattr(order, name)) for name in COLUMNS])
+    return out.getvalue()
+
+
+def as_opml(subscriptions: Iterable[Subscription]) -> str:
+    """An outline of addresses and names, a folder per collection, as feed readers take it."""
+    root = Element("opml", version="2.0")
+    SubElement(SubElement(root, "head"), "title").text = "Hemeroteca"
+    body = SubElement(root, "body")
+    folders: dict[str, Element] = {}
+    for subscription in subscriptions:
+        name = subscription.collection.name if subscription.collection else ""
+        if name and name not in folders:
+            folders[name] = SubElement(body, "outline", text=name)
+        SubElement(folders.get(name, body), "outline", type="link", text=subscription.name, htmlUrl=subscription.url)
+    indent(root)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, encoding="unicode") + "\n"
 
 
 def read_csv(data: bytes) -> list[tuple[int, dict[str, str]]]:
@@ -178,6 +207,14 @@ def convert(name: str, text: str) -> Any:
     except (ValueError, KeyError):
         raise WatchError(f"{name} is {text!r}, which is not what belongs there")
     return text
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, tuple | list):
+        return "|".join(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _convert(values: dict[str, str]) -> dict[str, Any]:

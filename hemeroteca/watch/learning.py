@@ -296,11 +296,15 @@ def listing_source(subscription: int, site: str, url: str, listing: Listing, at_
         defaults={"state": SignalSource.State.ACTIVE, "created_ms": at_ms},
     )
     if listing.hub:
-        SignalSource.objects.get_or_create(
+        told, _ = SignalSource.objects.get_or_create(
             kind=SignalSource.Kind.WEBSUB,
             subscription_id=subscription,
             site="",
             url=listing.topic or url,
             defaults={"hub": listing.hub, "created_ms": at_ms},
         )
+        if told.hub != listing.hub:  # the site moved to another one
+            SignalSource.objects.filter(pk=told.pk).update(
+                hub=listing.hub, state=SignalSource.State.NEW, due_ms=0, attempts=0, secret="", lease_ms=0
+            )
     return source.pk

@@ -61,6 +61,7 @@ class Subscription(models.Model):
     )
     last_error = models.TextField(default="", db_comment="why the last of those visits failed, for people")
     alerted_ms = models.BigIntegerField(default=0, db_comment="failing_since_ms of the failure that was told; 0 none")
+    fault = models.TextField(default="", db_comment="why the engine cannot work with it, for people; empty: it can")
 
     class Meta:
         db_table = "subscription"
@@ -90,6 +91,7 @@ class WatchedPage(models.Model):
     group = models.CharField(max_length=6, default="low", db_comment="high, medium or low, by days with change / days")
     behaviour = models.CharField(max_length=8, default="", db_comment="steady, periodic, bursty, silent; empty unknown")
     reason = models.JSONField(default=dict, db_comment="why it was or will be visited: code and values for a sentence")
+    next_reason = models.JSONField(default=dict, db_comment="why the next visit is expected then; empty: it is due now")
 
     class Meta:
         db_table = "watched_page"
@@ -180,6 +182,7 @@ class SignalSource(models.Model):
         NEW = "new"  # something is still to be done: subscribe at the hub, check the key
         ACTIVE = "active"
         REFUSED = "refused"
+        ENDING = "ending"  # the hub is still to be told
         ENDED = "ended"
 
     subscription_id: int | None
@@ -274,6 +277,7 @@ class Notice(models.Model):
 
     class State(models.TextChoices):
         WAITING = "waiting"
+        SENDING = "sending"  # by a way that cannot recognise a repetition: it is not sent again
         SENT = "sent"
         FAILED = "failed"
 

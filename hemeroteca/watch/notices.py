@@ -1,7 +1,8 @@
 """Telling people: an outbox of notices, each delivered once per channel, at once or gathered into a digest.
 
 A notice is written in the same transaction that marks its change as told, under a name (`event`) that is unique per
-channel: however often the worker is killed, nobody is told twice of the same thing, and nobody is left out.
+channel: however often the worker is killed, nobody is told twice of the same thing, and nobody is left out (but for a
+message a messenger was just taking when the worker was killed: see `settle_interrupted`).
 """
 
 import hashlib
@@ -80,7 +81,7 @@ def write_notices(limit: int = BATCH) -> int:
     """Notices for changes and failures nobody has been told of; returns how many changes were looked at."""
     changes = list(Change.objects.filter(told=False).order_by("pk")[:limit])
     if changes:
-        subscriptions = list(Subscription.objects.filter(active=True).select_related("collection"))
+        subscriptions = [(s, _matcher(s)) for s in Subscription.objects.filter(active=True)]
         channels = list(Channel.objects.filter(active=True, changes=True))
         with transaction.atomic():
             for change in changes:
@@ -90,14 +91,17 @@ def write_notices(limit: int = BATCH) -> int:
     return len(changes)
 
 
-def _tell_change(change: Change, subscriptions: list[Subscription], channels: list[Channel]) -> None:
+def _tell_change(
+    change: Change, subscriptions: list[tuple[Subscription, urls.ScopeMatcher | None]], channels: list[Channel]
+) -> None:
     """All subscriptions the page belongs to hear of it, each by its own threshold."""
     if not channels:
         return
     covering = [
         s
-        for s in subscriptions
-        if (s.pk == change.subscription_id or _covers(s, change.url)) and change.total > _threshold(s)
+        for s, matcher in subscriptions
+        if (s.pk == change.subscription_id or (matcher is not None and matcher.refusal(change.url, 0) is None))
+        and change.total > _threshold(s)
     ]
     event = f"change:{change.record_id or change.pk}"
     for channel in channels:
@@ -169,6 +173,8 @@ def deliver(config: Config, outgoing: Outgoing, now_ms: int, limit: int = BATCH)
         if channel_id in silent:
             continue
         channel = notices[0].channel
+        if channel.kind == Channel.Kind.APPRISE:
+            Notice.objects.filter(pk__in=[n.pk for n in notices]).update(state=Notice.State.SENDING)
         try:
             _send(channel, notices, config, outgoing)
         except DeliveryError as error:
@@ -187,6 +193,15 @@ def deliver(config: Config, outgoing: Outgoing, now_ms: int, limit: int = BATCH)
             Channel.objects.filter(pk=channel.pk).update(failures=0, last_error="", sent_ms=now_ms)
         delivered += len(notices)
     return delivered
+
+
+def settle_interrupted() -> int:
+    """At the start of the only process that delivers: what was being sent when it was killed may have arrived.
+
+    A mail or message would be read twice, so it is not sent again; a webhook is, under the same name as before.
+    """
+    note = "it was being sent when the worker was killed, and may not have arrived"
+    return Notice.objects.filter(state=Notice.State.SENDING).update(state=Notice.State.FAILED, error=note)
 
 
 def test_channel(channel: Channel, config: Config, outgoing: Outgoing) -> None:
@@ -353,8 +368,12 @@ def _concerns(channel: Channel, subscription: Subscription) -> bool:
     return channel.collection_id is None or channel.collection_id == subscription.collection_id
 
 
-def _covers(subscription: Subscription, url: str) -> bool:
-    return urls.ScopeMatcher(services.urls_scope(subscription)).refusal(url, 0) is None
+def _matcher(subscription: Subscription) -> urls.ScopeMatcher | None:
+    """None when its scope cannot be read: the others are told all the same."""
+    try:
+        return urls.ScopeMatcher(services.urls_scope(subscription))
+    except (urls.UrlError, msgspec.ValidationError):
+        return None
 
 
 def _threshold(subscription: Subscription) -> float:

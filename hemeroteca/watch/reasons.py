@@ -19,6 +19,13 @@ ENGLISH: dict[str, str] = {
     "told": "visited because {source} announced a change and the policy {policy} listens",
     "retry": "visited again after {failures} without an answer",
     "archive": "learned from captures that were in the archive",
+    "news": "visited because {source} announced a change, for the first time",
+    "then-policy": "next {hours} later, because the policy {policy} asks for it",
+    "then-young": "next {hours} later, to learn its habits",
+    "then-chance": "next {hours} later, when a change will be likely enough",
+    "then-latest": "next {hours} later, the longest interval allowed",
+    "then-share": "next when it is the best use of the budget",
+    "then-retry": "next try {hours} later, because it did not answer",
 }
 SPANISH: dict[str, str] = {
     "signal": "se visita porque {source} anunció un cambio (acertó el {precision} de las veces)",
@@ -41,7 +48,16 @@ SPANISH: dict[str, str] = {
     "told": "se visita porque {source} anunció un cambio y la política {policy} escucha",
     "retry": "se visita de nuevo tras {failures} sin respuesta",
     "archive": "aprendida de capturas que ya estaban en el archivo",
+    "news": "se visita porque {source} anunció un cambio, por primera vez",
+    "then-policy": "la próxima, {hours} después, porque lo pide la política {policy}",
+    "then-young": "la próxima, {hours} después, para conocer sus hábitos",
+    "then-chance": "la próxima, {hours} después, cuando un cambio sea bastante probable",
+    "then-latest": "la próxima, {hours} después, el mayor intervalo permitido",
+    "then-share": "la próxima, cuando sea el mejor uso del presupuesto",
+    "then-retry": "el próximo intento, {hours} después, porque no respondió",
 }
+_DURATIONS = {"hours": 60.0, "days": 1440.0, "ago": 1440.0}  # minutes in a unit
+_MINUTES = {"en": ("minute", "minutes"), "es": ("minuto", "minutos")}
 
 
 def facts(reason: Reason) -> dict[str, Any]:
@@ -58,6 +74,17 @@ def sentence(kept: Mapping[str, Any], language: str = "en") -> str:
     if words is None:
         return code
     try:
-        return fill(words, kept, language)
+        return fill(words, _in_minutes(kept, language), language)
     except (KeyError, ValueError, IndexError):
         return code
+
+
+def _in_minutes(kept: Mapping[str, Any], language: str) -> dict[str, Any]:
+    """Less than an hour is said in minutes."""
+    said = dict(kept)
+    for name, factor in _DURATIONS.items():
+        value = said.get(name)
+        if isinstance(value, int | float) and 0 <= value * factor < 59.5:
+            minutes = max(round(value * factor), 1)
+            said[name] = f"{minutes} {_MINUTES['es' if language == 'es' else 'en'][minutes != 1]}"
+    return said

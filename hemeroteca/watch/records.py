@@ -23,7 +23,7 @@ class Records:
         self._observations: list[tuple[Any, ...]] = []
         self._seen: list[tuple[Any, ...]] = []
         self._chosen: dict[int, tuple[Any, ...]] = {}
-        self._failed: dict[int, int] = {}
+        self._failed: dict[int, tuple[int, str, int]] = {}
         self._changes: list[tuple[Any, ...]] = []
         self._verdicts: Counter[tuple[int, str]] = Counter()
         self._heard: dict[int, tuple[int, int]] = {}
@@ -33,11 +33,19 @@ class Records:
     def __bool__(self) -> bool:
         return any(vars(self).values())
 
-    def new_page(self, seen: Seen, subscription: int, site: str, next_ms: int, reason: dict[str, Any]) -> None:
+    def new_page(
+        self,
+        seen: Seen,
+        subscription: int,
+        site: str,
+        next_ms: int,
+        reason: dict[str, Any],
+        next_reason: dict[str, Any] | None = None,
+    ) -> None:
         kind = seen.listing.kind if seen.listing else ""
         self._new[seen.key] = (
             *(seen.key, subscription, site, seen.url, kind, seen.at_ms, seen.at_ms, next_ms, 1, 0, 0, 0.0, 0, 0.0, 0),
-            *("low", "", json.dumps(reason)),
+            *("low", "", json.dumps(reason), json.dumps(next_reason or {})),
         )
 
     def observation(
@@ -61,18 +69,28 @@ class Records:
             )
         )
 
-    def page_seen(self, key: int, at_ms: int, interval_ms: int, next_ms: int, important: bool, chance: float) -> None:
+    def page_seen(
+        self,
+        key: int,
+        at_ms: int,
+        interval_ms: int,
+        next_ms: int,
+        next_reason: dict[str, Any],
+        important: bool,
+        chance: float,
+    ) -> None:
         hit = int(important)
         day = at_ms // DAY_MS
+        then = json.dumps(next_reason)
         self._seen.append(
-            (at_ms, next_ms, hit, interval_ms / DAY_MS, hit, day, hit, at_ms, chance, key),
+            (at_ms, next_ms, then, hit, interval_ms / DAY_MS, hit, day, hit, at_ms, chance, key),
         )
 
     def page_chosen(self, key: int, next_ms: int, reason: dict[str, Any]) -> None:
         self._chosen[key] = (next_ms, json.dumps(reason), key)
 
-    def page_failed(self, key: int, next_ms: int) -> None:
-        self._failed[key] = next_ms
+    def page_failed(self, key: int, next_ms: int, hours: float) -> None:
+        self._failed[key] = (next_ms, json.dumps({"code": "then-retry", "hours": round(hours, 2)}), key)
 
     def change(self, seen: Seen, subscription: int, site: str, since_ms: int) -> None:
         d = seen.difference
@@ -96,11 +114,13 @@ class Records:
         self.signals += signals
 
     def trouble(self, subscription: int, failures: int, since_ms: int, error: str) -> None:
-        self._troubles[subscription] = {
-            "failures": failures,
-            "failing_since_ms": since_ms,
-            "last_error": plain(error[:500]),
-        }
+        self._troubles.setdefault(subscription, {}).update(
+            failures=failures, failing_since_ms=since_ms, last_error=plain(error[:500])
+        )
+
+    def fault(self, subscription: int, reason: str) -> None:
+        """Why the scheduler cannot work with a subscription; empty: it can."""
+        self._troubles.setdefault(subscription, {})["fault"] = reason
 
     def write(self) -> None:
         with connection.cursor() as cursor:
@@ -110,7 +130,7 @@ class Records:
                 (_OBSERVED, self._observations),
                 (_SEEN, self._seen),
                 (_GROUP, [(row[-1],) for row in self._seen]),
-                (_FAILED, [(next_ms, key) for key, next_ms in self._failed.items()]),
+                (_FAILED, list(self._failed.values())),
                 (_CHANGED, self._changes),
             ):
                 if rows:
@@ -128,10 +148,11 @@ class Records:
 
 _NEW = """
 INSERT INTO watched_page (key, subscription_id, site, url, listing, first_ms, last_ms, next_ms, visits, changes,
-    changed_ms, observed_days, change_days, chance, failures, "group", behaviour, reason)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+    changed_ms, observed_days, change_days, chance, failures, "group", behaviour, reason, next_reason)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 ON CONFLICT (key) DO UPDATE SET subscription_id = excluded.subscription_id, listing = excluded.listing,
-    last_ms = excluded.last_ms, next_ms = excluded.next_ms, visits = watched_page.visits + 1, failures = 0
+    last_ms = excluded.last_ms, next_ms = excluded.next_ms, visits = watched_page.visits + 1, failures = 0,
+    next_reason = excluded.next_reason
 """
 _OBSERVED = """
 INSERT INTO observation (key, subscription_id, seen_ms, interval_ms, status, conditional, changed, important,
@@ -139,7 +160,7 @@ INSERT INTO observation (key, subscription_id, seen_ms, interval_ms, status, con
 VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 """
 _SEEN = """
-UPDATE watched_page SET last_ms = %s, next_ms = %s, visits = visits + 1, changes = changes + %s,
+UPDATE watched_page SET last_ms = %s, next_ms = %s, next_reason = %s, visits = visits + 1, changes = changes + %s,
     observed_days = observed_days + %s, failures = 0,
     change_days = change_days + CASE WHEN %s = 1 AND changed_ms / 86400000 <> %s THEN 1 ELSE 0 END,
     changed_ms = CASE WHEN %s = 1 THEN %s ELSE changed_ms END, chance = %s
@@ -153,8 +174,8 @@ UPDATE watched_page SET "group" = CASE
     ELSE 'low' END
 WHERE key = %s
 """
-_CHOSEN = "UPDATE watched_page SET next_ms = %s, reason = %s WHERE key = %s"
-_FAILED = "UPDATE watched_page SET next_ms = %s, failures = failures + 1 WHERE key = %s"
+_CHOSEN = "UPDATE watched_page SET next_ms = %s, next_reason = '{}', reason = %s WHERE key = %s"
+_FAILED = "UPDATE watched_page SET next_ms = %s, next_reason = %s, failures = failures + 1 WHERE key = %s"
 _CHANGED = """
 INSERT INTO change (key, subscription_id, site, url, title, seen_ms, since_ms, record_id, "view", form, content, total,
     words_added, words_removed, diff, told)

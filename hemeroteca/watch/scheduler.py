@@ -10,15 +10,18 @@ a single probe, and nothing here depends on how long ago the clock or the instan
 """
 
 import heapq
+import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 
 import msgspec
 import numpy as np
+from django.db import DatabaseError
 from django.db.models import Max
 
 from hemeroteca import urls
@@ -31,7 +34,7 @@ from hemeroteca.watch.budgets import Purse
 from hemeroteca.watch.models import Observation, Signal, SignalSource, Subscription, WatchedPage
 from hemeroteca.watch.records import Records
 from hemeroteca.watch.rules import REPLAYED, PolicyPages
-from hemeroteca.watch.values import HOUR_MS, LONGEST_HOURS, Seen
+from hemeroteca.watch.values import HOUR_MS, LONGEST_HOURS, Seen, plain
 from hemeroteca.watch.windows import Window, any_open
 
 WORTH = 0.4  # chance of a change from which a visit pays when no budget decides
@@ -49,7 +52,11 @@ NEWCOMERS = 500  # unknown pages that signals may bring to a subscription in an 
 ANNOUNCED = 1000  # pages one reading of a feed or sitemap may announce
 SAVE = 1800.0  # s between two copies of what was learned
 YOUNG = (24.0, 48.0, 96.0)  # hours until the first visits of a page nobody knows yet, where no budget decides
+AT_ONCE = 60.0  # s after a visit from which a signal may bring another
+HASTY = 8  # pages visited at a time because of signals alone: sources that lie are found out by these
+RETRY_FAULTS = 600.0  # s until a subscription that could not be worked with is tried again
 
+log = logging.getLogger("hemeroteca.watch")
 
 Newcomer = tuple[int, str, str, int]  # key, site, URL, ms of the last visit
 
@@ -61,6 +68,7 @@ class Sub:
     id: int
     crawl: int
     mode: str
+    fixed_hours: float
     min_ms: float
     max_ms: float
     weight: float
@@ -90,6 +98,15 @@ class Watched(msgspec.Struct, gc=False):
     retry_at: float = 0.0  # not before, after visits without an answer
     failures: int = 0
     visits: int = 1
+    wait: float = 0.0  # ms until a visit was last thought to be worth it; 0: not known yet
+
+
+class Entrance(msgspec.Struct):
+    """The address of a subscription while it has never answered."""
+
+    failures: int
+    retry_at: float
+    asked: bool = False  # since the last failure
 
 
 class Down(msgspec.Struct):
@@ -129,6 +146,10 @@ class Scheduler:
         self._late: dict[int, list[int]] = {}  # by subscription, see `_find_late`
         self._young: list[tuple[float, int]] = []  # pages whose habits are still unknown, by the time of their visit
         self._learned_since_save = False
+        self._entrances: dict[int, Entrance] = {}
+        self._hasty: dict[int, None] = {}  # announced pages, the longest waiting first
+        self.faults: dict[int, str] = {}  # subscriptions that cannot be worked with, and why
+        self._faults_again = 0.0
 
     @property
     def now_ms(self) -> int:
@@ -145,39 +166,49 @@ class Scheduler:
 
     def changed(self) -> bool:
         """Whether people changed something since the last `refresh`."""
+        if self.faults and self._clock() >= self._faults_again:
+            return True
         return services.revision() != self._revision
 
     def refresh(self) -> None:
-        """Read the subscriptions; load the pages of new ones, let go of those of ended ones."""
+        """Read the subscriptions; load the pages of new ones, let go of those of ended ones.
+
+        One that cannot be worked with is left out, with its reason; the others go on.
+        """
         self._revision = services.revision()
         self._take_over_planner()
         rows = {row.pk: row for row in Subscription.objects.select_related("collection", "crawl").filter(active=True)}
         kept = set(Subscription.objects.values_list("pk", flat=True))
         for number in [n for n, sub in self._subs.items() if n not in rows or _key(rows[n]) != sub.key]:
             self._let_go(number, forget=number not in kept)
+        for number in self.faults.keys() - rows.keys():
+            del self.faults[number]
         for number, row in rows.items():
-            sub = self._subs.get(number)
-            new = sub is None
-            if sub is None:
-                sub = self._subs[number] = self._make(row)
-                self._by_crawl[sub.crawl] = sub
-            bounds = row.weight, row.min_hours * HOUR_MS, (row.max_hours or LONGEST_HOURS) * HOUR_MS
-            if not new and sub.policy is None and bounds != (sub.weight, sub.min_ms, sub.max_ms):
-                self._tell_planner(number, *bounds)
-            sub.weight, sub.min_ms, sub.max_ms = bounds
-            sub.windows = msgspec.convert(row.windows, list[Window])
-            sub.matcher = urls.ScopeMatcher(msgspec.convert(row.crawl.options["scope"], urls.Scope))
-            sub.collection = row.collection_id
-            sub.purse.resize(row.visits_per_day, row.bytes_per_day)
-            if row.collection is not None and row.collection_id is not None:
-                purse = self._collections.setdefault(row.collection_id, Purse())
-                purse.resize(row.collection.visits_per_day, row.collection.bytes_per_day)
-            if new:
-                self._load_pages(sub)
+            with self._alone(number):
+                self._take(row)
+                if self.faults.pop(number, "") or row.fault:
+                    self._records.fault(number, "")
+        self._faults_again = self._clock() + RETRY_FAULTS
         if self._newcomers:
             self._plan_at = 0.0
-        self._refresh_sites()
+        self.refresh_sites()
         self._read_sources()
+
+    def refresh_sites(self) -> None:
+        """Read the budgets people set for sites."""
+        self._sites = {name: purse for name, purse in self._sites.items() if purse.limited}
+        limited: set[str] = set()
+        for name, kept in Host.objects.exclude(settings={}).values_list("name", "settings"):
+            try:
+                limits = msgspec.convert(kept, SiteSettings)
+            except msgspec.ValidationError as error:
+                log.error("the settings of %s cannot be read (%s); its budget does not count", name, error)
+                continue
+            if limits.visits_per_day or limits.bytes_per_day:
+                limited.add(name)
+                self._sites.setdefault(name, Purse()).resize(limits.visits_per_day, limits.bytes_per_day)
+        for name in self._sites.keys() - limited:
+            del self._sites[name]
 
     # what next
 
@@ -191,12 +222,12 @@ class Scheduler:
         if not self._subs:
             return [], []
         new = self._take_signals(now)
-        self._sweep(now)
         self._fill(now, crawls)
+        entrances = self._sweep(now)
         chosen = self._choose(now)
         if not self._records and now >= self._save_at:
             self._save(now)
-        return new, self._found(chosen, now)
+        return new, entrances + self._found(chosen, now)
 
     def pace(self, found: list[Found], now: float) -> list[Found]:
         """Pages met for the first time: where a budget is set, they are visited in its rhythm, using half of it."""
@@ -213,8 +244,11 @@ class Scheduler:
     def observed(self, seen: Seen) -> None:
         """An answered visit of a standing crawl."""
         sub = self._by_crawl.get(seen.crawl)
-        if sub is None:
-            return
+        if sub is not None:
+            with self._alone(sub.id):
+                self._observed(sub, seen)
+
+    def _observed(self, sub: Sub, seen: Seen) -> None:
         site = urls.host(seen.url)
         self._spend(sub, site, seen.key, seen.bytes, visits=int(seen.role != Role.REQUISITE))
         self._down.pop(site, None)
@@ -237,7 +271,7 @@ class Scheduler:
         important = seen.changed and not seen.first and (seen.difference is None or seen.difference.important)
         hour = memory.hour(seen.at_ms)
         chance = self._chance(seen.key, hour)
-        self._verify(seen.key, page, important)
+        told = self._verify(seen.key, page, important)
         self._records.observation(seen, sub.id, interval, important, chance)
         if important:
             self._records.change(seen, sub.id, site, page.last_ms)
@@ -249,16 +283,19 @@ class Scheduler:
             self._lessons[seen.key] = (hour, important)
             self._watch_youth(seen.key, page)
         self._learned_since_save = True
-        self._records.page_seen(
-            seen.key, seen.at_ms, interval, self._next_ms(owner, seen.key, seen.at_ms, chance, interval), important,
-            chance or 0.0,
-        )  # fmt: skip
+        if chance is not None and not told:  # a signal says nothing about the habits of a page
+            page.wait = self._until_likely(owner, chance, interval)
+        next_ms, why = self._next(owner, page, seen)
+        self._records.page_seen(seen.key, seen.at_ms, interval, next_ms, why, important, chance or 0.0)
 
     def failed(self, crawl: int, key: int, url: str, reason: str, unanswered: bool) -> None:
         """A visit of a standing crawl that brought no answer, or was not allowed."""
         sub = self._by_crawl.get(crawl)
-        if sub is None:
-            return
+        if sub is not None:
+            with self._alone(sub.id):
+                self._failed(sub, key, url, reason, unanswered)
+
+    def _failed(self, sub: Sub, key: int, url: str, reason: str, unanswered: bool) -> None:
         site = urls.host(url)
         if unanswered:
             self._spend(sub, site, key, 0, visits=1)
@@ -284,12 +321,54 @@ class Scheduler:
 
     # subscriptions, inside
 
+    @contextmanager
+    def _alone(self, number: int) -> Iterator[None]:
+        """What fails here is the trouble of this subscription alone: it is set aside until it can be worked with."""
+        try:
+            yield
+        except DatabaseError:
+            raise  # says nothing about the subscription
+        except Exception as error:
+            said = str(error) if isinstance(error, services.WatchError) else f"{type(error).__name__}: {error}"
+            reason = plain(said[:300])
+            if self.faults.get(number) != reason:
+                log.error("subscription %d cannot be watched (%s)", number, reason, exc_info=error)
+                self._records.fault(number, reason)
+            self.faults[number] = reason
+            self._faults_again = self._clock() + RETRY_FAULTS
+            if number in self._subs:
+                self._let_go(number, forget=False)
+
+    def _take(self, row: Subscription) -> None:
+        """A subscription as it is now."""
+        sub = self._subs.get(row.pk)
+        new = sub is None
+        if sub is None:
+            sub = self._make(row)
+        windows = msgspec.convert(row.windows, list[Window])
+        any_open(windows, self._now)  # a zone that is gone shows here
+        bounds = row.weight, row.min_hours * HOUR_MS, (row.max_hours or LONGEST_HOURS) * HOUR_MS
+        if not new and sub.policy is None and bounds != (sub.weight, sub.min_ms, sub.max_ms):
+            self._tell_planner(row.pk, *bounds)
+        sub.weight, sub.min_ms, sub.max_ms = bounds
+        sub.windows = windows
+        sub.matcher = urls.ScopeMatcher(msgspec.convert(row.crawl.options["scope"], urls.Scope))
+        sub.collection = row.collection_id
+        sub.purse.resize(row.visits_per_day, row.bytes_per_day)
+        if row.collection is not None and row.collection_id is not None:
+            purse = self._collections.setdefault(row.collection_id, Purse())
+            purse.resize(row.collection.visits_per_day, row.collection.bytes_per_day)
+        if new:
+            self._subs[row.pk] = self._by_crawl[sub.crawl] = sub
+            self._load_pages(sub)
+
     def _make(self, row: Subscription) -> Sub:
         scope = msgspec.convert(row.crawl.options["scope"], urls.Scope)
         sub = Sub(
             id=row.pk,
             crawl=row.crawl_id,
             mode=row.mode,
+            fixed_hours=row.fixed_hours,
             min_ms=0,
             max_ms=0,
             weight=row.weight,
@@ -302,6 +381,11 @@ class Scheduler:
             failures=row.failures,
             failing_since_ms=row.failing_since_ms,
         )
+        if row.mode not in services.MODES:
+            raise services.WatchError(f"this version has no policy {row.mode!r}; `watch edit {row.pk} --mode auto`")
+        if row.country:
+            name, _, part = row.country.partition("-")
+            country_calendar(name, memory.ORIGIN, part or None)  # a country that is not known any more shows here
         if row.mode != "auto":
             sub.policy = PolicyPages(
                 row.mode,
@@ -386,10 +470,13 @@ class Scheduler:
         else:
             self._planner.set([key for key in gone if key in self._planner], paused=True)
         self._learned_since_save = True
+        for key in sub.seeds:
+            self._entrances.pop(key, None)
         for key in gone:
             self._forget_pending(key, self._pages[key].site)
             self._told.pop(key, None)
             self._polled.discard(key)
+            self._hasty.pop(key, None)
             del self._pages[key]
 
     def _take_over_planner(self) -> None:
@@ -432,17 +519,6 @@ class Scheduler:
         for number, (_, subscription, site) in self._sources.items():
             self._speakers.setdefault(site if subscription is None else subscription, []).append(number)
 
-    def _refresh_sites(self) -> None:
-        self._sites = {name: purse for name, purse in self._sites.items() if purse.limited}
-        limited: set[str] = set()
-        for name, kept in Host.objects.exclude(settings={}).values_list("name", "settings"):
-            limits = msgspec.convert(kept, SiteSettings)
-            if limits.visits_per_day or limits.bytes_per_day:
-                limited.add(name)
-                self._sites.setdefault(name, Purse()).resize(limits.visits_per_day, limits.bytes_per_day)
-        for name in self._sites.keys() - limited:
-            del self._sites[name]
-
     # choosing, inside
 
     def _follow_clock(self, now: float) -> None:
@@ -454,6 +530,8 @@ class Scheduler:
             for page in self._pages.values():
                 page.last_ms = min(page.last_ms, int(now * 1000))
                 page.retry_at = min(page.retry_at, now + 3600)
+            for entrance in self._entrances.values():
+                entrance.retry_at = min(entrance.retry_at, now + 3600)
             for down in self._down.values():
                 down.until = min(down.until, now + 3600)
             self._pending = {key: min(since, now) for key, since in self._pending.items()}
@@ -465,7 +543,7 @@ class Scheduler:
 
     def _fill(self, now: float, crawls: Collection[int]) -> None:
         limits = self._config.watch_visits_per_day, self._config.watch_bytes_per_day
-        self._instance.resize(limits[0] or UNLIMITED * max(len(self._pages), 60), limits[1])
+        self._instance.resize(limits[0] or self._unlimited(), limits[1])
         for purse in (self._instance, *self._collections.values(), *self._sites.values()):
             purse.fill(now)
         for sub in self._subs.values():
@@ -473,24 +551,35 @@ class Scheduler:
                 sub.purse.fill(now)
             sub.is_open = sub.crawl in crawls and (not sub.windows or any_open(sub.windows, now))
 
+    def _unlimited(self) -> float:
+        """Visits a day of an instance nobody limited: what people ordered to be visited more often has its room too."""
+        fixed = [sub for sub in self._subs.values() if sub.policy is not None and sub.mode == "fixed"]
+        asked = sum(len(sub.policy) * 24.0 / sub.fixed_hours for sub in fixed if sub.policy)
+        return UNLIMITED * max(len(self._pages), 60) + asked
+
     def _choose(self, now: float) -> list[int]:
         chosen: list[int] = []
-        ways = (self._listings(now), self._by_policy(now), self._by_youth(now), self._by_planner(now))
+        ways = (
+            *(self._listings(now), self._by_policy(now), self._by_youth(now)),
+            *(self._by_signal(now), self._by_planner(now)),
+        )
         for round_ in zip_longest(*ways):  # each way gets its turn, so that none starves the others
             for key in round_:
                 if key is None:
                     continue
-                page = self._pages[key]
+                page = self._pages.get(key)
+                if page is None:
+                    continue  # its subscription was set aside meanwhile
                 sub = self._subs[page.sub]
                 chosen.append(key)
                 self._set_pending(key, now)
-                for purse in self._purses(sub, page.site):
+                for purse in self._purses(sub, page.site, key in self._hasty):
                     purse.visits.spend(1)
             if not self._instance.open:
                 break
-        return chosen
+        return [key for key in chosen if key in self._pages]
 
-    def _allowed(self, key: int, now: float) -> bool:
+    def _allowed(self, key: int, now: float, told: bool = False) -> bool:
         page = self._pages.get(key)
         if page is None or key in self._pending or page.retry_at > now:
             return False
@@ -503,7 +592,7 @@ class Scheduler:
             if down.until > now:
                 return False
             most = 1
-        return self._waiting[page.site] < most and all(purse.open for purse in self._purses(sub, page.site))
+        return self._waiting[page.site] < most and all(purse.open for purse in self._purses(sub, page.site, told))
 
     def _by_planner(self, now: float) -> Iterator[int]:
         """The planner's pages, best first, as long as they are worth a visit."""
@@ -556,13 +645,42 @@ class Scheduler:
 
     def _by_policy(self, now: float) -> Iterator[int]:
         hour = memory.hour(now * 1000)
-        for sub in self._subs.values():
+        for sub in list(self._subs.values()):
             if sub.policy is None or not sub.is_open:
                 continue
-            for key in (*self._late.get(sub.id, ()), *sub.policy.due(hour, HOST_QUEUE)):
+            due: list[int] = []
+            with self._alone(sub.id):
+                due = [*self._late.get(sub.id, ()), *sub.policy.due(hour, HOST_QUEUE)]
+            for key in due:
                 if key in self._pages and self._allowed(key, now):
                     self._explain_policy(sub, key, now)
                     yield key
+
+    def _by_signal(self, now: float) -> Iterator[int]:
+        """Announced pages, at once: the planner lets a page rest for an hour, and an instance spreads its visits out.
+
+        Few at a time: those of a source that lies are no longer worth a visit once these have been looked at.
+        """
+        hour = memory.hour(now * 1000)
+        under_way = sum(key in self._pending for key in self._hasty)
+        looked = 0
+        for key in list(self._hasty):
+            page = self._pages.get(key)
+            if page is None or key not in self._told or key not in self._planner:
+                del self._hasty[key]  # visited meanwhile
+                continue
+            if under_way >= HASTY or looked >= HOST_QUEUE:
+                return
+            looked += 1
+            if now - page.last_ms / 1000 < AT_ONCE or not self._allowed(key, now, told=True):
+                continue
+            chance = float(self._planner.chance([key], hour)[0])
+            if chance * min(self._subs[page.sub].weight, 2.0) < WORTH:
+                del self._hasty[key]  # not believed: the planner's affair
+                continue
+            under_way += 1
+            self._explain(key, now, chance)
+            yield key
 
     def _find_late(self, now: float) -> None:
         """Policies that only rank pages know no longest interval: their pages that have waited it out."""
@@ -577,8 +695,10 @@ class Scheduler:
                 late.append(key)
 
     def _listings(self, now: float) -> Iterator[int]:
-        for key in self._polled:
-            page = self._pages[key]
+        for key in list(self._polled):
+            page = self._pages.get(key)
+            if page is None:
+                continue
             if now * 1000 - page.last_ms >= page.poll * HOUR_MS and self._allowed(key, now):
                 self._records.page_chosen(key, int(now * 1000), {"code": "listing", "hours": page.poll})
                 yield key
@@ -596,8 +716,10 @@ class Scheduler:
                 found.append(Found(key, url, host, crawl, depth, 0, role, VISIT_PRIORITY))
         return found
 
-    def _purses(self, sub: Sub, site: str) -> list[Purse]:
-        purses = [self._instance, sub.purse]
+    def _purses(self, sub: Sub, site: str, told: bool = False) -> list[Purse]:
+        """What pays for a visit. One that somebody asked for is not spread over the day unless a person set a limit."""
+        limited = self._config.watch_visits_per_day or self._config.watch_bytes_per_day
+        purses = [sub.purse] if told and not limited else [self._instance, sub.purse]
         if sub.collection is not None and sub.collection in self._collections:
             purses.append(self._collections[sub.collection])
         if site in self._sites:
@@ -631,13 +753,13 @@ class Scheduler:
         planned = self._forget_pending(key, site)
         for purse in self._purses(sub, site):
             purse.bytes.spend(received)
-            if not planned:
-                purse.visits.spend(visits)
+            if not planned and (purse is not self._instance or self._config.watch_visits_per_day):
+                purse.visits.spend(visits)  # an instance nobody limited has no budget that a first crawl could use up
 
-    def _sweep(self, now: float) -> None:
-        """Visits that ended without a word: their host was given up, or their crawl ended."""
+    def _sweep(self, now: float) -> list[Found]:
+        """Visits that ended without a word: their host was given up, or their crawl ended. Gives addresses to try."""
         if 0 <= now - self._sweep_at < SWEEP:
-            return
+            return []
         self._sweep_at = now
         self._find_late(now)
         old = [key for key, since in self._pending.items() if now - since > OVERDUE]
@@ -649,11 +771,32 @@ class Scheduler:
                 sub = self._subs.get(page.sub)
                 if sub is not None and state != Page.State.DONE:  # done: by another crawl that had it queued
                     self._no_answer(sub, key, page.site, reason or "the visit ended without an answer", int(now * 1000))
+        return self._try_entrances(now)
+
+    def _try_entrances(self, now: float) -> list[Found]:
+        """Addresses that have never answered: a subscription made while its site was down must not wait for ever."""
+        missing = {key: sub for sub in self._subs.values() for key in sub.seeds if key not in self._pages}
+        keys, found = list(missing), []
+        for start in range(0, len(keys), 500):
+            failed = Page.objects.filter(
+                key__in=keys[start : start + 500], state__in=[Page.State.FAILED, Page.State.EXCLUDED]
+            )
+            for key, url, host, reason in failed.values_list("key", "url", "host__name", "reason"):
+                sub, entrance = missing[key], self._entrances.get(key)
+                if entrance is None and sub.failures:  # it was counted before a restart
+                    entrance = self._entrances[key] = Entrance(sub.failures, now)
+                if entrance is None or entrance.asked:
+                    self._no_answer(sub, key, host, reason or "no answer", int(now * 1000))
+                elif now >= entrance.retry_at and sub.is_open and all(p.open for p in self._purses(sub, host)):
+                    entrance.asked = True
+                    found.append(Found(key, url, host, sub.crawl, 0, 0, Role.PAGE, VISIT_PRIORITY))
+        return found
 
     # learning, inside
 
     def _welcome(self, sub: Sub, site: str, seen: Seen) -> None:
         """A page seen for the first time."""
+        self._entrances.pop(seen.key, None)
         page = self._pages[seen.key] = Watched(sub.id, site, seen.at_ms)
         hour = memory.hour(seen.at_ms)
         if sub.policy is not None:
@@ -661,7 +804,8 @@ class Scheduler:
         else:
             self._watch_youth(seen.key, page)
             self._newcomers.append((sub.id, (seen.key, site, seen.url, seen.at_ms)))
-        self._records.new_page(seen, sub.id, site, self._next_ms(sub, seen.key, seen.at_ms, None, 0), {"code": "first"})
+        next_ms, why = self._next(sub, page, seen)
+        self._records.new_page(seen, sub.id, site, next_ms, {"code": "first"}, why)
         self._records.observation(seen, sub.id, 0, False, None)
 
     def _learn(self, now: float) -> None:
@@ -676,15 +820,19 @@ class Scheduler:
 
     def _no_answer(self, sub: Sub, key: int, site: str, reason: str, at_ms: int) -> None:
         page = self._pages.get(key)
+        first = min(3600.0, sub.fixed_hours * 3600) if sub.mode == "fixed" else 3600.0
+        if page is None and key in sub.seeds:
+            failures = min(self._entrances[key].failures + 1, 30) if key in self._entrances else 1
+            self._entrances[key] = Entrance(failures, at_ms / 1000 + min(first * 2.0 ** (failures - 1), 86_400.0))
         if page is not None:
             page.failures = min(page.failures + 1, 30)
-            wait = min(3600.0 * 2.0 ** (page.failures - 1), 7 * 86_400.0)
+            wait = min(first * 2.0 ** (page.failures - 1), 7 * 86_400.0)
             page.retry_at = at_ms / 1000 + wait
             if sub.policy is None and key in self._planner:
                 self._planner.fail([key], memory.hour(at_ms))
             elif sub.policy is not None:
                 sub.policy.postpone(key, memory.hour(page.retry_at * 1000))
-            self._records.page_failed(key, int(page.retry_at * 1000))
+            self._records.page_failed(key, int(page.retry_at * 1000), wait / 3600)
         sub.failures += 1
         sub.failing_since_ms = sub.failing_since_ms or at_ms
         self._records.trouble(sub.id, sub.failures, sub.failing_since_ms, f"{site}: {reason}")
@@ -698,16 +846,28 @@ class Scheduler:
         """Of an important change, said before the visit is known."""
         return float(self._planner.chance([key], hour)[0]) if key in self._planner else None
 
-    def _next_ms(self, sub: Sub, key: int, at_ms: int, chance: float | None, interval_ms: int) -> int:
-        """About when the next visit will be, for people: as if the page went on as it did before this visit."""
+    def _next(self, sub: Sub, page: Watched, seen: Seen) -> tuple[int, dict[str, object]]:
+        """About when the next visit will be and why, for people: as if the page went on as it did before this one."""
         if sub.policy is not None:
-            hour = sub.policy.next_at(key)
-            return int(at_ms + (hour - memory.hour(at_ms)) * HOUR_MS) if hour is not None and np.isfinite(hour) else 0
-        if chance is None or interval_ms <= 0:
-            return at_ms + int(YOUNG[0] * HOUR_MS) if not sub.purse.visits.per_day else 0
-        rate = -np.log1p(-min(max(chance, 1e-6), 0.999)) / interval_ms
-        wait = min(-np.log1p(-WORTH) / rate, sub.max_ms)
-        return at_ms + int(max(wait, sub.min_ms, HOUR_MS))
+            hour = sub.policy.next_at(seen.key)
+            if hour is None or not np.isfinite(hour):
+                return 0, {"code": "then-share"}
+            hours = hour - memory.hour(seen.at_ms)
+            why: dict[str, object] = {"code": "then-policy", "policy": sub.mode, "hours": round(hours, 2)}
+            return int(seen.at_ms + hours * HOUR_MS), why
+        if sub.purse.visits.per_day:
+            return seen.at_ms + int(page.wait) if page.wait else 0, {"code": "then-share"}
+        code, wait = "then-chance", page.wait or sub.max_ms
+        if wait >= sub.max_ms:
+            code, wait = "then-latest", sub.max_ms
+        if page.visits <= len(YOUNG) and (young := YOUNG[page.visits - 1] * HOUR_MS) < wait:
+            code, wait = "then-young", max(young, sub.min_ms)
+        return seen.at_ms + int(wait), {"code": code, "hours": round(wait / HOUR_MS, 2)}
+
+    def _until_likely(self, sub: Sub, chance: float, interval_ms: int) -> float:
+        """Milliseconds until a visit is worth it."""
+        rate = -np.log1p(-min(max(chance, 1e-6), 0.999)) / max(interval_ms, 1)
+        return float(max(min(-np.log1p(-WORTH) / rate, sub.max_ms), sub.min_ms, HOUR_MS))
 
     def _explain(self, key: int, now: float, chance: float) -> None:
         page = self._pages[key]
@@ -718,7 +878,20 @@ class Scheduler:
             if kept.get("code") == "companion":
                 other = WatchedPage.objects.filter(key=kept["page"]).values_list("url", flat=True).first()
                 kept["page"] = other or "another page"
+            elif kept.get("code") == "signal":
+                kept = self._explain_signal(key, kept)
         self._records.page_chosen(key, int(now * 1000), {**kept, "chance": round(chance, 3)})
+
+    def _explain_signal(self, key: int, kept: dict[str, object]) -> dict[str, object]:
+        """Who announced it, and how often he was right so far: not what is believed of somebody never heard before."""
+        rows = SignalSource.objects.filter(pk__in=self._told.get(key, ())).order_by("-right", "pk")
+        row = rows.values_list("kind", "right", "wrong").first()
+        if row is None:
+            return kept
+        kind, right, wrong = row
+        if not right + wrong:
+            return {"code": "news", "source": kind}
+        return {"code": "signal", "source": kind, "precision": round(right / (right + wrong), 3)}
 
     def _explain_policy(self, sub: Sub, key: int, now: float) -> None:
         page = self._pages[key]
@@ -746,24 +919,41 @@ class Scheduler:
         if any(row.source_id not in self._sources for row in rows):
             self._read_sources()
         for row in rows:
-            source = self._sources.get(row.source_id)
-            if source is None:
-                continue
-            subs = [self._subs[source[1]]] if source[1] in self._subs else list(self._subs.values())
-            if not row.url:
-                for key in (k for sub in subs if sub.id == source[1] for k in sub.seeds):
-                    self._announce(key, row.source_id, now)
-                continue
             try:
-                url = urls.canonical(row.url)
-            except urls.UrlError:
-                continue
-            if urls.key(url) in self._pages:
-                self._announce(urls.key(url), row.source_id, now, row.said_ms)
-            else:
-                new += self._newcomer(url, subs, now)
+                new += self._hear(row, now)
+            except DatabaseError:
+                raise
+            except Exception:  # nobody outside may stop watching by what he says
+                log.exception("signal of source %d about %r", row.source_id, row.url)
         self._records.taken(row.pk for row in rows)
         return new
+
+    def _hear(self, row: Signal, now: float) -> list[Found]:
+        source = self._sources.get(row.source_id)
+        if source is None:
+            return []
+        subs = self._spoken_about(source)
+        if not row.url:
+            for key in (k for sub in subs if sub.id == source[1] for k in sub.seeds):
+                self._announce(key, row.source_id, now)
+            return []
+        try:
+            url = urls.canonical(row.url)
+        except urls.UrlError:
+            return []
+        if source[1] is None and urls.host(url) != source[2]:
+            return []
+        if urls.key(url) not in self._pages:
+            return self._newcomer(url, subs, now)
+        if any(sub.matcher.refusal(url, 0) is None for sub in subs):
+            self._announce(urls.key(url), row.source_id, now, row.said_ms)
+        return []
+
+    def _spoken_about(self, source: tuple[str, int | None, str]) -> list[Sub]:
+        """Subscriptions a source may speak about: its own, or, of one that speaks for a site, all. Paused ones rest."""
+        if source[1] is None:
+            return list(self._subs.values())
+        return [self._subs[source[1]]] if source[1] in self._subs else []
 
     def _newcomer(self, url: str, subs: list[Sub], now: float) -> list[Found]:
         for sub in subs:
@@ -791,9 +981,11 @@ class Scheduler:
         elif key in self._planner:
             self._planner.signal(key, hour, kind)
             self._plan_at = min(self._plan_at, now + pacing.pause_signalled(self._plan_cost))
+            if len(self._hasty) < ANNOUNCED:
+                self._hasty[key] = None
 
-    def _verify(self, key: int, page: Watched, important: bool) -> None:
-        """Were the sources right? And which said nothing of a change?"""
+    def _verify(self, key: int, page: Watched, important: bool) -> bool:
+        """Were the sources right? And which said nothing of a change? Gives whether somebody had announced it."""
         told = self._told.pop(key, set())
         for source in told:
             self._records.verdict(source, "right" if important else "wrong")
@@ -801,6 +993,7 @@ class Scheduler:
             for source in self._speakers.get(page.sub, []) + self._speakers.get(page.site, []):
                 if source not in told:
                     self._records.verdict(source, "missed")
+        return bool(told)
 
     def _read_listing(self, sub: Sub, site: str, seen: Seen, page: Watched | None) -> None:
         """A feed or sitemap: a page that tells about others. One that says the same as before is not read again."""
@@ -820,7 +1013,7 @@ class Scheduler:
         since, page.last_ms, page.retry_at, page.failures = page.last_ms, seen.at_ms, 0.0, 0
         next_ms = seen.at_ms + int(page.poll * HOUR_MS)
         if listing is None:
-            self._records.page_seen(seen.key, seen.at_ms, seen.at_ms - since, next_ms, False, 0.0)
+            self._records.page_seen(seen.key, seen.at_ms, seen.at_ms - since, next_ms, {}, False, 0.0)
             return
         self._records.new_page(seen, sub.id, site, next_ms, {"code": "listing", "hours": page.poll})
         source = learning.listing_source(sub.id, site, seen.url, listing, seen.at_ms)
@@ -833,7 +1026,9 @@ class Scheduler:
             if ms > seen.at_ms + 86_400_000 or announced >= ANNOUNCED:
                 continue  # a date in the future says nothing
             known = self._pages.get(key)
-            if known is not None and key != seen.key and ms > known.last_ms:
+            if known is None or (known.sub != sub.id and known.site != site):
+                continue  # a feed speaks for its own site and subscription, not for pages of others
+            if key != seen.key and ms > known.last_ms:
                 self._announce(key, source, seen.at_ms / 1000, ms)
                 announced += 1
         if announced:

@@ -12,10 +12,12 @@ from typing import Any
 
 import msgspec
 from django.db import connection, transaction
+from django.db.models import QuerySet
 
 from hemeroteca import change, urls
 from hemeroteca.accounts.models import User
 from hemeroteca.frontier import services as frontier
+from hemeroteca.frontier.models import Crawl
 from hemeroteca.frontier.values import Comparison, CrawlOptions
 from hemeroteca.predict import POLICIES, country_calendar
 from hemeroteca.watch import windows as times
@@ -107,7 +109,7 @@ def find_collection(name: str) -> Collection:
     if found is None and name.strip().isdigit():
         found = Collection.objects.filter(pk=int(name)).first()
     if found is None:
-        raise WatchError(f"there is no collection {name!r}; `hemeroteca watch collections` lists them")
+        raise WatchError(f"there is no collection {name!r}; `hemeroteca watch collection list` shows them")
     return found
 
 
@@ -158,7 +160,13 @@ def edit(number: int, changes: Mapping[str, Any]) -> Subscription:
 
 def pause(number: int) -> Subscription:
     """No more visits, until `resume`; nothing that is known is lost."""
-    return edit(number, {"active": False})
+    subscription = find(number)
+    with transaction.atomic():
+        subscription.active = False
+        subscription.save(update_fields=["active"])
+        _stop(subscription)
+        changed()
+    return subscription
 
 
 def resume(number: int) -> Subscription:
@@ -169,9 +177,8 @@ def remove(number: int) -> None:
     """Stop watching. Captures, observations and changes stay."""
     subscription = find(number)
     with transaction.atomic():
-        order = order_of(subscription)
-        _, options, seeds = _read(order)
-        frontier.keep_crawl(subscription.crawl_id, seeds, options, running=False)
+        _stop(subscription)
+        _end_at_hubs(SignalSource.objects.filter(subscription=subscription))
         Observation.objects.filter(subscription=subscription).update(subscription=None)
         subscription.delete()
         changed()
@@ -289,7 +296,7 @@ def remove_channel(number: int) -> None:
 def find_channel(number: int) -> Channel:
     found = Channel.objects.select_related("subscription", "collection").filter(pk=number).first()
     if found is None:
-        raise WatchError(f"there is no channel {number}; `hemeroteca watch channels` shows them")
+        raise WatchError(f"there is no channel {number}; `hemeroteca watch channel list` shows them")
     return found
 
 
@@ -314,8 +321,13 @@ def add_webhook(number: int) -> tuple[SignalSource, str]:
 
 
 def remove_source(number: int) -> None:
-    if not SignalSource.objects.filter(pk=number).delete()[0]:
+    """Listen no longer; a hub is told so by the worker."""
+    sources = SignalSource.objects.filter(pk=number)
+    if not sources.exists():
         raise WatchError(f"there is no source {number}; `hemeroteca watch sources` shows them")
+    _end_at_hubs(sources)
+    sources.exclude(state=SignalSource.State.ENDING).delete()
+    changed()
 
 
 # shared
@@ -353,6 +365,8 @@ def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
     """Columns of the subscription, options and seeds of its crawl; raises WatchError for what cannot be done."""
     text = order.url.strip()
     if "://" not in text:
+        if "." not in text.partition("/")[0]:
+            raise WatchError(f"{text!r} is not an address that can be watched; write one like https://example.org/")
         text = "https://" + text
     try:
         url = urls.canonical(text)
@@ -409,6 +423,18 @@ def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
     }
     options = CrawlOptions(scope=scope, requisites=bool(order.requisites), watch=comparison)
     return values, options, [url]
+
+
+def _end_at_hubs(sources: QuerySet[SignalSource]) -> None:
+    """Those that a hub may be sending to outlive their subscription until the hub was told."""
+    asked = sources.filter(kind=SignalSource.Kind.WEBSUB).exclude(token="")
+    asked.update(subscription=None, state=SignalSource.State.ENDING, due_ms=0, attempts=0, note="")
+
+
+def _stop(subscription: Subscription) -> None:
+    """Its standing crawl rests. Nothing is checked: what cannot be worked with any more can still be ended."""
+    if subscription.crawl.state == Crawl.State.RUNNING:
+        frontier.stop_crawl(subscription.crawl_id)
 
 
 def _mode(text: str) -> tuple[str, float]:

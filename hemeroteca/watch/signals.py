@@ -13,11 +13,12 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.db.models import F
+from django.utils.crypto import salted_hmac
 
 from hemeroteca import extract, urls
 from hemeroteca.watch import services
 from hemeroteca.watch.models import Signal, SignalSource, Subscription
-from hemeroteca.watch.outgoing import Outgoing
+from hemeroteca.watch.outgoing import Answer, Outgoing
 from hemeroteca.watch.values import DAY_MS, HOUR_MS, plain
 
 MOST_URLS = 10_000  # IndexNow's own limit for one message
@@ -26,6 +27,7 @@ LEASE_SECONDS = 10 * 86_400
 FIRST_RETRY_MS = 60_000
 LONGEST_RETRY_MS = DAY_MS
 MOST_ATTEMPTS = 12
+MOST_GOODBYES = 4  # tries to tell a hub that nobody listens any more
 KEYS_WAITING = 100  # IndexNow keys that may wait to be checked
 _KEY = re.compile(r"[A-Za-z0-9-]{8,128}")
 _SIGNATURE = re.compile(r"(sha1|sha256|sha384|sha512)=([0-9a-fA-F]{40,128})")
@@ -126,21 +128,23 @@ def subscribe(source: SignalSource, outgoing: Outgoing) -> None:
     if not settings.CONFIG.public_url:
         _settle(source, SignalSource.State.NEW, "set public_url, the address hubs reach us at", later_ms=DAY_MS)
         return
-    token = secrets.token_urlsafe(24)
-    # The secret signs what the hub sends; a hub may only be given one over TLS (WebSub 5.1).
-    secret = secrets.token_urlsafe(32) if source.hub.startswith("https:") else ""
+    token = _token(source)
+    # The secret signs what the hub sends; a hub may only be given one over TLS (WebSub 5.1). Address and secret stay
+    # the same when the lease is renewed: the hub goes on sending meanwhile.
+    if source.hub.startswith("https:"):
+        source.secret = source.secret or secrets.token_urlsafe(32)
+    else:
+        source.secret = ""
     source.token = services.digest(token)
-    source.secret = secret
     source.save(update_fields=["token", "secret"])
-    fields = {
-        "hub.callback": callback_url(source, token),
-        "hub.mode": "subscribe",
-        "hub.topic": source.url,
-        "hub.lease_seconds": str(LEASE_SECONDS),
-        **({"hub.secret": secret} if secret else {}),
-    }
-    answer = outgoing.send(
-        source.hub, content=urlencode(fields).encode(), headers={"Content-Type": "application/x-www-form-urlencoded"}
+    answer = _ask_hub(
+        source,
+        outgoing,
+        {
+            "hub.mode": "subscribe",
+            "hub.lease_seconds": str(LEASE_SECONDS),
+            **({"hub.secret": source.secret} if source.secret else {}),
+        },
     )
     if answer.ok:
         _settle(source, source.state, "asked the hub; it has to ask back", later_ms=HOUR_MS)
@@ -150,11 +154,29 @@ def subscribe(source: SignalSource, outgoing: Outgoing) -> None:
         _settle(source, SignalSource.State.REFUSED, f"the hub {source.hub} answered {answer.reason}")
 
 
+def unsubscribe(source: SignalSource, outgoing: Outgoing) -> None:
+    """Tell a hub that nobody listens any more; what it sends until it has understood is refused."""
+    if source.attempts >= MOST_GOODBYES or source.note or source.token != services.digest(_token(source)):
+        source.delete()  # it was told, or cannot be: its lease runs out
+        return
+    answer = _ask_hub(source, outgoing, {"hub.mode": "unsubscribe"})
+    if answer.ok:
+        _settle(source, source.state, "told the hub; it has to ask back", later_ms=HOUR_MS)
+    else:
+        wait = FIRST_RETRY_MS * 2**source.attempts
+        SignalSource.objects.filter(pk=source.pk).update(attempts=source.attempts + 1, due_ms=services.now_ms() + wait)
+
+
 def verify_intent(number: int, token: str, mode: str, topic: str, challenge: str, lease: str, reason: str) -> str:
     """A hub asks whether we meant it; gives the text to answer with."""
     source = _websub(number, token)
     if topic != source.url:
         raise SignalError(404, "This is not the topic that was asked for.")
+    if mode == "unsubscribe" and source.state == SignalSource.State.ENDING and 0 < len(challenge) <= 2000:
+        source.delete()
+        return challenge
+    if source.state == SignalSource.State.ENDING:
+        raise SignalError(404, "Nobody here asked for this.")
     if mode == "denied":
         _settle(source, SignalSource.State.REFUSED, f"the hub refused: {plain(reason[:300])}")
         return ""
@@ -195,7 +217,8 @@ def tend(outgoing: Outgoing, now_ms: int) -> int:
         state__in=[SignalSource.State.REFUSED, SignalSource.State.ENDED]
     )
     keys = list(due.filter(kind=SignalSource.Kind.INDEXNOW, state=SignalSource.State.NEW)[:20])
-    hubs = list(due.filter(kind=SignalSource.Kind.WEBSUB)[:20])
+    hubs = list(due.filter(kind=SignalSource.Kind.WEBSUB).exclude(state=SignalSource.State.ENDING)[:20])
+    ending = list(due.filter(state=SignalSource.State.ENDING)[:20])
     for source in keys:
         check_key(source, outgoing)
     for source in hubs:
@@ -203,7 +226,9 @@ def tend(outgoing: Outgoing, now_ms: int) -> int:
             SignalSource.objects.filter(pk=source.pk).update(state=SignalSource.State.NEW, lease_ms=0)
             source.state, source.lease_ms = SignalSource.State.NEW, 0
         subscribe(source, outgoing)
-    return len(keys) + len(hubs)
+    for source in ending:
+        unsubscribe(source, outgoing)
+    return len(keys) + len(hubs) + len(ending)
 
 
 def precision(source: SignalSource) -> float | None:
@@ -219,6 +244,18 @@ def recall(source: SignalSource) -> float | None:
 
 
 # helpers
+
+
+def _token(source: SignalSource) -> str:
+    """The secret of the address a hub sends to: always the same for a source."""
+    return salted_hmac("hemeroteca.watch.websub", f"{source.pk} {source.created_ms}", algorithm="sha256").hexdigest()
+
+
+def _ask_hub(source: SignalSource, outgoing: Outgoing, fields: dict[str, str]) -> Answer:
+    fields = {"hub.callback": callback_url(source, _token(source)), "hub.topic": source.url, **fields}
+    return outgoing.send(
+        source.hub, content=urlencode(fields).encode(), headers={"Content-Type": "application/x-www-form-urlencoded"}
+    )
 
 
 def _websub(number: int, token: str) -> SignalSource:

@@ -119,7 +119,10 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(message)s")
     logging.getLogger("apprise").setLevel(logging.WARNING)
     django.setup()
+    from hemeroteca.watch import notices
+
     worker = Worker()
+    notices.settle_interrupted()
     signal.signal(signal.SIGTERM, worker.stop)
     signal.signal(signal.SIGINT, worker.stop)
     worker.run()

@@ -209,6 +209,21 @@ def test_settings_of_a_site_are_checked_and_kept():
         services.set_site("a.test", {"delay": "fast"})
 
 
+def test_a_site_that_is_paused_and_set_free_again_goes_on():
+    services.set_site("a.test", {"paused": "true"})
+    since = services.settings_revision()
+    frontier = opened(order(), "http://a.test/1")
+    assert frontier.lease(1.0) is None
+    services.set_site("b.test", {"delay": "3"})
+    services.set_site("a.test", {"paused": "false"})
+    changed = services.sites_set_since(since)
+    assert [name for _, name, _, _ in changed] == ["b.test", "a.test"]
+    for number, _, settings, _ in changed:
+        frontier.set_host(number, settings)
+    assert frontier.lease(2.0).url == "http://a.test/1"
+    assert services.sites_set_since(changed[-1][3]) == []
+
+
 def test_a_page_asked_for_again_is_its_hosts_next_and_stays_leased_meanwhile():
     crawl = order()
     frontier = opened(crawl, "http://a.test/1", "http://a.test/2")

@@ -141,3 +141,26 @@ def test_every_field_of_the_description_is_described():
             assert operation.get("summary"), path
             for parameter in operation.get("parameters", []):
                 assert parameter.get("description") or parameter["schema"].get("description"), (path, parameter)
+
+
+def test_subscriptions_can_be_taken_along(editor, reader):
+    editor("post", "/subscriptions", {"url": "https://news.test/", "collection": "press"})
+    table = reader("get", "/subscriptions/export")
+    assert table.headers["Content-Type"].startswith("text/csv")
+    assert "https://news.test/,https://news.test/,host," in table.content.decode()
+    outline = reader("get", "/subscriptions/export?format=opml").content.decode()
+    assert 'htmlUrl="https://news.test/"' in outline
+
+
+def test_a_feed_keeps_its_id_and_is_sent_only_when_it_changed(editor):
+    editor("post", "/subscriptions", {"url": "https://news.test/", "collection": "press"})
+    (collection,) = editor("get", "/collections").json()
+    address = collection["feed"]
+    client = Client(headers={"host": "localhost"})
+    first = client.get(address)
+    assert first.status_code == 200
+    assert b"key=" not in first.content.split(b"</id>")[0]
+    again = client.get(address, headers={"If-None-Match": first.headers["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    head = client.head(address)
+    assert (head.status_code, head.headers["ETag"]) == (200, first.headers["ETag"])

@@ -8,6 +8,7 @@ from hemeroteca.archive.models import Capture
 from hemeroteca.engine import crawler
 from hemeroteca.engine.crawler import Engine
 from hemeroteca.engine.repair import repair
+from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Crawl, Page
 from hemeroteca.watch import metrics, services
 from hemeroteca.watch.models import Change, Observation, SignalSource, WatchedPage
@@ -120,3 +121,21 @@ def test_a_subscription_made_while_the_engine_runs_begins_at_once_and_a_pause_en
         assert WatchedPage.objects.filter(listing="").count() >= 3
         assert counted[0] == counted[-1] > 6
         assert Crawl.objects.get().state == "stopped"
+
+
+def test_what_is_set_for_a_site_reaches_a_running_engine(monkeypatch):
+    with SimWeb(seed=7, hosts=1, pages_per_host=3, page_bytes=3000, trouble=0, robots="open") as web:
+        watch(web, mode="fixed 6")
+        host = urls.host(web.seed_urls(1)[0])
+        monkeypatch.setattr(crawler, "SITES_SECONDS", 0.0)
+        visits: list[int] = []
+
+        def meanwhile(days: Days) -> None:
+            hours = (days.now - days.start) / 3600
+            if hours in (24, 72):
+                frontier.set_site(host, {"visits_per_day": "1" if hours == 24 else None})
+            visits.append(Observation.objects.count())
+
+        Days(web, days=5, step_hours=6, meanwhile=meanwhile).run(monkeypatch)
+        calm, busy = visits[11] - visits[4], visits[19] - visits[12]
+        assert calm <= 3 < 12 <= busy

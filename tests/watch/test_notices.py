@@ -189,6 +189,43 @@ def test_apprise_can_send_and_cannot_reach_private_addresses(receiver):
     assert len(receiver.requests) == 1
 
 
+def test_a_message_that_was_under_way_when_the_worker_was_killed_is_not_read_twice(receiver, monkeypatch):
+    pytest.importorskip("apprise")
+    subscription = subscribe()
+    services.add_channel(ChannelOrder(target=f"json://127.0.0.1:{receiver.port}/box"))
+    services.add_channel(ChannelOrder(target=f"{receiver.url}/hook"))
+    change(subscription)
+    notices.write_notices()
+    send = notices._send
+
+    def killed(*given):
+        send(*given)
+        raise SystemExit  # as a kill does: nothing after it happens
+
+    monkeypatch.setattr(notices, "_send", killed)
+    for _ in range(2):
+        with pytest.raises(SystemExit):
+            deliver()
+    monkeypatch.undo()
+    assert notices.settle_interrupted() == 1
+    deliver()
+    assert deliver() == 0
+    paths = [request[1] for request in receiver.requests]
+    assert paths.count("/box") == 1
+    told = {request[2]["x-hemeroteca-delivery"] for request in receiver.requests if request[1] == "/hook"}
+    assert len(told) == 1  # repeated, under the same name
+    assert "may not have arrived" in Notice.objects.get(channel__kind="apprise").error
+
+
+def test_a_subscription_whose_scope_cannot_be_read_does_not_silence_the_others(receiver):
+    broken, good = subscribe("https://broken.test/"), subscribe()
+    Subscription.objects.filter(pk=broken.pk).update(scope={"kind": "moon"})
+    services.add_channel(ChannelOrder(target=f"{receiver.url}/hook"))
+    change(good)
+    notices.write_notices()
+    assert deliver() == 1
+
+
 @pytest.mark.parametrize("target", ["dbus://", "syslog://", "nonsense", "foo://bar"])
 def test_a_target_apprise_cannot_use_is_refused_with_a_reason(target):
     pytest.importorskip("apprise")

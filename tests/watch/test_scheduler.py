@@ -7,6 +7,7 @@ import pytest
 
 from hemeroteca import urls
 from hemeroteca.frontier import services as frontier
+from hemeroteca.frontier.models import Host, Page
 from hemeroteca.watch import memory, services
 from hemeroteca.watch.models import Change, Observation, Signal, SignalSource, Subscription, WatchedPage
 from hemeroteca.watch.reasons import ENGLISH, SPANISH, sentence
@@ -300,6 +301,59 @@ def test_a_signal_brings_a_visit_at_once(tmp_path):
     assert "webhook" in sentence(WatchedPage.objects.get(url="https://news.test/7").reason, "es")
 
 
+def test_a_first_crawl_does_not_keep_a_small_instance_from_reacting(tmp_path):
+    sub = subscribe()
+    other = subscribe("https://clock.test/", mode="fixed 0.02")
+    world = World(tmp_path)
+    for number in range(40):
+        world.add(sub, f"https://news.test/{number}", [0.05] if number == 7 else [])
+    world.add(other, "https://clock.test/", [])
+    source = webhook(sub)
+    world.scheduler.refresh()
+    world.run(0.06, step=1 / 3600)
+    assert world.visits["https://clock.test/"] >= 3
+    say(source, "https://news.test/7")  # seen four minutes ago
+    world.run(0.01, step=1 / 3600)
+    assert world.found["https://news.test/7"] == 1
+    assert "webhook" in sentence(WatchedPage.objects.get(url="https://news.test/7").reason, "es")
+
+
+def test_false_alarms_about_pages_just_seen_are_found_out_by_a_few_visits(tmp_path):
+    sub = subscribe()
+    world = World(tmp_path)
+    for number in range(200):
+        world.add(sub, f"https://news.test/{number}", [])
+    source = webhook(sub)
+    world.scheduler.refresh()
+    world.run(0.1, step=1 / 360)
+    before = len(world.log)
+    for number in range(200):
+        say(source, f"https://news.test/{number}")
+    world.run(0.7, step=1 / 360)
+    assert 1 <= len(world.log) - before <= 20
+
+
+def test_a_source_speaks_for_its_own_subscription_only(tmp_path):
+    mine, other = subscribe(), subscribe("https://other.test/")
+    world = World(tmp_path)
+    world.add(mine, "https://news.test/a", [])
+    world.add(other, "https://other.test/a", [20.0])
+    source = webhook(mine)
+    world.scheduler.refresh()
+    world.run(21, step=1.0)
+    say(source, "https://other.test/a")
+    world.run(0.1, step=1 / 3600)
+    assert world.visits["https://other.test/a"] == 1
+    services.pause(mine.pk)
+    world.scheduler.refresh()
+    say(source, "https://other.test/a")
+    world.run(0.1, step=1 / 3600)
+    assert world.visits["https://other.test/a"] == 1
+    world.run(30, step=1.0)
+    source.refresh_from_db()
+    assert (source.right, source.wrong, source.missed) == (0, 0, 0)
+
+
 def test_a_source_that_lies_is_heard_less_and_less(tmp_path):
     sub = subscribe()
     world = World(tmp_path)
@@ -410,6 +464,59 @@ def test_a_changed_maximum_counts_at_once_and_a_pause_forgets_nothing(tmp_path):
     assert float(again.scheduler._planner.chance([key], hour)[0]) == pytest.approx(said, abs=0.05)
 
 
+def test_a_subscription_that_cannot_be_worked_with_is_set_aside_and_the_others_go_on(tmp_path):
+    good, bad = subscribe(mode="fixed 1"), subscribe("https://bad.test/", mode="fixed 1")
+    Subscription.objects.filter(pk=bad.pk).update(mode="policy-of-a-later-version")
+    world = World(tmp_path)
+    world.add(good, "https://news.test/a", [])
+    world.run(6)
+    assert world.visits["https://news.test/a"] >= 5
+    bad.refresh_from_db()
+    assert "policy-of-a-later-version" in bad.fault
+    assert world.scheduler.faults.keys() == {bad.pk}
+    services.edit(bad.pk, {"mode": "fixed 1"})
+    assert world.scheduler.changed()
+    world.scheduler.refresh()
+    world.add(bad, "https://bad.test/a", [])
+    world.run(6)
+    bad.refresh_from_db()
+    assert (bad.fault, world.scheduler.faults) == ("", {})
+    assert world.visits["https://bad.test/a"] >= 5
+
+
+@pytest.mark.parametrize("place", ["_by_policy", "_observed"])
+def test_a_subscription_that_fails_while_it_works_is_set_aside_and_tried_again(tmp_path, monkeypatch, place):
+    good, bad = subscribe(mode="fixed 1"), subscribe("https://bad.test/", mode="fixed 1")
+    world = World(tmp_path)
+    world.add(good, "https://news.test/a", [])
+    world.add(bad, "https://bad.test/a", [])
+    broken = world.scheduler._subs[bad.pk].policy
+
+    def fail(*_):
+        raise ValueError("upside down")
+
+    monkeypatch.setattr(broken, "due" if place == "_by_policy" else "observe", fail)
+    world.run(2, step=0.1)
+    bad.refresh_from_db()
+    assert bad.fault == "ValueError: upside down"
+    before = world.visits["https://news.test/a"], world.visits["https://bad.test/a"]
+    assert world.scheduler.changed()  # ten minutes are over
+    world.scheduler.refresh()
+    world.run(3, step=0.1)
+    bad.refresh_from_db()
+    assert bad.fault == ""
+    assert world.visits["https://news.test/a"] >= before[0] + 2
+    assert world.visits["https://bad.test/a"] >= before[1] + 2
+
+
+def test_a_subscription_of_a_policy_that_is_gone_can_be_paused_and_removed():
+    sub = subscribe()
+    Subscription.objects.filter(pk=sub.pk).update(mode="policy-of-a-later-version")
+    assert not services.pause(sub.pk).active
+    services.remove(sub.pk)
+    assert not Subscription.objects.exists()
+
+
 def test_every_reason_has_its_sentence_in_both_languages():
     values = {"source": "feed", "precision": 0.9, "changed": 3, "visited": 4, "section": "/noticias", "times": 2.5}
     values |= {"page": "https://a.test/", "changes": 3, "days": 1.5, "ago": 0.5, "visits": 1, "policy": "simple"}
@@ -424,3 +531,97 @@ def test_every_reason_has_its_sentence_in_both_languages():
     assert sentence({"code": "neighbours", **values}, "en") == (
         "visited because 3 of 4 pages of /noticias changed today"
     )
+    assert sentence({"code": "then-policy", "policy": "fixed", "hours": 0.02}, "es") == (
+        "la próxima, 1 minuto después, porque lo pide la política fixed"
+    )
+
+
+def test_the_sentences_about_the_next_visit_are_true(tmp_path):
+    auto, fixed = subscribe(), subscribe("https://fixed.test/", mode="fixed 12")
+    shared = subscribe("https://shared.test/", visits_per_day=10)
+    world = World(tmp_path)
+    world.add(auto, "https://news.test/a", [])
+    world.add(fixed, "https://fixed.test/a", [])
+    world.add(shared, "https://shared.test/a", [])
+    pages = {page.site: page for page in WatchedPage.objects.all()}
+    young = pages["news.test"]
+    assert sentence(young.next_reason, "en") == "next 24 hours later, to learn its habits"
+    assert young.next_ms - young.last_ms == 24 * HOUR * 1000
+    assert pages["shared.test"].next_reason["code"] == "then-share"
+    said = pages["fixed.test"].next_reason
+    world.run(said["hours"] - 0.1, step=0.05)
+    assert world.visits["https://fixed.test/a"] == 1
+    world.run(0.2, step=0.05)
+    assert world.visits["https://fixed.test/a"] == 2
+    world.run(24)
+    assert world.visits["https://news.test/a"] == 2
+    world.run(60 * 24, step=2.0)
+    silent = WatchedPage.objects.get(site="news.test")
+    assert silent.next_reason["code"] in ("then-latest", "then-chance")
+    world.dead.add("news.test")
+    world.run(40 * 24, step=2.0)
+    silent.refresh_from_db()
+    assert silent.next_reason["code"] == "then-retry"
+
+
+def test_a_signal_does_not_spoil_the_forecast_of_the_next_visit(tmp_path):
+    sub = subscribe()
+    world = World(tmp_path)
+    for number in range(10):
+        world.add(sub, f"https://news.test/{number}", [])
+    source = webhook(sub)
+    world.scheduler.refresh()
+    world.run(20 * 24, step=2.0)
+    say(source, "https://news.test/1")
+    world.run(0.05, step=1 / 3600)
+    page = WatchedPage.objects.get(url="https://news.test/1")
+    assert page.reason["code"] == "news"
+    assert page.next_ms - page.last_ms > 48 * HOUR * 1000
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_site_that_is_down_when_it_is_subscribed_to_is_tried_again(tmp_path, told):
+    sub = subscribe()
+    world = World(tmp_path)
+    world.dead.add("news.test")
+    world.changes["https://news.test/"] = []
+    host = Host.objects.create(name="news.test")
+    key = urls.key("https://news.test/")
+    Page.objects.create(key=key, url="https://news.test/", host=host, crawl_id=sub.crawl_id, state=2, reason="robots")
+    if told:
+        world.scheduler.failed(sub.crawl_id, key, "https://news.test/", "connect", unanswered=True)
+    world.run(24, step=0.05)
+    sub.refresh_from_db()
+    assert 4 <= sub.failures <= 7
+    assert world.visits["https://news.test/"] in (sub.failures - 1, sub.failures)
+    world.dead.clear()
+    world.run(24, step=0.05)
+    sub.refresh_from_db()
+    assert (sub.failures, WatchedPage.objects.count()) == (0, 1)
+
+
+def test_a_page_visited_every_minute_is_tried_again_soon(tmp_path):
+    sub = subscribe(mode="fixed 0.02")
+    world = World(tmp_path)
+    world.add(sub, "https://news.test/a", [])
+    world.dead.add("news.test")
+    world.run(0.3, step=1 / 3600)
+    sub.refresh_from_db()
+    assert sub.failures >= 3
+
+
+def test_somebody_never_heard_before_is_not_said_to_have_been_right_half_of_the_time(tmp_path):
+    sub = subscribe()
+    world = World(tmp_path)
+    for number in range(3):
+        world.add(sub, f"https://news.test/{number}", [2.0])
+    source = webhook(sub)
+    world.scheduler.refresh()
+    world.run(3)
+    said = []
+    for number in (0, 1):
+        say(source, f"https://news.test/{number}")
+        world.run(0.02, step=1 / 3600)
+        said.append(WatchedPage.objects.get(url=f"https://news.test/{number}").reason)
+    assert said[0] == {"code": "news", "source": "webhook", "chance": said[0]["chance"]}
+    assert (said[1]["code"], said[1]["precision"]) == ("signal", 1.0)

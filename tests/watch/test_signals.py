@@ -197,6 +197,43 @@ def test_a_hub_is_asked_asks_back_and_is_renewed(receiver, public):
     assert now + 900_000 < source.lease_ms <= now + 1_000_000
     assert signals.tend(Outgoing(config.load()), now) == 0
     assert signals.tend(Outgoing(config.load()), source.due_ms) == 1  # before the lease ends
+    assert asked(receiver)[1] == callback  # what the hub sends meanwhile is not lost
+    assert post(callback, FEED, type="application/atom+xml").status_code == 202
+    assert Signal.objects.count() == 1
+
+
+@pytest.mark.parametrize("end", ["subscription", "source"])
+def test_a_hub_is_told_when_nobody_listens_any_more(receiver, public, end):
+    source = hub_source(receiver)
+    signals.tend(Outgoing(config.load()), services.now_ms())
+    _, callback = asked(receiver)
+    client = Client(headers={"host": "localhost"})
+    question = {"hub.mode": "unsubscribe", "hub.topic": source.url, "hub.challenge": "bye"}
+    assert client.get(callback, question).status_code == 404  # a stranger cannot end it
+    SignalSource.objects.update(state="active")
+    if end == "subscription":
+        services.remove(source.subscription_id)
+    else:
+        services.remove_source(source.pk)
+    assert post(callback, FEED, type="application/atom+xml").status_code == 410
+    receiver.answers = [(500, b"")]
+    signals.tend(Outgoing(config.load()), services.now_ms())
+    signals.tend(Outgoing(config.load()), services.now_ms() + 3_600_000)
+    fields, again = asked(receiver)
+    assert (fields["hub.mode"], again) == ("unsubscribe", callback)
+    answer = client.get(callback, question)
+    assert (answer.status_code, answer.content) == (200, b"bye")
+    assert not SignalSource.objects.exists()
+
+
+def test_a_hub_that_does_not_care_is_forgotten(receiver, public):
+    source = hub_source(receiver)
+    signals.tend(Outgoing(config.load()), services.now_ms())
+    services.remove_source(source.pk)
+    receiver.answers = [(500, b"")] * 10
+    for hour in range(6):
+        signals.tend(Outgoing(config.load()), services.now_ms() + hour * 3_600_000)
+    assert not SignalSource.objects.exists()
 
 
 def test_what_a_hub_sends_is_believed_only_with_its_signature(receiver, public, monkeypatch):

@@ -1,0 +1,102 @@
+"""`hemeroteca watch` as a person uses it: whole addresses, options, clear errors, files out and in."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from hemeroteca.cli import app, watch_tables
+from hemeroteca.watch import imports, services
+from hemeroteca.watch.models import Subscription
+from hemeroteca.watch.services import Order
+from tests.watch.driving import World
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+
+LONG = "https://news.test/a/rather/long/address/of/a/page/that/nobody/could/read/in/ten/characters.html"
+
+
+@pytest.fixture
+def run(monkeypatch):
+    from hemeroteca.cli import common
+
+    monkeypatch.setattr(common, "setup", lambda *_, **__: None)
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def call(*arguments: str):
+        return CliRunner().invoke(app, ["watch", *arguments])
+
+    return call
+
+
+def test_addresses_are_never_folded_and_reasons_stand_below(run, tmp_path):
+    sub = services.subscribe(Order(url=LONG, collection="press"))[0]
+    other = services.subscribe(Order(url="https://other.test/"))[0]
+    Subscription.objects.filter(pk=other.pk).update(fault="this version has no policy 'gone'")
+    listed = run("list").stdout
+    assert f"{LONG}  (page, press)" in listed
+    assert "stopped" in listed
+    assert "no policy 'gone'" in listed
+    assert "none of its pages has been visited yet" in run("show", str(sub.pk)).stdout
+    World(tmp_path).add(sub, LONG, [])
+    shown = run("show", str(sub.pk), "--language", "es").stdout
+    assert LONG in shown
+    assert "la próxima, 24 horas después, para conocer sus hábitos" in shown
+    assert "/api/v1/watch/feed?subscription=" in shown
+
+
+def test_edit_takes_the_options_of_add_and_names_with_values(run):
+    sub = services.subscribe(Order(url=LONG, windows=["sat"], depth=3))[0]
+    changed = run("edit", str(sub.pk), "--mode", "fixed 12", "--depth", "-1", "weight=2", "--no-requisites", "--json")
+    facts = json.loads(changed.stdout)
+    assert (facts["mode"], facts["depth"], facts["weight"], facts["requisites"]) == ("fixed 12", None, 2.0, False)
+    assert facts["windows"] == ["sat"]
+    assert json.loads(run("edit", str(sub.pk), "--window", "", "--json").stdout)["windows"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("edit", "NUMBER"), "nothing to change was named"),
+        (("edit", "NUMBER", "--mode", "moon"), "there is no policy 'moon'"),
+        (("edit", "NUMBER", "bogus=1"), "`bogus` cannot be changed"),
+        (("show", "77"), "watch list"),
+        (("add", "nonsense"), "write one like https://"),
+        (("channel", "pause", "9"), "watch channel list"),
+        (("metrics", "--fixed-hours", "0"), "fixed-hours"),
+        (("pages", "--group", "moon"), "high"),
+        (("export", "/no/such/folder/x.csv"), "choose another place"),
+    ],
+)
+def test_what_cannot_be_done_is_said_with_what_to_do(run, arguments, said):
+    number = str(services.subscribe(Order(url=LONG))[0].pk)
+    result = run(*(number if argument == "NUMBER" else argument for argument in arguments))
+    assert result.exit_code == 2
+    assert said in " ".join(result.output.split())
+
+
+def test_what_is_exported_can_be_imported_again():
+    services.subscribe(Order(url=LONG, name='Ñandú, "x"', collection="press", windows=["mon 8-9", "sat"], depth=2))
+    services.subscribe(Order(url="https://b.test/", mode="fixed 12", ignore=["//a", ".b"], active=False))
+    before = [services.order_of(row) for row in Subscription.objects.order_by("url")]
+    rows = list(Subscription.objects.select_related("collection", "crawl"))
+    table, outline = imports.as_csv(rows), imports.as_opml(rows)
+    for row in rows:
+        services.remove(row.pk)
+    assert imports.read_file(table.encode(), "x.csv").new == 2
+    after = [services.order_of(row) for row in Subscription.objects.order_by("url")]
+    assert [vars(order) for order in after] == [vars(order) for order in before]
+    for row in Subscription.objects.all():
+        services.remove(row.pk)
+    assert imports.read_file(outline.encode(), "x.opml").new == 2
+    again = Subscription.objects.get(url=LONG)
+    assert (again.name, again.collection.name) == ('Ñandú, "x"', "press")
+
+
+def test_numbers_stand_to_the_right_and_long_cells_are_cut_but_for_the_last():
+    rows = [(["1", "x" * 40, "y" * 90], ["below"]), (["1,234", "z", "w"], [])]
+    first, second, below, third = watch_tables.lines(("n", "name", "address"), rows)
+    assert first.startswith("    n  name")
+    assert second == "    1  " + "x" * 23 + "…  " + "y" * 90
+    assert below == "      below"
+    assert third.startswith("1,234  z ")
