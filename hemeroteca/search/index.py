@@ -125,7 +125,7 @@ def open_index(config: Config | None, path: Path) -> Index:
     """The index of an instance, made when it does not exist yet."""
     from hemeroteca.search.tantivy_index import TantivyIndex
 
-    return TantivyIndex(path)
+    return TantivyIndex(path, config.search_mapped_bytes) if config else TantivyIndex(path)
 
 
 def breadcrumbs(url: str) -> list[str]:

@@ -208,8 +208,6 @@ class Planner:
                     chosen.append((name, forms, sum(form.documents for form in forms), count))
         plan.doubtful = len(words) <= 16 and any(self._is_rare(word) for word in words)
         if len(chosen) > MOST_TERMS:
-            chosen = list(dict.fromkeys(chosen))  # a word written a thousand times is one word
-        if len(chosen) > MOST_TERMS:
             plan.notes.append(f"the query is very long: its {MOST_TERMS} rarest words were searched")
             keep = sorted(range(len(chosen)), key=lambda i: chosen[i][2])[:MOST_TERMS]
             chosen = [chosen[i] for i in sorted(keep)]

@@ -19,7 +19,7 @@ import msgspec
 import tantivy
 from tantivy import Document, Query
 
-from hemeroteca.search import analysis, ranking
+from hemeroteca.search import analysis, memory, ranking
 from hemeroteca.search.answer import Answer
 from hemeroteca.search.document import SearchDocument, document_key, simhash
 from hemeroteca.search.graph import LinkRanks
@@ -69,8 +69,10 @@ class Stored(msgspec.Struct, array_like=True, gc=False):
 
 
 class TantivyIndex:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, mapped_bytes: int = memory.DEFAULT) -> None:
+        """`mapped_bytes`: memory of mapped files the process may keep, about."""
         self.path = path
+        self._mapped = memory.MappedFiles(mapped_bytes)
         self._folder = path / "main"
         self._seen: tuple[int, int] = (0, 0)
         self.has_versions = path.name == VERSIONS
@@ -89,7 +91,9 @@ class TantivyIndex:
         return self.searcher().num_docs
 
     def searcher(self) -> tantivy.Searcher:
-        """A view of the last commit, ours or another process's. Costs one stat() when nothing changed."""
+        """A view of the last commit, ours or another process's. Costs a few microseconds when nothing changed."""
+        if self._mapped.exceeded():
+            self._release()
         now = _stamp(self._folder / "meta.json")
         if now != self._seen:
             try:
@@ -143,6 +147,12 @@ class TantivyIndex:
                     break
                 yield _restored(0, kept)
                 place += step
+                if self._mapped.exceeded():
+                    self._release()
+                    renewed = self._index.searcher()
+                    if renewed.num_segments <= segment:  # merged meanwhile
+                        return
+                    searcher = renewed
 
     def versions(self, page: int, limit: int = 1000) -> list[SearchDocument]:
         """Every document of a page, oldest first (an index of all versions)."""
@@ -173,11 +183,26 @@ class TantivyIndex:
             _finish_swap(self.path)
             self._open_folder()
 
+    def _release(self) -> None:
+        """Open the files anew, which lets go of all that was read of them; searches under way keep what they have."""
+        try:
+            self._prepare(tantivy.Index.open(str(self._folder)))
+        except (ValueError, OSError):  # being replaced by a rebuild: `searcher` opens the new one
+            return
+        self._mapped.released()
+
+    def _prepare(self, index: tantivy.Index) -> None:
+        for field in analysis.FIELDS:
+            index.register_tokenizer(f"body_{field}", analysis.analyzer(field))
+        index.register_tokenizer("words", analysis.word_analyzer())
+        index.config_reader("manual")
+        self._index = index
+
     def _open_folder(self) -> None:
         version_file = self._folder / _VERSION_FILE
         if not self._folder.exists() or not any(self._folder.iterdir()):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._index = tantivy.Index(_schema(), str(self._folder))
+            index = tantivy.Index(_schema(), str(self._folder))
             version_file.write_bytes(msgspec.json.encode({"schema": SCHEMA_VERSION}))
         else:
             try:
@@ -195,13 +220,10 @@ class TantivyIndex:
                     f"{_REBUILD}"
                 )
             try:
-                self._index = tantivy.Index.open(str(self._folder))
+                index = tantivy.Index.open(str(self._folder))
             except (ValueError, OSError) as error:
                 raise IndexUnusableError(f"the search index in {self._folder} cannot be read ({error}); {_REBUILD}")
-        for field in analysis.FIELDS:
-            self._index.register_tokenizer(f"body_{field}", analysis.analyzer(field))
-        self._index.register_tokenizer("words", analysis.word_analyzer())
-        self._index.config_reader("manual")
+        self._prepare(index)
         self._seen = (0, 0)
 
     def _just_created(self) -> bool:

@@ -144,4 +144,4 @@ def _options() -> Options:
 
 
 def _index() -> TantivyIndex:
-    return TantivyIndex(settings.INSTANCE.index_dir)
+    return TantivyIndex(settings.INSTANCE.index_dir, settings.CONFIG.search_mapped_bytes)

@@ -241,6 +241,14 @@ def test_hostile_queries_answer_in_bounded_time(library, query):
     assert time.process_time() - start < 2.0
 
 
+def test_a_query_of_hundreds_of_words_of_the_index_is_answered_by_the_rarest(indexed):
+    every = " ".join(f"palabra{i}" for i in range(400))
+    index = indexed(page(1, every), page(2, every + " rareza"), page(3, "otra cosa"))
+    found = index.search(every + " rareza")
+    assert [hit.key for hit in found.hits][0] == 2
+    assert any("very long" in note for note in found.notes)
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(max_size=120))
 def test_any_query_is_answered(library, query):
