@@ -21,7 +21,7 @@ from hemeroteca.search import analysis, ranking
 from hemeroteca.search import query as q
 from hemeroteca.search.index import Hit, Options, Results
 from hemeroteca.search.plan import Bonus, Plan, Planner
-from hemeroteca.search.snippet import highlight, snippet
+from hemeroteca.search.snippet import Marks
 from hemeroteca.search.suggest import Suggester
 
 if TYPE_CHECKING:
@@ -43,10 +43,11 @@ class Answer:
         self.searcher = index.searcher()
         self.weights = options.weights or index.weights
         self.now_ms = options.now_ms or int(time.time() * 1000)
+        self._marks: dict[str, Marks] = {}  # by body field
 
     def search(self, query: str, limit: int, offset: int, cursor: str) -> Results:
         plan = self.plan(query)
-        if plan.base is None:
+        if plan.every is None:
             return Results(total=0, hits=[], notes=plan.notes, suggestion=self._suggestion(query, plan))
         limit = max(0, min(limit, _MOST))
         shown_before: frozenset[int] = frozenset()
@@ -59,7 +60,7 @@ class Answer:
         else:
             order = Order.Asc if self.options.sort == "oldest" else Order.Desc
             by = "captured" if self.options.sort == "captured" else "published"
-            dated = self.searcher.search(plan.base, limit=reach, order_by_field=by, order=order)
+            dated = self.searcher.search(plan.every(), limit=reach, order_by_field=by, order=order)
             candidates = [(0.0, address) for _, address in dated.hits]
             matches = dated.count  # type: ignore[attr-defined]
         total = matches if count or matches else _estimate(plan, self.searcher.num_docs)
@@ -87,10 +88,12 @@ class Answer:
 
     def explain(self, query: str, key: int) -> dict[str, Any] | None:
         plan = self.plan(query)
-        if plan.base is None:
+        if plan.every is None:
             return None
         only = Query.const_score_query(Query.term_query(self.index.schema, "key", key), 0.0)
-        found = self.searcher.search(Query.boolean_query([(Occur.Must, plan.base), (Occur.Must, only)]), limit=1).hits
+        found = self.searcher.search(
+            Query.boolean_query([(Occur.Must, plan.every()), (Occur.Must, only)]), limit=1
+        ).hits
         if not found:
             return None
         address = found[0][1]
@@ -105,9 +108,10 @@ class Answer:
                 score += hits[0][0] * part.factor
                 how = msgspec.json.decode(asked.explain(self.searcher, address).to_json())
                 text["words"] = {"score": hits[0][0] * part.factor, "how": how}
-        for name, more, _ in self._bonuses(plan.bonuses, [key]):
-            text.setdefault(name, {"score": 0.0})["score"] += more
-            score += more
+        for bonus in plan.bonuses:
+            for more, _ in self._nearer([bonus], [key]):
+                text.setdefault(bonus.name, {"score": 0.0})["score"] += more
+                score += more
         ranked = self._rank([(score, address)], 1)
         priors = ranking.prior(ranked.facts, self.weights, self.now_ms)
         factors = {name: float(factor[0]) for name, factor in priors.items() if factor[0] != 1.0}
@@ -149,23 +153,31 @@ class Answer:
         if bonuses and found:
             closely = _CLOSELY if reach <= _LEAST else min(_MOST_CLOSELY, reach)
             keys = self._column("key", [address for _, address, _ in found[:closely]]).tolist()
-            for _, score, address in self._bonuses(bonuses, keys):
+            for score, address in self._nearer(bonuses, keys):
                 place = (address.segment_ord, address.doc)
                 more[place] = more.get(place, 0.0) + score
         return [(score + more.get((at.segment_ord, at.doc), 0.0), at) for score, at, _ in found], matches
 
-    def _bonuses(self, bonuses: list[Bonus], keys: list[int]) -> Iterator[tuple[str, float, tantivy.DocAddress]]:
-        """(name, score, document) of what makes these documents better matches.
+    def _nearer(self, bonuses: list[Bonus], keys: list[int]) -> list[tuple[float, tantivy.DocAddress]]:
+        """Those of these documents that are better matches than their words alone say, and by how much.
 
         Asked of the candidates only: the engine looks at their positions and at no others, so that a phrase of very
         common words costs as little as any. (A union of terms is ten times faster here than the engine's term set.)
         """
-        one = [Query.term_query(self.index.schema, "key", key, index_option="basic") for key in keys]
-        these = Query.boolean_query([(Occur.Should, Query.const_score_query(query, 0.0)) for query in one])
+        one = [(Occur.Should, Query.term_query(self.index.schema, "key", key, index_option="basic")) for key in keys]
+        these = Query.const_score_query(Query.boolean_query(one), 0.0)
+        plain = these
+        asked = []
         for bonus in bonuses:
-            both = Query.boolean_query([(Occur.Must, these), (Occur.Must, bonus.query)])
-            for score, address in self.searcher.search(both, limit=len(keys), count=False).hits:
-                yield bonus.name, score * bonus.weight, address
+            scored = Query.boost_query(bonus.query, bonus.weight)
+            if bonus.name == "phrase":
+                # both required: an optional phrase would be looked for between the candidates too
+                asked.append(Query.boolean_query([(Occur.Must, these), (Occur.Must, scored)]))
+            else:
+                plain = Query.boolean_query([(Occur.Must, plain), (Occur.Should, scored)])
+        if plain is not these:
+            asked.append(plain)
+        return [hit for query in asked for hit in self.searcher.search(query, limit=len(keys), count=False).hits]
 
     def _rank(self, candidates: list[tuple[float, tantivy.DocAddress]], page: int, pages: int = 1) -> _Ranked:
         addresses = [address for _, address in candidates]
@@ -236,9 +248,11 @@ class Answer:
 
     def _column(self, name: str, addresses: list[tantivy.DocAddress]) -> np.ndarray:
         values = self.searcher.fast_field_values(name, addresses) if addresses else []
-        if name == "simhash":
-            return np.array([value or 0 for value in values], dtype=np.uint64).view(np.int64)
-        return np.array([value or 0 for value in values], dtype=np.int64)
+        kind = np.uint64 if name == "simhash" else np.int64
+        try:
+            return np.array(values, dtype=kind).view(np.int64)
+        except TypeError:  # a document without the value
+            return np.array([value or 0 for value in values], dtype=kind).view(np.int64)
 
     def _hits(self, ranked: _Ranked, order: list[int], limit: int, plan: Plan) -> tuple[list[Hit], int]:
         from hemeroteca.search.tantivy_index import stored
@@ -283,22 +297,24 @@ class Answer:
             more_from_host=int(ranked.columns["host_key"][i]) in ranked.delayed,
         )
         if self.options.snippets:
-            wanted = plan.wanted.get(kept.field, set())
-            hit.snippet = snippet(kept.text or kept.description, wanted, kept.field)
-            hit.title_html = highlight(kept.title, wanted, kept.field)
+            marks = self._marks.get(kept.field)
+            if marks is None:
+                marks = self._marks[kept.field] = Marks(plan.wanted.get(kept.field, set()), kept.field)
+            hit.snippet = marks.snippet(kept.text or kept.description)
+            hit.title_html = marks.highlight(kept.title)
         return hit
 
     def _suggestion(self, query: str, plan: Plan) -> str:
-        if not self.options.suggest or not (plan.doubtful or (plan.base is None and plan.plain)):
+        if not self.options.suggest or not (plan.doubtful or (plan.every is None and plan.plain)):
             return ""
         folder = self.index.path.parent if self.index.has_versions else self.index.path
         suggester = Suggester.load(folder / "suggest")
         return suggester.correct(query) if suggester else ""
 
     def _facets(self, plan: Plan) -> dict[str, list[tuple[str, int]]]:
-        assert plan.base is not None
+        assert plan.every is not None
         wanted = {name: {"terms": {"field": name, "size": 10}} for name in _FACETS}
-        found = self.searcher.aggregate(plan.base, wanted)
+        found = self.searcher.aggregate(plan.every(), wanted)
         return {
             name: [(_facet_name(bucket["key"]), int(bucket["doc_count"])) for bucket in found[name]["buckets"]]
             for name in _FACETS
@@ -323,9 +339,9 @@ def _grouped(order: list[int], fingerprints: np.ndarray, bits: int) -> tuple[lis
     marks = fingerprints[order]
     alike = np.bitwise_count(marks[:, None] ^ marks[None, :]) <= bits
     alike &= (marks != 0)[:, None]
-    alike = np.triu(alike, 1)
-    if not alike.any():
+    if np.count_nonzero(alike) == np.count_nonzero(marks):  # each only like itself
         return order, {}
+    alike = np.triu(alike, 1)
     duplicates: dict[int, int] = {}
     gone = np.zeros(len(order), dtype=bool)
     for place in np.flatnonzero(alike.any(axis=1)).tolist():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice, pairwise, product
 
 import msgspec
@@ -64,7 +64,7 @@ class Bonus(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct):
-    base: Query | None = None  # every match; None when nothing is asked for
+    every: Callable[[], Query] | None = None  # makes the query of every match; None when nothing is asked for
     parts: list[Part] = []  # the same, as parts without common documents
     bonuses: list[Bonus] = []
     wanted: dict[str, set[str]] = {}  # body field → terms to mark
@@ -120,7 +120,14 @@ class Planner:
         others = [c for c in clauses if not (isinstance(c.node, q.Word) and c.occurs == "may")]
         plan.plain = not others and not self.blocks
 
-        scoring = self._words(words, plan) if words else []
+        if words:
+            self._words(words, plan)
+            plan.bonuses = self._bonuses(words)
+        if plan.plain and plan.scored:
+            plan.parts = self._by_field(plan)
+            plan.every = lambda: Query.boolean_query([(Occur.Should, query) for query in self._scoring(plan)])
+            return plan
+        scoring = self._scoring(plan) if words else []
         must: list[Query] = []
         must_not = [self._term("site", host) for host in self.blocks]
         for clause in others:
@@ -138,10 +145,9 @@ class Planner:
         if scoring and (must or must_not) and not optional:
             wanted = [(Occur.Must, Query.boolean_query(wanted))]
         wanted += [(Occur.Must, query) for query in must] + [(Occur.MustNot, query) for query in must_not]
-        plan.base = Query.boolean_query(wanted)
-        plan.parts = self._by_field(plan) if plan.plain and plan.scored else [Part(plan.base, 1.0)]
-        if words:
-            plan.bonuses = self._bonuses(words)
+        whole = Query.boolean_query(wanted)
+        plan.every = lambda: whole
+        plan.parts = [Part(whole, 1.0)]
         return plan
 
     def _keep_language(self, clauses: Sequence[q.Clause]) -> None:
@@ -197,7 +203,7 @@ class Planner:
 
     # words that score
 
-    def _words(self, words: list[str], plan: Plan) -> list[Query]:
+    def _words(self, words: list[str], plan: Plan) -> None:
         chosen: list[tuple[str, list[Form], int, int]] = []
         self.empty = analysis.empty_words(words, self.languages)
         for name in self.fields:
@@ -219,7 +225,9 @@ class Planner:
                 plan.factors[name, form.term] = plan.factors.get((name, form.term), 0.0) + form.factor * count
                 plan.wanted[name].add(form.term)
         plan.scored = [(name, term, having) for (name, term), having in documents.items()]
-        if not chosen:
+
+    def _scoring(self, plan: Plan) -> list[Query]:
+        if not plan.scored:
             return [Query.empty_query()]
         return [
             self._boost(self._term(f"body_{name}", term), self.factors[name] * plan.factors[name, term])

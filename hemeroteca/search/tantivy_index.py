@@ -74,6 +74,7 @@ class TantivyIndex:
         self.path = path
         self._mapped = memory.MappedFiles(mapped_bytes)
         self._folder = path / "main"
+        self._meta, self._rank = str(self._folder / "meta.json"), str(path / "rank")
         self._seen: tuple[int, int] = (0, 0)
         self.has_versions = path.name == VERSIONS
         self.remembered: dict[int, Hit] = {}  # of the last commit, for runs that ask for many results without text
@@ -94,7 +95,7 @@ class TantivyIndex:
         """A view of the last commit, ours or another process's. Costs a few microseconds when nothing changed."""
         if self._mapped.exceeded():
             self._release()
-        now = _stamp(self._folder / "meta.json")
+        now = _stamp(self._meta)
         if now != self._seen:
             try:
                 self._index.reload()
@@ -165,7 +166,7 @@ class TantivyIndex:
     @property
     def link_ranks(self) -> LinkRanks | None:
         """The last ranking of the link graph, if there is one."""
-        now = _stamp(self.path / "rank")
+        now = _stamp(self._rank)
         if now != self._links_seen:
             self._links, self._links_seen = LinkRanks.load(self.path / "rank"), now
         return self._links
@@ -479,9 +480,9 @@ def _depth(page: SearchDocument) -> int:
     return min(254, max(0, path.count("/") - (not last or last.startswith("index."))))
 
 
-def _stamp(file: Path) -> tuple[int, int]:
+def _stamp(file: str) -> tuple[int, int]:
     try:
-        status = file.stat()
+        status = os.stat(file)
     except FileNotFoundError:
         return (0, 0)
     return (status.st_mtime_ns, status.st_ino)

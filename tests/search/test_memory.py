@@ -20,7 +20,7 @@ def mapped(monkeypatch) -> list[int]:
 
 
 def looks(files: memory.MappedFiles, times: int = 4) -> bool:
-    return any([files.exceeded() for _ in range(times)])
+    return any(files.exceeded() for _ in range(times))
 
 
 def test_the_bound_is_looked_at_every_few_calls(mapped):
