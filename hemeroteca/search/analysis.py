@@ -130,6 +130,12 @@ def _stemmer(language: str) -> TextAnalyzer:
     return builder.filter(Filter.ascii_fold()).build()
 
 
+def is_spaceless(term: str) -> bool:
+    """Whether a term is of a script without spaces."""
+    return _SPACELESS.match(term) is not None
+
+
+_SPACELESS = re.compile(f"[{SPACELESS}]")
 _PIECE = re.compile(rf"([{SPACELESS}]+)|[^\W_{SPACELESS}]+")
 
 

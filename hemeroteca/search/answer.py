@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import math
 import time
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,7 +21,6 @@ from hemeroteca.search import query as q
 from hemeroteca.search.index import Hit, Options, Results
 from hemeroteca.search.plan import Bonus, Plan, Planner
 from hemeroteca.search.snippet import Marks
-from hemeroteca.search.suggest import Suggester
 
 if TYPE_CHECKING:
     from hemeroteca.search.tantivy_index import Stored, TantivyIndex
@@ -64,7 +62,7 @@ class Answer:
             candidates = [(0.0, address) for _, address in dated.hits]
             matches = dated.count  # type: ignore[attr-defined]
         total = matches if count or matches else _estimate(plan, self.searcher.num_docs)
-        ranked = self._rank(candidates, limit, pages=1 + offset // max(1, limit))
+        ranked = self._rank(candidates, plan, limit, pages=1 + offset // max(1, limit))
         if self.options.semantic and self.options.sort == "relevance":
             self._by_meaning(ranked, query)
         fresh = [r for r in ranked.order if (ranked.keys[r] & 0xFFFFFFFF) not in shown_before]
@@ -112,7 +110,7 @@ class Answer:
             for more, _ in self._nearer([bonus], [key]):
                 text.setdefault(bonus.name, {"score": 0.0})["score"] += more
                 score += more
-        ranked = self._rank([(score, address)], 1)
+        ranked = self._rank([(score, address)], plan, 1)
         priors = ranking.prior(ranked.facts, self.weights, self.now_ms)
         factors = {name: float(factor[0]) for name, factor in priors.items() if factor[0] != 1.0}
         return {
@@ -130,7 +128,9 @@ class Answer:
         if self.options.every:
             parsed = q.required(parsed, lambda word: _says_nothing(word, [name for name, _ in languages]))
         blocks = self.options.preferences.blocks
-        planner = Planner(self.index.schema, self.searcher, languages, self.weights, blocks, self.index.forms)
+        learned = self.index.suggester
+        spoken = learned.spoken if learned else None
+        planner = Planner(self.index.schema, self.searcher, languages, self.weights, blocks, self.index.forms, spoken)
         return planner.plan(parsed)
 
     def _best(self, plan: Plan, reach: int, count: bool) -> tuple[list[tuple[float, tantivy.DocAddress]], int]:
@@ -179,7 +179,9 @@ class Answer:
             asked.append(plain)
         return [hit for query in asked for hit in self.searcher.search(query, limit=len(keys), count=False).hits]
 
-    def _rank(self, candidates: list[tuple[float, tantivy.DocAddress]], page: int, pages: int = 1) -> _Ranked:
+    def _rank(
+        self, candidates: list[tuple[float, tantivy.DocAddress]], plan: Plan, page: int, pages: int = 1
+    ) -> _Ranked:
         addresses = [address for _, address in candidates]
         columns = {
             name: self._column(name, addresses)
@@ -192,10 +194,11 @@ class Answer:
         boosts = self._boosts(columns["host_key"])
         facts = ranking.Facts(
             captured_ms=columns["captured"],
-            depth=columns["depth"],
+            depth=columns["depth"] & 0xFF,
             length=columns["length"],
             link_rank=page_ranks,
             host_rank=host_ranks,
+            language=self._fitting(columns["depth"] >> 8, plan.language),
             boost=np.array([boosts.get(host, 1.0) for host in columns["host_key"].tolist()]) if boosts else None,
         )
         if self.options.sort == "relevance":
@@ -245,6 +248,22 @@ class Answer:
             for name in (bare, f"www.{bare}", host):
                 boosts[document_key(name)] = max(0.01, min(100.0, factor))
         return boosts
+
+    def _fitting(self, languages: np.ndarray, asked: str) -> np.ndarray | None:
+        """How well languages of pages fit a query and its reader; None when neither has one."""
+        from hemeroteca.search.tantivy_index import language_number
+
+        wanted = {language_number(code): 0.5 for code in self.options.languages[:5]}
+        if asked:
+            wanted[language_number(asked)] = 1.0
+        wanted.pop(0, None)
+        if not wanted:
+            return None
+        fits = np.zeros(len(languages))
+        fits[languages == 0] = 0.5 * max(wanted.values())
+        for number, share in wanted.items():
+            fits[languages == number] = share
+        return fits
 
     def _column(self, name: str, addresses: list[tantivy.DocAddress]) -> np.ndarray:
         values = self.searcher.fast_field_values(name, addresses) if addresses else []
@@ -307,8 +326,7 @@ class Answer:
     def _suggestion(self, query: str, plan: Plan) -> str:
         if not self.options.suggest or not (plan.doubtful or (plan.every is None and plan.plain)):
             return ""
-        folder = self.index.path.parent if self.index.has_versions else self.index.path
-        suggester = Suggester.load(folder / "suggest")
+        suggester = self.index.suggester
         return suggester.correct(query) if suggester else ""
 
     def _facets(self, plan: Plan) -> dict[str, list[tuple[str, int]]]:

@@ -74,6 +74,7 @@ class Plan(msgspec.Struct):
     plain: bool = True  # only words: the number of matches may be estimated
     notes: list[str] = []
     at: q.When | None = None
+    language: str = ""  # the query is written in; empty: it does not tell
     doubtful: bool = False  # some word is in no page, or in hardly any: perhaps it is misspelt
 
 
@@ -86,8 +87,10 @@ class Planner:
         weights: Weights,
         blocks: Sequence[str] = (),
         known: dict[tuple[str, str], list[Form]] | None = None,
+        spoken: Callable[[list[str]], Counter[str]] | None = None,
     ) -> None:
-        """`known`: forms of words found before in the same commit of the index."""
+        """`known`: forms of words found before in the same commit of the index. `spoken`: languages words are of."""
+        self.spoken = spoken
         self.schema = schema
         self.searcher = searcher
         self.weights = weights
@@ -170,8 +173,10 @@ class Planner:
         parts = []
         for name in self.fields:
             terms = []
+            factor = 1.0
             for field, forms, times in self.words:
                 if field == name:
+                    factor = max(factor, self._factor(name, forms[0].term))
                     body = f"body_{name}"
                     if precisely and len(forms) > 1:
                         each = [self._boost(self._term(body, form.term), form.factor * times) for form in forms]
@@ -185,7 +190,7 @@ class Planner:
                         ]
             if terms:
                 query = Query.boolean_query([(Occur.Should, term) for term in terms])
-                parts.append(Part(query, self.factors[name], name, None if precisely else self._every_word(name)))
+                parts.append(Part(query, factor, name, None if precisely else self._every_word(name)))
         return parts
 
     def _every_word(self, name: str) -> Query | None:
@@ -206,6 +211,8 @@ class Planner:
     def _words(self, words: list[str], plan: Plan) -> None:
         chosen: list[tuple[str, list[Form], int, int]] = []
         self.empty = analysis.empty_words(words, self.languages)
+        if len(self.languages) > 1 or len(self.fields) > 1:
+            plan.language = self._language(words)
         for name in self.fields:
             times = Counter(self._content_terms(words, name))
             most = MOST_FORMS if len(times) <= LONG_QUERY else FEW_FORMS
@@ -226,11 +233,23 @@ class Planner:
                 plan.wanted[name].add(form.term)
         plan.scored = [(name, term, having) for (name, term), having in documents.items()]
 
+    def _language(self, words: list[str]) -> str:
+        """The language a query is written in, by its little words and by the pages its other words are in."""
+        votes: Counter[str] = Counter()
+        for code, _ in self.languages:
+            votes[code] = sum(analysis.is_empty(word, code) for word in words[:LONG_QUERY])
+        if self.spoken is not None:
+            votes.update(self.spoken(words[:LONG_QUERY]))
+        best = votes.most_common(2)
+        if not best or not best[0][1] or (len(best) > 1 and best[1][1] == best[0][1]):
+            return ""
+        return best[0][0]
+
     def _scoring(self, plan: Plan) -> list[Query]:
         if not plan.scored:
             return [Query.empty_query()]
         return [
-            self._boost(self._term(f"body_{name}", term), self.factors[name] * plan.factors[name, term])
+            self._boost(self._term(f"body_{name}", term), self._factor(name, term) * plan.factors[name, term])
             for name, term, _ in plan.scored
         ]
 
@@ -259,12 +278,27 @@ class Planner:
                 of = analysis.stems((term for term, _ in alike), code)
                 having |= {term: documents for term, documents in alike if of[term] == stem}
         total = self.searcher.num_docs
-        together = _rarity(min(total, sum(having.values())), total)
+        together = _rarity(min(total, sum(having.values()) + self._elsewhere(name, word)), total)
         return [
             Form(term, documents, together / _rarity(documents, total) * (1.0 if term == word else OTHER_FORM))
             for term, documents in having.items()
             if documents
         ]
+
+    def _factor(self, name: str, term: str) -> float:
+        """What makes scores of a field comparable; not for words of other scripts in it: few, and few times each."""
+        return self.factors[name] if name == analysis.WORDS or analysis.is_spaceless(term) else 1.0
+
+    def _elsewhere(self, name: str, word: str) -> int:
+        """Pages that have the word in another field: a word is as rare as it is in all pages.
+
+        An English word is rare in Chinese pages; weighed as such, they would stand before all English ones.
+        """
+        if len(self.fields) < 2 or analysis.is_spaceless(word):
+            return 0
+        if name == analysis.BIGRAMS:
+            return sum(form.documents for form in self._forms(analysis.WORDS, word))
+        return self.searcher.doc_freq(f"body_{analysis.BIGRAMS}", word)
 
     def _is_rare(self, word: str) -> bool:
         if word in self.empty:
@@ -363,7 +397,7 @@ class Planner:
                 if marked:
                     plan.wanted[name].update(term for _, term in placed)
             if query is not None:
-                alternatives.append(self._boost(query, self.factors[name]))
+                alternatives.append(self._boost(query, self._factor(name, placed[0][1])))
         return self._any(alternatives)
 
     def _any_form(self, name: str, word: str, plan: Plan, marked: bool) -> Query:

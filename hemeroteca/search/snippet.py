@@ -74,7 +74,8 @@ class Marks:
 
 def _marked(text: str, matches: list[tuple[int, int, str]], start: int, end: int) -> str:
     escaped = _escaped if _SPECIAL.search(text, start, end) else _as_it_is
-    parts, at = [], start
+    parts: list[str] = []
+    at = start
     for begin, stop, _ in matches:
         if begin < at:  # pairs of characters overlap
             begin = at
@@ -97,14 +98,13 @@ _SPECIAL = re.compile(r"[&<>\"']")
 
 def _pair_matches(text: str, wanted: Collection[str]) -> list[tuple[int, int, str]]:
     """Pairs of characters wherever they stand; words of other scripts only whole."""
-    pairs = [re.escape(term) for term in wanted if _SPACELESS.match(term)]
-    words = [re.escape(term) for term in wanted if not _SPACELESS.match(term)]
+    pairs = [re.escape(term) for term in wanted if analysis.is_spaceless(term)]
+    words = [re.escape(term) for term in wanted if not analysis.is_spaceless(term)]
     either = [*pairs, *(rf"(?<!{_LETTER}){word}(?!{_LETTER})" for word in words)]
     pattern = re.compile(f"(?=({'|'.join(either)}))", re.IGNORECASE)  # looking ahead finds those that overlap too
     return [(match.start(), match.end(1), match[1].lower()) for match in pattern.finditer(text)]
 
 
-_SPACELESS = re.compile(f"[{analysis.SPACELESS}]")
 _LETTER = rf"[^\W_{analysis.SPACELESS}]"
 
 

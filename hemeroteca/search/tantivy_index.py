@@ -26,6 +26,7 @@ from hemeroteca.search.graph import LinkRanks
 from hemeroteca.search.index import READER, Hit, IndexBusyError, IndexUnusableError, Options, Results, SearchError
 from hemeroteca.search.plan import LAST_MS, Form
 from hemeroteca.search.semantic import Encoder
+from hemeroteca.search.suggest import Suggester
 
 SCHEMA_VERSION = 3
 VERSIONS = "versions"  # name of the folder of an index of all versions
@@ -82,6 +83,9 @@ class TantivyIndex:
         self.encoder: Encoder | None = None  # for semantic ranking; None: the one of the extra `semantic`
         self._links: LinkRanks | None = None
         self._links_seen: tuple[int, int] = (-1, -1)
+        self._learned = str((path.parent if self.has_versions else path) / "suggest")
+        self._suggester: Suggester | None = None
+        self._learned_seen: tuple[int, int] = (-1, -1)
         self.weights = _weights(path / "ranking.json")
         self._open()
 
@@ -174,6 +178,14 @@ class TantivyIndex:
     @property
     def schema(self) -> tantivy.Schema:
         return self._index.schema
+
+    @property
+    def suggester(self) -> Suggester | None:
+        """What was last learned of the words of the index, if anything was."""
+        now = _stamp(self._learned)
+        if now != self._learned_seen:
+            self._suggester, self._learned_seen = Suggester.load(Path(self._learned)), now
+        return self._suggester
 
     def languages(self, searcher: tantivy.Searcher) -> list[tuple[str, int]]:
         """Languages of the documents ("": not known), with the number of documents of each."""
@@ -308,7 +320,7 @@ class TantivyWriter:
             document.add_unsigned("year", _year(page.published_ms or captured))
         document.add_unsigned("simhash", (page.simhash or simhash(text)) & _MASK)
         document.add_integer("host_key", document_key(page.host))
-        document.add_unsigned("depth", _depth(page))
+        document.add_unsigned("depth", _depth(page) | language_number(page.language) << 8)
         document.add_unsigned("length", len(page.text))
         # BM25F: a word of the title counts as several words of the text. The terms go into the same field, so that
         # their weight is saturated together and one list of postings per word is read.
@@ -411,6 +423,7 @@ def _schema() -> tantivy.Schema:
     builder.add_text_field("site", tokenizer_name="raw", index_option="basic")
     for name in ("captured", "published", "until", "host_key"):
         builder.add_integer_field(name, fast=True)
+    # `depth` has the language above its eight bits (`language_number`)
     for name in ("simhash", "depth", "length", "year"):
         builder.add_unsigned_field(name, fast=True)
     return builder.build()
@@ -478,6 +491,13 @@ def _depth(page: SearchDocument) -> int:
     path = page.url.partition("?")[0].partition("://")[2]
     last = path.rpartition("/")[2]
     return min(254, max(0, path.count("/") - (not last or last.startswith("index."))))
+
+
+def language_number(code: str) -> int:
+    """ISO 639-1 as a number below 1024; 0: unknown."""
+    if len(code) == 2 and code.isascii() and code.islower():
+        return (ord(code[0]) - 96) << 5 | (ord(code[1]) - 96)
+    return 0
 
 
 def _stamp(file: str) -> tuple[int, int]:

@@ -334,3 +334,43 @@ def test_a_latin_word_never_matches_by_pairs_of_letters_in_pages_without_spaces(
 def test_a_word_repeated_ten_thousand_times_hides_no_other_word(indexed):
     index = indexed(page(1, "faro viejo"), page(2, "faro nuevo"), page(3, "puerto"))
     assert index.search(" ".join(["faro", "viejo", "puerto"] * 3000)).total == 3
+
+
+def _handbook(index_of, copies=6):
+    """The same pages in several languages; those in Chinese keep English terms in brackets."""
+    spanish = "la propiedad y el préstamo de los valores en la memoria del programa"
+    english = "ownership and borrowing of the values in the memory of the program"
+    chinese = "所有权 (ownership) 与借用 (borrowing) 内存 程序"
+    danish = "ejerskab og lån af værdier i hukommelsen (ownership, borrowing)"
+    pages = []
+    for n in range(copies):
+        for at, (language, text) in enumerate((("es", spanish), ("en", english), ("zh", chinese), ("da", danish))):
+            pages.append(page(10 * n + at, f"{text} {n}", language, url=f"https://book.test/{language}/{n}"))
+    return index_of(*pages, *(page(1000 + n, "other things are told here", "en") for n in range(10)))
+
+
+def test_pages_in_the_language_of_the_query_come_first(indexed):
+    index = _handbook(indexed)
+    found = index.search("ownership and borrowing", options=Options(group=False, diverse=False))
+    assert {hit.language for hit in found.hits[:6]} == {"en"}
+    found = index.search("la propiedad y el préstamo", options=Options(group=False, diverse=False))
+    assert {hit.language for hit in found.hits[:6]} == {"es"}
+
+
+def test_words_of_pages_in_another_script_weigh_as_much_as_anywhere(indexed):
+    """A Latin word is rare in Chinese pages; that must not put them before all others."""
+    index = _handbook(indexed)
+    for query in ("ownership", "borrowing ownership", "+ownership", '"ownership and"'):
+        best = index.search(query, options=Options(group=False, diverse=False, languages=("en",))).hits[0]
+        assert best.language != "zh", query
+    assert index.search("所有权", options=Options(group=False, diverse=False)).hits[0].language == "zh"
+
+
+def test_a_reader_s_languages_tip_the_balance(indexed):
+    text = "radio televisión cine"
+    index = indexed(page(1, text, "es"), page(2, text, "pt"), page(3, text, "ca"))
+    for number, language in ((1, "es"), (2, "pt"), (3, "ca")):
+        options = Options(group=False, languages=(language,))
+        assert index.search("radio cine", options=options).hits[0].key == number
+        why = index.explain("radio cine", number, Options(languages=(language,)))
+        assert why is not None and why["factors"]["language"] > 1
