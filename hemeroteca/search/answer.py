@@ -19,6 +19,7 @@ from tantivy import Occur, Order, Query
 from hemeroteca.search import analysis, ranking
 from hemeroteca.search import query as q
 from hemeroteca.search.index import Hit, Options, Results
+from hemeroteca.search.notes import Note
 from hemeroteca.search.plan import Bonus, Plan, Planner
 from hemeroteca.search.snippet import Marks
 
@@ -73,7 +74,9 @@ class Answer:
             before = [int(k) & 0xFFFFFFFF for k in (ranked.keys[r] for r in fresh[: start + used])]
             next_cursor = _write_cursor(offset + used, [*shown_before, *before])
         if plan.at is not None and not self.index.has_versions:
-            plan.notes.append("only the last version of each page is indexed: `at:` found those unchanged since then")
+            plan.notes.append(
+                Note("only the last version of each page is indexed: `at:` found those unchanged since then")
+            )
         return Results(
             total=max(total, len(hits)),
             exact=count,
@@ -424,6 +427,6 @@ def _read_cursor(cursor: str, notes: list[str]) -> tuple[int, frozenset[int]]:
         if version != 1 or not 0 <= offset <= _MOST or len(shown) % 4:
             raise ValueError(cursor)
     except (ValueError, msgspec.MsgspecError):
-        notes.append("the page asked for is not known; this is the first one")
+        notes.append(Note("the page asked for is not known; this is the first one"))
         return 0, frozenset()
     return offset, frozenset(np.frombuffer(shown, dtype="<u4").tolist())

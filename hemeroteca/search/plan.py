@@ -18,6 +18,7 @@ from tantivy import FieldType, Occur, Query
 
 from hemeroteca.search import analysis
 from hemeroteca.search import query as q
+from hemeroteca.search.notes import Note
 from hemeroteca.search.ranking import Weights
 
 MOST_TERMS = 256  # scored terms; of a longer query the rarest are kept
@@ -221,7 +222,9 @@ class Planner:
                     chosen.append((name, forms, sum(form.documents for form in forms), count))
         plan.doubtful = len(words) <= 16 and any(self._is_rare(word) for word in words)
         if len(chosen) > MOST_TERMS:
-            plan.notes.append(f"the query is very long: its {MOST_TERMS} rarest words were searched")
+            plan.notes.append(
+                Note("the query is very long: its {number} rarest words were searched", number=MOST_TERMS)
+            )
             keep = sorted(range(len(chosen)), key=lambda i: chosen[i][2])[:MOST_TERMS]
             chosen = [chosen[i] for i in sorted(keep)]
         self.words = [(name, forms, times) for name, forms, _, times in chosen]

@@ -24,6 +24,7 @@ from hemeroteca.search.answer import Answer
 from hemeroteca.search.document import SearchDocument, document_key, simhash
 from hemeroteca.search.graph import LinkRanks
 from hemeroteca.search.index import READER, Hit, IndexBusyError, IndexUnusableError, Options, Results, SearchError
+from hemeroteca.search.notes import Note
 from hemeroteca.search.plan import LAST_MS, Form
 from hemeroteca.search.semantic import Encoder
 from hemeroteca.search.suggest import Suggester
@@ -123,7 +124,7 @@ class TantivyIndex:
             found = Answer(self, plain).search(query, limit, offset, cursor)
         except _ENGINE_ERRORS as error:
             raise IndexUnusableError(f"the search index in {self._folder} does not answer ({error}); {_REBUILD}")
-        found.notes.append("the operators of this query could not be used; it was read as plain words")
+        found.notes.append(Note("the operators of this query could not be used; it was read as plain words"))
         return found
 
     def explain(self, query: str, key: int, options: Options = READER) -> dict[str, Any] | None:
@@ -481,7 +482,7 @@ def _clean(text: str) -> str:
 
 def _year(milliseconds: int) -> int:
     # good to a day at the turn of the year, and 20 times faster than a datetime
-    return max(0, 1970 + int(milliseconds // 86_400_000 / 365.2425))
+    return max(0, 1970 + int(milliseconds // 86_400_000 // 365.2425))
 
 
 def _depth(page: SearchDocument) -> int:

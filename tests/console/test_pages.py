@@ -49,6 +49,12 @@ class TestSearching:
         assert answer.status_code == 200
         assert "<script>alert" not in text(answer)
 
+    def test_what_was_ignored_is_said_in_the_reader_s_language(self, client, world):
+        spanish = text(client.get("/", {"q": "harbour before:nunca"}, headers={"accept-language": "es"}))
+        assert "«before:nunca» no se tuvo en cuenta" in spanish
+        english = text(client.get("/", {"q": "harbour before:nunca"}, headers={"accept-language": "en"}))
+        assert "`before:nunca` was ignored" in english
+
     def test_page_numbers_from_strangers_do_no_harm(self, client, world):
         for number in ("0", "-1", "99999999999999999999", "x", "7"):
             assert client.get("/", {"q": "harbour", "p": number}).status_code == 200

@@ -374,3 +374,19 @@ def test_a_reader_s_languages_tip_the_balance(indexed):
         assert index.search("radio cine", options=options).hits[0].key == number
         why = index.explain("radio cine", number, Options(languages=(language,)))
         assert why is not None and why["factors"]["language"] > 1
+
+
+def test_pages_of_before_1970_are_found_by_their_dates(indexed):
+    day = 86_400_000
+    old, moon = -33 * 365 * day, -165 * day
+    index = indexed(
+        page(1, "el periódico de ayer", published_ms=old, captured_ms=1_700_000_000_000),
+        page(2, "el periódico de la luna", published_ms=moon, captured_ms=1_700_000_000_000),
+        page(3, "el periódico de hoy", captured_ms=1_700_000_000_000),
+    )
+    assert set(keys(index, "periódico before:1950")) == {1}
+    assert set(keys(index, "periódico date:1969")) == {2}
+    assert set(keys(index, "periódico after:1969")) == {2, 3}
+    assert keys(index, "periódico", sort="oldest") == [1, 2, 3]
+    years = dict(index.search("periódico", options=Options(facets=True, group=False)).facets["year"])
+    assert years == {"1937": 1, "1969": 1, "2023": 1}
