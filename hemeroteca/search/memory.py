@@ -25,7 +25,12 @@ class MappedFiles:
     def exceeded(self) -> bool:
         """Whether it is time to let go of what was mapped. Looks every few calls: about a microsecond each."""
         self._calls += 1
-        return self._calls % _EVERY == 0 and mapped_bytes() > self._limit
+        if self._calls % _EVERY:
+            return False
+        mapped = mapped_bytes()
+        if mapped <= self._bound:
+            self._limit = self._bound
+        return mapped > self._limit
 
     def released(self) -> None:
         """To be called when it was done: what could not be released must not be tried again at once."""

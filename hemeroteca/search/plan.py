@@ -129,9 +129,11 @@ class Planner:
             plan.bonuses = self._bonuses(words)
         if plan.plain and plan.scored:
             plan.parts = self._by_field(plan)
-            plan.every = lambda: Query.boolean_query([(Occur.Should, query) for query in self._scoring(plan)])
+            # not a closure over the plan: what refers to itself keeps the files of an index open until it is collected
+            scored, factors = plan.scored, plan.factors
+            plan.every = lambda: Query.boolean_query([(Occur.Should, q) for q in self._scoring(scored, factors)])
             return plan
-        scoring = self._scoring(plan) if words else []
+        scoring = self._scoring(plan.scored, plan.factors) if words else []
         must: list[Query] = []
         must_not = [self._term("site", host) for host in self.blocks]
         for clause in others:
@@ -248,12 +250,12 @@ class Planner:
             return ""
         return best[0][0]
 
-    def _scoring(self, plan: Plan) -> list[Query]:
-        if not plan.scored:
+    def _scoring(self, scored: list[tuple[str, str, int]], factors: dict[tuple[str, str], float]) -> list[Query]:
+        if not scored:
             return [Query.empty_query()]
         return [
-            self._boost(self._term(f"body_{name}", term), self._factor(name, term) * plan.factors[name, term])
-            for name, term, _ in plan.scored
+            self._boost(self._term(f"body_{name}", term), self._factor(name, term) * factors[name, term])
+            for name, term, _ in scored
         ]
 
     def _forms(self, name: str, word: str) -> list[Form]:
