@@ -51,6 +51,7 @@ def search(request: HttpRequest) -> HttpResponse:
     number = number_in(request.GET.get("p", ""), 1)
     sort = request.GET.get("sort", "")
     past = request.GET.get("versions") == "1"
+    cursor = request.GET.get("cursor", "")[:10_000]
     context: dict[str, Any] = {
         "query": query,
         "first": (number - 1) * RESULTS + 1,
@@ -63,7 +64,7 @@ def search(request: HttpRequest) -> HttpResponse:
         if not query:
             context["documents"] = index().count()
         else:
-            context |= _found(query, number, context["sort"], past, readers_languages(request, get_language()))
+            context |= _found(query, number, context["sort"], past, readers_languages(request, get_language()), cursor)
             if context["found"].total and number == 1 and request.user.is_authenticated:  # strangers teach nothing
                 note_query(settings.INSTANCE.index_dir, query)
     except SearchError as error:
@@ -104,10 +105,11 @@ def saved(request: HttpRequest) -> HttpResponse:
     return render(request, "console/saved.html", context, status=422 if failure else 200)
 
 
-def _found(query: str, number: int, sort: str, past: bool, languages: tuple[str, ...]) -> dict[str, Any]:
+def _found(query: str, number: int, sort: str, past: bool, languages: tuple[str, ...], cursor: str) -> dict[str, Any]:
     wanted = options(sort=sort, facets=number == 1, languages=languages)
     asked = index_for(query, past or None)
-    found = asked.search(query, limit=RESULTS, offset=(number - 1) * RESULTS, options=wanted)
+    # the cursor of the page before knows what was shown, so that nothing comes twice while pages come in
+    found = asked.search(query, limit=RESULTS, offset=(number - 1) * RESULTS, cursor=cursor, options=wanted)
     known = frontier.pages_by_key(hit.page or hit.key for hit in found.hits)
     return {
         "found": found,

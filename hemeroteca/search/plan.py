@@ -213,9 +213,9 @@ class Planner:
 
     def _words(self, words: list[str], plan: Plan) -> None:
         chosen: list[tuple[str, list[Form], int, int]] = []
-        self.empty = analysis.empty_words(words, self.languages)
         if len(self.languages) > 1 or len(self.fields) > 1:
             plan.language = self._language(words)
+        self.empty = analysis.empty_words(words, self.languages, plan.language)
         for name in self.fields:
             times = Counter(self._content_terms(words, name))
             most = MOST_FORMS if len(times) <= LONG_QUERY else FEW_FORMS
@@ -239,7 +239,10 @@ class Planner:
         plan.scored = [(name, term, having) for (name, term), having in documents.items()]
 
     def _language(self, words: list[str]) -> str:
-        """The language a query is written in, by its little words and by the pages its other words are in."""
+        """The language a query is written in, by its little words and by the pages its other words are in.
+
+        One word is enough for a language many pages are in, else two: German `war` is English too.
+        """
         votes: Counter[str] = Counter()
         for code, _ in self.languages:
             votes[code] = sum(analysis.is_empty(word, code) for word in words[:LONG_QUERY])
@@ -248,7 +251,7 @@ class Planner:
         best = votes.most_common(2)
         if not best or not best[0][1] or (len(best) > 1 and best[1][1] == best[0][1]):
             return ""
-        return best[0][0]
+        return best[0][0] if best[0][1] > 1 or dict(self.languages).get(best[0][0], 0) >= analysis.COMMON else ""
 
     def _scoring(self, scored: list[tuple[str, str, int]], factors: dict[tuple[str, str], float]) -> list[Query]:
         if not scored:

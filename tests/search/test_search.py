@@ -391,3 +391,24 @@ def test_pages_of_before_1970_are_found_by_their_dates(indexed):
     assert keys(index, "periódico", sort="oldest") == [1, 2, 3]
     years = dict(index.search("periódico", options=Options(facets=True, group=False)).facets["year"])
     assert years == {"1937": 1, "1969": 1, "2023": 1}
+
+
+def test_one_little_word_does_not_make_a_query_german(indexed):
+    english = [page(n, f"books about war and peace number{n}", "en") for n in range(40)]
+    index = indexed(*english, *(page(100 + n, f"das war ein Buch {n} über den Frieden", "de") for n in range(5)))
+    found = index.search("war books", options=Options(group=False, diverse=False))
+    assert "<b>war</b>" in found.hits[0].snippet
+    assert found.hits[0].language == "en"
+
+
+def test_little_words_of_a_language_of_few_pages_are_told_by_the_others(indexed, tmp_path):
+    from hemeroteca.search import services
+
+    english = [page(n, f"the configuration of a network, de facto number{n}", "en") for n in range(40)]
+    spanish = [page(100 + n, f"la configuración de una red cualquiera {n}", "es") for n in range(6)]
+    index = indexed(*english, *spanish)
+    services.learn(tmp_path, index)
+    found = index.search("configuración de red", options=Options(group=False, diverse=False))
+    assert found.hits[0].language == "es"
+    assert "<b>de</b>" not in found.hits[0].snippet
+    assert found.total == 6  # `de` alone is not what was asked for
