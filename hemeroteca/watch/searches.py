@@ -131,7 +131,7 @@ def _facts(search: SavedSearch, index: TantivyIndex, options: Options, keys: lis
                 "url": plain(hit.url),
                 "title": plain(hit.title),
                 "text": plain(hit.snippet),
-                "captured": notices.moment(hit.captured_ms),
+                "captured": notices.moment(hit.captured_ms) if hit.captured_ms else "",
             }
             for hit in shown
         ],
