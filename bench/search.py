@@ -42,11 +42,11 @@ def large() -> list[Row]:
             _verdict(ours["p50"] <= 5e-3 and ours["p95"] <= 50e-3),
         ),
         Row(
-            f"search: own memory of a process that searches, {DOCUMENTS:,} documents, after {QUERIES} queries",
-            f"{ours['anonymous'] / 1e6:.0f} MB (+ {ours['mapped'] / 1e6:.0f} MB of files mapped, shared and given back "
-            "when memory is short)",
+            f"search: largest memory of a process that searches, {DOCUMENTS:,} documents, during {QUERIES} queries",
+            f"{ours['peak'] / 1e6:.0f} MB resident (VmHWM: its own memory and the mapped index; at the end "
+            f"{ours['anonymous'] / 1e6:.0f} + {ours['mapped'] / 1e6:.0f} MB)",
             "≤ 300 MB",
-            _verdict(ours["anonymous"] <= 300e6),
+            _verdict(ours["peak"] <= 300e6),
         ),
         Row(
             f"search: indexing, {DOCUMENTS:,} documents",
@@ -69,7 +69,6 @@ def peers() -> list[Row]:
         if theirs is None:
             rows.append(Row(f"search: against {names[engine]}", "could not be installed here", "", "not measured"))
             continue
-        latency = theirs["p50"] / ours["p50"]
         seconds = ours["index_seconds"] / theirs["index_seconds"]
         size = ours["bytes"] / theirs["bytes"]
         rows.append(
@@ -78,7 +77,7 @@ def peers() -> list[Row]:
                 f"p50 {ours['p50'] * 1e3:.1f} against {theirs['p50'] * 1e3:.1f} ms, p95 {ours['p95'] * 1e3:.1f} "
                 f"against {theirs['p95'] * 1e3:.1f} ms; index time {seconds:.2f} ×, size {size:.2f} × theirs",
                 "ahead; ≤ 1.5 × elsewhere",
-                _verdict(latency >= 1 and seconds <= 1.5 and size <= 1.5),
+                _verdict(all(ours[p] <= theirs[p] for p in ("p50", "p95")) and seconds <= 1.5 and size <= 1.5),
             )
         )
     return rows

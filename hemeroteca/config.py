@@ -113,6 +113,14 @@ class Config:
         metadata={"help": "index every version of every page too, for `at:` and searches of the past"},
     )
 
+    search_mapped_bytes: int = field(
+        default=128 << 20,
+        metadata={
+            "help": "memory of mapped files a process that searches keeps, about; beyond it the index is opened anew "
+            "(Linux; what was read stays in the system's cache)"
+        },
+    )
+
     # web
     host: str = field(default="127.0.0.1", metadata={"help": "address the console listens on"})
     port: int = field(default=8080, metadata={"help": "port of the console and the API"})

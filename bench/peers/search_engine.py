@@ -45,7 +45,7 @@ def main() -> None:
         search(text)
         times.append(time.perf_counter() - start)
     times.sort()
-    memory = dict(re.findall(r"^(RssAnon|RssFile):\s+(\d+) kB", Path("/proc/self/status").read_text(), re.M))
+    memory = dict(re.findall(r"^(RssAnon|RssFile|VmHWM):\s+(\d+) kB", Path("/proc/self/status").read_text(), re.M))
     print(
         json.dumps(
             {
@@ -54,6 +54,7 @@ def main() -> None:
                 "bytes": sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()),
                 "p50": times[len(times) // 2],
                 "p95": times[len(times) * 95 // 100],
+                "peak": int(memory["VmHWM"]) * 1024,
                 "anonymous": int(memory["RssAnon"]) * 1024,
                 "mapped": int(memory["RssFile"]) * 1024,
             }

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.utils.translation.trans_real import parse_accept_lang_header
 from ninja import Query, Router, Schema
 from ninja.errors import HttpError
 from pydantic import Field
@@ -14,6 +15,7 @@ from pydantic import Field
 from hemeroteca.api import access
 from hemeroteca.api.moments import moment
 from hemeroteca.search import Hit, Index, Options, SearchError, open_index
+from hemeroteca.search.languages import code_of
 from hemeroteca.search.services import choose, load_preferences
 from hemeroteca.search.suggest import Suggester
 
@@ -79,7 +81,10 @@ def search(
 ) -> Found:
     try:
         found = index_for(q, versions).search(
-            q, limit=limit, cursor=cursor, options=options(sort, facets, semantic=semantic)
+            q,
+            limit=limit,
+            cursor=cursor,
+            options=options(sort, facets, semantic=semantic, languages=readers_languages(request)),
         )
     except SearchError as error:
         raise HttpError(503, str(error))
@@ -112,10 +117,23 @@ def completions(typed: str, limit: int = COMPLETIONS) -> list[str]:
     return [found.text for found in suggester.complete(typed, limit)] if suggester else []
 
 
-def options(sort: str = "relevance", facets: bool = False, every: bool = False, semantic: bool = False) -> Options:
+def options(
+    sort: str = "relevance",
+    facets: bool = False,
+    every: bool = False,
+    semantic: bool = False,
+    languages: tuple[str, ...] = (),
+) -> Options:
     """A reader's options, with the owner's judgement of hosts."""
     judged = load_preferences(settings.INSTANCE.index_dir)
-    return Options(sort=sort, facets=facets, every=every, semantic=semantic, preferences=judged)
+    return Options(sort=sort, facets=facets, every=every, semantic=semantic, preferences=judged, languages=languages)
+
+
+def readers_languages(request: HttpRequest, chosen: str | None = None) -> tuple[str, ...]:
+    """The language chosen, then those the browser asks for."""
+    asked = [code for code, _ in parse_accept_lang_header(request.headers.get("Accept-Language", "").lower()[:500])]
+    found = (code_of(code.partition("-")[0]) for code in (chosen or "", *asked))
+    return tuple(dict.fromkeys(code for code in found if code))[:5]
 
 
 @cache

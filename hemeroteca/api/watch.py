@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeVar, cast
+from typing import Annotated, Any, Literal, TypeVar
 from uuid import UUID
 
 from django.conf import settings
@@ -471,7 +471,7 @@ def feed(
     found = get_conditional_response(
         request, response.headers["ETag"], rows[0].seen_ms // 1000 if rows else None, response
     )
-    return response if found is None else cast(HttpResponse, found)
+    return response if found is None else found
 
 
 # channels

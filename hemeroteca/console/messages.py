@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 
 LOCALE = Path(__file__).parent / "locale"
-ROOMS = (Path(__file__).parent, Path(__file__).parent.parent / "accounts")
-_CALLS = {"_", "gettext", "gettext_lazy", "ngettext", "pgettext"}
+ROOMS = tuple(Path(__file__).parent.parent / room for room in ("console", "accounts", "search"))
+_CALLS = {"Note", "_", "gettext", "gettext_lazy", "ngettext", "pgettext"}
 _LINE = re.compile(r'(?:(msgctxt|msgid_plural|msgid|msgstr)(?:\[(\d+)\])?\s*)?"((?:[^"\\]|\\.)*)"')
 _TEMPLATE_CALL = re.compile(r"""\b(n?gettext)\(u?('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
 

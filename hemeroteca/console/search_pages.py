@@ -8,19 +8,20 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.html import format_html_join
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
 from hemeroteca.api import search as search_api
-from hemeroteca.api.search import index, index_for, options
+from hemeroteca.api.search import index, index_for, options, readers_languages
 from hemeroteca.archive import queries as archive
 from hemeroteca.console.access import for_readers
 from hemeroteca.console.views import editor, number_in
 from hemeroteca.frontier import queries as frontier
 from hemeroteca.frontier.models import Page
 from hemeroteca.search import Hit, SearchError
+from hemeroteca.search.notes import Note
 from hemeroteca.search.services import note_query
 from hemeroteca.search.versions import has_versions
 from hemeroteca.watch import queries as watch
@@ -50,6 +51,7 @@ def search(request: HttpRequest) -> HttpResponse:
     number = number_in(request.GET.get("p", ""), 1)
     sort = request.GET.get("sort", "")
     past = request.GET.get("versions") == "1"
+    cursor = request.GET.get("cursor", "")[:10_000]
     context: dict[str, Any] = {
         "query": query,
         "first": (number - 1) * RESULTS + 1,
@@ -62,7 +64,7 @@ def search(request: HttpRequest) -> HttpResponse:
         if not query:
             context["documents"] = index().count()
         else:
-            context |= _found(query, number, context["sort"], past)
+            context |= _found(query, number, context["sort"], past, readers_languages(request, get_language()), cursor)
             if context["found"].total and number == 1 and request.user.is_authenticated:  # strangers teach nothing
                 note_query(settings.INSTANCE.index_dir, query)
     except SearchError as error:
@@ -103,13 +105,15 @@ def saved(request: HttpRequest) -> HttpResponse:
     return render(request, "console/saved.html", context, status=422 if failure else 200)
 
 
-def _found(query: str, number: int, sort: str, past: bool) -> dict[str, Any]:
-    wanted = options(sort=sort, facets=number == 1)
+def _found(query: str, number: int, sort: str, past: bool, languages: tuple[str, ...], cursor: str) -> dict[str, Any]:
+    wanted = options(sort=sort, facets=number == 1, languages=languages)
     asked = index_for(query, past or None)
-    found = asked.search(query, limit=RESULTS, offset=(number - 1) * RESULTS, options=wanted)
+    # the cursor of the page before knows what was shown, so that nothing comes twice while pages come in
+    found = asked.search(query, limit=RESULTS, offset=(number - 1) * RESULTS, cursor=cursor, options=wanted)
     known = frontier.pages_by_key(hit.page or hit.key for hit in found.hits)
     return {
         "found": found,
+        "notes": [note.said(_(note.template)) if isinstance(note, Note) else note for note in found.notes],
         "previous": number - 1,
         "next": number + 1 if found.cursor else 0,
         "results": [_result(query, hit, known.get(hit.page or hit.key)) for hit in found.hits],

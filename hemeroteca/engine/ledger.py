@@ -55,7 +55,7 @@ class Ledger:
         self._frontier = frontier
         self._captures: list[NewCapture] = []
         self._originals: dict[str, Original] = {}  # of captures not committed yet, by digest
-        self._reader = TantivyIndex(instance.index_dir)
+        self._reader = TantivyIndex(instance.index_dir, config.search_mapped_bytes)
         self._index = self._reader.writer(config.index_heap_bytes)
         self._versions = None
         if config.index_versions:

@@ -9,11 +9,14 @@ _ISO = re.compile(
     r"(?:[T ]\s*(\d\d):?(\d\d)(?::?(\d\d)(?:[.,]\d+)?)?\s*(Z|[+-]\d\d:?\d\d|[+-]\d\d)?)?)?)?",
     re.I,
 )
-_EARLIEST, _LATEST = 1, 9998  # years that `datetime` can shift by a zone
+_EARLIEST, _LATEST = 1400, 9998  # years a text may be of, and that `datetime` can shift by a zone
 
 
 def to_ms(text: str) -> int:
-    """ISO 8601 in the forms of W3C and RFC 3339, or the date of a mail or an RSS feed; 0 for anything else."""
+    """ISO 8601 in the forms of W3C and RFC 3339, or the date of a mail or an RSS feed; 0 for anything else.
+
+    Negative before 1970: newspapers of 1936 are archived too.
+    """
     text = text[:60]
     match = _ISO.match(text)
     try:
@@ -29,7 +32,7 @@ def to_ms(text: str) -> int:
             moment = parsedate_to_datetime(text)
             if moment.tzinfo is None:
                 moment = moment.replace(tzinfo=UTC)
-        return max(0, int(moment.timestamp() * 1000))
+        return int(moment.timestamp() * 1000) if moment.year > _EARLIEST else 0
     except (ValueError, TypeError, OverflowError, IndexError):
         return 0
 

@@ -188,7 +188,7 @@ def _read_json(body: bytes, document: Document, limits: Limits) -> None:
         entry = _Entry()
         entry.title, entry.address = _text(item, "title"), _text(item, "url") or _text(item, "external_url")
         entry.summary = _text(item, "content_text") or _text(item, "content_html") or _text(item, "summary")
-        entry.date = dates.to_ms(_text(item, "date_modified") or _text(item, "date_published"))
+        entry.date = max(0, dates.to_ms(_text(item, "date_modified") or _text(item, "date_published")))
         if not collector.entry(entry):
             break
     collector.finish()

@@ -47,7 +47,7 @@ class _Handler(xml.Handler):
         elif name in ("content_loc", "thumbnail_loc"):
             self.requisite(text)
         elif name == "lastmod":
-            entry.modified = dates.to_ms(text)
+            entry.modified = max(0, dates.to_ms(text))
         elif name == "priority":
             try:
                 entry.priority = min(1.0, max(0.0, float(text[:20])))

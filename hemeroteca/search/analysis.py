@@ -130,6 +130,12 @@ def _stemmer(language: str) -> TextAnalyzer:
     return builder.filter(Filter.ascii_fold()).build()
 
 
+def is_spaceless(term: str) -> bool:
+    """Whether a term is of a script without spaces."""
+    return _SPACELESS.match(term) is not None
+
+
+_SPACELESS = re.compile(f"[{SPACELESS}]")
 _PIECE = re.compile(rf"([{SPACELESS}]+)|[^\W_{SPACELESS}]+")
 
 
@@ -176,19 +182,20 @@ _QUESTION_WORDS = {
 }
 
 
-def empty_words(words: Sequence[str], languages: Sequence[tuple[str, float]]) -> frozenset[str]:
+def empty_words(words: Sequence[str], languages: Sequence[tuple[str, float]], asked: str = "") -> frozenset[str]:
     """Which words of a query say nothing: stop words and those a question is asked with.
 
     `languages` come with their share of the index. A word can be empty in one language and mean much in another (German
     `war`, `die`), so those of one language count, the one most words are empty in; a single word is not enough for a
-    language few pages are in. Capitals mean a name (WHO), unless the whole query shouts.
+    language few pages are in, unless the query is known to be `asked` in it. Capitals mean a name (WHO), unless the
+    whole query shouts.
     """
     shouted = all(word.isupper() for word in words)
-    asked = [word for word in words if shouted or len(word) < 2 or not word.isupper()]
+    small = [word for word in words if shouted or len(word) < 2 or not word.isupper()]
     best: frozenset[str] = frozenset()
     for language, share in languages:
-        found = frozenset(word for word in asked if is_empty(word, language))
-        if len(found) > max(len(best), 0 if share >= COMMON else 1):
+        found = frozenset(word for word in small if is_empty(word, language))
+        if len(found) > max(len(best), 0 if share >= COMMON or language == asked else 1):
             best = found
     return best
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import math
 import time
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -20,9 +19,9 @@ from tantivy import Occur, Order, Query
 from hemeroteca.search import analysis, ranking
 from hemeroteca.search import query as q
 from hemeroteca.search.index import Hit, Options, Results
+from hemeroteca.search.notes import Note
 from hemeroteca.search.plan import Bonus, Plan, Planner
-from hemeroteca.search.snippet import highlight, snippet
-from hemeroteca.search.suggest import Suggester
+from hemeroteca.search.snippet import Marks
 
 if TYPE_CHECKING:
     from hemeroteca.search.tantivy_index import Stored, TantivyIndex
@@ -43,10 +42,11 @@ class Answer:
         self.searcher = index.searcher()
         self.weights = options.weights or index.weights
         self.now_ms = options.now_ms or int(time.time() * 1000)
+        self._marks: dict[str, Marks] = {}  # by body field
 
     def search(self, query: str, limit: int, offset: int, cursor: str) -> Results:
         plan = self.plan(query)
-        if plan.base is None:
+        if plan.every is None:
             return Results(total=0, hits=[], notes=plan.notes, suggestion=self._suggestion(query, plan))
         limit = max(0, min(limit, _MOST))
         shown_before: frozenset[int] = frozenset()
@@ -59,11 +59,11 @@ class Answer:
         else:
             order = Order.Asc if self.options.sort == "oldest" else Order.Desc
             by = "captured" if self.options.sort == "captured" else "published"
-            dated = self.searcher.search(plan.base, limit=reach, order_by_field=by, order=order)
+            dated = self.searcher.search(plan.every(), limit=reach, order_by_field=by, order=order)
             candidates = [(0.0, address) for _, address in dated.hits]
             matches = dated.count  # type: ignore[attr-defined]
         total = matches if count or matches else _estimate(plan, self.searcher.num_docs)
-        ranked = self._rank(candidates, limit, pages=1 + offset // max(1, limit))
+        ranked = self._rank(candidates, plan, limit, pages=1 + offset // max(1, limit))
         if self.options.semantic and self.options.sort == "relevance":
             self._by_meaning(ranked, query)
         fresh = [r for r in ranked.order if (ranked.keys[r] & 0xFFFFFFFF) not in shown_before]
@@ -74,7 +74,9 @@ class Answer:
             before = [int(k) & 0xFFFFFFFF for k in (ranked.keys[r] for r in fresh[: start + used])]
             next_cursor = _write_cursor(offset + used, [*shown_before, *before])
         if plan.at is not None and not self.index.has_versions:
-            plan.notes.append("only the last version of each page is indexed: `at:` found those unchanged since then")
+            plan.notes.append(
+                Note("only the last version of each page is indexed: `at:` found those unchanged since then")
+            )
         return Results(
             total=max(total, len(hits)),
             exact=count,
@@ -87,10 +89,12 @@ class Answer:
 
     def explain(self, query: str, key: int) -> dict[str, Any] | None:
         plan = self.plan(query)
-        if plan.base is None:
+        if plan.every is None:
             return None
         only = Query.const_score_query(Query.term_query(self.index.schema, "key", key), 0.0)
-        found = self.searcher.search(Query.boolean_query([(Occur.Must, plan.base), (Occur.Must, only)]), limit=1).hits
+        found = self.searcher.search(
+            Query.boolean_query([(Occur.Must, plan.every()), (Occur.Must, only)]), limit=1
+        ).hits
         if not found:
             return None
         address = found[0][1]
@@ -105,10 +109,11 @@ class Answer:
                 score += hits[0][0] * part.factor
                 how = msgspec.json.decode(asked.explain(self.searcher, address).to_json())
                 text["words"] = {"score": hits[0][0] * part.factor, "how": how}
-        for name, more, _ in self._bonuses(plan.bonuses, [key]):
-            text.setdefault(name, {"score": 0.0})["score"] += more
-            score += more
-        ranked = self._rank([(score, address)], 1)
+        for bonus in plan.bonuses:
+            for more, _ in self._nearer([bonus], [key]):
+                text.setdefault(bonus.name, {"score": 0.0})["score"] += more
+                score += more
+        ranked = self._rank([(score, address)], plan, 1)
         priors = ranking.prior(ranked.facts, self.weights, self.now_ms)
         factors = {name: float(factor[0]) for name, factor in priors.items() if factor[0] != 1.0}
         return {
@@ -126,7 +131,9 @@ class Answer:
         if self.options.every:
             parsed = q.required(parsed, lambda word: _says_nothing(word, [name for name, _ in languages]))
         blocks = self.options.preferences.blocks
-        planner = Planner(self.index.schema, self.searcher, languages, self.weights, blocks, self.index.forms)
+        learned = self.index.suggester
+        spoken = learned.spoken if learned else None
+        planner = Planner(self.index.schema, self.searcher, languages, self.weights, blocks, self.index.forms, spoken)
         return planner.plan(parsed)
 
     def _best(self, plan: Plan, reach: int, count: bool) -> tuple[list[tuple[float, tantivy.DocAddress]], int]:
@@ -149,25 +156,35 @@ class Answer:
         if bonuses and found:
             closely = _CLOSELY if reach <= _LEAST else min(_MOST_CLOSELY, reach)
             keys = self._column("key", [address for _, address, _ in found[:closely]]).tolist()
-            for _, score, address in self._bonuses(bonuses, keys):
+            for score, address in self._nearer(bonuses, keys):
                 place = (address.segment_ord, address.doc)
                 more[place] = more.get(place, 0.0) + score
         return [(score + more.get((at.segment_ord, at.doc), 0.0), at) for score, at, _ in found], matches
 
-    def _bonuses(self, bonuses: list[Bonus], keys: list[int]) -> Iterator[tuple[str, float, tantivy.DocAddress]]:
-        """(name, score, document) of what makes these documents better matches.
+    def _nearer(self, bonuses: list[Bonus], keys: list[int]) -> list[tuple[float, tantivy.DocAddress]]:
+        """Those of these documents that are better matches than their words alone say, and by how much.
 
         Asked of the candidates only: the engine looks at their positions and at no others, so that a phrase of very
         common words costs as little as any. (A union of terms is ten times faster here than the engine's term set.)
         """
-        one = [Query.term_query(self.index.schema, "key", key, index_option="basic") for key in keys]
-        these = Query.boolean_query([(Occur.Should, Query.const_score_query(query, 0.0)) for query in one])
+        one = [(Occur.Should, Query.term_query(self.index.schema, "key", key, index_option="basic")) for key in keys]
+        these = Query.const_score_query(Query.boolean_query(one), 0.0)
+        plain = these
+        asked = []
         for bonus in bonuses:
-            both = Query.boolean_query([(Occur.Must, these), (Occur.Must, bonus.query)])
-            for score, address in self.searcher.search(both, limit=len(keys), count=False).hits:
-                yield bonus.name, score * bonus.weight, address
+            scored = Query.boost_query(bonus.query, bonus.weight)
+            if bonus.name == "phrase":
+                # both required: an optional phrase would be looked for between the candidates too
+                asked.append(Query.boolean_query([(Occur.Must, these), (Occur.Must, scored)]))
+            else:
+                plain = Query.boolean_query([(Occur.Must, plain), (Occur.Should, scored)])
+        if plain is not these:
+            asked.append(plain)
+        return [hit for query in asked for hit in self.searcher.search(query, limit=len(keys), count=False).hits]
 
-    def _rank(self, candidates: list[tuple[float, tantivy.DocAddress]], page: int, pages: int = 1) -> _Ranked:
+    def _rank(
+        self, candidates: list[tuple[float, tantivy.DocAddress]], plan: Plan, page: int, pages: int = 1
+    ) -> _Ranked:
         addresses = [address for _, address in candidates]
         columns = {
             name: self._column(name, addresses)
@@ -180,10 +197,11 @@ class Answer:
         boosts = self._boosts(columns["host_key"])
         facts = ranking.Facts(
             captured_ms=columns["captured"],
-            depth=columns["depth"],
+            depth=columns["depth"] & 0xFF,
             length=columns["length"],
             link_rank=page_ranks,
             host_rank=host_ranks,
+            language=self._fitting(columns["depth"] >> 8, plan.language),
             boost=np.array([boosts.get(host, 1.0) for host in columns["host_key"].tolist()]) if boosts else None,
         )
         if self.options.sort == "relevance":
@@ -234,11 +252,29 @@ class Answer:
                 boosts[document_key(name)] = max(0.01, min(100.0, factor))
         return boosts
 
+    def _fitting(self, languages: np.ndarray, asked: str) -> np.ndarray | None:
+        """How well languages of pages fit a query and its reader; None when neither has one."""
+        from hemeroteca.search.tantivy_index import language_number
+
+        wanted = {language_number(code): 0.5 for code in self.options.languages[:5]}
+        if asked:
+            wanted[language_number(asked)] = 1.0
+        wanted.pop(0, None)
+        if not wanted:
+            return None
+        fits = np.zeros(len(languages))
+        fits[languages == 0] = 0.5 * max(wanted.values())
+        for number, share in wanted.items():
+            fits[languages == number] = share
+        return fits
+
     def _column(self, name: str, addresses: list[tantivy.DocAddress]) -> np.ndarray:
         values = self.searcher.fast_field_values(name, addresses) if addresses else []
-        if name == "simhash":
-            return np.array([value or 0 for value in values], dtype=np.uint64).view(np.int64)
-        return np.array([value or 0 for value in values], dtype=np.int64)
+        kind = np.uint64 if name == "simhash" else np.int64
+        try:
+            return np.array(values, dtype=kind).view(np.int64)
+        except TypeError:  # a document without the value
+            return np.array([value or 0 for value in values], dtype=kind).view(np.int64)
 
     def _hits(self, ranked: _Ranked, order: list[int], limit: int, plan: Plan) -> tuple[list[Hit], int]:
         from hemeroteca.search.tantivy_index import stored
@@ -283,22 +319,23 @@ class Answer:
             more_from_host=int(ranked.columns["host_key"][i]) in ranked.delayed,
         )
         if self.options.snippets:
-            wanted = plan.wanted.get(kept.field, set())
-            hit.snippet = snippet(kept.text or kept.description, wanted, kept.field)
-            hit.title_html = highlight(kept.title, wanted, kept.field)
+            marks = self._marks.get(kept.field)
+            if marks is None:
+                marks = self._marks[kept.field] = Marks(plan.wanted.get(kept.field, set()), kept.field)
+            hit.snippet = marks.snippet(kept.text or kept.description)
+            hit.title_html = marks.highlight(kept.title)
         return hit
 
     def _suggestion(self, query: str, plan: Plan) -> str:
-        if not self.options.suggest or not (plan.doubtful or (plan.base is None and plan.plain)):
+        if not self.options.suggest or not (plan.doubtful or (plan.every is None and plan.plain)):
             return ""
-        folder = self.index.path.parent if self.index.has_versions else self.index.path
-        suggester = Suggester.load(folder / "suggest")
+        suggester = self.index.suggester
         return suggester.correct(query) if suggester else ""
 
     def _facets(self, plan: Plan) -> dict[str, list[tuple[str, int]]]:
-        assert plan.base is not None
+        assert plan.every is not None
         wanted = {name: {"terms": {"field": name, "size": 10}} for name in _FACETS}
-        found = self.searcher.aggregate(plan.base, wanted)
+        found = self.searcher.aggregate(plan.every(), wanted)
         return {
             name: [(_facet_name(bucket["key"]), int(bucket["doc_count"])) for bucket in found[name]["buckets"]]
             for name in _FACETS
@@ -323,9 +360,9 @@ def _grouped(order: list[int], fingerprints: np.ndarray, bits: int) -> tuple[lis
     marks = fingerprints[order]
     alike = np.bitwise_count(marks[:, None] ^ marks[None, :]) <= bits
     alike &= (marks != 0)[:, None]
-    alike = np.triu(alike, 1)
-    if not alike.any():
+    if np.count_nonzero(alike) == np.count_nonzero(marks):  # each only like itself
         return order, {}
+    alike = np.triu(alike, 1)
     duplicates: dict[int, int] = {}
     gone = np.zeros(len(order), dtype=bool)
     for place in np.flatnonzero(alike.any(axis=1)).tolist():
@@ -390,6 +427,6 @@ def _read_cursor(cursor: str, notes: list[str]) -> tuple[int, frozenset[int]]:
         if version != 1 or not 0 <= offset <= _MOST or len(shown) % 4:
             raise ValueError(cursor)
     except (ValueError, msgspec.MsgspecError):
-        notes.append("the page asked for is not known; this is the first one")
+        notes.append(Note("the page asked for is not known; this is the first one"))
         return 0, frozenset()
     return offset, frozenset(np.frombuffer(shown, dtype="<u4").tolist())

@@ -79,6 +79,7 @@ class Options(msgspec.Struct, kw_only=True, frozen=True):
     every: bool = False  # all words of the query are required, not only wanted
     sort: str = "relevance"  # or "newest", "oldest" (by date published), "captured" (last captured first)
     preferences: Preferences = Preferences()
+    languages: tuple[str, ...] = ()  # the reader reads (ISO 639-1); their pages are preferred a little
     weights: Weights | None = None  # None: those of the index
     now_ms: int = 0  # 0: the clock
 
@@ -125,7 +126,7 @@ def open_index(config: Config | None, path: Path) -> Index:
     """The index of an instance, made when it does not exist yet."""
     from hemeroteca.search.tantivy_index import TantivyIndex
 
-    return TantivyIndex(path)
+    return TantivyIndex(path, config.search_mapped_bytes) if config else TantivyIndex(path)
 
 
 def breadcrumbs(url: str) -> list[str]:

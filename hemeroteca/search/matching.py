@@ -8,7 +8,7 @@ from tantivy import FieldType, Occur, Order, Query
 from hemeroteca.search.analysis import field_of
 from hemeroteca.search.answer import Answer, in_text
 from hemeroteca.search.index import Hit, Options
-from hemeroteca.search.snippet import snippet
+from hemeroteca.search.snippet import Marks
 from hemeroteca.search.tantivy_index import TantivyIndex, stored
 
 MOST = 50_000  # matches of one query that are told apart: the newest
@@ -21,9 +21,11 @@ def matching(
     """Keys of the documents that match and are not `known`, those captured last first."""
     answer = Answer(index, options)
     plan = answer.plan(query)
-    if plan.base is None:
+    if plan.every is None:
         return []
-    hits = answer.searcher.search(plan.base, limit=most, count=False, order_by_field="captured", order=Order.Desc).hits
+    hits = answer.searcher.search(
+        plan.every(), limit=most, count=False, order_by_field="captured", order=Order.Desc
+    ).hits
     addresses = [address for _, address in hits]
     keys = answer.searcher.fast_field_values("key", addresses) if hits else []
     found = [(int(key or 0), address) for key, address in zip(keys, addresses, strict=True)]
@@ -44,7 +46,7 @@ def described(index: TantivyIndex, query: str, options: Options, keys: list[int]
         if document is None:
             continue
         field = field_of(document.language)
-        shown = snippet(document.text or document.description, plan.wanted.get(field, set()), field)
+        shown = Marks(plan.wanted.get(field, set()), field).snippet(document.text or document.description)
         hits.append(
             Hit(
                 url=document.url,

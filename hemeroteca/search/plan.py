@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice, pairwise, product
 
 import msgspec
@@ -18,6 +18,7 @@ from tantivy import FieldType, Occur, Query
 
 from hemeroteca.search import analysis
 from hemeroteca.search import query as q
+from hemeroteca.search.notes import Note
 from hemeroteca.search.ranking import Weights
 
 MOST_TERMS = 256  # scored terms; of a longer query the rarest are kept
@@ -64,7 +65,7 @@ class Bonus(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct):
-    base: Query | None = None  # every match; None when nothing is asked for
+    every: Callable[[], Query] | None = None  # makes the query of every match; None when nothing is asked for
     parts: list[Part] = []  # the same, as parts without common documents
     bonuses: list[Bonus] = []
     wanted: dict[str, set[str]] = {}  # body field → terms to mark
@@ -74,6 +75,7 @@ class Plan(msgspec.Struct):
     plain: bool = True  # only words: the number of matches may be estimated
     notes: list[str] = []
     at: q.When | None = None
+    language: str = ""  # the query is written in; empty: it does not tell
     doubtful: bool = False  # some word is in no page, or in hardly any: perhaps it is misspelt
 
 
@@ -86,8 +88,10 @@ class Planner:
         weights: Weights,
         blocks: Sequence[str] = (),
         known: dict[tuple[str, str], list[Form]] | None = None,
+        spoken: Callable[[list[str]], Counter[str]] | None = None,
     ) -> None:
-        """`known`: forms of words found before in the same commit of the index."""
+        """`known`: forms of words found before in the same commit of the index. `spoken`: languages words are of."""
+        self.spoken = spoken
         self.schema = schema
         self.searcher = searcher
         self.weights = weights
@@ -120,7 +124,16 @@ class Planner:
         others = [c for c in clauses if not (isinstance(c.node, q.Word) and c.occurs == "may")]
         plan.plain = not others and not self.blocks
 
-        scoring = self._words(words, plan) if words else []
+        if words:
+            self._words(words, plan)
+            plan.bonuses = self._bonuses(words)
+        if plan.plain and plan.scored:
+            plan.parts = self._by_field(plan)
+            # not a closure over the plan: what refers to itself keeps the files of an index open until it is collected
+            scored, factors = plan.scored, plan.factors
+            plan.every = lambda: Query.boolean_query([(Occur.Should, q) for q in self._scoring(scored, factors)])
+            return plan
+        scoring = self._scoring(plan.scored, plan.factors) if words else []
         must: list[Query] = []
         must_not = [self._term("site", host) for host in self.blocks]
         for clause in others:
@@ -138,10 +151,9 @@ class Planner:
         if scoring and (must or must_not) and not optional:
             wanted = [(Occur.Must, Query.boolean_query(wanted))]
         wanted += [(Occur.Must, query) for query in must] + [(Occur.MustNot, query) for query in must_not]
-        plan.base = Query.boolean_query(wanted)
-        plan.parts = self._by_field(plan) if plan.plain and plan.scored else [Part(plan.base, 1.0)]
-        if words:
-            plan.bonuses = self._bonuses(words)
+        whole = Query.boolean_query(wanted)
+        plan.every = lambda: whole
+        plan.parts = [Part(whole, 1.0)]
         return plan
 
     def _keep_language(self, clauses: Sequence[q.Clause]) -> None:
@@ -164,8 +176,10 @@ class Planner:
         parts = []
         for name in self.fields:
             terms = []
+            factor = 1.0
             for field, forms, times in self.words:
                 if field == name:
+                    factor = max(factor, self._factor(name, forms[0].term))
                     body = f"body_{name}"
                     if precisely and len(forms) > 1:
                         each = [self._boost(self._term(body, form.term), form.factor * times) for form in forms]
@@ -179,7 +193,7 @@ class Planner:
                         ]
             if terms:
                 query = Query.boolean_query([(Occur.Should, term) for term in terms])
-                parts.append(Part(query, self.factors[name], name, None if precisely else self._every_word(name)))
+                parts.append(Part(query, factor, name, None if precisely else self._every_word(name)))
         return parts
 
     def _every_word(self, name: str) -> Query | None:
@@ -197,9 +211,11 @@ class Planner:
 
     # words that score
 
-    def _words(self, words: list[str], plan: Plan) -> list[Query]:
+    def _words(self, words: list[str], plan: Plan) -> None:
         chosen: list[tuple[str, list[Form], int, int]] = []
-        self.empty = analysis.empty_words(words, self.languages)
+        if len(self.languages) > 1 or len(self.fields) > 1:
+            plan.language = self._language(words)
+        self.empty = analysis.empty_words(words, self.languages, plan.language)
         for name in self.fields:
             times = Counter(self._content_terms(words, name))
             most = MOST_FORMS if len(times) <= LONG_QUERY else FEW_FORMS
@@ -208,9 +224,9 @@ class Planner:
                     chosen.append((name, forms, sum(form.documents for form in forms), count))
         plan.doubtful = len(words) <= 16 and any(self._is_rare(word) for word in words)
         if len(chosen) > MOST_TERMS:
-            chosen = list(dict.fromkeys(chosen))  # a word written a thousand times is one word
-        if len(chosen) > MOST_TERMS:
-            plan.notes.append(f"the query is very long: its {MOST_TERMS} rarest words were searched")
+            plan.notes.append(
+                Note("the query is very long: its {number} rarest words were searched", number=MOST_TERMS)
+            )
             keep = sorted(range(len(chosen)), key=lambda i: chosen[i][2])[:MOST_TERMS]
             chosen = [chosen[i] for i in sorted(keep)]
         self.words = [(name, forms, times) for name, forms, _, times in chosen]
@@ -221,11 +237,28 @@ class Planner:
                 plan.factors[name, form.term] = plan.factors.get((name, form.term), 0.0) + form.factor * count
                 plan.wanted[name].add(form.term)
         plan.scored = [(name, term, having) for (name, term), having in documents.items()]
-        if not chosen:
+
+    def _language(self, words: list[str]) -> str:
+        """The language a query is written in, by its little words and by the pages its other words are in.
+
+        One word is enough for a language many pages are in, else two: German `war` is English too.
+        """
+        votes: Counter[str] = Counter()
+        for code, _ in self.languages:
+            votes[code] = sum(analysis.is_empty(word, code) for word in words[:LONG_QUERY])
+        if self.spoken is not None:
+            votes.update(self.spoken(words[:LONG_QUERY]))
+        best = votes.most_common(2)
+        if not best or not best[0][1] or (len(best) > 1 and best[1][1] == best[0][1]):
+            return ""
+        return best[0][0] if best[0][1] > 1 or dict(self.languages).get(best[0][0], 0) >= analysis.COMMON else ""
+
+    def _scoring(self, scored: list[tuple[str, str, int]], factors: dict[tuple[str, str], float]) -> list[Query]:
+        if not scored:
             return [Query.empty_query()]
         return [
-            self._boost(self._term(f"body_{name}", term), self.factors[name] * plan.factors[name, term])
-            for name, term, _ in plan.scored
+            self._boost(self._term(f"body_{name}", term), self._factor(name, term) * factors[name, term])
+            for name, term, _ in scored
         ]
 
     def _forms(self, name: str, word: str) -> list[Form]:
@@ -253,12 +286,27 @@ class Planner:
                 of = analysis.stems((term for term, _ in alike), code)
                 having |= {term: documents for term, documents in alike if of[term] == stem}
         total = self.searcher.num_docs
-        together = _rarity(min(total, sum(having.values())), total)
+        together = _rarity(min(total, sum(having.values()) + self._elsewhere(name, word)), total)
         return [
             Form(term, documents, together / _rarity(documents, total) * (1.0 if term == word else OTHER_FORM))
             for term, documents in having.items()
             if documents
         ]
+
+    def _factor(self, name: str, term: str) -> float:
+        """What makes scores of a field comparable; not for words of other scripts in it: few, and few times each."""
+        return self.factors[name] if name == analysis.WORDS or analysis.is_spaceless(term) else 1.0
+
+    def _elsewhere(self, name: str, word: str) -> int:
+        """Pages that have the word in another field: a word is as rare as it is in all pages.
+
+        An English word is rare in Chinese pages; weighed as such, they would stand before all English ones.
+        """
+        if len(self.fields) < 2 or analysis.is_spaceless(word):
+            return 0
+        if name == analysis.BIGRAMS:
+            return sum(form.documents for form in self._forms(analysis.WORDS, word))
+        return self.searcher.doc_freq(f"body_{analysis.BIGRAMS}", word)
 
     def _is_rare(self, word: str) -> bool:
         if word in self.empty:
@@ -357,7 +405,7 @@ class Planner:
                 if marked:
                     plan.wanted[name].update(term for _, term in placed)
             if query is not None:
-                alternatives.append(self._boost(query, self.factors[name]))
+                alternatives.append(self._boost(query, self._factor(name, placed[0][1])))
         return self._any(alternatives)
 
     def _any_form(self, name: str, word: str, plan: Plan, marked: bool) -> Query:

@@ -13,11 +13,15 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from hemeroteca.search.languages import code_of
+from hemeroteca.search.notes import Note
 
 LONGEST_QUERY = 100_000  # characters read; the rest is left out and noted
 MOST_WORDS = 10_000
 DEEPEST = 20  # levels of parentheses
-MOST_PATTERNS = 24  # words with wildcards or `~`: each is compared with the whole vocabulary
+MOST_PATTERNS = 8  # words with wildcards or `~`: each is compared with a part of the vocabulary …
+MOST_OPEN_PATTERNS = 2  # … and those that begin with a wildcard with the whole of it
+MOST_PHRASES = 24  # and pairs of words with `near:`: the positions of common words are many
+LONGEST_PHRASE = 100  # words
 LONGEST_RANGE = 200  # numbers a bare `1990..2000` may stand for
 
 
@@ -207,18 +211,20 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self.notes: list[str] = []
         if len(text) > LONGEST_QUERY:
-            self.notes.append(f"only the first {LONGEST_QUERY} characters of the query were read")
+            self.notes.append(Note("only the first {number} characters of the query were read", number=LONGEST_QUERY))
             text = text[:LONGEST_QUERY]
         self.text = text
         self.at = 0
         self.words = 0
         self.either = False
         self.patterns = 0
+        self.open_patterns = 0
+        self.phrases = 0
 
     def parse(self) -> Parsed:
         root = self._group(0)
         if self.words > MOST_WORDS:
-            self.notes.append(f"only the first {MOST_WORDS} words of the query were read")
+            self.notes.append(Note("only the first {number} words of the query were read", number=MOST_WORDS))
         return Parsed(root, list(dict.fromkeys(self.notes)), self.words, self.either)
 
     def _group(self, depth: int) -> Group:
@@ -235,7 +241,7 @@ class _Parser:
             if kind == "close":
                 if depth:
                     break
-                self.notes.append("a closing parenthesis without an opening one was ignored")
+                self.notes.append(Note("a closing parenthesis without an opening one was ignored"))
                 continue
             if kind == "bar" or piece == "OR":
                 join = "OR"
@@ -254,7 +260,7 @@ class _Parser:
                 continue
             if kind == "open":
                 if depth >= DEEPEST:
-                    self.notes.append(f"parentheses deeper than {DEEPEST} levels were ignored")
+                    self.notes.append(Note("parentheses deeper than {number} levels were ignored", number=DEEPEST))
                     continue
                 group = self._group(depth + 1)
                 node = group if group.clauses else None
@@ -273,9 +279,9 @@ class _Parser:
             sign, join = "", ""
         else:
             if depth:
-                self.notes.append("a parenthesis that was never closed was closed at the end")
+                self.notes.append(Note("a parenthesis that was never closed was closed at the end"))
         if sign or join:
-            self.notes.append("an operator with nothing after it was ignored")
+            self.notes.append(Note("an operator with nothing after it was ignored"))
         if not depth:
             self.either = "OR" in joins[1:] and "" not in joins[1:]
         return Group(tuple(_joined(clauses, joins)))
@@ -284,7 +290,7 @@ class _Parser:
         closing = _CLOSING[opening]
         end = next((i for i in range(self.at, len(self.text)) if self.text[i] in closing), -1)
         if end < 0:
-            self.notes.append("a quotation mark that was never closed was ignored")
+            self.notes.append(Note("a quotation mark that was never closed was ignored"))
             return None
         inside, self.at = self.text[self.at : end], end + 1
         slop = re.compile(r"~(\d{1,2})").match(self.text, self.at)
@@ -294,9 +300,15 @@ class _Parser:
         self.words += max(1, len(parts))
         if not parts:
             return None
-        if len(parts) > 100:
-            self.notes.append("only the first 100 words of a phrase were read")
-            inside = " ".join(parts[:100])
+        if len(parts) > LONGEST_PHRASE:
+            self.notes.append(Note("only the first {number} words of a phrase were read", number=LONGEST_PHRASE))
+            inside = " ".join(parts[:LONGEST_PHRASE])
+        self.phrases += len(parts) > 1
+        if self.phrases > MOST_PHRASES:
+            self.notes.append(
+                Note("only {number} phrases are looked for; of the others, their words", number=MOST_PHRASES)
+            )
+            return Group(tuple(Clause(Word(part)) for part in parts[:LONGEST_PHRASE]))
         return Phrase(inside, int(slop.group(1)) if slop else 0)
 
     def _word(self, token: str) -> Node | None:
@@ -305,14 +317,31 @@ class _Parser:
         if numbers:
             low, high = sorted(map(int, numbers.groups()))
             if high - low >= LONGEST_RANGE:
-                self.notes.append(f"the range {token} is longer than {LONGEST_RANGE} numbers and was cut")
+                self.notes.append(
+                    Note(
+                        "the range {text} is longer than {number} numbers and was cut", text=token, number=LONGEST_RANGE
+                    )
+                )
                 high = low + LONGEST_RANGE - 1
             return Numbers(low, high)
         if "*" in token or "?" in token or "~" in token:
             self.patterns += 1
+            if token[0] in "*?" and len(token) > 1:
+                self.open_patterns += 1
+                if self.open_patterns > MOST_OPEN_PATTERNS:
+                    self.notes.append(
+                        Note(
+                            "only {number} words may begin with `*` or `?`; the others were read as written",
+                            number=MOST_OPEN_PATTERNS,
+                        )
+                    )
+                    token = token.lstrip("*?")
             if self.patterns > MOST_PATTERNS:
                 self.notes.append(
-                    f"only {MOST_PATTERNS} words may have `*`, `?` or `~`; the others were read as written"
+                    Note(
+                        "only {number} words may have `*`, `?` or `~`; the others were read as written",
+                        number=MOST_PATTERNS,
+                    )
                 )
                 token = re.sub(r"[*?]|~\d?", "", token)
         fuzzy = _FUZZY.fullmatch(token)
@@ -324,7 +353,7 @@ class _Parser:
             return self._wildcard(token)
         if not re.search(r"\w", token):
             if token not in ("-", "+", "&", "/", ":", ",", ".", "–", "—", "¿", "?", "!", "¡", "…"):
-                self.notes.append(f"`{token[:20]}` was ignored")
+                self.notes.append(Note("`{text}` was ignored", text=token[:20]))
             return None
         return Word(token)
 
@@ -334,7 +363,13 @@ class _Parser:
         letters = len(re.sub(r"[*?]", "", pattern))
         least = 3 if pattern[0] in "*?" else 2
         if letters < least:
-            self.notes.append(f"`{token[:20]}` matches too much: give at least {least} letters besides the wildcard")
+            self.notes.append(
+                Note(
+                    "`{text}` matches too much: give at least {number} letters besides the wildcard",
+                    text=token[:20],
+                    number=least,
+                )
+            )
             return None
         return Wildcard(pattern)
 
@@ -346,7 +381,7 @@ class _Parser:
             return self._word(token[:-1]) if rest is None else self._word_and_rest(token)
         value, quoted = self._value()
         if not value:
-            self.notes.append(f"`{token}` without a value was ignored")
+            self.notes.append(Note("`{text}` without a value was ignored", text=token))
             return None
         self.words += 1
         if name in _TEXT_PARTS:
@@ -381,7 +416,9 @@ class _Parser:
         low = moment(low_text) if low_text else None
         high = moment(high_text) if dots and high_text else None
         if (low_text and low is None) or (high_text and high is None) or (low is None and high is None):
-            self.notes.append(f"`{token}{value[:30]}` was ignored: write a date as 2024, 2024-03 or 2024-03-31")
+            self.notes.append(
+                Note("`{text}` was ignored: write a date as 2024, 2024-03 or 2024-03-31", text=f"{token}{value[:30]}")
+            )
             return None
         if name == "before" and low:
             return When("date", high=low[0] - 1)
@@ -398,6 +435,12 @@ class _Parser:
 
     def _near(self, token: str, value: str, clauses: list[Clause], joins: list[str]) -> Node | None:
         """`word near:5 other`: the word before and the word after within five words."""
+        self.phrases += 4  # several forms of both words, in two orders
+        if self.phrases > MOST_PHRASES:
+            self.notes.append(
+                Note("only {number} phrases are looked for; of the others, their words", number=MOST_PHRASES)
+            )
+            return None
         if value.isdigit() and clauses and isinstance(clauses[-1].node, Word | Phrase):
             rest = re.compile(r"\s+([^\s()|\"]+|\"[^\"]*\")").match(self.text, self.at)
             if rest and re.search(r"\w", rest.group(1)):
@@ -407,7 +450,12 @@ class _Parser:
                 joins.pop()
                 assert isinstance(left, Word | Phrase)
                 return Near(left.text, rest.group(1).strip('"'), max(1, min(50, int(value))))
-        self.notes.append(f"`{token}{value[:20]}` was ignored: write it between two words, as in `war near:5 peace`")
+        self.notes.append(
+            Note(
+                "`{text}` was ignored: write it between two words, as in `war near:5 peace`",
+                text=f"{token}{value[:20]}",
+            )
+        )
         return None
 
 

@@ -26,6 +26,7 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     url: float = 0.05  # words of the query in the address
 
     # what is known about the page; each multiplies the score by 1 + weight · (0 … 1)
+    language: float = 0.15  # it is in the language of the query, by half in one the reader reads
     link_rank: float = 0.30  # PageRank of the page, as its share of the best page's, on a log scale
     host_rank: float = 0.15
     freshness: float = 0.06  # halves with every `freshness_days`
@@ -58,6 +59,7 @@ class Facts(msgspec.Struct):
     link_rank: np.ndarray | None = None  # None: not known
     host_rank: np.ndarray | None = None
     boost: np.ndarray | None = None
+    language: np.ndarray | None = None  # how well the language fits, 0 … 1
 
 
 def prior(facts: Facts, weights: Weights, now_ms: int) -> dict[str, np.ndarray]:
@@ -74,6 +76,8 @@ def prior(facts: Facts, weights: Weights, now_ms: int) -> dict[str, np.ndarray]:
         age_days = np.maximum(0, now_ms - facts.captured_ms) / 86_400_000
         fresh = 1 + weights.freshness * 0.5 ** (age_days / weights.freshness_days)
         factors["freshness"] = np.where(crawled & (facts.captured_ms > 0), fresh, 1.0)
+    if facts.language is not None:
+        factors["language"] = 1 + weights.language * facts.language
     if facts.boost is not None:
         factors["your boost"] = facts.boost
     return factors

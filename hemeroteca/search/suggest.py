@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from functools import lru_cache
 from pathlib import Path
 
@@ -119,6 +120,12 @@ class Suggester:
             new = new.capitalize() if word[0].isupper() and not word.isupper() else new
             query = query[:at] + new + query[at + len(word) :]
         return query
+
+    def spoken(self, words: list[str]) -> Counter[str]:
+        """Languages of the words: how many of them are mostly in pages of each."""
+        numbers = [self._number(fold(word)) for word in words]
+        spoken = [int(self._spoken[number]) for number in numbers if number is not None]
+        return Counter(self._languages[language] for language in spoken if language >= 0)
 
     # words
 

@@ -19,13 +19,15 @@ import msgspec
 import tantivy
 from tantivy import Document, Query
 
-from hemeroteca.search import analysis, ranking
+from hemeroteca.search import analysis, memory, ranking
 from hemeroteca.search.answer import Answer
 from hemeroteca.search.document import SearchDocument, document_key, simhash
 from hemeroteca.search.graph import LinkRanks
 from hemeroteca.search.index import READER, Hit, IndexBusyError, IndexUnusableError, Options, Results, SearchError
+from hemeroteca.search.notes import Note
 from hemeroteca.search.plan import LAST_MS, Form
 from hemeroteca.search.semantic import Encoder
+from hemeroteca.search.suggest import Suggester
 
 SCHEMA_VERSION = 3
 VERSIONS = "versions"  # name of the folder of an index of all versions
@@ -69,9 +71,12 @@ class Stored(msgspec.Struct, array_like=True, gc=False):
 
 
 class TantivyIndex:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, mapped_bytes: int = memory.DEFAULT) -> None:
+        """`mapped_bytes`: memory of mapped files the process may keep, about."""
         self.path = path
+        self._mapped = memory.MappedFiles(mapped_bytes)
         self._folder = path / "main"
+        self._meta, self._rank = str(self._folder / "meta.json"), str(path / "rank")
         self._seen: tuple[int, int] = (0, 0)
         self.has_versions = path.name == VERSIONS
         self.remembered: dict[int, Hit] = {}  # of the last commit, for runs that ask for many results without text
@@ -79,6 +84,9 @@ class TantivyIndex:
         self.encoder: Encoder | None = None  # for semantic ranking; None: the one of the extra `semantic`
         self._links: LinkRanks | None = None
         self._links_seen: tuple[int, int] = (-1, -1)
+        self._learned = str((path.parent if self.has_versions else path) / "suggest")
+        self._suggester: Suggester | None = None
+        self._learned_seen: tuple[int, int] = (-1, -1)
         self.weights = _weights(path / "ranking.json")
         self._open()
 
@@ -89,8 +97,10 @@ class TantivyIndex:
         return self.searcher().num_docs
 
     def searcher(self) -> tantivy.Searcher:
-        """A view of the last commit, ours or another process's. Costs one stat() when nothing changed."""
-        now = _stamp(self._folder / "meta.json")
+        """A view of the last commit, ours or another process's. Costs a few microseconds when nothing changed."""
+        if self._mapped.exceeded():
+            self._release()
+        now = _stamp(self._meta)
         if now != self._seen:
             try:
                 self._index.reload()
@@ -114,7 +124,7 @@ class TantivyIndex:
             found = Answer(self, plain).search(query, limit, offset, cursor)
         except _ENGINE_ERRORS as error:
             raise IndexUnusableError(f"the search index in {self._folder} does not answer ({error}); {_REBUILD}")
-        found.notes.append("the operators of this query could not be used; it was read as plain words")
+        found.notes.append(Note("the operators of this query could not be used; it was read as plain words"))
         return found
 
     def explain(self, query: str, key: int, options: Options = READER) -> dict[str, Any] | None:
@@ -143,6 +153,12 @@ class TantivyIndex:
                     break
                 yield _restored(0, kept)
                 place += step
+                if self._mapped.exceeded():
+                    self._release()
+                    renewed = self._index.searcher()
+                    if renewed.num_segments <= segment:  # merged meanwhile
+                        return
+                    searcher = renewed
 
     def versions(self, page: int, limit: int = 1000) -> list[SearchDocument]:
         """Every document of a page, oldest first (an index of all versions)."""
@@ -155,7 +171,7 @@ class TantivyIndex:
     @property
     def link_ranks(self) -> LinkRanks | None:
         """The last ranking of the link graph, if there is one."""
-        now = _stamp(self.path / "rank")
+        now = _stamp(self._rank)
         if now != self._links_seen:
             self._links, self._links_seen = LinkRanks.load(self.path / "rank"), now
         return self._links
@@ -163,6 +179,14 @@ class TantivyIndex:
     @property
     def schema(self) -> tantivy.Schema:
         return self._index.schema
+
+    @property
+    def suggester(self) -> Suggester | None:
+        """What was last learned of the words of the index, if anything was."""
+        now = _stamp(self._learned)
+        if now != self._learned_seen:
+            self._suggester, self._learned_seen = Suggester.load(Path(self._learned)), now
+        return self._suggester
 
     def languages(self, searcher: tantivy.Searcher) -> list[tuple[str, int]]:
         """Languages of the documents ("": not known), with the number of documents of each."""
@@ -173,11 +197,26 @@ class TantivyIndex:
             _finish_swap(self.path)
             self._open_folder()
 
+    def _release(self) -> None:
+        """Open the files anew, which lets go of all that was read of them; searches under way keep what they have."""
+        try:
+            self._prepare(tantivy.Index.open(str(self._folder)))
+        except (ValueError, OSError):  # being replaced by a rebuild: `searcher` opens the new one
+            return
+        self._mapped.released()
+
+    def _prepare(self, index: tantivy.Index) -> None:
+        for field in analysis.FIELDS:
+            index.register_tokenizer(f"body_{field}", analysis.analyzer(field))
+        index.register_tokenizer("words", analysis.word_analyzer())
+        index.config_reader("manual")
+        self._index = index
+
     def _open_folder(self) -> None:
         version_file = self._folder / _VERSION_FILE
         if not self._folder.exists() or not any(self._folder.iterdir()):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._index = tantivy.Index(_schema(), str(self._folder))
+            index = tantivy.Index(_schema(), str(self._folder))
             version_file.write_bytes(msgspec.json.encode({"schema": SCHEMA_VERSION}))
         else:
             try:
@@ -195,13 +234,10 @@ class TantivyIndex:
                     f"{_REBUILD}"
                 )
             try:
-                self._index = tantivy.Index.open(str(self._folder))
+                index = tantivy.Index.open(str(self._folder))
             except (ValueError, OSError) as error:
                 raise IndexUnusableError(f"the search index in {self._folder} cannot be read ({error}); {_REBUILD}")
-        for field in analysis.FIELDS:
-            self._index.register_tokenizer(f"body_{field}", analysis.analyzer(field))
-        self._index.register_tokenizer("words", analysis.word_analyzer())
-        self._index.config_reader("manual")
+        self._prepare(index)
         self._seen = (0, 0)
 
     def _just_created(self) -> bool:
@@ -285,7 +321,7 @@ class TantivyWriter:
             document.add_unsigned("year", _year(page.published_ms or captured))
         document.add_unsigned("simhash", (page.simhash or simhash(text)) & _MASK)
         document.add_integer("host_key", document_key(page.host))
-        document.add_unsigned("depth", _depth(page))
+        document.add_unsigned("depth", _depth(page) | language_number(page.language) << 8)
         document.add_unsigned("length", len(page.text))
         # BM25F: a word of the title counts as several words of the text. The terms go into the same field, so that
         # their weight is saturated together and one list of postings per word is read.
@@ -388,6 +424,7 @@ def _schema() -> tantivy.Schema:
     builder.add_text_field("site", tokenizer_name="raw", index_option="basic")
     for name in ("captured", "published", "until", "host_key"):
         builder.add_integer_field(name, fast=True)
+    # `depth` has the language above its eight bits (`language_number`)
     for name in ("simhash", "depth", "length", "year"):
         builder.add_unsigned_field(name, fast=True)
     return builder.build()
@@ -445,7 +482,7 @@ def _clean(text: str) -> str:
 
 def _year(milliseconds: int) -> int:
     # good to a day at the turn of the year, and 20 times faster than a datetime
-    return max(0, 1970 + int(milliseconds // 86_400_000 / 365.2425))
+    return max(0, 1970 + int(milliseconds // 86_400_000 // 365.2425))
 
 
 def _depth(page: SearchDocument) -> int:
@@ -457,9 +494,16 @@ def _depth(page: SearchDocument) -> int:
     return min(254, max(0, path.count("/") - (not last or last.startswith("index."))))
 
 
-def _stamp(file: Path) -> tuple[int, int]:
+def language_number(code: str) -> int:
+    """ISO 639-1 as a number below 1024; 0: unknown."""
+    if len(code) == 2 and code.isascii() and code.islower():
+        return (ord(code[0]) - 96) << 5 | (ord(code[1]) - 96)
+    return 0
+
+
+def _stamp(file: str) -> tuple[int, int]:
     try:
-        status = file.stat()
+        status = os.stat(file)
     except FileNotFoundError:
         return (0, 0)
     return (status.st_mtime_ns, status.st_ino)

@@ -131,7 +131,7 @@ def _facts(search: SavedSearch, index: TantivyIndex, options: Options, keys: lis
                 "url": plain(hit.url),
                 "title": plain(hit.title),
                 "text": plain(hit.snippet),
-                "captured": notices.moment(hit.captured_ms),
+                "captured": notices.moment(hit.captured_ms) if hit.captured_ms else "",
             }
             for hit in shown
         ],
@@ -144,4 +144,4 @@ def _options() -> Options:
 
 
 def _index() -> TantivyIndex:
-    return TantivyIndex(settings.INSTANCE.index_dir)
+    return TantivyIndex(settings.INSTANCE.index_dir, settings.CONFIG.search_mapped_bytes)

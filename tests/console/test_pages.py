@@ -13,7 +13,7 @@ from hemeroteca.api import search
 from hemeroteca.console import messages, middleware
 from hemeroteca.console.templatetags import console as tags
 from hemeroteca.frontier.models import Crawl
-from hemeroteca.search import SearchDocument
+from hemeroteca.search import SearchDocument, open_index
 from hemeroteca.search.services import learn
 from tests.console.conftest import PASSWORD
 from tests.console.world import ATTACK, BREAD, HARBOUR, HOSTILE
@@ -48,6 +48,28 @@ class TestSearching:
         answer = client.get("/", {"q": query})
         assert answer.status_code == 200
         assert "<script>alert" not in text(answer)
+
+    def test_what_was_ignored_is_said_in_the_reader_s_language(self, client, world):
+        spanish = text(client.get("/", {"q": "harbour before:nunca"}, headers={"accept-language": "es"}))
+        assert "«before:nunca» no se tuvo en cuenta" in spanish
+        english = text(client.get("/", {"q": "harbour before:nunca"}, headers={"accept-language": "en"}))
+        assert "`before:nunca` was ignored" in english
+
+    def test_nothing_comes_twice_on_the_next_page_while_pages_come_in(self, client, instance):
+        def put(*numbers, text="el faro del puerto", **more):
+            with open_index(None, instance.index_dir).writer(15 << 20) as writer:
+                for n in numbers:
+                    url = f"https://h{n}.example/"
+                    writer.put(SearchDocument(key=n, url=url, host=f"h{n}.example", text=f"{text} {n}", **more))
+                writer.commit()
+
+        put(*range(1, 26))
+        shown = re.findall(r'<h2[^>]*><a href="([^"]+)"', first := text(client.get("/", {"q": "faro"})))
+        onwards = html.unescape(re.search(r'rel="next" href="([^"]+)"', first)[1])
+        put(*range(100, 115), text="el faro", title="Faro")  # better than all that were there
+        then = re.findall(r'<h2[^>]*><a href="([^"]+)"', text(client.get("/" + onwards)))
+        assert len(shown) == len(then) == 10
+        assert not set(shown) & set(then)
 
     def test_page_numbers_from_strangers_do_no_harm(self, client, world):
         for number in ("0", "-1", "99999999999999999999", "x", "7"):

@@ -241,6 +241,14 @@ def test_hostile_queries_answer_in_bounded_time(library, query):
     assert time.process_time() - start < 2.0
 
 
+def test_a_query_of_hundreds_of_words_of_the_index_is_answered_by_the_rarest(indexed):
+    every = " ".join(f"palabra{i}" for i in range(400))
+    index = indexed(page(1, every), page(2, every + " rareza"), page(3, "otra cosa"))
+    found = index.search(every + " rareza")
+    assert [hit.key for hit in found.hits][0] == 2
+    assert any("very long" in note for note in found.notes)
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(max_size=120))
 def test_any_query_is_answered(library, query):
@@ -326,3 +334,81 @@ def test_a_latin_word_never_matches_by_pairs_of_letters_in_pages_without_spaces(
 def test_a_word_repeated_ten_thousand_times_hides_no_other_word(indexed):
     index = indexed(page(1, "faro viejo"), page(2, "faro nuevo"), page(3, "puerto"))
     assert index.search(" ".join(["faro", "viejo", "puerto"] * 3000)).total == 3
+
+
+def _handbook(index_of, copies=6):
+    """The same pages in several languages; those in Chinese keep English terms in brackets."""
+    spanish = "la propiedad y el préstamo de los valores en la memoria del programa"
+    english = "ownership and borrowing of the values in the memory of the program"
+    chinese = "所有权 (ownership) 与借用 (borrowing) 内存 程序"
+    danish = "ejerskab og lån af værdier i hukommelsen (ownership, borrowing)"
+    pages = []
+    for n in range(copies):
+        for at, (language, text) in enumerate((("es", spanish), ("en", english), ("zh", chinese), ("da", danish))):
+            pages.append(page(10 * n + at, f"{text} {n}", language, url=f"https://book.test/{language}/{n}"))
+    return index_of(*pages, *(page(1000 + n, "other things are told here", "en") for n in range(10)))
+
+
+def test_pages_in_the_language_of_the_query_come_first(indexed):
+    index = _handbook(indexed)
+    found = index.search("ownership and borrowing", options=Options(group=False, diverse=False))
+    assert {hit.language for hit in found.hits[:6]} == {"en"}
+    found = index.search("la propiedad y el préstamo", options=Options(group=False, diverse=False))
+    assert {hit.language for hit in found.hits[:6]} == {"es"}
+
+
+def test_words_of_pages_in_another_script_weigh_as_much_as_anywhere(indexed):
+    """A Latin word is rare in Chinese pages; that must not put them before all others."""
+    index = _handbook(indexed)
+    for query in ("ownership", "borrowing ownership", "+ownership", '"ownership and"'):
+        best = index.search(query, options=Options(group=False, diverse=False, languages=("en",))).hits[0]
+        assert best.language != "zh", query
+    assert index.search("所有权", options=Options(group=False, diverse=False)).hits[0].language == "zh"
+
+
+def test_a_reader_s_languages_tip_the_balance(indexed):
+    text = "radio televisión cine"
+    index = indexed(page(1, text, "es"), page(2, text, "pt"), page(3, text, "ca"))
+    for number, language in ((1, "es"), (2, "pt"), (3, "ca")):
+        options = Options(group=False, languages=(language,))
+        assert index.search("radio cine", options=options).hits[0].key == number
+        why = index.explain("radio cine", number, Options(languages=(language,)))
+        assert why is not None
+        assert why["factors"]["language"] > 1
+
+
+def test_pages_of_before_1970_are_found_by_their_dates(indexed):
+    day = 86_400_000
+    old, moon = -33 * 365 * day, -165 * day
+    index = indexed(
+        page(1, "el periódico de ayer", published_ms=old, captured_ms=1_700_000_000_000),
+        page(2, "el periódico de la luna", published_ms=moon, captured_ms=1_700_000_000_000),
+        page(3, "el periódico de hoy", captured_ms=1_700_000_000_000),
+    )
+    assert set(keys(index, "periódico before:1950")) == {1}
+    assert set(keys(index, "periódico date:1969")) == {2}
+    assert set(keys(index, "periódico after:1969")) == {2, 3}
+    assert keys(index, "periódico", sort="oldest") == [1, 2, 3]
+    years = dict(index.search("periódico", options=Options(facets=True, group=False)).facets["year"])
+    assert years == {"1937": 1, "1969": 1, "2023": 1}
+
+
+def test_one_little_word_does_not_make_a_query_german(indexed):
+    english = [page(n, f"books about war and peace number{n}", "en") for n in range(40)]
+    index = indexed(*english, *(page(100 + n, f"das war ein Buch {n} über den Frieden", "de") for n in range(5)))
+    found = index.search("war books", options=Options(group=False, diverse=False))
+    assert "<b>war</b>" in found.hits[0].snippet
+    assert found.hits[0].language == "en"
+
+
+def test_little_words_of_a_language_of_few_pages_are_told_by_the_others(indexed, tmp_path):
+    from hemeroteca.search import services
+
+    english = [page(n, f"the configuration of a network, de facto number{n}", "en") for n in range(40)]
+    spanish = [page(100 + n, f"la configuración de una red cualquiera {n}", "es") for n in range(6)]
+    index = indexed(*english, *spanish)
+    services.learn(tmp_path, index)
+    found = index.search("configuración de red", options=Options(group=False, diverse=False))
+    assert found.hits[0].language == "es"
+    assert "<b>de</b>" not in found.hits[0].snippet
+    assert found.total == 6  # `de` alone is not what was asked for

@@ -151,3 +151,10 @@ def test_a_webhook_gets_the_results(index, channel, looker, settings):
     assert (event["kind"], event["name"], event["count"]) == ("match", "Ballenas", 1)
     assert event["results"][0]["url"] == "https://a.example/2"
     assert notices.deliver(settings.CONFIG, Outgoing(), services.now_ms()) == 0
+
+
+def test_an_imported_document_has_no_time_of_capture(index, channel, looker):
+    searches.save("ballena")
+    index(2, "la ballena azul", captured_ms=0)
+    looker.look()
+    assert Notice.objects.get().facts["results"][0]["captured"] == ""
