@@ -1,59 +1,62 @@
 //! Whether `markup.py` could take a page for a bomb. Sure when the answer is no; otherwise Python looks.
 
+use crate::tags::{self, Tag};
+
 const FEW_TAGS: usize = 1500;
 const SHALLOW_TAGS: usize = 20_000;
 const SHORT_BYTES: usize = 128 << 10;
 const MOST_NODES: usize = 500_000;
+const ALL_KINDS: usize = 11; // that `markup.py` tells apart
 const LONGEST_TAG: usize = 2048;
 const MOST_ROOTS: usize = 100;
 const MOST_HIDDEN_ENDS: usize = 40;
 
-pub fn doubtful(data: &[u8], tags: usize) -> bool {
-    tags > SHALLOW_TAGS
-        || (tags > FEW_TAGS && most_reopened(data) > MOST_NODES)
-        || (data.len() > SHORT_BYTES && may_have_many_attributes(data))
+/// What was seen of the tags: enough to say how many elements a parser could add by opening formatting again.
+#[derive(Default)]
+pub struct Tally {
+    tags: usize,
+    others: usize,
+    dressed: usize, // formatting with attributes, and what might be taken for it
+    unknown: usize,
+    carried: usize, // how many of those stand before each of the others
+    kinds: u128,
 }
 
-fn ends_name(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\x0c' | b'\r' | b'/' | b'>')
-}
-
-/// The places just behind each `<` or `</`, and whether it was `<`.
-fn names(data: &[u8]) -> impl Iterator<Item = (usize, bool)> + '_ {
-    data.iter().enumerate().filter(|&(_, &byte)| byte == b'<').map(|(at, _)| {
-        let end = data.get(at + 1) == Some(&b'/');
-        (at + 1 + usize::from(end), !end)
-    })
-}
-
-/// `markup._most_reopened` in its first, coarser form.
-fn most_reopened(data: &[u8]) -> usize {
-    let byte = |at: usize| data.get(at).copied().unwrap_or(b' ');
-    let (mut others, mut dressed, mut carried) = (0, 0, 0);
-    let mut kinds = Vec::new();
-    for (at, start) in names(data) {
-        let letters = [byte(at), byte(at + 1), byte(at + 2)].map(|byte| byte.to_ascii_lowercase());
-        let length = match letters {
-            [b'b' | b'i' | b's' | b'u', second, _] if ends_name(second) => 1,
-            [b'e', b'm', third] | [b't', b't', third] if ends_name(third) => 2,
-            [b'b', b'i', b'g'] => 3,
-            [b'c', b'o', b'd'] | [b'f', b'o', b'n'] => 4,
-            [b's', b'm', b'a'] => 5,
-            [b's', b't', b'r'] => 6,
-            _ => {
-                others += 1;
-                carried += dressed;
-                continue;
-            }
-        };
-        if start && byte(at + length) != b'>' {
-            dressed += 1;
-        }
-        if !kinds.contains(&(letters[0], length)) {
-            kinds.push((letters[0], length));
+impl Tally {
+    pub fn start_tag(&mut self, tag: Tag, flags: u32, bare: bool) {
+        self.tags += 1;
+        if flags & tags::FORMATTING != 0 && tag != Tag::A {
+            self.dressed += usize::from(!bare);
+            self.kinds |= 1 << tag as u8;
+        } else {
+            self.others += 1;
+            self.carried += self.dressed;
+            self.dressed += usize::from(tag == Tag::Other);
+            self.unknown += usize::from(tag == Tag::Other);
         }
     }
-    3 * (kinds.len() + 1) * others + carried
+
+    pub fn end_tag(&mut self, tag: Tag, flags: u32) {
+        self.tags += 1;
+        if flags & tags::FORMATTING == 0 || tag == Tag::A {
+            self.others += 1;
+            self.carried += self.dressed;
+        }
+    }
+
+    /// Not less than `markup._most_reopened`. A `<` in scripts and the like counts as whatever is worst.
+    fn most_reopened(&self, tags: usize) -> usize {
+        let unseen = tags.saturating_sub(self.tags);
+        let others = self.others + unseen;
+        let kinds = (self.kinds.count_ones() as usize + 1 + unseen + self.unknown).min(ALL_KINDS + 1);
+        3 * kinds * others + self.carried + unseen * others
+    }
+}
+
+pub fn doubtful(data: &[u8], tags: usize, tally: &Tally) -> bool {
+    tags > SHALLOW_TAGS
+        || (tags > FEW_TAGS && tally.most_reopened(tags) > MOST_NODES)
+        || (data.len() > SHORT_BYTES && may_have_many_attributes(data))
 }
 
 /// `markup._may_have_many_attributes`, without its closer look.

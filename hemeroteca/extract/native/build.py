@@ -10,7 +10,20 @@ _HERE = Path(__file__).resolve().parent
 LIBRARY = _HERE / "_fast.so"
 _OPTIONS = (
     *("--edition", "2021", "--crate-type", "cdylib", "--crate-name", "hemeroteca_fast"),
-    *("-C", "opt-level=3", "-C", "panic=unwind", "-C", "overflow-checks=on", "-C", "strip=symbols"),
+    *(
+        "-C",
+        "opt-level=3",
+        "-C",
+        "codegen-units=1",
+        "-C",
+        "lto=fat",
+        "-C",
+        "panic=unwind",
+        "-C",
+        "overflow-checks=on",
+        "-C",
+        "strip=symbols",
+    ),
 )
 SECONDS = 600
 
@@ -18,7 +31,7 @@ SECONDS = 600
 def version() -> str:
     """Of the sources: a library made of others is not used."""
     digest = hashlib.blake2b(digest_size=16)
-    for path in sorted(_HERE.glob("*.rs")):
+    for path in sorted(_HERE.rglob("*.rs")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

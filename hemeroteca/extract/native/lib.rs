@@ -7,6 +7,7 @@
 //! Only this file touches raw pointers.
 
 mod address;
+mod attributes;
 mod bombs;
 mod entities;
 mod likeness;

@@ -193,3 +193,9 @@ impl Lines {
         (main, whole)
     }
 }
+
+/// Whether `wanted` is in the text, in capital or small letters.
+pub fn contains_any_case(text: &str, wanted: &str) -> bool {
+    text.len() >= wanted.len()
+        && text.as_bytes().windows(wanted.len()).any(|window| window.eq_ignore_ascii_case(wanted.as_bytes()))
+}
