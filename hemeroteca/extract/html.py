@@ -82,10 +82,12 @@ def _fill(document: Document, found: native.Read, data: bytes, limits: Limits, d
         return False
     if found.pending or found.facts:
         page = _Page(Document(notes=[], published=document.published, author=document.author), limits)
-        page.replay(found.links, found.facts)
+        page.take_facts(found.facts)
+        if found.pending:
+            page.replay(found.links)
+            found.links = page.links
         if page.document.notes:
             return False
-        found.links = page.links
         document.published, document.author = page.document.published, page.document.author
         document.refresh = document.refresh or page.document.refresh
     document.links = found.links
@@ -185,8 +187,8 @@ class _Page:
                     self.anchor(node, href)
         self.region = "main"
 
-    def replay(self, links: list[Link], facts: list[tuple[int, str]]) -> None:
-        """The rest of what the fast path left to do: addresses in style sheets and the like, dates, authors."""
+    def replay(self, links: list[Link]) -> None:
+        """The links as the fast path gives them, with the addresses in style sheets and the like in their places."""
         for link in links:
             if link.kind == native.CSS:
                 self.style(link.href)
@@ -200,6 +202,9 @@ class _Page:
                 self.links.append(link)
         if len(self.links) > self.limits.links:
             self.document.note("links-cut")
+
+    def take_facts(self, facts: list[tuple[int, str]]) -> None:
+        """Dates and authors, in the order of the page."""
         for kind, text in facts:
             if kind == native.DATE:
                 self.document.published = self.document.published or dates.to_ms(text)
