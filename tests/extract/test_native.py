@@ -111,7 +111,7 @@ PIECES = [piece.replace("·", " ") for piece in _PIECES.split()]  # the dot stan
 PIECES += ["\n", "\t", "\r", "\r\n", "\x0c", "\u3000", "\u2028", "\xa0", "\0"]
 
 
-@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(derandomize=True, max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from(PIECES), max_size=40), st.sampled_from([LIMITS, SMALL]))
 @example(["\ufeff"], LIMITS)
 def test_any_soup(pieces: list[str], limits: Limits) -> None:
@@ -154,7 +154,7 @@ def nested(draw: st.DrawFn) -> str:
     return draw(st.sampled_from(["", "<!DOCTYPE html>", "<html lang=es><head><title>T</title></head><body>"])) + body
 
 
-@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(derandomize=True, max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(nested())
 def test_any_nesting(page: str) -> None:
     same(page.encode())
@@ -200,7 +200,7 @@ def test_an_ordinary_page_is_plain() -> None:
     assert "Comentarios" not in document.main
 
 
-@settings(max_examples=400, deadline=None)
+@settings(derandomize=True, max_examples=400, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 4))
 def test_any_damage_to_a_page(seed: int, wounds: int) -> None:
     chance = random.Random(seed)
@@ -258,7 +258,12 @@ def test_a_limit_is_left_to_the_tree() -> None:
     assert quickly(page, Limits(text_chars=5)) is None
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    derandomize=True,
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
 @given(
     st.lists(st.sampled_from([*PIECES, "<b x>", "<i a=1 b>", '<p a=">">']), min_size=1, max_size=12),
     st.integers(50, 9000),
