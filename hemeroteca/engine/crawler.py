@@ -53,6 +53,7 @@ PASSING = {429, 500, 502, 503, 504}  # statuses worth another try
 BUSY = {429, 503}  # statuses that ask us to go away for a while
 MOST_REFUSALS = 6  # tries of a page whose host says it is busy
 LONGEST_PAUSE = 0.25  # s between looks at orders from outside
+CLOSED_SECONDS = 3600.0  # s after which pages outside their window are looked at again: a person may change it
 SITES_SECONDS = 1.0  # s until what a person set for a site counts
 TROUBLES_REMEMBERED = 200
 LEASES_AT_ONCE = 256
@@ -75,6 +76,7 @@ class Run:
     stopping: str = ""  # why no more visits are leased
     asked_sitemaps: set[str] = field(default_factory=set)
     touched: bool = True  # its counts are not on disk
+    closed_until: float = 0.0  # outside the windows of its subscription: until then
 
     @property
     def standing(self) -> bool:
@@ -255,6 +257,12 @@ class Engine:
     def _admit(self, visit: Visit, run: Run, now: float) -> bool:
         """Whether it is worth a visit and robots.txt lets us; when its rules are unknown, they are fetched first."""
         host = self._frontier.host(visit.host)
+        if run.closed_until > now:
+            run.leased += 1  # and back again
+            later = min(run.closed_until, now + CLOSED_SECONDS)
+            self._settle(visit, QUEUED, "", "", due_ms=int(later * 1000))
+            self._frontier.release_unasked(visit.host)
+            return False
         if trap := self._same_text.closed(visit.host, visit.url):
             self._settle(visit, EXCLUDED, "trap", trap)
             self._frontier.release_unasked(visit.host)
@@ -979,6 +987,8 @@ class Engine:
                     run.options = options
                     self._pool.learn(Rules(run.id, options, self._agent, self._config.most_depth))
         new, again = scheduler.due(scheduler.now_ms / 1000, self.runs.keys())
+        for run in self.runs.values():
+            run.closed_until = scheduler.closed.get(run.id, 0.0)
         self._frontier.add(new)
         self._frontier.requeue(again)
         if new or again or scheduler.unwritten:

@@ -46,6 +46,11 @@ class Guarded:
         return {} if self._scheduler is None else self._scheduler.faults
 
     @property
+    def closed(self) -> dict[int, float]:
+        """Crawls outside the windows of their subscription, and when they open."""
+        return {} if self._scheduler is None else self._scheduler.closed
+
+    @property
     def unwritten(self) -> bool:
         return self._scheduler is not None and self._scheduler.unwritten
 

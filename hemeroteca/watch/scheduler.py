@@ -35,7 +35,7 @@ from hemeroteca.watch.models import Observation, Signal, SignalSource, Subscript
 from hemeroteca.watch.records import Records
 from hemeroteca.watch.rules import REPLAYED, PolicyPages
 from hemeroteca.watch.values import HOUR_MS, LONGEST_HOURS, Seen, plain
-from hemeroteca.watch.windows import Window, any_open
+from hemeroteca.watch.windows import Window, any_open, next_open
 
 WORTH = 0.4  # chance of a change from which a visit pays when no budget decides
 PACE = 1.0  # s between two looks
@@ -148,6 +148,7 @@ class Scheduler:
         self._learned_since_save = False
         self._entrances: dict[int, Entrance] = {}
         self._hasty: dict[int, None] = {}  # announced pages, the longest waiting first
+        self.closed: dict[int, float] = {}  # crawls outside their windows → when they open
         self.faults: dict[int, str] = {}  # subscriptions that cannot be worked with, and why
         self._faults_again = 0.0
 
@@ -463,6 +464,7 @@ class Scheduler:
         """Stop watching a subscription's pages; unless it was removed, what was learned waits for its return."""
         sub = self._subs.pop(number)
         self._by_crawl.pop(sub.crawl, None)
+        self.closed.pop(sub.crawl, None)
         gone = [key for key, page in self._pages.items() if page.sub == number]
         self._learn(self._now)
         if forget:
@@ -549,7 +551,12 @@ class Scheduler:
         for sub in self._subs.values():
             if sub.purse.limited:
                 sub.purse.fill(now)
-            sub.is_open = sub.crawl in crawls and (not sub.windows or any_open(sub.windows, now))
+            shut = bool(sub.windows) and not any_open(sub.windows, now)
+            sub.is_open = sub.crawl in crawls and not shut
+            if shut:
+                self.closed[sub.crawl] = next_open(sub.windows, now)
+            elif self.closed:
+                self.closed.pop(sub.crawl, None)
 
     def _unlimited(self) -> float:
         """Visits a day of an instance nobody limited: what people ordered to be visited more often has its room too."""

@@ -6,7 +6,7 @@ when the end comes first), zone (UTC when left out).
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
@@ -77,6 +77,23 @@ def read_all(texts: Iterable[str]) -> list[Window]:
 def any_open(windows: list[Window], when: float) -> bool:
     """Whether one of them is open; no windows: always."""
     return not windows or any(window.open(when) for window in windows)
+
+
+def next_open(windows: Iterable[Window], when: float) -> float:
+    """The first moment after `when` at which one of them opens."""
+    return min(_opens(window, when) for window in windows)
+
+
+def _opens(window: Window, when: float) -> float:
+    zone = _zone(window.zone)
+    today = datetime.fromtimestamp(when, zone).date()
+    for days in range(9):
+        day = today + timedelta(days=days)
+        if day.weekday() in window.days:
+            start = time(window.start // 60, window.start % 60)
+            if (moment := datetime.combine(day, start, zone).timestamp()) > when:
+                return moment
+    raise AssertionError("a window has at least one day")
 
 
 def _days(text: str) -> list[int]:

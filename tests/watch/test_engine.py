@@ -1,5 +1,7 @@
 """The whole way: subscribe, let a simulated web live for days, and see what the engine visited and noticed."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from django.conf import settings
 
@@ -139,3 +141,24 @@ def test_what_is_set_for_a_site_reaches_a_running_engine(monkeypatch):
         Days(web, days=5, step_hours=6, meanwhile=meanwhile).run(monkeypatch)
         calm, busy = visits[11] - visits[4], visits[19] - visits[12]
         assert calm <= 3 < 12 <= busy
+
+
+def test_outside_its_window_not_even_the_first_visit_is_made(monkeypatch):
+    with SimWeb(seed=7, hosts=1, pages_per_host=3, page_bytes=3000, trouble=0, robots="open") as web:
+        now = datetime.now(UTC)
+        tomorrow = (now + timedelta(days=1)).strftime("%a").lower()
+        watch(web, mode="fixed 6", windows=[tomorrow])
+        days = Days(web, days=0, step_hours=6)
+        days.now = now.timestamp()
+        looks: list[int] = []
+
+        def tick(engine: Engine) -> None:
+            looks.append(Page.objects.filter(due_ms__gt=0).count())
+            if looks[-1] or len(looks) > 200:
+                engine.stop("seen enough")
+
+        monkeypatch.setattr(days, "tick", tick)
+        days.run(monkeypatch)
+        assert not Capture.objects.exists()
+        (page,) = Page.objects.filter(state=Page.State.QUEUED)
+        assert now.timestamp() < page.due_ms / 1000 < now.timestamp() + 86_400

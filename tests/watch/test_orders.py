@@ -162,6 +162,17 @@ def test_any_bytes_as_csv_or_opml_give_lines_or_a_reason(data):
 # windows and budgets: pure
 
 
+def test_the_next_opening_of_windows_is_known():
+    thursday = 1_767_225_600.0  # 2026-01-01, midnight UTC
+    office = windows.read("mon-fri 08:00-18:00 Europe/Madrid")
+    assert windows.next_open([office], thursday) == thursday + 7 * 3600
+    assert windows.next_open([office], thursday + 7 * 3600) == thursday + 31 * 3600
+    assert (
+        windows.next_open([windows.read("thu 3-4"), windows.read("sun")], thursday + 4 * 3600) == thursday + 72 * 3600
+    )
+    assert windows.next_open([windows.read("thu 0-1")], thursday) == thursday + 7 * 86_400
+
+
 def test_windows_open_when_they_say():
     office = windows.read("mon-fri 08:00-18:00 Europe/Madrid")
     monday = 1_767_600_000.0 - 1_767_600_000.0 % 86_400 + 86_400 * 0  # 2026-01-05
