@@ -135,6 +135,10 @@ def is_spaceless(term: str) -> bool:
     return _SPACELESS.match(term) is not None
 
 
+def has_spaceless(text: str) -> bool:
+    return _SPACELESS.search(text) is not None
+
+
 _SPACELESS = re.compile(f"[{SPACELESS}]")
 _PIECE = re.compile(rf"([{SPACELESS}]+)|[^\W_{SPACELESS}]+")
 

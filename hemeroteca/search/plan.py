@@ -113,6 +113,7 @@ class Planner:
             if count
         }
         self.fields = list(self.factors)
+        self.spaceless = False  # the query is in a script without spaces: only pages in one are meant
         self.empty: frozenset[str] = frozenset()
         self.words: list[tuple[str, list[Form], int]] = []  # (field, forms of a word, times it is in the query)
 
@@ -123,6 +124,9 @@ class Planner:
         words = [c.node.text for c in clauses if isinstance(c.node, q.Word) and c.occurs == "may"]
         others = [c for c in clauses if not (isinstance(c.node, q.Word) and c.occurs == "may")]
         plan.plain = not others and not self.blocks
+        if any(isinstance(c.node, q.Word | q.Phrase) and analysis.has_spaceless(c.node.text) for c in clauses):
+            self.spaceless = True
+            self.known = {}  # words weigh otherwise
 
         if words:
             self._words(words, plan)
@@ -295,14 +299,16 @@ class Planner:
 
     def _factor(self, name: str, term: str) -> float:
         """What makes scores of a field comparable; not for words of other scripts in it: few, and few times each."""
-        return self.factors[name] if name == analysis.WORDS or analysis.is_spaceless(term) else 1.0
+        if name == analysis.WORDS or self.spaceless or analysis.is_spaceless(term):
+            return self.factors[name]
+        return 1.0
 
     def _elsewhere(self, name: str, word: str) -> int:
         """Pages that have the word in another field: a word is as rare as it is in all pages.
 
         An English word is rare in Chinese pages; weighed as such, they would stand before all English ones.
         """
-        if len(self.fields) < 2 or analysis.is_spaceless(word):
+        if len(self.fields) < 2 or self.spaceless or analysis.is_spaceless(word):
             return 0
         if name == analysis.BIGRAMS:
             return sum(form.documents for form in self._forms(analysis.WORDS, word))

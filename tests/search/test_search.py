@@ -412,3 +412,11 @@ def test_little_words_of_a_language_of_few_pages_are_told_by_the_others(indexed,
     assert found.hits[0].language == "es"
     assert "<b>de</b>" not in found.hits[0].snippet
     assert found.total == 6  # `de` alone is not what was asked for
+
+
+def test_a_latin_word_in_a_chinese_query_means_chinese_pages(indexed):
+    chinese = [page(n, f"配置域名服务器 DNS 的方法 第{n}章", "zh") for n in range(3)]
+    other = [page(10 + n, f"服务器的历史 第{n}章", "zh") for n in range(20)]
+    english = [page(100 + n, f"DNS servers and how to configure DNS {n}", "en") for n in range(20)]
+    found = indexed(*chinese, *other, *english).search("DNS 服务器", options=Options(group=False, diverse=False))
+    assert {hit.key for hit in found.hits[:3]} == {0, 1, 2}
