@@ -130,7 +130,8 @@ def _fetched(sql: str, values: Sequence[Any]) -> list[Any]:
     if connection.vendor == "sqlite":  # Django's cursor takes as long again as the question itself
         connection.ensure_connection()
         with connection.wrap_database_errors:
-            return list(connection.connection.execute(sql.replace("%s", "?"), values).fetchall())
+            found = connection.connection.execute(sql.replace("%s", "?").replace("%%", "%"), values)
+            return list(found.fetchall())
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
         return list(cursor.fetchall())

@@ -19,6 +19,7 @@ from uuid import UUID
 from isal import isal_zlib
 
 from hemeroteca.archive import timestamps, zstd
+from hemeroteca.archive.rest import Rest
 from hemeroteca.archive.store import WarcReadError as WarcReadError
 from hemeroteca.archive.store import open_source
 
@@ -215,7 +216,7 @@ class Member:
         start = self.read(_IN_MEMORY)
         if self.eof:
             return io.BytesIO(start)
-        return io.BufferedReader(_Rest(start, self), 1 << 16)
+        return io.BufferedReader(Rest(start, self), 1 << 16)
 
     def read(self, size: int) -> bytes:
         """Up to `size` unpacked bytes; fewer only at the end. Raises EOFError when the file ends before the member."""
@@ -245,28 +246,6 @@ _PLAIN_FIELDS = re.compile(rb"(?:[A-Za-z-]+: [!-~](?:[ -~]*[!-~])?(?:\r\n|\Z))+\
 _SPOOL = 1 << 20
 _READ = 1 << 16
 _ALGORITHMS = {"md5", "sha1", "sha256", "sha384", "sha512", "blake2b"}
-
-
-class _Rest(io.RawIOBase):
-    """What was unpacked already, then the rest of a member; a file that ends too early reads as the end."""
-
-    def __init__(self, start: bytes, member: Member) -> None:
-        self._start = start
-        self._member = member
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: "bytearray | memoryview") -> int:  # type: ignore[override]
-        if self._start:
-            data, self._start = self._start[: len(buffer)], self._start[len(buffer) :]
-        else:
-            try:
-                data = self._member.read(len(buffer))
-            except EOFError:
-                data = b""
-        buffer[: len(data)] = data
-        return len(data)
 
 
 def _fields_at_once(stream: IO[bytes]) -> dict[str, str] | None:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import IO, Any
 
+from hemeroteca.archive.rest import Rest
+
 MAGIC = b"\x28\xb5\x2f\xfd"
 DICTIONARY_FRAME = 0x184D2A5D
 DICTIONARY_BYTES = 112 << 10
@@ -120,7 +122,7 @@ class Frame:
         start = self.read(_IN_MEMORY)
         if self.eof and not self._unpacked:
             return io.BytesIO(start)
-        return io.BufferedReader(_Rest(start, self), 1 << 16)
+        return io.BufferedReader(Rest(start, self), 1 << 16)
 
     def read(self, size: int) -> bytes:
         """Up to `size` unpacked bytes; fewer only at the end. Raises EOFError when the file ends before the frame."""
@@ -154,23 +156,3 @@ def _decompressor(dictionary: bytes) -> Any:
     zstandard = library()
     given = zstandard.ZstdCompressionDict(dictionary) if dictionary else None
     return zstandard.ZstdDecompressor(dict_data=given, max_window_size=MOST_WINDOW)
-
-
-class _Rest(io.RawIOBase):
-    def __init__(self, start: bytes, frame: Frame) -> None:
-        self._start = start
-        self._frame = frame
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: "bytearray | memoryview") -> int:  # type: ignore[override]
-        if self._start:
-            data, self._start = self._start[: len(buffer)], self._start[len(buffer) :]
-        else:
-            try:
-                data = self._frame.read(len(buffer))
-            except EOFError:
-                data = b""
-        buffer[: len(data)] = data
-        return len(data)

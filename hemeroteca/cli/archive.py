@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hemeroteca.cli.common import USAGE, Data, Json, give_up, setup, size
+from hemeroteca.cli.common import USAGE, Data, Json, give_up, setup, size, writing
 
 if TYPE_CHECKING:
     from hemeroteca.archive.selection import Selection
@@ -59,13 +59,14 @@ def versions(
     from hemeroteca.archive.export import facts
 
     rows = queries.captures_of(url, limit=100_000) if all_captures else queries.versions_of(url, limit=100_000)
+    if not rows:
+        give_up(_no_capture(url))
     if as_json:
         for row in rows:
             typer.echo(json.dumps(facts(row)))
         return
-    if not rows:
-        give_up(f"there is no capture of {url}; `hemeroteca crawl {url} --scope page` makes one")
-    table = Table("captured (UTC)", "status", "size", "differs", "id", box=None, padding=(0, 1, 0, 0))
+    # 80 columns hold all of it: an id is no use without its end
+    table = Table("captured (UTC)", "status", "size", "change", "id", box=None, padding=(0, 1, 0, 0), pad_edge=False)
     for column in table.columns:
         column.no_wrap = True
     for row in rows:
@@ -96,7 +97,7 @@ def get(
 
     row = queries.closest(url, _moment(at)) if at else queries.latest(url)
     if row is None:
-        give_up(f"there is no capture of {url}; `hemeroteca archive versions` lists those of a page")
+        give_up(_no_capture(url))
     if as_json:
         typer.echo(json.dumps(facts(row)))
         return
@@ -178,7 +179,7 @@ def import_(
     from hemeroteca.engine.imports import finishing
 
     instance = settings.INSTANCE
-    with _alone(True, "import"), finishing(config, instance) as finish:
+    with _alone(True, "import"), writing(instance.data), finishing(config, instance) as finish:
         facts = {"software": f"Hemeroteca/{__version__}", "description": "imported"}
         writer = WarcWriter(instance.warc_dir, max_bytes=config.warc_bytes, facts=facts)
         done = Intake(writer, finish).read(files, instance.spool_dir)
@@ -190,7 +191,8 @@ def import_(
         if len(done.problems) > _SHOWN:
             typer.echo(f"… and {len(done.problems) - _SHOWN} more notes; --json lists them", err=True)
         typer.echo(
-            f"{done.files} files: {done.taken} captures taken ({done.repeated} with a payload we had), "
+            f"{done.files} file{'s' if done.files != 1 else ''}: "
+            f"{done.taken} captures taken ({done.repeated} with a payload we had), "
             f"{done.known} known already, {done.lost} lost, {size(done.bytes)} written"
         )
     if done.lost:
@@ -227,15 +229,22 @@ def export(
         if str(target) == "-":
             count = write(selection, sys.stdout)
             return
-        with target.open("w", encoding="utf-8", newline="") as file:
+        with writing(target), target.open("w", encoding="utf-8", newline="") as file:
             count = write(selection, file)
+    elif str(target) == "-":
+        give_up(f"a {chosen.value.upper()} file is not written to standard output; name a file", USAGE)
     else:
-        if chosen is Format.warc:
-            done = exporting.export_warc(folder, selection, target, now)
-        else:
-            done = exporting.export_wacz(folder, selection, target, now, title)
+        with writing(target):
+            if chosen is Format.warc:
+                done = exporting.export_warc(folder, selection, target, now)
+            else:
+                done = exporting.export_wacz(folder, selection, target, now, title)
         count, unreadable = done.captures, done.unreadable
     written = target.stat().st_size
+    if not count:
+        typer.echo(
+            "no capture is like that: the file holds none; `hemeroteca archive stats` tells what there is", err=True
+        )
     if as_json:
         facts = {"file": str(target), "captures": count, "bytes": written, "unreadable": unreadable}
         typer.echo(json.dumps(facts))
@@ -385,6 +394,10 @@ def _selection(
     return selection
 
 
+def _no_capture(url: str) -> str:
+    return f"there is no capture of {url}; `hemeroteca crawl {url} --scope page` makes one"
+
+
 def _moment(text: str) -> int:
     from hemeroteca.archive.timestamps import from_iso, start_ms
 
@@ -432,7 +445,7 @@ def _output(path: Path | None) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
     else:
-        with path.open("wb") as file:
+        with writing(path), path.open("wb") as file:
             yield file
 
 

@@ -1,6 +1,8 @@
 """What the commands share: the data folder made ready, numbers for people, errors as one plain line."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -53,6 +55,17 @@ def give_up(message: str, code: int = 1) -> NoReturn:
     """End with one line that names the thing, the reason and the next step."""
     typer.echo(f"hemeroteca: {message}", err=True)
     raise typer.Exit(code)
+
+
+@contextmanager
+def writing(target: Path) -> Iterator[None]:
+    """What cannot be written ends with its name and the reason, not with a trace."""
+    try:
+        yield
+    except OSError as error:
+        place = Path(error.filename or target)
+        reason = error.strerror or str(error)
+        give_up(f"cannot write {target}: {reason} ({place.parent}); name another place, or make room and rights there")
 
 
 def size(count: float) -> str:

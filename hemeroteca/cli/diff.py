@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hemeroteca.cli.common import USAGE, Data, Json, give_up, setup
+from hemeroteca.cli.common import USAGE, Data, Json, give_up, setup, writing
 
 if TYPE_CHECKING:
     from hemeroteca.archive.values import CaptureRow
@@ -76,10 +76,13 @@ def diff(
     except WarcReadError as error:
         give_up(str(error))
     names = iso(rows[0].captured_ms), iso(rows[1].captured_ms)
-    if output is not None and output.suffix == ".html":
-        output.write_text(change.highlighted_page(old, new, rules), "utf-8")
-    elif output is not None:
-        output.write_bytes(change.pdf_report(old, new, rules, change=found, names=names))
+    if output is not None:
+        if output.suffix == ".html":
+            made = change.highlighted_page(old, new, rules).encode("utf-8")
+        else:
+            made = change.pdf_report(old, new, rules, change=found, names=names)
+        with writing(output):
+            output.write_bytes(made)
     if as_json:
         ids = {"url": url, "a": str(rows[0].record_id), "b": str(rows[1].record_id), "a_at": names[0], "b_at": names[1]}
         typer.echo(json.dumps(ids | change.as_json(old, new, rules, found)))

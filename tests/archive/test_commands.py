@@ -14,9 +14,9 @@ ROOT = Path(__file__).parents[2]
 MS = 1_700_000_000_000
 
 
-def run(data, *arguments, code=0, room="archive"):
+def run(data, *arguments, code=0, room="archive", before="", told=""):
     done = subprocess.run(
-        [sys.executable, "-c", f"from hemeroteca.cli.{room} import app; app()", *map(str, arguments)],
+        [sys.executable, "-c", f"{before}\nfrom hemeroteca.cli.{room} import app; app()", *map(str, arguments)],
         cwd=ROOT,
         env={**os.environ, "HEMEROTECA_DATA": str(data), "HEMEROTECA_DATABASE": ""},
         capture_output=True,
@@ -24,6 +24,8 @@ def run(data, *arguments, code=0, room="archive"):
         timeout=120,
     )
     assert done.returncode == code, done.stderr + done.stdout
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
     return done.stdout
 
 
@@ -174,3 +176,42 @@ def test_what_comes_in_is_compared_and_indexed_like_what_is_crawled(tmp_path):
     assert len(again := differs()) == 3
     assert again[0] is None
     assert again[1] > importance != again[2] > 0
+
+
+FULL = """
+import errno
+from hemeroteca.archive.writer import WarcWriter
+def append(self, data):
+    raise OSError(errno.ENOSPC, "No space left on device")
+WarcWriter.append = append
+"""
+
+
+def test_what_cannot_be_written_is_told_in_one_line(instance, tmp_path, source):
+    page, nowhere = "http://example.org/", tmp_path / "nowhere"
+    for arguments in (
+        ("get", page, "-o", nowhere / "page.html"),
+        ("export", nowhere / "all.warc.gz"),
+        ("export", nowhere / "all.wacz"),
+        ("export", nowhere / "all.csv"),
+        ("diff", page, "-o", nowhere / "change.pdf"),
+        ("diff", page, "-o", nowhere / "change.html"),
+    ):
+        run(instance, *arguments, code=1, told=f"cannot write {arguments[-1]}: No such file or directory")
+    run(tmp_path / "full", "import", source, code=1, before=FULL, told="No space left on device")
+    run(tmp_path / "full", "import", source, code=1, told="ends inside")  # with room again everything is taken
+    assert len(lines(run(tmp_path / "full", "versions", page, "--json"))) == 2
+    run(instance, "export", "-", "--format", "warc", code=2, told="standard output")
+
+
+def test_what_is_not_there_is_told_with_the_next_step(instance, tmp_path):
+    nothing = "http://unknown.example/"
+    for command in ("versions", "get", "diff"):
+        for form in ((), ("--json",)):
+            run(instance, command, nothing, *form, code=1, told=f"hemeroteca crawl {nothing} --scope page")
+    run(instance, "export", tmp_path / "none.warc.gz", nothing, told="holds none")
+
+
+def test_ids_of_versions_are_shown_whole(instance):
+    (*_, last) = lines(run(instance, "versions", "http://example.org/", "--json"))
+    assert run(instance, "versions", "http://example.org/").split()[-1] == last["id"]

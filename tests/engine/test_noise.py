@@ -1,12 +1,8 @@
 """Crawls learn which parts of a site's pages differ at every visit, and compare by the rules a person set for it."""
 
 import json
-from collections.abc import Iterator
-
-import pytest
 
 from tests.engine.system import System
-from tests.fetch.browser_site import Site
 
 PAGE = "http://www.site.test"
 STORY = "The council met on Tuesday and spoke about the old bridge, which nobody has crossed for years. " * 4
@@ -17,21 +13,6 @@ def page(lucky: int, story: str = STORY, extra: str = "") -> str:
         f"<!doctype html><title>Council</title><main><p>{story}</p></main>"
         f'<aside class="box"><p class="q">Lucky number {lucky}</p></aside>{extra}'
     )
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    site = Site()
-    yield site
-    site.server.close()
-
-
-@pytest.fixture
-def system(tmp_path, site) -> System:
-    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['playwright'] = None\n")
-    system = System(tmp_path / "data", resolve=f"*.site.test=127.0.0.1:{site.port}", delay=0)
-    system.environment["PYTHONPATH"] = f"{tmp_path}:{system.environment.get('PYTHONPATH', '')}"
-    return system
 
 
 def visit(system: System, path: str = "/") -> None:

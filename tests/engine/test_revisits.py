@@ -1,31 +1,8 @@
 """What a crawl says of pages that changed, and of pages it cannot read without a browser."""
 
-from collections.abc import Iterator
-
-import pytest
-
-from tests.engine.system import System
-from tests.fetch.browser_site import Site
-
 PAGE = "http://www.site.test"
 TEXT = "<!doctype html><title>Council</title><p>The council met on Tuesday and spoke about the old bridge.</p>" * 3
 SHELL = "<!doctype html><title>Shell</title><div id=root></div><script src=/api></script>"
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    site = Site()
-    yield site
-    site.server.close()
-
-
-@pytest.fixture
-def system(tmp_path, site) -> System:
-    """On a machine without the extra `[browser]`."""
-    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['playwright'] = None\n")
-    system = System(tmp_path / "data", resolve=f"*.site.test=127.0.0.1:{site.port}", delay=0)
-    system.environment["PYTHONPATH"] = str(tmp_path)
-    return system
 
 
 def test_a_changed_page_is_weighed_in_an_ordinary_crawl(system, site):
