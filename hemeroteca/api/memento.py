@@ -86,6 +86,8 @@ def copy(request: HttpRequest, stamp: str, url: str) -> HttpResponseBase:
 
 def places(request: HttpRequest, url: str) -> Places:
     base = _base(request)
+    if "://" not in url and not url.startswith("urn:"):
+        url = f"http://{url}"  # asked for as people write it; in a link it must be whole
     return Places(url, f"{base}/timegate/{url}", f"{base}/timemap/link/{url}", f"{base}/timemap/json/{url}")
 
 

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 import msgspec
 from isal import isal_zlib
@@ -83,7 +83,7 @@ def _members(fd: int, end: int, max_payload: int, payloads: bool) -> Iterator[Fo
             if not member.eof:
                 reason = "the record is longer than it says"
         except (*UNREADABLE, OSError) as error:
-            reason = str(error)
+            reason = _told(error)
         following = member.end if member.eof else _next_member(fd, offset + 1, end)
         if reason and following == end and member.cut:
             reason = "the file ends inside a compressed record"
@@ -96,6 +96,11 @@ def _members(fd: int, end: int, max_payload: int, payloads: bool) -> Iterator[Fo
         if reason:
             yield Damage(offset, following - offset, reason)
         offset = following
+
+
+def _told(error: Exception) -> str:
+    unpacking = isinstance(error, cast("type[Exception]", isal_zlib.error))
+    return f"a record is damaged and cannot be unpacked ({error})" if unpacking else str(error)
 
 
 def _frames(fd: int, end: int, max_payload: int) -> Iterator[Found | Damage]:
@@ -121,7 +126,7 @@ def _frames(fd: int, end: int, max_payload: int) -> Iterator[Found | Damage]:
             while frame.read(1 << 16):
                 pass
         except (*UNREADABLE, OSError) as error:
-            reason = str(error)
+            reason = _told(error)
         following = frame.end if frame.eof else _next_frame(fd, offset + 1, end)
         if frame.cut and following == end:
             reason = "the file ends inside a compressed record"
@@ -190,7 +195,7 @@ def _joined(fd: int, offset: int, end: int, max_payload: int) -> Iterator[Found 
         while (record := next_record(stream, max_payload)) is not None:
             yield Found(record, offset, 0)
     except (*UNREADABLE, OSError) as error:
-        yield Damage(offset, end - offset, str(error))
+        yield Damage(offset, end - offset, _told(error))
 
 
 class _AllMembers(io.RawIOBase):
@@ -224,7 +229,7 @@ def _plain(file: IO[bytes], end: int, max_payload: int) -> Iterator[Found | Dama
         except ValueError as error:
             file.seek(offset + 1)
             following = _next_plain(file, end)
-            yield Damage(offset, following - offset, str(error))
+            yield Damage(offset, following - offset, _told(error))
             file.seek(following)
             continue
         if record is None:

@@ -34,6 +34,9 @@ def setup(data: Path | None, must_exist: bool = False, at_least: str = "hemerote
     """
     found = settings(data)
     if must_exist and not found.database and not (found.data / at_least).exists():
+        if next((found.data / "warc").glob("*.warc*"), None) is not None:
+            lost = f"the database of {found.data} is gone, its WARC files are there"
+            give_up(f"{lost}; `hemeroteca archive verify --repair` makes it anew from them")
         give_up(f"there is no instance in {found.data}; name its folder with --data, or begin with `hemeroteca crawl`")
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hemeroteca.django_settings")
     try:

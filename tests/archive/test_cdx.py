@@ -87,6 +87,7 @@ def test_an_answer_in_each_format(client, site):
     assert ask(client, url="example.org/", output="text", fl="timestamp,statuscode", limit=1) == "20240101000000 200\n"
     link = ask(client, url="example.org/", output="link", limit=2)
     assert 'http://example.org/>; rel="memento"; datetime="Mon, 01 Jan 2024 00:00:00 GMT"' in link
+    assert link.startswith('<http://example.org/>; rel="original"')  # whole, however it was asked for
 
 
 def test_nothing_found_is_an_empty_answer(client, site):

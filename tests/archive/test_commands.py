@@ -215,3 +215,20 @@ def test_what_is_not_there_is_told_with_the_next_step(instance, tmp_path):
 def test_ids_of_versions_are_shown_whole(instance):
     (*_, last) = lines(run(instance, "versions", "http://example.org/", "--json"))
     assert run(instance, "versions", "http://example.org/").split()[-1] == last["id"]
+
+
+def test_damage_and_a_lost_database_are_told_with_the_way_back(tmp_path, source):
+    data = tmp_path / "data"
+    run(data, "import", source, code=1)
+    (file,) = (data / "warc").iterdir()
+    whole = file.read_bytes()
+    at = whole.index(b"\x1f\x8b", 100) + 60
+    file.write_bytes(whole[:at] + bytes(40) + whole[at + 40 :])
+    assert "a record is damaged and cannot be unpacked" in run(data, "verify", code=1)
+    file.write_bytes(whole)
+    for name in data.glob("hemeroteca.sqlite3*"):
+        name.unlink()
+    for command in (("verify",), ("versions", "http://example.org/")):
+        run(data, *command, code=1, told="`hemeroteca archive verify --repair` makes it anew")
+    assert "all is well" in run(data, "verify", "--repair")
+    assert len(lines(run(data, "versions", "http://example.org/", "--json"))) == 2
