@@ -347,12 +347,12 @@ class Scheduler:
         if sub is None:
             sub = self._make(row)
         windows = msgspec.convert(row.windows, list[Window])
-        any_open(windows, self._now)  # a zone that is gone shows here
         bounds = row.weight, row.min_hours * HOUR_MS, (row.max_hours or LONGEST_HOURS) * HOUR_MS
         if not new and sub.policy is None and bounds != (sub.weight, sub.min_ms, sub.max_ms):
             self._tell_planner(row.pk, *bounds)
         sub.weight, sub.min_ms, sub.max_ms = bounds
         sub.windows = windows
+        self._shut(sub, self._now)  # a zone that is gone shows here
         sub.matcher = urls.ScopeMatcher(msgspec.convert(row.crawl.options["scope"], urls.Scope))
         sub.collection = row.collection_id
         sub.purse.resize(row.visits_per_day, row.bytes_per_day)
@@ -551,12 +551,16 @@ class Scheduler:
         for sub in self._subs.values():
             if sub.purse.limited:
                 sub.purse.fill(now)
-            shut = bool(sub.windows) and not any_open(sub.windows, now)
-            sub.is_open = sub.crawl in crawls and not shut
-            if shut:
-                self.closed[sub.crawl] = next_open(sub.windows, now)
-            elif self.closed:
-                self.closed.pop(sub.crawl, None)
+            sub.is_open = not self._shut(sub, now) and sub.crawl in crawls
+
+    def _shut(self, sub: Sub, now: float) -> bool:
+        """Whether a subscription is outside its windows; the engine is told until when."""
+        shut = bool(sub.windows) and not any_open(sub.windows, now)
+        if shut:
+            self.closed[sub.crawl] = next_open(sub.windows, now)
+        else:
+            self.closed.pop(sub.crawl, None)
+        return shut
 
     def _unlimited(self) -> float:
         """Visits a day of an instance nobody limited: what people ordered to be visited more often has its room too."""
