@@ -14,17 +14,16 @@ Floats = NDArray[np.float64]
 
 MEMORY = 50_000.0  # visits after which an old one counts 1/e: sites change their habits
 CAUTION = 0.3  # share of the squared gradient kept in the curvature; tames one surprising visit
-FIRMNESS = 5.0  # visits' worth of trust in the starting weights
 
 
 class Hazard:
     """Weights, curvature, and one step per batch of visits."""
 
-    def __init__(self, start: Floats) -> None:
+    def __init__(self, start: Floats, firmness: Floats) -> None:
+        """`firmness`: visits' worth of trust in each starting weight; the first one is the general level."""
         self.start = start.astype(np.float64)
         self.weights = self.start.copy()
-        self.firmness = np.full(start.size, FIRMNESS)
-        self.firmness[0] = 1.0  # the general level is learned at once
+        self.firmness = firmness.astype(np.float64)
         self.curvature = np.diag(self.firmness)
         self.visits = 0
 

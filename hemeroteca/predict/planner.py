@@ -37,28 +37,35 @@ ROUNDS = 10  # longest gap, in rounds over all pages at the present pace …
 RESERVE = 0.125  # … kept by this share of the visits when pages are overdue
 SENSORS = 0.15  # share of the visits that look into sections nobody has looked into lately
 DEMANDED = 0.5  # share of the visits that maximum intervals set by people may claim
+SEPARATE = 0.5  # share of a visit's value that lies in coming before the next change
 LONGEST_LESSON = 400.0  # days; a longer gap is a clock that jumped, not a quiet page
 RETRY = (1 / 24, 7.0)  # days before a failed page is tried again: first, and at most (doubling)
 CHUNK = 1 << 15  # pages scored at a time: stays in the processor's cache
 READY = 1 << 14  # best pages kept at hand between two plans
 NEIGHBOURHOOD = 512  # pages re-scored at once when one of them changed
 
-FEATURES = (
-    "level",
-    "section-habit",
-    "habit-ever",
-    "habit-150d",
-    "habit-30d",
-    "habit-7d",
-    "habit-2d",
-    "aftershock",
-    "never-changed",
-    "gap",
-    "week",
-    *(f"section-{level}" for level in range(LEVELS)),
-    "companions",
-    "companions-quiet",
+FIRST_RATE = 1 / 50  # changes per day of a page before anything is known
+
+# What speaks for a change, the weight it starts with, and for how much evidence the start counts.
+EVIDENCE: tuple[tuple[str, float, float], ...] = (
+    ("level", float(np.log(FIRST_RATE)), 1.0),  # learned at once
+    ("section-habit", 0.9, 15.0),
+    ("habit-ever", 0.75, 25.0),
+    ("habit-150d", 0.6, 6.0),
+    ("habit-30d", 0.0, 15.0),
+    ("habit-7d", 0.1, 12.0),
+    ("habit-2d", 0.85, 6.0),
+    ("aftershock", 0.2, 40.0),
+    ("never-changed", 0.1, 8.0),
+    ("gap", 0.05, 25.0),
+    ("week", 0.9, 8.0),
+    ("section-0", 0.4, 15.0),
+    *((f"section-{level}", 0.55, 15.0) for level in range(1, PATHS)),
+    (f"section-{PATHS}", 0.75, 15.0),  # the subject
+    ("companions", 0.22, 60.0),
+    ("companions-quiet", -0.4, 10.0),
 )
+FEATURES = tuple(name for name, _, _ in EVIDENCE)
 AT = {name: i for i, name in enumerate(FEATURES)}
 
 Ints = NDArray[np.int64]
@@ -70,7 +77,8 @@ Bits = NDArray[np.bool_]
 class Plan:
     """Pages to visit now, most valuable first, with the chance that each has changed.
 
-    `value` is the weighted chance; above 1 stand those that must not wait (overdue pages, sensors).
+    `value` is the weighted chance, lowered where the page will hardly change again soon and a later visit would see the
+    same; above 1 stand those that must not wait (overdue pages, sensors).
     """
 
     keys: Ints
@@ -102,14 +110,8 @@ class Planner:
         self.companions = Companions(0, COMPANIONS)
         self.profiles = Profiles(0, first_weekday)
         self.signals = Signals()
-        start = np.zeros(len(FEATURES))
-        start[AT["level"]] = np.log(FIRST_RATE)
-        start[AT["section-habit"] : AT["habit-2d"] + 1] = 1.0
-        start[AT["week"]] = 1.0
-        # Pages of a site mostly do move together and in bursts; where they do not, this is unlearned in days.
-        start[AT["section-0"] : AT["section-0"] + LEVELS] = 0.4
-        start[AT["aftershock"]] = start[AT["companions"]] = 0.3
-        self.hazard = Hazard(start)
+        start = np.array([weight for _, weight, _ in EVIDENCE])
+        self.hazard = Hazard(start, np.array([firmness for _, _, firmness in EVIDENCE]))
         self._pages = np.zeros(0, PAGE)
         self._count = np.zeros((0, SCALES.size), np.float32)
         self._exposure = np.zeros((0, SCALES.size), np.float32)
@@ -315,8 +317,11 @@ class Planner:
         if self._overdue(np.array([float(gap[0])]), np.array([float(page["max_gap"])]))[0] > 1:
             return Reason("overdue", {"ago": ago})
         reasons: list[tuple[float, Reason]] = [(0.1, Reason("waiting", {"ago": ago}))]
-        reasons.append(self._explain_sections(slot[0], x[0], push))
-        reasons.append((float(push[AT["companions"]]), self._explain_companion(slot[0], day)))
+        around_it = self._explain_sections(slot[0], x[0], push)
+        reasons.append(around_it)
+        # Several neighbours seen today tell a person more than one companion that is mostly among them.
+        fewer = 0.5 if around_it[1].code == "neighbours" else 1.0
+        reasons.append((fewer * float(push[AT["companions"]]), self._explain_companion(slot[0], day)))
         reasons.append((float(push[AT["week"]]) if x[0, AT["week"]] > 0 else 0.0, Reason("calendar")))
         recent = float(self._count[slot[0], 1])
         if recent > 1.2:
@@ -490,7 +495,8 @@ class Planner:
             closed = (
                 ~page["alive"] | page["paused"] | resting | (gap < np.maximum(page["min_gap"], self.min_gap) - 1e-3)
             )
-            value[at : at + CHUNK] = np.where(closed, -1, c * page["weight"])
+            worth = c * (1 - SEPARATE + SEPARATE * self._again(x))
+            value[at : at + CHUNK] = np.where(closed, -1, worth * page["weight"])
         return value, chance
 
     def _read_all(self, slots: Ints, day: float) -> tuple[Floats, Floats]:
@@ -517,6 +523,13 @@ class Planner:
         unchanged = np.exp(-np.exp(np.clip(log, -14, LARGEST)))
         return (1 - unchanged * self.signals.doubt(site, told)).astype(np.float32)
 
+    def _again(self, x: Floats) -> Floats:
+        """P(a page that just changed changes again within a day): the change that a later visit would lose."""
+        log = self.hazard.log_hazard(x)
+        for name, then in (("gap", 0.0), ("never-changed", 0.0), ("aftershock", np.log(np.log(2.0)))):
+            log += np.float32(self.hazard.weights[AT[name]]) * (np.float32(then) - x[:, AT[name]])
+        return (-np.expm1(-np.exp(np.clip(log, -14, LARGEST)))).astype(np.float32)
+
     def _overdue(self, gap: NDArray[np.floating], max_gap: NDArray[np.floating]) -> NDArray[np.floating]:
         """Gap as a multiple of the longest allowed: a page's own maximum, else some rounds at the present pace."""
         longest = ROUNDS * max(len(self), 1) / self._pace if self._pace > 0 else np.inf
@@ -532,7 +545,8 @@ class Planner:
             page = self._pages[worst]
             # Without the signal: as if nobody had said anything.
             excess = self.signals.doubt(page["site"], page["told"])
-            value[worst] = (1 - (1 - chance[worst]) / np.maximum(excess, 1e-6)).clip(0, 1) * page["weight"]
+            unannounced = (1 - (1 - chance[worst]) / np.maximum(excess, 1e-6)).clip(0, 1)
+            value[worst] *= unannounced / np.maximum(chance[worst], 1e-6)
         self._sense(value, day, budget)
         late = self._overdue(day - self._pages["last"], self._pages["max_gap"])
         for mine, share in ((self._pages["max_gap"] > 0, DEMANDED), (self._pages["max_gap"] <= 0, RESERVE)):
@@ -664,7 +678,6 @@ class Planner:
 
 
 FORMAT = 3
-FIRST_RATE = 1 / 50  # changes per day of a page before anything is known
 PAGE = np.dtype(
     [
         ("key", np.int64),

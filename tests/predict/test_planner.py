@@ -219,6 +219,24 @@ def test_state_is_small():
     assert made.bytes_per_page <= 220  # small worlds carry the fixed part; bench/predict.py measures a million
 
 
+def test_of_two_pages_as_likely_changed_the_one_that_will_change_again_is_more_urgent():
+    made = planner([f"{i}/p" for i in range(40)])
+    rng = np.random.default_rng(3)
+    for day in range(1, 200):
+        keys = 100 + rng.permutation(40)[:20]
+        made.observe(keys, day * DAY, [key < 104 if day % 2 else rng.random() < 0.02 for key in keys])
+    # The lively ones a day ago, the quiet ones months ago: their chances are alike or in favour of the quiet ones.
+    made.observe(range(100, 104), 399 * DAY, [True] * 4)
+    plan = made.plan(400 * DAY, 40)
+    worth = {int(k): float(v / c) for k, c, v in zip(plan.keys, plan.chance, plan.value, strict=True) if v <= 1}
+    lively = [worth[key] for key in worth if key < 104]
+    quiet = [worth[key] for key in worth if key >= 104]
+    assert lively
+    assert quiet
+    assert min(lively) > max(quiet)
+    assert min(quiet) >= 0.5  # a likely change is never worth less than half: quiet pages keep their visits
+
+
 def test_every_reason_can_be_said():
     sample = {"source": "feed", "precision": 0.9, "changed": 3, "visited": 4, "section": "s/news", "times": 2.5}
     sample |= {"page": 7, "changes": 3, "days": 14.0, "ago": 2.0}
