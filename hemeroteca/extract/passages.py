@@ -14,6 +14,7 @@ from hemeroteca.extract.markup import BREAK
 # A page may contain these characters itself; it would only spoil its own main text.
 _DROP, _DROP_END, _KEEP, _KEEP_END, _ANCHOR, _NUMBER_END, _ANCHOR_END = "\x01\x02\x03\x04\x05\x06\x07"
 _ANCHOR_MARK = re.compile(f"{_ANCHOR}(\\d{{1,7}}){_NUMBER_END}|[{_ANCHOR}-{_ANCHOR_END}]")
+_UNMARKED = dict.fromkeys(map(ord, (_KEEP, _KEEP_END)))  # an article inside navigation is navigation
 _LINE_END = "\x08"  # no white space, other than a tab
 MAX_MARKS = 1000
 
@@ -90,7 +91,7 @@ def _texts(raw: str) -> tuple[str, str]:
         at = 0
         while dropping:
             end = part.find(_DROP_END, at)
-            every.append(_lines(part[at : None if end < 0 else end]))
+            every.append(_lines(part[at : None if end < 0 else end].translate(_UNMARKED)))
             at = end + 1
             if end < 0:
                 break

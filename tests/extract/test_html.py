@@ -310,3 +310,10 @@ def test_language_from_the_header() -> None:
 def test_almost_nothing(html: str) -> None:
     document = page(html)
     assert (document.kind, document.links) == ("html", [])
+
+
+def test_an_article_inside_navigation_is_navigation() -> None:
+    body = b"<body><nav>Menu<article>Teaser</article></nav><p>What the page is about, at some length.</p></body>"
+    document = read(body, "text/html", "http://x.test/")
+    assert document.text == "Menu\nTeaser\nWhat the page is about, at some length."
+    assert document.main == "What the page is about, at some length."
