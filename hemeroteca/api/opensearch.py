@@ -6,7 +6,7 @@ from email.utils import format_datetime
 from hashlib import blake2b
 from html import unescape
 from urllib.parse import quote
-from xml.etree.ElementTree import Element, SubElement, register_namespace, tostring
+from xml.etree.ElementTree import Element, SubElement, tostring
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -17,10 +17,9 @@ from ninja.errors import HttpError
 from hemeroteca.api import access
 from hemeroteca.api.search import completions, index, options
 from hemeroteca.search import Hit, SearchError
-from hemeroteca.watch.feeds import clean
+from hemeroteca.watch.feeds import ATOM, add
 
 _OPENSEARCH = "http://a9.com/-/spec/opensearch/1.1/"
-_ATOM = "http://www.w3.org/2005/Atom"
 _NEWEST = 30  # entries of a feed
 _HEADER = b'<?xml version="1.0" encoding="utf-8"?>\n'
 
@@ -29,21 +28,20 @@ _HEADER = b'<?xml version="1.0" encoding="utf-8"?>\n'
 def description(request: HttpRequest) -> HttpResponse:
     """What a browser needs to add this archive to its search engines."""
     base = _base(request)
-    register_namespace("", _OPENSEARCH)
-    root = Element(f"{{{_OPENSEARCH}}}OpenSearchDescription")
+    root = Element("OpenSearchDescription", xmlns=_OPENSEARCH)
     for name, text in (
         ("ShortName", "Hemeroteca"),
         ("Description", "Hemeroteca: what was said on the web, and when"),
         ("InputEncoding", "UTF-8"),
     ):
-        SubElement(root, f"{{{_OPENSEARCH}}}{name}").text = text
-    SubElement(root, f"{{{_OPENSEARCH}}}Image", type="image/svg+xml").text = f"{base}/static/console/logo.svg"
+        SubElement(root, name).text = text
+    SubElement(root, "Image", type="image/svg+xml").text = f"{base}/static/console/logo.svg"
     for kind, template in (
         ("text/html", "/?q={searchTerms}"),
         ("application/rss+xml", "/search.rss?q={searchTerms}"),
         ("application/x-suggestions+json", "/suggest?q={searchTerms}"),
     ):
-        SubElement(root, f"{{{_OPENSEARCH}}}Url", type=kind, method="get", template=base + template)
+        SubElement(root, "Url", type=kind, method="get", template=base + template)
     return HttpResponse(
         _HEADER + tostring(root, encoding="utf-8"), content_type="application/opensearchdescription+xml"
     )
@@ -70,15 +68,14 @@ def feed(request: HttpRequest) -> HttpResponse:
         hits = index().search(query, limit=_NEWEST, options=options(sort="captured", every=True)).hits if query else []
     except SearchError as error:
         return HttpResponse(f"{error}\n", status=503, content_type="text/plain; charset=utf-8")
-    register_namespace("atom", _ATOM)
-    root = Element("rss", version="2.0")
+    root = Element("rss", {"version": "2.0", "xmlns:atom": ATOM})
     channel = SubElement(root, "channel")
     base = _base(request)
-    _add(channel, "title", f"{query} – Hemeroteca")
-    _add(channel, "link", f"{base}/?q={quote(query, safe='')}")
-    _add(channel, "description", query)
+    add(channel, "title", f"{query} – Hemeroteca")
+    add(channel, "link", f"{base}/?q={quote(query, safe='')}")
+    add(channel, "description", query)
     own = f"{base}/search.rss?q={quote(query, safe='')}"
-    SubElement(channel, f"{{{_ATOM}}}link", rel="self", type="application/rss+xml", href=own)
+    SubElement(channel, "atom:link", rel="self", type="application/rss+xml", href=own)
     for hit in sorted(hits, key=lambda hit: -hit.captured_ms):
         _entry(channel, hit)
     return HttpResponse(_HEADER + tostring(root, encoding="utf-8"), content_type="application/rss+xml; charset=utf-8")
@@ -86,19 +83,13 @@ def feed(request: HttpRequest) -> HttpResponse:
 
 def _entry(channel: Element, hit: Hit) -> None:
     item = SubElement(channel, "item")
-    _add(item, "title", hit.title or hit.url)
-    _add(item, "link", hit.url)
+    add(item, "title", hit.title or hit.url)
+    add(item, "link", hit.url)
     version = blake2b(f"{hit.url}\n{hit.digest}".encode("utf-8", "replace"), digest_size=12).hexdigest()
-    _add(item, "guid", version).set("isPermaLink", "false")
+    add(item, "guid", version).set("isPermaLink", "false")
     if hit.captured_ms:
-        _add(item, "pubDate", format_datetime(datetime.fromtimestamp(hit.captured_ms / 1000, UTC)))
-    _add(item, "description", unescape(hit.snippet.replace("<b>", "").replace("</b>", "")))
-
-
-def _add(parent: Element, name: str, text: str) -> Element:
-    element = SubElement(parent, name)
-    element.text = clean(text)
-    return element
+        add(item, "pubDate", format_datetime(datetime.fromtimestamp(hit.captured_ms / 1000, UTC)))
+    add(item, "description", unescape(hit.snippet.replace("<b>", "").replace("</b>", "")))
 
 
 def _base(request: HttpRequest) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from urllib.parse import quote, urlencode
-from xml.etree.ElementTree import Element, SubElement, register_namespace, tostring
+from xml.etree.ElementTree import Element, SubElement, tostring
 
 from django.conf import settings
 from django.utils.crypto import constant_time_compare, salted_hmac
@@ -15,7 +15,6 @@ from hemeroteca.watch.models import Change
 ATOM = "http://www.w3.org/2005/Atom"
 _SALT = "hemeroteca.watch.feeds"
 _KEY = re.compile(r"(?<=[?&])key=[^&]*&?")
-register_namespace("", ATOM)
 
 
 def address(subscription: int | None = None, collection: int | None = None) -> str:
@@ -33,21 +32,21 @@ def scope_of(url: str, site: str, subscription: int | None, collection: int | No
 
 def atom(title: str, self_url: str, changes: Iterable[Change], base: str) -> bytes:
     rows = list(changes)
-    feed = Element(f"{{{ATOM}}}feed")
-    _add(feed, "id", _KEY.sub("", self_url).rstrip("?&"))  # the same for everybody who may read it
-    _add(feed, "title", title)
-    _add(feed, "updated", _iso(rows[0].seen_ms if rows else 0))
-    SubElement(feed, f"{{{ATOM}}}link", rel="self", href=self_url)
-    author = SubElement(feed, f"{{{ATOM}}}author")
-    _add(author, "name", "Hemeroteca")
+    feed = Element("feed", xmlns=ATOM)
+    add(feed, "id", _KEY.sub("", self_url).rstrip("?&"))  # the same for everybody who may read it
+    add(feed, "title", title)
+    add(feed, "updated", _iso(rows[0].seen_ms if rows else 0))
+    SubElement(feed, "link", rel="self", href=self_url)
+    author = SubElement(feed, "author")
+    add(author, "name", "Hemeroteca")
     for change in rows:
-        entry = SubElement(feed, f"{{{ATOM}}}entry")
-        _add(entry, "id", f"urn:uuid:{change.record_id}" if change.record_id else f"{base}/changes/{change.pk}")
-        _add(entry, "title", clean(change.title or change.url))
-        _add(entry, "updated", _iso(change.seen_ms))
-        SubElement(entry, f"{{{ATOM}}}link", rel="alternate", href=clean(change.url))
-        SubElement(entry, f"{{{ATOM}}}link", rel="related", href=f"{base}/page?url={quote(change.url, safe='')}")
-        content = _add(entry, "content", clean(summary(change)))
+        entry = SubElement(feed, "entry")
+        add(entry, "id", f"urn:uuid:{change.record_id}" if change.record_id else f"{base}/changes/{change.pk}")
+        add(entry, "title", clean(change.title or change.url))
+        add(entry, "updated", _iso(change.seen_ms))
+        SubElement(entry, "link", rel="alternate", href=clean(change.url))
+        SubElement(entry, "link", rel="related", href=f"{base}/page?url={quote(change.url, safe='')}")
+        content = add(entry, "content", clean(summary(change)))
         content.set("type", "text")
     return b'<?xml version="1.0" encoding="utf-8"?>\n' + tostring(feed, encoding="utf-8")
 
@@ -55,17 +54,17 @@ def atom(title: str, self_url: str, changes: Iterable[Change], base: str) -> byt
 def rss(title: str, self_url: str, changes: Iterable[Change], base: str) -> bytes:
     root = Element("rss", version="2.0")
     channel = SubElement(root, "channel")
-    _plain(channel, "title", title)
-    _plain(channel, "link", base or self_url)
-    _plain(channel, "description", title)
+    add(channel, "title", title)
+    add(channel, "link", base or self_url)
+    add(channel, "description", title)
     for change in changes:
         item = SubElement(channel, "item")
-        _plain(item, "title", change.title or change.url)
-        _plain(item, "link", change.url)
-        guid = _plain(item, "guid", str(change.record_id or change.pk))
+        add(item, "title", change.title or change.url)
+        add(item, "link", change.url)
+        guid = add(item, "guid", str(change.record_id or change.pk))
         guid.set("isPermaLink", "false")
-        _plain(item, "pubDate", format_datetime(_moment(change.seen_ms)))
-        _plain(item, "description", summary(change))
+        add(item, "pubDate", format_datetime(_moment(change.seen_ms)))
+        add(item, "description", summary(change))
     return b'<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, encoding="utf-8")
 
 
@@ -89,13 +88,8 @@ def opens(scope: str, key: str) -> bool:
     return constant_time_compare(feed_key(scope), key)
 
 
-def _add(parent: Element, name: str, text: str) -> Element:
-    element = SubElement(parent, f"{{{ATOM}}}{name}")
-    element.text = clean(text)
-    return element
-
-
-def _plain(parent: Element, name: str, text: str) -> Element:
+def add(parent: Element, name: str, text: str) -> Element:
+    """An element of text, which may be any."""
     element = SubElement(parent, name)
     element.text = clean(text)
     return element

@@ -36,6 +36,12 @@ def version() -> str:
     return digest.hexdigest()
 
 
+def _toolchain(compiler: str) -> dict[str, str]:
+    """A `rustc` of rustup has its toolchain beside it; with another home than its owner's it must be told."""
+    home = Path(compiler).parents[2] / ".rustup"
+    return {"RUSTUP_HOME": str(home)} if home.is_dir() else {}
+
+
 def build() -> str:
     """Make the library. Returns the reason if it could not be made; pages are then read without it, only slower."""
     compiler = shutil.which("rustc")
@@ -45,7 +51,7 @@ def build() -> str:
     try:
         subprocess.run(
             [compiler, *_OPTIONS, "-o", str(made), str(_HERE / "lib.rs")],
-            env={**os.environ, "HEMEROTECA_NATIVE_VERSION": version()},
+            env={**_toolchain(compiler), **os.environ, "HEMEROTECA_NATIVE_VERSION": version()},
             check=True,
             capture_output=True,
             timeout=SECONDS,
