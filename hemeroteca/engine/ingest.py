@@ -142,15 +142,17 @@ class Ingest:
         self._rules: dict[int, Rules] = {}
         self._scopes: dict[int, urls.ScopeMatcher] = {}
         self._sent: dict[int, set[int]] = {}
+        self._outside: dict[int, set[int]] = {}  # links that lead out of the crawl, wherever they stand
         self._texts: set[int] = set()  # of links sent already, by the hash of target and text
 
     def learn(self, rules: Rules) -> None:
         self._rules[rules.crawl] = rules
         self._scopes[rules.crawl] = urls.ScopeMatcher(rules.options.scope)
         self._sent[rules.crawl] = set()
+        self._outside[rules.crawl] = set()
 
     def forget(self, crawl: int) -> None:
-        for table in (self._rules, self._scopes, self._sent):
+        for table in (self._rules, self._scopes, self._sent, self._outside):
             table.pop(crawl, None)
 
     def __call__(self, job: Job) -> Ingested:
@@ -293,7 +295,7 @@ class Ingest:
 
     def _links(self, job: Job, document: extract.Document, nofollow: bool, result: Ingested) -> None:
         options = self._rules[job.crawl].options
-        sent = self._sent[job.crawl]
+        sent, outside = self._sent[job.crawl], self._outside[job.crawl]
         address = job.dom_url or job.url
         base = urls.resolve_links(address, [document.base])[0] if document.base else None
         links = document.links
@@ -305,6 +307,8 @@ class Ingest:
             if found is None or found[1] in sent:
                 continue
             target, key = found
+            if key in outside and link.kind == "page":
+                continue
             role, depth = _role(link.kind, job.role, job.depth)
             if role is None or (role == Role.REQUISITE and not requisites_too):
                 continue
@@ -321,6 +325,10 @@ class Ingest:
                 elif refused:
                     if refused.startswith("trap"):
                         result.notes.append(f"{refused}: {target[:200]}")
+                    elif refused == self._scopes[job.crawl].outside:
+                        if len(outside) >= LINKS_REMEMBERED:
+                            outside.clear()
+                        outside.add(key)
                     continue
             elif trap := urls.trap(target):
                 result.notes.append(f"trap: {trap}: {target[:200]}")

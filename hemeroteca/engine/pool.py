@@ -23,7 +23,8 @@ AHEAD = 3  # jobs sent to a reader before its answer, so that it never waits
 READER_ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",  # numpy would start threads it never uses here
     "MALLOC_ARENA_MAX": "1",
-    "MALLOC_TRIM_THRESHOLD_": str(4 << 20),  # what a giant page needed goes back to the system
+    "MALLOC_TRIM_THRESHOLD_": str(4 << 20),  # what a giant page needed goes back to the system …
+    "MALLOC_MMAP_THRESHOLD_": str(1 << 20),  # … but not what every page needs: to map it anew costs more than to use it
 }
 PATIENCE = 60.0  # seconds a reader may take over one page
 

@@ -51,7 +51,7 @@ def resolve_targets(base: str, hrefs: list[str], rules: Rules = DEFAULT_RULES) -
 _PAGE_ITSELF = Target("", 1)
 _BY_PAGE = Target("", 2)
 
-_MAX_ENTRIES = 20_000  # links remembered, about 8 MB; then all is forgotten, which costs one parsing of each
+_MAX_ENTRIES = 40_000  # links remembered, about 15 MB; then all is forgotten, which costs one parsing of each
 _MAX_DIRECTORY = 5_000
 _MAX_REMEMBERED = 500  # characters of a link
 _DIRECTORY_COST = 5  # a directory weighs about as much as this many links
@@ -60,9 +60,10 @@ _DIRECTORY_COST = 5  # a directory weighs about as much as this many links
 class _Directory(dict[str, Target | None]):
     """Links met on pages of one directory, and where they lead."""
 
-    def __init__(self, url: str, rules: Rules) -> None:
+    def __init__(self, url: str, rules: Rules, targets: dict[str, Target]) -> None:
         super().__init__()
         self._url = url
+        self._targets = targets
         self._rules = rules
         self._ancestors = _ancestors(url, rules)
 
@@ -111,7 +112,10 @@ class _Directory(dict[str, Target | None]):
             query = clean_query(query, self._rules)
             if query:
                 url = f"{url}?{query}"
-        return Target(url, key(url))
+        target = self._targets.get(url)  # pages of other directories led there too: no need for another key
+        if target is None:
+            target = self._targets[url] = Target(url, key(url))
+        return target
 
 
 class _Memory:
@@ -119,6 +123,7 @@ class _Memory:
 
     def __init__(self) -> None:
         self._directories: dict[tuple[str, Rules], _Directory] = {}
+        self._targets: dict[str, Target] = {}
         self._entries = 0
 
     def directory(self, page: str, rules: Rules) -> _Directory:
@@ -129,14 +134,15 @@ class _Memory:
         )
         directory = self._directories.get((url, rules))
         if directory is None:
-            directory = self._directories[url, rules] = _Directory(url, rules)
+            directory = self._directories[url, rules] = _Directory(url, rules, self._targets)
             self.grew(_DIRECTORY_COST)
         return directory
 
     def grew(self, entries: int) -> None:
         self._entries += entries
-        if self._entries > _MAX_ENTRIES:
+        if self._entries > _MAX_ENTRIES or len(self._targets) > _MAX_ENTRIES:
             self._directories.clear()
+            self._targets.clear()
             self._entries = 0
 
 

@@ -41,7 +41,7 @@ class ScopeMatcher:
         self._places = tuple(sorted({_place(seed, scope.kind) for seed in scope.seeds}))
         self._include = Patterns(scope.include) if scope.include else None
         self._exclude = Patterns(scope.exclude) if scope.exclude else None
-        self._outside = _OUTSIDE[scope.kind]
+        self.outside = _OUTSIDE[scope.kind]  # the reason that holds at any depth
 
     def refusal(self, url: str, depth: int) -> str | None:
         """As `Scope.refusal`."""
@@ -51,7 +51,7 @@ class ScopeMatcher:
         if limit is not None and depth > limit:
             return f"more than {limit} links from a seed"
         if not self._near(url):
-            return self._outside
+            return self.outside
         if self._exclude is not None:
             expression = self._exclude.first(url)
             if expression is not None:
