@@ -53,6 +53,7 @@ _AUTHOR_JSON = re.compile(
 
 def read_html(data: bytes, document: Document, limits: Limits, declared_language: str, want_context: bool) -> None:
     """Fill `document` from UTF-8 `data`."""
+    data = markup.cut(data, limits, document.note)
     if not want_context:
         found = native.read(data, limits)
         if found is not None and _fill(document, found, data, limits, declared_language):

@@ -61,15 +61,20 @@ class Prepared:
         return ",".join(parts) or "html"
 
 
-def prepare(data: bytes, limits: Limits, note: Callable[[str], None]) -> Prepared:
-    """Cut and defuse UTF-8 `data`, mark its blocks. Each measure taken is noted."""
+def cut(data: bytes, limits: Limits, note: Callable[[str], None]) -> bytes:
+    """As much of UTF-8 `data` as is read."""
     if len(data) > limits.html_bytes:
         data = data[: limits.html_bytes].decode("utf-8", "ignore").encode()
         note("html-cut")
-    scan = _Scan(data)
-    if len(scan.tags) > limits.html_tags:
-        scan = _Scan(data[: scan.tags[limits.html_tags]])
+    if len(data) > limits.html_tags and data.count(b"<") > limits.html_tags:
+        data = data[: np.flatnonzero(np.frombuffer(data, np.uint8) == 60)[limits.html_tags]]
         note("tags-cut")
+    return data
+
+
+def prepare(data: bytes, limits: Limits, note: Callable[[str], None]) -> Prepared:
+    """Cut and defuse UTF-8 `data`, mark its blocks. Each measure taken is noted."""
+    scan = _Scan(cut(data, limits, note))
     if _suspicious(scan, limits):
         scan = _defused(scan, limits, note)
     return Prepared(_marked(scan), scan)

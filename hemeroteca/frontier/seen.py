@@ -13,8 +13,8 @@ MERGE_AT = 1 << 15
 
 class SeenSet:
     def __init__(self, keys: Iterable[int] | np.ndarray = ()) -> None:
-        array = keys if isinstance(keys, np.ndarray) else np.fromiter(keys, dtype=np.int64)
-        self._sorted = np.unique(array)
+        """An array must hold each key once; sorting it is quicker than looking for equal ones."""
+        self._sorted = np.sort(keys) if isinstance(keys, np.ndarray) else np.unique(np.fromiter(keys, dtype=np.int64))
         self._recent: set[int] = set()
 
     def __len__(self) -> int:

@@ -4,6 +4,7 @@ The engine is the only caller, inside its own transaction (one a second at most)
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import numpy as np
 from django.db import connection
@@ -142,5 +143,5 @@ def seen_keys(crawl: int) -> np.ndarray:
     with connection.cursor() as cursor:
         cursor.execute("SELECT key FROM page WHERE crawl_id = %s", (crawl,))
         while rows := cursor.fetchmany(10_000):
-            blocks.append(np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows)))
+            blocks.append(np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=len(rows)))
     return np.concatenate(blocks) if blocks else np.empty(0, dtype=np.int64)

@@ -301,3 +301,13 @@ def test_it_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_a_compiler_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     assert re.search("no rustc", build.build())
+
+
+def test_what_is_left_of_a_cut_page_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = b"<!doctype html><html><head><title>T</title></head><body>" + b"<p>word <a href='/x'>link</a></p>" * 100
+    expected = slowly(page, SMALL)
+    monkeypatch.setattr(markup, "prepare", lambda *_: pytest.fail("read by the tree"))
+    document = Document(links=[], notes=[])
+    html.read_html(page, document, SMALL, "", False)
+    assert document == expected
+    assert document.notes == ["tags-cut"]
