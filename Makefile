@@ -6,7 +6,7 @@ BIN := .venv/bin
 
 setup: .venv/.installed
 
-.venv/.installed: requirements.lock pyproject.toml hatch_build.py $(wildcard hemeroteca/extract/native/*.rs hemeroteca/extract/native/page/*.rs)
+.venv/.installed: requirements.lock pyproject.toml hatch_build.py hemeroteca/extract/native/build.py $(wildcard hemeroteca/extract/native/*.rs hemeroteca/extract/native/page/*.rs)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv -c requirements.lock -e .
 	$(BIN)/python -m hemeroteca.extract.native
