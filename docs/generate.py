@@ -117,9 +117,9 @@ def command_line() -> Any:
     """The `hemeroteca` command with everything below it."""
     import typer
 
-    from hemeroteca.cli import app
+    from hemeroteca import cli
 
-    return typer.main.get_command(app)
+    return typer.main.get_command(cli.command_line())
 
 
 def walk(command: Any, name: str) -> Iterator[tuple[str, Any]]:

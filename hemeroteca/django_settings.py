@@ -1,5 +1,7 @@
 """Django's settings, made from `hemeroteca.config`. Nothing is configured here that a person should change."""
 
+from importlib.util import find_spec
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from hemeroteca import config
@@ -16,14 +18,13 @@ TIME_ZONE = "UTC"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "django.contrib.admin.apps.SimpleAdminConfig",  # `console.routes` looks for what it shows; the engine shows nothing
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django_htmx",
-    "ninja",  # its own copy of Swagger UI, so that the API's page needs no CDN
     "hemeroteca.accounts",
     "hemeroteca.frontier",
     "hemeroteca.archive",
@@ -85,9 +86,14 @@ MIDDLEWARE = [
 ]
 ROOT_URLCONF = "hemeroteca.console.routes"
 WSGI_APPLICATION = "hemeroteca.console.wsgi.application"
+# Ninja's copy of Swagger UI, so that the API's page needs no CDN. As an installed app it would be imported by every
+# process, and half of Django with it.
+_ninja = find_spec("ninja")
+NINJA = Path((_ninja and _ninja.origin) or "ninja").parent
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [NINJA / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -114,6 +120,7 @@ LANGUAGES = [("es", "Español"), ("en", "English")]
 LANGUAGE_COOKIE_NAME = "hemeroteca_language"
 LANGUAGE_COOKIE_SAMESITE = "Lax"
 STATIC_URL = "/static/"
+STATICFILES_DIRS = [NINJA / "static"]
 WHITENOISE_USE_FINDERS = True  # served from the installed packages; nothing to collect
 WHITENOISE_MAX_AGE = 3600
 WHITENOISE_ALLOW_ALL_ORIGINS = False

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ninja import NinjaAPI, Swagger
+from ninja.openapi.docs import ABS_TPL_PATH
 
 from hemeroteca import __version__
 from hemeroteca.api import (
@@ -19,6 +20,12 @@ from hemeroteca.api import (
     status,
     watch,
 )
+
+
+class Docs(Swagger):
+    """Swagger UI from ninja's own files, not from a CDN, without ninja among the installed apps."""
+
+    template_cdn = str(ABS_TPL_PATH / "swagger.html")
 
 
 class Api(NinjaAPI):
@@ -42,7 +49,7 @@ api = Api(
     description="Search the archive, order crawls, and read what was captured. Times are UTC. Errors are RFC 9457 "
     "problem details. Lists are cut by `limit` and go on with `cursor`.",
     urls_namespace="api",
-    docs=Swagger(settings={"persistAuthorization": False, "validatorUrl": None}),
+    docs=Docs(settings={"persistAuthorization": False, "validatorUrl": None}),
     auth=access.reader,
 )
 problems.install(api)

@@ -30,9 +30,8 @@ from hemeroteca.archive.timestamps import iso
 IDENTICAL_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 TRUNCATED = ("length", "time", "disconnect", "unspecified")
-PACKING = "HEMEROTECA_WARC_PACKING"
-"""Variable by which the engine tells its readers how to pack."""
 GZ, ZST = ".warc.gz", ".warc.zst"
+_packing = ""
 _packer: zstd.Packer | None = None
 EMPTY_DIGEST = "sha256:" + hashlib.sha256(b"").hexdigest()
 
@@ -239,9 +238,14 @@ def warcinfo(started_ms: int, filename: str, facts: dict[str, str]) -> Records:
 def pack_as(place: str) -> None:
     """From now on this process packs records with the Zstandard dictionary in that file (`-`: without one), or, when it
     is empty, with gzip."""
-    global _packer
+    global _packing, _packer
     dictionary = Path(place).read_bytes() if place and place != "-" else b""
-    _packer = zstd.Packer(dictionary) if place else None
+    _packing, _packer = place, zstd.Packer(dictionary) if place else None
+
+
+def packing() -> str:
+    """What `pack_as` was told."""
+    return _packing
 
 
 def beginning() -> tuple[str, bytes]:

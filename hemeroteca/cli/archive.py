@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from hemeroteca.cli import diff
 from hemeroteca.cli.common import USAGE, Data, Json, give_up, setup, size, writing
 
 if TYPE_CHECKING:
@@ -342,6 +343,9 @@ def offload(
 
 _SHOWN = 30
 DECODED_BYTES = 512 << 20
+
+
+app.command("diff")(diff.diff)
 
 
 def _wanted(config: "Config", urls: list[str] | None, collection: str, search: str) -> list[str]:

@@ -15,6 +15,7 @@ import typer
 from hemeroteca.cli import common
 
 if TYPE_CHECKING:
+    from hemeroteca.engine.pool import Reader
     from hemeroteca.frontier.models import Crawl
     from hemeroteca.frontier.values import Counts
 
@@ -51,6 +52,7 @@ def crawl(
     changed. Exit code: 0 done, 1 nothing could be fetched, 2 usage, 130 interrupted (resumable).
     """
     seeds = _seeds(addresses or [], from_file)
+    readers = _readers(data)
     common.setup(data)
     from hemeroteca.frontier import services
     from hemeroteca.frontier.values import CrawlOptions
@@ -80,7 +82,7 @@ def crawl(
         Console(stderr=True).print(f"{verb} [bold]{order.seeds[0]}[/]{rest} (crawl {order.pk})", highlight=False)
 
     _Interrupt.install()
-    _work(order.pk, json)
+    _work(order.pk, json, readers)
     order.refresh_from_db()
     _report(order, json)
     if _Interrupt.happened:
@@ -89,7 +91,14 @@ def crawl(
         raise typer.Exit(1)
 
 
-def _work(crawl_id: int, json: bool) -> None:
+def _readers(data: Path | None) -> "list[Reader]":
+    """Readers for the engine this process will be; begun before Django is loaded, which they need not carry."""
+    from hemeroteca.engine.pool import fork_readers
+
+    return fork_readers(common.settings(data).readers)
+
+
+def _work(crawl_id: int, json: bool, readers: "list[Reader]") -> None:
     """Be the engine for this crawl, or follow the engine of `hemeroteca serve` where one runs."""
     from django.conf import settings
 
@@ -97,15 +106,16 @@ def _work(crawl_id: int, json: bool) -> None:
     try:
         with _Display(quiet=json or not sys.stderr.isatty()) as display:
             if lock is not None:
-                _run_engine(crawl_id, display)
+                _run_engine(crawl_id, display, readers)
             else:
+                readers.clear()  # the engine of `serve` has its own
                 _follow(crawl_id, display)
     finally:
         if lock is not None:
             lock.close()
 
 
-def _run_engine(crawl_id: int, display: "_Display") -> None:
+def _run_engine(crawl_id: int, display: "_Display", readers: "list[Reader]") -> None:
     from django.conf import settings
 
     from hemeroteca.config import ConfigError
@@ -122,7 +132,7 @@ def _run_engine(crawl_id: int, display: "_Display") -> None:
         if _Interrupt.happened:
             services.mark_interrupted(crawl_id)
             return
-        engine = Engine(settings.CONFIG, settings.INSTANCE, only=crawl_id, tick=display.show_engine)
+        engine = Engine(settings.CONFIG, settings.INSTANCE, only=crawl_id, tick=display.show_engine, readers=readers)
         _Interrupt.then = lambda: engine.stop("interrupted")
         engine.run()
         if not _Interrupt.happened:

@@ -11,7 +11,7 @@ from hemeroteca.cli import common
 if TYPE_CHECKING:
     from hemeroteca.predict import Calibration
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True, help="How good the predictions of this instance are.")
 
 
 @app.command()

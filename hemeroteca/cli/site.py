@@ -10,7 +10,7 @@ from hemeroteca.cli import common
 if TYPE_CHECKING:
     from hemeroteca.frontier.values import SiteSettings
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True, help="Settings of one host: delay, login, robots, certificates.")
 
 LISTS = ("ignore", "keep", "ignore_text")
 

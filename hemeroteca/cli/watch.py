@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MOST_NUMBER = (1 << 63) - 1
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True, help="Pages and sites under watch: when they change, and who is told.")
 channel = typer.Typer(no_args_is_help=True)
 collection = typer.Typer(no_args_is_help=True)
 app.add_typer(channel, name="channel", help="Where people are told about changes.")

@@ -9,6 +9,8 @@ from hemeroteca.api import cdx, memento, opensearch, signals
 from hemeroteca.api.app import api
 from hemeroteca.console import archive_pages, search_pages, views
 
+admin.autodiscover()
+
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", search_pages.search, name="search"),
     path("suggest/options", search_pages.completions, name="completions"),

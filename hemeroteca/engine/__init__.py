@@ -7,3 +7,7 @@ ledger    what must reach the disk together: WARC records, capture rows, page ro
 repair    what a start does after a crash;  reindex: documents from the archive
 status    what a person or a program can know about all this from outside
 """
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start threads that nothing here uses

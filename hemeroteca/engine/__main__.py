@@ -6,10 +6,14 @@ import signal
 import sys
 import time
 
-import django
+from hemeroteca import config as settings_of_instance
+from hemeroteca.engine.pool import fork_readers
 
 
 def main() -> None:
+    readers = fork_readers(settings_of_instance.load().readers)  # before there is more to copy than they need
+    import django
+
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hemeroteca.django_settings")
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(message)s")
     django.setup()
@@ -37,7 +41,7 @@ def main() -> None:
     if stopped:
         return
     repair(config, instance)
-    engine = Engine(config, instance)
+    engine = Engine(config, instance, readers=readers)
     if stopped:
         engine.stop("the engine was stopped")
     engine.run()

@@ -16,7 +16,7 @@ import msgspec
 
 from hemeroteca import urls
 from hemeroteca.instance import Instance
-from hemeroteca.watch import services as watch
+from hemeroteca.watch import queries as watch
 from hemeroteca.watch.models import Subscription
 
 if TYPE_CHECKING:

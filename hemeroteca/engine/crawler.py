@@ -9,9 +9,10 @@ import os
 import selectors
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -24,7 +25,7 @@ from hemeroteca.engine.gate import MOST_BYTES, MOST_REDIRECTS, Gate, unreachable
 from hemeroteca.engine.ingest import AGENT, Attached, Ingested, Job, Rules
 from hemeroteca.engine.ledger import Ledger
 from hemeroteca.engine.noise import Sites
-from hemeroteca.engine.pool import Pool
+from hemeroteca.engine.pool import Pool, Reader
 from hemeroteca.engine.refresh import Refresher
 from hemeroteca.engine.rendering import (
     BROWSER_TROUBLES,
@@ -45,8 +46,10 @@ from hemeroteca.frontier.queue import Frontier, HostQueue
 from hemeroteca.frontier.traps import SameText
 from hemeroteca.frontier.values import Counts, CrawlOptions, Found, Outcome, Role, Visit
 from hemeroteca.instance import Instance
-from hemeroteca.watch.guard import Guarded
 from hemeroteca.watch.values import Seen
+
+if TYPE_CHECKING:
+    from hemeroteca.watch.guard import Guarded
 
 DONE, QUEUED, FAILED, EXCLUDED = Page.State.DONE, Page.State.QUEUED, Page.State.FAILED, Page.State.EXCLUDED
 PASSING = {429, 500, 502, 503, 504}  # statuses worth another try
@@ -98,7 +101,10 @@ class Errand:
 
 
 class Engine:
-    """`only`: run this crawl and return when it ends; None: take every running crawl until `stop`."""
+    """`only`: run this crawl and return when it ends; None: take every running crawl until `stop`.
+
+    `readers`: those that were begun before (`pool.fork_readers`).
+    """
 
     def __init__(
         self,
@@ -107,6 +113,7 @@ class Engine:
         only: int | None = None,
         tick: Callable[["Engine"], None] | None = None,
         watch_clock: Callable[[], float] = time.time,
+        readers: Sequence[Reader] = (),
     ) -> None:
         self.runs: dict[int, Run] = {}
         self._most_requests = config.concurrency
@@ -120,14 +127,14 @@ class Engine:
         self._frontier = Frontier(config.host_page_cap)
         self._ledger = Ledger(config, instance, self._frontier)
         self._refresher = Refresher(instance, self._ledger)
-        self._scheduler = Guarded(config, instance.data, watch_clock) if only is None else None
+        self._scheduler = _scheduler(config, instance, watch_clock) if only is None else None
         self._gate = Gate()
         self._sites = Sites()
         self._sites_revision = services.settings_revision()
         self._sites_due = 0.0
         self._same_text = SameText(config.same_text_cap)
         self._readers = config.readers
-        self._pool = Pool(self._readers, self._selector, self._ingested)
+        self._pool = Pool(self._readers, self._selector, self._ingested, readers)
         fetch_settings = FetchSettings.from_config(config, instance.spool_dir)
         self._fetcher = Fetcher(fetch_settings, self._selector)
         self._rendering = Rendering(fetch_settings, self._selector)
@@ -977,7 +984,7 @@ class Engine:
     def _is_complete(self, run: Run) -> bool:
         return not run.standing and self._frontier.queued.get(run.id, 0) <= 0
 
-    def _watch(self, scheduler: Guarded) -> None:
+    def _watch(self, scheduler: "Guarded") -> None:
         """Queue the pages of subscriptions that are due."""
         if scheduler.changed():
             scheduler.refresh()
@@ -1093,6 +1100,12 @@ class Engine:
 
 class _AgainError(Exception):
     """The job was sent to a reader once more."""
+
+
+def _scheduler(config: Config, instance: Instance, clock: Callable[[], float]) -> "Guarded":
+    from hemeroteca.watch.guard import Guarded  # only here: one crawl alone needs neither planner nor comparisons
+
+    return Guarded(config, instance.data, clock)
 
 
 def _robots_visit(origin: str, url: str, host: int, crawl: int) -> Visit:

@@ -16,7 +16,7 @@ SAMPLE_BYTES = 64 << 10
 
 
 def choose(config: Config, instance: Instance) -> None:
-    """Set it for this process and for the readers it starts."""
+    """Set it for this process; its pool tells the readers."""
     place = ""
     if config.warc_compression == "zstd":
         try:
@@ -31,7 +31,6 @@ def choose(config: Config, instance: Instance) -> None:
         place = str(path) if path.exists() else "-"
     elif config.warc_compression != "gzip":
         raise ConfigError(f"warc_compression is {config.warc_compression!r}; it can be gzip or zstd")
-    os.environ[warc.PACKING] = place
     warc.pack_as(place)
 
 

@@ -1,47 +1,75 @@
 """Ingest processes and the pipes to them, driven by the engine's selector.
 
+Readers that an engine begins with are copies of its process, made before Django is loaded (`fork_readers`): they need
+not import everything again. Those that replace them, when there are threads and connections, are started anew.
+
 A job is never lost: when a reader dies of a page or takes too long over it, another is started and the page is kept
 unread, with that as its note.
 """
 
+import ctypes
 import os
 import selectors
+import signal
 import socket
 import subprocess
 import sys
 import time
+import traceback
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
-from hemeroteca.engine import usage
+from hemeroteca.archive import warc
+from hemeroteca.engine import usage, worker
 from hemeroteca.engine.ingest import Ingested, Job, Rules
-from hemeroteca.engine.worker import END, FORGET, HEADER, JOB, RESULT, RULES, USAGE, Usage
+from hemeroteca.engine.worker import END, FORGET, HEADER, JOB, PACKING, RESULT, RULES, USAGE, Usage
 
 AHEAD = 3  # jobs sent to a reader before its answer, so that it never waits
+TRIM_THRESHOLD = 4 << 20  # what a giant page needed goes back to the system …
+MMAP_THRESHOLD = 1 << 20  # … but not what every page needs: to map it anew costs more than to use it
 READER_ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",  # numpy would start threads it never uses here
     "MALLOC_ARENA_MAX": "1",
-    "MALLOC_TRIM_THRESHOLD_": str(4 << 20),  # what a giant page needed goes back to the system …
-    "MALLOC_MMAP_THRESHOLD_": str(1 << 20),  # … but not what every page needs: to map it anew costs more than to use it
+    "MALLOC_TRIM_THRESHOLD_": str(TRIM_THRESHOLD),
+    "MALLOC_MMAP_THRESHOLD_": str(MMAP_THRESHOLD),
 }
 PATIENCE = 60.0  # seconds a reader may take over one page
 
 
-class Reader:
-    """One ingest process."""
+def fork_readers(count: int) -> list["Reader"]:
+    """Readers that are copies of this process; none where that is not safe.
 
-    def __init__(self) -> None:
-        ours, theirs = socket.socketpair()
-        for end in (ours, theirs):
+    For a process that has nothing open yet. It may use them for a `Pool` or leave them alone: they end with it.
+    """
+    readers: list[Reader] = []
+    if sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1:
+        for _ in range(count):
+            readers.append(Reader(beside=readers))
+    return readers
+
+
+class Reader:
+    """One ingest process: started anew, or, with a list of others, a copy of this one."""
+
+    def __init__(self, beside: "list[Reader] | None" = None) -> None:
+        self.socket, theirs = socket.socketpair()
+        for end in (self.socket, theirs):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
-        command = [sys.executable, "-m", "hemeroteca.engine.worker", str(theirs.fileno())]
-        environment = {**os.environ, **READER_ENVIRONMENT}
-        self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, env=environment)
+        self.process: subprocess.Popen[bytes] | _Copy
+        if beside is None:
+            command = [sys.executable, "-m", "hemeroteca.engine.worker", str(theirs.fileno())]
+            self.process = subprocess.Popen(
+                command,
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, **READER_ENVIRONMENT},
+            )
+        else:
+            self.process = _Copy(theirs, [self.socket, *(reader.socket for reader in beside)])
         theirs.close()
-        ours.setblocking(False)
-        self.socket = ours
+        self.socket.setblocking(False)
         self.jobs: deque[Job] = deque()  # sent, not answered; the first is being read
         self.since = 0.0
         self.outgoing: deque[memoryview] = deque()
@@ -90,9 +118,60 @@ class Reader:
         return frames
 
 
+class _Copy:
+    """A forked reader, with the little that is needed of `subprocess.Popen`."""
+
+    def __init__(self, channel: socket.socket, foreign: list[socket.socket]) -> None:
+        self.pid = os.fork()
+        if self.pid:
+            self._ended = False
+            return
+        code = 1
+        try:
+            for end in foreign:
+                end.close()  # or nobody would notice that the engine is gone
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            _keep_memory_small()
+            worker.serve(channel)
+            code = 0
+        except SystemExit as ending:
+            code = int(ending.code or 0)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)  # nothing of what the engine registered for its own end
+
+    def kill(self) -> None:
+        if not self._ended:
+            os.kill(self.pid, signal.SIGKILL)
+
+    def wait(self, timeout: float | None = None) -> None:
+        until = None if timeout is None else time.monotonic() + timeout
+        while not self._ended:
+            self._ended = os.waitpid(self.pid, os.WNOHANG if until else 0)[0] == self.pid
+            if not self._ended and until is not None:
+                if time.monotonic() >= until:
+                    raise subprocess.TimeoutExpired("reader", timeout or 0.0)
+                time.sleep(0.005)
+
+
+def _keep_memory_small() -> None:
+    """What `READER_ENVIRONMENT` does for a process that starts anew; with glibc."""
+    malloc = ctypes.CDLL(None)
+    if hasattr(malloc, "mallopt"):
+        malloc.mallopt(-1, TRIM_THRESHOLD)
+        malloc.mallopt(-3, MMAP_THRESHOLD)
+
+
 class Pool:
+    """`begun`: readers that run already; so many are added that there are `readers`."""
+
     def __init__(
-        self, readers: int, selector: selectors.BaseSelector, done: Callable[[list[tuple[Job, Ingested]]], None]
+        self,
+        readers: int,
+        selector: selectors.BaseSelector,
+        done: Callable[[list[tuple[Job, Ingested]]], None],
+        begun: Sequence[Reader] = (),
     ) -> None:
         self.usage = Usage(0.0, 0)  # of readers that have ended
         self.backlog = 0  # jobs not answered yet
@@ -103,8 +182,10 @@ class Pool:
         self._encode = msgspec.msgpack.Encoder().encode
         self._decode = msgspec.msgpack.Decoder(Ingested).decode
         self._readers: list[Reader] = []
-        for _ in range(readers):
-            self._start()
+        for reader in begun:
+            self._add(reader)
+        for _ in range(readers - len(begun)):
+            self._add(Reader())
 
     def submit(self, job: Job) -> None:
         self.backlog += 1
@@ -165,8 +246,8 @@ class Pool:
 
     # inside
 
-    def _start(self) -> None:
-        reader = Reader()
+    def _add(self, reader: Reader) -> None:
+        reader.send(PACKING, warc.packing().encode())
         for rules in self._rules.values():
             reader.send(RULES, self._encode(rules))
         self._readers.append(reader)
@@ -227,7 +308,7 @@ class Pool:
         reader.process.kill()
         reader.process.wait()
         reader.socket.close()
-        self._start()
+        self._add(Reader())
         jobs = list(reader.jobs)
         if jobs:
             first = jobs[0]

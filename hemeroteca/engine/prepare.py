@@ -11,24 +11,18 @@ import os
 import django
 from django.core.management import call_command
 
+from hemeroteca.engine import schema
+
 
 def prepare_tables() -> None:
     """Folders, and tables as this version needs them. Of several processes that start at once, one makes them."""
     from django.conf import settings
 
-    if not _migrations_waiting():
+    if not schema.migrations_waiting():
         return
     with settings.INSTANCE.alone("prepare.lock"):
-        if _migrations_waiting():
+        if schema.migrations_waiting() and not schema.create_at_once():
             call_command("migrate", interactive=False, verbosity=0)
-
-
-def _migrations_waiting() -> bool:
-    from django.db import connection
-    from django.db.migrations.executor import MigrationExecutor
-
-    executor = MigrationExecutor(connection)
-    return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
 
 
 def main() -> None:

@@ -4,7 +4,6 @@ Frames are a length (4 bytes, big endian), a kind (1 byte) and a msgpack body. N
 """
 
 import gc
-import os
 import resource
 import signal
 import socket
@@ -18,7 +17,7 @@ from hemeroteca.engine import usage
 from hemeroteca.engine.ingest import Ingest, Job, Rules
 
 HEADER = struct.Struct(">IB")
-JOB, RULES, FORGET, RESULT, USAGE, END = range(6)
+JOB, RULES, FORGET, RESULT, USAGE, END, PACKING = range(7)
 COLLECT_EVERY = 200  # pages between two collections of cyclic garbage
 ADDRESS_SPACE = 4 << 30  # a page that makes a reader grow beyond this ends the reader, not the machine
 
@@ -30,15 +29,14 @@ class Usage(msgspec.Struct, array_like=True):
 
 def main() -> None:
     """`python -m hemeroteca.engine.worker FD`, started by `pool`."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the engine; it tells us when to stop
-    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
-    channel = socket.socket(fileno=int(sys.argv[1]))
-    channel.setblocking(True)
-    warc.pack_as(os.environ.get(warc.PACKING, ""))
-    serve(channel)
+    serve(socket.socket(fileno=int(sys.argv[1])))
 
 
 def serve(channel: socket.socket) -> None:
+    """All a reader does, until it is told to end or the engine is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the engine; it tells us when to stop
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
+    channel.setblocking(True)
     gc.disable()  # a page makes tens of thousands of objects and hardly a cycle; see COLLECT_EVERY
     gc.freeze()  # modules stay: a collection need not look at them
     done = 0
@@ -62,6 +60,8 @@ def serve(channel: socket.socket) -> None:
             ingest.learn(rules.decode(payload))
         elif kind == FORGET:
             ingest.forget(msgspec.msgpack.decode(payload, type=int))
+        elif kind == PACKING:
+            warc.pack_as(payload.decode())
         elif kind == END:
             _send(channel, USAGE, encode(Usage(usage.own_cpu_seconds(), usage.own_peak_bytes())))
             return

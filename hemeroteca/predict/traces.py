@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,7 +109,7 @@ def _parse(lines: Iterable[str], name: str) -> Trace:
     )
 
 
-Process = Callable[[int, float, np.random.Generator], list[NDArray[np.float64]]]
+Process: TypeAlias = "Callable[[int, float, np.random.Generator], list[NDArray[np.float64]]]"
 
 
 def generate(name: str, *, pages: int = 400, days: float = 730.0, seed: int = 0) -> Trace:

@@ -3,7 +3,21 @@
 from django.db.models import Count, QuerySet, Sum
 
 from hemeroteca import urls
-from hemeroteca.watch.models import Change, Channel, Collection, Notice, SignalSource, Subscription, WatchedPage
+from hemeroteca.watch.models import (
+    Change,
+    Channel,
+    Collection,
+    Notice,
+    Revision,
+    SignalSource,
+    Subscription,
+    WatchedPage,
+)
+
+
+def revision() -> int:
+    """Grows whenever a person changes what is watched."""
+    return Revision.objects.filter(pk=1).values_list("number", flat=True).first() or 0
 
 
 def collections() -> list[Collection]:

@@ -29,7 +29,7 @@ from hemeroteca.config import Config
 from hemeroteca.frontier.models import Crawl, Host, Page
 from hemeroteca.frontier.values import Found, Role, SiteSettings
 from hemeroteca.predict import Planner, country_calendar
-from hemeroteca.watch import learning, memory, pacing, reasons, services
+from hemeroteca.watch import learning, memory, pacing, queries, reasons, services
 from hemeroteca.watch.budgets import Purse
 from hemeroteca.watch.models import Observation, Signal, SignalSource, Subscription, WatchedPage
 from hemeroteca.watch.records import Records
@@ -169,14 +169,14 @@ class Scheduler:
         """Whether people changed something since the last `refresh`."""
         if self.faults and self._clock() >= self._faults_again:
             return True
-        return services.revision() != self._revision
+        return queries.revision() != self._revision
 
     def refresh(self) -> None:
         """Read the subscriptions; load the pages of new ones, let go of those of ended ones.
 
         One that cannot be worked with is left out, with its reason; the others go on.
         """
-        self._revision = services.revision()
+        self._revision = queries.revision()
         self._take_over_planner()
         rows = {row.pk: row for row in Subscription.objects.select_related("collection", "crawl").filter(active=True)}
         kept = set(Subscription.objects.values_list("pk", flat=True))

@@ -21,7 +21,7 @@ from hemeroteca.frontier.models import Crawl
 from hemeroteca.frontier.values import Comparison, CrawlOptions
 from hemeroteca.predict import POLICIES, country_calendar
 from hemeroteca.watch import windows as times
-from hemeroteca.watch.models import Channel, Collection, Observation, Revision, SignalSource, Subscription, WatchedPage
+from hemeroteca.watch.models import Channel, Collection, Observation, SignalSource, Subscription, WatchedPage
 from hemeroteca.watch.values import plain
 
 SHORTEST_HOURS = 1 / 60
@@ -340,10 +340,6 @@ def changed() -> None:
             "INSERT INTO watch_revision (id, number) VALUES (1, 1) "
             "ON CONFLICT (id) DO UPDATE SET number = watch_revision.number + 1"
         )
-
-
-def revision() -> int:
-    return Revision.objects.filter(pk=1).values_list("number", flat=True).first() or 0
 
 
 def digest(secret: str) -> str:

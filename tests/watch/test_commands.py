@@ -5,7 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from hemeroteca.cli import app, watch_tables
+from hemeroteca.cli import command_line, watch_tables
 from hemeroteca.watch import imports, services
 from hemeroteca.watch.models import Subscription
 from hemeroteca.watch.services import Order
@@ -24,7 +24,7 @@ def run(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
 
     def call(*arguments: str):
-        return CliRunner().invoke(app, ["watch", *arguments])
+        return CliRunner().invoke(command_line("watch"), ["watch", *arguments])
 
     return call
 
