@@ -68,7 +68,7 @@ print(json.dumps(dict(read=len(titles), answers=len(answers), gone=pids[0] not i
         "answers": 4,
         "gone": True,
         "readers": 2,
-    }  # one is kept unread: it may have killed
+    }  # one is kept unread
 
 
 def test_no_copies_of_a_process_with_threads():
