@@ -96,6 +96,8 @@ def _fill(document: Document, found: native.Read, data: bytes, limits: Limits, d
     document.description = document.description or found.description
     document.headings = found.headings
     document.text = found.text
+    if found.cut:
+        document.note("text-cut")
     document.main = found.text if found.main is None else found.main
     document.canonical = document.canonical or found.canonical
     document.base = document.base or found.base

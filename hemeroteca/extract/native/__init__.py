@@ -38,6 +38,7 @@ class Read(msgspec.Struct, array_like=True, gc=False):
     language: str  # as declared
     facts: list[tuple[int, str]]
     social_title: str  # of og:title
+    cut: bool  # the text was longer than the limit
 
 
 def _load() -> Any:
@@ -108,6 +109,7 @@ def _given(limits: Limits) -> Any:
             limits.href_chars,
             limits.links,
             limits.css_bytes,
+            limits.depth,
         )
         _limits = limits, (ctypes.c_uint64 * len(numbers))(*numbers)
     return _limits[1]

@@ -11,6 +11,7 @@ mod attributes;
 mod bombs;
 mod entities;
 mod likeness;
+mod nesting;
 mod pack;
 mod page;
 mod source;

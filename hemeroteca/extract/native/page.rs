@@ -30,10 +30,11 @@ pub struct Limits {
     href: usize,
     links: usize,
     css: usize,
+    depth: usize,
 }
 
 impl Limits {
-    pub const COUNT: usize = 10;
+    pub const COUNT: usize = 11;
 
     pub fn new(given: &[u64]) -> Limits {
         let at = |place: usize| usize::try_from(given[place]).unwrap_or(usize::MAX);
@@ -48,6 +49,7 @@ impl Limits {
             href: at(7),
             links: at(8),
             css: at(9),
+            depth: at(10),
         }
     }
 }
@@ -64,7 +66,7 @@ pub fn read(data: &[u8], limits: &Limits, out: &mut Vec<u8>) -> Plain<()> {
     }
     let mut page = Page::new(&source, limits);
     page.run()?;
-    let doubtful = bombs::doubtful(data, tags, &page.tally);
+    let doubtful = bombs::doubtful(data, source.as_bytes(), tags, &page.tally, limits.depth);
     page.finish(doubtful, out)
 }
 
