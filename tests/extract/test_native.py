@@ -34,7 +34,7 @@ def quickly(data: bytes, limits: Limits = LIMITS) -> Document | None:
 def slowly(data: bytes, limits: Limits = LIMITS) -> Document:
     """By the tree alone."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native, "read", lambda data, limits: None)
+        patch.setattr(native, "read", lambda *_: None)
         document = Document(links=[], notes=[])
         html.read_html(data, document, limits, "", False)
         return document

@@ -8,7 +8,7 @@ const MOST_BOILERPLATE: usize = 100;
 const NAMES_LOOKED_AT: usize = 300;
 
 impl<'a> Page<'a> {
-    pub(super) fn finish(&mut self, doubtful: bool, out: &mut Vec<u8>) -> Plain<()> {
+    pub(super) fn finish(&mut self, doubtful: bool, place: Option<&Place>, out: &mut Vec<u8>) -> Plain<()> {
         self.take_anchors()?;
         let headings = self.take_headings()?;
         if !self.has_kept {
@@ -29,7 +29,7 @@ impl<'a> Page<'a> {
         let title = text::line(&title, self.limits.line);
 
         out.reserve(text.len() * 2 + self.links.len() * 64 + 1024);
-        pack::list(out, 17);
+        pack::list(out, 18);
         pack::flag(out, doubtful);
         pack::flag(out, self.pending);
         pack::text(out, &title);
@@ -62,6 +62,7 @@ impl<'a> Page<'a> {
         }
         pack::text(out, &self.og_title);
         pack::flag(out, cut);
+        self.pack_leads(place, out);
         Ok(())
     }
 
