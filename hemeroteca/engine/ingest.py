@@ -8,6 +8,7 @@ import hashlib
 import re
 from array import array
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from uuid import UUID
 
@@ -251,6 +252,7 @@ class Ingest:
             header(job.response_head, b"content-type"),
             job.url,
             content_language=header(job.response_head, b"content-language"),
+            place=_place(job),
         )
         if job.include or job.exclude:
             elements.narrow(document, raw, header(job.response_head, b"content-type"), job.include, job.exclude)
@@ -299,9 +301,21 @@ class Ingest:
         address = job.dom_url or job.url
         base = urls.resolve_links(address, [document.base])[0] if document.base else None
         links = document.links
-        resolved = urls.resolve_targets(base or address, [link.href for link in links])
+        leads = document.leads
+        if leads is not None:  # only what is new need be looked at more closely
+            keys = memoryview(leads.keys).cast("q").tolist()
+            new = [
+                number
+                for number, key in enumerate(keys)
+                if key not in sent and (key not in outside or links[number].kind != "page")
+            ]
+            every, links = links, [links[number] for number in new]
+        resolved = urls.resolve_targets(base or address, [link.href for link in links]) if links else []
         if job.role == Role.PAGE and job.status == 200 and not nofollow:
-            result.edges = edges_of(job.key, job.host, links, resolved, self._texts)
+            if leads is not None:
+                result.edges = _edges_known(job.host, every, keys, leads, self._texts)
+            else:
+                result.edges = edges_of(job.key, job.host, links, resolved, self._texts)
         requisites_too = options.requisites and job.role != Role.SITEMAP
         for link, found in zip(links, resolved, strict=True):
             if found is None or found[1] in sent:
@@ -444,7 +458,35 @@ def edges_of(
     if not found:
         return None
     targets, hosts = array("q", found)[:EDGES], array("q", found.values())[:EDGES]
-    return Edges(document_key(host), targets.tobytes(), hosts.tobytes(), texts)
+    return Edges(_own_host_key(host), targets.tobytes(), hosts.tobytes(), texts)
+
+
+def _edges_known(
+    host: str, links: list[extract.Link], keys: list[int], leads: extract.Leads, sent: set[int]
+) -> Edges | None:
+    """As `edges_of`, where the fast path has gathered them already."""
+    if len(sent) > TEXTS_REMEMBERED:
+        sent.clear()
+    texts: list[tuple[int, str]] = []
+    for place in memoryview(leads.places).cast("I"):
+        target, text = keys[place], links[place].text
+        if (mark := target ^ hash(text)) not in sent and len(texts) < EDGES:
+            sent.add(mark)
+            texts.append((target, text))
+    return Edges(_own_host_key(host), leads.edges, leads.hosts, texts) if leads.edges else None
+
+
+_own_host_key = lru_cache(1000)(document_key)
+
+
+def _place(job: Job) -> extract.Place | None:
+    directory = urls.directory(job.url)
+    return extract.Place(directory.encode(), _folder_host_key(directory), job.key) if directory else None
+
+
+@lru_cache(1000)
+def _folder_host_key(directory: str) -> int:
+    return document_key(urls.host(directory))
 
 
 _host_keys: dict[int, int] = {}  # of pages met lately: most links of a page stood on the last one too

@@ -35,6 +35,7 @@ READER_ENVIRONMENT = {
     "MALLOC_TRIM_THRESHOLD_": str(TRIM_THRESHOLD),
     "MALLOC_MMAP_THRESHOLD_": str(MMAP_THRESHOLD),
 }
+ROOM = 1 << 18  # bytes for what arrives from a reader; a longer frame gets as much as it needs, for its time
 PATIENCE = 60.0  # seconds a reader may take over one page
 
 
@@ -73,7 +74,9 @@ class Reader:
         self.jobs: deque[Job] = deque()  # sent, not answered; the first is being read
         self.since = 0.0
         self.outgoing: deque[memoryview] = deque()
-        self.incoming = bytearray()
+        self._incoming = bytearray(ROOM)
+        self._start = self._end = 0  # what of it has arrived and is not part of a frame given out
+        self._wanted = 0  # length of the frame that has begun to arrive, if that is known
         self.usage = Usage(0.0, 0)
 
     def send(self, kind: int, payload: bytes) -> None:
@@ -94,27 +97,36 @@ class Reader:
                 self.outgoing[0] = self.outgoing[0][count:]
         return True
 
-    def frames(self) -> list[tuple[int, bytes]] | None:
-        """Whole frames that have arrived; None when the process has ended."""
+    def frames(self) -> list[tuple[int, memoryview]] | None:
+        """Whole frames that have arrived, good until the next call; None when the process has ended."""
+        kept = self._end - self._start
+        if self._wanted > len(self._incoming) or (len(self._incoming) > ROOM >= self._wanted and not kept):
+            room = bytearray(max(self._wanted, ROOM))
+            room[:kept] = self._incoming[self._start : self._end]
+            self._incoming = room
+        elif self._start and kept:
+            self._incoming[:kept] = self._incoming[self._start : self._end]
+        self._start, self._end = 0, kept
+        buffer = memoryview(self._incoming)
         try:
-            data = self.socket.recv(1 << 20)
+            count = self.socket.recv_into(buffer[kept:])
         except BlockingIOError:
             return []
         except ConnectionResetError:
             return None
-        if not data:
+        if not count:
             return None
-        self.incoming += data
+        self._end += count
+        self._wanted = 0
         frames = []
-        start = 0
-        while len(self.incoming) - start >= HEADER.size:
-            length, kind = HEADER.unpack_from(self.incoming, start)
-            end = start + HEADER.size + length
-            if len(self.incoming) < end:
+        while self._end - self._start >= HEADER.size:
+            length, kind = HEADER.unpack_from(buffer, self._start)
+            end = self._start + HEADER.size + length
+            if self._end < end:
+                self._wanted = HEADER.size + length
                 break
-            frames.append((kind, bytes(self.incoming[start + HEADER.size : end])))
-            start = end
-        del self.incoming[:start]
+            frames.append((kind, buffer[self._start + HEADER.size : end]))
+            self._start = end
         return frames
 
 

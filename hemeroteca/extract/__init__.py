@@ -6,7 +6,7 @@ raise. How the parts work together: docs/explanation/reading-pages.md.
 """
 
 from hemeroteca.extract.decode import decode_body
-from hemeroteca.extract.document import Document, Limits, Link
+from hemeroteca.extract.document import Document, Leads, Limits, Link, Place
 from hemeroteca.extract.read import read
 
-__all__ = ["Document", "Limits", "Link", "decode_body", "read"]
+__all__ = ["Document", "Leads", "Limits", "Link", "Place", "decode_body", "read"]

@@ -1,5 +1,7 @@
 """The values of the room: what `read` returns and the limits it keeps."""
 
+from typing import NamedTuple
+
 import msgspec
 
 
@@ -41,6 +43,23 @@ class Link(msgspec.Struct, gc=False):
     priority: float = 0.5  # sitemaps
 
 
+class Place(NamedTuple):
+    """Where a page lies, for those who want to know where its links lead."""
+
+    directory: bytes  # canonical address of its folder (`urls.directory`)
+    host: int  # key of the folder's host
+    page: int  # the page's own key
+
+
+class Leads(msgspec.Struct, array_like=True, gc=False):
+    """Where the links of a plainly written page lead: numbers, packed."""
+
+    keys: bytes  # of the canonical address of each link, in their order
+    edges: bytes  # keys of other pages that this one recommends, as the link graph takes them …
+    hosts: bytes  # … and of their hosts
+    places: bytes  # of the links to them with a short text, four bytes each
+
+
 class Document(msgspec.Struct):
     """What was read from one body."""
 
@@ -63,6 +82,7 @@ class Document(msgspec.Struct):
     noarchive: bool = False
     refresh: str | None = None
     notes: list[str] = []
+    leads: Leads | None = None  # when asked for, and all links are plain
 
     def note(self, reason: str) -> None:
         """Record why something was left out, once."""

@@ -10,7 +10,7 @@ from html import unescape
 from resiliparse.parse.html import ELEMENT, DOMCollection, DOMNode, HTMLTree
 
 from hemeroteca.extract import css, dates, language, markup, native, passages, srcset
-from hemeroteca.extract.document import Document, Limits, Link
+from hemeroteca.extract.document import Document, Limits, Link, Place
 from hemeroteca.extract.words import words
 
 AGENT = "hemeroteca"  # the name by which a page can address us: <meta name="hemeroteca" content="noindex">
@@ -51,11 +51,18 @@ _AUTHOR_JSON = re.compile(
 )
 
 
-def read_html(data: bytes, document: Document, limits: Limits, declared_language: str, want_context: bool) -> None:
+def read_html(
+    data: bytes,
+    document: Document,
+    limits: Limits,
+    declared_language: str,
+    want_context: bool,
+    place: Place | None = None,
+) -> None:
     """Fill `document` from UTF-8 `data`."""
     data = markup.cut(data, limits, document.note)
     if not want_context:
-        found = native.read(data, limits)
+        found = native.read(data, limits, place)
         if found is not None and _fill(document, found, data, limits, declared_language):
             return
     prepared = markup.prepare(data, limits, document.note)
@@ -92,10 +99,13 @@ def _fill(document: Document, found: native.Read, data: bytes, limits: Limits, d
         document.published, document.author = page.document.published, page.document.author
         document.refresh = document.refresh or page.document.refresh
     document.links = found.links
+    document.leads = found.leads
     document.title = found.title or document.title or found.social_title
     document.description = document.description or found.description
     document.headings = found.headings
     document.text = found.text
+    if found.cut:
+        document.note("text-cut")
     document.main = found.text if found.main is None else found.main
     document.canonical = document.canonical or found.canonical
     document.base = document.base or found.base

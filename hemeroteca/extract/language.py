@@ -69,8 +69,11 @@ def _weighted() -> dict[str, tuple[tuple[int, float], ...]]:
     return {word: tuple((number, 1 / len(numbers)) for number in numbers) for word, numbers in owners.items()}
 
 
-_POINTS = _weighted()
+_POINTS: dict[str | bytes, tuple[tuple[int, float], ...]] = dict(_weighted())
+_POINTS.update({word.encode(): points for word, points in _weighted().items()})
+_WITH_POINTS = frozenset(_POINTS)
 _WORD = re.compile(r"[^\W\d_]+")
+_ASCII_WORDS = bytes(byte | 32 if chr(byte).isalpha() and byte < 128 else 32 for byte in range(256))
 _CODE = re.compile(r"[a-z]{2,3}(?=$|[-_,; ])")
 _SCRIPTS = [
     (re.compile("[\u3040-\u30ff]"), ["ja"]),
@@ -103,13 +106,17 @@ _ALIASES = {
 def detect(text: str, declared: str = "") -> str:
     """Two-letter code, or empty. `declared`: <html lang>, Content-Language or a feed's language; may be anything."""
     hint = code(declared)
-    sample = text[:LOOKED_AT].lower()
-    if len(sample.encode("utf-8", "replace")) > 1.35 * len(sample):  # hardly any Latin letters
-        return _by_script(sample, hint)
-
-    words = set(_WORD.findall(sample))
+    sample = text[:LOOKED_AT]
+    words: set[str | bytes]
+    if sample.isascii():  # the same words, five times as fast
+        words = set(sample.encode().translate(_ASCII_WORDS).split())
+    else:
+        sample = sample.lower()
+        if len(sample.encode("utf-8", "replace")) > 1.35 * len(sample):  # hardly any Latin letters
+            return _by_script(sample, hint)
+        words = set(_WORD.findall(sample))
     points = [0.0] * len(_NAMES)
-    for word in words & _POINTS.keys():
+    for word in words & _WITH_POINTS:
         for number, weight in _POINTS[word]:
             points[number] += weight
     if hint in _NAMES:

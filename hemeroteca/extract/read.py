@@ -2,7 +2,7 @@
 
 from hemeroteca.extract import charset, css, feeds, kinds, language, office, pdf, plain, sitemaps
 from hemeroteca.extract.decode import decode_body
-from hemeroteca.extract.document import Document, Limits
+from hemeroteca.extract.document import Document, Limits, Place
 from hemeroteca.extract.html import read_html
 
 _DEFAULTS = Limits()
@@ -16,11 +16,12 @@ def read(
     limits: Limits = _DEFAULTS,
     want_context: bool = False,
     content_language: str = "",
+    place: Place | None = None,
 ) -> Document:
     """Everything worth knowing about a body whose Content-Encoding has been undone (`decode_body`).
 
     `content_type` is the header as sent (it may be wrong or empty), `content_language` likewise. With `want_context`
-    each link carries the text around its anchor, at some cost.
+    each link carries the text around its anchor, at some cost. With `place` the document may say where its links lead.
     """
     media = kinds.media_type(content_type)
     kind = kinds.kind_of(body, media, url)
@@ -44,7 +45,7 @@ def read(
         if document.charset != "utf-8" or note or body[:1] == b"\xef":
             body = text.encode("utf-8", "replace")
         del text
-        read_html(body, document, limits, content_language, want_context)
+        read_html(body, document, limits, content_language, want_context, place)
     elif kind == "pdf":
         pdf.read_pdf(body, document, limits)
     elif kind in office.KINDS:

@@ -28,7 +28,13 @@ class SameText:
         if not fingerprint:
             return ""
         self._count_shape(host, url, fingerprint)
-        often = sum(self._count(host, part) > self._cap for part in _parts(fingerprint))
+        often = 0
+        met = self._met
+        for part in _parts(fingerprint):
+            count = met[host, part] = met.pop((host, part), 0) + 1
+            often += count > self._cap
+        while len(met) > MOST_REMEMBERED:
+            met.popitem(last=False)
         if often < BANDS - 1:
             return ""
         return f"trap: more than {self._cap} pages of this host have this text; its links are not followed"
@@ -39,13 +45,6 @@ class SameText:
         if not shapes or (shape := urls.shape(url)) not in shapes:
             return ""
         return f"trap: {self._run} pages like {shape[:200]} in a row had the same text"
-
-    def _count(self, host: int, part: int) -> int:
-        count = self._met.pop((host, part), 0) + 1
-        self._met[host, part] = count
-        if len(self._met) > MOST_REMEMBERED:
-            self._met.popitem(last=False)
-        return count
 
     def _count_shape(self, host: int, url: str, fingerprint: int) -> None:
         shape = urls.shape(url)

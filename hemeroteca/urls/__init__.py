@@ -7,7 +7,7 @@ Pure: text in, values out; no clock, no network, no files. Whatever text comes i
 from hemeroteca.urls import robots
 from hemeroteca.urls.canon import DEFAULT_RULES, Rules, canonical, key
 from hemeroteca.urls.domains import registrable_domain
-from hemeroteca.urls.links import Target, resolve_links, resolve_targets
+from hemeroteca.urls.links import Target, directory, resolve_links, resolve_targets
 from hemeroteca.urls.scopes import Scope, ScopeMatcher
 from hemeroteca.urls.surts import surt
 from hemeroteca.urls.traps import shape, trap
@@ -21,6 +21,7 @@ __all__ = [
     "Target",
     "UrlError",
     "canonical",
+    "directory",
     "host",
     "join",
     "key",

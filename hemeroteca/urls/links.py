@@ -47,6 +47,15 @@ def resolve_targets(base: str, hrefs: list[str], rules: Rules = DEFAULT_RULES) -
     return targets
 
 
+def directory(page: str) -> str:
+    """The canonical address of the folder a page lies in; empty where plain links cannot be put after it as text."""
+    try:
+        ancestors = _memory.directory(whatwg.parse(page), DEFAULT_RULES).ancestors
+    except UrlError:
+        return ""
+    return ancestors[-1] if ancestors else ""
+
+
 # Stand for links whose meaning depends on the whole address of the page, not on its directory.
 _PAGE_ITSELF = Target("", 1)
 _BY_PAGE = Target("", 2)
@@ -65,7 +74,7 @@ class _Directory(dict[str, Target | None]):
         self._url = url
         self._targets = targets
         self._rules = rules
-        self._ancestors = _ancestors(url, rules)
+        self.ancestors = _ancestors(url, rules)
 
     def __missing__(self, href: str) -> Target | None:
         fragment = href.find("#")
@@ -80,7 +89,7 @@ class _Directory(dict[str, Target | None]):
 
     def _plain(self, href: str) -> Target | None:
         """By putting texts together; None when it takes a parser."""
-        ancestors = self._ancestors
+        ancestors = self.ancestors
         if not ancestors or len(href) > _MAX_REMEMBERED:
             return None
         path, mark, query = href.partition("?")

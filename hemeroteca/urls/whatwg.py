@@ -1,6 +1,7 @@
 """Parsing and joining as browsers do it (WHATWG URL Standard), by ada-url; and errors a person understands."""
 
 import re
+from functools import lru_cache
 
 import ada_url
 
@@ -15,6 +16,9 @@ def parse(url: str) -> str:
     """The WHATWG serialisation of an absolute URL of any scheme."""
     if len(url) > MAX_LENGTH:
         raise UrlError(f"{_shown(url)} is longer than {MAX_LENGTH:,} characters")
+    plain = _PLAIN(url)
+    if plain and "/." not in url and _is_canonical(plain[1]):
+        return url  # as most are that come from ourselves; the parser takes twenty times as long
     try:
         return ada_url.normalize_url(url)
     except ValueError:
@@ -49,6 +53,18 @@ def origin(url: str) -> str:
     if simple:
         return simple[1]
     return _web_origin(url)[0]
+
+
+# An address whose path no parser would change, if only its origin is spelled right and no segment begins with a dot.
+_PLAIN = re.compile(r"(https?://[a-z0-9._:-]+/)[A-Za-z0-9_~.+,@!*'()=&$:;/-]*").fullmatch
+
+
+@lru_cache(4096)
+def _is_canonical(origin: str) -> bool:
+    try:
+        return bool(ada_url.normalize_url(origin) == origin)
+    except ValueError:
+        return False
 
 
 # An origin that needs no parsing: lower case, a top-level label of letters (so no IPv4 spelling), no port.

@@ -34,7 +34,7 @@ def quickly(data: bytes, limits: Limits = LIMITS) -> Document | None:
 def slowly(data: bytes, limits: Limits = LIMITS) -> Document:
     """By the tree alone."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native, "read", lambda data, limits: None)
+        patch.setattr(native, "read", lambda *_: None)
         document = Document(links=[], notes=[])
         html.read_html(data, document, limits, "", False)
         return document
@@ -278,6 +278,39 @@ def test_no_bomb_is_overlooked(pieces: list[str], times: int) -> None:
 
 def test_a_long_page_is_read_quickly() -> None:
     assert same(b"<p>word <b>x</b></p>" * 3000)
+
+
+@pytest.mark.parametrize(
+    ("piece", "doubtful"),
+    [
+        (b'<p>word <b class="a b">x</b><br/><a href="x">y</a></p>', False),
+        (b"<p>word <b class='a b'>x</b></p>", True),  # too many written so
+        (b'<DIV title="a=b">x</div><figcaption >y</figcaption><style>a</style>', False),
+        (b"<p>word <b>x<p>y</b></p>", True),
+        (b"<div><span></div></span>", True),
+        (b"<p a='b'c>word</p>", True),
+        (b"<p a=b=c>word</p>", True),
+        (b"<x_y>word</x_y>", True),
+        (b"<title><b></title></b>", True),
+    ],
+)
+def test_giants_are_looked_at_as_python_does(piece: bytes, doubtful: bool) -> None:
+    data = (
+        b"<!DOCTYPE html><html><body><!-- - --><b class='a b'>x</b><a href=x>y</a>" + piece * 12_000 + b"</body></html>"
+    )
+    assert markup.suspicious(data, LIMITS) == doubtful
+    found = native.read(data[:-20], LIMITS)
+    assert found is None or found.doubtful == doubtful
+    if not doubtful:
+        assert same(data)
+
+
+def test_a_long_text_is_cut_as_by_the_tree() -> None:
+    page = "<main>" + "<p>wörd and word</p>" * 1000 + "</main><p>" + "rest " * 4000
+    for limit in (20_000, 30_000, 34_000, 36_000):
+        limits = Limits(text_chars=limit)
+        assert same(page.encode(), limits) == (limit >= 30_000)
+    assert "text-cut" in slowly(page.encode(), Limits(text_chars=30_000)).notes
 
 
 def test_a_bomb_is_not() -> None:

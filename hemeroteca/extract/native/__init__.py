@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from hemeroteca.extract.document import Limits, Link
+from hemeroteca.extract.document import Leads, Limits, Link, Place
 from hemeroteca.extract.native.build import LIBRARY, version
 
 OFF = "HEMEROTECA_NATIVE"  # set to 0: pages are read without it
@@ -38,6 +38,8 @@ class Read(msgspec.Struct, array_like=True, gc=False):
     language: str  # as declared
     facts: list[tuple[int, str]]
     social_title: str  # of og:title
+    cut: bool  # the text was longer than the limit
+    leads: Leads | None
 
 
 def _load() -> Any:
@@ -55,6 +57,10 @@ def _load() -> Any:
             ctypes.c_size_t,
             ctypes.c_void_p,
             ctypes.POINTER(ctypes.c_void_p),
+            ctypes.c_char_p,
+            ctypes.c_size_t,
+            ctypes.c_int64,
+            ctypes.c_int64,
         ]
         library.hemeroteca_simhash.restype = ctypes.c_uint64
         library.hemeroteca_simhash.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
@@ -67,6 +73,7 @@ _library = _load()
 _read = _library and _library.hemeroteca_read
 _simhash = _library and _library.hemeroteca_simhash
 _decode = msgspec.msgpack.Decoder(Read).decode
+_NOWHERE = Place(b"", 0, 0)
 _limits: tuple[Limits | None, Any] = (None, None)
 
 
@@ -74,12 +81,13 @@ def available() -> bool:
     return _read is not None
 
 
-def read(data: bytes, limits: Limits) -> Read | None:
-    """Read UTF-8 `data`; None: it is not plain."""
+def read(data: bytes, limits: Limits, place: Place | None = None) -> Read | None:
+    """Read UTF-8 `data`; None: it is not plain. `place`: its links are resolved from there."""
     if _read is None:
         return None
+    directory, host, page = place or _NOWHERE
     answer = ctypes.c_void_p()
-    length = _read(data, len(data), _given(limits), answer)
+    length = _read(data, len(data), _given(limits), answer, directory, len(directory), host, page)
     return _decode(ctypes.string_at(answer, length)) if length >= 0 else None
 
 
@@ -90,7 +98,7 @@ def simhash(text: bytes) -> int | None:
 
 def refusal(data: bytes, limits: Limits) -> int:
     """Why it is not plain (`Reason` in `source.rs`), or 0; for those who teach the fast path more."""
-    return max(0, -_read(data, len(data), _given(limits), ctypes.c_void_p())) if _read is not None else 0
+    return max(0, -_read(data, len(data), _given(limits), ctypes.c_void_p(), b"", 0, 0, 0)) if _read is not None else 0
 
 
 def _given(limits: Limits) -> Any:
@@ -108,6 +116,7 @@ def _given(limits: Limits) -> Any:
             limits.href_chars,
             limits.links,
             limits.css_bytes,
+            limits.depth,
         )
         _limits = limits, (ctypes.c_uint64 * len(numbers))(*numbers)
     return _limits[1]

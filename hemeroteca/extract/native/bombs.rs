@@ -1,5 +1,6 @@
 //! Whether `markup.py` could take a page for a bomb. Sure when the answer is no; otherwise Python looks.
 
+use crate::nesting::plainly_nested;
 use crate::tags::{self, Tag};
 
 const FEW_TAGS: usize = 1500;
@@ -53,9 +54,14 @@ impl Tally {
     }
 }
 
-pub fn doubtful(data: &[u8], tags: usize, tally: &Tally) -> bool {
-    tags > SHALLOW_TAGS
-        || (tags > FEW_TAGS && tally.most_reopened(tags) > MOST_NODES)
+/// `data`: as it came; `source`: with line ends and tabs as the parser gets them; `depth`: the most elements inside one
+/// another.
+pub fn doubtful(data: &[u8], source: &[u8], tags: usize, tally: &Tally, depth: usize) -> bool {
+    let nested = || !data.contains(&b'\r') && plainly_nested(source, depth);
+    if tags > SHALLOW_TAGS {
+        return !nested();
+    }
+    (tags > FEW_TAGS && tally.most_reopened(tags) > MOST_NODES && !nested())
         || (data.len() > SHORT_BYTES && may_have_many_attributes(data))
 }
 

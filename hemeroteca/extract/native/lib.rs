@@ -8,13 +8,16 @@
 
 mod address;
 mod attributes;
+mod blake2b;
 mod bombs;
 mod entities;
 mod likeness;
+mod nesting;
 mod pack;
 mod page;
 mod source;
 mod tags;
+mod targets;
 mod text;
 
 use std::cell::RefCell;
@@ -37,18 +40,28 @@ pub extern "C" fn hemeroteca_version() -> *const u8 {
 /// Reads UTF-8 HTML. The result is the length of a msgpack array at `answer`, which stays until the next call in this
 /// thread; or negative: not plain, and why (`source::Reason`).
 ///
+/// `directory`: the canonical address of the folder the page lies in, of `directory_length` bytes, with `host`, the key of
+/// its host, and `page`, the page's own; its links are then resolved as far as they are plain. Empty: they are not.
+///
 /// # Safety
-/// `data` points to `length` bytes, `limits` to as many numbers as `Limits` has, `answer` to one pointer.
+/// `data` and `directory` point to as many bytes as is said, `limits` to as many numbers as `Limits` has, `answer` to one
+/// pointer.
 #[no_mangle]
 pub unsafe extern "C" fn hemeroteca_read(
     data: *const u8,
     length: usize,
     limits: *const u64,
     answer: *mut *const u8,
+    directory: *const u8,
+    directory_length: usize,
+    host: i64,
+    page: i64,
 ) -> isize {
-    if data.is_null() || limits.is_null() || answer.is_null() {
+    if data.is_null() || limits.is_null() || answer.is_null() || directory.is_null() {
         return PANICKED;
     }
+    let directory = std::str::from_utf8(std::slice::from_raw_parts(directory, directory_length)).unwrap_or("");
+    let place = Some(targets::Place { directory, host, page }).filter(|place| !place.directory.is_empty());
     let data = std::slice::from_raw_parts(data, length);
     let limits = std::slice::from_raw_parts(limits, page::Limits::COUNT);
     catch_unwind(AssertUnwindSafe(|| {
@@ -60,7 +73,7 @@ pub unsafe extern "C" fn hemeroteca_read(
                 *buffer = Vec::new();
             }
             buffer.clear();
-            match page::read(data, &page::Limits::new(limits), &mut buffer) {
+            match page::read(data, &page::Limits::new(limits), place.as_ref(), &mut buffer) {
                 Ok(()) => {
                     *answer = buffer.as_ptr();
                     buffer.len() as isize

@@ -17,6 +17,12 @@ pub fn text(out: &mut Vec<u8>, value: &str) {
     out.extend_from_slice(value.as_bytes());
 }
 
+pub fn bytes(out: &mut Vec<u8>, value: &[u8]) {
+    out.push(0xc6);
+    out.extend((value.len() as u32).to_be_bytes());
+    out.extend_from_slice(value);
+}
+
 pub fn list(out: &mut Vec<u8>, length: usize) {
     out.push(0xdd);
     out.extend((length as u32).to_be_bytes());

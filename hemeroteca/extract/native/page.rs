@@ -3,6 +3,7 @@
 mod closing;
 mod finishing;
 mod gathering;
+mod leading;
 mod opening;
 mod stack;
 mod tokens;
@@ -16,6 +17,7 @@ use crate::bombs;
 use crate::pack;
 use crate::source::{decode, normalised, value, Plain, Reason};
 use crate::tags::{self, Tag};
+use crate::targets::Place;
 use crate::text::{self, Mark};
 
 /// As `__init__.py` gives them.
@@ -30,10 +32,11 @@ pub struct Limits {
     href: usize,
     links: usize,
     css: usize,
+    depth: usize,
 }
 
 impl Limits {
-    pub const COUNT: usize = 10;
+    pub const COUNT: usize = 11;
 
     pub fn new(given: &[u64]) -> Limits {
         let at = |place: usize| usize::try_from(given[place]).unwrap_or(usize::MAX);
@@ -48,12 +51,13 @@ impl Limits {
             href: at(7),
             links: at(8),
             css: at(9),
+            depth: at(10),
         }
     }
 }
 
-/// Writes what was read to `out`, or says why the page is not plain.
-pub fn read(data: &[u8], limits: &Limits, out: &mut Vec<u8>) -> Plain<()> {
+/// Writes what was read to `out`, or says why the page is not plain. `place`: where its links are to be resolved.
+pub fn read(data: &[u8], limits: &Limits, place: Option<&Place>, out: &mut Vec<u8>) -> Plain<()> {
     if data.len() > limits.html_bytes {
         return Err(Reason::Limit);
     }
@@ -64,8 +68,8 @@ pub fn read(data: &[u8], limits: &Limits, out: &mut Vec<u8>) -> Plain<()> {
     }
     let mut page = Page::new(&source, limits);
     page.run()?;
-    let doubtful = bombs::doubtful(data, tags, &page.tally);
-    page.finish(doubtful, out)
+    let doubtful = bombs::doubtful(data, source.as_bytes(), tags, &page.tally, limits.depth);
+    page.finish(doubtful, place, out)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd)]

@@ -46,6 +46,12 @@ pub fn characters(text: &[u8]) -> usize {
     count(text, |byte| byte & 0xc0 != 0x80)
 }
 
+/// No more than so many characters; whether there were more.
+pub fn cut(text: &mut String, characters: usize) -> bool {
+    let end = text.char_indices().nth(characters).map(|(at, _)| at);
+    end.inspect(|&at| text.truncate(at)).is_some()
+}
+
 /// How many bytes are such; in pieces short enough to count in a byte each, many at once.
 pub fn count(text: &[u8], wanted: impl Fn(u8) -> bool) -> usize {
     text.chunks(255)

@@ -8,22 +8,28 @@ const MOST_BOILERPLATE: usize = 100;
 const NAMES_LOOKED_AT: usize = 300;
 
 impl<'a> Page<'a> {
-    pub(super) fn finish(&mut self, doubtful: bool, out: &mut Vec<u8>) -> Plain<()> {
+    pub(super) fn finish(&mut self, doubtful: bool, place: Option<&Place>, out: &mut Vec<u8>) -> Plain<()> {
         self.take_anchors()?;
         let headings = self.take_headings()?;
         if !self.has_kept {
             self.drop_boilerplate()?;
         }
-        let (text, main) = text::texts(&self.raw, &self.marks);
-        if self.raw.len() > self.limits.text || text.len() > self.limits.text {
+        let most = self.limits.text;
+        // Python cuts the raw text at twice the limit; what a little more or less white space may be is left to it.
+        if self.raw.len() > most && self.raw.len() + self.raw.len() / 8 + 10_000 > 2 * most {
             return Err(Reason::Limit);
+        }
+        let (mut text, mut main) = text::texts(&self.raw, &self.marks);
+        let cut = text.len() > most && text::cut(&mut text, most);
+        if let (true, Some(main)) = (cut, &mut main) {
+            text::cut(main, most);
         }
         let mut title = String::new();
         decode(self.title.unwrap_or(""), false, |part| title.push_str(part))?;
         let title = text::line(&title, self.limits.line);
 
         out.reserve(text.len() * 2 + self.links.len() * 64 + 1024);
-        pack::list(out, 16);
+        pack::list(out, 18);
         pack::flag(out, doubtful);
         pack::flag(out, self.pending);
         pack::text(out, &title);
@@ -55,6 +61,8 @@ impl<'a> Page<'a> {
             pack::text(out, fact);
         }
         pack::text(out, &self.og_title);
+        pack::flag(out, cut);
+        self.pack_leads(place, out);
         Ok(())
     }
 
