@@ -70,18 +70,33 @@ def rules_of(url: str) -> change.ChangeRules:
 def snapshot(folder: Path, row: CaptureRow) -> change.Snapshot:
     """A capture as it is compared: what a browser made of it, where one opened it, else the bytes received."""
     shown = _shown(row)
-    status = row.status
     if dom := rendered.dom(folder, shown):
-        return change.Snapshot(dom, DOM_TYPE, row.url, status, rendered.screenshot(folder, shown))
+        return change.Snapshot(dom, DOM_TYPE, row.url, row.status, rendered.screenshot(folder, shown))
+    holder = _holder(row)
+    body, content_type = _received(folder, holder)
+    return change.Snapshot(body, content_type, row.url, holder.status if row.status == 304 else row.status)
+
+
+def content(folder: Path, row: CaptureRow) -> tuple[bytes, str]:
+    """What is read of a capture, and its media type: as in `snapshot`, without the picture."""
+    if dom := rendered.dom(folder, _shown(row)):
+        return dom, DOM_TYPE
+    return _received(folder, _holder(row))
+
+
+def _holder(row: CaptureRow) -> CaptureRow:
     holder = queries.by_record(row.refers_to) if row.refers_to else row
     if holder is None:
         raise reader.WarcReadError(f"the payload of {row.url} is not in the archive; `hemeroteca archive verify`")
+    return holder
+
+
+def _received(folder: Path, holder: CaptureRow) -> tuple[bytes, str]:
     record = reader.read(folder, holder.warc_name, holder.offset, holder.length)
     body = record.payload(READ_BYTES)
     if encoding := record.header("content-encoding"):
         body, _ = extract.decode_body(body, encoding, READ_BYTES)
-    content_type = record.header("content-type") or holder.mime
-    return change.Snapshot(body, content_type, row.url, holder.status if status == 304 else status)
+    return body, record.header("content-type") or holder.mime
 
 
 def _shown(row: CaptureRow) -> CaptureRow:

@@ -18,8 +18,8 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
-from hemeroteca import __version__
-from hemeroteca.archive import cdx, posts, queries, reader, warc
+from hemeroteca import __version__, extract
+from hemeroteca.archive import cdx, comparing, posts, queries, reader, warc
 from hemeroteca.archive.reader import Record, WarcReadError
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.store import Source, open_source
@@ -64,10 +64,9 @@ def export_wacz(
     target: Path,
     now_ms: int,
     title: str = "",
-    titles: Callable[[CaptureRow], str] | None = None,
     progress: Progress | None = None,
 ) -> Exported:
-    """A WACZ: the WARC, its index, the list of pages (with `titles` when given), and digests of all of it."""
+    """A WACZ: the WARC, its index, the pages with their titles and texts (to be searched), and digests of all of it."""
     done = Exported()
     with (
         tempfile.TemporaryDirectory(dir=target.parent, prefix=".wacz-") as work,
@@ -76,14 +75,15 @@ def export_wacz(
     ):
         data, index, pages = (Path(work) / name for name in ("data.warc.gz", "index.cdx", "pages.jsonl"))
         with data.open("w+b") as records, index.open("w", encoding="utf-8") as lines, pages.open("w") as listed:
-            listed.write(json.dumps({"format": "json-pages-1.0", "id": "pages", "title": "All Pages"}) + "\n")
-            for row, line in _write_warc(records, folder, selection, data.name, now_ms, done):
+            listed.write(json.dumps(_PAGE_LIST) + "\n")
+            last = ""
+            for row, line in _write_warc(records, folder, selection, data.name, now_ms, done, dressed=True):
                 rest = {name: line[name] for name in (*cdx.FIELDS[2:], *POSTED) if name in line}
                 lines.write(f"{line['urlkey']} {line['timestamp']} {json.dumps(rest)}\n")
-                if row.version and row.mime in _PAGES and row.status == 200:
-                    page = {"id": str(row.record_id), "url": row.url, "ts": iso(row.captured_ms)}
-                    page["title"] = (titles(row) if titles else "") or row.url
-                    listed.write(json.dumps(page) + "\n")
+                # of an export that begins in the middle of a version, that version too
+                if (row.version or row.urlkey != last) and _is_page(row, line):
+                    listed.write(json.dumps(_page(folder, row)) + "\n")
+                last = row.urlkey
                 if progress:
                     progress(done.captures)
         _sort(index)
@@ -98,6 +98,7 @@ def export_wacz(
             "software": f"Hemeroteca {__version__}",
             "created": iso(now_ms),
             "title": title or target.stem,
+            "metadata": {"title": title or target.stem},  # where ReplayWeb.page looks for it
             "resources": resources,
         }
         text = json.dumps(package, indent=2).encode()
@@ -149,11 +150,36 @@ def facts(row: CaptureRow) -> dict[str, str | int | float | bool | None]:
 
 _LINES = 500_000
 _PAGES = ("text/html", "application/xhtml+xml", "application/pdf", "text/plain")
+_OF_PAYLOAD = ("content-type", "content-encoding", "content-language", "content-disposition")
+_PAGE_LIST = {"format": "json-pages-1.0", "id": "pages", "title": "All Pages", "hasText": True}
+
+
+def _is_page(row: CaptureRow, line: cdx.Line) -> bool:
+    if row.urlkey.endswith(")/robots.txt") or posts.MARK in row.urlkey:
+        return False
+    return (row.mime or line["mime"]) in _PAGES and line["status"] == "200"
+
+
+def _page(folder: Path, row: CaptureRow) -> dict[str, str]:
+    page = {"id": str(row.record_id), "url": row.url, "ts": iso(row.captured_ms), "title": row.url}
+    try:
+        body, content_type = comparing.content(folder, row)
+    except WarcReadError:
+        return page
+    document = extract.read(body, content_type, row.url)
+    return page | {"title": document.title or row.url, "text": document.text}
 
 
 def _write_warc(
-    file: IO[bytes], folder: Path, selection: Selection, name: str, now_ms: int, done: Exported
+    file: IO[bytes],
+    folder: Path,
+    selection: Selection,
+    name: str,
+    now_ms: int,
+    done: Exported,
+    dressed: bool = False,
 ) -> Iterator[tuple[CaptureRow, cdx.Line]]:
+    """`dressed`: what was not modified is written with the fields of what it stands for, see `_write_dressed`."""
     about = {"software": f"Hemeroteca/{__version__}", "format": "WARC File Format 1.1", "isPartOf": "export"}
     info = warc.warcinfo(now_ms, name, about)
     assert isinstance(info.data, bytes)
@@ -162,7 +188,7 @@ def _write_warc(
         offset = file.tell()
         line = cdx.to_line(row)
         try:
-            length = _write_capture(file, folder, selection, row, line)
+            length = _write_capture(file, folder, selection, row, line, dressed)
         except WarcReadError:
             file.seek(offset)
             file.truncate()
@@ -173,13 +199,17 @@ def _write_warc(
         yield row, line
 
 
-def _write_capture(file: IO[bytes], folder: Path, selection: Selection, row: CaptureRow, line: cdx.Line) -> int:
+def _write_capture(
+    file: IO[bytes], folder: Path, selection: Selection, row: CaptureRow, line: cdx.Line, dressed: bool
+) -> int:
     if row.kind == "revisit":
         original = queries.by_record(row.refers_to) if row.refers_to else None
         if original is None:
             raise WarcReadError(f"the original of {row.url} is not in the archive")
         if not selection.holds(original):
             return _write_whole(file, folder, row, original, line)
+        if dressed and row.status == 304:
+            return _write_dressed(file, folder, row, original, line)
     source = open_source(folder, row.warc_name)
     if row.warc_name.endswith(warc.ZST):
         length = _write_unpacked(file, source, row)
@@ -225,6 +255,42 @@ def _write_whole(file: IO[bytes], folder: Path, row: CaptureRow, original: Captu
     _write_request(file, folder, row, line)
     line |= {"mime": source.mime or "-", "status": str(source.status)}
     return records.size
+
+
+def _write_dressed(file: IO[bytes], folder: Path, row: CaptureRow, original: CaptureRow, line: cdx.Line) -> int:
+    """A 304 with the fields in which the original says what its payload is.
+
+    ReplayWeb.page shows the payload of the original with the head of the revisit: servers leave such fields out of a
+    304, and a page without them is shown as it lies, its links leading out of the archive.
+    """
+    revisit = reader.read(folder, row.warc_name, row.offset, row.length)
+    source = reader.read(folder, original.warc_name, original.offset, original.length)
+    records = warc.revisit_records(
+        row.url,
+        row.captured_ms,
+        revisit.headers.get("warc-ip-address", ""),
+        revisit.headers.get("warc-protocol", ""),
+        b"",
+        _with_fields_of(source.head, revisit.head),
+        warc.Original(original.record_id, original.url, original.captured_ms, original.digest),
+        not_modified=True,
+        record_id=row.record_id,
+    )
+    assert isinstance(records.data, bytes)
+    file.write(records.data)
+    _write_request(file, folder, row, line)
+    line["status"] = str(original.status)
+    return records.size
+
+
+def _with_fields_of(source: bytes, head: bytes) -> bytes:
+    given = {name.lower() for name, _ in reader.http_headers(head)}
+    more = [
+        f"{name}: {value}\r\n".encode("utf-8", "replace")
+        for name, value in reader.http_headers(source)
+        if name.lower() in _OF_PAYLOAD and name.lower() not in given
+    ]
+    return b"".join([head.rstrip(b"\r\n"), b"\r\n", *more, b"\r\n"])
 
 
 def _write_unpacked(file: IO[bytes], source: Source, row: CaptureRow) -> int:

@@ -70,7 +70,10 @@ class Problem(msgspec.Struct, frozen=True):
     """Whether a capture that belongs here could not be taken because of it."""
 
 
-def read_archive(path: Path, spool: Path, max_payload: int = MAX_PAYLOAD) -> Iterator[ImportedExchange | Problem]:
+_Item = ImportedExchange | Problem
+
+
+def read_archive(path: Path, spool: Path, max_payload: int = MAX_PAYLOAD) -> Iterator[_Item]:
     """Everything in a file that is a capture. Long bodies are put into the folder `spool`."""
     try:
         with path.open("rb") as file:
@@ -79,7 +82,7 @@ def read_archive(path: Path, spool: Path, max_payload: int = MAX_PAYLOAD) -> Ite
         yield Problem(path.name, 0, f"the file cannot be read ({error.strerror})", True)
         return
     if start == b"PK\x03\x04":
-        yield from _read_wacz(path, spool, max_payload)
+        yield from _read_wacz(path, path.name, spool, max_payload)
     else:
         yield from _read_records(path, path.name, spool, max_payload)
 
@@ -127,6 +130,7 @@ _CHUNK_LINE = 1024
 _CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,12})[ \t]*(?:;[^\r\n]*)?\r?\n")
 _CHUNKED = re.compile(rb"\n(?i:transfer-encoding)[ \t]*:[^\r\n]*(?i:chunked)")
 _MANY = 1000
+_UNSUSPECTED, _MOST_PACKED = 256 << 20, 200  # bytes that any entry may unpack to; else so many times its packed size
 
 
 class _Requests:
@@ -145,7 +149,7 @@ class _Requests:
         return next((self._heads.pop(key) for key in keys if key is not None and key in self._heads), b"")
 
 
-def _read_records(path: Path, name: str, spool: Path, max_payload: int) -> Iterator[ImportedExchange | Problem]:
+def _read_records(path: Path, name: str, spool: Path, max_payload: int) -> Iterator[_Item]:
     requests = _Requests()
     held: ImportedExchange | None = None  # until the next record shows whether it is its request
     for found in scan.scan(path, max_payload=max_payload):
@@ -186,7 +190,7 @@ def _whole_request(record: Record) -> bytes:
     return record.head + record.payload(posts.MOST_BYTES + 1)
 
 
-def _checked(exchange: ImportedExchange) -> Iterator[ImportedExchange | Problem]:
+def _checked(exchange: ImportedExchange) -> Iterator[_Item]:
     head, end, exchange.sent = exchange.request_head.partition(b"\r\n\r\n")
     exchange.request_head = head + end
     method = head.partition(b" ")[0]
@@ -255,22 +259,24 @@ def _keep(body: IO[bytes], spool: Path) -> bytes | Path:
     return Path(file.name)
 
 
-def _read_wacz(path: Path, spool: Path, max_payload: int) -> Iterator[ImportedExchange | Problem]:
+def _read_wacz(path: Path, name: str, spool: Path, max_payload: int, deep: bool = True) -> Iterator[_Item]:
+    """`deep`: a WACZ of several (`multi-wacz-package`) holds others, which hold none."""
     try:
         with zipfile.ZipFile(path) as archive:
             stated = _stated_digests(archive)
             entries = [entry for entry in archive.infolist() if _is_warc(entry.filename)]
-            if not entries:
-                yield Problem(path.name, 0, "the ZIP file holds no archive/*.warc.gz; it is not a WACZ", True)
-            for entry in entries:
-                yield from _read_entry(archive, entry, path.name, stated.get(entry.filename, ""), spool, max_payload)
+            inner = [entry for entry in archive.infolist() if deep and entry.filename.lower().endswith(".wacz")]
+            if not entries and not inner:
+                yield Problem(name, 0, "the ZIP file holds no archive/*.warc.gz; it is not a WACZ", True)
+            for entry in entries + inner:
+                yield from _read_entry(archive, entry, name, stated.get(entry.filename, ""), spool, max_payload)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        yield Problem(path.name, 0, f"the WACZ cannot be read to its end ({error})", True)
+        yield Problem(name, 0, f"the WACZ cannot be read to its end ({error})", True)
 
 
 def _read_entry(
     archive: zipfile.ZipFile, entry: zipfile.ZipInfo, outer: str, stated: str, spool: Path, max_payload: int
-) -> Iterator[ImportedExchange | Problem]:
+) -> Iterator[_Item]:
     name = f"{outer}/{PurePosixPath(entry.filename).name}"
     with tempfile.NamedTemporaryFile(dir=spool, prefix="import-") as copy:
         hasher = hashlib.sha256()
@@ -279,13 +285,18 @@ def _read_entry(
                 while data := source.read(1 << 20):
                     hasher.update(data)
                     copy.write(data)
+                    if copy.tell() > max(_UNSUSPECTED, entry.compress_size * _MOST_PACKED):
+                        raise zipfile.BadZipFile(f"it unpacks to more than {_MOST_PACKED} times its size")
         except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
             yield Problem(name, 0, f"the entry is damaged ({error}); what could be unpacked was read", True)
         else:
             if stated and stated != f"sha256:{hasher.hexdigest()}":
                 yield Problem(name, 0, "the entry is not the one that datapackage.json describes (digest)", False)
         copy.flush()
-        yield from _read_records(Path(copy.name), name, spool, max_payload)
+        if entry.filename.lower().endswith(".wacz"):
+            yield from _read_wacz(Path(copy.name), name, spool, max_payload, deep=False)
+        else:
+            yield from _read_records(Path(copy.name), name, spool, max_payload)
 
 
 def _stated_digests(archive: zipfile.ZipFile) -> dict[str, str]:

@@ -42,6 +42,9 @@ class Selection:
     def holds(self, row: CaptureRow) -> bool:
         if self.versions_only and not row.version:
             return False
+        return self._is_named(row) or (self._in_time(row) and self._was_met(row))
+
+    def _is_named(self, row: CaptureRow) -> bool:
         parts = _with_rendered(self)
         position = bisect_right(parts, row.urlkey, key=lambda part: part.ranges[0][0]) - 1
         if position < 0:
@@ -50,10 +53,19 @@ class Selection:
         return (not high or row.urlkey < high) and self._in_time(row)
 
     def _elsewhere(self) -> Iterator[CaptureRow]:
-        marks = ", ".join(["%s"] * len(self.crawls))
-        for row in queries.all_rows(f"crawl_id IN ({marks})", self.crawls):
-            if self._in_time(row) and not self.holds(row):
+        for row in queries.in_order(self._met, self.crawls):
+            if self._in_time(row) and not self._is_named(row):
                 yield row
+
+    def _was_met(self, row: CaptureRow) -> bool:
+        """Whether one of the crawls captured it."""
+        return bool(self.crawls) and bool(
+            queries.rows(f"capture.id = %s AND {self._met}", [row.id, *self.crawls], "1", 1)
+        )
+
+    @property
+    def _met(self) -> str:
+        return f"crawl_id IN ({', '.join(['%s'] * len(self.crawls))})"
 
     def _in_time(self, row: CaptureRow) -> bool:
         query = _with_rendered(self)[0]

@@ -62,7 +62,7 @@ def correct_capture(capture_id: int, capture: NewCapture) -> None:
     """Make a row say what the record says."""
     fields = ("record_id", "url", "urlkey", "captured_ms", "status", "mime", "digest", "kind", "truncated", "refers_to")
     values = {name: getattr(capture, name) for name in fields}
-    values["mime"] = _UNPRINTABLE.sub("", capture.mime)[:_MIME]
+    values["mime"] = _mime(capture)
     with _recounted([capture_id]):
         Capture.objects.filter(pk=capture_id).update(**values, length=capture.length)
     AddressCount.objects.all().delete()
@@ -123,6 +123,11 @@ _COLUMNS = (
 _INSERT = f"INSERT INTO capture ({_COLUMNS}) VALUES ({', '.join(['%s'] * 18)})"  # noqa: S608
 _MIME = 120
 _UNPRINTABLE = re.compile(r"[^\x20-\x7e]")
+
+
+def _mime(capture: NewCapture) -> str:
+    """A 304 has no payload, whatever its head says of one."""
+    return "" if capture.status == 304 else _UNPRINTABLE.sub("", capture.mime)[:_MIME]
 
 
 _COUNT = (
@@ -196,7 +201,7 @@ def _row(capture: NewCapture, warc_id: int) -> tuple[Any, ...]:
         capture.urlkey or index_key(capture.url),
         capture.captured_ms,
         capture.status,
-        _UNPRINTABLE.sub("", capture.mime)[:_MIME],
+        _mime(capture),
         capture.digest,
         capture.kind,
         capture.version,

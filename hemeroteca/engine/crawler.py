@@ -648,7 +648,8 @@ class Engine:
             crawl_id=visit.crawl,
             urlkey=done.urlkey,
         )
-        if not visit.page:  # nobody knows its last version
+        first_seen = original is not None and not visit.digest and visit.role == Role.REQUISITE
+        if not visit.page or first_seen:  # nobody knows its last version; a browser may have brought it
             capture.version = self._ledger.is_news(capture)
         kept = not done.noarchive and done.digest != ""
         stored = 0
@@ -678,7 +679,7 @@ class Engine:
             stored = done.size
         stored += sum(self._attach(attached, capture) for attached in done.attached)
         if kept and job.dom and done.same and (shown := originals.get(job.previous)) is not None:
-            stored += self._ledger.repeat(capture, shown)
+            stored += self._ledger.repeat(capture, shown, len(job.dom))
         if done.path:
             Path(done.path).unlink(missing_ok=True)
         self._mark_dirty()

@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from hemeroteca import urls
-from hemeroteca.archive import comparing, queries
-from hemeroteca.archive.values import CaptureRow
+from hemeroteca.archive import comparing
 from hemeroteca.config import Config
 from hemeroteca.engine.ledger import EDGES_AT_ONCE, last_capture, read_watermark, write_watermark
-from hemeroteca.engine.reindex import GONE, Source
+from hemeroteca.engine.reindex import Source, newest
 from hemeroteca.engine.repair import add_versions
 from hemeroteca.instance import Instance
 from hemeroteca.search.graph import LinkGraph
@@ -30,7 +29,7 @@ def finishing(config: Config, instance: Instance) -> Iterator[Callable[[set[str]
         comparing.weigh(instance.warc_dir, keys, before)
         before = last_capture()
         for key in keys:
-            row = _newest(key)
+            row = newest(key)
             if row is None or source.is_for_the_record(row):
                 continue
             document = None
@@ -55,15 +54,3 @@ def finishing(config: Config, instance: Instance) -> Iterator[Callable[[set[str]
         write_watermark(instance, before)
         if config.index_versions:
             add_versions(config, instance, before)
-
-
-def _newest(key: str) -> CaptureRow | None:
-    """The version that decides whether and how a page is found: what it said last, or that it is gone."""
-    statuses = ", ".join(map(str, (200, *GONE)))
-    found = queries.rows(
-        f"urlkey = %s AND version = %s AND status IN ({statuses})",
-        [key, True],
-        "captured_ms DESC, capture.id DESC",
-        1,
-    )
-    return found[0] if found else None

@@ -96,8 +96,8 @@ class Ledger:
         last = queries.latest(capture.url, capture.urlkey)
         return last is None or last.digest != capture.digest
 
-    def repeat(self, capture: NewCapture, shown: Original) -> int:
-        """Note that a browser made the same of a capture as before; bytes written."""
+    def repeat(self, capture: NewCapture, shown: Original, size: int) -> int:
+        """Note that a browser made the same of a capture as before, of that size; bytes written."""
         url = DOM + capture.url
         records = warc.repeat_record(url, capture.captured_ms, shown)
         row = NewCapture(
@@ -112,6 +112,7 @@ class Ledger:
             warc_name="",
             offset=0,
             length=records.size,
+            body_size=size,
             refers_to=shown.record_id,
             page_id=capture.page_id,
             crawl_id=capture.crawl_id,

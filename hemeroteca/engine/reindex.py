@@ -1,7 +1,7 @@
 """Search documents made again from the archive, exactly as ingest made them."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 
 import msgspec
@@ -26,35 +26,44 @@ log = logging.getLogger("hemeroteca.engine")
 # a crawl's captures without a page are robots.txt, wherever it was found; those without a crawl were imported
 _PAGES = "version = %s AND (page_id IS NOT NULL OR crawl_id IS NULL)"
 GONE = (404, 410)
+_TELLING = f"status IN ({', '.join(map(str, (200, *GONE)))})"
 
 
-def documents(
-    instance: Instance, after: int = 0, progress: Callable[[int], None] | None = None
-) -> Iterator[SearchDocument]:
-    """A document for each page's newest version among the captures with an id above `after`.
+def documents(instance: Instance) -> Iterator[SearchDocument]:
+    """A document for each page that can be found."""
+    return (document for _, document in changes(instance, after=0) if document is not None)
+
+
+def changes(instance: Instance, after: int) -> Iterator[tuple[int, SearchDocument | None]]:
+    """The keys of the pages that captures with an id above `after` say something new about, and their documents; None
+    for a page that is gone or no longer wants to be found.
 
     The links of these pages go to the link graph on the way.
     """
     links = LinkGraph(instance.index_dir / "links").writer()
     source = Source(instance)
-    for row in queries.all_rows(f"{_PAGES} AND status = 200", [True], after_id=after):
-        if progress:
-            progress(row.id)
+    for row in queries.all_rows(f"{_PAGES} AND {_TELLING}", [True], after_id=after):
         if source.is_for_the_record(row):
             continue
-        newest = queries.rows(
-            "urlkey = %s AND version = %s", [row.urlkey, True], "captured_ms DESC, capture.id DESC", 1
-        )
-        if newest and newest[0].id != row.id:
+        last = newest(row.urlkey)
+        if last is not None and last.id != row.id:
             continue
-        document, edges = source.read(row)
+        document, edges = source.read(row) if row.status == 200 else (None, None)
         if edges is not None:
             links.add_packed(urls.key(row.url), edges.host, edges.targets, edges.hosts, edges.texts)
             if len(links) >= EDGES_AT_ONCE:
                 links.commit()
-        if document is not None:
-            yield document
+        yield urls.key(row.url), document
     links.commit()
+
+
+def newest(key: str) -> CaptureRow | None:
+    """The version that decides whether and how a page is found: what it said last, or that it is gone. Errors and
+    redirects say neither (docs/decisions/0186)."""
+    found = queries.rows(
+        f"urlkey = %s AND version = %s AND {_TELLING}", [key, True], "captured_ms DESC, capture.id DESC", 1
+    )
+    return found[0] if found else None
 
 
 def versions(instance: Instance) -> Iterator[SearchDocument]:

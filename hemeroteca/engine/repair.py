@@ -38,8 +38,11 @@ def repair(config: Config, instance: Instance) -> None:
         index = open_index(config, instance.index_dir)
         writer = index.writer(config.index_heap_bytes)
         count = 0
-        for document in reindex.documents(instance, after=known):
-            writer.put(document, True)
+        for key, document in reindex.changes(instance, after=known):
+            if document is not None:
+                writer.put(document, True)
+            else:
+                writer.delete(key)
             count += 1
         writer.commit()
         writer.close()

@@ -1,6 +1,7 @@
 """Archives of other tools come in, ours go out, and a round trip gives the same captures."""
 
 import csv
+import hashlib
 import io
 import json
 import zipfile
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
-from hemeroteca.archive import export, queries, warc
+from hemeroteca.archive import export, importing, queries, warc
 from hemeroteca.archive.importing import ImportedExchange, Problem, dechunk, read_archive
 from hemeroteca.archive.intake import Intake
 from hemeroteca.archive.models import Capture, WarcFile
@@ -168,23 +169,63 @@ def test_selections(archive):
 
 def test_a_wacz_has_what_its_readers_expect(archive, tmp_path):
     target = tmp_path / "out.wacz"
-    export.export_wacz(archive.folder, Selection(), target, NOW, title="Prueba", titles=lambda row: f"T {row.url}")
+    archive.add("http://example.org/robots.txt", "20240101", b"User-agent: *", mime="text/plain")
+    archive.add("http://example.org/titled", "20240101", "<title>El título</title><p>y su texto".encode())
+    export.export_wacz(archive.folder, Selection(), target, NOW, title="Prueba")
     with zipfile.ZipFile(target) as file:
         assert file.getinfo("archive/data.warc.gz").compress_type == zipfile.ZIP_STORED
         package = json.loads(file.read("datapackage.json"))
-        assert (package["title"], package["wacz_version"]) == ("Prueba", "1.1.1")
+        assert (package["title"], package["metadata"]["title"], package["wacz_version"]) == (
+            "Prueba",
+            "Prueba",
+            "1.1.1",
+        )
         lines = file.read("indexes/index.cdx").decode().splitlines()
         assert lines == sorted(lines)
-        assert len(lines) == 7
+        assert len(lines) == 9
         pages = [json.loads(line) for line in file.read("pages/pages.jsonl").decode().splitlines()]
-        assert [page.get("title") for page in pages[1:]] == [
-            "T http://mirror.example/", "T http://example.org/", "T http://example.org/", "T http://example.org/about",
+        assert pages[0]["hasText"]
+        assert [page["title"] for page in pages[1:]] == [
+            "http://mirror.example/", "http://example.org/", "http://example.org/", "http://example.org/about",
+            "El título",
         ]  # fmt: skip
+        assert [page["text"] for page in pages[2:3] + pages[-1:]] == ["first" + " words" * 100, "y su texto"]
         data = file.read("archive/data.warc.gz")
         for line in lines:
             place = json.loads(line.split(" ", 2)[2])
             record = next(iter(ArchiveIterator(io.BytesIO(data[int(place["offset"]) :]))))
             assert record.rec_headers.get_header("WARC-Target-URI") == place["url"]
+
+
+def test_a_wacz_of_a_time_without_news_still_lists_the_page(archive, tmp_path):
+    target = tmp_path / "out.wacz"
+    for since, captures in (("20240102", 2), ("20240103", 1)):
+        done = export.export_wacz(
+            archive.folder, Selection(("example.org/",), since=since, until="20240103"), target, NOW
+        )
+        assert done.captures == captures
+        with zipfile.ZipFile(target) as file:
+            pages = [json.loads(line) for line in file.read("pages/pages.jsonl").decode().splitlines()]
+        assert [page["url"] for page in pages[1:]] == ["http://example.org/"]
+        assert pages[1]["ts"].startswith(f"{since[:4]}-{since[4:6]}-{since[6:]}")
+
+
+def test_what_was_not_modified_says_in_a_wacz_what_its_payload_is(archive, tmp_path):
+    """ReplayWeb.page shows a payload with the status of the index and the head of the revisit."""
+    target = tmp_path / "out.wacz"
+    export.export_wacz(archive.folder, Selection(), target, NOW)
+    with zipfile.ZipFile(target) as file:
+        lines = file.read("indexes/index.cdx").decode().splitlines()
+        data = file.read("archive/data.warc.gz")
+    (line,) = [json.loads(line.split(" ", 2)[2]) for line in lines if line.startswith("org,example)/ 20240103")]
+    assert (line["mime"], line["status"]) == ("warc/revisit", "200")
+    record = next(iter(ArchiveIterator(io.BytesIO(data[int(line["offset"]) :]))))
+    assert record.rec_headers.get_header("WARC-Profile").endswith("server-not-modified")
+    assert record.http_headers.get_statuscode() == "304"
+    assert record.http_headers.get_header("Content-Type") == "text/html"
+    assert record.http_headers.get_header("Content-Length") is None
+    (tmp_path / "out.warc.gz").write_bytes(data)
+    assert warcio_check(tmp_path / "out.warc.gz") == 0
 
 
 def test_metadata_as_csv_and_json(archive):
@@ -220,6 +261,49 @@ def test_a_wacz_that_lies_about_its_content_is_told(archive, tmp_path, spool):
     found, problems = split(read_archive(bad, spool))
     assert [item.url for item in found] == ["http://other.example/"] * 2, "names inside are never used as paths"
     assert "digest" in problems[0].reason
+
+
+def test_a_wacz_of_several_is_taken_whole(archive, tmp_path, spool):
+    one, two, both = (tmp_path / f"{name}.wacz" for name in ("one", "two", "both"))
+    export.export_wacz(archive.folder, Selection(("example.org/*",)), one, NOW)
+    export.export_wacz(archive.folder, Selection(("mirror.example/*",)), two, NOW)
+    files = [{"name": path.name, "path": path.name, "hash": _sha256(path), "bytes": 1} for path in (one, two)]
+    with zipfile.ZipFile(both, "w", zipfile.ZIP_DEFLATED) as target:
+        target.writestr("datapackage.json", json.dumps({"profile": "multi-wacz-package", "resources": files}))
+        for path in (one, two):
+            target.write(path, path.name)
+        target.writestr("deeper.wacz", both_of(one))
+    found, problems = split(read_archive(both, spool))
+    assert len(found) == 7
+    assert {item.file for item in found} == {"both.wacz/one.wacz/data.warc.gz", "both.wacz/two.wacz/data.warc.gz"}
+    assert [problem.reason[:40] for problem in problems] == ["the ZIP file holds no archive/*.warc.gz;"], (
+        "one step only"
+    )
+    assert list(spool.iterdir()) == []
+
+
+def both_of(inner):
+    outer = io.BytesIO()
+    with zipfile.ZipFile(outer, "w") as target:
+        target.write(inner, "inner.wacz")
+    return outer.getvalue()
+
+
+def _sha256(path):
+    return f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+
+
+def test_an_entry_that_would_fill_the_disk_is_not_unpacked(tmp_path, spool, monkeypatch):
+    monkeypatch.setattr(importing, "_UNSUSPECTED", 1 << 20)
+    path = tmp_path / "bomb.wacz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target:
+        target.writestr("archive/data.warc", bytes(64 << 20))
+    most = 0
+    for item in read_archive(path, spool):
+        assert isinstance(item, Problem)
+        most = max(most, *(file.stat().st_size for file in spool.iterdir()))
+        assert "200 times its size" in item.reason or "record" in item.reason, item
+    assert 0 < most < 32 << 20
 
 
 def test_what_is_no_archive_is_told(tmp_path, spool):

@@ -2,6 +2,7 @@
 
 import http.server
 import json
+import shutil
 import threading
 
 import pytest
@@ -16,7 +17,7 @@ OCULTA = '<html lang="es"><meta name="robots" content="noindex"><p>La ballena no
 
 @pytest.fixture
 def pages():
-    """A site that answers what this dictionary says."""
+    """A site that answers what this dictionary says: a text, or a number that is its status."""
     answers = {
         "/": ("text/html; charset=utf-8", PORTADA.format(price="cien")),
         "/nota.txt": ("text/plain; charset=utf-8", "Una nota sobre el tren de la costa."),
@@ -25,9 +26,11 @@ def pages():
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
-            kind, text = answers.get(self.path, ("text/plain", None))
-            body = (text or "gone").encode()
-            self.send_response(404 if text is None else 200)
+            kind, text = answers.get(self.path, ("text/plain", 404))
+            body = (text if isinstance(text, str) else "not now").encode()
+            self.send_response(text if isinstance(text, int) else 200)
+            if isinstance(text, int) and text < 400:
+                self.send_header("Location", "/")
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -121,6 +124,29 @@ def test_a_rebuild_treats_noindex_as_the_crawl_did(tmp_path, pages, options, hit
     assert len(texts(system, "ballena")) == hits
     assert system.run("search", "rebuild").returncode == 0
     assert len(texts(system, "ballena")) == hits
+
+
+@pytest.mark.parametrize(("status", "hits"), [(503, 1), (302, 1), (404, 0)])
+def test_only_a_page_that_is_gone_is_no_longer_found_in_a_crawl_a_rebuild_and_after_a_crash(
+    tmp_path, pages, status, hits
+):
+    system = System(tmp_path / "data", retries=0)
+    system.run("crawl", pages["address"][0], "--delay", "0", "--no-sitemaps")
+    mark = (system.data / "index.json").read_text()
+    shutil.copytree(system.data / "index", tmp_path / "before")
+    pages["/nota.txt"] = ("text/plain", status)
+    system.run("crawl", pages["address"][0], "--delay", "0", "--no-sitemaps")
+    kept = system.rows("SELECT status FROM capture WHERE url LIKE '%nota.txt' ORDER BY id")
+    assert kept == [(200,), (status,)]
+    assert len(texts(system, "tren")) == hits
+    assert system.run("search", "rebuild").returncode == 0
+    assert len(texts(system, "tren")) == hits
+
+    shutil.rmtree(system.data / "index")
+    shutil.copytree(tmp_path / "before", system.data / "index")
+    (system.data / "index.json").write_text(mark)  # what a crash before the next commit leaves
+    system.run("crawl", f"{pages['address'][0]}oculta", "--delay", "0", "--scope", "page", "--no-sitemaps")
+    assert len(texts(system, "tren")) == hits
 
 
 def test_pages_know_the_collections_of_the_subscriptions_they_fall_under(tmp_path, pages):
