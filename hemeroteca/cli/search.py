@@ -164,15 +164,18 @@ def import_(
     json: common.Json = False,
 ) -> None:
     """Index documents without crawling them. While `hemeroteca serve` or a crawl runs, its engine does it."""
-    from hemeroteca.search import IndexBusyError, services
+    from hemeroteca.instance import Instance
+    from hemeroteca.search import services
 
     config, index, path = _open(data, create=True)
     source = sys.stdin.buffer if str(file) == "-" else _readable(file).open("rb")
     with source, _progress("importing", quiet=json) as advance, _errors():
-        try:
-            report = services.import_documents(index, source, config.index_heap_bytes, advance, collection)
+        lock = Instance(config.data).lock_engine()
+        if lock is not None:
+            with lock:  # no engine begins to write meanwhile
+                report = services.import_documents(index, source, config.index_heap_bytes, advance, collection)
             _learn(path)
-        except IndexBusyError:
+        else:
             report, left = services.leave_documents(path, source, advance, collection)
             if not json:
                 typer.echo("an engine is at work on this folder and puts the documents into its index …", err=True)
@@ -451,7 +454,7 @@ def _wait_until_taken(config: "Config", index: "Index", left: Path) -> None:
     import time
 
     from hemeroteca.instance import Instance
-    from hemeroteca.search import IndexBusyError, services
+    from hemeroteca.search import services
 
     instance = Instance(config.data)
     for look in count(1):
@@ -461,11 +464,8 @@ def _wait_until_taken(config: "Config", index: "Index", left: Path) -> None:
         lock = instance.lock_engine() if look % _LOOKS == 0 else None
         if lock is not None:
             with lock:
-                try:
-                    services.take_documents(index, left, config.index_heap_bytes)
-                except IndexBusyError:  # another import: after it
-                    continue
-                return
+                services.take_documents(index, left, config.index_heap_bytes)
+            return
 
 
 def _tell(json: bool, sentence: str, **facts: Any) -> None:
