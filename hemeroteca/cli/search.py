@@ -6,6 +6,7 @@ verb or a dash goes after `--`: `hemeroteca search -- rebuild`.
 
 import sys
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from hemeroteca.watch.models import SavedSearch
 
 _DEFAULT = "find"
+_LOOKS = 8  # at a file left for the engine, between two at whether there is one
 
 
 class QueryOrVerb(TyperGroup):
@@ -161,14 +163,23 @@ def import_(
     data: common.Data = None,
     json: common.Json = False,
 ) -> None:
-    """Index documents without crawling them."""
+    """Index documents without crawling them. While `hemeroteca serve` or a crawl runs, its engine does it."""
+    from hemeroteca.instance import Instance
     from hemeroteca.search import services
 
     config, index, path = _open(data, create=True)
     source = sys.stdin.buffer if str(file) == "-" else _readable(file).open("rb")
     with source, _progress("importing", quiet=json) as advance, _errors():
-        report = services.import_documents(index, source, config.index_heap_bytes, advance, collection)
-        _learn(path)
+        lock = Instance(config.data).lock_engine()
+        if lock is not None:
+            with lock:  # no engine begins to write meanwhile
+                report = services.import_documents(index, source, config.index_heap_bytes, advance, collection)
+            _learn(path)
+        else:
+            report, left = services.leave_documents(path, source, advance, collection)
+            if not json:
+                typer.echo("an engine is at work on this folder and puts the documents into its index …", err=True)
+            _wait_until_taken(config, index, left)
     for problem in report.problems:
         typer.echo(f"skipped {problem}", err=True)
     _tell(
@@ -436,6 +447,25 @@ def _learn(path: Path) -> None:
     from hemeroteca.search import open_index, services
 
     services.learn(path, open_index(None, path), 2_000)
+
+
+def _wait_until_taken(config: "Config", index: "Index", left: Path) -> None:
+    """Until the engine has the documents; if it ends before, they are put here."""
+    import time
+
+    from hemeroteca.instance import Instance
+    from hemeroteca.search import services
+
+    instance = Instance(config.data)
+    for look in count(1):
+        time.sleep(0.25)
+        if not left.exists():
+            return
+        lock = instance.lock_engine() if look % _LOOKS == 0 else None
+        if lock is not None:
+            with lock:
+                services.take_documents(index, left, config.index_heap_bytes)
+            return
 
 
 def _tell(json: bool, sentence: str, **facts: Any) -> None:

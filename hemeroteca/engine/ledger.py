@@ -131,6 +131,11 @@ class Ledger:
             self._versions.put(document, first=not versions)
         self._note(document.key)
 
+    def take(self, document: SearchDocument) -> None:
+        """A document that was not crawled."""
+        self._index.put(document, True)
+        self._note(document.key)
+
     def unindex(self, key: int) -> None:
         self._index.delete(key)
         if self._versions is not None:
@@ -162,7 +167,7 @@ class Ledger:
     def recollect(self, key: int) -> bool:
         """Give a document the collections it belongs to now, unless a newer one, which has them, waits."""
         document = None if key in self._uncommitted else self._reader.get(key)
-        if document is None:
+        if document is None or document.id:  # an imported one has the collection it was given
             return False
         collections = self.membership.of(document.url, document.host)
         if collections == document.collections:
@@ -201,6 +206,11 @@ class Ledger:
         if files:
             services.mark_closed(files)
             self.uploads.add(file.name for file in files)
+
+    @property
+    def waiting(self) -> bool:
+        """Documents wait for a commit of the index."""
+        return bool(self._unindexed)
 
     @property
     def overdue(self) -> bool:

@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from hemeroteca.engine.collecting import Collector
+from hemeroteca.engine.handed import HandedOver
 from hemeroteca.engine.ledger import Ledger
 from hemeroteca.frontier import queries
 from hemeroteca.instance import Instance
@@ -38,6 +39,7 @@ class Refresher:
         self._instance = instance
         self._ledger = ledger
         self._collector = Collector(instance, ledger)
+        self._handed = HandedOver(instance, ledger)
         self._process: subprocess.Popen[bytes] | None = None
         self._texts: list[tuple[int, str]] = []
         self._seen = ledger.indexed  # documents the last turn knew
@@ -45,7 +47,8 @@ class Refresher:
 
     def look(self, idle: bool) -> bool:
         """A few times a second. True when documents wait for a commit."""
-        if self._collector.look() or self._ledger.overdue:
+        put = self._handed.look()
+        if self._collector.look() or self._ledger.overdue or put:
             return True
         if self._process is not None:
             if self._process.poll() is None:

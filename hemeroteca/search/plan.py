@@ -1,7 +1,8 @@
 """From a parsed query to queries of the engine: what must match, what scores, what is marked in the results.
 
 The index holds words as they are written. A word of the query stands for all its forms in the index's vocabulary that
-share its stem; each form is weighed as the whole group is, so that a rare form is not taken for a rare word.
+share its stem. As typed it weighs what BM25 gives it; the other forms only add to that, each weighed as the whole group
+is, so that a rare form is not taken for a rare word.
 """
 
 from __future__ import annotations
@@ -34,9 +35,12 @@ IN_SUM_FORMS = 4  # forms added up, if they are not much rarer than the others
 MOST_REQUIRED = 6  # words that are first asked for all together
 MOST_POSTINGS = 30_000  # of all words and forms, up to which the best form is looked for
 MOST_KNOWN = 20_000  # words remembered with their forms
+MOST_PLACES = 3_000_000  # documents in which phrases after the first may be looked for: some tenths of a second
 MOST_NEAR = 9  # combinations of forms of words that must be near each other
 LEAST_SHARE = 0.04  # of the pages, from which the forms of a language's words are looked for
 MOST_ALIKE = 100  # words of the vocabulary that are compared with one of the query
+_TOO_COMMON = Note("the words of some phrases are very common: pages with these words were looked for, in any order")
+_TOO_LONG = Note("the query is very long: its {number} rarest words were searched", number=MOST_TERMS)
 LAST_MS = 1 << 62  # "until" of a version that is still the last one
 
 
@@ -45,7 +49,7 @@ class Form(msgspec.Struct, frozen=True, gc=False):
 
     term: str
     documents: int
-    factor: float  # of its scores, to make them those of the group of forms it belongs to
+    factor: float  # of its scores; what was not typed weighs as the group of forms it belongs to
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -115,6 +119,7 @@ class Planner:
         self.fields = list(self.factors)
         self.spaceless = False  # the query is in a script without spaces: only pages in one are meant
         self.empty: frozenset[str] = frozenset()
+        self.places: int | None = None  # documents in which phrases may still be looked for; None: no phrase yet
         self.words: list[tuple[str, list[Form], int]] = []  # (field, forms of a word, times it is in the query)
 
     def plan(self, parsed: q.Parsed) -> Plan:
@@ -222,15 +227,16 @@ class Planner:
         self.empty = analysis.empty_words(words, self.languages, plan.language)
         for name in self.fields:
             times = Counter(self._content_terms(words, name))
+            if len(times) > MOST_TERMS:
+                times = self._rarest(times, name)
+                plan.notes.append(_TOO_LONG)
             most = MOST_FORMS if len(times) <= LONG_QUERY else FEW_FORMS
             for word, count in times.items():
                 if forms := self._forms(name, word)[:most]:
                     chosen.append((name, forms, sum(form.documents for form in forms), count))
         plan.doubtful = len(words) <= 16 and any(self._is_rare(word) for word in words)
         if len(chosen) > MOST_TERMS:
-            plan.notes.append(
-                Note("the query is very long: its {number} rarest words were searched", number=MOST_TERMS)
-            )
+            plan.notes.append(_TOO_LONG)
             keep = sorted(range(len(chosen)), key=lambda i: chosen[i][2])[:MOST_TERMS]
             chosen = [chosen[i] for i in sorted(keep)]
         self.words = [(name, forms, times) for name, forms, _, times in chosen]
@@ -241,6 +247,13 @@ class Planner:
                 plan.factors[name, form.term] = plan.factors.get((name, form.term), 0.0) + form.factor * count
                 plan.wanted[name].add(form.term)
         plan.scored = [(name, term, having) for (name, term), having in documents.items()]
+        plan.notes = list(dict.fromkeys(plan.notes))
+
+    def _rarest(self, times: Counter[str], name: str) -> Counter[str]:
+        """The words of a very long query in the fewest documents, before their forms are looked for."""
+        having = {word: self.searcher.doc_freq(f"body_{name}", word) for word in times}
+        kept = sorted((word for word in times if having[word]), key=having.__getitem__)[:MOST_TERMS]
+        return Counter({word: times[word] for word in kept})
 
     def _language(self, words: list[str]) -> str:
         """The language a query is written in, by its little words and by the pages its other words are in.
@@ -290,9 +303,11 @@ class Planner:
                 of = analysis.stems((term for term, _ in alike), code)
                 having |= {term: documents for term, documents in alike if of[term] == stem}
         total = self.searcher.num_docs
-        together = _rarity(min(total, sum(having.values()) + self._elsewhere(name, word)), total)
+        elsewhere = self._elsewhere(name, word)
+        alone = _rarity(min(total, having[word] + elsewhere), total)
+        together = OTHER_FORM * _rarity(min(total, sum(having.values()) + elsewhere), total)
         return [
-            Form(term, documents, together / _rarity(documents, total) * (1.0 if term == word else OTHER_FORM))
+            Form(term, documents, (alone if term == word else together) / _rarity(documents, total))
             for term, documents in having.items()
             if documents
         ]
@@ -389,7 +404,7 @@ class Planner:
 
     def _group(self, clauses: Sequence[q.Clause], plan: Plan, marked: bool) -> Query | None:
         parts = []
-        for clause in clauses:
+        for clause in _flat(clauses):
             query = self._node(clause.node, plan, marked and clause.occurs != "not")
             if query is not None:
                 occurs = {"may": Occur.Should, "must": Occur.Must, "not": Occur.MustNot}[clause.occurs]
@@ -407,7 +422,7 @@ class Planner:
             if len(placed) == 1:
                 query: Query | None = self._any_form(name, placed[0][1], plan, marked)
             else:
-                query = self._placed(f"body_{name}", placed, slop, name)
+                query = self._placed(f"body_{name}", placed, slop, name, plan)
                 if marked:
                     plan.wanted[name].update(term for _, term in placed)
             if query is not None:
@@ -421,13 +436,28 @@ class Planner:
         queries = [self._boost(self._term(f"body_{name}", form.term), form.factor) for form in forms]
         return self._any(queries) or self._term(f"body_{name}", word)
 
-    def _placed(self, body: str, placed: list[tuple[int, str]], slop: int, name: str) -> Query | None:
+    def _affordable(self, body: str, terms: list[str], plan: Plan, times: int = 1) -> bool:
+        """Whether the words may be looked for as a phrase: always the first time, then while they are not too common.
+
+        A phrase is looked for in every document that has all its words: at most those that have the rarest one.
+        """
+        cost = times * len(terms) * min(self.searcher.doc_freq(body, term) for term in terms)
+        first, left = self.places is None, MOST_PLACES if self.places is None else self.places
+        if cost > left and not first:
+            if _TOO_COMMON not in plan.notes:
+                plan.notes.append(_TOO_COMMON)
+            return False
+        self.places = max(0, left - cost)
+        return True
+
+    def _placed(self, body: str, placed: list[tuple[int, str]], slop: int, name: str, plan: Plan) -> Query | None:
         if not placed:
             return None
         if len(placed) == 1:
             return self._term(body, placed[0][1])
-        if name == analysis.BIGRAMS:
-            return Query.boolean_query([(Occur.Must, self._term(body, term)) for _, term in placed[:64]])
+        if name == analysis.BIGRAMS or not self._affordable(body, [term for _, term in placed], plan):
+            words = list(dict.fromkeys(term for _, term in placed))
+            return Query.boolean_query([(Occur.Must, self._term(body, term)) for term in words[:64]])
         start = placed[0][0]
         return Query.phrase_query(self.schema, body, [(at - start, term) for at, term in placed], slop=slop)
 
@@ -444,8 +474,13 @@ class Planner:
             ]
             either: list[tuple[Occur, Query]] = []
             for chosen in islice(product(*choices), MOST_NEAR):
-                terms: list[str | tuple[int, str]] = [form.term for form in chosen]
-                plan.wanted[name].update(form.term for form in chosen)
+                words = [form.term for form in chosen]
+                plan.wanted[name].update(words)
+                if not self._affordable(f"body_{name}", words, plan, times=2):
+                    every = [(Occur.Must, self._term(f"body_{name}", word)) for word in dict.fromkeys(words)]
+                    either.append((Occur.Should, Query.boolean_query(every)))
+                    break
+                terms: list[str | tuple[int, str]] = [*words]
                 # slop counts the moves from "left right": one less than the distance, two more for the other order
                 for order in (terms, terms[len(first) :] + terms[: len(first)]):
                     query = Query.phrase_query(self.schema, f"body_{name}", order, slop=distance - 1)
@@ -488,7 +523,7 @@ class Planner:
         placed = analysis.positioned(text, analysis.WORDS)
         if part == "title" and not phrase and len(placed) == 1:
             return self._title_word(placed[0][1])
-        query = self._placed(part, placed, 0, analysis.WORDS)
+        query = self._placed(part, placed, 0, analysis.WORDS, plan)
         if query is not None and marked and part == "title":
             for name in self.fields:
                 plan.wanted[name].update(analysis.terms(text, name))
@@ -535,6 +570,18 @@ class Planner:
         if len(alternatives) == 1:
             return alternatives[0]
         return Query.boolean_query([(Occur.Should, query) for query in alternatives])
+
+
+def _flat(clauses: Sequence[q.Clause]) -> list[q.Clause]:
+    """Alternatives among alternatives are alternatives: `(a OR (b OR c))` costs what `(a OR b OR c)` does."""
+    flat: list[q.Clause] = []
+    for clause in clauses:
+        inner = clause.node.clauses if isinstance(clause.node, q.Group) and clause.occurs == "may" else ()
+        if inner and all(one.occurs == "may" for one in inner) and all(one.occurs == "may" for one in clauses):
+            flat += _flat(inner)
+        else:
+            flat.append(clause)
+    return flat
 
 
 def _rarity(documents: int, total: int) -> float:

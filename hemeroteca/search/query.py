@@ -19,7 +19,7 @@ LONGEST_QUERY = 100_000  # characters read; the rest is left out and noted
 MOST_WORDS = 10_000
 DEEPEST = 20  # levels of parentheses
 MOST_PATTERNS = 8  # words with wildcards or `~`: each is compared with a part of the vocabulary …
-MOST_OPEN_PATTERNS = 2  # … and those that begin with a wildcard with the whole of it
+MOST_OPEN_PATTERNS = 1  # … and one that begins with a wildcard with the whole of it
 MOST_PHRASES = 24  # and pairs of words with `near:`: the positions of common words are many
 LONGEST_PHRASE = 100  # words
 LONGEST_RANGE = 200  # numbers a bare `1990..2000` may stand for
@@ -329,12 +329,7 @@ class _Parser:
             if token[0] in "*?" and len(token) > 1:
                 self.open_patterns += 1
                 if self.open_patterns > MOST_OPEN_PATTERNS:
-                    self.notes.append(
-                        Note(
-                            "only {number} words may begin with `*` or `?`; the others were read as written",
-                            number=MOST_OPEN_PATTERNS,
-                        )
-                    )
+                    self.notes.append(Note("only one word may begin with `*` or `?`; the others were read as written"))
                     token = token.lstrip("*?")
             if self.patterns > MOST_PATTERNS:
                 self.notes.append(

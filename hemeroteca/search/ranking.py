@@ -20,8 +20,8 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     # title 2, headings 2 (once in the text), description 1, anchor texts 1: see tantivy_index._document
 
     # nearness, as parts of the BM25 score a phrase would have
-    phrase: float = 0.20  # two words of the query side by side, in order
-    near: float = 0.06  # the same within a few words, in any order
+    phrase: float = 0.10  # two words of the query side by side, in order
+    near: float = 0.03  # the same within a few words, in any order
     title: float = 0.06  # every word of the query is in the title
     url: float = 0.05  # words of the query in the address
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -82,9 +82,10 @@ def _vectors(texts: list[str], encoder: Encoder) -> np.ndarray:
 
 
 class _Model:
-    def __init__(self, model: object) -> None:
+    def __init__(self, model: Any) -> None:
         self._model = model
 
     def encode(self, texts: list[str]) -> np.ndarray:
-        encode = self._model.encode  # type: ignore[attr-defined]
-        return np.asarray(encode(texts, batch_size=_BATCH, normalize_embeddings=True, show_progress_bar=False))
+        return np.asarray(
+            self._model.encode(texts, batch_size=_BATCH, normalize_embeddings=True, show_progress_bar=False)
+        )

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from hemeroteca.search import handover
 from hemeroteca.search.document import SearchDocument, document_key
 from hemeroteca.search.graph import LinkGraph, LinkRanks, rank_pages_and_hosts
 from hemeroteca.search.index import Index, Options, SearchError, Writer
@@ -95,32 +96,56 @@ def import_documents(
     replaces = index.count() > 0
     writer = index.writer(heap_bytes, os.cpu_count() or 1)
     try:
-        rows = _read(lines, report)
-        sample = list(islice(rows, _SAMPLE))
-        language = _common_language(sample)
-        for row in chain(sample, rows):
-            writer.put(_document(row, language, collection), replaces)
-            report.documents += 1
-            if report.documents % 1000 == 0:
-                progress(report.documents)
+        for document in _documents(lines, report, progress, collection):
+            writer.put(document, replaces)
             if report.documents % COMMIT_EVERY == 0:
                 writer.commit()
         writer.commit()
     finally:
         writer.close()
-    progress(report.documents)
     return report
 
 
+def leave_documents(
+    path: Path,
+    lines: Iterable[bytes],
+    progress: Callable[[int], None] = lambda count: None,
+    collection: str = "",
+) -> tuple[Imported, Path]:
+    """The same while an engine writes the index in `path`: it takes the documents from the file that is returned."""
+    report = Imported()
+    left = handover.leave(path, _documents(lines, report, progress, collection))
+    return report, left
+
+
+def take_documents(index: Index, file: Path, heap_bytes: int = 48 << 20) -> None:
+    """Put what was left for an engine that is gone."""
+    writer = index.writer(heap_bytes, os.cpu_count() or 1)
+    try:
+        for document in handover.read(file):
+            writer.put(document, replaces=True)
+        writer.commit()
+    finally:
+        writer.close()
+    file.unlink(missing_ok=True)
+
+
 def batch(index: Index, queries: Iterable[str], limit: int, options: Options = BATCH) -> Iterator[dict[str, object]]:
-    """Run queries given as `qid<TAB>query` lines; a row per result: qid, rank, id, score."""
-    for number, line in enumerate(queries, 1):
-        line = line.rstrip("\r\n")
+    """Run queries given as `qid<TAB>query` lines; a row per result: qid, rank, id, score.
+
+    A line without a tab is a query whose id is its number (`line-3` where another query has that id).
+    """
+    lines = [(number, line.rstrip("\r\n")) for number, line in enumerate(queries, 1)]
+    given = {line.partition("\t")[0] for _, line in lines if "\t" in line}
+    for number, line in lines:
         if not line.strip():
             continue
         qid, tab, text = line.partition("\t")
         if not tab:
-            qid, text = str(number), line
+            text = line
+            qid = str(number) if str(number) not in given else f"line-{number}"
+            while qid in given:
+                qid += "+"
         for rank, hit in enumerate(index.search(text, limit=limit, options=options).hits, 1):
             yield {"qid": qid, "rank": rank, "id": hit.id or hit.url, "score": hit.score}
 
@@ -226,6 +251,21 @@ def prefer(path: Path, host: str, factor: float | None) -> Preferences:
     draft.write_bytes(msgspec.json.encode(fresh))
     os.replace(draft, path / "preferences.json")
     return fresh
+
+
+def _documents(
+    lines: Iterable[bytes], report: Imported, progress: Callable[[int], None], collection: str
+) -> Iterator[SearchDocument]:
+    """Documents of JSON lines; what happens is told to `report`."""
+    rows = _read(lines, report)
+    sample = list(islice(rows, _SAMPLE))
+    language = _common_language(sample)
+    for row in chain(sample, rows):
+        report.documents += 1
+        yield _document(row, language, collection)
+        if report.documents % 1000 == 0:
+            progress(report.documents)
+    progress(report.documents)
 
 
 def _read(lines: Iterable[bytes], report: Imported) -> Iterator[_Line]:

@@ -6,7 +6,7 @@ import pytest
 
 from hemeroteca.engine import refresh
 from hemeroteca.instance import Instance
-from hemeroteca.search import SearchDocument, open_index
+from hemeroteca.search import SearchDocument, handover, open_index
 from hemeroteca.search.graph import LinkGraph, LinkRanks
 from hemeroteca.search.suggest import Suggester
 
@@ -18,6 +18,15 @@ class Books:
         self.indexed = 0
         self.overdue = False
         self.given = {}
+        self.taken = []
+        self.index_commits = 0
+
+    @property
+    def waiting(self):
+        return len(self.taken) > self.index_commits
+
+    def take(self, document):
+        self.taken.append(document.text)
 
     def enrich(self, key, texts):
         self.given[key] = texts
@@ -79,3 +88,22 @@ def test_a_whole_turn_writes_the_texts_itself(instance):
     assert index.get(2).anchors == "la torre"
     assert [hit.key for hit in index.search("inanchor:torre").hits] == [2]
     assert not (instance.index_dir / "texts.todo").exists()
+
+
+def test_documents_left_for_the_engine_are_put_and_their_file_goes_with_the_commit(instance):
+    books = Books()
+    refresher = refresh.Refresher(instance, books)
+    texts = [f"documento {i}" for i in range(30)]
+    left = handover.leave(
+        instance.index_dir, (SearchDocument(key=i, url="", text=text) for i, text in enumerate(texts))
+    )
+    looked(refresher, lambda: len(books.taken) == 30)
+    assert books.taken == texts
+    refresher.look(idle=True)
+    assert left.exists()  # they cannot be found yet: after a crash they are put again
+    books.index_commits = 40
+    looked(refresher, lambda: not left.exists())
+    damaged = handover.leave(instance.index_dir, [])
+    damaged.write_bytes(b"\x04\x00\x00\x00what")
+    looked(refresher, lambda: not damaged.exists())
+    refresher.close()

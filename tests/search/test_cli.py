@@ -3,11 +3,15 @@
 import json
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 from typer.testing import CliRunner
 
 from hemeroteca.cli.search import app
+from hemeroteca.instance import Instance
+from hemeroteca.search import handover, open_index, services
 
 runner = CliRunner()
 
@@ -101,3 +105,41 @@ def test_searching_does_not_load_django(data):
         "sys.exit('django' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, check=False).returncode == 0
+
+
+def test_documents_are_handed_to_a_running_engine(data, tmp_path):
+    """Here the engine is a thread that holds its lock and writes the index, as `serve` does."""
+    file = tmp_path / "more.jsonl"
+    file.write_text('{"id": "c", "text": "un documento nuevo", "lang": "es"}\n')
+    instance = Instance(data)
+    engine = instance.lock_engine()
+    importing = threading.Thread(target=runner.invoke, args=(app, ["import", str(file), "--data", str(data)]))
+    importing.start()
+    wait_for(lambda: handover.waiting(instance.index_dir))
+    assert importing.is_alive()
+    services.take_documents(open_index(None, instance.index_dir), handover.waiting(instance.index_dir)[0])
+    importing.join(60)
+    assert not importing.is_alive()
+    assert json.loads(run(data, "documento", "--json"))["id"] == "c"
+    engine.close()
+
+
+def test_documents_are_imported_all_the_same_when_the_engine_ends(data, tmp_path):
+    file = tmp_path / "more.jsonl"
+    file.write_text('{"id": "c", "text": "un documento nuevo", "lang": "es"}\n')
+    instance = Instance(data)
+    engine = instance.lock_engine()
+    importing = threading.Thread(target=runner.invoke, args=(app, ["import", str(file), "--data", str(data)]))
+    importing.start()
+    wait_for(lambda: handover.waiting(instance.index_dir))
+    engine.close()
+    importing.join(60)
+    assert handover.waiting(instance.index_dir) == []
+    assert json.loads(run(data, "documento", "--json"))["id"] == "c"
+
+
+def wait_for(condition, seconds=60.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "nothing happened"
+        time.sleep(0.02)

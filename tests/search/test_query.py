@@ -150,10 +150,10 @@ def test_a_query_asks_for_the_past_when_it_has_a_date_to_ask_for():
     assert not query.asks_for_the_past('"look at: this"')
 
 
-def test_few_words_may_begin_with_a_wildcard():
+def test_one_word_may_begin_with_a_wildcard():
     found = parse("*cion *mente *idad casa")
-    assert [type(clause.node).__name__ for clause in found.root.clauses] == ["Wildcard", "Wildcard", "Word", "Word"]
-    assert found.notes == ["only 2 words may begin with `*` or `?`; the others were read as written"]
+    assert [type(clause.node).__name__ for clause in found.root.clauses] == ["Wildcard", "Word", "Word", "Word"]
+    assert found.notes == ["only one word may begin with `*` or `?`; the others were read as written"]
 
 
 def test_of_hundreds_of_phrases_the_first_are_looked_for_and_the_words_of_the_others():

@@ -3,10 +3,11 @@
 import time
 
 import pytest
+import tantivy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hemeroteca.search import Options, Preferences, SearchError
+from hemeroteca.search import Options, Preferences, SearchError, plan
 from hemeroteca.search.graph import LinkRanks, np
 from hemeroteca.search.query import moment
 from tests.search.conftest import fill, page
@@ -247,6 +248,40 @@ def test_a_query_of_hundreds_of_words_of_the_index_is_answered_by_the_rarest(ind
     found = index.search(every + " rareza")
     assert [hit.key for hit in found.hits][0] == 2
     assert any("very long" in note for note in found.notes)
+
+
+def test_phrases_of_common_words_beyond_a_bound_are_read_as_their_words(indexed, monkeypatch):
+    index = indexed(page(1, "uno dos tres cuatro cinco seis"), page(2, "dos uno cuatro tres seis cinco"))
+    phrases = '"uno dos" AND "tres cuatro" AND "cinco seis"'
+    assert (keys(index, phrases), index.search(phrases).notes) == ([1], [])
+    monkeypatch.setattr(plan, "MOST_PLACES", 7)  # the first costs 4: two words in two pages each
+    found = index.search('"uno dos" OR "tres cuatro" OR "cinco seis"')
+    assert {hit.key for hit in found.hits} == {1, 2}
+    assert any("very common" in note for note in found.notes)
+    assert keys(index, '"uno dos"') == [1]  # one phrase is looked for, however common
+    near = index.search("uno near:1 dos cuatro near:1 tres")
+    assert any("very common" in note for note in near.notes)
+
+
+def test_nested_alternatives_are_alternatives(indexed):
+    index = indexed(page(1, "uno"), page(2, "dos"), page(3, "tres"), page(4, "uno cuatro"), page(5, "cinco"))
+    assert set(keys(index, "(uno OR (dos OR (tres)))")) == {1, 2, 3, 4}
+    assert set(keys(index, "(uno OR (dos -uno) OR (tres cuatro))")) == {1, 2, 3, 4}
+    nested = index.search("(uno OR (dos OR (cinco OR tres)))").hits
+    flat = index.search("(uno OR dos OR cinco OR tres)").hits
+    assert [(hit.key, hit.score) for hit in nested] == [(hit.key, hit.score) for hit in flat]
+
+
+def test_a_word_as_typed_scores_what_plain_bm25_gives_it(indexed):
+    """Other forms of a word only add: a stem that is shared by chance must not make the word worth less."""
+    general = [page(i, f"general de brigada número{i} en la plaza") for i in range(1, 4)]
+    index = indexed(*general, *(page(i, f"generales generar número{i} de la plaza") for i in range(10, 30)))
+    best = index.search("general", options=Options(group=False, diverse=False)).hits
+    assert [hit.key for hit in best[:3]] == [1, 2, 3]
+    searcher = index.searcher()
+    plain = searcher.search(tantivy.Query.term_query(index.schema, "body_words", "general"), limit=1).hits[0][0]
+    why = index.explain("general", 1)
+    assert why["parts"]["words"]["score"] == pytest.approx(plain, rel=1e-4)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hemeroteca.search import Options, SearchError, open_index, services
+from hemeroteca.search import IndexBusyError, Options, SearchDocument, SearchError, handover, open_index, services
 from hemeroteca.search.graph import LinkGraph
 from hemeroteca.search.query import moment
 from hemeroteca.search.versions import VersionWriter, open_versions
@@ -32,6 +32,38 @@ def test_documents_are_imported_and_found_by_batch_queries(tmp_path):
     rows = list(services.batch(index, ["q1\trecetas de pan\n", "q2\tbaking bread ovens\n", "\n"], 10))
     assert [(row["qid"], row["rank"], row["id"]) for row in rows] == [("q1", 1, "a"), ("q1", 2, "c"), ("q2", 1, "7")]
     assert rows[0]["score"] > rows[1]["score"]
+
+
+def test_a_query_without_an_id_gets_one_of_its_own(tmp_path):
+    index = open_index(None, tmp_path)
+    services.import_documents(index, lines({"id": "a", "text": "pan", "lang": "es"}))
+    asked = ["2\tpan\n", "pan\n", "line-2\tpan\n", "pan\n"]
+    assert [row["qid"] for row in services.batch(index, asked, 10)] == ["2", "line-2+", "line-2", "4"]
+
+
+def test_documents_can_be_left_for_whoever_writes_the_index(tmp_path):
+    index = open_index(None, tmp_path)
+    rows = lines({"id": "ñ 1", "text": "pan", "lang": "es"}, b"not json\n", {"id": 2, "text": "sopa", "lang": "es"})
+    with index.writer(15 << 20):
+        with pytest.raises(IndexBusyError):
+            services.import_documents(index, rows)
+        report, left = services.leave_documents(tmp_path, rows, collection="Cocina")
+        with pytest.raises(IndexBusyError):
+            services.take_documents(index, left)
+    assert (report.documents, report.skipped, handover.waiting(tmp_path)) == (2, 1, [left])
+    services.take_documents(index, left)
+    assert handover.waiting(tmp_path) == []
+    hit = index.search("pan collection:Cocina").hits[0]
+    assert (hit.id, hit.collections, index.count()) == ("ñ 1", ("Cocina",), 2)
+
+
+def test_a_damaged_file_of_documents_is_named(tmp_path):
+    left = handover.leave(tmp_path, [SearchDocument(key=1, url="", text="uno")])
+    left.write_bytes(left.read_bytes() + b"\x09\x00\x00\x00cut")
+    found = handover.read(left)
+    assert next(found).text == "uno"
+    with pytest.raises(ValueError, match="damaged"):
+        next(found)
 
 
 def test_importing_again_replaces(tmp_path):
