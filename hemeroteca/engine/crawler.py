@@ -288,8 +288,12 @@ class Engine:
         self._ask_sitemaps(visit, run, rules.sitemaps)
         if rules.allows(visit.url, self._agent):
             return True
-        reason = f"robots.txt of {host.name} forbids {_path(visit.url)} ({rules.rule(visit.url, self._agent)})"
-        self._settle(visit, EXCLUDED, "robots", reason)
+        if rules.unreachable:
+            reason = f"robots-unreachable: {origin}/robots.txt gave {rules.unreachable} a moment ago"
+            self._settle(visit, FAILED, _code(reason), reason)
+        else:
+            reason = f"robots.txt of {host.name} forbids {_path(visit.url)} ({rules.rule(visit.url, self._agent)})"
+            self._settle(visit, EXCLUDED, "robots", reason)
         self._frontier.release_unasked(visit.host)
         return False
 

@@ -22,6 +22,9 @@ class Behaviour(StrEnum):
     SILENT = "silent"  # (almost) never, or no longer
 
 
+QUIET = 30 * 24.0  # hours without a change that make a page silent when its own distances do not tell
+
+
 def group(days_with_change: int, days_observed: int) -> Group:
     """High P > 0.7, Medium 0.4–0.7, Low < 0.4, with P = days with change / days observed."""
     if not 0 <= days_with_change <= days_observed:
@@ -32,15 +35,15 @@ def group(days_with_change: int, days_observed: int) -> Group:
     return Group.MEDIUM if p >= 0.4 else Group.LOW
 
 
-def behaviour(changes: Sequence[float], start: float, end: float) -> Behaviour:
-    """What the times of change (hours) in a watched span look like.
+def behaviour(changes: Sequence[float], start: float, end: float) -> Behaviour | None:
+    """What the times of change (hours) in a watched span look like; None while nobody can say.
 
     Distances between changes of a page without memory vary as much as their mean (coefficient of variation 1);
     a rhythm varies clearly less, bursts clearly more. How clearly depends on how many distances there are.
     """
     times = sorted(t for t in changes if start <= t <= end)
     if len(times) < 2:
-        return Behaviour.SILENT
+        return Behaviour.SILENT if end - (times[0] if times else start) >= QUIET else None
     gaps = [b - a for a, b in pairwise(times)]
     mean = math.fsum(gaps) / len(gaps)
     # Quiet now for far longer than its own distances ever suggested: it fell asleep.

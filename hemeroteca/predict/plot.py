@@ -31,7 +31,7 @@ def outcomes(results: Sequence[Outcome], title: str) -> str:
 
 def reliability(table: Sequence[Bin], title: str) -> str:
     """Predicted against observed, with the diagonal a perfect forecaster would follow."""
-    size, margin = 420, 60
+    size, margin = 420, 80
 
     def at(x: float, y: float) -> tuple[float, float]:
         return margin + x * size, 50 + (1 - y) * size
@@ -53,6 +53,8 @@ def reliability(table: Sequence[Bin], title: str) -> str:
         parts.append(f'<line x1="{x:.1f}" y1="{top:.1f}" x2="{x:.1f}" y2="{bottom:.1f}" stroke="{MARK}"/>')
         parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{3 + 7 * (b.visits / most) ** 0.5:.1f}" fill="{MARK}"/>')
     parts.append(_text(margin + size / 2, size + 90, "predicted chance of a change", 12, INK, anchor="middle"))
+    label = _text(0, 0, "share that had changed", 12, INK, anchor="middle")
+    parts.append(f'<g transform="translate(22 {50 + size / 2:g}) rotate(-90)">{label}</g>')
     return _document(size + 2 * margin, size + 110, title, parts)
 
 

@@ -24,7 +24,7 @@ class Robots:
     def __init__(self, groups: "list[_Group]", sitemaps: list[str], unreachable: str = "") -> None:
         self._groups = groups
         self._rules: dict[str, _Rules] = {}
-        self._unreachable = unreachable
+        self.unreachable = unreachable  # why nobody knows the rules; '' when they are known
         self.sitemaps = sitemaps
 
     @property
@@ -47,7 +47,7 @@ class Robots:
 
     def allows(self, url: str, token: str) -> bool:
         """May the robot called `token` (its product token, `hemeroteca`) fetch this URL?"""
-        if self._unreachable:
+        if self.unreachable:
             return False
         rules = self._rules.get(token) or self._for(token)
         try:
@@ -57,8 +57,8 @@ class Robots:
 
     def rule(self, url: str, token: str) -> str:
         """The rule that forbids the URL, as the site wrote it, for messages; '' when it is allowed."""
-        if self._unreachable:
-            return f"robots.txt could not be read ({self._unreachable})"
+        if self.unreachable:
+            return f"robots.txt could not be read ({self.unreachable})"
         if self.allows(url, token):
             return ""
         path = url[url.find("/", 8) :]

@@ -38,6 +38,10 @@ class Bucket(msgspec.Struct):
         """Visits that may be made now."""
         return self.held if self.per_day else float("inf")
 
+    def opens(self, least: float) -> float:
+        """Seconds until it holds `least`."""
+        return max(least - self.held, 0.0) * DAY / self.per_day if self.per_day else 0.0
+
     def spend(self, amount: float) -> None:
         if self.per_day:
             self.held = max(self.held - amount, -self.per_day)  # at most a day of closure
@@ -64,6 +68,11 @@ class Purse(msgspec.Struct):
     def open(self) -> bool:
         """Whether a whole visit may be made."""
         return (not self.visits.per_day or self.visits.held >= LEAST) and self.bytes.open
+
+    @property
+    def opens(self) -> float:
+        """Seconds until a whole visit may be made."""
+        return max(self.visits.opens(LEAST), self.bytes.opens(0.0))
 
     @property
     def limited(self) -> bool:

@@ -278,9 +278,9 @@ def describe_behaviour(keys: Iterable[int], now_ms: int) -> None:
         times = [memory.hour(at) for at in hits.values_list("seen_ms", flat=True)[:CHANGES_KNOWN]]
         if page.visits < 3:
             continue
-        found = behaviour(sorted(times), memory.hour(page.first_ms), memory.hour(now_ms))
+        found = behaviour(sorted(times), memory.hour(page.first_ms), memory.hour(now_ms)) or ""
         if found != page.behaviour:
-            WatchedPage.objects.filter(key=key).update(behaviour=found.value)
+            WatchedPage.objects.filter(key=key).update(behaviour=str(found))
 
 
 # sources

@@ -26,6 +26,11 @@ ENGLISH: dict[str, str] = {
     "then-latest": "next {hours} later, the longest interval allowed",
     "then-share": "next when it is the best use of the budget",
     "then-retry": "next try {hours} later, because it did not answer",
+    "then-budget-instance": "waits until the instance's budget, which is used up, has filled again",
+    "then-budget-collection": "waits until its collection's budget, which is used up, has filled again",
+    "then-budget-subscription": "waits until its subscription's budget, which is used up, has filled again",
+    "then-budget-site": "waits until its site's budget, which is used up, has filled again",
+    "then-window": "waits until its time window opens",
 }
 SPANISH: dict[str, str] = {
     "signal": "se visita porque {source} anunció un cambio (acertó el {precision} de las veces)",
@@ -55,6 +60,11 @@ SPANISH: dict[str, str] = {
     "then-latest": "la próxima, {hours} después, el mayor intervalo permitido",
     "then-share": "la próxima, cuando sea el mejor uso del presupuesto",
     "then-retry": "el próximo intento, {hours} después, porque no respondió",
+    "then-budget-instance": "espera a que vuelva a llenarse el presupuesto de la instancia, que está agotado",
+    "then-budget-collection": "espera a que vuelva a llenarse el presupuesto de su colección, que está agotado",
+    "then-budget-subscription": "espera a que vuelva a llenarse el presupuesto de su suscripción, que está agotado",
+    "then-budget-site": "espera a que vuelva a llenarse el presupuesto de su sitio, que está agotado",
+    "then-window": "espera a que se abra su ventana horaria",
 }
 _DURATIONS = {"hours": 60.0, "days": 1440.0, "ago": 1440.0}  # minutes in a unit
 _MINUTES = {"en": ("minute", "minutes"), "es": ("minuto", "minutos")}

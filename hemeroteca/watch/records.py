@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.models import F
 
 from hemeroteca.archive.services import db_uuid
-from hemeroteca.watch.models import Signal, SignalSource, Subscription
+from hemeroteca.watch.models import Signal, SignalSource, Subscription, WatchedPage
 from hemeroteca.watch.values import DAY_MS, Seen, plain
 
 DIFF_CHARS = 6000
@@ -29,6 +29,7 @@ class Records:
         self._heard: dict[int, tuple[int, int]] = {}
         self.signals: list[int] = []  # taken, to be deleted
         self._troubles: dict[int, dict[str, Any]] = {}
+        self._waits: list[tuple[dict[str, Any], int, str]] = []
 
     def __bool__(self) -> bool:
         return any(vars(self).values())
@@ -118,6 +119,10 @@ class Records:
             failures=failures, failing_since_ms=since_ms, last_error=plain(error[:500])
         )
 
+    def wait(self, whose: dict[str, Any], until_ms: int, code: str) -> None:
+        """Pages (a filter of theirs) that would be visited earlier have to wait until then."""
+        self._waits.append((whose, until_ms, code))
+
     def fault(self, subscription: int, reason: str) -> None:
         """Why the scheduler cannot work with a subscription; empty: it can."""
         self._troubles.setdefault(subscription, {})["fault"] = reason
@@ -135,6 +140,10 @@ class Records:
             ):
                 if rows:
                     cursor.executemany(statement, rows)
+        for whose, until_ms, code in self._waits:
+            # Pages without a reason are on their way; those without a time wait for nothing in particular.
+            early = WatchedPage.objects.filter(**whose, next_ms__gt=0, next_ms__lt=until_ms).exclude(next_reason={})
+            early.update(next_ms=until_ms, next_reason={"code": code})
         for (source, what), count in self._verdicts.items():
             SignalSource.objects.filter(pk=source).update(**{what: F(what) + count})
         for source, (at_ms, count) in self._heard.items():

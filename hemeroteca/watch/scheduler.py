@@ -44,9 +44,12 @@ HOST_QUEUE = 50  # watched pages of a host that wait at a time
 DOWN_AFTER = 3  # visits in a row without an answer after which a host gets single probes
 PROBES = (0.25, 24.0)  # hours between probes of a host that is down: first, and at most (doubling)
 REFUSED = {401, 403, 407, 408, 425, 429}  # answers that say nothing about the page; so do those from 500 on
+GONE = {404, 410}
 POLLS = {"feed": (0.5, 1.0, 24.0), "sitemap": (2.0, 6.0, 48.0)}  # hours: least, first, most
 SWEEP = 60.0  # s between looks for visits that ended without a word
 OVERDUE = 120.0  # s a visit may wait before it is looked for
+TELL_WAIT = 600.0  # s from which on a budget that is used up or a window that is shut is told, and told again
+NAMED = 10_000  # pages on their way that only a signal has named
 SIGNALS = 500  # taken at a time
 NEWCOMERS = 500  # unknown pages that signals may bring to a subscription in an hour
 ANNOUNCED = 1000  # pages one reading of a feed or sitemap may announce
@@ -148,6 +151,11 @@ class Scheduler:
         self._learned_since_save = False
         self._entrances: dict[int, Entrance] = {}
         self._hasty: dict[int, None] = {}  # announced pages, the longest waiting first
+        self._named: dict[int, None] = {}  # pages nobody knows but a signal
+        self._waits: dict[
+            tuple[str, str, int | str], float
+        ] = {}  # budgets and windows, as `_tell_waits` told them last
+        self._waits_told = 0.0
         self.closed: dict[int, float] = {}  # crawls outside their windows → when they open
         self.faults: dict[int, str] = {}  # subscriptions that cannot be worked with, and why
         self._faults_again = 0.0
@@ -228,7 +236,8 @@ class Scheduler:
         chosen = self._choose(now)
         if not self._records and now >= self._save_at:
             self._save(now)
-        return new, entrances + self._found(chosen, now)
+        again = self._gone_before(new, now)
+        return [f for f in new if f not in again], again + entrances + self._found(chosen, now)
 
     def pace(self, found: list[Found], now: float) -> list[Found]:
         """Pages met for the first time: where a budget is set, they are visited in its rhythm, using half of it."""
@@ -259,6 +268,10 @@ class Scheduler:
         self._well_again(sub)
         if seen.role == Role.REQUISITE:
             return
+        if seen.key in self._named:
+            del self._named[seen.key]
+            if seen.status in GONE and seen.key not in self._pages:
+                return  # somebody named a page that is not there
         page = self._pages.get(seen.key)
         if seen.listing is not None or (page is not None and page.poll):
             self._read_listing(sub, site, seen, page)
@@ -773,6 +786,7 @@ class Scheduler:
             return []
         self._sweep_at = now
         self._find_late(now)
+        self._tell_waits(now)
         old = [key for key, since in self._pending.items() if now - since > OVERDUE]
         for start in range(0, len(old), 500):
             rows = Page.objects.filter(key__in=old[start : start + 500]).exclude(state=Page.State.QUEUED)
@@ -783,6 +797,30 @@ class Scheduler:
                 if sub is not None and state != Page.State.DONE:  # done: by another crawl that had it queued
                     self._no_answer(sub, key, page.site, reason or "the visit ended without an answer", int(now * 1000))
         return self._try_entrances(now)
+
+    def _tell_waits(self, now: float) -> None:
+        """Pages that would be visited while a budget is used up, or a window shut: people are told until when."""
+        waits: list[tuple[str, str, int | str, float]] = [
+            ("instance", "", 0, self._instance.opens),
+            *(("collection", "subscription__collection", n, p.opens) for n, p in self._collections.items()),
+            *(("subscription", "subscription", sub.id, sub.purse.opens) for sub in self._subs.values()),
+            *(("site", "site", site, p.opens) for site, p in self._sites.items()),
+        ]
+        until = {(f"then-budget-{whose}", name, value): now + opens for whose, name, value, opens in waits}
+        for sub in self._subs.values():
+            if sub.crawl in self.closed:
+                until["then-window", "subscription", sub.id] = self.closed[sub.crawl]
+        told, self._waits = self._waits, {}
+        for wait, opens in sorted(until.items(), key=lambda item: item[1]):  # the longest has the last word
+            if opens - now < TELL_WAIT:
+                continue
+            self._waits[wait] = told.get(wait, 0.0)
+            if abs(opens - self._waits[wait]) >= TELL_WAIT or now - self._waits_told >= TELL_WAIT:
+                code, name, value = wait
+                self._records.wait({name: value} if name else {}, int(opens * 1000), code)
+                self._waits[wait] = opens
+        if now - self._waits_told >= TELL_WAIT or now < self._waits_told:
+            self._waits_told = now
 
     def _try_entrances(self, now: float) -> list[Found]:
         """Addresses that have never answered: a subscription made while its site was down must not wait for ever."""
@@ -974,8 +1012,19 @@ class Scheduler:
                 sub.newcomers += 1
                 if sub.newcomers > NEWCOMERS:
                     return []
+                self._named[urls.key(url)] = None
+                if len(self._named) > NAMED:
+                    del self._named[next(iter(self._named))]
                 return self.pace([Found(urls.key(url), url, urls.host(url), sub.crawl, 1, 0, 0, VISIT_PRIORITY)], now)
         return []
+
+    def _gone_before(self, found: list[Found], now: float) -> list[Found]:
+        """Pages named now that were not there when they were looked for: they may have come since."""
+        if not found:
+            return []
+        gone = Page.objects.filter(key__in=[f.key for f in found], state=Page.State.DONE, status__in=GONE)
+        keys = set(gone.filter(visited_ms__lt=int(now * 1000) - HOUR_MS).values_list("key", flat=True))
+        return [f for f in found if f.key in keys]
 
     def _announce(self, key: int, source: int, now: float, said_ms: int = 0) -> None:
         page = self._pages.get(key)

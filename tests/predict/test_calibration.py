@@ -48,3 +48,9 @@ def test_charts_are_well_formed_and_escape_names():
     found = report([0.1, 0.6, 0.9], [False, True, True])
     for text in (plot.reliability(found.bins, "a <b> & c"), plot.outcomes(PUBLISHED, "x < y"), plot.outcomes([], "")):
         assert ElementTree.fromstring(text).tag.endswith("svg")
+
+
+def test_both_axes_of_the_reliability_plot_say_what_they_are():
+    text = plot.reliability(report([0.1, 0.9], [False, True]).bins, "any")
+    said = [node.text for node in ElementTree.fromstring(text).iter() if node.tag.endswith("text")]
+    assert {"predicted chance of a change", "share that had changed"} <= set(said)

@@ -41,6 +41,14 @@ def test_behaviours():
     assert behaviour([1, 20, 50, 70, 100], 0, year) == Behaviour.SILENT  # long ago
 
 
+def test_a_page_is_not_called_silent_before_it_was_silent_for_a_month():
+    month = 30 * 24.0
+    assert behaviour([], 0, 48) is None
+    assert behaviour([], 0, month) == Behaviour.SILENT
+    assert behaviour([700.0], 0, month) is None
+    assert behaviour([700.0], 0, 700 + month) == Behaviour.SILENT
+
+
 def test_most_memoryless_pages_are_called_steady():
     rng = np.random.default_rng(1)
     found = [behaviour(np.sort(rng.uniform(0, 8760, 60)).tolist(), 0, 8760) for _ in range(100)]

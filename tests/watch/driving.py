@@ -26,6 +26,7 @@ class World:
         self.log: list[tuple[float, str]] = []
         self.found: Counter[str] = Counter()
         self.dead: set[str] = set()  # hosts that do not answer
+        self.missing: set[str] = set()  # pages that are not there
         self.listings: dict[str, list[tuple[str, float]]] = {}
         self._seen: dict[str, float] = {}
         self.scheduler = Scheduler(config.load(**settings), data, lambda: self.now)
@@ -95,7 +96,7 @@ class World:
                 url=url,
                 role=0,
                 at_ms=int(self.now * 1000),
-                status=200,
+                status=404 if url in self.missing else 200,
                 first=last is None,
                 changed=changed or last is None,
                 not_modified=not changed and last is not None,

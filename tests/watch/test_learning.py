@@ -129,9 +129,9 @@ def test_calibration_replays_the_history_and_tells_how_good_it_was(tmp_path):
 def test_behaviour_is_found_from_the_changes(tmp_path):
     subscription = subscribe(mode="fixed 6")
     world = World(tmp_path)
-    world.add(subscription, "https://news.test/daily", [24.0 * day + 9 for day in range(30)])
+    world.add(subscription, "https://news.test/daily", [24.0 * day + 9 for day in range(31)])
     world.add(subscription, "https://news.test/never", [])
-    world.run(30 * 24, step=2.0)
+    world.run(31 * 24, step=2.0)
     keys = [urls.key(f"https://news.test/{name}") for name in ("daily", "never")]
     learning.describe_behaviour(keys, int(world.now * 1000))
     daily, never = (WatchedPage.objects.get(key=key) for key in keys)

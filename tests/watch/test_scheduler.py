@@ -2,6 +2,7 @@
 
 import random
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -281,6 +282,17 @@ def say(source: SignalSource, url: str) -> None:
     Signal.objects.create(source=source, url=url, received_ms=0)
 
 
+def quiet_site(data: Path, pages: int) -> tuple[World, SignalSource]:
+    """Pages that never change, and a webhook that may say they do."""
+    sub = subscribe()
+    world = World(data)
+    for number in range(pages):
+        world.add(sub, f"https://news.test/{number}", [])
+    source = webhook(sub)
+    world.scheduler.refresh()
+    return world, source
+
+
 def test_a_signal_brings_a_visit_at_once(tmp_path):
     sub = subscribe()
     world = World(tmp_path)
@@ -319,12 +331,7 @@ def test_a_first_crawl_does_not_keep_a_small_instance_from_reacting(tmp_path):
 
 
 def test_false_alarms_about_pages_just_seen_are_found_out_by_a_few_visits(tmp_path):
-    sub = subscribe()
-    world = World(tmp_path)
-    for number in range(200):
-        world.add(sub, f"https://news.test/{number}", [])
-    source = webhook(sub)
-    world.scheduler.refresh()
+    world, source = quiet_site(tmp_path, 200)
     world.run(0.1, step=1 / 360)
     before = len(world.log)
     for number in range(200):
@@ -355,12 +362,7 @@ def test_a_source_speaks_for_its_own_subscription_only(tmp_path):
 
 
 def test_a_source_that_lies_is_heard_less_and_less(tmp_path):
-    sub = subscribe()
-    world = World(tmp_path)
-    for number in range(50):
-        world.add(sub, f"https://news.test/{number}", [])
-    source = webhook(sub)
-    world.scheduler.refresh()
+    world, source = quiet_site(tmp_path, 50)
     world.run(24)
     rounds = []
     for _ in range(12):
@@ -625,3 +627,53 @@ def test_somebody_never_heard_before_is_not_said_to_have_been_right_half_of_the_
         said.append(WatchedPage.objects.get(url=f"https://news.test/{number}").reason)
     assert said[0] == {"code": "news", "source": "webhook", "chance": said[0]["chance"]}
     assert (said[1]["code"], said[1]["precision"]) == ("signal", 1.0)
+
+
+def test_a_page_that_is_not_there_is_not_watched_because_somebody_named_it(tmp_path):
+    world, source = quiet_site(tmp_path, 1)
+    url = "https://news.test/missing"
+    world.changes[url] = []
+    world.missing.add(url)
+    say(source, url)
+    world.run(2)
+    assert world.visits[url] == 1
+    assert not WatchedPage.objects.filter(url=url).exists()
+    world.missing.clear()  # it has come meanwhile, and is named once more
+    Page.objects.create(
+        key=urls.key(url),
+        url=url,
+        host=Host.objects.get(),
+        crawl_id=source.subscription.crawl_id,
+        state=Page.State.DONE,
+        status=404,
+        visited_ms=int((world.now - 7200) * 1000),
+    )
+    say(source, url)
+    world.run(1)
+    assert world.visits[url] == 2
+    assert WatchedPage.objects.get(url=url).visits == 1
+
+
+@pytest.mark.parametrize(
+    ("limits", "code", "hours"),
+    [
+        ({"bytes_per_day": 10_000}, "then-budget-subscription", 24),
+        ({"visits_per_day": 1}, "then-budget-subscription", 48),  # the first visit was ahead of the budget
+        ({"collection": "museums"}, "then-budget-collection", 48),
+        ({"windows": ["08:00-10:00"]}, "then-window", 8),
+    ],
+)
+def test_a_page_that_waits_for_a_budget_or_a_window_says_until_when(tmp_path, limits, code, hours):
+    services.set_collection("museums", visits_per_day=1)
+    sub = subscribe(mode="fixed 1", **limits)
+    world = World(tmp_path)
+    world.add(sub, "https://news.test/a", [])
+    world.run(3)
+    page = WatchedPage.objects.get()
+    assert page.next_reason == {"code": code}
+    assert page.next_ms / 1000 == pytest.approx(START + hours * HOUR, abs=HOUR)
+    before = world.visits["https://news.test/a"]
+    world.run((page.next_ms / 1000 - world.now) / HOUR - 0.5)
+    assert world.visits["https://news.test/a"] == before
+    world.run(1)
+    assert world.visits["https://news.test/a"] == before + 1
