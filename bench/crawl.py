@@ -17,9 +17,11 @@ from bench import machine
 from bench.report import Row
 
 SITE = Path("/usr/share/doc/openjdk-17-jre-headless/api")
+SCRAPY, SCRAPY_UNIQUE = "Scrapy (links only)", "Scrapy (links only) whose spider drops a page's repeated links"
 HEMEROTECA = Path(sys.executable).parent / "hemeroteca"
 PEER_PAGES = 1000  # Crawlee only: it needs minutes for the whole site
 GROWTH_PAGES = 10_000
+HTTRACK_SECONDS = 240  # the whole site takes it less on a machine at rest
 
 # So many URLs more that the crawl has met, on a thousand hosts, all visited.
 KNOWN = """
@@ -55,7 +57,7 @@ def main() -> list[Row]:
         again["peak"] = ours["peak"] = max(ours["peak"], again["peak"])
         ours = max(ours, again, key=lambda run: run["rate"])
         links_only = max(filter(None, (links_only, links_only_again)), key=lambda run: run[2], default=None)
-        peers = [links_only, wget(address), httrack(address), crawlee(address)]
+        peers = [links_only, scrapy(address, "unique"), wget(address), httrack(address), crawlee(address)]
         growth = grown(address)
     rows = [
         Row(
@@ -78,14 +80,14 @@ def main() -> list[Row]:
         ),
     ]
     for name, pages, rate, seconds in filter(None, peers):
-        goal = 10.0 if name.startswith("Scrapy") else 1.0
+        goal = {SCRAPY: 10.0, SCRAPY_UNIQUE: 0.0}.get(name, 1.0)
         ratio = ours["rate"] / rate
         rows.append(
             Row(
                 f"crawl: pages per CPU second against {name}",
                 f"{ratio:.1f} × ({ours['rate']:.0f} against {rate:.0f}; {pages} pages in {seconds:.0f} s)",
-                f"≥ {goal:g} ×",
-                _verdict(ratio >= goal),
+                f"≥ {goal:g} ×" if goal else "",
+                _verdict(ratio >= goal) if goal else "",
             )
         )
     return [*rows, growth]
@@ -134,14 +136,13 @@ def _crawl(address: str, folder: Path, *options: str) -> tuple[dict[str, float],
     return json.loads(used.output.strip().splitlines()[-1]), used
 
 
-def scrapy(address: str) -> tuple[str, int, float, float] | None:
+def scrapy(address: str, *options: str) -> tuple[str, int, float, float] | None:
     python = machine.peer_python("scrapy")
     if python is None:
         return None
-    used = machine.measure(
-        [str(python), str(machine.HERE / "peers" / "scrapy_links.py"), address], machine.fresh("scrapy")
-    )
-    return _peer("Scrapy (links only)", used, _pages(used.output))
+    command = [str(python), str(machine.HERE / "peers" / "scrapy_links.py"), address, *options]
+    used = machine.measure(command, machine.fresh("scrapy"))
+    return _peer(SCRAPY_UNIQUE if options else SCRAPY, used, _pages(used.output))
 
 
 def wget(address: str) -> tuple[str, int, float, float] | None:
@@ -163,11 +164,13 @@ def httrack(address: str) -> tuple[str, int, float, float] | None:
         "-q",
         "-%v0",
         "-c8",
-        "-%c1000",
+        "-%c0",  # connections per second without limit; with any number it fetched one page a second
+        "-A0",  # nor one on bytes per second
         "--disable-security-limits",
-        "-A1000000000",
-        "-E20",
-        "-s0",
+        "-s0",  # robots.txt not asked
+        "-C0",  # nothing kept for a later update, which costs it time
+        "-I0",
+        f"-E{HTTRACK_SECONDS}",
     ]
     used = machine.measure(command, folder)
     pages = sum(1 for path in folder.rglob("*.html") if "hts-cache" not in path.parts)

@@ -39,8 +39,8 @@ SCRIPT = textwrap.dedent(
             frontier.write(1)
     while number < known:
         more(min(10_000, known - number))
-    # steady state: visit pages, find as many new ones, commit every 500
-    leases, start, pages = [], time.process_time(), 5000
+    # steady state: visit pages, find as many new ones, commit every 500; each host is read once for ten visits
+    leases, start, pages = [], time.process_time(), 10_000
     for done in range(pages):
         before = time.perf_counter()
         visit = frontier.lease(time.time())

@@ -1,5 +1,7 @@
 """Crawlee for Python (Parsel crawler), following links of one site. Prints the number of pages.
 
+Its queue is in memory (on disk, as it is by itself, a page costs it twice as much) and it may not slow down by itself.
+
 python crawlee_links.py http://127.0.0.1:PORT/ MOST_PAGES
 """
 
@@ -9,6 +11,7 @@ import sys
 
 from crawlee import ConcurrencySettings
 from crawlee.crawlers import ParselCrawler, ParselCrawlingContext
+from crawlee.storage_clients import MemoryStorageClient
 
 pages = 0
 
@@ -17,7 +20,8 @@ async def main() -> None:
     logging.disable(logging.CRITICAL)
     crawler = ParselCrawler(
         max_requests_per_crawl=int(sys.argv[2]),
-        concurrency_settings=ConcurrencySettings(max_concurrency=16, desired_concurrency=16),
+        concurrency_settings=ConcurrencySettings(min_concurrency=16, max_concurrency=16, desired_concurrency=16),
+        storage_client=MemoryStorageClient(),
     )
 
     @crawler.router.default_handler
