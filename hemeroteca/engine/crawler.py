@@ -115,6 +115,7 @@ class Engine:
         watch_clock: Callable[[], float] = time.time,
         readers: Sequence[Reader] = (),
     ) -> None:
+        usage.return_memory(arenas=2)  # one for the threads of the search index
         self.runs: dict[int, Run] = {}
         self._most_requests = config.concurrency
         self.ended: dict[int, Run] = {}

@@ -7,7 +7,6 @@ A job is never lost: when a reader dies of a page or takes too long over it, ano
 unread, with that as its note.
 """
 
-import ctypes
 import os
 import selectors
 import signal
@@ -27,13 +26,11 @@ from hemeroteca.engine.ingest import Ingested, Job, Rules
 from hemeroteca.engine.worker import END, FORGET, HEADER, JOB, PACKING, RESULT, RULES, USAGE, Usage
 
 AHEAD = 3  # jobs sent to a reader before its answer, so that it never waits
-TRIM_THRESHOLD = 4 << 20  # what a giant page needed goes back to the system …
-MMAP_THRESHOLD = 1 << 20  # … but not what every page needs: to map it anew costs more than to use it
 READER_ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",  # numpy would start threads it never uses here
     "MALLOC_ARENA_MAX": "1",
-    "MALLOC_TRIM_THRESHOLD_": str(TRIM_THRESHOLD),
-    "MALLOC_MMAP_THRESHOLD_": str(MMAP_THRESHOLD),
+    "MALLOC_TRIM_THRESHOLD_": str(usage.TRIM_THRESHOLD),
+    "MALLOC_MMAP_THRESHOLD_": str(usage.MMAP_THRESHOLD),
 }
 ROOM = 1 << 18  # bytes for what arrives from a reader; a longer frame gets as much as it needs, for its time
 PATIENCE = 60.0  # seconds a reader may take over one page
@@ -143,7 +140,7 @@ class _Copy:
             for end in foreign:
                 end.close()  # or nobody would notice that the engine is gone
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-            _keep_memory_small()
+            usage.return_memory(arenas=1)
             worker.serve(channel)
             code = 0
         except SystemExit as ending:
@@ -165,14 +162,6 @@ class _Copy:
                 if time.monotonic() >= until:
                     raise subprocess.TimeoutExpired("reader", timeout or 0.0)
                 time.sleep(0.005)
-
-
-def _keep_memory_small() -> None:
-    """What `READER_ENVIRONMENT` does for a process that starts anew; with glibc."""
-    malloc = ctypes.CDLL(None)
-    if hasattr(malloc, "mallopt"):
-        malloc.mallopt(-1, TRIM_THRESHOLD)
-        malloc.mallopt(-3, MMAP_THRESHOLD)
 
 
 class Pool:

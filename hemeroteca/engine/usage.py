@@ -1,12 +1,25 @@
-"""What a process uses of the machine.
+"""What a process uses of the machine, and how it gives memory back.
 
 Peaks are read from /proc where it exists: `ru_maxrss` of a process also counts the memory of the one that started it
 (Linux keeps it across `exec`), so a small engine started by a large program would look large.
 """
 
+import ctypes
 import os
 import resource
 import sys
+
+TRIM_THRESHOLD = 4 << 20  # what a giant page needed goes back to the system …
+MMAP_THRESHOLD = 1 << 20  # … but not what every page needs: to map it anew costs more than to use it
+
+
+def return_memory(arenas: int) -> None:
+    """From now on; with glibc, which else keeps what was needed once, and a heap for each thread beyond `arenas`."""
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):
+        libc.mallopt(-1, TRIM_THRESHOLD)  # the numbers of malloc.h
+        libc.mallopt(-3, MMAP_THRESHOLD)
+        libc.mallopt(-8, arenas)
 
 
 def resident_bytes(pid: int) -> int:
