@@ -17,13 +17,26 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import islice
 
 import msgspec
 
 from hemeroteca.archive import warc
 from hemeroteca.engine import usage, worker
 from hemeroteca.engine.ingest import Ingested, Job, Rules
-from hemeroteca.engine.worker import END, FORGET, HEADER, JOB, PACKING, RESULT, RULES, USAGE, Usage
+from hemeroteca.engine.worker import (
+    END,
+    FORGET,
+    HEADER,
+    JOB,
+    PACKING,
+    RESULT,
+    RULES,
+    USAGE,
+    Frame,
+    Inbox,
+    Usage,
+)
 
 AHEAD = 3  # jobs sent to a reader before its answer, so that it never waits
 READER_ENVIRONMENT = {
@@ -32,7 +45,7 @@ READER_ENVIRONMENT = {
     "MALLOC_TRIM_THRESHOLD_": str(usage.TRIM_THRESHOLD),
     "MALLOC_MMAP_THRESHOLD_": str(usage.MMAP_THRESHOLD),
 }
-ROOM = 1 << 18  # bytes for what arrives from a reader; a longer frame gets as much as it needs, for its time
+SENT_AT_ONCE = 16  # pieces given to the system in one call
 PATIENCE = 60.0  # seconds a reader may take over one page
 
 
@@ -71,9 +84,7 @@ class Reader:
         self.jobs: deque[Job] = deque()  # sent, not answered; the first is being read
         self.since = 0.0
         self.outgoing: deque[memoryview] = deque()
-        self._incoming = bytearray(ROOM)
-        self._start = self._end = 0  # what of it has arrived and is not part of a frame given out
-        self._wanted = 0  # length of the frame that has begun to arrive, if that is known
+        self._inbox = Inbox(self.socket)
         self.usage = Usage(0.0, 0)
 
     def send(self, kind: int, payload: bytes) -> None:
@@ -84,47 +95,24 @@ class Reader:
     def flush(self) -> bool:
         """Write what the pipe takes; True when everything is out."""
         while self.outgoing:
-            try:
-                count = self.socket.send(self.outgoing[0])
+            try:  # a frame's head and body together: the reader need not wake for five bytes
+                count = self.socket.sendmsg(islice(self.outgoing, SENT_AT_ONCE))
             except BlockingIOError:
                 return False
-            if count == len(self.outgoing[0]):
-                self.outgoing.popleft()
-            else:
+            while self.outgoing and count >= len(self.outgoing[0]):
+                count -= len(self.outgoing.popleft())
+            if count:
                 self.outgoing[0] = self.outgoing[0][count:]
         return True
 
-    def frames(self) -> list[tuple[int, memoryview]] | None:
+    def frames(self) -> list[Frame] | None:
         """Whole frames that have arrived, good until the next call; None when the process has ended."""
-        kept = self._end - self._start
-        if self._wanted > len(self._incoming) or (len(self._incoming) > ROOM >= self._wanted and not kept):
-            room = bytearray(max(self._wanted, ROOM))
-            room[:kept] = self._incoming[self._start : self._end]
-            self._incoming = room
-        elif self._start and kept:
-            self._incoming[:kept] = self._incoming[self._start : self._end]
-        self._start, self._end = 0, kept
-        buffer = memoryview(self._incoming)
         try:
-            count = self.socket.recv_into(buffer[kept:])
+            return self._inbox.frames()
         except BlockingIOError:
             return []
         except ConnectionResetError:
             return None
-        if not count:
-            return None
-        self._end += count
-        self._wanted = 0
-        frames = []
-        while self._end - self._start >= HEADER.size:
-            length, kind = HEADER.unpack_from(buffer, self._start)
-            end = self._start + HEADER.size + length
-            if self._end < end:
-                self._wanted = HEADER.size + length
-                break
-            frames.append((kind, buffer[self._start + HEADER.size : end]))
-            self._start = end
-        return frames
 
 
 class _Copy:

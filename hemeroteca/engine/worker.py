@@ -9,6 +9,7 @@ import signal
 import socket
 import struct
 import sys
+from collections.abc import Iterator
 
 import msgspec
 
@@ -19,12 +20,52 @@ from hemeroteca.engine.ingest import Ingest, Job, Rules
 HEADER = struct.Struct(">IB")
 JOB, RULES, FORGET, RESULT, USAGE, END, PACKING = range(7)
 COLLECT_EVERY = 200  # pages between two collections of cyclic garbage
+ROOM = 1 << 18  # bytes for what arrives; a longer frame gets as much as it needs, for its time
 ADDRESS_SPACE = 4 << 30  # a page that makes a reader grow beyond this ends the reader, not the machine
+
+Frame = tuple[int, memoryview]  # kind and body
 
 
 class Usage(msgspec.Struct, array_like=True):
     cpu_seconds: float
     max_rss_bytes: int
+
+
+class Inbox:
+    """What arrives on a channel, in whole frames."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self._channel = channel
+        self._room = bytearray(ROOM)
+        self._start = self._end = 0  # what of it has arrived and is not part of a frame given out
+        self._wanted = 0  # length of the frame that has begun to arrive, where that is known
+
+    def frames(self) -> list[Frame] | None:
+        """Those that the next look at the channel completes, good until the next call; None at its end."""
+        kept = self._end - self._start
+        if self._wanted > len(self._room) or (len(self._room) > ROOM >= self._wanted and not kept):
+            room = bytearray(max(self._wanted, ROOM))
+            room[:kept] = self._room[self._start : self._end]
+            self._room = room
+        elif self._start and kept:
+            self._room[:kept] = self._room[self._start : self._end]
+        self._start, self._end = 0, kept
+        view = memoryview(self._room)
+        count = self._channel.recv_into(view[kept:])
+        if not count:
+            return None
+        self._end += count
+        self._wanted = 0
+        frames = []
+        while self._end - self._start >= HEADER.size:
+            length, kind = HEADER.unpack_from(view, self._start)
+            end = self._start + HEADER.size + length
+            if self._end < end:
+                self._wanted = HEADER.size + length
+                break
+            frames.append((kind, view[self._start + HEADER.size : end]))
+            self._start = end
+        return frames
 
 
 def main() -> None:
@@ -44,8 +85,7 @@ def serve(channel: socket.socket) -> None:
     jobs = msgspec.msgpack.Decoder(Job)
     rules = msgspec.msgpack.Decoder(Rules)
     encode = msgspec.msgpack.Encoder().encode
-    while (frame := _receive(channel)) is not None:
-        kind, payload = frame
+    for kind, payload in _arriving(Inbox(channel)):
         if kind == JOB:
             job = jobs.decode(payload)
             try:
@@ -61,30 +101,15 @@ def serve(channel: socket.socket) -> None:
         elif kind == FORGET:
             ingest.forget(msgspec.msgpack.decode(payload, type=int))
         elif kind == PACKING:
-            warc.pack_as(payload.decode())
+            warc.pack_as(str(payload, "utf-8"))
         elif kind == END:
             _send(channel, USAGE, encode(Usage(usage.own_cpu_seconds(), usage.own_peak_bytes())))
             return
 
 
-def _receive(channel: socket.socket) -> tuple[int, bytearray] | None:
-    head = _exactly(channel, HEADER.size)
-    if head is None:
-        return None
-    length, kind = HEADER.unpack(head)
-    payload = _exactly(channel, length)
-    return None if payload is None else (kind, payload)
-
-
-def _exactly(channel: socket.socket, size: int) -> bytearray | None:
-    data = bytearray(size)
-    view = memoryview(data)
-    while view:
-        count = channel.recv_into(view)
-        if not count:
-            return None
-        view = view[count:]
-    return data
+def _arriving(inbox: Inbox) -> Iterator[Frame]:
+    while (frames := inbox.frames()) is not None:
+        yield from frames
 
 
 def _send(channel: socket.socket, kind: int, payload: bytes) -> None:

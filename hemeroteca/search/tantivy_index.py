@@ -33,6 +33,7 @@ SCHEMA_VERSION = 3
 VERSIONS = "versions"  # name of the folder of an index of all versions
 LONGEST_TEXT = 1_000_000  # characters of a page that are indexed and kept
 TITLE_TIMES = 2  # a word of the title counts as so many words of the text; part of the index
+HELD, HELD_CHARACTERS = 32, 1 << 20  # documents that wait to be given to the engine, at most
 _VERSION_FILE = "hemeroteca.json"
 _REBUILD = "rebuild it from the archive with `hemeroteca search rebuild`"
 # One thread of the writer needs 15 MB to work at all; a heap below is raised to that.
@@ -253,6 +254,8 @@ class TantivyWriter:
     def __init__(self, index: tantivy.Index, folder: Path, heap_bytes: int, threads: int) -> None:
         self._schema = index.schema
         self._pending = 0
+        self._held: list[Document] = []  # given to the engine together: its thread wakes once for all
+        self._held_characters = 0
         self._encode = msgspec.msgpack.Encoder().encode
         try:
             heap_bytes = max(heap_bytes, _LEAST_HEAP)
@@ -266,24 +269,37 @@ class TantivyWriter:
     def put(self, document: SearchDocument, replaces: bool = True) -> None:
         assert self._writer is not None, "the writer is closed"
         if replaces:
+            self._hand_over()  # what is deleted is what came before
             self._writer.delete_documents_by_term("key", document.key)
         try:
             made = self._document(document)
         except UnicodeEncodeError:  # half a character from a broken page
             made = self._document(_whole(document))
-        self._writer.add_document(made)
+        self._held.append(made)
+        self._held_characters += len(document.text)
         self._pending += 1
+        if len(self._held) >= HELD or self._held_characters >= HELD_CHARACTERS:
+            self._hand_over()
 
     def delete(self, key: int) -> None:
         assert self._writer is not None, "the writer is closed"
+        self._hand_over()
         self._writer.delete_documents_by_term("key", key)
         self._pending += 1
 
     def commit(self) -> None:
         assert self._writer is not None, "the writer is closed"
         if self._pending:
+            self._hand_over()
             self._writer.commit()
             self._pending = 0
+
+    def _hand_over(self) -> None:
+        assert self._writer is not None
+        for document in self._held:
+            self._writer.add_document(document)
+        self._held.clear()
+        self._held_characters = 0
 
     def close(self) -> None:
         if self._writer is not None:
