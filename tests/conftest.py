@@ -4,6 +4,48 @@ import pytest
 
 CHROMIUM = "/usr/bin/chromium"
 
+# What shares something costly (a crawl, a browser, a server) and therefore stays in one process.
+TOGETHER = (
+    "tests/archive/test_commands.py",
+    "tests/archive/test_pywb.py",
+    "tests/change/test_command.py",
+    "tests/console/test_browser.py",
+    "tests/engine/test_zoo.py",
+    "tests/extract/test_monsters.py",
+    "tests/fetch/test_browser.py",
+    "tests/replay/",
+    "tests/search/test_quality.py",
+)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Each test goes to the process that is free, `TOGETHER` as wholes and first. (`xdist_group` would be the usual
+    way, but pytest-xdist 3.8 cannot name groups under pytest 9.2.)"""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduler(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return next((group for group in TOGETHER if nodeid.startswith(group)), nodeid)
+
+    return Scheduler(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long goes first, so that no process works alone at the end. Tests with a database keep the order
+    pytest-django gives them."""
+    items.sort(
+        key=lambda item: 0 if item.get_closest_marker("slow") and not item.get_closest_marker("django_db") else 1
+    )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_passwords():
+    """scrypt as in the product, but not a quarter of a second for each of the hundreds of people the tests make."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("django.contrib.auth.hashers.ScryptPasswordHasher.work_factor", 2)
+        yield
+
 
 @pytest.fixture(scope="module")
 def chromium():

@@ -6,7 +6,6 @@ from simweb import SimWeb
 from simweb.zoo import MONSTERS
 from tests.engine.system import System
 
-pytestmark = pytest.mark.xdist_group("zoo")  # one crawl for all of them
 MEMORY = 700 << 20  # all processes together; bodies of 8 MiB, documents of 16 MiB once unpacked
 
 
