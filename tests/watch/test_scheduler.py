@@ -173,6 +173,25 @@ def test_nobody_is_left_alone_longer_than_the_maximum(tmp_path):
         assert max(gaps) <= 110, url
 
 
+def test_a_maximum_below_an_hour_is_kept_and_so_is_a_minimum(tmp_path):
+    sub = subscribe(max_hours=0.25)
+    calm = subscribe("https://calm.test/", min_hours=36, max_hours=48)
+    world = World(tmp_path)
+    for number in range(80):  # more visits than an instance without limits would spread over the day
+        world.add(sub, f"https://news.test/{number}", [])
+    world.add(calm, "https://calm.test/", poisson(20, 10, 1))
+    world.run(6, step=1 / 60)
+    for number in range(80):
+        gaps = [b - a for a, b in pairwise(at for at, url in world.log if url == f"https://news.test/{number}")]
+        assert max(gaps) <= 0.5
+    services.pause(sub.pk)
+    world.scheduler.refresh()
+    world.run(8 * 24, step=1.0)
+    gaps = [b - a for a, b in pairwise(at for at, url in world.log if url == "https://calm.test/")]
+    assert min(gaps) >= 36
+    assert max(gaps) <= 49
+
+
 def test_a_clock_that_jumps_a_month_ahead_makes_no_stampede(tmp_path):
     sub = subscribe()
     world = World(tmp_path)
