@@ -492,9 +492,9 @@ class Planner:
             chance[at : at + CHUNK] = c = self._chance(part, x, gap)
             page = self._pages[part]
             resting = (page["failures"] > 0) & (page["retry"] > day) & (page["retry"] <= day + RETRY[1])
-            closed = (
-                ~page["alive"] | page["paused"] | resting | (gap < np.maximum(page["min_gap"], self.min_gap) - 1e-3)
-            )
+            # A maximum that a person set below the usual rest is meant.
+            rest = np.where(page["max_gap"] > 0, np.minimum(self.min_gap, page["max_gap"]), self.min_gap)
+            closed = ~page["alive"] | page["paused"] | resting | (gap < np.maximum(page["min_gap"], rest) - 1e-3)
             worth = c * (1 - SEPARATE + SEPARATE * self._again(x))
             value[at : at + CHUNK] = np.where(closed, -1, worth * page["weight"])
         return value, chance

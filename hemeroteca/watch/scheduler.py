@@ -579,6 +579,9 @@ class Scheduler:
         """Visits a day of an instance nobody limited: what people ordered to be visited more often has its room too."""
         fixed = [sub for sub in self._subs.values() if sub.policy is not None and sub.mode == "fixed"]
         asked = sum(len(sub.policy) * 24.0 / sub.fixed_hours for sub in fixed if sub.policy)
+        hurried = {sub.id: 24.0 * HOUR_MS / sub.max_ms for sub in self._subs.values() if sub.max_ms < HOUR_MS}
+        if hurried:
+            asked += sum(hurried.get(page.sub, 0.0) for page in self._pages.values())
         return UNLIMITED * max(len(self._pages), 60) + asked
 
     def _choose(self, now: float) -> list[int]:

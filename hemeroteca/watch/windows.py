@@ -7,6 +7,7 @@ when the end comes first), zone (UTC when left out).
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, time, timedelta
+from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
@@ -91,9 +92,24 @@ def _opens(window: Window, when: float) -> float:
         day = today + timedelta(days=days)
         if day.weekday() in window.days:
             start = time(window.start // 60, window.start % 60)
-            if (moment := datetime.combine(day, start, zone).timestamp()) > when:
-                return moment
+            for fold in (0, 1):  # an hour that comes twice starts twice
+                moment = datetime.combine(day, start.replace(fold=fold), zone).timestamp()
+                if moment > when:
+                    plain = _offset(zone, when) == _offset(zone, moment + 3600) and window.open(moment)
+                    return moment if plain else _opens_by_minutes(window, int(when // 60))
     raise AssertionError("a window has at least one day")
+
+
+@lru_cache(maxsize=256)
+def _opens_by_minutes(window: Window, minute: int) -> float:
+    """While clocks are set forward or back: hours are left out or come twice, and the start may be among them."""
+    while not window.open((minute := minute + 1) * 60.0):
+        pass
+    return minute * 60.0
+
+
+def _offset(zone: ZoneInfo, when: float) -> timedelta | None:
+    return datetime.fromtimestamp(when, zone).utcoffset()
 
 
 def _days(text: str) -> list[int]:

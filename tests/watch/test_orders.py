@@ -1,6 +1,7 @@
 """Orders of people: subscriptions, collections, windows, budgets, imports."""
 
 import contextlib
+from datetime import datetime
 
 import pytest
 from hypothesis import given, settings
@@ -160,6 +161,21 @@ def test_any_bytes_as_csv_or_opml_give_lines_or_a_reason(data):
 
 
 # windows and budgets: pure
+
+
+@pytest.mark.parametrize("start", ["2026-03-28", "2026-10-24"])  # clocks are set forward and back on the 29th and 25th
+@pytest.mark.parametrize("text", ["22:00-06:00", "02:15-02:45", "02:30-03:30", "01:30-02:30", "sun 22:00-01:00"])
+def test_the_next_opening_is_the_first_open_minute_when_clocks_change(text, start):
+    window = windows.read(f"{text} Europe/Madrid")
+    first = int(datetime.fromisoformat(f"{start}T00:00+00:00").timestamp())
+    minutes = [first + 60 * minute for minute in range(10 * 1440)]
+    following, opens = {}, None
+    for moment in reversed(minutes):
+        following[moment] = opens
+        opens = moment if window.open(moment) else opens
+    for moment in minutes[: 3 * 1440 : 7]:
+        if not window.open(moment):
+            assert windows.next_open([window], moment) == following[moment]
 
 
 def test_the_next_opening_of_windows_is_known():

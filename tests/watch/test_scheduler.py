@@ -173,6 +173,25 @@ def test_nobody_is_left_alone_longer_than_the_maximum(tmp_path):
         assert max(gaps) <= 110, url
 
 
+def test_a_maximum_below_an_hour_is_kept_and_so_is_a_minimum(tmp_path):
+    sub = subscribe(max_hours=0.25)
+    calm = subscribe("https://calm.test/", min_hours=36, max_hours=48)
+    world = World(tmp_path)
+    for number in range(80):  # more visits than an instance without limits would spread over the day
+        world.add(sub, f"https://news.test/{number}", [])
+    world.add(calm, "https://calm.test/", poisson(20, 10, 1))
+    world.run(6, step=1 / 60)
+    for number in range(80):
+        gaps = [b - a for a, b in pairwise(at for at, url in world.log if url == f"https://news.test/{number}")]
+        assert max(gaps) <= 0.5
+    services.pause(sub.pk)
+    world.scheduler.refresh()
+    world.run(8 * 24, step=1.0)
+    gaps = [b - a for a, b in pairwise(at for at, url in world.log if url == "https://calm.test/")]
+    assert min(gaps) >= 36
+    assert max(gaps) <= 49
+
+
 def test_a_clock_that_jumps_a_month_ahead_makes_no_stampede(tmp_path):
     sub = subscribe()
     world = World(tmp_path)
@@ -677,3 +696,62 @@ def test_a_page_that_waits_for_a_budget_or_a_window_says_until_when(tmp_path, li
     assert world.visits["https://news.test/a"] == before
     world.run(1)
     assert world.visits["https://news.test/a"] == before + 1
+
+
+def test_a_signal_that_is_sent_once_more_brings_no_other_visit(tmp_path):
+    world, source = quiet_site(tmp_path, 3)
+    url = "https://news.test/1"
+    world.changes[url] = [4.5]
+    world.run(5)
+    said_ms = int((START + 4.5 * HOUR) * 1000)
+    for _ in range(3):  # the same dated word again and again
+        Signal.objects.create(source=source, url=url, said_ms=said_ms, received_ms=0)
+        world.run(0.2, step=1 / 360)
+    assert world.visits[url] == 2
+    assert world.found[url] == 1
+    source.refresh_from_db()
+    assert (source.right, source.wrong) == (1, 0)
+
+
+def test_a_feed_that_lies_is_soon_no_longer_believed(tmp_path):
+    sub = subscribe(max_hours=240)
+    world = World(tmp_path)
+    feed = "https://news.test/feed.xml"
+    pages = [f"https://news.test/{number}" for number in range(20)]
+    world.listings[feed] = []
+    for url in pages:
+        world.add(sub, url, [])
+    world.add(sub, feed, [float(hour) for hour in range(1, 24 * 20)])
+    made = []
+    for _ in range(20):
+        world.listings[feed] = [(url, world.hours + 0.5) for url in pages]  # "all of them have just changed"
+        before = sum(world.visits[url] for url in pages)
+        world.run(24, step=0.5)
+        made.append(sum(world.visits[url] for url in pages) - before)
+    assert SignalSource.objects.get(kind="feed").wrong >= 5
+    assert sum(made[-5:]) <= 0.5 * 5 * 20  # no page more often than every other day
+    assert sum(made[10:]) >= 10  # and none forgotten
+
+
+@pytest.mark.parametrize("mode", ["auto", "simple", "fixed 24"])
+def test_an_instance_that_was_off_for_a_week_catches_up_without_a_stampede(tmp_path, mode):
+    sub = subscribe(mode=mode, max_hours=72)
+    world = World(tmp_path)
+    for number in range(120):
+        world.add(sub, f"https://news.test/{number}", [])
+    world.run(5 * 24, step=1.0)
+    world.scheduler.close()
+    again = World(tmp_path)
+    again.now, again.changes, again._seen = world.now + 7 * 86_400, world.changes, world._seen
+    began = again.hours
+    again.run(1, step=1 / 60)
+    assert len(again.log) <= 200  # an instance without limits makes 24 visits a page and day
+    minutes = [int((at - began) * 60 + 1e-6) for at, _ in again.log]
+    assert max(minutes.count(minute) for minute in set(minutes)) <= 50  # what may wait at one host
+    again.run(23, step=0.25)
+    assert len(again.visits) == 120
+    later = again.hours
+    again.run(72, step=0.25)
+    hours = [int(at) for at, _ in again.log if at > later]
+    assert max(hours.count(hour) for hour in set(hours)) <= 120
+    assert all(again.visits[f"https://news.test/{number}"] >= 2 for number in range(120))
