@@ -72,7 +72,7 @@ def _answer(request: HttpRequest, wayback: bool) -> HttpResponseBase:
         if access.open_reader(request) is None:
             return _plain(401, "this index is for members: sign in, or send `Authorization: Bearer …`")
         params = {name: request.GET.getlist(name) for name in request.GET}
-        query = cdx.Query.read(params)
+        query = cdx.Query.read(params, wayback)
         fields = _fields(request, wayback, query)
         output = request.GET.get("output") or ("text" if wayback else "cdxj")
         if request.GET.get("showNumPages", "").lower() in ("true", "1"):

@@ -8,7 +8,7 @@ the first line comes at once, however large the archive. Filters and collapsing 
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 from urllib.parse import quote, unquote
@@ -63,8 +63,8 @@ class Query:
     page_size: int = 1
 
     @classmethod
-    def read(cls, params: Mapping[str, Sequence[str]]) -> "Query":
-        """From request parameters, each with all its values."""
+    def read(cls, params: Mapping[str, Sequence[str]], wayback: bool = False) -> "Query":
+        """From request parameters, each with all its values, in the dialect of pywb or of the Wayback Machine."""
 
         given = {name: values[-1] for name, values in params.items() if values}
 
@@ -95,11 +95,11 @@ class Query:
             exact=match == "exact",
             since=_moment("from", one("from", "from_ts"), start_ms),
             until=_moment("to", one("to"), end_ms),
-            filters=tuple(Filter.read(text) for text in params.get("filter", ())),
+            filters=tuple(Filter.read(text, wayback) for text in params.get("filter", ())),
             collapse=tuple(_collapse(text) for value in params.get("collapse", ()) for text in value.split(","))
             or _collapse_time(one("collapseTime")),
             limit=min(abs(limit), MAX_LIMIT),
-            offset=max(0, _integer("offset", one("offset"), 0)),
+            offset=0 if one("resumeKey") else max(0, _integer("offset", one("offset"), 0)),
             reverse=sort == "reverse" or (sort == "closest" and closest is None) or _true(one("reverse")),
             last=limit < 0,
             closest=closest,
@@ -113,7 +113,9 @@ class Query:
 
 @dataclass(frozen=True)
 class Filter:
-    """`[!][=|~]field:text`: a regular expression from the start of the field, `=` the whole field, `~` contains."""
+    """`[!][=|~]field:text`. `=` means the whole field in both dialects; pywb takes a bare text for a part of the field
+    and `~` for a regular expression from its start, the Wayback Machine a bare one for an expression that is the
+    whole field and `~` for a part of it."""
 
     field: str
     text: str
@@ -122,22 +124,21 @@ class Filter:
     pattern: Any = None
 
     @classmethod
-    def read(cls, expression: str) -> "Filter":
-        text = expression
-        negate = text.startswith("!")
-        text = text[negate:]
-        kind = text[0] if text[:1] in ("=", "~") else ""
-        text = text[len(kind) :]
+    def read(cls, expression: str, wayback: bool = False) -> "Filter":
+        text = expression.lstrip("!=~")
+        marks = expression[: len(expression) - len(text)]
         field, colon, value = text.partition(":")
-        if not colon:
+        if not colon or marks.strip("!") not in ("", "=", "~") or marks.count("!") > 1:
             raise CdxError(f"`filter` is {expression!r}; write [!][=|~]field:text, for instance !statuscode:404")
         field = ALIASES.get(field, field)
         if field not in FIELDS:
             raise CdxError(f"`filter` names the field {field!r}; it can be {', '.join(FIELDS)}")
-        if kind or not _SPECIAL.search(value):
-            return cls(field, value, kind or "^", negate)
+        kind = _KINDS[wayback][marks.replace("!", "")]
+        negate = "!" in marks
+        if kind in (_IS, _HAS):
+            return cls(field, value, kind, negate)
         try:
-            return cls(field, value, "", negate, re2.compile(value, _RE2))
+            return cls(field, value, kind, negate, re2.compile(value, _RE2))
         except re2.error as error:
             reason = error.args[0].decode("utf-8", "replace") if error.args else ""
             raise CdxError(
@@ -146,14 +147,14 @@ class Filter:
 
     def passes(self, line: Line) -> bool:
         value = line[self.field]
-        if self.pattern is not None:
-            found = self.pattern.match(value) is not None
-        elif self.kind == "=":
+        if self.kind == _IS:
             found = value == self.text
-        elif self.kind == "~":
+        elif self.kind == _HAS:
             found = self.text in value
+        elif self.kind == _BEGINS_LIKE:
+            found = self.pattern.match(value) is not None
         else:
-            found = value.startswith(self.text)
+            found = self.pattern.fullmatch(value) is not None
         return found != self.negate
 
 
@@ -174,27 +175,20 @@ class Answer:
     def _lines(self, reverse: bool) -> Iterator[Line]:
         query = self.query
         given = skipped = 0
-        seen: dict[str, int] = {}
-        key = ""
         last: CaptureRow | None = None
-        collapsed: list[str] | None = None
+        state = _State(query)
+        if query.resume is not None and (query.dupes or query.collapse):
+            for _, line in _resolved(_until_resumed(query, reverse), query):
+                state.takes(line)
         until = time.monotonic() + _SECONDS
+        before: CaptureRow | None = None
         for row, line in _resolved(_rows(query, reverse), query):
-            if time.monotonic() > until:
-                self._stop_after(row)
+            if before is not None and time.monotonic() > until:
+                self._stop_after(before)
                 return
-            if query.filters and not all(test.passes(line) for test in query.filters):
+            before = row
+            if not state.takes(line):
                 continue
-            if query.dupes:
-                if line["urlkey"] != key:
-                    key, seen = line["urlkey"], {}
-                line["dupecount"] = str(seen.get(line["digest"], 0))
-                seen[line["digest"]] = seen.get(line["digest"], 0) + 1
-            if query.collapse:
-                now = [line[field] if size is None else line[field][:size] for field, size in query.collapse]
-                if now == collapsed:
-                    continue
-                collapsed = now
             if skipped < query.offset:
                 skipped += 1
                 continue
@@ -207,7 +201,35 @@ class Answer:
             yield line
 
     def _stop_after(self, row: CaptureRow) -> None:
-        self.resume_key = quote(f"{row.urlkey} {row.captured_ms} {row.id}", safe="")
+        if self.query.closest is None and self.query.page is None:  # these have an order, or an end, of their own
+            self.resume_key = quote(f"{row.urlkey} {row.captured_ms} {row.id}", safe="")
+
+
+class _State:
+    """What decides whether a line is given, besides the line itself."""
+
+    def __init__(self, query: Query) -> None:
+        self._query = query
+        self._seen: dict[str, int] = {}
+        self._key = ""
+        self._collapsed: list[str] | None = None
+
+    def takes(self, line: Line) -> bool:
+        """Whether it passes the filters and is not collapsed into the one before; counts its duplicates."""
+        query = self._query
+        if query.filters and not all(test.passes(line) for test in query.filters):
+            return False
+        if query.dupes:
+            if line["urlkey"] != self._key:
+                self._key, self._seen = line["urlkey"], {}
+            line["dupecount"] = str(self._seen.get(line["digest"], 0))
+            self._seen[line["digest"]] = self._seen.get(line["digest"], 0) + 1
+        if query.collapse:
+            now = [line[field] if size is None else line[field][:size] for field, size in query.collapse]
+            if now == self._collapsed:
+                return False
+            self._collapsed = now
+        return True
 
 
 def run(query: Query) -> Answer:
@@ -247,7 +269,8 @@ def to_line(row: CaptureRow) -> Line:
     }
 
 
-_SPECIAL = re.compile(r"[\\.^$*+?{}\[\]|()]")
+_IS, _HAS, _BEGINS_LIKE, _IS_LIKE = "is", "has", "begins like", "is like"
+_KINDS = ({"": _HAS, "=": _IS, "~": _BEGINS_LIKE}, {"": _IS_LIKE, "=": _IS, "~": _HAS})  # pywb, Wayback Machine
 _RE2 = re2.Options()
 _RE2.log_errors = False
 _RE2.max_mem = 1 << 20
@@ -271,6 +294,17 @@ def _rows(query: Query, reverse: bool) -> Iterator[CaptureRow]:
                 continue  # this range was answered before
             resume = None
         yield from _along(query, low, high, reverse, resume)
+
+
+def _until_resumed(query: Query, reverse: bool) -> Iterator[CaptureRow]:
+    """The captures of the address at which an answer stopped, as far as they were gone through."""
+    assert query.resume is not None
+    key, moment, number = query.resume
+    part = replace(query, ranges=((key, ""),), exact=True, resume=None)
+    for row in _along(part, key, "", reverse):
+        if ((row.captured_ms, row.id) > (moment, number)) != reverse and (row.captured_ms, row.id) != (moment, number):
+            return
+        yield row
 
 
 def _along(
@@ -422,7 +456,8 @@ def _collapse(text: str) -> tuple[str, int | None]:
 
 
 def _collapse_time(text: str) -> tuple[tuple[str, int | None], ...]:
-    return (("timestamp", _integer("collapseTime", text, 0)),) if text else ()
+    """As in pywb: captures of the same time and with the same status."""
+    return (("timestamp", _integer("collapseTime", text, 0)), ("status", None)) if text else ()
 
 
 def _resume(text: str) -> tuple[str, int, int] | None:

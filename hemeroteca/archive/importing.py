@@ -20,7 +20,7 @@ from uuid import UUID
 import msgspec
 
 from hemeroteca.archive import posts, scan, timestamps
-from hemeroteca.archive.reader import MAX_PAYLOAD, Record, uuid_of
+from hemeroteca.archive.reader import MAX_HEADERS, MAX_PAYLOAD, Record, uuid_of
 from hemeroteca.archive.values import DOM
 
 IN_MEMORY = 1 << 20
@@ -217,6 +217,8 @@ def _exchange(
         return Problem(name, offset, f"{record.url[:200]} is not a web address", False)
     if record.kind == "response" and not record.head.startswith(b"HTTP/"):
         return wrong(f"the record of {record.url[:200]} does not hold an HTTP response")
+    if len(record.head) >= MAX_HEADERS:  # the rest of it would be taken for the payload
+        return wrong(f"the record of {record.url[:200]} has a head of more than {MAX_HEADERS >> 20} MiB")
     note = ""
     body = record.body
     if record.kind == "response" and _CHUNKED.search(record.head):

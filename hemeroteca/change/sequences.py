@@ -7,7 +7,7 @@ much as the budget, where `difflib` can take cubic time.
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 WORK = 400_000  # steps, about a tenth of a second
@@ -55,21 +55,27 @@ def opcodes(old: Sequence[Hashable], new: Sequence[Hashable], work: int = WORK) 
 
 def common_prefix(old: Sequence[Hashable], new: Sequence[Hashable]) -> int:
     """How many items at the beginning agree."""
-    return _agreeing(min(len(old), len(new)), lambda done, end: old[done:end] == new[done:end])
+    size = min(len(old), len(new))
+    done, step, growing = 0, 64, True
+    while step and done < size:  # ever longer stretches, then ever shorter ones: no loop over the items in Python
+        end = min(done + step, size)
+        if old[done:end] == new[done:end]:
+            done = end
+            step *= 1 + growing
+        else:
+            growing = False
+            step //= 2
+    return done
 
 
 def common_suffix(old: Sequence[Hashable], new: Sequence[Hashable]) -> int:
     """How many items at the end agree."""
     a, b = len(old), len(new)
-    return _agreeing(min(a, b), lambda done, end: old[a - end : a - done] == new[b - end : b - done])
-
-
-def _agreeing(size: int, same: Callable[[int, int], bool]) -> int:
-    """How far sequences agree, by whether they do between two places."""
+    size = min(a, b)
     done, step, growing = 0, 64, True
-    while step and done < size:  # ever longer stretches, then ever shorter ones: no loop over the items in Python
+    while step and done < size:
         end = min(done + step, size)
-        if same(done, end):
+        if old[a - end : a - done] == new[b - end : b - done]:
             done = end
             step *= 1 + growing
         else:

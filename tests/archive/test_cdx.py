@@ -142,8 +142,10 @@ def test_match_types(client, site, params, expected):
         ({"filter": "statuscode:404"}, ["20250301"]),
         ({"filter": "!statuscode:404", "limit": "-1"}, ["20260401"]),
         ({"filter": ["!status:404", "=digest:sha256:b"]}, ["20240201"]),
-        ({"filter": "~digest:c"}, ["20260401"]),
-        ({"filter": r"timestamp:20\d4"}, ["20240101", "20240201", "20240201"]),
+        ({"filter": "digest:c"}, ["20260401"]),
+        ({"filter": "~digest:c"}, []),
+        ({"filter": r"~timestamp:20\d4"}, ["20240101", "20240201", "20240201"]),
+        ({"filter": r"!~timestamp:20\d4"}, ["20250301", "20260401"]),
         ({"collapse": "timestamp:4"}, ["20240101", "20250301", "20260401"]),
         ({"collapse": "digest"}, ["20240101", "20240201", "20260401"]),
         ({"collapseTime": "6"}, ["20240101", "20240201", "20250301", "20260401"]),
@@ -152,6 +154,29 @@ def test_match_types(client, site, params, expected):
 )
 def test_parameters(client, site, params, expected):
     assert [stamp[:8] for stamp in stamps(client, url="example.org/", **params)] == expected
+
+
+@pytest.mark.parametrize(
+    ("filters", "years"),
+    [
+        ("statuscode:404", ["2025"]),
+        ("statuscode:4", []),
+        ("statuscode:4..", ["2025"]),
+        ("!statuscode:2.*", ["2025"]),
+        ("~digest:c", ["2026"]),
+        ("~!digest:6:a", ["2024", "2025", "2026"]),
+        ("!~digest:6:a", ["2024", "2025", "2026"]),
+        (["mimetype:text/.*", r"timestamp:2024\d+"], ["2024", "2024", "2024"]),
+    ],
+)
+def test_filters_of_the_wayback_machine_mean_what_they_mean_there(client, site, filters, years):
+    """Its own server takes an expression for the whole field, and ~ for a part of it."""
+    text = ask(client, "/cdx/search/cdx", url="example.org/", fl="timestamp", filter=filters)
+    assert [stamp[:4] for stamp in text.split()] == years
+
+
+def test_time_is_collapsed_as_pywb_does_with_the_status(client, site):
+    assert len(stamps(client, url="example.org/", collapseTime="2")) == 3
 
 
 def test_dupes_are_counted(client, site):
@@ -173,6 +198,64 @@ def test_a_listing_is_resumed_where_it_stopped(client, site):
             break
     assert collected == ask(client, "/cdx/search/cdx", url="*.example.org", fl="timestamp").split()
     assert len(collected) == 9
+
+
+def walked(client, **params):
+    """Every line of an answer that is asked for in parts, and the number of parts."""
+    lines, key, parts = [], "", 0
+    while key or not parts:
+        more = {"resumeKey": key} if key else {}
+        found, _, key = ask(client, output="text", showResumeKey="true", **params, **more).partition("\n\n")
+        lines += found.splitlines()
+        key = key.strip()
+        parts += 1
+        assert parts < 500, "it does not end"
+    return lines, parts
+
+
+@pytest.mark.parametrize("ways", [{}, {"sort": "reverse"}], ids=["forward", "reverse"])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"collapse": "timestamp:6"},
+        {"collapse": "digest"},
+        {"collapse": ["urlkey", "timestamp:4"], "filter": "!status:404"},
+        {"filter": "=status:404"},
+        {"showDupeCount": "true", "fl": "urlkey,timestamp,digest,dupecount"},
+        {"offset": "100"},
+    ],
+    ids=str,
+)
+def test_thousands_of_rows_in_parts_are_those_of_one_answer(client, params, ways):
+    add(
+        *(
+            capture(
+                f"http://{'sub.' * (i % 2)}example.org/{i % 7}",
+                ms("2024") + i * 40_000_000,
+                digest=f"sha256:{i // 50}",
+                status=404 if i % 11 == 0 else 200,
+            )
+            for i in range(2000)
+        )
+    )
+    params = {"url": "*.example.org", "fl": "urlkey,timestamp,digest,status", **params, **ways}
+    whole = ask(client, output="text", **params).splitlines()
+    lines, parts = walked(client, limit=97, **params)
+    assert lines == whole
+    assert parts == -(-len(whole) // 97)
+
+
+def test_an_answer_that_took_too_long_is_resumed_without_a_loss(client, site, monkeypatch):
+    whole = ask(client, output="text", url="*.example.org").splitlines()
+    monkeypatch.setattr(cdx, "_SECONDS", -1)  # a row at a time
+    lines, parts = walked(client, url="*.example.org")
+    assert (lines, parts) == (whole, len(whole))
+
+
+def test_where_one_cannot_go_on_there_is_no_key(client, site):
+    assert "%20" not in ask(client, url="example.org/", output="text", closest="2024", limit=1, showResumeKey="true")
+    assert "%20" not in ask(client, url="example.org/", output="text", page=0, limit=1, showResumeKey="true")
 
 
 def test_pages_cover_everything_once(client, site, monkeypatch):
@@ -222,9 +305,10 @@ def test_not_modified_leads_to_the_capture_it_did_not_modify(client):
         ({"url": "a.example", "limit": "many"}, "limit"),
         ({"url": "a.example", "filter": "nofield"}, "filter"),
         ({"url": "a.example", "filter": "secret:1"}, "filter"),
-        ({"url": "a.example", "filter": r"url:(.)\1"}, "not valid"),
-        ({"url": "a.example", "filter": "url:a{1000}{1000}"}, "not valid"),
-        ({"url": "a.example", "filter": "url:("}, "not valid"),
+        ({"url": "a.example", "filter": "=~url:1"}, "filter"),
+        ({"url": "a.example", "filter": r"~url:(.)\1"}, "not valid"),
+        ({"url": "a.example", "filter": "~url:a{1000}{1000}"}, "not valid"),
+        ({"url": "a.example", "filter": "~url:("}, "not valid"),
         ({"url": "a.example", "collapse": "x"}, "collapse"),
         ({"url": "a.example", "sort": "up"}, "sort"),
         ({"url": "a.example", "output": "xml"}, "output"),
@@ -240,7 +324,7 @@ def test_wrong_parameters_are_told(client, params, word):
 def test_a_hostile_expression_costs_nothing(client):
     add(capture("http://example.org/" + "a" * 2000))
     start = time.process_time()
-    assert ask(client, url="example.org/*", filter="original:http://example.org/(a+)+(a|aa)+(.*)*$b") == ""
+    assert ask(client, url="example.org/*", filter="~original:http://example.org/(a+)+(a|aa)+(.*)*$b") == ""
     assert time.process_time() - start < 1
 
 

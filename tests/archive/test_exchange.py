@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
+from warcio.statusandheaders import StatusAndHeaders
+from warcio.warcwriter import WARCWriter
 
 from hemeroteca.archive import export, importing, queries, warc
 from hemeroteca.archive.importing import ImportedExchange, Problem, dechunk, read_archive
@@ -304,6 +306,41 @@ def test_an_entry_that_would_fill_the_disk_is_not_unpacked(tmp_path, spool, monk
         most = max(most, *(file.stat().st_size for file in spool.iterdir()))
         assert "200 times its size" in item.reason or "record" in item.reason, item
     assert 0 < most < 32 << 20
+
+
+def test_hostile_records_are_refused_or_tamed(tmp_path, spool):
+    """What is taken of them makes an archive that verifies, and nothing in it adds a line to anything."""
+    path = tmp_path / "hostile.warc.gz"
+
+    def put(writer, url, *headers):
+        head = StatusAndHeaders("200 OK", [("Content-Type", "text/html"), *headers], protocol="HTTP/1.1")
+        body = io.BytesIO(b"<p>x")
+        record = writer.create_warc_record(
+            url, "response", payload=body, http_headers=head, warc_headers_dict={"WARC-Date": "2024-01-01T00:00:00Z"}
+        )
+        writer.write_record(record)
+
+    with path.open("wb") as file:
+        writer = WARCWriter(file)
+        put(writer, "javascript:alert(1)")
+        put(writer, "file:///etc/passwd")
+        put(writer, "http://a.example/long", ("X-Long", "a" * (2 << 20)))
+        put(writer, "http://a.example/" + "a" * 100_000)
+        put(writer, "http://a.example/lines", ("X-A", "a\r\nSet-Cookie: sessionid=stolen"))
+        put(writer, "http://a.example/bad\r\nWARC-Type: warcinfo")
+        put(writer, 'http://a.example/"><script>alert(1)</script>')
+    done = Intake(WarcWriter(tmp_path / "warc")).read([path], spool)
+    assert (done.taken, done.lost) == (4, 1)
+    assert [problem.reason[:40] for problem in done.problems] == [
+        "javascript:alert(1) is not a web address",
+        "file:///etc/passwd is not a web address",
+        "the record of http://a.example/long has ",
+    ]
+    assert verify(tmp_path / "warc").troubles == []
+    (made,) = (tmp_path / "warc").glob("*.warc.gz")
+    assert warcio_check(made) == 0
+    assert [seen.kind for seen in by_warcio(made.read_bytes())] == ["warcinfo", "response", *["revisit"] * 3]
+    assert not any(set(row.url) & set("\r\n ") for row in queries.all_rows())
 
 
 def test_what_is_no_archive_is_told(tmp_path, spool):

@@ -1,7 +1,6 @@
-"""pywb, pointed at our CDX server from outside, replays our pages. HEMEROTECA_PYWB names its `wayback` command."""
+"""pywb, pointed at our CDX server from outside, replays our pages. HEMEROTECA_PYWB may name its `wayback` command."""
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -11,6 +10,9 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+
+from hemeroteca import config
+from hemeroteca.replay import program
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,17 +36,19 @@ server.run()
 
 
 def wayback_command():
-    for candidate in (os.environ.get("HEMEROTECA_PYWB"), shutil.which("wayback"), ROOT / "bench/.peers/bin/wayback"):
-        if candidate and Path(candidate).exists():
-            return str(candidate)
-    return None
+    """That of an installation of one's own, or pywb's program in the environment of replay."""
+    own = os.environ.get("HEMEROTECA_PYWB")
+    if own:
+        return [own]
+    python = program.python_of(config.Config())
+    return [python, "-I", str(Path(__file__).with_name("pywb_outside.py"))] if python else None
 
 
 @pytest.fixture(scope="module")
 def replay(tmp_path_factory):
     command = wayback_command()
     if command is None:
-        pytest.skip("pywb is not installed; HEMEROTECA_PYWB can name its `wayback` command")
+        pytest.skip("replay is not installed (python -m hemeroteca.replay.install)")
     folder = tmp_path_factory.mktemp("pywb")
     environment = {
         **os.environ,
@@ -63,7 +67,7 @@ def replay(tmp_path_factory):
         f"collections:\n  h:\n    index: cdx+http://127.0.0.1:{port}/cdx\n    archive_paths: {folder}/data/warc/\n"
     )
     pywb = subprocess.Popen(
-        [command, "-p", str(own), "-b", "127.0.0.1"],
+        [*command, "-p", str(own), "-b", "127.0.0.1"],
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
