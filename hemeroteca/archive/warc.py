@@ -128,9 +128,13 @@ def exchange_records(
     if isinstance(body, bytes) or body.path is None:
         payload = body if isinstance(body, bytes) else b"".join(body.chunks())
         digest = digest or payload_digest(payload)
-        block = head + payload
-        top = _top("response", record_id, started_ms, len(block), HTTP_RESPONSE, fields, _digest(block), digest)
-        response = _pack(top + block + b"\r\n\r\n")
+        block = hashlib.sha256(head)
+        block.update(payload)
+        length = len(head) + size
+        top = _top(
+            "response", record_id, started_ms, length, HTTP_RESPONSE, fields, f"sha256:{block.hexdigest()}", digest
+        )
+        response = _pack(b"".join((top, head, payload, b"\r\n\r\n")))
         request = _request(about, started_ms, request_head, record_id, sent)
         members = _members(("response", record_id, len(response)), request)
         return Records(response + request[2], len(response) + len(request[2]), digest, size, members)

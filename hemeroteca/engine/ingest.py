@@ -22,7 +22,7 @@ from hemeroteca.extract import elements
 from hemeroteca.extract.office import KINDS as OFFICE
 from hemeroteca.extract.scripted import needs_browser
 from hemeroteca.frontier.values import Comparison, CrawlOptions, Found, Role
-from hemeroteca.search.document import SearchDocument, document_key, simhash
+from hemeroteca.search.document import SearchDocument, document_key, simhash, without_digits
 from hemeroteca.watch.values import Difference, Listing
 
 READ_BYTES = 16 << 20  # of a decoded body; the archive keeps all of it
@@ -533,7 +533,7 @@ def search_document(
 
 def _likeness(document: extract.Document) -> int:
     """A fingerprint near-equal for near-equal texts; numbers do not count. 0 when there is too little text."""
-    return simhash(_without_digits(document.main or document.text))
+    return simhash(document.main or document.text, digits=False)
 
 
 def _exact(document: extract.Document) -> int:
@@ -541,12 +541,8 @@ def _exact(document: extract.Document) -> int:
     text = document.main or document.text
     if not text:
         return 0
-    data = _without_digits(f"{document.title}\n{text}").encode("utf-8", "replace")
+    data = without_digits(f"{document.title}\n{text}").encode("utf-8", "replace")
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little", signed=True)
-
-
-def _without_digits(text: str) -> str:
-    return text.encode("utf-8", "replace").translate(None, b"0123456789").decode("utf-8", "replace")
 
 
 class SpooledBody:

@@ -8,6 +8,8 @@ import numpy as np
 
 from hemeroteca.extract import native
 
+LOOKED_AT = 100_000  # characters of a text that make its fingerprint; the compiled one knows it too
+
 
 class SearchDocument(msgspec.Struct, kw_only=True, gc=False):
     """A page as search sees it. Built by an ingest worker, put into the index by its writer."""
@@ -34,13 +36,22 @@ class SearchDocument(msgspec.Struct, kw_only=True, gc=False):
     until_ms: int = 0  # … and when the next version was captured; 0: this is the last one
 
 
-def simhash(text: str) -> int:
+def without_digits(text: str) -> str:
+    return text.encode("utf-8", "replace").translate(None, b"0123456789").decode("utf-8", "replace")
+
+
+def simhash(text: str, digits: bool = True) -> int:
     """A 64-bit fingerprint that changes in few bits when the text changes in few words (Charikar 2002).
 
     Features are the first bytes of every word with the beginning of the next one. Texts of fewer than 8 words have no
-    fingerprint (0): they would all look alike.
+    fingerprint (0): they would all look alike. Without `digits` it is that of the text without them.
     """
-    raw = text[:100_000].encode("utf-8", "replace")
+    if not digits:
+        found = native.simhash(text.encode("utf-8", "replace"), digits=False)
+        if found is not None:
+            return found
+        text = without_digits(text)
+    raw = text[:LOOKED_AT].encode("utf-8", "replace")
     found = native.simhash(raw)
     return _simhash(raw) if found is None else found
 

@@ -63,7 +63,7 @@ def _load() -> Any:
             ctypes.c_int64,
         ]
         library.hemeroteca_simhash.restype = ctypes.c_uint64
-        library.hemeroteca_simhash.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+        library.hemeroteca_simhash.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_bool]
     except (OSError, AttributeError):
         return None
     return library
@@ -91,9 +91,9 @@ def read(data: bytes, limits: Limits, place: Place | None = None) -> Read | None
     return _decode(ctypes.string_at(answer, length)) if length >= 0 else None
 
 
-def simhash(text: bytes) -> int | None:
+def simhash(text: bytes, digits: bool = True) -> int | None:
     """The fingerprint of a text (`search.document.simhash`); None: there is no library."""
-    return _simhash(text, len(text)) if _simhash is not None else None
+    return _simhash(text, len(text), digits) if _simhash is not None else None
 
 
 def refusal(data: bytes, limits: Limits) -> int:

@@ -85,15 +85,16 @@ pub unsafe extern "C" fn hemeroteca_read(
     .unwrap_or(PANICKED)
 }
 
-/// The fingerprint of a text.
+/// The fingerprint of a text; not of all of it where it is to be without its `digits`.
 ///
 /// # Safety
 /// `data` points to `length` bytes.
 #[no_mangle]
-pub unsafe extern "C" fn hemeroteca_simhash(data: *const u8, length: usize) -> u64 {
+pub unsafe extern "C" fn hemeroteca_simhash(data: *const u8, length: usize, digits: bool) -> u64 {
     if data.is_null() {
         return 0;
     }
     let data = std::slice::from_raw_parts(data, length);
-    catch_unwind(|| likeness::simhash(data)).unwrap_or(0)
+    catch_unwind(|| if digits { likeness::simhash(data) } else { likeness::simhash(&likeness::without_digits(data)) })
+        .unwrap_or(0)
 }

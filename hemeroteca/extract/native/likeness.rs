@@ -4,6 +4,26 @@ const FEW_WORDS: usize = 8;
 const MANY_WORDS: usize = 512;
 const CASELESS: u64 = 0x5f5f_5f5f_5f5f_5f5f;
 
+const LOOKED_AT: usize = 100_000; // search.document.LOOKED_AT
+
+/// The first so many characters that are no digits.
+pub fn without_digits(text: &[u8]) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(text.len().min(4 * LOOKED_AT));
+    for piece in text.split(u8::is_ascii_digit) {
+        kept.extend_from_slice(piece);
+        if kept.len() > 4 * LOOKED_AT {
+            break;
+        }
+    }
+    if kept.len() > LOOKED_AT {
+        let begins = |byte: &u8| byte & 0xc0 != 0x80;
+        if let Some((end, _)) = kept.iter().enumerate().filter(|(_, byte)| begins(byte)).nth(LOOKED_AT) {
+            kept.truncate(end);
+        }
+    }
+    kept
+}
+
 pub fn simhash(text: &[u8]) -> u64 {
     let mut words = Vec::with_capacity(text.len() / 4);
     for (at, &byte) in text.iter().enumerate() {
