@@ -23,9 +23,13 @@ from bench.collections import Collection, Qrels, _roff, sampled, write
 
 
 def main() -> None:
-    root = Path(sys.argv[1])
-    folder = machine.WORK / "heldout"
-    for name, make in COLLECTIONS.items():
+    measure(COLLECTIONS, Path(sys.argv[1]), "heldout")
+
+
+def measure(collections: dict[str, Callable[[Path], Collection]], root: Path, name_of_folder: str) -> None:
+    """Make each collection from what is in `root`, and measure it."""
+    folder = machine.WORK / name_of_folder
+    for name, make in collections.items():
         made = make(root)
         collection = made if make is many_languages else sampled(made)
         if not collection.queries:
@@ -123,8 +127,8 @@ def handbook(language: str) -> Callable[[Path], Collection]:
                 head = re.search(r'<h[2-5] class="title">(.+?)</h[2-5]>', part, re.S)
                 if head is None:
                     continue
-                heading = re.sub(r"^[\d.\s]+", "", _plain(head[1]))
-                text = _plain(part[head.end() :])
+                heading = re.sub(r"^[\d.\s]+", "", plain(head[1]))
+                text = plain(part[head.end() :])
                 if len(text) > 300 and len(heading.split()) > 1 and heading not in queries.values():
                     queries[str(len(documents))] = heading
                     documents.append({"id": str(len(documents)), "text": text})
@@ -148,7 +152,7 @@ def many_languages(root: Path) -> Collection:
     return Collection(documents, queries, {qid: {qid: 1} for qid in queries})
 
 
-def _plain(markup: str) -> str:
+def plain(markup: str) -> str:
     return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", markup))).strip()
 
 

@@ -26,7 +26,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def main() -> list[Row]:
-    return [*large(), *suggestions(), *peers(), *quality(), *links()]
+    return [*large(), *hostile(), *suggestions(), *peers(), *quality(), *links()]
 
 
 def large() -> list[Row]:
@@ -52,6 +52,25 @@ def large() -> list[Row]:
             f"search: indexing, {DOCUMENTS:,} documents",
             f"{made['index_cpu'] / DOCUMENTS * 1e3:.3f} ms of CPU, {made['bytes'] / DOCUMENTS:,.0f} bytes a document",
         ),
+    ]
+
+
+def hostile() -> list[Row]:
+    """Asked of the large index."""
+    from bench import hostile
+
+    folder = machine.WORK / f"search-hemeroteca-{DOCUMENTS}"
+    asked = hostile.ask(folder) if folder.exists() else []
+    if not asked:
+        return []
+    worst = max(asked, key=lambda answered: answered.seconds)
+    return [
+        Row(
+            f"search: the slowest of {len(asked)} hostile queries, {DOCUMENTS:,} documents",
+            f"{worst.seconds:.2f} s ({worst.name})",
+            "≤ 1 s",
+            _verdict(worst.seconds <= 1),
+        )
     ]
 
 
