@@ -75,9 +75,8 @@ def busiest(found: list[Change], days: int) -> tuple[list[Change], float]:
 def _date(line: str) -> float | None:
     try:
         if match := DATED.match(line):
-            year, month, day, hour, minute = (int(g) if g else None for g in match.groups())
-            at = (year, month, day, 12 if hour is None else hour, minute or 0)
-            return datetime(*at, tzinfo=UTC).timestamp()  # type: ignore[arg-type]
+            year, month, day = (int(part) for part in match.group(1, 2, 3))
+            return datetime(year, month, day, int(match[4] or 12), int(match[5] or 0), tzinfo=UTC).timestamp()
         if match := OLD_DATED.match(line):
             return datetime(int(match[3]), MONTHS.index(match[1]) + 1, int(match[2]), 12, tzinfo=UTC).timestamp()
     except ValueError:

@@ -219,7 +219,7 @@ def _convert(name: str, value: Any, kind: Any, source: str) -> Any:
         converted = kind(value)
     except ValueError:
         raise wrong
-    if kind in (int, float) and (converted < 0 or converted != converted):
+    if kind in (int, float) and not 0 <= converted < float("inf"):
         raise wrong
     return converted
 

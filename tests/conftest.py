@@ -61,3 +61,14 @@ def chromium():
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=options)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def s3():
+    """The address of an object store that speaks S3, in memory."""
+    moto = pytest.importorskip("moto.server")
+    server = moto.ThreadedMotoServer(port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()

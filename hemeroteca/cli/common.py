@@ -41,7 +41,7 @@ def setup(data: Path | None, must_exist: bool = False, at_least: str = "hemerote
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hemeroteca.django_settings")
     try:
         import django
-        from django.db import OperationalError
+        from django.db import DatabaseError, OperationalError
 
         django.setup()
         from hemeroteca.engine.prepare import prepare_tables
@@ -49,8 +49,10 @@ def setup(data: Path | None, must_exist: bool = False, at_least: str = "hemerote
         prepare_tables()
     except config.ConfigError as error:
         give_up(str(error), USAGE)
-    except (OperationalError, PermissionError) as error:
+    except (OperationalError, OSError) as error:
         give_up(f"the instance in {found.data} cannot be opened ({error}); check the folder's rights and the disk")
+    except DatabaseError as error:
+        give_up(_damaged(found, error))
     return found
 
 
@@ -88,3 +90,10 @@ def duration(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest:02d} s"
     return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def _damaged(found: config.Config, error: Exception) -> str:
+    if found.database:
+        return f"the database cannot be used ({error})"
+    path = found.data / "hemeroteca.sqlite3"
+    return f"{path} is damaged ({error}); move it away and `hemeroteca archive verify --repair` makes it from the WARCs"

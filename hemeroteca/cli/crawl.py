@@ -299,7 +299,7 @@ def _seeds(addresses: list[str], from_file: Path | None) -> list[str]:
 def _parse_duration(text: str | None) -> float | None:
     if text is None:
         return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|d)?", text.strip().lower())
+    found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,15})?)\s*(s|m|min|h|d)?", text.strip().lower())
     if not found:
         common.give_up(f"--max-time {text!r} is not a duration; write 90s, 10m, 2h or 1d", common.USAGE)
     return float(found[1]) * {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}[found[2] or "s"]
@@ -308,7 +308,7 @@ def _parse_duration(text: str | None) -> float | None:
 def _parse_size(text: str | None) -> int | None:
     if text is None:
         return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", text.strip().lower())
+    found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,15})?)\s*([kmgt]?)i?b?", text.strip().lower())
     if not found:
         common.give_up(f"--max-bytes {text!r} is not a size; write 500000, 500M or 2G", common.USAGE)
     return int(float(found[1]) * {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}[found[2]])

@@ -95,6 +95,8 @@ def run(settings: config.Config) -> None:
 
 def listen(host: str, port: int) -> list[socket.socket]:
     """Listening sockets for every address of `host`, opened here so that the port outlives a web process that dies."""
+    if port > 65_535:
+        raise ServeError(f"port {port} does not exist; choose one from 1024 to 65535 with --port")
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except socket.gaierror as error:
@@ -126,7 +128,7 @@ def listen_for_replay(settings: config.Config, console_port: int) -> list[socket
         return listen(settings.host, settings.replay_port)
     try:
         return listen(settings.host, console_port + 1)
-    except (ServeError, OverflowError):
+    except ServeError:
         return listen(settings.host, 0)
 
 
@@ -151,7 +153,11 @@ def address(settings: config.Config, port: int) -> str:
 
 
 def _only_server(instance: Instance) -> IO[str]:
-    lock = instance.lock_server()
+    try:
+        lock = instance.lock_server()
+    except OSError as error:
+        why = f"{error.strerror or error}: {error.filename or instance.data}"
+        raise ServeError(f"the data folder {instance.data} cannot be used ({why}); check its rights and the disk")
     if lock is None:
         try:
             holder = (instance.data / "serve.lock").read_text("ascii").strip()

@@ -76,6 +76,7 @@ class Run:
     cpu_before: float = 0.0
     outstanding: int = 0  # leased, not settled
     leased: int = 0
+    received: int = 0  # bytes of bodies, also of those not read yet
     stopping: str = ""  # why no more visits are leased
     asked_sitemaps: set[str] = field(default_factory=set)
     touched: bool = True  # its counts are not on disk
@@ -255,10 +256,10 @@ class Engine:
                     self._fetch(visit)
 
     def _limit_reached(self, run: Run) -> bool:
-        options, counts = run.options, run.counts
+        options = run.options
         if options.limit is not None and run.leased >= options.limit:
             run.stopping = f"limit of {options.limit} pages reached"
-        elif options.max_bytes is not None and counts.bytes >= options.max_bytes:
+        elif options.max_bytes is not None and run.received >= options.max_bytes:
             run.stopping = f"limit of {options.max_bytes} bytes reached"
         return bool(run.stopping)
 
@@ -347,6 +348,7 @@ class Engine:
 
     def _answered(self, visit: Visit, result: Result, run: Run, rendered: Rendered | None = None) -> None:
         """The host is free again; the page is kept, tried later or given up."""
+        run.received += result.body.size
         host = self._frontier.host(visit.host)
         now = time.time()
         unanswered = bool(result.failure) and not result.status

@@ -16,6 +16,16 @@ from hemeroteca.frontier.values import Counts, CrawlOptions, SiteSettings
 
 RENDER = ("auto", "always", "never")
 ELEMENTS = ("include", "exclude")  # settings that are lists of rules
+RANGES = {  # a number beyond them is a slip of the hand, and the largest cannot be kept at all
+    "depth": (0, 10_000),
+    "limit": (1, 1 << 53),
+    "max_bytes": (1, 1 << 53),
+    "max_seconds": (0.001, 1e9),
+    "delay": (0, 3600),
+    "concurrency": (1, 1000),
+    "visits_per_day": (0, 1_000_000_000),
+    "bytes_per_day": (0, 1 << 50),
+}
 
 
 class OrderError(ValueError):
@@ -30,7 +40,7 @@ def submit_crawl(seeds: Iterable[str], options: CrawlOptions) -> tuple[Crawl, bo
     """
     canonical = _seeds(seeds)
     options = msgspec.structs.replace(options, scope=msgspec.structs.replace(options.scope, seeds=tuple(canonical)))
-    urls.ScopeMatcher(options.scope)  # refuses expressions that cannot be used
+    _check(options)
     fingerprint = _fingerprint(options)
     unfinished = (
         Crawl.objects.filter(fingerprint=fingerprint).exclude(state=Crawl.State.FINISHED).order_by("-pk").first()
@@ -66,7 +76,7 @@ def keep_crawl(crawl_id: int | None, seeds: Iterable[str], options: CrawlOptions
     """Make or change the standing crawl of a subscription; the engine takes part in it while it is running."""
     canonical = _seeds(seeds)
     options = msgspec.structs.replace(options, scope=msgspec.structs.replace(options.scope, seeds=tuple(canonical)))
-    urls.ScopeMatcher(options.scope)
+    _check(options)
     values = {"seeds": canonical, "options": msgspec.to_builtins(options)}
     crawl = Crawl.objects.filter(pk=crawl_id).first() if crawl_id is not None else None
     if crawl is None:
@@ -126,6 +136,7 @@ def set_site(host: str, changes: dict[str, Any]) -> SiteSettings:
         settings = msgspec.convert(merged, SiteSettings, strict=False)
     except msgspec.ValidationError as error:
         raise OrderError(f"settings of {name}: {error}")
+    _in_range(settings)
     try:
         change.check(change.ChangeRules(**msgspec.structs.asdict(settings.comparison())))
     except change.RulesError as error:
@@ -238,6 +249,21 @@ def _rules(given: str | Iterable[str]) -> list[str]:
     rules = [rule.strip() for rule in (given.split(";") if isinstance(given, str) else given) if rule.strip()]
     elements.parse(rules)
     return rules
+
+
+def _check(options: CrawlOptions) -> None:
+    urls.ScopeMatcher(options.scope)  # refuses expressions that cannot be used
+    _in_range(options.scope)
+    _in_range(options)
+
+
+def _in_range(given: msgspec.Struct) -> None:
+    for name, value in msgspec.structs.asdict(given).items():
+        if name not in RANGES or value is None:
+            continue
+        least, most = RANGES[name]
+        if not least <= value <= most:  # false for what is not a number too
+            raise OrderError(f"{name} {value} is out of range; write a number from {least:,} to {most:,.0f}")
 
 
 def _seeds(seeds: Iterable[str]) -> list[str]:

@@ -16,16 +16,6 @@ pytest.importorskip("obstore")
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 
-@pytest.fixture(scope="module")
-def s3():
-    moto = pytest.importorskip("moto.server")
-    server = moto.ThreadedMotoServer(port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
 @pytest.fixture(params=["file", "s3"])
 def address(request, tmp_path, monkeypatch):
     if request.param == "file":

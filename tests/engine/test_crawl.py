@@ -128,6 +128,14 @@ def test_a_limit_stops_and_the_same_command_goes_on(web, system):
     assert documents(web, seed, scope="host") <= system.pages()
 
 
+def test_a_limit_of_bytes_counts_what_has_come_not_what_was_read(web, system):
+    seed = web.seed_urls(1)[0]
+    summary = system.crawl(seed, "--max-bytes", "1", "--delay", "0", "--no-requisites", "--no-sitemaps")
+    assert summary["stop_reason"] == "limit of 1 bytes reached"
+    assert summary["pages"] == 1
+    assert summary["queued"] > 0
+
+
 def test_ctrl_c_ends_in_order_with_130_and_nothing_is_lost(web, system):
     seed = web.seed_urls(1)[0]
     process = system.start("crawl", seed, "--delay", "0.02", "--json")
@@ -173,6 +181,8 @@ def test_seeds_come_from_a_file_and_from_standard_input(web, system, tmp_path):
         (("http://a.test/", "--max-bytes", "many"), "--max-bytes"),
         (("--from-file", "missing.txt"), "missing.txt"),
         (("http://a.test/", "--depth", "-1"), "depth"),
+        (("http://a.test/", "--limit", "9" * 30), "limit"),
+        (("http://a.test/", "--max-bytes", "9" * 400), "--max-bytes"),
     ],
 )
 def test_wrong_usage_is_told_in_one_line_with_exit_code_2(system, arguments, words):
@@ -180,6 +190,19 @@ def test_wrong_usage_is_told_in_one_line_with_exit_code_2(system, arguments, wor
     assert done.returncode == 2
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_folder_and_a_database_that_cannot_be_used_are_told_in_one_line(system, tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    done = system.run("crawl", "http://a.test/", "--data", str(tmp_path / "file"))
+    assert (done.returncode, "cannot be opened" in done.stderr) == (1, True)
+    assert "Traceback" not in done.stderr
+    system.data.mkdir()
+    (system.data / "hemeroteca.sqlite3").write_text("not a database, " * 500)
+    for command in (("status",), ("crawl", "http://a.test/")):
+        done = system.run(*command)
+        assert (done.returncode, "`hemeroteca archive verify --repair`" in done.stderr) == (1, True)
+        assert "Traceback" not in done.stderr
 
 
 def test_nothing_fetched_is_exit_code_1_with_the_reason(system):

@@ -4,7 +4,6 @@ import gzip
 import json
 import sqlite3
 import zipfile
-from collections.abc import Iterator
 
 import pytest
 
@@ -15,20 +14,15 @@ PAGE = "http://www.site.test"
 
 
 @pytest.fixture
-def site() -> Iterator[Site]:
-    site = Site()
+def site(site: Site) -> Site:
     text = "<!doctype html><title>{0}</title><p>The {0} was opened by the council on a rainy day in spring.</p>"
     site.pages |= {"/": text.format("market") + "<a href=/a/bridge>b</a><a href=/api>api</a><img src=/image-1>"}
     site.pages |= {"/a/bridge": text.format("bridge")}
-    yield site
-    site.server.close()
+    return site
 
 
 @pytest.fixture
-def system(tmp_path, site) -> System:
-    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['playwright'] = None\n")
-    system = System(tmp_path / "data", resolve=f"*.site.test=127.0.0.1:{site.port}", delay=0)
-    system.environment["PYTHONPATH"] = f"{tmp_path}:{system.environment.get('PYTHONPATH', '')}"
+def system(system: System) -> System:
     system.crawl(f"{PAGE}/", "--delay", "0", "--no-sitemaps")
     return system
 

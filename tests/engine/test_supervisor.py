@@ -215,6 +215,17 @@ def test_a_second_server_on_the_same_folder_and_a_taken_port_are_refused_in_word
     other.wait_for(rf"port {port} on 127.0.0.1 is taken by another program; .*--port")
 
 
+def test_a_port_and_a_folder_that_cannot_be_are_refused_in_words(tmp_path):
+    from hemeroteca.cli import serve
+    from hemeroteca.instance import Instance
+
+    with pytest.raises(serve.ServeError, match="port 70000 does not exist"):
+        serve.listen("127.0.0.1", 70_000)
+    (tmp_path / "file").touch()
+    with pytest.raises(serve.ServeError, match="cannot be used"):
+        serve._only_server(Instance(tmp_path / "file"))
+
+
 def test_listening_on_localhost_uses_one_port_for_all_its_addresses():
     from hemeroteca.cli.serve import listen
 

@@ -15,16 +15,6 @@ PAGE = "http://www.site.test"
 TEXT = "<!doctype html><title>Council</title><p>The council met on Tuesday and spoke about the old bridge.</p>" * 3
 
 
-@pytest.fixture(scope="module")
-def s3() -> Iterator[str]:
-    moto = pytest.importorskip("moto.server")
-    server = moto.ThreadedMotoServer(port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
 @pytest.fixture
 def site() -> Iterator[Site]:
     site = Site()

@@ -268,3 +268,16 @@ def test_an_unknown_way_to_render_is_refused_with_the_known_ones():
         services.set_site("a.test", {"render": "often"})
     assert services.set_site("a.test", {"render": "always"}).render == "always"
     assert services.set_site("a.test", {"render": None}).render == "auto"
+
+
+@pytest.mark.parametrize(
+    "options", [{"limit": 10**30}, {"limit": 0}, {"max_bytes": 1 << 70}, {"delay": float("inf")}, {"delay": -1.0}]
+)
+def test_numbers_that_nobody_means_are_refused_and_leave_nothing_behind(options):
+    with pytest.raises(services.OrderError, match="is out of range; write a number from"):
+        services.submit_crawl(["http://a.test/"], CrawlOptions(scope=urls.Scope(kind="host"), **options))
+    with pytest.raises(services.OrderError, match="depth"):
+        services.keep_crawl(None, ["http://a.test/"], CrawlOptions(scope=urls.Scope(depth=10**20)), running=True)
+    with pytest.raises(services.OrderError, match="delay nan"):
+        services.set_site("a.test", {"delay": float("nan")})
+    assert not Crawl.objects.exists()

@@ -48,15 +48,16 @@ class World:
         self._visit(subscription.crawl_id, url)
         self.write()
 
-    def run(self, hours: float, step: float = 0.25) -> None:
+    def run(self, hours: float, step: float = 1.0) -> None:
         """Let time pass; every visit that is due is made at once."""
+        crawls = self.crawls
         end = self.now + hours * HOUR
         while self.now < end - 1e-6:
             self.now = min(self.now + step * HOUR, end)
-            self.look()
+            self.look(crawls)
 
-    def look(self) -> list[str]:
-        new, again = self.scheduler.due(self.now, self.crawls)
+    def look(self, crawls: set[int] | None = None) -> list[str]:
+        new, again = self.scheduler.due(self.now, self.crawls if crawls is None else crawls)
         for found in (*new, *again):
             self._visit(found.crawl, found.url)
         self.write()
