@@ -126,7 +126,7 @@ def test_a_rebuild_treats_noindex_as_the_crawl_did(tmp_path, pages, options, hit
     assert len(texts(system, "ballena")) == hits
 
 
-@pytest.mark.parametrize(("status", "hits"), [(503, 1), (302, 1), (404, 0)])
+@pytest.mark.parametrize(("status", "hits"), [(500, 1), (302, 1), (404, 0)])
 def test_only_a_page_that_is_gone_is_no_longer_found_in_a_crawl_a_rebuild_and_after_a_crash(
     tmp_path, pages, status, hits
 ):
