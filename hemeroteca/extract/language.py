@@ -69,9 +69,9 @@ def _weighted() -> dict[str, tuple[tuple[int, float], ...]]:
     return {word: tuple((number, 1 / len(numbers)) for number in numbers) for word, numbers in owners.items()}
 
 
-_POINTS: dict[str | bytes, tuple[tuple[int, float], ...]] = {}
-for _word, _points in _weighted().items():
-    _POINTS[_word] = _POINTS[_word.encode()] = _points
+_POINTS: dict[str | bytes, tuple[tuple[int, float], ...]] = {
+    form: points for word, points in _weighted().items() for form in (word, word.encode())
+}
 _WITH_POINTS = frozenset(_POINTS)
 _WORD = re.compile(r"[^\W\d_]+")
 _ASCII_WORDS = bytes(byte | 32 if chr(byte).isalpha() and byte < 128 else 32 for byte in range(256))
