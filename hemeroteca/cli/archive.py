@@ -209,7 +209,9 @@ def export(
     until: Until = "",
     versions_only: Annotated[bool, typer.Option("--versions", help="Only captures that brought news.")] = False,
     collection: Annotated[str, typer.Option(help="The pages of this collection, with what they need.")] = "",
-    search: Annotated[str, typer.Option(help="The pages that `hemeroteca search` finds for this.")] = "",
+    search: Annotated[
+        str, typer.Option(help="The pages that `hemeroteca search` finds for this, with what they show.")
+    ] = "",
     title: Annotated[str, typer.Option(help="Title of the WACZ.")] = "",
     as_json: Json = False,
     data: Data = None,
@@ -219,10 +221,14 @@ def export(
     from django.conf import settings
 
     from hemeroteca.archive import export as exporting
+    from hemeroteca.archive import requisites
 
     chosen = form or _format_of(target)
-    selection = _selection(_wanted(config, urls, collection, search), since, until, versions_only, collection, search)
     folder = settings.INSTANCE.warc_dir
+    wanted = _wanted(config, urls, collection, search)
+    if search and chosen in (Format.warc, Format.wacz):
+        wanted = requisites.of(folder, wanted)
+    selection = _selection(wanted, since, until, versions_only, collection, search)
     now = time.time_ns() // 1_000_000
     unreadable = 0
     if chosen in (Format.csv, Format.json):
@@ -358,7 +364,7 @@ def _wanted(config: "Config", urls: list[str] | None, collection: str, search: s
         try:
             patterns = patterns_of(collection)
         except LookupError as error:
-            give_up(f"{error.args[0]} `hemeroteca watch collections` lists them", USAGE)
+            give_up(f"{error.args[0]} `hemeroteca watch collection list` shows them", USAGE)
         if not patterns and not urls:
             give_up(f"the collection {collection!r} has no subscriptions", USAGE)
         return [*(urls or ()), *patterns]

@@ -1,0 +1,41 @@
+"""What archived pages need to be shown: the pictures, styles, scripts and frames they name, and what those need."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from hemeroteca import extract, urls
+from hemeroteca.archive import comparing, queries
+from hemeroteca.archive.reader import WarcReadError
+
+_STEPS = 3
+_VERSIONS = 20  # of each address, the newest
+_MOST = 100_000
+_READ = ("text/html", "application/xhtml+xml", "text/css")
+_KINDS = ("requisite", "frame")
+
+
+def of(folder: Path, addresses: Iterable[str]) -> list[str]:
+    """Their addresses, whether the archive has them or not; without what scripts ask for."""
+    pages = list(addresses)
+    known = dict.fromkeys(pages)
+    for _ in range(_STEPS):
+        found = dict.fromkeys(target for url in pages for target in _named(folder, url))
+        pages = [url for url in found if url not in known][: max(0, _MOST - len(known))]
+        known |= dict.fromkeys(pages)
+    return list(known)
+
+
+def _named(folder: Path, url: str) -> list[str]:
+    found: list[str] = []
+    for row in queries.versions_newest(url, _VERSIONS):
+        if row.status != 200 or row.mime not in _READ:
+            continue
+        try:
+            body, content_type = comparing.content(folder, row)
+        except WarcReadError:
+            continue
+        document = extract.read(body, content_type, url)
+        base = urls.resolve_links(url, [document.base])[0] if document.base else None
+        hrefs = [link.href for link in document.links if link.kind in _KINDS]
+        found += [target for target in urls.resolve_links(base or url, hrefs) if target]
+    return found
