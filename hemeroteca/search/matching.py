@@ -7,6 +7,7 @@ from tantivy import FieldType, Occur, Order, Query
 
 from hemeroteca.search.analysis import field_of
 from hemeroteca.search.answer import Answer, in_text
+from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.index import Hit, Options
 from hemeroteca.search.snippet import Marks
 from hemeroteca.search.tantivy_index import TantivyIndex, stored
@@ -62,8 +63,19 @@ def described(index: TantivyIndex, query: str, options: Options, keys: list[int]
 
 def keys_of_site(index: TantivyIndex, site: str) -> Iterator[int]:
     """Keys of every document of a domain, its subdomains included."""
+    return _keys(index, Query.term_query(index.schema, "site", site, index_option="basic"))
+
+
+def imported(index: TantivyIndex) -> Iterator[SearchDocument]:
+    """Documents that were not crawled: no archive has them."""
+    for key in _keys(index, Query.range_query(index.schema, "captured", FieldType.Integer, 0, 0)):
+        document = index.get(key)
+        if document is not None and document.id:
+            yield document
+
+
+def _keys(index: TantivyIndex, these: Query) -> Iterator[int]:
     last = -(1 << 63)
-    these = Query.term_query(index.schema, "site", site, index_option="basic")
     while True:
         searcher = index.searcher()
         beyond = Query.range_query(index.schema, "key", FieldType.Integer, last, None, include_lower=False)

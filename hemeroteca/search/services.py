@@ -5,6 +5,7 @@ Works on plain values; the caller brings the documents (from the archive) and th
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import time
@@ -18,14 +19,16 @@ import msgspec
 from hemeroteca.search import handover
 from hemeroteca.search.document import SearchDocument, document_key
 from hemeroteca.search.graph import LinkGraph, LinkRanks, rank_pages_and_hosts
-from hemeroteca.search.index import Index, Options, SearchError, Writer
+from hemeroteca.search.index import Index, IndexUnusableError, Options, SearchError, Writer
 from hemeroteca.search.languages import code_of
 from hemeroteca.search.learn import Learner, read_query_log
+from hemeroteca.search.matching import imported
 from hemeroteca.search.query import asks_for_the_past
 from hemeroteca.search.ranking import Preferences
-from hemeroteca.search.tantivy_index import VERSIONS, TantivyWriter, replace_index
+from hemeroteca.search.tantivy_index import VERSIONS, TantivyIndex, TantivyWriter, replace_index
 from hemeroteca.search.versions import has_versions
 
+log = logging.getLogger("hemeroteca.search")
 COMMIT_EVERY = 50_000  # documents of a long import become findable, and safe, in steps
 BATCH = Options(group=False, diverse=False, snippets=False, suggest=False, syntax=False)
 _LOG_BYTES = 2_000_000
@@ -38,8 +41,15 @@ def rebuild(
     heap_bytes: int = 48 << 20,
     progress: Callable[[int], None] = lambda count: None,
 ) -> int:
-    """Build the index in `path` anew from `documents`; searches use the old one until the new one is complete."""
+    """Build the index in `path` anew from `documents`; searches use the old one until the new one is complete.
+
+    Documents that were imported stay, unless the old index is damaged.
+    """
     count = 0
+    try:
+        documents = chain(documents, imported(TantivyIndex(path)))
+    except IndexUnusableError as error:
+        log.warning("documents that were imported are not kept: %s", error)
 
     def fill(writer: TantivyWriter) -> None:
         nonlocal count

@@ -104,6 +104,18 @@ def test_rebuild_takes_the_documents_given(tmp_path):
     assert index.search("viejo").total == 0
 
 
+def test_rebuild_keeps_what_was_imported(tmp_path):
+    index = open_index(None, tmp_path)
+    with index.writer(15 << 20) as writer:
+        writer.put(page(1, "una página vieja"))
+        writer.commit()
+    services.import_documents(index, lines({"id": "a", "text": "viejo", "lang": "es"}), collection="Cosas")
+    services.import_documents(index, lines({"id": "a", "text": "un documento", "lang": "es"}), collection="Cosas")
+    assert services.rebuild(tmp_path, [page(2, "una página nueva")]) == 2
+    assert (index.search("viejo vieja").total, index.search("nueva").total) == (0, 1)
+    assert index.search("documento collection:Cosas").hits[0].id == "a"
+
+
 def test_an_unusable_index_can_be_rebuilt(tmp_path):
     fill(tmp_path, page(1, "uno"))
     (tmp_path / "main" / "meta.json").write_text("broken")
