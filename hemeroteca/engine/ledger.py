@@ -9,6 +9,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from django.db import connection, transaction
@@ -244,7 +245,8 @@ class Ledger:
 
     def abandon(self) -> None:
         """After a failure: let go of everything that is not committed."""
-        self._close_index()
+        with suppress(ValueError):  # its threads may have died of the same failure, which is what is to be told
+            self._close_index()
         self.warcs.abandon()
 
     def _close_index(self) -> None:
