@@ -147,7 +147,7 @@ def _start_django() -> None:
         for name in [name for name in os.environ if name.startswith("HEMEROTECA_")]:
             del os.environ[name]
         os.environ["HEMEROTECA_DATA"] = folder
-        os.environ["HEMEROTECA_CONFIG"] = os.path.join(folder, "hemeroteca.toml")
+        os.environ["HEMEROTECA_CONFIG"] = os.devnull
         os.environ["DJANGO_SETTINGS_MODULE"] = "hemeroteca.django_settings"
         django.setup()
 

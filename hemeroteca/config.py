@@ -161,7 +161,8 @@ def load(file: Path | None = None, environ: Mapping[str, str] | None = None, **o
     hints = typing.get_type_hints(Config)
     values: dict[str, Any] = {}
 
-    path = file or Path(environ.get(f"{PREFIX}CONFIG", "hemeroteca.toml"))
+    named = environ.get(f"{PREFIX}CONFIG", "")
+    path = file or Path(named or "hemeroteca.toml")
     if path.exists():
         try:
             table = tomllib.loads(path.read_text("utf-8"))
@@ -171,8 +172,8 @@ def load(file: Path | None = None, environ: Mapping[str, str] | None = None, **o
             if name not in fields:
                 raise ConfigError(f"{path} has an unknown setting `{name}`; `hemeroteca config` lists those that exist")
             values[name] = _convert(name, value, hints[name], str(path))
-    elif file is not None:
-        raise ConfigError(f"the settings file {path} does not exist; create it or leave out --config")
+    elif file is not None or named:
+        raise ConfigError(f"the settings file {path} does not exist; create it, or leave out {PREFIX}CONFIG")
 
     for name in fields:
         text = environ.get(PREFIX + name.upper())

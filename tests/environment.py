@@ -11,7 +11,7 @@ for name in list(os.environ):
 _folder = tempfile.mkdtemp(prefix="hemeroteca-test-")
 _owner = os.getpid()
 os.environ["HEMEROTECA_DATA"] = os.path.join(_folder, "data")
-os.environ["HEMEROTECA_CONFIG"] = os.path.join(_folder, "hemeroteca.toml")
+os.environ["HEMEROTECA_CONFIG"] = os.devnull  # an empty file: not the one of whoever runs the tests
 os.environ["HEMEROTECA_ALLOW_PRIVATE"] = "1"
 
 

@@ -30,11 +30,12 @@ def timegate(request: HttpRequest, url: str) -> HttpResponseBase:
     url = _whole(request, url)
     asked = request.headers.get("Accept-Datetime", "")
     moment = from_http_date(asked) if asked else None
-    if asked and moment is None:
-        return _plain(400, "Accept-Datetime is not an HTTP date; write for instance Sat, 31 Jan 2026 12:00:00 GMT")
-    row = memento.negotiate(url, moment)
+    wrong = bool(asked) and moment is None
+    row = None if wrong else memento.negotiate(url, moment)
     where = places(request, url)
-    if row is None:
+    if wrong:
+        response = _plain(400, "Accept-Datetime is not an HTTP date; write for instance Sat, 31 Jan 2026 12:00:00 GMT")
+    elif row is None:
         response = _plain(404, f"there is no capture of {url}")
         response.headers["Link"] = memento.link_header(where, None, _uri_of(request))
     else:

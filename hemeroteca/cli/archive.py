@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hemeroteca.cli import diff
-from hemeroteca.cli.common import USAGE, Data, Json, give_up, setup, size, writing
+from hemeroteca.cli.common import USAGE, Data, Json, give_up, printable, setup, size, unmarked, writing
 
 if TYPE_CHECKING:
     from hemeroteca.archive.selection import Selection
@@ -121,7 +121,7 @@ def get(
             body, note = extract.decode_body(record.body.read(), encoding, DECODED_BYTES)
             file.write(body)
             if note:
-                typer.echo(f"not all of it could be unpacked ({note})", err=True)
+                typer.echo(printable(f"not all of it could be unpacked ({note})"), err=True)
         while chunk := record.body.read(1 << 18):
             file.write(chunk)
     if encoding and note:
@@ -151,7 +151,7 @@ def verify(
     else:
         for trouble in report.troubles:
             mark = "repaired: " if trouble.repaired else ""
-            typer.echo(f"{trouble.file} at {trouble.offset}: {mark}{trouble.reason}")
+            typer.echo(printable(f"{trouble.file} at {trouble.offset}: {mark}{trouble.reason}"))
         if report.unlisted:
             typer.echo(f"… and {report.unlisted} more")
         typer.echo(
@@ -188,7 +188,7 @@ def import_(
         typer.echo(json.dumps(asdict(done) | {"problems": [msgspec.to_builtins(item) for item in done.problems]}))
     else:
         for problem in sorted(done.problems, key=lambda item: not item.lost)[:_SHOWN]:
-            typer.echo(f"{problem.file} at {problem.offset}: {problem.reason}", err=True)
+            typer.echo(printable(f"{problem.file} at {problem.offset}: {problem.reason}"), err=True)
         if len(done.problems) > _SHOWN:
             typer.echo(f"… and {len(done.problems) - _SHOWN} more notes; --json lists them", err=True)
         typer.echo(
@@ -283,7 +283,8 @@ def stats(as_json: Json = False, data: Data = None) -> None:
     table.add_row("files", f"{found.files} with {size(found.file_bytes)}")
     table.add_row("by year", ", ".join(f"{year}: {count:,}" for year, count in found.years.items()))
     table.add_row("by status", ", ".join(f"{status}: {count:,}" for status, count in found.statuses.items()))
-    table.add_row("by type", ", ".join(f"{mime}: {count:,}" for mime, count in list(found.media_types.items())[:10]))
+    by_type = ", ".join(f"{mime}: {count:,}" for mime, count in list(found.media_types.items())[:10])
+    table.add_row("by type", unmarked(by_type))
     Console().print(table)
 
 
@@ -462,4 +463,4 @@ def _output(path: Path | None) -> Iterator[IO[bytes]]:
 def _progress(quiet: bool) -> Any:
     if quiet or not sys.stderr.isatty():
         return None
-    return lambda name, records: typer.echo(f"\r{records} records, {name}\x1b[K", nl=False, err=True)
+    return lambda name, records: typer.echo(f"\r{records} records, {printable(name)}\x1b[K", nl=False, err=True)

@@ -1,6 +1,7 @@
 """What the commands share: the data folder made ready, numbers for people, errors as one plain line."""
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ Json = Annotated[bool, typer.Option("--json", help="Facts as JSON, for programs.
 
 USAGE = 2
 INTERRUPTED = 130
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def settings(data: Path | None) -> config.Config:
@@ -56,9 +58,21 @@ def setup(data: Path | None, must_exist: bool = False, at_least: str = "hemerote
     return found
 
 
+def printable(text: object) -> str:
+    """What pages and servers say, without what a terminal would obey: escapes, and marks that turn text around."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", str(text))
+
+
+def unmarked(text: object) -> str:
+    """The same for Rich, which would take `[/x]` for markup."""
+    from rich.markup import escape
+
+    return escape(printable(text))
+
+
 def give_up(message: str, code: int = 1) -> NoReturn:
     """End with one line that names the thing, the reason and the next step."""
-    typer.echo(f"hemeroteca: {message}", err=True)
+    typer.echo(f"hemeroteca: {printable(message)}", err=True)
     raise typer.Exit(code)
 
 

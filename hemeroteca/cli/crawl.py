@@ -79,7 +79,8 @@ def crawl(
 
         verb = "Going on with" if continued else "Crawling"
         rest = f" and {len(seeds) - 1} more" if len(seeds) > 1 else ""
-        Console(stderr=True).print(f"{verb} [bold]{order.seeds[0]}[/]{rest} (crawl {order.pk})", highlight=False)
+        first = common.unmarked(order.seeds[0])
+        Console(stderr=True).print(f"{verb} [bold]{first}[/]{rest} (crawl {order.pk})", highlight=False)
 
     _Interrupt.install()
     _work(order.pk, json, readers)
@@ -260,7 +261,7 @@ def _report(order: "Crawl", json: bool) -> None:
 
     console = Console()
     ending = "Finished" if order.state == "finished" else f"Stopped: {order.stop_reason or 'interrupted'}"
-    console.print(f"[bold]{ending}[/] after {common.duration(counts.seconds)}", highlight=False)
+    console.print(f"[bold]{common.unmarked(ending)}[/] after {common.duration(counts.seconds)}", highlight=False)
     table = Table.grid(padding=(0, 2))
     rows = [
         ("pages", f"{counts.pages:,}", f"{counts.pages_per_second:,.1f} a second"),
@@ -274,7 +275,7 @@ def _report(order: "Crawl", json: bool) -> None:
         table.add_row(*row)
     console.print(table, highlight=False)
     for reason, count in sorted(counts.reasons.items(), key=lambda entry: -entry[1])[:10]:
-        console.print(f"  {count:>7,}  {reason}", highlight=False)
+        console.print(f"  {count:>7,}  {common.unmarked(reason)}", highlight=False)
 
 
 def _seeds(addresses: list[str], from_file: Path | None) -> list[str]:

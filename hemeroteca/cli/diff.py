@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hemeroteca.cli.common import USAGE, Data, Json, give_up, setup, writing
+from hemeroteca.cli.common import USAGE, Data, Json, give_up, printable, setup, writing
 
 if TYPE_CHECKING:
     from hemeroteca.archive.values import CaptureRow
@@ -96,7 +96,7 @@ def diff(
     verdict = "important" if found.important else "not important"
     table.add_row("total", f"{found.total:.3f}", f"{verdict} (threshold {found.threshold:g})")
     Console().print(table)
-    typer.echo(change.text_diff(old, new, rules, names), nl=False)
+    typer.echo(printable(change.text_diff(old, new, rules, names)), nl=False)
 
 
 def _captures(url: str, first: str, second: str) -> tuple["CaptureRow", "CaptureRow"]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hemeroteca.watch.models import SavedSearch
 
 _DEFAULT = "find"
+_BOLD, _PLAIN = "\ue000", "\ue001"  # stand for the terminal's, until what pages say is made harmless
 _LOOKS = 8  # at a file left for the engine, between two at whether there is one
 
 
@@ -71,9 +72,9 @@ def find(
         for hit in found.hits:
             sys.stdout.write(msgspec.json.encode(_facts(hit)).decode() + "\n")
     for note in found.notes:
-        typer.echo(f"note: {note}", err=True)
+        typer.echo(f"note: {common.printable(note)}", err=True)
     if found.suggestion:
-        typer.echo(f"did you mean: {found.suggestion}", err=json)
+        typer.echo(f"did you mean: {common.printable(found.suggestion)}", err=json)
     if json:
         return
     for hit in found.hits:
@@ -82,7 +83,8 @@ def find(
     typer.echo(f"{about}{found.total:,} results" if found.total != 1 else "1 result")
     for name, counts in found.facets.items():
         if counts:
-            typer.echo(f"  {name}: " + ", ".join(f"{value or '?'} {count:,}" for value, count in counts))
+            listed = ", ".join(f"{value or '?'} {count:,}" for value, count in counts)
+            typer.echo(f"  {name}: {common.printable(listed)}")
     if found.cursor:
         typer.echo(f"more: --cursor {found.cursor}")
 
@@ -181,7 +183,7 @@ def import_(
                 typer.echo("an engine is at work on this folder and puts the documents into its index …", err=True)
             _wait_until_taken(config, index, left)
     for problem in report.problems:
-        typer.echo(f"skipped {problem}", err=True)
+        typer.echo(f"skipped {common.printable(problem)}", err=True)
     _tell(
         json,
         f"{report.documents:,} documents indexed, {report.skipped:,} lines skipped",
@@ -240,9 +242,9 @@ def suggest(
         typer.echo(msgspec.json.encode(found).decode())
         return
     if meant:
-        typer.echo(f"did you mean: {meant}")
+        typer.echo(f"did you mean: {common.printable(meant)}")
     for completion in completions:
-        typer.echo(completion.text)
+        typer.echo(common.printable(completion.text))
 
 
 @app.command()
@@ -422,22 +424,23 @@ def _show(hit: "Hit") -> None:
     import html
 
     def plain(text: str) -> str:
-        return html.unescape(text.replace("<b>", "\x1b[1m").replace("</b>", "\x1b[0m"))
+        said = common.printable(html.unescape(text.replace("<b>", _BOLD).replace("</b>", _PLAIN)))
+        return said.replace(_BOLD, "\x1b[1m").replace(_PLAIN, "\x1b[0m")
 
-    typer.echo(plain(hit.title_html) or hit.url, color=None)
+    typer.echo(plain(hit.title_html) or common.printable(hit.url), color=None)
     date = (_iso(hit.captured_ms) or "")[:10]
     if hit.until_ms:
         date += f" – {(_iso(hit.until_ms) or '')[:10]}"
     of_it = hit.page != hit.key  # versions of one page
     more = f"  (+{hit.duplicates} {'versions' if of_it else 'alike'})" if hit.duplicates else ""
-    typer.echo(f"  {hit.url or hit.id}  {date}{more}")
+    typer.echo(f"  {common.printable(hit.url or hit.id)}  {date}{more}")
     typer.echo(f"  {plain(hit.snippet)}\n")
 
 
 def _show_part(part: dict[str, Any], depth: int) -> None:
     if depth > 6:
         return
-    typer.echo(f"{'  ' * depth}{part.get('value', 0):.3f}  {part.get('description', '')}")
+    typer.echo(f"{'  ' * depth}{part.get('value', 0):.3f}  {common.printable(part.get('description', ''))}")
     for detail in part.get("details", []):
         _show_part(detail, depth + 1)
 

@@ -183,7 +183,8 @@ def _prepare(environment: dict[str, str]) -> dict[str, str] | None:
     if done.returncode:
         why = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
         logging.getLogger("hemeroteca.supervisor").debug("%s", done.stderr)
-        raise ServeError(f"the data folder {environment['HEMEROTECA_DATA']} cannot be made ready: {why[0]}")
+        folder = environment["HEMEROTECA_DATA"]
+        raise ServeError(f"the data folder {folder} cannot be made ready: {why[0]}; `hemeroteca status` may say more")
     lines = done.stdout.strip().splitlines()
     return json.loads(lines[-1]) if lines else None
 

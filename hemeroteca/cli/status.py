@@ -17,7 +17,6 @@ def status(data: common.Data = None, json: common.Json = False) -> None:
         sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
         return
     from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
 
     console = Console()
@@ -29,7 +28,7 @@ def status(data: common.Data = None, json: common.Json = False) -> None:
             highlight=False,
         )
         for trouble in (one for one in live.troubles if not one.url):  # of the engine itself, not of a page
-            console.print(f"[bold red]Trouble[/]: {escape(trouble.reason)}", highlight=False)
+            console.print(f"[bold red]Trouble[/]: {common.unmarked(trouble.reason)}", highlight=False)
     else:
         console.print("[bold]Idle[/]: no engine is at work", highlight=False)
     table = Table.grid(padding=(0, 2))
@@ -48,8 +47,8 @@ def status(data: common.Data = None, json: common.Json = False) -> None:
             more = f" +{len(crawl.seeds) - 1}" if len(crawl.seeds) > 1 else ""
             crawls.add_row(
                 str(crawl.id),
-                crawl.state + (f": {crawl.stop_reason}" if crawl.stop_reason else ""),
-                crawl.seeds[0] + more,
+                common.unmarked(f"{crawl.state}: {crawl.stop_reason}" if crawl.stop_reason else crawl.state),
+                common.unmarked(crawl.seeds[0]) + more,
                 f"{counts.get('pages', 0):,}",
                 f"{counts.get('queued', 0):,}",
                 f"{counts.get('failed', 0):,}",
@@ -58,10 +57,12 @@ def status(data: common.Data = None, json: common.Json = False) -> None:
     if found.waiting:
         hosts = Table("waiting host", "delay", "failures", "why", box=None, padding=(0, 2))
         for host in found.waiting:
-            hosts.add_row(host.name, f"{host.delay_seconds:g} s", str(host.failures), host.note)
+            name, why = common.unmarked(host.name), common.unmarked(host.note)
+            hosts.add_row(name, f"{host.delay_seconds:g} s", str(host.failures), why)
         console.print(hosts, highlight=False)
     if found.reasons:
         reasons = Table("pages", "state", "reason", "for example", box=None, padding=(0, 2))
         for reason in found.reasons[:20]:
-            reasons.add_row(f"{reason.pages:,}", reason.state, reason.reason, reason.example[:200])
+            what, example = common.unmarked(reason.reason), common.unmarked(reason.example[:200])
+            reasons.add_row(f"{reason.pages:,}", reason.state, what, example)
         console.print(reasons, highlight=False)

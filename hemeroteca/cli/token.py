@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hemeroteca.cli.accounts import RoleName, accounts, stamp
-from hemeroteca.cli.common import Data, Json
+from hemeroteca.cli.common import Data, Json, unmarked
 
 app = typer.Typer(no_args_is_help=True, help="Tokens for programs that use the API.")
 
@@ -52,7 +52,7 @@ def listing(
     table = Table("begins with", "label", "user", "role", "created", "expires", "last used")
     for token in tokens:
         shown = [stamp(token.created), stamp(token.expires) or "no end", stamp(token.last_used) or "never"]
-        table.add_row(f"{token.prefix}…", token.label, token.user.name, token.role, *shown)
+        table.add_row(f"{token.prefix}…", unmarked(token.label), token.user.name, token.role, *shown)
     Console().print(table)
 
 

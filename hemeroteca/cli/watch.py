@@ -186,7 +186,8 @@ def show(
         facts = {"id": row.pk, "state": f"{state} ({reason})" if reason else state, **facts}
         for name, value in facts.items():
             if value not in ("", None, [], {}, False) and name not in UNSAID:
-                typer.echo(f"{name:<16} {', '.join(value) if isinstance(value, list) else value}")
+                said = common.printable(", ".join(value) if isinstance(value, list) else value)
+                typer.echo(f"{name:<16} {said}")
         rows = [
             (
                 [
@@ -310,7 +311,7 @@ def import_(
             _json(asdict(report))
         else:
             for line in report.lines:
-                typer.echo(f"line {line.number}: {line.outcome} {line.url}  {line.detail}")
+                typer.echo(common.printable(f"line {line.number}: {line.outcome} {line.url}  {line.detail}"))
             typer.echo(f"{report.new} new, {report.known} known already, {report.refused} refused")
         if report.refused:
             raise typer.Exit(1)
@@ -421,9 +422,9 @@ def changes(
                     }
                 )
                 continue
-            typer.echo(f"{_moment(change.seen_ms)}  {change.total:.2f}  {change.url}  {change.title}")
+            typer.echo(f"{_moment(change.seen_ms)}  {change.total:.2f}  {change.url}  {common.printable(change.title)}")
             if diff:
-                typer.echo(change.diff)
+                typer.echo(common.printable(change.diff))
 
 
 @app.command()

@@ -7,6 +7,8 @@ line in a way that can still be copied.
 import sys
 from collections.abc import Sequence
 
+from hemeroteca.cli.common import printable
+
 LONGEST = 24  # characters of a cell that is not the last
 
 
@@ -15,7 +17,7 @@ def show(columns: Sequence[str], rows: Sequence[tuple[Sequence[str], Sequence[st
     if not rows:
         sys.stdout.write(otherwise + "\n")
         return
-    sys.stdout.write("\n".join(lines(columns, rows)) + "\n")
+    sys.stdout.write("\n".join(map(printable, lines(columns, rows))) + "\n")
 
 
 def lines(columns: Sequence[str], rows: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[str]:

@@ -51,7 +51,9 @@ def test_a_timegate_leads_to_the_capture_nearest_in_time(client, archive, asked,
 
 
 def test_a_timegate_tells_wrong_dates_and_unknown_pages(client, archive):
-    assert client.get("/timegate/http://example.org/", headers={"Accept-Datetime": "soon"}).status_code == 400
+    refused = client.get("/timegate/http://example.org/", headers={"Accept-Datetime": "soon"})
+    assert refused.status_code == 400
+    assert "accept-datetime" in refused["Vary"]
     assert client.get("/timegate/http://unknown.example/").status_code == 404
 
 

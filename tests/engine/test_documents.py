@@ -149,6 +149,23 @@ def test_only_a_page_that_is_gone_is_no_longer_found_in_a_crawl_a_rebuild_and_af
     assert len(texts(system, "tren")) == hits
 
 
+def test_what_pages_say_gives_no_orders_to_the_terminal(tmp_path, pages):
+    site = pages["address"][0]
+    hostile = "<title>ma\x1b]0;owned\x07r</title><p>calma \x1b[2J\x1b]0;{}\x07 \u202e&#27;c</p><a href='/[/bold]'>x</a>"
+    pages["/robots.txt"] = ("text/plain", "User-agent: *\nDisallow: /[/bold\x1b]0;owned\x07\nDisallow: /[/bold]\n")
+    system = System(tmp_path / "data")
+    told = []
+    for words in ("uno", "dos"):
+        pages["/"] = ("text/html; charset=utf-8", hostile.format(words))
+        told.append(system.run("crawl", site, "--delay", "0"))
+    commands = (("search", "calma"), ("search", "explain", "calma", site), ("archive", "diff", site), ("status",))
+    told += [system.run(*command) for command in commands]
+    for done in told:
+        assert not {"\x1b", "\x07", "\u202e"} & {*done.stdout, *done.stderr}
+        assert done.returncode == 0, done.stderr
+    assert "[/bold]" in told[-1].stdout  # the rule of robots.txt, and no markup
+
+
 def test_pages_know_the_collections_of_the_subscriptions_they_fall_under(tmp_path, pages):
     site = pages["address"][0]
     system = System(tmp_path / "data")

@@ -26,7 +26,7 @@ class Served:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         environment = {name: value for name, value in os.environ.items() if not name.startswith("HEMEROTECA_")}
-        environment |= {"HEMEROTECA_DATA": str(folder / "data"), "HEMEROTECA_CONFIG": str(folder / "none.toml")}
+        environment |= {"HEMEROTECA_DATA": str(folder / "data"), "HEMEROTECA_CONFIG": os.devnull}
         environment |= {f"HEMEROTECA_{name.upper()}": value for name, value in settings.items()}
         made = f"import django; django.setup(); from tests.replay.making import fill; fill({self.port})"
         django = environment | {"DJANGO_SETTINGS_MODULE": "hemeroteca.django_settings"}
