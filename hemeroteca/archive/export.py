@@ -235,10 +235,8 @@ def _write_whole(file: IO[bytes], folder: Path, row: CaptureRow, original: Captu
     source = reader.read(folder, original.warc_name, original.offset, original.length)
     if row.url.startswith(DOM):
         records = warc.record("resource", row.captured_ms, source.mime, source.payload(), row.url, row.record_id)
-        assert isinstance(records.data, bytes)
-        file.write(records.data)
         line["mime"] = source.mime
-        return records.size
+        return _put(file, records)
     head = source.head if row.status == 304 or not revisit.head else revisit.head
     records = warc.exchange_records(
         row.url,
@@ -250,11 +248,10 @@ def _write_whole(file: IO[bytes], folder: Path, row: CaptureRow, original: Captu
         source.payload(),
         record_id=row.record_id,
     )
-    assert isinstance(records.data, bytes)
-    file.write(records.data)
+    size = _put(file, records)
     _write_request(file, folder, row, line)
     line |= {"mime": source.mime or "-", "status": str(source.status)}
-    return records.size
+    return size
 
 
 def _write_dressed(file: IO[bytes], folder: Path, row: CaptureRow, original: CaptureRow, line: cdx.Line) -> int:
@@ -276,10 +273,15 @@ def _write_dressed(file: IO[bytes], folder: Path, row: CaptureRow, original: Cap
         not_modified=True,
         record_id=row.record_id,
     )
-    assert isinstance(records.data, bytes)
-    file.write(records.data)
+    size = _put(file, records)
     _write_request(file, folder, row, line)
     line["status"] = str(original.status)
+    return size
+
+
+def _put(file: IO[bytes], records: warc.Records) -> int:
+    assert isinstance(records.data, bytes)
+    file.write(records.data)
     return records.size
 
 

@@ -6,10 +6,14 @@ The environment of replay lacks the proxy that the program can also be; it is im
 import sys
 import types
 
-sys.modules["wsgiprox"] = types.ModuleType("wsgiprox")
-sys.modules["wsgiprox.wsgiprox"] = types.ModuleType("wsgiprox.wsgiprox")
-sys.modules["wsgiprox.wsgiprox"].WSGIProxMiddleware = None
 
-from pywb.apps.cli import wayback  # noqa: E402
+def main():
+    sys.modules["wsgiprox"] = types.ModuleType("wsgiprox")
+    sys.modules["wsgiprox.wsgiprox"] = types.ModuleType("wsgiprox.wsgiprox")
+    sys.modules["wsgiprox.wsgiprox"].WSGIProxMiddleware = None
+    from pywb.apps.cli import wayback
 
-wayback()
+    wayback()
+
+
+main()

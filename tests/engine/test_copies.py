@@ -12,7 +12,7 @@ import pytest
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere readers are always started anew")
 
 PROGRAM = """
-import json, os, selectors, sys, threading, time
+import json, os, selectors, signal, sys, threading, time
 from hemeroteca import urls
 from hemeroteca.engine.pool import Pool, fork_readers
 from hemeroteca.frontier.values import CrawlOptions
@@ -81,7 +81,7 @@ print(json.dumps(dict(first=len(readers), now=len(fork_readers(2)))))
 
 
 def test_copies_end_with_the_process_that_made_them():
-    program = PROGRAM + "print(json.dumps(pids), flush=True)\ntime.sleep(600)\n"
+    program = PROGRAM + "print(json.dumps(pids), flush=True)\nsignal.pause()\n"  # until it is killed
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as engine:
         assert engine.stdout is not None
         pids = json.loads(engine.stdout.readline())

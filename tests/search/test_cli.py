@@ -107,8 +107,8 @@ def test_searching_does_not_load_django(data):
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, check=False).returncode == 0
 
 
-def test_documents_are_handed_to_a_running_engine(data, tmp_path):
-    """Here the engine is a thread that holds its lock and writes the index, as `serve` does."""
+def hand_over(data, tmp_path):
+    """An import that waits for the engine whose lock is held here."""
     file = tmp_path / "more.jsonl"
     file.write_text('{"id": "c", "text": "un documento nuevo", "lang": "es"}\n')
     instance = Instance(data)
@@ -116,6 +116,12 @@ def test_documents_are_handed_to_a_running_engine(data, tmp_path):
     importing = threading.Thread(target=runner.invoke, args=(app, ["import", str(file), "--data", str(data)]))
     importing.start()
     wait_for(lambda: handover.waiting(instance.index_dir))
+    return instance, engine, importing
+
+
+def test_documents_are_handed_to_a_running_engine(data, tmp_path):
+    """Here the engine is a thread that holds its lock and writes the index, as `serve` does."""
+    instance, engine, importing = hand_over(data, tmp_path)
     assert importing.is_alive()
     services.take_documents(open_index(None, instance.index_dir), handover.waiting(instance.index_dir)[0])
     importing.join(60)
@@ -125,13 +131,7 @@ def test_documents_are_handed_to_a_running_engine(data, tmp_path):
 
 
 def test_documents_are_imported_all_the_same_when_the_engine_ends(data, tmp_path):
-    file = tmp_path / "more.jsonl"
-    file.write_text('{"id": "c", "text": "un documento nuevo", "lang": "es"}\n')
-    instance = Instance(data)
-    engine = instance.lock_engine()
-    importing = threading.Thread(target=runner.invoke, args=(app, ["import", str(file), "--data", str(data)]))
-    importing.start()
-    wait_for(lambda: handover.waiting(instance.index_dir))
+    instance, engine, importing = hand_over(data, tmp_path)
     engine.close()
     importing.join(60)
     assert handover.waiting(instance.index_dir) == []
