@@ -241,13 +241,13 @@ while True:
         process = subprocess.Popen(
             [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]
         )
+        told = [process.stdout.readline() for _ in range(kill_after)]
+        process.kill()
+        told += process.communicate()[0].splitlines(keepends=True)  # it may have gone on before the kill came
         known, pages = {}, 0
-        for _ in range(kill_after):
-            first, *pairs = process.stdout.readline().split()
+        for first, *pairs in (line.split() for line in told if line.endswith("\n")):
             pages = int(first)
             known |= {name: int(size) for name, size in (pair.split("=") for pair in pairs)}
-        process.kill()
-        process.wait()
         recovered = WarcWriter(tmp_path).recover(known)
         assert not [done for done in recovered if done.missing]
         urls = set()
