@@ -26,6 +26,7 @@ CLEANED_CHARS = 300_000  # of differing text on each side; beyond, noise counts
 MAX_RESOURCES = 200  # listed in a Change
 MAX_BLOCKS = 100
 BLOCK_CHARS = 500
+LITTLE_CHARS = 200  # in one place may be noise even where they are most of a page
 MAX_STYLE = 200_000
 
 _DEFAULTS = ChangeRules()
@@ -68,6 +69,7 @@ class _Comparison:
         self.expressions = rules.expressions(given.ignore_text)
         self.blocks: list[Block] = []
         self.ignored: dict[str, None] = {}
+        self.main_places: dict[bool, str] = {}  # of the new page, and of the old one
         self.resources: list[Resource] = []
         self.words = 0, 0
 
@@ -158,7 +160,7 @@ class _Comparison:
                 wanted[line] -= 1
                 missing -= 1
                 where = paths.get(holder) or paths.setdefault(holder, pages.path(holder))
-                if not self._known_noise(where):
+                if not self._known_noise(where, page):
                     left[side].append(line)
                 if len(places) < MAX_BLOCKS or where in places:
                     places.setdefault(where, ([], []))[side].append(line)
@@ -172,11 +174,26 @@ class _Comparison:
         ]
         return left
 
-    def _known_noise(self, where: str) -> bool:
+    def _known_noise(self, where: str, page: Page | None = None) -> bool:
+        """Whether what differs there is put aside; text never where most text of its page stands."""
         if self.learned is None or not self.learned.is_noise(where):
+            return False
+        if page is not None and self._main_place(page) == where:
             return False
         self.ignored[where] = None
         return True
+
+    def _main_place(self, page: Page) -> str:
+        """Where most text of a page stands; empty when it stands nowhere in particular, or is little."""
+        found = self.main_places.get(page is self.new)
+        if found is None:
+            letters, paths = Counter[str](), dict[DOMNode, str]()
+            for line, holder in pages.blocks(page):
+                letters[paths.get(holder) or paths.setdefault(holder, pages.path(holder))] += len(line)
+            where, most = letters.most_common(1)[0]
+            found = where if most > LITTLE_CHARS and 2 * most > letters.total() else ""
+            self.main_places[page is self.new] = found
+        return found
 
     def _resources(
         self, kind: str, old: dict[str, DOMNode | None], new: dict[str, DOMNode | None]

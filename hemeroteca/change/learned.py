@@ -8,8 +8,9 @@ import msgspec
 
 from hemeroteca.change.values import Block, Change
 
-FEW_VISITS = 4  # for blocks in which only digits and codes change, or whose old texts come back
-MANY_VISITS = 8  # for blocks with ever new words
+# visits of a page after the one at which the block differed there for the first time, which proves nothing of the others
+FEW_VISITS = 3  # for blocks in which only digits and codes change, or whose old texts come back; of all pages together
+MANY_VISITS = 7  # for blocks with ever new words; of one page, for eight pages edited twice are not noise
 SHARE = 0.9  # of the visits at which a block must have differed
 MAX_BLOCKS = 200
 REMEMBERED = 6
@@ -34,14 +35,14 @@ class Sighting(msgspec.Struct, array_like=True, frozen=True):
 
 
 class _Seen(msgspec.Struct, array_like=True):
-    visits: int = 0  # of the pages it is known on, since it differed there for the first time
-    differed: int = 0
+    visits: int = 0  # of the pages it is known on, after it differed there for the first time
+    differed: int = 0  # at how many of them
     last: int = 0
     codes: bool = True  # whenever it differed, only digits and codes did
     money: bool = False
     returned: int = 0  # how often an earlier text came back
     texts: list[int] = []
-    pages: list[int] = []  # where it differed; the first ones teach, the verdict is for all
+    pages: dict[int, int] = {}  # where it differed, and the visits of each; the first ones teach, the verdict is for all
 
 
 class Known(Protocol):
@@ -81,14 +82,15 @@ class NoiseModel(msgspec.Struct, omit_defaults=True):
         for path, seen in self.blocks.items():
             if page in seen.pages:
                 seen.visits += 1
+                seen.pages[page] += 1
                 touched = True
                 if path in differed:
+                    seen.differed += 1
                     self._note(seen, differed.pop(path))
         for path, sighting in differed.items():
             seen = self._block(path)
             if len(seen.pages) < PAGES:
-                seen.pages = [*seen.pages, page]
-                seen.visits += 1
+                seen.pages[page] = 0
                 self._note(seen, sighting)
                 touched = True
         return touched
@@ -98,7 +100,9 @@ class NoiseModel(msgspec.Struct, omit_defaults=True):
         seen = self.blocks.get(path)
         if seen is None or seen.money or seen.visits < FEW_VISITS or seen.differed < SHARE * seen.visits:
             return False
-        return seen.codes or seen.returned >= 2 or (seen.visits >= MANY_VISITS and not _NEWS.search(path))
+        if seen.codes or seen.returned >= 2:
+            return True
+        return max(seen.pages.values()) >= MANY_VISITS and not _NEWS.search(path)
 
     def noisy(self) -> list[str]:
         """The learned list, for people."""
@@ -124,7 +128,6 @@ class NoiseModel(msgspec.Struct, omit_defaults=True):
         return seen
 
     def _note(self, seen: _Seen, sighting: Sighting) -> None:
-        seen.differed += 1
         seen.last = self.visits
         seen.codes = seen.codes and sighting.codes
         seen.money = seen.money or sighting.money
@@ -133,24 +136,20 @@ class NoiseModel(msgspec.Struct, omit_defaults=True):
 
 
 def sightings(change: Change) -> list[Sighting]:
-    """What a comparison teaches about the blocks of a page."""
-    return [
-        Sighting(
-            path,
-            _CODES.sub("0", old) == _CODES.sub("0", new),
-            bool(_MONEY.search(old) or _MONEY.search(new)),
-            int.from_bytes(blake2b(new.encode("utf-8", "replace"), digest_size=4).digest(), "little"),
-        )
-        for path, (old, new) in _by_path(change.blocks).items()
-        if len(path) <= MAX_PATH
-    ]
+    """What a comparison teaches about the blocks of a page. Several at one path are one to the model."""
+    together: dict[str, list[Block]] = {}
+    for block in change.blocks:
+        if len(block.path) <= MAX_PATH:
+            together.setdefault(block.path, []).append(block)
+    return [_sighting(path, blocks) for path, blocks in together.items()]
 
 
-def _by_path(blocks: list[Block]) -> dict[str, tuple[str, str]]:
-    """Several blocks at one path are one to the model."""
-    joined: dict[str, tuple[list[str], list[str]]] = {}
-    for block in blocks:
-        old, new = joined.setdefault(block.path, ([], []))
-        old.append(block.old)
-        new.append(block.new)
-    return {path: ("\n".join(filter(None, old)), "\n".join(filter(None, new))) for path, (old, new) in joined.items()}
+def _sighting(path: str, blocks: list[Block]) -> Sighting:
+    old = "\n".join(block.old for block in blocks if block.old)
+    new = "\n".join(block.new for block in blocks if block.new)
+    return Sighting(
+        path,
+        codes=_CODES.sub("0", old) == _CODES.sub("0", new),
+        money=bool(_MONEY.search(old) or _MONEY.search(new)),
+        text=int.from_bytes(blake2b(new.encode("utf-8", "replace"), digest_size=4).digest(), "little"),
+    )

@@ -125,7 +125,7 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
         versions=Capture.objects.filter(version=True).count(),
         documents=_documents(instance),
         warc_bytes=WarcFile.objects.aggregate(total=Sum("size"))["total"] or 0,
-        database_bytes=_size(instance.database_path),
+        database_bytes=sum(map(_size, instance.database_path.parent.glob(f"{instance.database_path.name}*"))),
         index_bytes=sum(_size(path) for path in instance.index_dir.glob("**/*")),
         free_bytes=shutil.disk_usage(instance.data).free,
         crawls=[crawl_status(crawl) for crawl in Crawl.objects.order_by("-pk")[:crawls]],

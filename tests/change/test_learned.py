@@ -54,6 +54,39 @@ def test_news_and_prices_are_never_learned():
     assert model.noisy() == []
 
 
+def article(text: str) -> Snapshot:
+    return html(f'<div id="content"><h1>Town</h1><p>{text}</p></div>')
+
+
+def test_edits_of_many_pages_teach_nothing():
+    """Ten articles of a site are edited, then edited again: that says nothing of the next visit."""
+    model = NoiseModel()
+    for round in range(2):
+        for number in range(10):
+            old, new = (article(f"{chr(97 + number) * 5} opened in {chr(104 + round + n) * 4}") for n in (0, 1))
+            model.observe(compare(old, new, RULES, model), number)
+    assert model.noisy() == []
+
+
+def test_a_clock_on_all_pages_is_learned_from_their_second_difference_on():
+    model = NoiseModel()
+    for round in range(2):
+        for number in range(3):
+            assert model.noisy() == []
+            model.observe(compare(page(f"Now {round}"), page(f"Now {round + 1}"), RULES, model), number)
+    assert model.noisy() == ["body/aside.box/p.q"]
+
+
+def test_where_most_text_of_a_page_stands_is_not_noise_even_if_it_differs_at_every_visit():
+    words = [f"{chr(97 + n) * 5} met {chr(110 + n) * 4}, " * 20 for n in range(12)]
+    model, changes = watch([article(text) for text in words])
+    assert model.noisy() == ["body/div#content/p"]
+    assert all(change.important for change in changes)
+    small = html(f'<div id="content"><p>old word</p></div><aside>{"much other text " * 20}</aside>')
+    other = html(f'<div id="content"><p>new one</p></div><aside>{"much other text " * 20}</aside>')
+    assert not compare(small, other, RULES, model).important
+
+
 def test_what_is_new_beside_the_noise_still_counts():
     model, _ = watch([page(f"Lucky number {n * 37}") for n in range(8)])
     change = compare(
