@@ -1,11 +1,20 @@
 """The loop: lease → fetch → ingest → commit, in one process that owns the writes and a few that read pages.
 
-crawler   the loop itself, and what becomes of each visit
-gate      robots.txt: fetched before the first page of an origin, obeyed for all
-pool      ingest processes and the pipes to them;  worker: such a process;  ingest: what it does with a capture
-ledger    what must reach the disk together: WARC records, capture rows, page rows, index documents
-repair    what a start does after a crash;  reindex: documents from the archive
-status    what a person or a program can know about all this from outside
+crawler    the engine: its loop, and the orders it follows;  runs: a crawl under way
+
+The way of a visit, module by module:
+visits     leased, fetched, then kept, tried later or given up;  admission: whether it is made at all
+waits      how long its host is left alone afterwards;  errands: robots.txt on its way;  gate: the rules themselves
+browsing   visits by browser, with rendering: the browser itself
+reading    to a reader and back, with pool: the readers and the pipes to them, and messages: what goes through them
+taking     what is done with a reader's answer: keeping (archive), following (new pages), settling (its row and counts)
+commits    when all this becomes durable;  ledger: what must reach the disk together
+
+In a reader (worker): ingest does all with a capture, with links, edges (of the link graph), documents (for search) and
+watching (how it differs from the last version).
+
+Beside it: standing (subscriptions), refresh (link ranks), uploads, repair (what a start does after a crash), reindex
+(documents from the archive), status (what can be known about all this from outside), supervisor (`hemeroteca serve`).
 """
 
 import os

@@ -66,3 +66,8 @@ class Gate:
 def unreachable(status: int) -> bool:
     """Whether this answer says nothing about the rules: then nothing may be fetched for now."""
     return status == 0 or status >= 500 or status == 429
+
+
+def origin_of(url: str) -> str:
+    """Of a canonical URL, without parsing it."""
+    return url[: url.index("/", 8)]

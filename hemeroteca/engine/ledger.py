@@ -22,7 +22,7 @@ from hemeroteca.archive.writer import ClosedFile, WarcWriter
 from hemeroteca.config import Config
 from hemeroteca.engine import packing
 from hemeroteca.engine.collecting import Membership
-from hemeroteca.engine.ingest import Edges
+from hemeroteca.engine.messages import Edges
 from hemeroteca.engine.uploads import Uploads
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.instance import Instance

@@ -14,7 +14,7 @@ from hemeroteca.frontier.values import Comparison, SiteSettings
 
 if TYPE_CHECKING:
     from hemeroteca.change import NoiseModel
-    from hemeroteca.engine.ingest import Ingested, Job
+    from hemeroteca.engine.messages import Ingested, Job
 
 MOST_SITES = 256  # in memory
 WRITE_SECONDS = 10.0

@@ -23,7 +23,7 @@ import msgspec
 
 from hemeroteca.archive import warc
 from hemeroteca.engine import usage, worker
-from hemeroteca.engine.ingest import Ingested, Job, Rules
+from hemeroteca.engine.messages import Ingested, Job, Rules
 from hemeroteca.engine.worker import (
     END,
     FORGET,

@@ -12,8 +12,9 @@ from hemeroteca.archive import posts, queries, reader, rendered
 from hemeroteca.archive.models import Capture
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.engine.collecting import Membership
-from hemeroteca.engine.ingest import READ_BYTES, Edges, read_document
+from hemeroteca.engine.documents import READ_BYTES, read_document
 from hemeroteca.engine.ledger import EDGES_AT_ONCE
+from hemeroteca.engine.messages import Edges
 from hemeroteca.frontier.models import Crawl, Host, Page
 from hemeroteca.frontier.values import Role, SiteSettings
 from hemeroteca.instance import Instance

@@ -11,7 +11,8 @@ from hemeroteca import urls
 from hemeroteca.archive import posts, queries
 from hemeroteca.archive.rendered import screenshot_of
 from hemeroteca.engine.gate import MOST_BYTES, MOST_REDIRECTS, Gate
-from hemeroteca.engine.ingest import Job, header
+from hemeroteca.engine.heads import header
+from hemeroteca.engine.messages import Job
 from hemeroteca.fetch import FetchSettings, Request, Result
 from hemeroteca.fetch.browser import BrowserFetcher, BrowserSettings, Rendered, missing
 from hemeroteca.fetch.browser.fetcher import Allowed, Answer

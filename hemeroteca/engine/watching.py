@@ -13,7 +13,8 @@ from hemeroteca.frontier.values import Comparison
 from hemeroteca.watch.values import Difference, Listing
 
 if TYPE_CHECKING:
-    from hemeroteca.engine.ingest import Ingested, Job, SpooledBody
+    from hemeroteca.engine.messages import Ingested, Job
+    from hemeroteca.engine.spooled import SpooledBody
 
 COMPARED_BYTES = 8 << 20  # of a decoded body
 DIFF_CHARS = 6000

@@ -15,7 +15,8 @@ import msgspec
 
 from hemeroteca.archive import warc
 from hemeroteca.engine import usage
-from hemeroteca.engine.ingest import Ingest, Job, Rules
+from hemeroteca.engine.ingest import Ingest
+from hemeroteca.engine.messages import Job, Rules
 
 HEADER = struct.Struct(">IB")
 JOB, RULES, FORGET, RESULT, USAGE, END, PACKING = range(7)

@@ -20,7 +20,7 @@ readers = fork_readers(2)
 pids = [reader.process.pid for reader in readers]
 """
 READ = """
-from hemeroteca.engine.ingest import Rules
+from hemeroteca.engine.messages import Rules
 from tests.engine.test_pool import job
 selector, answers = selectors.DefaultSelector(), []
 pool = Pool(2, selector, answers.extend, readers)

@@ -7,7 +7,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hemeroteca import extract, urls
-from hemeroteca.engine.ingest import EDGES, Ingest, Job, Rules, _edges_known, _place, edges_of
+from hemeroteca.engine.edges import EDGES, edges_known, edges_of
+from hemeroteca.engine.ingest import Ingest, _place
+from hemeroteca.engine.messages import Job, Rules
 from hemeroteca.extract import native
 from hemeroteca.frontier.values import CrawlOptions
 
@@ -40,7 +42,7 @@ def agree(url: str, body: bytes) -> bool:
     keys = memoryview(document.leads.keys).cast("q").tolist()
     assert keys == [target and target.key for target in resolved]
     expected = edges_of(this.key, this.host, document.links, resolved, set())
-    assert _edges_known(this.host, document.links, keys, document.leads, set()) == expected
+    assert edges_known(this.host, document.links, keys, document.leads, set()) == expected
     return True
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from hemeroteca import urls
 from hemeroteca.engine import pool as pool_module
-from hemeroteca.engine.ingest import Job, Rules
+from hemeroteca.engine.messages import Job, Rules
 from hemeroteca.engine.pool import Pool
 from hemeroteca.frontier.values import CrawlOptions
 

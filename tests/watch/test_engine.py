@@ -39,7 +39,7 @@ class Days:
         Engine(given, settings.INSTANCE, tick=self.tick, watch_clock=lambda: self.now).run()
 
     def tick(self, engine: Engine) -> None:
-        busy = engine.active or engine._jobs or engine._dirty or any(engine.queued(run) for run in engine.runs)
+        busy = engine.at_work or any(engine.queued(run) for run in engine.runs)
         self.idle = 0 if busy else self.idle + 1
         if self.idle < 3:
             return

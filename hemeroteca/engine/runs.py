@@ -1,0 +1,48 @@
+"""A crawl under way: what it has done so far, and why it must stop."""
+
+import time
+from dataclasses import dataclass, field
+
+from hemeroteca.frontier.values import Counts, CrawlOptions
+
+
+@dataclass
+class Run:
+    id: int
+    options: CrawlOptions
+    counts: Counts
+    since: float = field(default_factory=time.monotonic)
+    cpu_before: float = 0.0
+    outstanding: int = 0  # leased, not settled
+    leased: int = 0
+    received: int = 0  # bytes of bodies, also of those not read yet
+    stopping: str = ""  # why no more visits are leased
+    asked_sitemaps: set[str] = field(default_factory=set)
+    touched: bool = True  # its counts are not on disk
+    closed_until: float = 0.0  # outside the windows of its subscription: until then
+
+    @property
+    def standing(self) -> bool:
+        """A subscription's: it waits for the scheduler when its queue is empty."""
+        return self.options.watch is not None
+
+    def at_its_limit(self) -> bool:
+        """Whether it may lease no more; notes why."""
+        options = self.options
+        if options.limit is not None and self.leased >= options.limit:
+            self.stopping = f"limit of {options.limit} pages reached"
+        elif options.max_bytes is not None and self.received >= options.max_bytes:
+            self.stopping = f"limit of {options.max_bytes} bytes reached"
+        return bool(self.stopping)
+
+    def count_reason(self, code: str, times: int = 1) -> None:
+        self.counts.reasons[code] = self.counts.reasons.get(code, 0) + times
+
+    def measure(self, cpu_seconds: float, peak_bytes: int, queued: int) -> None:
+        """Bring its counts up to date; all arguments as they are now."""
+        counts = self.counts
+        counts.seconds = round(time.monotonic() - self.since, 3)
+        counts.cpu_seconds = round(cpu_seconds - self.cpu_before, 3)
+        counts.pages_per_second = round(counts.pages / counts.seconds, 2) if counts.seconds else 0.0
+        counts.max_rss_bytes = peak_bytes
+        counts.queued = queued

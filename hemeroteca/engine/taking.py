@@ -1,0 +1,124 @@
+"""What the engine does with what readers return: keep the capture, follow where it leads, settle its page, index it."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from hemeroteca.engine.following import Following
+from hemeroteca.engine.keeping import Kept, PayloadGoneError, keep
+from hemeroteca.engine.ledger import Ledger
+from hemeroteca.engine.messages import Ingested, Job
+from hemeroteca.engine.noise import Sites
+from hemeroteca.engine.reading import Reading
+from hemeroteca.engine.rendering import Rendering
+from hemeroteca.engine.runs import Run
+from hemeroteca.engine.settling import Settling
+from hemeroteca.fetch import Result
+from hemeroteca.frontier.queue import Frontier
+from hemeroteca.frontier.values import Role, Visit
+from hemeroteca.watch.values import Seen
+
+if TYPE_CHECKING:
+    from hemeroteca.watch.guard import Guarded
+
+
+class Taking:
+    """`changed`: something must be written soon."""
+
+    def __init__(
+        self,
+        runs: dict[int, Run],
+        frontier: Frontier,
+        ledger: Ledger,
+        reading: Reading,
+        rendering: Rendering,
+        following: Following,
+        settling: Settling,
+        sites: Sites,
+        scheduler: "Guarded | None",
+        changed: Callable[[], None],
+    ) -> None:
+        self._runs = runs
+        self._frontier = frontier
+        self._ledger = ledger
+        self._reading = reading
+        self._rendering = rendering
+        self._following = following
+        self._settling = settling
+        self._sites = sites
+        self._scheduler = scheduler
+        self._changed = changed
+
+    def take_answers(self) -> None:
+        """Everything readers have answered so far, with one look-up of its digests."""
+        answers = self._reading.take()
+        wanted = [done.digest for _, done, _, _ in answers if done.digest and done.body_size]
+        wanted += [job.previous for job, _, _, _ in answers if (job.status == 304 or job.dom) and job.previous]
+        originals = self._ledger.originals(wanted) if wanted else {}
+        for job, done, visit, result in answers:
+            if done.render:
+                self._rendering.wanted[visit.page] = visit
+                self._frontier.ask_again(visit)
+            else:
+                try:
+                    kept = keep(self._ledger, job, done, visit, originals)
+                except PayloadGoneError:
+                    job.previous = ""  # build whole records after all
+                    self._reading.again(job, visit, result)
+                    continue
+                self._take(job, done, visit, result, self._runs[visit.crawl], kept)
+            result.body.discard()
+
+    def _take(self, job: Job, done: Ingested, visit: Visit, result: Result, run: Run, kept: Kept) -> None:
+        """Count a capture, settle its page, follow where it leads."""
+        self._changed()
+        counts = run.counts
+        counts.stored_bytes += kept.stored
+        counts.bytes += done.body_size
+        if kept.stored:
+            counts.captures += 1
+        if not visit.page:
+            run.outstanding -= 1
+            return
+
+        if kept.unchanged:
+            counts.unchanged += 1
+        elif kept.stored:
+            counts.versions += 1
+        if done.difference is not None:
+            kept.capture.importance = min(1.0, done.difference.total)
+        if visit.digest and visit.role == Role.PAGE:
+            self._sites.learn(job, done, kept.unchanged)
+        self._following.follow(done, visit, run)
+        self._settling.answered(job, done, visit, result, run, kept.unchanged)
+        if run.standing and self._scheduler is not None:
+            self._scheduler.observed(_seen(job, done, visit, result, kept, self._scheduler.now_ms))
+        if done.edges is not None:
+            self._ledger.link(visit.key, done.edges)
+        if done.document is not None and not kept.unchanged:
+            self._ledger.index(done.document, visit.versions)
+        elif visit.versions and (job.status in (404, 410) or done.noindex):
+            self._ledger.unindex(visit.key)
+
+
+def _seen(job: Job, done: Ingested, visit: Visit, result: Result, kept: Kept, now_ms: int) -> Seen:
+    """What the scheduler of subscriptions is told of a visit."""
+    return Seen(
+        crawl=visit.crawl,
+        key=visit.key,
+        page=visit.page,
+        host=visit.host,
+        url=visit.url,
+        role=visit.role,
+        at_ms=now_ms,
+        status=job.status,
+        first=not visit.digest,
+        changed=not kept.unchanged,
+        not_modified=job.status == 304,
+        bytes=done.body_size if job.status != 304 else 0,
+        stored=kept.stored,
+        cost_ms=int(result.elapsed * 1000),
+        record_id=kept.capture.record_id if kept.stored else None,
+        difference=done.difference,
+        listing=done.listing,
+        title=done.document.title if done.document is not None else "",
+    )
