@@ -8,7 +8,7 @@ import msgspec
 
 from hemeroteca.change.values import Block, Change
 
-# visits of a page after the one at which the block differed there for the first time, which proves nothing of the others
+# visits of a page after the first at which the block differed there, which proves nothing of the others
 FEW_VISITS = 3  # for blocks in which only digits and codes change, or whose old texts come back; of all pages together
 MANY_VISITS = 7  # for blocks with ever new words; of one page, for eight pages edited twice are not noise
 SHARE = 0.9  # of the visits at which a block must have differed
@@ -42,7 +42,7 @@ class _Seen(msgspec.Struct, array_like=True):
     money: bool = False
     returned: int = 0  # how often an earlier text came back
     texts: list[int] = []
-    pages: dict[int, int] = {}  # where it differed, and the visits of each; the first ones teach, the verdict is for all
+    pages: dict[int, int] = {}  # where it differed, and the visits of each; the first ones teach
 
 
 class Known(Protocol):

@@ -61,19 +61,19 @@ def article(text: str) -> Snapshot:
 def test_edits_of_many_pages_teach_nothing():
     """Ten articles of a site are edited, then edited again: that says nothing of the next visit."""
     model = NoiseModel()
-    for round in range(2):
+    for turn in range(2):
         for number in range(10):
-            old, new = (article(f"{chr(97 + number) * 5} opened in {chr(104 + round + n) * 4}") for n in (0, 1))
+            old, new = (article(f"{chr(97 + number) * 5} opened in {chr(104 + turn + n) * 4}") for n in (0, 1))
             model.observe(compare(old, new, RULES, model), number)
     assert model.noisy() == []
 
 
 def test_a_clock_on_all_pages_is_learned_from_their_second_difference_on():
     model = NoiseModel()
-    for round in range(2):
+    for turn in range(2):
         for number in range(3):
             assert model.noisy() == []
-            model.observe(compare(page(f"Now {round}"), page(f"Now {round + 1}"), RULES, model), number)
+            model.observe(compare(page(f"Now {turn}"), page(f"Now {turn + 1}"), RULES, model), number)
     assert model.noisy() == ["body/aside.box/p.q"]
 
 
