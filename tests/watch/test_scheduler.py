@@ -457,7 +457,7 @@ def test_a_changed_maximum_counts_at_once_and_a_pause_forgets_nothing(tmp_path):
     world.add(sub, "https://news.test/fast", poisson(1, 90, 1))
     world.add(sub, "https://news.test/never", [])
     world.run(40 * 24, step=1.0)
-    planner, key = world.scheduler._planner, urls.key("https://news.test/fast")
+    planner, key = world.scheduler._planning.planner, urls.key("https://news.test/fast")
     before = world.visits["https://news.test/never"]
     services.edit(sub.pk, {"max_hours": 12})
     world.scheduler.refresh()
@@ -474,15 +474,15 @@ def test_a_changed_maximum_counts_at_once_and_a_pause_forgets_nothing(tmp_path):
     assert world.visits.total() == visits
     services.resume(sub.pk)
     world.scheduler.refresh()
-    world.scheduler._plan_pages()
+    world.scheduler._planning.take_in()
     assert float(planner.chance([key], hour)[0]) == pytest.approx(said, abs=0.05)
     services.pause(sub.pk)  # and over a restart
     world.scheduler.refresh()
     world.scheduler.close()
     services.resume(sub.pk)
     again = World(tmp_path)
-    again.scheduler._plan_pages()
-    assert float(again.scheduler._planner.chance([key], hour)[0]) == pytest.approx(said, abs=0.05)
+    again.scheduler._planning.take_in()
+    assert float(again.scheduler._planning.planner.chance([key], hour)[0]) == pytest.approx(said, abs=0.05)
 
 
 def test_a_subscription_that_cannot_be_worked_with_is_set_aside_and_the_others_go_on(tmp_path):
@@ -511,7 +511,7 @@ def test_a_subscription_that_fails_while_it_works_is_set_aside_and_tried_again(t
     world = World(tmp_path)
     world.add(good, "https://news.test/a", [])
     world.add(bad, "https://bad.test/a", [])
-    broken = world.scheduler._subs[bad.pk].policy
+    broken = world.scheduler._state.subs[bad.pk].policy
 
     def fail(*_):
         raise ValueError("upside down")
