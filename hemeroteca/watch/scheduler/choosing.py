@@ -61,8 +61,7 @@ class Choosing:
                 sub = self._state.subs[page.sub]
                 chosen.append(key)
                 self._underway.start(key, now)
-                for purse in self._purses.of(sub, page.site, key in self._hearing.hasty):
-                    purse.visits.spend(1)
+                self._purses.start(sub, page.site, told=key in self._hearing.hasty)
             if not self._purses.instance.open:
                 break
         return [key for key in chosen if key in self._state.pages]

@@ -132,6 +132,7 @@ class Enrolment:
             collection=row.collection_id,
             seeds=[urls.key(seed) for seed in row.crawl.seeds],
             matcher=urls.ScopeMatcher(scope),
+            purse=self._purses.subscription(row.pk),
             key=_key(row),
             failures=row.failures,
             failing_since_ms=row.failing_since_ms,
@@ -169,10 +170,12 @@ class Enrolment:
             sub.policy.add([(row[0], memory.hour(row[3])) for row in ordinary])
         else:
             self._planning.add_all(sub.id, [(row[0], row[1], row[2], row[3]) for row in ordinary])
-        queued = Page.objects.filter(crawl=sub.crawl, state=Page.State.QUEUED).values_list("key", flat=True)
-        for key in queued:
+        queued = Page.objects.filter(crawl=sub.crawl, state=Page.State.QUEUED)
+        for key, due_ms in queued.values_list("key", "due_ms"):
             if key in self._state.pages:
                 self._underway.start(key, self._state.now)
+            else:  # pages met after a restart come after those met before
+                sub.discovered_until = max(sub.discovered_until, due_ms / 1000)
 
     def _let_go(self, number: int, forget: bool) -> None:
         """Stop watching a subscription's pages; unless it was removed, what was learned waits for its return."""
@@ -181,6 +184,8 @@ class Enrolment:
         self._state.closed.pop(sub.crawl, None)
         gone = [key for key, page in self._state.pages.items() if page.sub == number]
         self._planning.let_go(gone, forget)
+        if forget:
+            self._purses.forget_subscription(number)
         for key in sub.seeds:
             self._trouble.forget_entrance(key)
         for key in gone:

@@ -52,7 +52,7 @@ class Scheduler:
 
     @property
     def unwritten(self) -> bool:
-        return bool(self._state.records)
+        return bool(self._state.records) or self._purses.unwritten
 
     def __len__(self) -> int:
         return len(self._state.pages)
@@ -73,6 +73,7 @@ class Scheduler:
 
     def refresh(self) -> None:
         """Read the subscriptions, the budgets of sites and who tells of changes."""
+        self._purses.load()
         self._enrolment.refresh()
         self._purses.read_sites()
         self._hearing.read_sources()
@@ -173,6 +174,8 @@ class Scheduler:
         """Put everything on disk. Called inside the engine's transaction."""
         if self._state.records:
             self._state.records.write()
+        if self._purses.unwritten:
+            self._purses.write()
 
     def close(self) -> None:
         """After the engine's last commit."""

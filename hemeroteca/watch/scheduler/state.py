@@ -1,7 +1,7 @@
 """What the scheduler holds in memory: subscriptions at work, pages under watch, the clock they are judged by."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -34,8 +34,8 @@ class Sub:
     collection: int | None
     seeds: list[int]
     matcher: urls.ScopeMatcher
+    purse: Purse
     key: tuple[object, ...]  # what must not change without loading its pages again
-    purse: Purse = field(default_factory=Purse)
     policy: PolicyPages | None = None  # None: the planner
     failures: int = 0
     failing_since_ms: int = 0
