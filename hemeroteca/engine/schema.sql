@@ -1,6 +1,7 @@
--- migrations: 7a627630a9a49b27b71d842417c6442a
+-- migrations: 0229aba1f84353a5e6419a965deb7b54
 BEGIN TRANSACTION;
 CREATE TABLE "address_count" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "upto" bigint NOT NULL, "addresses" bigint NOT NULL);
+CREATE TABLE "allowance" ("owner" varchar(300) NOT NULL PRIMARY KEY, "visits" real NOT NULL, "bytes" real NOT NULL, "at_ms" bigint NOT NULL);
 CREATE TABLE "api_token" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "label" varchar(100) NOT NULL, "prefix" varchar(12) NOT NULL UNIQUE, "digest" varchar(64) NOT NULL, "role" varchar(13) NOT NULL, "created" datetime NOT NULL, "expires" datetime NULL, "last_used" datetime NULL, "user_id" bigint NOT NULL REFERENCES "user_account" ("id") DEFERRABLE INITIALLY DEFERRED);
 CREATE TABLE "auth_group" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "name" varchar(150) NOT NULL UNIQUE);
 CREATE TABLE "auth_group_permissions" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "group_id" integer NOT NULL REFERENCES "auth_group" ("id") DEFERRABLE INITIALLY DEFERRED, "permission_id" integer NOT NULL REFERENCES "auth_permission" ("id") DEFERRABLE INITIALLY DEFERRED);
@@ -147,6 +148,10 @@ INSERT INTO "auth_permission" VALUES(113,29,'add_savedmatch','Can add saved matc
 INSERT INTO "auth_permission" VALUES(114,29,'change_savedmatch','Can change saved match');
 INSERT INTO "auth_permission" VALUES(115,29,'delete_savedmatch','Can delete saved match');
 INSERT INTO "auth_permission" VALUES(116,29,'view_savedmatch','Can view saved match');
+INSERT INTO "auth_permission" VALUES(117,30,'add_allowance','Can add allowance');
+INSERT INTO "auth_permission" VALUES(118,30,'change_allowance','Can change allowance');
+INSERT INTO "auth_permission" VALUES(119,30,'delete_allowance','Can delete allowance');
+INSERT INTO "auth_permission" VALUES(120,30,'view_allowance','Can view allowance');
 INSERT INTO "django_content_type" VALUES(1,'admin','logentry');
 INSERT INTO "django_content_type" VALUES(2,'auth','permission');
 INSERT INTO "django_content_type" VALUES(3,'auth','group');
@@ -176,6 +181,7 @@ INSERT INTO "django_content_type" VALUES(26,'watch','watchedpage');
 INSERT INTO "django_content_type" VALUES(27,'watch','notice');
 INSERT INTO "django_content_type" VALUES(28,'watch','savedsearch');
 INSERT INTO "django_content_type" VALUES(29,'watch','savedmatch');
+INSERT INTO "django_content_type" VALUES(30,'watch','allowance');
 INSERT INTO "django_migrations" VALUES(1,'accounts','0001_initial','');
 INSERT INTO "django_migrations" VALUES(2,'contenttypes','0001_initial','');
 INSERT INTO "django_migrations" VALUES(3,'admin','0001_initial','');
@@ -204,6 +210,7 @@ INSERT INTO "django_migrations" VALUES(25,'sessions','0001_initial','');
 INSERT INTO "django_migrations" VALUES(26,'watch','0001_initial','');
 INSERT INTO "django_migrations" VALUES(27,'watch','0002_saved_search','');
 INSERT INTO "django_migrations" VALUES(28,'watch','0003_fault_and_next_reason','');
+INSERT INTO "django_migrations" VALUES(29,'watch','0004_allowance','');
 CREATE INDEX "api_token_user_id_b646d2e7" ON "api_token" ("user_id");
 CREATE INDEX "django_admin_log_content_type_id_c4bce8eb" ON "django_admin_log" ("content_type_id");
 CREATE INDEX "django_admin_log_user_id_c564eba6" ON "django_admin_log" ("user_id");
@@ -245,11 +252,11 @@ CREATE INDEX "watched_page_subscription_id_53a28baa" ON "watched_page" ("subscri
 CREATE INDEX "watched_page_group" ON "watched_page" ("group", "site");
 CREATE INDEX "watched_page_next" ON "watched_page" ("subscription_id", "next_ms");
 DELETE FROM "sqlite_sequence";
-INSERT INTO "sqlite_sequence" VALUES('django_migrations',28);
+INSERT INTO "sqlite_sequence" VALUES('django_migrations',29);
 INSERT INTO "sqlite_sequence" VALUES('django_admin_log',0);
 INSERT INTO "sqlite_sequence" VALUES('capture_tally',0);
-INSERT INTO "sqlite_sequence" VALUES('django_content_type',29);
-INSERT INTO "sqlite_sequence" VALUES('auth_permission',116);
+INSERT INTO "sqlite_sequence" VALUES('django_content_type',30);
+INSERT INTO "sqlite_sequence" VALUES('auth_permission',120);
 INSERT INTO "sqlite_sequence" VALUES('auth_group',0);
 INSERT INTO "sqlite_sequence" VALUES('page',0);
 INSERT INTO "sqlite_sequence" VALUES('host',0);

@@ -26,8 +26,9 @@ class Bucket(msgspec.Struct):
         self.at = now
 
     def resize(self, per_day: float) -> None:
+        """What is owed under a larger budget is at most a day of the smaller one."""
         self.per_day = per_day
-        self.held = min(self.held, self._most())
+        self.held = max(min(self.held, self._most()), -per_day)
 
     @property
     def open(self) -> bool:

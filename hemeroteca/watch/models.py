@@ -334,6 +334,21 @@ class SavedMatch(models.Model):
         constraints = [models.UniqueConstraint(fields=["search", "key"], name="saved_match_once")]
 
 
+class Allowance(models.Model):
+    """What was left of a budget, or owed, when it was last used: a restart must neither forgive nor forget it."""
+
+    owner = models.CharField(
+        max_length=300, primary_key=True, db_comment="instance, collection N, subscription N or site HOST"
+    )
+    visits = models.FloatField(db_comment="visits left at that time; negative: owed")
+    bytes = models.FloatField(db_comment="bytes left at that time; negative: owed")
+    at_ms = models.BigIntegerField(db_comment="when that was")
+
+    class Meta:
+        db_table = "allowance"
+        db_table_comment = "what is left of budgets, or owed, kept over restarts"
+
+
 class Revision(models.Model):
     """Counts the changes people make, so that the engine notices them by one small read."""
 

@@ -5,7 +5,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from hemeroteca.cli import command_line, watch_tables
+from hemeroteca.cli import command_line
+from hemeroteca.cli.watch import tables
 from hemeroteca.watch import imports, services
 from hemeroteca.watch.models import Subscription
 from hemeroteca.watch.services import Order
@@ -95,7 +96,7 @@ def test_what_is_exported_can_be_imported_again():
 
 def test_numbers_stand_to_the_right_and_long_cells_are_cut_but_for_the_last():
     rows = [(["1", "x" * 40, "y" * 90], ["below"]), (["1,234", "z", "w"], [])]
-    first, second, below, third = watch_tables.lines(("n", "name", "address"), rows)
+    first, second, below, third = tables.lines(("n", "name", "address"), rows)
     assert first.startswith("    n  name")
     assert second == "    1  " + "x" * 23 + "…  " + "y" * 90
     assert below == "      below"

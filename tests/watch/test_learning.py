@@ -98,7 +98,7 @@ def test_history_of_the_archive_counts_from_the_first_day(tmp_path):
     world = World(tmp_path)
     assert not (tmp_path / memory.FRESH).exists()  # taken over
     fast, slow = (urls.key(f"https://news.test/{name}") for name in ("fast", "slow"))
-    chances = world.scheduler._planner.chance([fast, slow], memory.hour(START * 1000))
+    chances = world.scheduler._planning.planner.chance([fast, slow], memory.hour(START * 1000))
     assert chances[0] > 0.6
     assert chances[1] < 0.3
     world.changes = {f"https://news.test/{name}": [] for name in ("fast", "slow")}

@@ -1,0 +1,30 @@
+"""`hemeroteca watch`: subscriptions, their pages and changes, channels and sources of signals. Only wires them."""
+
+from collections.abc import Callable
+
+import typer
+
+from hemeroteca.cli.watch import channel, collection, files, lists, measures, orders, sources
+
+app = typer.Typer(no_args_is_help=True, help="Pages and sites under watch: when they change, and who is told.")
+COMMANDS: dict[str, Callable[..., None]] = {
+    "add": orders.add,
+    "list": lists.listing,
+    "show": lists.show,
+    "edit": orders.edit,
+    "pause": orders.pause,
+    "resume": orders.resume,
+    "remove": orders.remove,
+    "import": files.import_,
+    "export": files.export_,
+    "pages": lists.pages,
+    "changes": lists.changes,
+    "metrics": measures.metrics,
+    "sources": sources.sources,
+    "webhook": sources.webhook,
+    "learn": orders.learn,
+}
+for name, command in COMMANDS.items():
+    app.command(name)(command)
+app.add_typer(channel.app, name="channel", help="Where people are told about changes.")
+app.add_typer(collection.app, name="collection", help="Subscriptions that belong together.")

@@ -1,0 +1,224 @@
+"""The scheduler as the engine sees it: what is due, and what became of it."""
+
+import time
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from hemeroteca import urls
+from hemeroteca.config import Config
+from hemeroteca.frontier.values import Found, Role
+from hemeroteca.watch import memory
+from hemeroteca.watch.scheduler.choosing import Choosing
+from hemeroteca.watch.scheduler.enrolment import Enrolment
+from hemeroteca.watch.scheduler.explaining import Explaining
+from hemeroteca.watch.scheduler.hearing import GONE, Hearing
+from hemeroteca.watch.scheduler.planning import Planning
+from hemeroteca.watch.scheduler.purses import Purses
+from hemeroteca.watch.scheduler.state import State, Sub, Watched
+from hemeroteca.watch.scheduler.trouble import Trouble
+from hemeroteca.watch.scheduler.underway import UnderWay
+from hemeroteca.watch.scheduler.waits import Waits
+from hemeroteca.watch.scheduler.youth import Youth
+from hemeroteca.watch.values import Seen
+
+PACE = 1.0  # s between two looks
+SWEEP = 60.0  # s between looks for visits that ended without a word
+REFUSED = {401, 403, 407, 408, 425, 429}  # answers that say nothing about the page; so do those from 500 on
+
+
+class Scheduler:
+    def __init__(self, config: Config, data: Path, clock: Callable[[], float] = time.time) -> None:
+        self._state = state = State(config, data, clock)
+        self._underway = UnderWay(state)
+        self._purses = Purses(state)
+        self._planning = Planning(state)
+        self._youth = Youth(state)
+        self._waits = Waits(state, self._purses)
+        self._trouble = Trouble(state, self._purses, self._planning, self._underway)
+        self._hearing = Hearing(state, self._purses, self._planning)
+        self._explaining = Explaining(state, self._planning, self._hearing)
+        self._enrolment = Enrolment(
+            *(state, self._purses, self._planning, self._underway, self._trouble, self._hearing, self._youth)
+        )
+        self._choosing = Choosing(
+            *(state, self._enrolment, self._purses, self._planning, self._underway, self._trouble, self._hearing),
+            *(self._youth, self._explaining),
+        )
+        self._look_at = self._sweep_at = 0.0
+
+    @property
+    def now_ms(self) -> int:
+        return self._state.now_ms
+
+    @property
+    def unwritten(self) -> bool:
+        return bool(self._state.records) or self._purses.unwritten
+
+    def __len__(self) -> int:
+        return len(self._state.pages)
+
+    @property
+    def closed(self) -> dict[int, float]:
+        """Crawls outside the windows of their subscription, and when they open."""
+        return self._state.closed
+
+    @property
+    def faults(self) -> dict[int, str]:
+        """Subscriptions that cannot be worked with, and why."""
+        return self._enrolment.faults
+
+    def changed(self) -> bool:
+        """Whether people changed something since the last `refresh`."""
+        return self._enrolment.changed()
+
+    def refresh(self) -> None:
+        """Read the subscriptions, the budgets of sites and who tells of changes."""
+        self._purses.load()
+        self._enrolment.refresh()
+        self._purses.read_sites()
+        self._hearing.read_sources()
+
+    def refresh_sites(self) -> None:
+        """Read the budgets people set for sites."""
+        self._purses.read_sites()
+
+    def due(self, now: float, crawls: Collection[int]) -> tuple[list[Found], list[Found]]:
+        """Pages to visit now, of the crawls that are running: (met by a signal and new, to be visited again)."""
+        if 0 <= now - self._look_at < PACE:
+            return [], []
+        self._follow_clock(now)
+        self._look_at = now
+        self._planning.learn()
+        if not self._state.subs:
+            return [], []
+        new = self._hearing.take(now)
+        self._purses.fill(now, crawls)
+        entrances = self._sweep(now)
+        chosen = self._choosing.choose(now)
+        self._planning.save(now)
+        again = self._hearing.gone_before(new, now)
+        return [f for f in new if f not in again], again + entrances + self._choosing.found(chosen)
+
+    def pace(self, found: list[Found], now: float) -> list[Found]:
+        """Pages met for the first time: where a budget is set, they are visited in its rhythm."""
+        return self._purses.pace(found, now)
+
+    def observed(self, seen: Seen) -> None:
+        """An answered visit of a standing crawl."""
+        sub = self._state.by_crawl.get(seen.crawl)
+        if sub is not None:
+            with self._enrolment.alone(sub.id):
+                self._observed(sub, seen)
+
+    def _observed(self, sub: Sub, seen: Seen) -> None:
+        site = urls.host(seen.url)
+        planned = self._underway.end(seen.key, site)
+        self._purses.spend(sub, site, seen.bytes, int(seen.role != Role.REQUISITE), planned)
+        self._trouble.host_answered(site)
+        if seen.status in REFUSED or seen.status >= 500:
+            self._trouble.no_answer(sub, seen.key, site, f"http-{seen.status}", seen.at_ms)
+            return
+        self._trouble.well_again(sub)
+        if seen.role == Role.REQUISITE:
+            return
+        if seen.key in self._hearing.named:
+            del self._hearing.named[seen.key]
+            if seen.status in GONE and seen.key not in self._state.pages:
+                return  # somebody named a page that is not there
+        page = self._state.pages.get(seen.key)
+        if seen.listing is not None or (page is not None and page.poll):
+            self._hearing.read_listing(sub, site, seen, page)
+            return
+        if seen.role == Role.SITEMAP:
+            return
+        if page is None:
+            self._welcome(sub, site, seen)
+            return
+        interval = max(seen.at_ms - page.last_ms, 0)
+        important = seen.changed and not seen.first and (seen.difference is None or seen.difference.important)
+        hour = memory.hour(seen.at_ms)
+        chance = self._planning.chance(seen.key, hour)
+        told = self._hearing.verify(seen.key, page, important)
+        self._state.records.observation(seen, sub.id, interval, important, chance)
+        if important:
+            self._state.records.change(seen, sub.id, site, page.last_ms)
+        page.last_ms, page.retry_at, page.failures, page.visits = seen.at_ms, 0.0, 0, page.visits + 1
+        owner = self._state.subs.get(page.sub, sub)
+        if owner.policy is not None:
+            owner.policy.observe(seen.key, hour, important)
+        elif seen.key in self._planning.planner:
+            self._planning.observe(seen.key, hour, important)
+            self._youth.watch(seen.key, page)
+        self._planning.unsaved = True
+        if chance is not None and not told:  # a signal says nothing about the habits of a page
+            page.wait = self._explaining.until_likely(owner, chance, interval)
+        next_ms, why = self._explaining.then(owner, page, seen)
+        self._state.records.page_seen(seen.key, seen.at_ms, interval, next_ms, why, important, chance or 0.0)
+
+    def failed(self, crawl: int, key: int, url: str, reason: str, unanswered: bool) -> None:
+        """A visit of a standing crawl that brought no answer, or was not allowed."""
+        sub = self._state.by_crawl.get(crawl)
+        if sub is not None:
+            with self._enrolment.alone(sub.id):
+                self._failed(sub, key, url, reason, unanswered)
+
+    def _failed(self, sub: Sub, key: int, url: str, reason: str, unanswered: bool) -> None:
+        site = urls.host(url)
+        planned = self._underway.end(key, site)
+        if unanswered:
+            self._purses.spend(sub, site, 0, 1, planned)
+            self._trouble.host_failed(site)
+        self._trouble.no_answer(sub, key, site, reason, self._state.now_ms)
+
+    def write(self) -> None:
+        """Put everything on disk. Called inside the engine's transaction."""
+        if self._state.records:
+            self._state.records.write()
+        if self._purses.unwritten:
+            self._purses.write()
+
+    def close(self) -> None:
+        """After the engine's last commit."""
+        self._planning.learn()
+        self._planning.take_in()
+        self._planning.save(self._state.clock(), at_once=True)
+
+    def _follow_clock(self, now: float) -> None:
+        if now < self._state.now - 60:  # set back: nothing may wait for a time that comes once more
+            for sub in self._state.subs.values():
+                if sub.policy is not None:
+                    sub.policy.turn_back(memory.hour(now * 1000))
+                sub.discovered_until = min(sub.discovered_until, now)
+            for page in self._state.pages.values():
+                page.last_ms = min(page.last_ms, int(now * 1000))
+                page.retry_at = min(page.retry_at, now + 3600)
+            self._trouble.turn_back(now)
+            self._underway.turn_back(now)
+            self._youth.turn_back(now)
+            self._planning.turn_back(now)
+            self._sweep_at = 0.0
+        self._state.now = now
+
+    def _sweep(self, now: float) -> list[Found]:
+        """What is looked for now and then. Gives addresses to try again."""
+        if 0 <= now - self._sweep_at < SWEEP:
+            return []
+        self._sweep_at = now
+        self._choosing.find_late(now)
+        self._waits.tell(now)
+        self._trouble.find_lost(now)
+        return self._trouble.try_entrances(now)
+
+    def _welcome(self, sub: Sub, site: str, seen: Seen) -> None:
+        """A page seen for the first time."""
+        self._trouble.forget_entrance(seen.key)
+        page = self._state.pages[seen.key] = Watched(sub.id, site, seen.at_ms)
+        hour = memory.hour(seen.at_ms)
+        if sub.policy is not None:
+            sub.policy.add([(seen.key, hour)])
+        else:
+            self._youth.watch(seen.key, page)
+            self._planning.add(sub.id, (seen.key, site, seen.url, seen.at_ms))
+        next_ms, why = self._explaining.then(sub, page, seen)
+        self._state.records.new_page(seen, sub.id, site, next_ms, {"code": "first"}, why)
+        self._state.records.observation(seen, sub.id, 0, False, None)

@@ -1,0 +1,122 @@
+"""Visits without an answer: pages and hosts rest longer each time, and an address that never answered is tried again.
+
+A host that is down gets a single probe at a time, so that nothing waits to fall on it the moment it is back.
+"""
+
+import msgspec
+
+from hemeroteca.frontier.models import Page
+from hemeroteca.frontier.values import Found, Role
+from hemeroteca.watch import memory
+from hemeroteca.watch.scheduler.planning import Planning
+from hemeroteca.watch.scheduler.purses import Purses
+from hemeroteca.watch.scheduler.state import HOST_QUEUE, VISIT_PRIORITY, State, Sub
+from hemeroteca.watch.scheduler.underway import UnderWay
+
+DOWN_AFTER = 3  # visits in a row without an answer after which a host gets single probes
+PROBES = (0.25, 24.0)  # hours between probes of a host that is down: first, and at most (doubling)
+
+
+class Entrance(msgspec.Struct):
+    """The address of a subscription while it has never answered."""
+
+    failures: int
+    retry_at: float
+    asked: bool = False  # since the last failure
+
+
+class Down(msgspec.Struct):
+    """A host that does not answer."""
+
+    failures: int = 0
+    until: float = 0.0
+
+
+class Trouble:
+    def __init__(self, state: State, purses: Purses, planning: Planning, underway: UnderWay) -> None:
+        self._state = state
+        self._purses = purses
+        self._planning = planning
+        self._underway = underway
+        self._down: dict[str, Down] = {}
+        self._entrances: dict[int, Entrance] = {}
+
+    def host_failed(self, site: str) -> None:
+        down = self._down.setdefault(site, Down())
+        down.failures += 1
+        first, most = PROBES
+        down.until = self._state.clock() + 3600 * min(first * 2.0 ** max(0, down.failures - DOWN_AFTER), most)
+
+    def host_answered(self, site: str) -> None:
+        self._down.pop(site, None)
+
+    def room(self, site: str, now: float) -> int:
+        """Visits of a host that may wait at a time."""
+        down = self._down.get(site)
+        if down is None or down.failures < DOWN_AFTER:
+            return HOST_QUEUE
+        return 0 if down.until > now else 1
+
+    def no_answer(self, sub: Sub, key: int, site: str, reason: str, at_ms: int) -> None:
+        page = self._state.pages.get(key)
+        first = min(3600.0, sub.fixed_hours * 3600) if sub.mode == "fixed" else 3600.0
+        if page is None and key in sub.seeds:
+            failures = min(self._entrances[key].failures + 1, 30) if key in self._entrances else 1
+            self._entrances[key] = Entrance(failures, at_ms / 1000 + min(first * 2.0 ** (failures - 1), 86_400.0))
+        if page is not None:
+            page.failures = min(page.failures + 1, 30)
+            wait = min(first * 2.0 ** (page.failures - 1), 7 * 86_400.0)
+            page.retry_at = at_ms / 1000 + wait
+            if sub.policy is None and key in self._planning.planner:
+                self._planning.planner.fail([key], memory.hour(at_ms))
+            elif sub.policy is not None:
+                sub.policy.postpone(key, memory.hour(page.retry_at * 1000))
+            self._state.records.page_failed(key, int(page.retry_at * 1000), wait / 3600)
+        sub.failures += 1
+        sub.failing_since_ms = sub.failing_since_ms or at_ms
+        self._state.records.trouble(sub.id, sub.failures, sub.failing_since_ms, f"{site}: {reason}")
+
+    def well_again(self, sub: Sub) -> None:
+        if sub.failures:
+            sub.failures = sub.failing_since_ms = 0
+            self._state.records.trouble(sub.id, 0, 0, "")
+
+    def find_lost(self, now: float) -> None:
+        """Visits that ended without a word: their host was given up, or their crawl ended."""
+        old = self._underway.overdue(now)
+        for start in range(0, len(old), 500):
+            rows = Page.objects.filter(key__in=old[start : start + 500]).exclude(state=Page.State.QUEUED)
+            for key, reason, state in rows.values_list("key", "reason", "state"):
+                page = self._state.pages[key]
+                self._underway.end(key, page.site)
+                sub = self._state.subs.get(page.sub)
+                if sub is not None and state != Page.State.DONE:  # done: by another crawl that had it queued
+                    self.no_answer(sub, key, page.site, reason or "the visit ended without an answer", int(now * 1000))
+
+    def try_entrances(self, now: float) -> list[Found]:
+        """Addresses that have never answered: a subscription made while its site was down must not wait for ever."""
+        missing = {key: sub for sub in self._state.subs.values() for key in sub.seeds if key not in self._state.pages}
+        keys, found = list(missing), []
+        for start in range(0, len(keys), 500):
+            failed = Page.objects.filter(
+                key__in=keys[start : start + 500], state__in=[Page.State.FAILED, Page.State.EXCLUDED]
+            )
+            for key, url, host, reason in failed.values_list("key", "url", "host__name", "reason"):
+                sub, entrance = missing[key], self._entrances.get(key)
+                if entrance is None and sub.failures:  # it was counted before a restart
+                    entrance = self._entrances[key] = Entrance(sub.failures, now)
+                if entrance is None or entrance.asked:
+                    self.no_answer(sub, key, host, reason or "no answer", int(now * 1000))
+                elif now >= entrance.retry_at and sub.is_open and self._purses.open(sub, host):
+                    entrance.asked = True
+                    found.append(Found(key, url, host, sub.crawl, 0, 0, Role.PAGE, VISIT_PRIORITY))
+        return found
+
+    def forget_entrance(self, key: int) -> None:
+        self._entrances.pop(key, None)
+
+    def turn_back(self, now: float) -> None:
+        for entrance in self._entrances.values():
+            entrance.retry_at = min(entrance.retry_at, now + 3600)
+        for down in self._down.values():
+            down.until = min(down.until, now + 3600)

@@ -1,0 +1,38 @@
+"""Budgets that are used up and windows that are shut: the pages that wait for them say until when."""
+
+from hemeroteca.watch.scheduler.purses import Purses
+from hemeroteca.watch.scheduler.state import State
+
+TELL_WAIT = 600.0  # s from which on a budget that is used up or a window that is shut is told, and told again
+
+
+class Waits:
+    def __init__(self, state: State, purses: Purses) -> None:
+        self._state = state
+        self._purses = purses
+        self._waits: dict[tuple[str, str, int | str], float] = {}  # as they were told last
+        self._told_at = 0.0
+
+    def tell(self, now: float) -> None:
+        """Pages that would be visited while a budget is used up, or a window shut: people are told until when."""
+        waits: list[tuple[str, str, int | str, float]] = [
+            ("instance", "", 0, self._purses.instance.opens),
+            *(("collection", "subscription__collection", n, p.opens) for n, p in self._purses.collections.items()),
+            *(("subscription", "subscription", sub.id, sub.purse.opens) for sub in self._state.subs.values()),
+            *(("site", "site", site, p.opens) for site, p in self._purses.sites.items()),
+        ]
+        until = {(f"then-budget-{whose}", name, value): now + opens for whose, name, value, opens in waits}
+        for sub in self._state.subs.values():
+            if sub.crawl in self._state.closed:
+                until["then-window", "subscription", sub.id] = self._state.closed[sub.crawl]
+        told, self._waits = self._waits, {}
+        for wait, opens in sorted(until.items(), key=lambda item: item[1]):  # the longest has the last word
+            if opens - now < TELL_WAIT:
+                continue
+            self._waits[wait] = told.get(wait, 0.0)
+            if abs(opens - self._waits[wait]) >= TELL_WAIT or now - self._told_at >= TELL_WAIT:
+                code, name, value = wait
+                self._state.records.wait({name: value} if name else {}, int(opens * 1000), code)
+                self._waits[wait] = opens
+        if now - self._told_at >= TELL_WAIT or now < self._told_at:
+            self._told_at = now
