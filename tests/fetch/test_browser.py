@@ -15,7 +15,8 @@ from hemeroteca.fetch import FetchSettings, Request
 from hemeroteca.fetch.browser import BrowserSettings, missing
 from hemeroteca.fetch.browser.fetcher import descendants
 from tests.fetch.browser_site import STORY, Site, Window, by_url
-from tests.fetch.conftest import RawServer, ok, tls, wait_for
+from tests.fetch.conftest import RawServer, ok, tls
+from tests.waiting import wait_for
 
 pytestmark = [
     pytest.mark.browser,
@@ -37,7 +38,7 @@ def site() -> Iterator[Site]:
 @pytest.fixture(scope="module")
 def window(site, tmp_path_factory) -> Iterator[Window]:
     """One browser for all tests that do not break it."""
-    window = Window(tmp_path_factory.mktemp("spool"), site, settle_seconds=4.0, answer_seconds=4.0, timeout=20.0)
+    window = Window(tmp_path_factory.mktemp("spool"), site, timeout=60.0)
     yield window
     window.close()
 
@@ -507,8 +508,7 @@ def test_a_browser_that_dies_fails_its_page_and_the_next_one_opens(site, new_win
     rendered = window.results[0]
     assert (rendered.failure, rendered.transient) == ("browser-died", True)
     assert window.open(f"{PAGE}/calm").text == "calm"
-    assert not any(_runs(pid) for pid in family)
-    assert not Path(process._home).exists()
+    window.until(lambda: not any(_runs(pid) for pid in family) and not Path(process._home).exists())
 
 
 def test_a_page_that_takes_too_much_memory_is_ended(site, new_window):
@@ -520,7 +520,7 @@ def test_a_page_that_takes_too_much_memory_is_ended(site, new_window):
 
     assert rendered.failure in ("browser-memory", "page-crashed")
     assert "memory" in rendered.detail
-    assert not list(window.spool.glob("browser-*"))
+    window.until(lambda: not list(window.spool.glob("browser-*")))
 
 
 def test_a_process_renders_so_many_pages_and_is_then_replaced(site, new_window):
@@ -530,7 +530,7 @@ def test_a_process_renders_so_many_pages_and_is_then_replaced(site, new_window):
     assert window.open(f"{PAGE}/calm").text == "calm"
     assert window.browser._processes == []
     assert window.open(f"{PAGE}/calm").text == "calm"
-    assert not list(window.spool.glob("browser-*"))
+    window.until(lambda: not list(window.spool.glob("browser-*")))
 
 
 def test_without_chromium_the_reason_is_told(new_window):
@@ -564,14 +564,14 @@ def test_when_the_engine_is_killed_nothing_of_the_browser_stays(site, tmp_path):
     command = [sys.executable, "-c", ENGINE, str(tmp_path / "spool"), f"*.site.test=127.0.0.1:{site.port}"]
     engine = subprocess.Popen(command)
     before = site.asked["/waits"]
-    wait_for(lambda: site.asked["/waits"] > before, 60)
+    wait_for(lambda: site.asked["/waits"] > before)
     family = descendants(engine.pid)
     assert len(family) > 3
 
     engine.kill()
     engine.wait()
 
-    wait_for(lambda: not any(_runs(pid) for pid in family), 20)
+    wait_for(lambda: not any(_runs(pid) for pid in family))
     assert not list((tmp_path / "spool").iterdir())
 
 
