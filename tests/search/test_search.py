@@ -284,7 +284,7 @@ def test_a_word_as_typed_scores_what_plain_bm25_gives_it(indexed):
     assert why["parts"]["words"]["score"] == pytest.approx(plain, rel=1e-4)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.text(max_size=120))
 def test_any_query_is_answered(library, query):
     found = library.search(query, limit=3)
