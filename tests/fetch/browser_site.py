@@ -55,7 +55,7 @@ class Site:
         if path.startswith("/image"):
             return _send(connection, PIXEL, "image/png")
         if path.startswith("/slow"):
-            time.sleep(0.05)
+            time.sleep(0.15)
             return _send(connection, PIXEL, "image/png")
         if path.startswith("/to/"):
             return _send(connection, b"moved", "text/html", f"Location: {path[4:]}", status="302 Found")

@@ -229,7 +229,7 @@ def test_a_script_that_never_ends_is_ended_and_the_page_is_read(site, new_window
 def test_a_script_that_never_lets_the_page_begin_is_ended(site, new_window):
     site.pages["/stuck"] = "<p>never seen</p><script>while (true);</script>"
 
-    rendered = new_window(timeout=6.0, answer_seconds=3.0).open(f"{PAGE}/stuck")
+    rendered = new_window(timeout=10.0, answer_seconds=4.0).open(f"{PAGE}/stuck")
 
     assert rendered.main.status == 200
     assert rendered.text == "never seen"
@@ -274,11 +274,11 @@ def test_a_response_without_end_does_not_hold_the_page(site, window):
     assert rendered.ok
     assert rendered.text == "text"
     assert f"unfinished: {PAGE}/endless" in rendered.notes
-    assert rendered.elapsed < 19
+    assert not [note for note in rendered.notes if note.startswith("scripts-stopped")], "there was time left"
 
 
 def test_a_page_without_end_is_cut_by_time(new_window):
-    rendered = new_window(timeout=3.0).open(f"{PAGE}/endless")
+    rendered = new_window(timeout=8.0).open(f"{PAGE}/endless")  # for the browser to begin with it
 
     assert (rendered.failure, rendered.main.truncated) == ("timeout", "time")
     assert rendered.main.body.bytes(5) == b"more "
@@ -441,7 +441,7 @@ def test_robots_is_asked_about_everything_but_the_page(site, window):
 
 
 def test_an_answer_may_come_later_and_without_one_nothing_is_asked(site, new_window):
-    window = new_window(rules_seconds=1.5)
+    window = new_window(rules_seconds=6.0)
     site.pages["/asks"] = "<p>x</p><img src=/image-later><img src=/image-never>"
     waiting = []
 

