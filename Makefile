@@ -1,6 +1,9 @@
 # Two commands are enough on a fresh machine: `make run` and `make test`.
 PYTHON ?= python3
 BIN := .venv/bin
+# A registry that is slow or away for a moment is asked again.
+export PIP_RETRIES ?= 10
+export PIP_DEFAULT_TIMEOUT ?= 60
 
 .PHONY: setup setup-dev native run demo test bench lint format messages lock
 
@@ -8,6 +11,7 @@ setup: .venv/.installed
 
 .venv/.installed: requirements.lock pyproject.toml hatch_build.py hemeroteca/extract/native/build.py $(wildcard hemeroteca/extract/native/*.rs hemeroteca/extract/native/page/*.rs)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip  # its making was interrupted
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv -c requirements.lock -e .
 	$(BIN)/python -m hemeroteca.extract.native
 	$(BIN)/python -m compileall -q hemeroteca

@@ -1,6 +1,10 @@
 import os
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.browsing import Witness
+from tests.waiting import PATIENCE
 
 CHROMIUM = "/usr/bin/chromium"
 
@@ -16,6 +20,12 @@ TOGETHER = (
     "tests/replay/",
     "tests/search/test_quality.py",
 )
+
+# Property tests try the same examples every time, so that a run says something about the change it is run for; how
+# long an example takes on this machine says nothing. `--hypothesis-profile search` looks for new ones.
+settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.register_profile("suite", settings.get_profile("search"), derandomize=True, database=None)
+settings.load_profile("suite")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -58,9 +68,23 @@ def chromium():
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
         # Chromium's own sandbox refuses to run as root, as tests in containers do.
         options = ["--no-sandbox"] if os.getuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=options)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=options, timeout=PATIENCE * 1000)
+        sync_api.expect.set_options(timeout=PATIENCE * 1000)
+        browser.witness = Witness(browser)
         yield browser
         browser.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A failure in the browser comes with what the browser saw."""
+    report = yield
+    witness = getattr(getattr(item, "funcargs", {}).get("chromium"), "witness", None)
+    if witness and call.when == "call":
+        if report.failed:
+            report.sections.append(("What the browser saw", witness.account(item.nodeid)))
+        witness.forget()
+    return report
 
 
 @pytest.fixture(scope="session")

@@ -1,12 +1,20 @@
-"""Loaded by pytest before Django: every test process gets a data folder of its own and no settings of the person's."""
+"""Loaded by pytest before Django: every test process gets a data folder of its own, and nothing of what whoever runs
+the tests has set for themselves or their machine."""
 
 import atexit
 import os
 import shutil
 import tempfile
 
+FOREIGN = {
+    *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),  # every test talks to this machine only
+    *("columns", "lines", "force_color", "clicolor_force", "py_colors", "no_color", "github_actions"),  # output
+    "django_settings_module",
+}
+OURS = ("HEMEROTECA_DATABASE", "HEMEROTECA_NATIVE")
+
 for name in list(os.environ):
-    if name.startswith("HEMEROTECA_") and name not in ("HEMEROTECA_DATABASE", "HEMEROTECA_NATIVE"):
+    if name.lower() in FOREIGN or (name.startswith("HEMEROTECA_") and name not in OURS):
         del os.environ[name]
 _folder = tempfile.mkdtemp(prefix="hemeroteca-test-")
 _owner = os.getpid()

@@ -22,6 +22,8 @@ def main(arguments: list[str]) -> int:
     try:
         if not python.exists():
             subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        if subprocess.run([str(python), "-m", "pip", "--version"], capture_output=True).returncode:
+            subprocess.run([str(python), "-m", "ensurepip"], check=True)  # the making of it was interrupted
         subprocess.run([*pip, "-r", str(REQUIREMENTS)], check=True)
         subprocess.run([str(python), "-c", "import pywb.apps.rewriterapp"], check=True, stdout=subprocess.DEVNULL)
     except (OSError, subprocess.CalledProcessError) as error:

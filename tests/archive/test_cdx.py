@@ -325,7 +325,7 @@ def test_a_hostile_expression_costs_nothing(client):
     add(capture("http://example.org/" + "a" * 2000))
     start = time.process_time()
     assert ask(client, url="example.org/*", filter="~original:http://example.org/(a+)+(a|aa)+(.*)*$b") == ""
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 20  # 0.2 here, centuries where it is tried step by step
 
 
 def test_hostile_urls_stay_on_their_line_and_in_their_quotes(client):

@@ -14,6 +14,7 @@ import pytest
 from hemeroteca import config
 from hemeroteca.replay import program
 from tests.archive.making import Archive
+from tests.waiting import PATIENCE
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db, pytest.mark.urls("tests.archive.routes")]
 
@@ -99,7 +100,7 @@ def test_the_same_captures_in_the_same_order(client, archive, python):
     questions = [{**place, **way} for place, way in itertools.product(PLACES, WAYS)] + list(NEAREST)
     script = Path(__file__).with_name("pywb_answers.py")
     command = [python, str(script), str(archive.folder)]
-    done = subprocess.run(command, input=json.dumps(questions), capture_output=True, text=True, timeout=240)
+    done = subprocess.run(command, input=json.dumps(questions), capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     differing = []
     for question, theirs in zip(questions, json.loads(done.stdout), strict=True):

@@ -1,31 +1,18 @@
 """The commands, as a person runs them: each in a process of its own, on a folder of its own."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from hemeroteca.archive import warc
+from tests import commands
 
-ROOT = Path(__file__).parents[2]
 MS = 1_700_000_000_000
 
 
 def run(data, *arguments, code=0, room="archive", before="", told=""):
-    done = subprocess.run(
-        [sys.executable, "-c", f"{before}\nfrom hemeroteca.cli.{room} import app; app()", *map(str, arguments)],
-        cwd=ROOT,
-        env={**os.environ, "HEMEROTECA_DATA": str(data), "HEMEROTECA_DATABASE": ""},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == code, done.stderr + done.stdout
+    done = commands.run(f"{before}\nfrom hemeroteca.cli.{room} import app; app()", data, *arguments, code=code)
     assert told in done.stderr
-    assert "Traceback" not in done.stderr
     return done.stdout
 
 

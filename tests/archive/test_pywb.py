@@ -4,7 +4,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from hemeroteca import config
 from hemeroteca.replay import program
+from tests.waiting import PATIENCE, held_port, wait_for
 
 ROOT = Path(__file__).parents[2]
 
@@ -45,7 +45,13 @@ def wayback_command():
 
 
 @pytest.fixture(scope="module")
-def replay(tmp_path_factory):
+def own_port():
+    with held_port() as port:
+        yield port
+
+
+@pytest.fixture(scope="module")
+def replay(tmp_path_factory, own_port):
     command = wayback_command()
     if command is None:
         pytest.skip("replay is not installed (python -m hemeroteca.replay.install)")
@@ -60,28 +66,22 @@ def replay(tmp_path_factory):
         [sys.executable, "-c", SERVER], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
     )
     port = server.stdout.readline().strip()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        own = probe.getsockname()[1]
     (folder / "config.yaml").write_text(
         f"collections:\n  h:\n    index: cdx+http://127.0.0.1:{port}/cdx\n    archive_paths: {folder}/data/warc/\n"
     )
+    said = folder / "pywb.log"
     pywb = subprocess.Popen(
-        [*command, "-p", str(own), "-b", "127.0.0.1"],
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        [*command, "-p", str(own_port), "-b", "127.0.0.1"], cwd=folder, stdout=said.open("w"), stderr=subprocess.STDOUT
     )
+
+    def answers():
+        assert pywb.poll() is None, said.read_text()
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", own_port)) == 0
+
     try:
-        until = time.monotonic() + 60
-        while True:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", own)) == 0:
-                    break
-            assert time.monotonic() < until, "pywb does not start"
-            assert pywb.poll() is None, "pywb ended"
-            time.sleep(0.05)
-        yield f"http://127.0.0.1:{own}/h"
+        wait_for(answers, said.read_text)
+        yield f"http://127.0.0.1:{own_port}/h"
     finally:
         for process in (pywb, server):
             process.terminate()
@@ -102,7 +102,7 @@ def replay(tmp_path_factory):
     ids=["response", "revisit", "not modified", "second version", "payload of another address", "other page"],
 )
 def test_pywb_replays_what_we_archived(replay, stamp, url, begin):
-    with urllib.request.urlopen(f"{replay}/{stamp}id_/{url}", timeout=30) as answer:
+    with urllib.request.urlopen(f"{replay}/{stamp}id_/{url}", timeout=PATIENCE) as answer:
         assert answer.status == 200
         assert answer.read().startswith(begin)
 
@@ -110,5 +110,5 @@ def test_pywb_replays_what_we_archived(replay, stamp, url, begin):
 @pytest.mark.slow
 def test_pywb_knows_what_is_not_there(replay):
     with pytest.raises(urllib.error.HTTPError) as caught:
-        urllib.request.urlopen(f"{replay}/2024id_/http://unknown.example/", timeout=30)
+        urllib.request.urlopen(f"{replay}/2024id_/http://unknown.example/", timeout=PATIENCE)
     assert caught.value.code == 404

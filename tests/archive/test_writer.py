@@ -12,6 +12,7 @@ import pytest
 from hemeroteca.archive import reader, warc
 from hemeroteca.archive.writer import OPEN, WarcWriteError, WarcWriter
 from tests.archive.reading import by_fastwarc, by_warcio, warcio_check
+from tests.waiting import PATIENCE
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
 
@@ -135,7 +136,7 @@ for number in range(1000):
 writer.sync(); writer.close(); print(len(kept))
 """
     run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parents[2], timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parents[2], timeout=PATIENCE
     )
     assert run.returncode == 0, run.stderr
     (file,) = list(tmp_path.iterdir())

@@ -1,16 +1,12 @@
 """`hemeroteca archive diff`, as a person runs it, on captures of another tool."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from hemeroteca.archive import warc
+from tests import commands
 
-ROOT = Path(__file__).parents[2]
 MS = 1_700_000_000_000
 URL = "http://example.org/"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
@@ -22,15 +18,7 @@ BODIES = [
 
 
 def run(data, *arguments, code=0, program="from hemeroteca.cli.diff import diff; import typer; typer.run(diff)"):
-    done = subprocess.run(
-        [sys.executable, "-c", program, *map(str, arguments)],
-        cwd=ROOT,
-        env={**os.environ, "HEMEROTECA_DATA": str(data), "HEMEROTECA_DATABASE": ""},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == code, done.stderr + done.stdout
+    done = commands.run(program, data, *arguments, code=code)
     return done.stdout if not code else done.stderr
 
 

@@ -88,9 +88,11 @@ class World:
         writer.close()
 
     def engine(self, pages_per_second=42.0):
+        """Figures of an engine that is at work for as long as a test takes: old ones would count as none."""
         now = int(time.time() * 1000)
         troubles = [Trouble(now, "https://slow.example/", f"timeout after 120 s {ATTACK}")]
-        figures = EngineStatus(1, now - 60_000, now, pages_per_second, active=3, queued=17, troubles=troubles)
+        last = now + 3_600_000
+        figures = EngineStatus(1, now - 60_000, last, pages_per_second, active=3, queued=17, troubles=troubles)
         write_engine_status(self.instance, figures)
 
 

@@ -50,6 +50,7 @@ class System:
         """Run a crawl to its end; the summary it prints."""
         done = self.run("crawl", *arguments, "--json", timeout=timeout)
         assert done.returncode in (0, 1), done.stderr
+        assert done.stdout.strip(), f"no summary was printed: {done.stderr}"
         return json.loads(done.stdout.strip().splitlines()[-1])
 
     def kill(self, process: subprocess.Popen[str]) -> None:

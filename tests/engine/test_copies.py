@@ -5,14 +5,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
+
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere readers are always started anew")
 
 PROGRAM = """
-import json, os, selectors, signal, sys, threading, time
+import json, os, selectors, signal, sys, threading
 from hemeroteca import urls
 from hemeroteca.engine.pool import Pool, fork_readers
 from hemeroteca.frontier.values import CrawlOptions
@@ -22,18 +23,19 @@ pids = [reader.process.pid for reader in readers]
 READ = """
 from hemeroteca.engine.messages import Rules
 from tests.engine.test_pool import job
+from tests.waiting import wait_for
 selector, answers = selectors.DefaultSelector(), []
 pool = Pool(2, selector, answers.extend, readers)
 scope = urls.Scope(kind="host", seeds=("http://a.test/",))
 pool.learn(Rules(1, CrawlOptions(scope=scope), "Hemeroteca", 200))
+def turn():
+    for key, mask in selector.select(0.1):
+        key.data(key.fd, mask)
 def read(*numbers):
     answers.clear()
     for number in numbers:
         pool.submit(job(number))
-    end = time.monotonic() + 60
-    while len(answers) < len(numbers) and time.monotonic() < end:
-        for key, mask in selector.select(0.1):
-            key.data(key.fd, mask)
+    wait_for(lambda: len(answers) >= len(numbers), turn=turn)
     return sorted(done.document.title for _, done in answers if done.document)
 """
 
@@ -87,13 +89,11 @@ def test_copies_end_with_the_process_that_made_them():
         pids = json.loads(engine.stdout.readline())
         assert all(_runs(pid) for pid in pids)
         engine.kill()
-    until = time.monotonic() + 60
-    while any(map(_runs, pids)) and time.monotonic() < until:
-        time.sleep(0.05)
-    left = [pid for pid in pids if _runs(pid)]
-    for pid in left:
-        os.kill(pid, signal.SIGKILL)
-    assert not left
+    try:
+        wait_for(lambda: not any(map(_runs, pids)), "the end of the copies")
+    finally:
+        for pid in filter(_runs, pids):
+            os.kill(pid, signal.SIGKILL)
 
 
 def _runs(pid: int) -> bool:

@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -15,6 +14,7 @@ from hemeroteca.search.graph import LinkGraph, LinkRanks
 from hemeroteca.search.suggest import Suggester
 from simweb import SimWeb
 from tests.engine.system import System
+from tests.waiting import PATIENCE, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -139,15 +139,9 @@ def test_a_limit_of_bytes_counts_what_has_come_not_what_was_read(web, system):
 def test_ctrl_c_ends_in_order_with_130_and_nothing_is_lost(web, system):
     seed = web.seed_urls(1)[0]
     process = system.start("crawl", seed, "--delay", "0.02", "--json")
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        if (system.data / "engine.json").exists() and system.rows("SELECT COUNT(*) FROM page WHERE state = 1")[0][
-            0
-        ] >= 3:
-            break
-        time.sleep(0.05)
+    wait_for(lambda: (system.data / "engine.json").exists() and len(system.pages()) >= 3, "three pages")
     process.send_signal(signal.SIGINT)
-    output, errors = process.communicate(timeout=60)
+    output, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, errors
     summary = json.loads(output.strip().splitlines()[-1])
     assert summary["state"] == "stopped"
@@ -236,14 +230,11 @@ def test_a_command_follows_the_engine_of_serve_when_one_runs(web, system):
         text=True,
     )
     try:
-        until = time.monotonic() + 60
-        while not (system.data / "engine.json").exists() and time.monotonic() < until:
-            assert engine.poll() is None, engine.stderr.read()
-            time.sleep(0.05)
+        wait_for(lambda: (system.data / "engine.json").exists() or engine.poll() is not None, "an engine at work")
         summary = system.crawl(web.seed_urls(1)[0], "--limit", "10", "--delay", "0")
         assert summary["pages"] == 10
         assert engine.poll() is None
     finally:
         engine.send_signal(signal.SIGTERM)
-        engine.communicate(timeout=60)
-    assert engine.returncode == 0
+        _, errors = engine.communicate(timeout=PATIENCE)
+    assert engine.returncode == 0, errors

@@ -12,6 +12,7 @@ from hemeroteca.engine import pool as pool_module
 from hemeroteca.engine.messages import Job, Rules
 from hemeroteca.engine.pool import Pool
 from hemeroteca.frontier.values import CrawlOptions
+from tests.waiting import wait_for
 
 PAGE = (
     b"<!doctype html><title>Prueba</title><main><p>Una pagina de prueba con texto suficiente.</p><a href=/otra>otra</a>"
@@ -27,12 +28,13 @@ def running():
     pool.learn(Rules(1, CrawlOptions(scope=scope), "Hemeroteca", 200))
 
     def until(count):
-        end = time.monotonic() + 60
-        while len(answers) < count and time.monotonic() < end:
-            for key, mask in selector.select(0.1):
-                key.data(key.fd, mask)
-            pool.check(time.monotonic())
+        wait_for(lambda: len(answers) >= count, turn=turn)
         return answers
+
+    def turn():
+        for key, mask in selector.select(0.1):
+            key.data(key.fd, mask)
+        pool.check(time.monotonic())
 
     yield pool, until
     pool.close()

@@ -1,7 +1,5 @@
 """Ranks, link texts and suggestions are refreshed beside the engine, in turns."""
 
-import time
-
 import pytest
 
 from hemeroteca.engine import refresh
@@ -9,6 +7,7 @@ from hemeroteca.instance import Instance
 from hemeroteca.search import SearchDocument, handover, open_index
 from hemeroteca.search.graph import LinkGraph, LinkRanks
 from hemeroteca.search.suggest import Suggester
+from tests.waiting import wait_for
 
 
 class Books:
@@ -49,12 +48,12 @@ def instance(tmp_path, monkeypatch):
     return instance
 
 
-def looked(refresher, until, seconds=60.0):
-    end = time.monotonic() + seconds
-    while not until():
-        assert time.monotonic() < end, "nothing happened"
+def looked(refresher, until):
+    def condition():
         refresher.look(idle=True)
-        time.sleep(0.02)
+        return until()
+
+    wait_for(condition)
 
 
 def test_a_turn_ranks_learns_and_hands_link_texts_to_the_writer(instance):

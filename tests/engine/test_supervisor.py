@@ -8,12 +8,13 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import urllib.request
 from pathlib import Path
 
 import psutil
 import pytest
+
+from tests.waiting import PATIENCE, wait_for
 
 SUPERVISE = """
 import logging, sys, json
@@ -25,7 +26,10 @@ Supervisor(programs, lambda name, line: print(f"{name}> {line}", flush=True), li
 print("all stopped", flush=True)
 """
 STAYS = "import time, os; print('pid', os.getpid()); time.sleep(1000)"
-STUBBORN = "import signal, time, os; signal.signal(15, signal.SIG_IGN); print('pid', os.getpid()); time.sleep(1000)"
+STUBBORN = (
+    "import signal, time, os; signal.signal(15, lambda *_: print('asked to stop')); print('pid', os.getpid())\n"
+    "while True: time.sleep(1000)"
+)
 
 
 class Running:
@@ -45,11 +49,11 @@ class Running:
                 self.text += line
                 self._changed.notify_all()
 
-    def wait_for(self, pattern, times=1, seconds=30):
+    def wait_for(self, pattern, times=1):
         """The last match, once `pattern` has been written so many times."""
         with self._changed:
-            done = self._changed.wait_for(lambda: len(re.findall(pattern, self.text)) >= times, seconds)
-        assert done, f"{pattern!r} not seen {times} times within {seconds} s in:\n{self.text}"
+            done = self._changed.wait_for(lambda: len(re.findall(pattern, self.text)) >= times, PATIENCE)
+        assert done, f"{pattern!r} not seen {times} times within {PATIENCE:.0f} s in:\n{self.text}"
         return re.findall(pattern, self.text)[times - 1]
 
     def end(self):
@@ -79,13 +83,15 @@ def supervise(start):
     return begin
 
 
-def gone(pid, seconds=20):
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-            return True
-        time.sleep(0.02)
-    return False
+def wait_until_gone(*pids):
+    wait_for(lambda: not any(map(runs, pids)), lambda: f"the end of {[pid for pid in pids if runs(pid)]}")
+
+
+def runs(pid):
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def test_a_child_that_is_killed_is_started_again_and_the_other_goes_on(supervise):
@@ -95,7 +101,7 @@ def test_a_child_that_is_killed_is_started_again_and_the_other_goes_on(supervise
     again = int(running.wait_for(r"one> pid (\d+)", times=2))
     running.wait_for(r"one died \(killed by SIGKILL\)")
     assert again != one
-    assert psutil.pid_exists(two)
+    assert runs(two)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -104,8 +110,8 @@ def test_a_signal_stops_every_child_and_then_the_supervisor(supervise, number):
     pids = [int(running.wait_for(rf"{name}> pid (\d+)")) for name in ("one", "two")]
     running.process.send_signal(number)
     running.wait_for("all stopped")
-    assert all(gone(pid) for pid in pids)
-    assert running.process.wait(10) == 0
+    wait_until_gone(*pids)
+    assert running.process.wait(PATIENCE) == 0
 
 
 def test_a_child_that_ignores_the_request_is_killed_after_the_grace_period(supervise):
@@ -114,14 +120,14 @@ def test_a_child_that_ignores_the_request_is_killed_after_the_grace_period(super
     running.process.send_signal(signal.SIGTERM)
     running.wait_for("mule has not stopped; killing it")
     running.wait_for("all stopped")
-    assert gone(pid)
+    wait_until_gone(pid)
 
 
 def test_a_second_ctrl_c_does_not_wait_for_the_grace_period(supervise):
     running = supervise({"mule": STUBBORN}, grace_seconds=1000)
     running.wait_for(r"mule> pid (\d+)")
     running.process.send_signal(signal.SIGINT)
-    time.sleep(0.1)  # two signals at once are one signal
+    running.wait_for("mule> asked to stop")  # the first was heard; two signals at once are one signal
     running.process.send_signal(signal.SIGINT)
     running.wait_for("all stopped")
 
@@ -130,7 +136,7 @@ def test_children_do_not_outlive_a_supervisor_that_is_killed(supervise):
     running = supervise({"one": STAYS})
     pid = int(running.wait_for(r"one> pid (\d+)"))
     os.kill(running.process.pid, signal.SIGKILL)
-    assert gone(pid)
+    wait_until_gone(pid)
 
 
 def test_children_of_a_dead_child_die_with_it(supervise):
@@ -138,7 +144,7 @@ def test_children_of_a_dead_child_die_with_it(supervise):
     grandchild = int(running.wait_for(r"one> pid (\d+)"))
     os.kill(psutil.Process(grandchild).ppid(), signal.SIGKILL)
     running.wait_for("one died")
-    assert gone(grandchild)
+    wait_until_gone(grandchild)
 
 
 def test_one_that_dies_again_and_again_is_started_ever_less_often(supervise):
@@ -170,7 +176,7 @@ def serve(start, tmp_path):
 
 
 def get(address):
-    with urllib.request.urlopen(address, timeout=30) as answer:
+    with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
         return answer.status, answer.read().decode()
 
 
@@ -193,9 +199,9 @@ def test_serve_prints_its_address_and_the_password_once_survives_a_dead_web_proc
     assert log.stat().st_mode & 0o077 == 0
 
     running.process.send_signal(signal.SIGINT)
-    running.wait_for("Hemeroteca has stopped.", seconds=60)
-    assert running.process.wait(10) == 0
-    assert all(gone(pid) for pid in (web, again, engine))
+    running.wait_for("Hemeroteca has stopped.")
+    assert running.process.wait(PATIENCE) == 0
+    wait_until_gone(web, again, engine)
 
     second = serve()
     second.wait_for("Hemeroteca is at")
@@ -208,10 +214,10 @@ def test_a_second_server_on_the_same_folder_and_a_taken_port_are_refused_in_word
     first = serve()
     port = int(first.wait_for(r"http://127.0.0.1:(\d+)/"))
     same = serve()
-    assert same.process.wait(60) == 1
+    assert same.process.wait(PATIENCE) == 1
     same.wait_for(rf"another `hemeroteca serve` \(process {first.process.pid}\) already runs on .*--data")
     other = serve("--port", str(port), data=tmp_path / "other")
-    assert other.process.wait(60) == 1
+    assert other.process.wait(PATIENCE) == 1
     other.wait_for(rf"port {port} on 127.0.0.1 is taken by another program; .*--port")
 
 

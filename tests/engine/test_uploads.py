@@ -9,6 +9,7 @@ import pytest
 
 from tests.engine.system import System
 from tests.fetch.browser_site import Site
+from tests.waiting import PATIENCE
 
 pytest.importorskip("obstore")
 PAGE = "http://www.site.test"
@@ -110,7 +111,7 @@ def test_a_kill_in_the_middle_of_an_upload_loses_nothing(system, s3):
     threading.Thread(target=swallow, daemon=True).start()
     system.environment["AWS_ENDPOINT_URL"] = f"http://127.0.0.1:{listener.getsockname()[1]}"
     process = system.start("crawl", f"{PAGE}/", "--no-requisites", "--no-sitemaps", "--delay", "0")
-    assert begun.wait(60)
+    assert begun.wait(PATIENCE)
     system.kill(process)
     listener.close()
     assert local(system)

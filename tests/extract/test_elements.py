@@ -64,4 +64,4 @@ def test_many_rules_on_a_huge_page_cost_seconds_at_most():
     page = b"<html><body>" + b"<div class='x y z' id=q><p title=r>hola mundo</p></div>" * 20_000
     begun = time.process_time()
     read(exclude=[f"*[*=nada{n}*]" for n in range(100)], page=page)
-    assert time.process_time() - begun < 8
+    assert time.process_time() - begun < 40  # 1.4 here

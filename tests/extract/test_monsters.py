@@ -11,14 +11,14 @@ from tests.extract.monsters import MONSTERS
 
 PROJECT = Path(__file__).parents[2]
 MEMORY = 256 << 20
-SECONDS = 6.0  # of processor time; alone on a machine none takes two
+SECONDS = 40.0  # of processor time; none takes two here, and what grows with the square takes hours
 
 
 @pytest.fixture(scope="module")
 def costs() -> dict[str, dict]:
     """All of them in one process that may not use more than 2 GiB of addresses."""
     command = [sys.executable, "-m", "tests.extract.monsters"]
-    run = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=280, check=False)
+    run = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=500, check=False)
     lines = [json.loads(line) for line in run.stdout.splitlines()]
     assert run.returncode == 0, f"died after {lines[-1:]}: {run.stderr[-2000:]}"
     return {line["name"]: line for line in lines}

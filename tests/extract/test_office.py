@@ -156,7 +156,7 @@ def test_a_bomb_costs_no_more_than_a_book():
     assert len(bomb) < 1 << 20
     began = time.process_time()
     found = read(bomb)
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 30  # 0.6 here
     assert len(found.text) <= Limits().text_chars
     assert found.notes
 

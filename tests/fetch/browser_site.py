@@ -12,6 +12,7 @@ from pathlib import Path
 from hemeroteca.fetch import FetchSettings, Request
 from hemeroteca.fetch.browser import BrowserFetcher, BrowserSettings, Rendered
 from tests.fetch.conftest import RawServer
+from tests.waiting import wait_for
 
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c6360f8cfc00000000301"
@@ -54,7 +55,7 @@ class Site:
         if path.startswith("/image"):
             return _send(connection, PIXEL, "image/png")
         if path.startswith("/slow"):
-            time.sleep(0.05)
+            time.sleep(0.15)
             return _send(connection, PIXEL, "image/png")
         if path.startswith("/to/"):
             return _send(connection, b"moved", "text/html", f"Location: {path[4:]}", status="302 Found")
@@ -108,14 +109,14 @@ class Window:
         self.until(lambda: self.results)
         return self.results[0]
 
-    def until(self, condition, seconds: float = 90.0) -> None:
-        end = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < end, "the condition was not met in time"
-            timeout = self.browser.timeout()
-            for key, mask in self.selector.select(0.2 if timeout is None else min(0.2, timeout)):
-                key.data(key.fd, mask)
-            self.browser.tick()
+    def until(self, condition) -> None:
+        wait_for(condition, turn=self._turn)
+
+    def _turn(self) -> None:
+        timeout = self.browser.timeout()
+        for key, mask in self.selector.select(0.2 if timeout is None else min(0.2, timeout)):
+            key.data(key.fd, mask)
+        self.browser.tick()
 
     def close(self) -> None:
         self.browser.close()

@@ -6,13 +6,15 @@ import socket
 import ssl
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 
 from hemeroteca.fetch import Fetcher, FetchSettings, Request, Result
+from tests.waiting import PATIENCE, held_port, wait_for
 
 
 class Loop:
@@ -28,11 +30,8 @@ class Loop:
             key.data(key.fd, mask)
         self.fetcher.tick()
 
-    def until(self, condition: Callable[[], object], seconds: float = 20.0) -> None:
-        end = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < end, "the condition was not met in time"
-            self.turn()
+    def until(self, condition: Callable[[], object]) -> None:
+        wait_for(condition, turn=self.turn)
 
     def get_all(self, requests: list[Request]) -> list[Result]:
         results: list[Result] = []
@@ -82,7 +81,7 @@ class RawServer:
             if self._context is not None:
                 connection = self._context.wrap_socket(connection, server_side=True)
             self._open.add(connection)
-            connection.settimeout(20)
+            connection.settimeout(PATIENCE)
             while True:
                 head = b""
                 while b"\r\n\r\n" not in head:
@@ -205,42 +204,36 @@ def tls(file: Path) -> ssl.SSLContext:
 
 
 class Nginx:
-    """An nginx of our own on loopback; `server` is the inside of its server block, `{port}` the port it gets."""
+    """An nginx of our own on loopback; `server` is the inside of its server block, `{port}` stands for its port."""
 
-    def __init__(self, folder: Path, server: str) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
+    def __init__(self, folder: Path, port: int, server: str) -> None:
+        self.port = port
+        self._errors = folder / "error.log"
         paths = " ".join(f"{name}_temp_path {folder}/{name};" for name in _NGINX_PATHS)
         (folder / "nginx.conf").write_text(
-            f"daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log;\n"
+            f"daemon off; worker_processes 1; pid {folder}/pid; error_log {self._errors};\n"
             "events { worker_connections 1024; }\n"
             f"http {{ access_log off; {paths} keepalive_requests 100000;\n"
-            f"server {{ {server.replace('{port}', str(self.port))} }} }}\n"
+            f"server {{ {server.replace('{port}', str(port))} }} }}\n"
         )
         command = [_nginx(), "-c", str(folder / "nginx.conf"), "-p", str(folder), "-g", "user root;"]
         self._process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        wait_for(self._answers)
+        wait_for(self._answers, self._said)
 
     def _answers(self) -> bool:
-        assert self._process.poll() is None, "nginx did not start"
+        assert self._process.poll() is None, self._said()
         try:
             socket.create_connection(("127.0.0.1", self.port)).close()
         except OSError:
             return False
         return True
 
+    def _said(self) -> str:
+        return f"nginx answers: {self._errors.read_text() if self._errors.exists() else 'it wrote nothing'}"
+
     def close(self) -> None:
         self._process.terminate()
-        self._process.wait(10)
-
-
-def wait_for(condition: Callable[[], object], seconds: float = 10.0) -> None:
-    """Waits for something another thread or process brings about."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "the condition was not met in time"
-        threading.Event().wait(0.01)
+        self._process.wait(PATIENCE)
 
 
 _NGINX_PATHS = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -255,14 +248,12 @@ def _nginx() -> str:
 
 @pytest.fixture
 def nginx(tmp_path) -> Iterator[Callable[[str], Nginx]]:
-    running: list[Nginx] = []
+    with ExitStack() as running:
 
-    def start(server: str) -> Nginx:
-        folder = tmp_path / f"nginx{len(running)}"
-        folder.mkdir()
-        running.append(Nginx(folder, server))
-        return running[-1]
+        def start(server: str) -> Nginx:
+            folder = Path(mkdtemp(prefix="nginx", dir=tmp_path))
+            made = Nginx(folder, running.enter_context(held_port()), server)
+            running.callback(made.close)
+            return made
 
-    yield start
-    for server in running:
-        server.close()
+        yield start

@@ -15,7 +15,8 @@ from hemeroteca.fetch import FetchSettings, Request
 from hemeroteca.fetch.browser import BrowserSettings, missing
 from hemeroteca.fetch.browser.fetcher import descendants
 from tests.fetch.browser_site import STORY, Site, Window, by_url
-from tests.fetch.conftest import RawServer, ok, tls, wait_for
+from tests.fetch.conftest import RawServer, ok, tls
+from tests.waiting import wait_for
 
 pytestmark = [
     pytest.mark.browser,
@@ -37,7 +38,7 @@ def site() -> Iterator[Site]:
 @pytest.fixture(scope="module")
 def window(site, tmp_path_factory) -> Iterator[Window]:
     """One browser for all tests that do not break it."""
-    window = Window(tmp_path_factory.mktemp("spool"), site, settle_seconds=4.0, answer_seconds=4.0, timeout=20.0)
+    window = Window(tmp_path_factory.mktemp("spool"), site, timeout=60.0)
     yield window
     window.close()
 
@@ -228,7 +229,7 @@ def test_a_script_that_never_ends_is_ended_and_the_page_is_read(site, new_window
 def test_a_script_that_never_lets_the_page_begin_is_ended(site, new_window):
     site.pages["/stuck"] = "<p>never seen</p><script>while (true);</script>"
 
-    rendered = new_window(timeout=6.0, answer_seconds=3.0).open(f"{PAGE}/stuck")
+    rendered = new_window(timeout=10.0, answer_seconds=4.0).open(f"{PAGE}/stuck")
 
     assert rendered.main.status == 200
     assert rendered.text == "never seen"
@@ -273,11 +274,11 @@ def test_a_response_without_end_does_not_hold_the_page(site, window):
     assert rendered.ok
     assert rendered.text == "text"
     assert f"unfinished: {PAGE}/endless" in rendered.notes
-    assert rendered.elapsed < 19
+    assert not [note for note in rendered.notes if note.startswith("scripts-stopped")], "there was time left"
 
 
 def test_a_page_without_end_is_cut_by_time(new_window):
-    rendered = new_window(timeout=3.0).open(f"{PAGE}/endless")
+    rendered = new_window(timeout=8.0).open(f"{PAGE}/endless")  # for the browser to begin with it
 
     assert (rendered.failure, rendered.main.truncated) == ("timeout", "time")
     assert rendered.main.body.bytes(5) == b"more "
@@ -440,7 +441,7 @@ def test_robots_is_asked_about_everything_but_the_page(site, window):
 
 
 def test_an_answer_may_come_later_and_without_one_nothing_is_asked(site, new_window):
-    window = new_window(rules_seconds=1.5)
+    window = new_window(rules_seconds=6.0)
     site.pages["/asks"] = "<p>x</p><img src=/image-later><img src=/image-never>"
     waiting = []
 
@@ -507,8 +508,7 @@ def test_a_browser_that_dies_fails_its_page_and_the_next_one_opens(site, new_win
     rendered = window.results[0]
     assert (rendered.failure, rendered.transient) == ("browser-died", True)
     assert window.open(f"{PAGE}/calm").text == "calm"
-    assert not any(_runs(pid) for pid in family)
-    assert not Path(process._home).exists()
+    window.until(lambda: not any(_runs(pid) for pid in family) and not Path(process._home).exists())
 
 
 def test_a_page_that_takes_too_much_memory_is_ended(site, new_window):
@@ -520,7 +520,7 @@ def test_a_page_that_takes_too_much_memory_is_ended(site, new_window):
 
     assert rendered.failure in ("browser-memory", "page-crashed")
     assert "memory" in rendered.detail
-    assert not list(window.spool.glob("browser-*"))
+    window.until(lambda: not list(window.spool.glob("browser-*")))
 
 
 def test_a_process_renders_so_many_pages_and_is_then_replaced(site, new_window):
@@ -530,7 +530,7 @@ def test_a_process_renders_so_many_pages_and_is_then_replaced(site, new_window):
     assert window.open(f"{PAGE}/calm").text == "calm"
     assert window.browser._processes == []
     assert window.open(f"{PAGE}/calm").text == "calm"
-    assert not list(window.spool.glob("browser-*"))
+    window.until(lambda: not list(window.spool.glob("browser-*")))
 
 
 def test_without_chromium_the_reason_is_told(new_window):
@@ -564,14 +564,14 @@ def test_when_the_engine_is_killed_nothing_of_the_browser_stays(site, tmp_path):
     command = [sys.executable, "-c", ENGINE, str(tmp_path / "spool"), f"*.site.test=127.0.0.1:{site.port}"]
     engine = subprocess.Popen(command)
     before = site.asked["/waits"]
-    wait_for(lambda: site.asked["/waits"] > before, 60)
+    wait_for(lambda: site.asked["/waits"] > before)
     family = descendants(engine.pid)
     assert len(family) > 3
 
     engine.kill()
     engine.wait()
 
-    wait_for(lambda: not any(_runs(pid) for pid in family), 20)
+    wait_for(lambda: not any(_runs(pid) for pid in family))
     assert not list((tmp_path / "spool").iterdir())
 
 

@@ -7,8 +7,9 @@ import resource
 import pytest
 
 from hemeroteca.fetch import Request
+from tests.waiting import wait_for
 
-from .conftest import keep, ok, say, wait_for
+from .conftest import keep, ok, say
 
 
 def descriptors() -> int:
@@ -53,7 +54,7 @@ def crawl(loop, site, count: int, hosts: int = 20) -> None:
 
     for host in range(hosts):
         submit(host)
-    loop.until(lambda: finished == count, 120)
+    loop.until(lambda: finished == count)
 
 
 def test_thousands_of_requests_leave_nothing_behind(site, new_loop, tmp_path):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from hemeroteca.fetch import Guard, Request, guard
 from hemeroteca.fetch.guard import BLOCKED_PORTS
+from tests.waiting import PATIENCE
 
 from .conftest import keep, ok
 
@@ -220,7 +221,7 @@ def test_redirects_to_private_addresses_meet_the_guard_as_new_requests(new_loop,
 
 def test_lookups_that_hang_end_with_the_connect_timeout(new_loop):
     released = threading.Event()
-    loop = new_loop(lookup=lambda host: released.wait(20) and [], connect_timeout=0.2, dns_threads=1)
+    loop = new_loop(lookup=lambda host: released.wait(PATIENCE) and [], connect_timeout=0.2, dns_threads=1)
     result = loop.get_all([Request(url="http://a.test/"), Request(url="http://b.test/")])
     released.set()
     assert {r.failure for r in result} == {"dns"}

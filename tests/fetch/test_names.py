@@ -7,6 +7,7 @@ import pytest
 
 from hemeroteca.fetch import Request
 from hemeroteca.fetch.names import Names, system_lookup
+from tests.waiting import PATIENCE
 
 from .conftest import keep, ok
 
@@ -14,7 +15,7 @@ from .conftest import keep, ok
 def settle(names: Names, rung: threading.Event, count: int = 1):
     found = []
     while len(found) < count:
-        assert rung.wait(10)
+        assert rung.wait(PATIENCE)
         rung.clear()
         found += names.collect()
     return dict(found)
@@ -46,7 +47,7 @@ def test_the_cache_is_bounded():
 
 def test_there_are_never_more_threads_than_allowed():
     rung, gate = threading.Event(), threading.Event()
-    names = Names(rung.set, lookup=lambda host: gate.wait(10) and ["1.1.1.1"], threads=3)
+    names = Names(rung.set, lookup=lambda host: gate.wait(PATIENCE) and ["1.1.1.1"], threads=3)
     for number in range(50):
         names.ask(f"h{number}")
     assert len(names._threads) == 3
@@ -96,7 +97,7 @@ def test_a_lookup_that_ends_after_close_harms_nobody(new_loop):
     gate, ended = threading.Event(), threading.Event()
 
     def lookup(host):
-        gate.wait(10)
+        gate.wait(PATIENCE)
         ended.set()
         return ["127.0.0.1"]
 
@@ -105,6 +106,6 @@ def test_a_lookup_that_ends_after_close_harms_nobody(new_loop):
     thread = loop.fetcher._names._threads[0]
     loop.fetcher.close()
     gate.set()
-    thread.join(10)
+    thread.join(PATIENCE)
     assert ended.is_set()
     assert not thread.is_alive()

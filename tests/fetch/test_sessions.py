@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from hemeroteca.fetch import Guard, fetcher, proxies
+from tests.waiting import PATIENCE
 
 from .conftest import keep, ok, tls
 
@@ -186,7 +187,7 @@ def tunnel(one: socket.socket, other: socket.socket) -> None:
     thread = threading.Thread(target=copy, args=(other, one), daemon=True)
     thread.start()
     copy(one, other)
-    thread.join(10)
+    thread.join(PATIENCE)
 
 
 def no_dns(host):

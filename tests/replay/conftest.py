@@ -1,10 +1,8 @@
 import os
 import re
-import socket
 import subprocess
 import sys
 import threading
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -13,6 +11,7 @@ import pytest
 
 from hemeroteca import config
 from hemeroteca.replay import program
+from tests.waiting import PATIENCE, held_port, wait_for
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,17 +19,15 @@ ROOT = Path(__file__).parents[2]
 class Served:
     """A real `hemeroteca serve` with replay, on a data folder made for these tests."""
 
-    def __init__(self, folder, **settings):
+    def __init__(self, folder, port, **settings):
         self.data = folder / "data"
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = port
         environment = {name: value for name, value in os.environ.items() if not name.startswith("HEMEROTECA_")}
         environment |= {"HEMEROTECA_DATA": str(folder / "data"), "HEMEROTECA_CONFIG": os.devnull}
         environment |= {f"HEMEROTECA_{name.upper()}": value for name, value in settings.items()}
         made = f"import django; django.setup(); from tests.replay.making import fill; fill({self.port})"
         django = environment | {"DJANGO_SETTINGS_MODULE": "hemeroteca.django_settings"}
-        subprocess.run([sys.executable, "-c", made], cwd=ROOT, env=django, check=True, timeout=120)
+        subprocess.run([sys.executable, "-c", made], cwd=ROOT, env=django, check=True, timeout=PATIENCE)
         serve = [sys.executable, "-m", "hemeroteca", "serve", "--port", str(self.port)]
         self.process = subprocess.Popen(
             serve, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -43,7 +40,10 @@ class Served:
 
     def _replay_port(self):
         pid = self.replay_pid()
-        found = Path(f"/proc/{pid}/environ").read_bytes() if pid else b""
+        try:
+            found = Path(f"/proc/{pid}/environ").read_bytes() if pid else b""
+        except OSError:  # it has just ended; another will be started
+            return 0
         origin = re.search(rb"REPLAY_ORIGIN=http://replay\.localhost:(\d+)", found)
         port = int(origin[1]) if origin else 0
         return port if port and self.get("/robots.txt", port=port)[0] == 200 else 0
@@ -67,34 +67,33 @@ class Served:
             data=sent if method == "POST" else None,
         )
         try:
-            with _OPENER.open(request, timeout=30) as answer:
+            with _OPENER.open(request, timeout=PATIENCE) as answer:
                 return answer.status, answer.headers, answer.read()
         except urllib.error.HTTPError as error:
             return error.code, error.headers, error.read()
-        except OSError:
-            return 0, {}, b""
+        except OSError as error:
+            return 0, {}, str(error).encode()
 
     def status(self, url):
         try:
-            with _OPENER.open(url, timeout=10) as answer:
+            with _OPENER.open(url, timeout=PATIENCE) as answer:
                 return answer.status
         except urllib.error.HTTPError as error:
             return error.code
         except OSError:
             return 0
 
-    def wait(self, condition, seconds=60):
-        until = time.monotonic() + seconds
-        while not (found := condition()):
+    def wait(self, condition):
+        def look():
             assert self.process.poll() is None, "".join(self.lines)
-            assert time.monotonic() < until, "".join(self.lines)
-            time.sleep(0.1)
-        return found
+            return condition()
+
+        return wait_for(look, lambda: "".join(self.lines))
 
     def stop(self):
         self.process.terminate()
         try:
-            self.process.wait(30)
+            self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -116,15 +115,17 @@ def need_pywb():
 @pytest.fixture(scope="session")
 def served(tmp_path_factory):
     need_pywb()
-    server = Served(tmp_path_factory.mktemp("replay"))
-    yield server
-    server.stop()
+    with held_port() as port:
+        server = Served(tmp_path_factory.mktemp("replay"), port)
+        yield server
+        server.stop()
 
 
 @pytest.fixture(scope="module")
 def closed(tmp_path_factory):
     """The same for members only."""
     need_pywb()
-    server = Served(tmp_path_factory.mktemp("closed"), open_search="false")
-    yield server
-    server.stop()
+    with held_port() as port:
+        server = Served(tmp_path_factory.mktemp("closed"), port, open_search="false")
+        yield server
+        server.stop()

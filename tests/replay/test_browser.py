@@ -21,7 +21,6 @@ def window(served, chromium):
 
     def begin(**options):
         context = chromium.new_context(**{"locale": "en-GB", "viewport": {"width": 1280, "height": 800}, **options})
-        context.set_default_timeout(20_000)
         contexts.append(context)
         return context
 
@@ -41,6 +40,8 @@ def sign_in(context, console):
 
 
 def test_a_result_leads_to_the_page_with_its_script_and_style_and_back(served, window):
+    from playwright.sync_api import expect
+
     page = window().new_page()
     page.goto(f"{served.console}/page?url=https://diario.example/portada")
     page.get_by_role("link", name="Archived copy").click()
@@ -49,8 +50,7 @@ def test_a_result_leads_to_the_page_with_its_script_and_style_and_back(served, w
     inside.get_by_text("script of diario.example").wait_for()
     page.get_by_role("link", name="Earlier version").click()
     inside.get_by_role("heading", name="Portada 1").wait_for()
-    colour = inside.locator("h1").evaluate("element => getComputedStyle(element).color")
-    assert colour == "rgb(200, 0, 0)"
+    expect(inside.locator("h1")).to_have_css("color", "rgb(200, 0, 0)")
     inside.get_by_role("link", name="El pan").click()
     page.wait_for_url(re.compile(r"/\d+/https://diario\.example/economia/pan$"))
     page.locator("#address", has_text="https://diario.example/economia/pan").wait_for()
@@ -79,7 +79,7 @@ def test_a_hostile_page_reaches_nothing_of_the_console(served, window, name, wit
         inside = page.locator("#replay_iframe").element_handle().content_frame()
     else:
         inside = page.main_frame
-    inside.wait_for_function("window.results", timeout=60_000)
+    inside.wait_for_function("window.results")
     results = inside.evaluate("window.results")
     to_console = [request for request in sent if not request.url.startswith((served.origin, "data:", "about:"))]
     if not without_policy:
@@ -131,7 +131,7 @@ def test_the_same_attack_under_the_name_of_the_console_would_see_its_cookies(ser
         sent = []
         page.on("request", lambda request: sent.append(request))
         page.goto(f"http://127.0.0.1:{server.server_port}/attack")
-        page.wait_for_function("window.results", timeout=60_000)
+        page.wait_for_function("window.results")
         to_console = [request for request in sent if request.url.startswith(served.console)]
         carried = [request.url for request in to_console if "sessionid" in request.all_headers().get("cookie", "")]
         results = page.evaluate("window.results")

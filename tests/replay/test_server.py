@@ -14,6 +14,7 @@ from hemeroteca.instance import Instance
 from hemeroteca.replay import program
 from hemeroteca.replay.addresses import entrance, key_of, sign
 from tests.console.world import BREAD
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -156,7 +157,7 @@ def test_files_that_are_not_in_the_folder_come_from_our_server(served, tmp_path)
             status, _, body = served.get(f"/{STAMP}mp_/https://diario.example/portada", port=port)
         finally:
             process.terminate()
-            process.wait(20)
+            process.wait(PATIENCE)
     assert (status, b"Portada 1" in body) == (200, True)
 
 

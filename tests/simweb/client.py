@@ -12,6 +12,8 @@ from urllib.robotparser import RobotFileParser
 
 import brotli
 
+from tests.waiting import PATIENCE
+
 
 @dataclass
 class Answer:
@@ -35,7 +37,7 @@ class Client:
         name = parts.netloc.lower()
         connection = self._connections.get(name)
         if connection is None:
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
             self._connections[name] = connection
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -70,11 +72,16 @@ class Visit:
         return int(match[1]) if match else 0
 
 
-def visit(port: int, host: str, target: str, *, limit: int = 4 << 20, seconds: float = 20) -> Visit:
-    """One raw request, never more than `limit` bytes and never `seconds` without a byte."""
+def visit(
+    port: int, host: str, target: str, *, limit: int = 4 << 20, silence: float = PATIENCE, begins: bool = True
+) -> Visit:
+    """One raw request, never more than `limit` bytes and never `silence` seconds without a byte.
+
+    What `begins` to answer may take its time for the first byte: how long is a matter of the machine.
+    """
     parts: list[bytes] = []
     size = 0
-    with socket.create_connection(("127.0.0.1", port), timeout=seconds) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE if begins else silence) as connection:
         connection.sendall(f"GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
         while size < limit:
             try:
@@ -85,6 +92,7 @@ def visit(port: int, host: str, target: str, *, limit: int = 4 << 20, seconds: f
                 return Visit(b"".join(parts), "reset")
             if not data:
                 return Visit(b"".join(parts), "closed")
+            connection.settimeout(silence)
             parts.append(data)
             size += len(data)
     return Visit(b"".join(parts), "limit")

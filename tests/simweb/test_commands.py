@@ -14,6 +14,7 @@ import pytest
 from simweb import SimWeb
 from simweb.cli import main
 from tests.simweb.client import visit
+from tests.waiting import PATIENCE, held_port
 
 
 def test_serve_says_what_a_crawler_needs_and_stops_on_a_signal() -> None:
@@ -25,7 +26,7 @@ def test_serve_says_what_a_crawler_needs_and_stops_on_a_signal() -> None:
         assert match
         assert visit(int(match[1]), "zoo.sim.test", "/").status == 200
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE) == 0
 
 
 def test_info_stats_and_advance_ask_a_running_web(capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,11 +44,12 @@ def test_info_stats_and_advance_ask_a_running_web(capsys: pytest.CaptureFixture[
 
 
 def test_errors_name_the_next_step(capsys: pytest.CaptureFixture[str]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        assert main(["serve", "--port", port]) == 1
-    assert "choose another with --port" in capsys.readouterr().err
-    assert main(["info", "--port", port]) == 1
+    with held_port() as held:
+        port = str(held)
+        with socket.create_server(("127.0.0.1", held)):
+            assert main(["serve", "--port", port]) == 1
+        assert "choose another with --port" in capsys.readouterr().err
+        assert main(["info", "--port", port]) == 1
     assert "start one with `simweb serve`" in capsys.readouterr().err
     assert main(["serve", "--port", "0", "--changes", "sometimes"]) == 1
     assert "choose mixed, never" in capsys.readouterr().err
@@ -65,16 +67,15 @@ def test_addresses_are_already_canonical() -> None:
 
 @pytest.mark.slow
 def test_the_demo_crawls_and_stops_cleanly(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
     data = tmp_path / "demo"
-    command = [sys.executable, "-m", "simweb.demo", "--data", str(data), "--port", str(port), "--once"]
-    command += ["--hosts", "3", "--pages", "10", "--limit", "40"]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("HEMEROTECA_")}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"http://127.0.0.1:{port}/status" in done.stdout
-    assert "The crawl has ended: 40 pages" in done.stdout
-    assert list(data.rglob("*.warc.gz"))
-    with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", port), timeout=5)
+    with held_port() as port:
+        command = [sys.executable, "-m", "simweb.demo", "--data", str(data), "--port", str(port), "--once"]
+        command += ["--hosts", "3", "--pages", "10", "--limit", "40"]
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("HEMEROTECA_")}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert f"http://127.0.0.1:{port}/status" in done.stdout
+        assert "The crawl has ended: 40 pages" in done.stdout
+        assert list(data.rglob("*.warc.gz"))
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port))

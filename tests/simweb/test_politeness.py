@@ -1,7 +1,6 @@
 """The politeness log says what really happened at the server."""
 
 import socket
-import threading
 import time
 from collections.abc import Iterator
 
@@ -10,12 +9,26 @@ import pytest
 from simweb import SimWeb
 from simweb.politeness import PolitenessLog
 from tests.simweb.client import Client
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
 def slow_web() -> Iterator[SimWeb]:
     with SimWeb(seed=1, hosts=3, pages_per_host=20, latency=0.05) as running:
         yield running
+
+
+def ask(port: int, host: str, path: str) -> socket.socket:
+    """A request whose answer is still to be read."""
+    connection = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+    connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+    return connection
+
+
+def read_all(connection: socket.socket) -> None:
+    with connection:
+        while connection.recv(1 << 16):
+            pass
 
 
 def test_one_after_the_other_is_seen_as_polite(slow_web: SimWeb) -> None:
@@ -42,39 +55,24 @@ def test_one_after_the_other_is_seen_as_polite(slow_web: SimWeb) -> None:
     assert log.min_start_gap > log.min_gap
 
 
-def test_two_at_once_are_seen(slow_web: SimWeb) -> None:
-    host = slow_web.web.host_at(0)
-    barrier = threading.Barrier(3)
-
-    def fetch() -> None:
-        client = Client(slow_web.port)
-        barrier.wait()
-        client.get(host.url(2))
-        client.close()
-
-    threads = [threading.Thread(target=fetch) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    log = slow_web.stats().hosts[host.name]
-    assert log.max_active >= 2
-    assert log.max_connections >= 2
-    assert log.min_gap == 0
-    assert slow_web.fetches(host.name) == {host.url(2): 3}
-    assert slow_web.stats().max_fetches == 3
+def test_two_at_once_are_seen() -> None:
+    with SimWeb(seed=1, hosts=3, pages_per_host=20, latency=2) as web:  # so that the first still waits for its answer
+        host = web.web.host_at(0)
+        connections = [ask(web.port, host.name, host.path(2)) for _ in range(3)]
+        for connection in connections:
+            read_all(connection)
+        log = web.stats().hosts[host.name]
+        assert log.max_active >= 2
+        assert log.max_connections >= 2
+        assert log.min_gap == 0
+        assert web.fetches(host.name) == {host.url(2): 3}
+        assert web.stats().max_fetches == 3
 
 
 def test_different_hosts_at_once_are_no_harm(slow_web: SimWeb) -> None:
-    sockets = []
-    for host in (slow_web.web.host_at(0), slow_web.web.host_at(1)):
-        connection = socket.create_connection(("127.0.0.1", slow_web.port), timeout=20)
-        connection.sendall(f"GET / HTTP/1.1\r\nHost: {host.name}\r\nConnection: close\r\n\r\n".encode())
-        sockets.append(connection)
-    for connection in sockets:
-        while connection.recv(1 << 16):
-            pass
-        connection.close()
+    hosts = (slow_web.web.host_at(0), slow_web.web.host_at(1))
+    for connection in [ask(slow_web.port, host.name, "/") for host in hosts]:
+        read_all(connection)
     assert slow_web.stats().max_active == 1
 
 

@@ -16,6 +16,7 @@ import pytest
 from simweb import SimWeb
 from simweb.zoo import INDEX_URL, MONSTERS, Monster
 from tests.simweb.client import Client, links, visit
+from tests.waiting import PATIENCE
 
 BY_NAME = {monster.name: monster for monster in MONSTERS}
 CHECKS: dict[str, Callable[[SimWeb, Monster], None]] = {}
@@ -55,7 +56,7 @@ def test_the_web_still_answers_while_monsters_feed(zoo: SimWeb) -> None:
     held = []
     for name in ("endless", "drip", "silent", "huge-dom"):
         monster = BY_NAME[name]
-        connection = socket.create_connection(("127.0.0.1", zoo.port), timeout=20)
+        connection = socket.create_connection(("127.0.0.1", zoo.port), timeout=PATIENCE)
         connection.sendall(f"GET {monster.path} HTTP/1.1\r\nHost: {monster.host}\r\n\r\n".encode())
         held.append(connection)
     assert len(held[0].recv(1000)) > 0
@@ -77,7 +78,7 @@ def test_without_zoo_there_are_no_monsters() -> None:
 
 @check("drip")
 def _drip(zoo: SimWeb, monster: Monster) -> None:
-    seen = visit(zoo.port, monster.host, monster.path, seconds=0.4)
+    seen = visit(zoo.port, monster.host, monster.path, silence=0.4)
     assert seen.end == "timeout"
     assert b"Content-Length: 1000000" in seen.head
     began = time.monotonic()
@@ -88,7 +89,7 @@ def _drip(zoo: SimWeb, monster: Monster) -> None:
 
 @check("slow-head")
 def _slow_head(zoo: SimWeb, monster: Monster) -> None:
-    seen = visit(zoo.port, monster.host, monster.path, seconds=0.4)
+    seen = visit(zoo.port, monster.host, monster.path, silence=0.4)
     assert seen.end == "timeout"
     assert b"\r\n\r\n" not in seen.data
     assert seen.data.startswith(b"HTTP/1.1 200 OK\r\nX-Slow: z")
@@ -101,7 +102,7 @@ def _endless(zoo: SimWeb, monster: Monster) -> None:
 
 @check("silent")
 def _silent(zoo: SimWeb, monster: Monster) -> None:
-    seen = visit(zoo.port, monster.host, monster.path, seconds=0.3)
+    seen = visit(zoo.port, monster.host, monster.path, silence=0.3, begins=False)
     assert (seen.data, seen.end) == (b"", "timeout")
 
 
@@ -195,11 +196,11 @@ def _bad_tls(zoo: SimWeb, monster: Monster) -> None:
     if zoo.tls_port is None:
         pytest.skip("no openssl command here, so no TLS listener")
     assert zoo.resolve.startswith(f"{monster.host}=127.0.0.1:{zoo.tls_port},*.sim.test=")
-    plain = socket.create_connection(("127.0.0.1", zoo.tls_port), timeout=20)
+    plain = socket.create_connection(("127.0.0.1", zoo.tls_port), timeout=PATIENCE)
     with plain, pytest.raises(ssl.SSLCertVerificationError):
         ssl.create_default_context().wrap_socket(plain, server_hostname=monster.host)
     insecure = ssl._create_unverified_context()
-    connection = http.client.HTTPSConnection("127.0.0.1", zoo.tls_port, timeout=20, context=insecure)
+    connection = http.client.HTTPSConnection("127.0.0.1", zoo.tls_port, timeout=PATIENCE, context=insecure)
     connection.request("GET", "/", headers={"Host": monster.host})
     assert b"Behind bad TLS" in connection.getresponse().read()
     connection.close()
@@ -207,7 +208,7 @@ def _bad_tls(zoo: SimWeb, monster: Monster) -> None:
 
 @check("no-tls")
 def _no_tls(zoo: SimWeb, monster: Monster) -> None:
-    plain = socket.create_connection(("127.0.0.1", zoo.port), timeout=20)
+    plain = socket.create_connection(("127.0.0.1", zoo.port), timeout=PATIENCE)
     with plain, pytest.raises(ssl.SSLError):
         ssl.create_default_context().wrap_socket(plain, server_hostname=monster.host)
 
@@ -225,7 +226,7 @@ def _robots_giant(zoo: SimWeb, monster: Monster) -> None:
 
 @check("robots-silent")
 def _robots_silent(zoo: SimWeb, monster: Monster) -> None:
-    assert visit(zoo.port, monster.host, "/robots.txt", seconds=0.3).end == "timeout"
+    assert visit(zoo.port, monster.host, "/robots.txt", silence=0.3, begins=False).end == "timeout"
 
 
 @check("robots-loop")

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
@@ -49,6 +49,7 @@ _START_SECONDS = 60.0  # a slow machine needs long to start Chromium
 _END_SECONDS = 40.0  # beyond the page's own time: closing, reading, sending
 _LOOK_SECONDS = 0.5  # between looks at memory
 _LAST_LOOKS = 20
+_LAST_SECONDS = 10.0  # at the very end
 _MISSING_SECONDS = 60.0  # after which a browser that did not start is tried again
 
 
@@ -65,6 +66,7 @@ class BrowserFetcher:
         self._waiting: deque[_Task] = deque()
         self._failed: list[tuple[_Task, Rendered]] = []
         self._processes: list[_Process] = []
+        self._ending: list[_Process] = []  # told to end, but something of them is still there
         self._closed = False
         self._broken = ""  # why no browser starts …
         self._broken_until = 0.0  # … and until when none is tried
@@ -94,7 +96,7 @@ class BrowserFetcher:
         """Seconds until `tick` must be called; None: only when a descriptor is ready."""
         if self._failed:
             return 0.0
-        return _LOOK_SECONDS if self._processes else None
+        return _LOOK_SECONDS if self._processes or self._ending else None
 
     def tick(self) -> None:
         """Does what time asks for: limits of time and memory, processes nobody needs any more."""
@@ -113,6 +115,11 @@ class BrowserFetcher:
                 self._lose(process, "render-timeout", "the page did not end within its time and was ended with force")
             elif (used := tree_bytes(process.pid)) > self._settings.memory_bytes:
                 self._lose(process, "browser-memory", f"the page made the browser take {used >> 20} MiB of memory")
+        for process in list(self._ending):
+            if now >= process.look_at:
+                process.look_at = now + _LOOK_SECONDS
+                if process.gone():
+                    self._ending.remove(process)
 
     def resident_bytes(self) -> int:
         """Memory of all browsers now."""
@@ -125,6 +132,10 @@ class BrowserFetcher:
         self._failed.clear()
         for process in list(self._processes):
             self._end(process)
+        until = monotonic() + _LAST_SECONDS
+        while self._ending and monotonic() < until:
+            time.sleep(0.01)
+            self._ending = [process for process in self._ending if not process.gone()]
 
     def _feed(self) -> None:
         while self._waiting and not self._closed:
@@ -224,6 +235,8 @@ class BrowserFetcher:
             self._processes.remove(process)
             self._selector.unregister(process.socket)
             process.end()
+            if not process.gone():
+                self._ending.append(process)
 
     def _deliver(self, task: "_Task", rendered: Rendered) -> None:
         if self._closed:
@@ -309,20 +322,28 @@ class _Process:
         return frames
 
     def end(self) -> None:
-        """At once, with everything it started, and without leaving files behind."""
+        """At once, with everything it started; `gone` takes its files away."""
         # Also by their home: when the process died before, what it started belongs to nobody any more.
         family = {self.pid, *descendants(self.pid), *_inhabitants(self._home)}
         self.socket.close()
-        for pid in family:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+        _kill(family)
         self._process.wait()
-        for _ in range(_LAST_LOOKS):  # they die at once, but not before they are asked to leave the processor
+        for _ in range(_LAST_LOOKS):
             if not _inhabitants(self._home):
                 break
             time.sleep(0.01)
+
+    def gone(self) -> bool:
+        """Whether nothing of it is left, once it was ended; what is left is ended again.
+
+        The killed die only when they get the processor, which can take a while on a busy machine. Until then they may
+        write into their folder, and one may have been started while the others were killed.
+        """
+        left = _inhabitants(self._home)
+        _kill(left)
         for folder in (self.folder, self._home):
             shutil.rmtree(folder, ignore_errors=True)
+        return not left and not self.folder.exists() and not os.path.exists(self._home)
 
 
 def missing(settings: BrowserSettings) -> str:
@@ -349,6 +370,12 @@ def descendants(pid: int) -> list[int]:
                 found += children
                 queue += children
     return found
+
+
+def _kill(pids: Iterable[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def _inhabitants(home: str) -> list[int]:
