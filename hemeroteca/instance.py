@@ -65,6 +65,10 @@ class Instance:
         """Become the one `hemeroteca serve` of this folder, in the same way."""
         return self._lock("serve.lock")
 
+    def lock_import(self) -> IO[str] | None:
+        """Become the one that takes archives of other tools in, beside the engine or instead of it."""
+        return self._lock("import.lock")
+
     @contextmanager
     def alone(self, name: str) -> Iterator[None]:
         """Wait until no other process holds this lock, and hold it."""

@@ -6,6 +6,7 @@ one that comes before it (or lies in a later file) waits until the end.
 
 import uuid
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID
@@ -38,16 +39,25 @@ class Imported:
     bytes: int = 0
     lost: int = 0
     """Captures that could not be taken."""
+    stopped: bool = False
+    """A person ended it before all was read."""
     problems: list[Problem] = field(default_factory=list)
 
 
 class Intake:
-    """`committed` is called with the keys of the addresses of every batch that reached the disk."""
+    """`around` gets the keys of the addresses of every batch and surrounds its commit; `progress` gets the file and the
+    number of captures seen so far."""
 
-    def __init__(self, writer: WarcWriter, committed: Callable[[set[str]], None] | None = None) -> None:
+    def __init__(
+        self,
+        writer: WarcWriter,
+        around: Callable[[set[str]], AbstractContextManager[None]] | None = None,
+        progress: Callable[[str, int], None] | None = None,
+    ) -> None:
         self.done = Imported()
         self._writer = writer
-        self._committed = committed
+        self._around = around or (lambda keys: nullcontext())
+        self._progress = progress or (lambda name, captures: None)
         self._captures: dict[UUID, NewCapture] = {}
         self._originals: dict[str, warc.Original] = {}
         self._foreign: dict[str, str] = {}  # payload digests of the other tool, and ours
@@ -56,21 +66,33 @@ class Intake:
     def read(self, files: Iterable[Path], spool: Path) -> Imported:
         """Take everything the files hold, and commit it."""
         for path in files:
+            if self.done.stopped:
+                break
             self.done.files += 1
-            for item in read_archive(path, spool):
-                if isinstance(item, Problem):
-                    self._tell(item)
-                    continue
-                try:
-                    self.take(item)
-                finally:
-                    item.discard()
+            self._read_file(path, spool)
         waiting, self._waiting = self._waiting, []
-        for item in waiting:
+        for item in waiting if not self.done.stopped else ():
             self._take_revisit(item, last=True)
         self.commit()
         services.mark_closed(self._writer.close())
         return self.done
+
+    def stop(self) -> None:
+        """Ask `read` to end with the capture it is at; safe in a signal handler."""
+        self.done.stopped = True
+
+    def _read_file(self, path: Path, spool: Path) -> None:
+        for item in read_archive(path, spool):
+            if isinstance(item, Problem):
+                self._tell(item)
+            else:
+                try:
+                    self.take(item)
+                finally:
+                    item.discard()
+                self._progress(path.name, self.done.taken + self.done.known)
+            if self.done.stopped:
+                return
 
     def take(self, item: ImportedExchange) -> None:
         if item.kind == "revisit":
@@ -85,15 +107,15 @@ class Intake:
         if not batch:
             return
         self._writer.sync()
-        with transaction.atomic():
-            services.link_pages(batch, {capture.url: _page_key(capture.url) for capture in batch})
-            services.insert_captures(batch, self._writer.sizes())
-            touched = {capture.urlkey for capture in batch}
-            renumber_versions(touched)
-        services.mark_closed(self._writer.close_rotated())
-        self._originals.clear()
-        if self._committed:
-            self._committed(touched)
+        touched = {capture.urlkey for capture in batch}
+        with self._around(touched):
+            with transaction.atomic():
+                services.count_alone()
+                services.link_pages(batch, {capture.url: _page_key(capture.url) for capture in batch})
+                services.insert_captures(batch, self._writer.sizes())
+                renumber_versions(touched)
+            services.mark_closed(self._writer.close_rotated())
+            self._originals.clear()
 
     def _take_whole(self, item: ImportedExchange) -> None:
         body = warc.FileBody(item.body) if isinstance(item.body, Path) else item.body

@@ -116,6 +116,17 @@ def rows(where: str, values: Sequence[Any], order: str, limit: int) -> list[Capt
     return [row(found) for found in _fetched(f"{SELECT} WHERE {where} ORDER BY {order} LIMIT %s", [*values, limit])]
 
 
+def also_imported(after_id: int) -> list[str]:
+    """Keys of addresses that both a crawl and an import brought captures of, with ids above that."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT DISTINCT urlkey FROM capture WHERE id > %s AND crawl_id IS NOT NULL AND EXISTS (SELECT 1 FROM "
+            "capture AS other WHERE other.urlkey = capture.urlkey AND other.id > %s AND other.crawl_id IS NULL)",
+            [after_id, after_id],
+        )
+        return [key for (key,) in cursor.fetchall()]
+
+
 def all_rows(where: str = "1 = 1", values: Sequence[Any] = (), after_id: int = 0) -> Iterator[CaptureRow]:
     """Every capture by a condition, in the order of their ids, a page at a time: memory stays small."""
     while True:

@@ -58,6 +58,14 @@ def mark_closed(files: Iterable[ClosedFile | Recovered]) -> None:
             cursor.executemany("UPDATE warc_file SET size = %s, digest = %s, closed = %s WHERE name = %s", rows)
 
 
+def count_alone() -> None:
+    """In a transaction: let nobody else count captures until its end. Two that count the same days would otherwise wait
+    for each other on PostgreSQL; SQLite has one writer anyway."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("LOCK TABLE capture_tally IN SHARE ROW EXCLUSIVE MODE")
+
+
 def correct_capture(capture_id: int, capture: NewCapture) -> None:
     """Make a row say what the record says."""
     fields = ("record_id", "url", "urlkey", "captured_ms", "status", "mime", "digest", "kind", "truncated", "refers_to")

@@ -8,15 +8,18 @@ engine keeps:
     append(…) many times → sync() → commit the rows and `sizes()` in the database → close_rotated() → mark those closed
 
 After a crash `recover` cuts every open file back to the size the database knows. It never throws away more than a batch
-could have held: a longer tail is moved to `salvage/` and reported.
+could have held: a longer tail is moved to `salvage/` and reported. A file that a living process writes is locked by it
+and left alone: an import may be at work beside an engine that starts again.
 """
 
 import errno
+import fcntl
 import hashlib
 import os
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -126,15 +129,19 @@ class WarcWriter:
                 os.close(file.fd)
         self._rotated, self._current = [], None
 
-    def recover(self, acknowledged: Mapping[str, int], max_tail: int = MAX_TAIL) -> list[Recovered]:
-        """Repair after a crash: cut files left open to their acknowledged size and close them.
+    def recover(self, acknowledged: Callable[[], Mapping[str, int]], max_tail: int = MAX_TAIL) -> list[Recovered]:
+        """Repair after a crash: cut files left open to their acknowledged size and close them; not those in use.
 
-        `acknowledged`: name and size of the files the database does not know as closed.
+        `acknowledged`: gives name and size of the files the database does not know as closed. It is asked when nobody
+        can write to the others any more: what it says of a file in use may be old already.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         left = [path for end in (warc.GZ, warc.ZST) for path in self.folder.glob(f"*{end}{OPEN}")]
-        names = {path.name.removesuffix(OPEN) for path in left}
-        return [self._recover(name, acknowledged.get(name, 0), max_tail) for name in sorted(names | set(acknowledged))]
+        with ExitStack() as locks:
+            unused = {path.name.removesuffix(OPEN) for path in left if _locked(path, locks)}
+            sizes = acknowledged()
+            closed = {name for name in sizes if not (self.folder / (name + OPEN)).exists()}
+            return [self._recover(name, sizes.get(name, 0), max_tail) for name in sorted(unused | closed)]
 
     def _recover(self, name: str, known: int, max_tail: int) -> Recovered:
         final = self.folder / name
@@ -142,12 +149,14 @@ class WarcWriter:
         size = path.stat().st_size if path.exists() else 0
         if size < known:
             return Recovered(name, size, missing=known - size)
+        if path == final:  # nothing is renamed before all of it is acknowledged
+            known = size
         salvaged = None
         tail = size - known
         if tail > max_tail:
             salvaged = self._salvage(path, known)
         if known == 0:
-            path.unlink()
+            path.unlink(missing_ok=True)
             _sync_folder(self.folder)
             return Recovered(name, 0, cut=tail, salvaged=salvaged)
         if tail:
@@ -215,7 +224,7 @@ class _OpenFile:
         self.digest = hashlib.sha256()
         self._dirty = True
         self._lost = False
-        self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        self.fd = _begun(self.path)
         _sync_folder(folder)
 
     def write(self, data: bytes | Path) -> None:
@@ -280,6 +289,30 @@ class _OpenFile:
 
 
 CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
+
+
+def _begun(path: Path) -> int:
+    """A new file that is locked before anything is in it. `recover`, come in between, took it for a dead one's."""
+    while True:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        if os.fstat(fd).st_nlink:
+            return fd
+        os.close(fd)
+
+
+def _locked(path: Path, locks: ExitStack) -> bool:
+    """Whether no process writes this file; none does while the lock is held."""
+    try:
+        file = path.open("rb")
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return True
+    except BlockingIOError:
+        file.close()
+        return False
+    locks.enter_context(file)
+    return True
 
 
 def _sync_folder(folder: Path) -> None:

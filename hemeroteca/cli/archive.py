@@ -1,14 +1,16 @@
 """`hemeroteca archive`: versions of a page, files checked, exchanged, counted and thinned out."""
 
 import json
+import signal
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
@@ -16,11 +18,12 @@ from rich.console import Console
 from rich.table import Table
 
 from hemeroteca.cli import diff
-from hemeroteca.cli.common import USAGE, Data, Json, give_up, printable, setup, size, unmarked, writing
+from hemeroteca.cli.common import INTERRUPTED, USAGE, Data, Json, give_up, printable, setup, size, unmarked, writing
 
 if TYPE_CHECKING:
     from hemeroteca.archive.selection import Selection
     from hemeroteca.config import Config
+    from hemeroteca.engine.imports import Around
 
 app = typer.Typer(no_args_is_help=True, help="Versions of pages; WARC files checked, exchanged, counted, thinned out.")
 
@@ -144,8 +147,8 @@ def verify(
 
     from hemeroteca.archive.verify import verify as check
 
-    with _alone(repair, "repair"):
-        report = check(settings.INSTANCE.warc_dir, repair=repair, digests=digests, progress=_progress(as_json))
+    with _alone(repair, "repair"), _progress(as_json) as progress:
+        report = check(settings.INSTANCE.warc_dir, repair=repair, digests=digests, progress=progress)
     if as_json:
         typer.echo(json.dumps({**asdict(report), "sound": report.sound}))
     else:
@@ -170,20 +173,31 @@ def import_(
     as_json: Json = False,
     data: Data = None,
 ) -> None:
-    """Take in archives of other tools. Exit code 1 when something in them could not be taken."""
+    """Take in archives of other tools; also while `hemeroteca serve` or a crawl runs, whose engine makes their pages
+    findable then. Exit code 1 when something in them could not be taken, 130 after Ctrl-C: the same command goes on.
+    """
     config = setup(data)
     from django.conf import settings
 
     from hemeroteca import __version__
     from hemeroteca.archive.intake import Intake
     from hemeroteca.archive.writer import WarcWriter
-    from hemeroteca.engine.imports import finishing
+    from hemeroteca.engine import spool
 
     instance = settings.INSTANCE
-    with _alone(True, "import"), writing(instance.data), finishing(config, instance) as finish:
-        facts = {"software": f"Hemeroteca/{__version__}", "description": "imported"}
-        writer = WarcWriter(instance.warc_dir, max_bytes=config.warc_bytes, facts=facts)
-        done = Intake(writer, finish).read(files, instance.spool_dir)
+    facts = {"software": f"Hemeroteca/{__version__}", "description": "imported"}
+    writer = WarcWriter(instance.warc_dir, max_bytes=config.warc_bytes, facts=facts)
+    with (
+        writing(instance.data),
+        _importing(config, as_json) as around,
+        spool.own(instance) as folder,
+        _progress(as_json, "captures") as progress,
+    ):
+        intake = Intake(writer, around, progress)
+        with _on_interrupt(intake.stop):
+            done = intake.read(files, folder)
+    if done.stopped:
+        typer.echo("stopped; what was taken stays, and the same command goes on from there", err=True)
     if as_json:
         typer.echo(json.dumps(asdict(done) | {"problems": [msgspec.to_builtins(item) for item in done.problems]}))
     else:
@@ -196,6 +210,8 @@ def import_(
             f"{done.taken} captures taken ({done.repeated} with a payload we had), "
             f"{done.known} known already, {done.lost} lost, {size(done.bytes)} written"
         )
+    if done.stopped:
+        raise typer.Exit(INTERRUPTED)
     if done.lost:
         raise typer.Exit(1)
 
@@ -444,10 +460,38 @@ def _alone(needed: bool, what: str) -> Iterator[None]:
     lock = settings.INSTANCE.lock_engine()
     if lock is None:
         give_up(f"cannot {what} while the engine runs; stop `hemeroteca serve` (or the crawl) first")
-    try:
-        yield
-    finally:
-        lock.close()
+    with lock:
+        imports = settings.INSTANCE.lock_import()
+        if imports is None:
+            give_up(f"cannot {what} while `hemeroteca archive import` runs; wait until it has ended")
+        with imports:
+            yield
+
+
+@contextmanager
+def _importing(config: "Config", quiet: bool) -> "Iterator[Around]":
+    """Be the only one that imports while this lasts: instead of an engine, or beside one."""
+    from django.conf import settings
+
+    from hemeroteca.engine.imports import beside_an_engine, finishing
+
+    instance = settings.INSTANCE
+    imports = instance.lock_import()
+    if imports is None:
+        give_up("another `hemeroteca archive import` is at work on this folder; wait until it has ended")
+
+    def waiting() -> None:
+        if not quiet:
+            typer.echo("the captures are kept; the engine at work on this folder makes them findable …", err=True)
+
+    with imports:
+        engine = instance.lock_engine()
+        if engine is None:
+            with beside_an_engine(config, instance, waiting) as around:
+                yield around
+        else:
+            with engine, finishing(config, instance) as around:
+                yield around
 
 
 @contextmanager
@@ -460,7 +504,37 @@ def _output(path: Path | None) -> Iterator[IO[bytes]]:
             yield file
 
 
-def _progress(quiet: bool) -> Any:
+@contextmanager
+def _progress(quiet: bool, things: str = "records") -> Iterator[Callable[[str, int], None]]:
+    """A line that tells how far it is, on a terminal only."""
     if quiet or not sys.stderr.isatty():
-        return None
-    return lambda name, records: typer.echo(f"\r{records} records, {printable(name)}\x1b[K", nl=False, err=True)
+        yield lambda name, count: None
+        return
+    due = 0.0
+
+    def tell(name: str, count: int) -> None:
+        nonlocal due
+        if time.monotonic() >= due:
+            due = time.monotonic() + 0.1
+            typer.echo(f"\r{count:,} {things}, {printable(name)}\x1b[K", nl=False, err=True)
+
+    yield tell
+    typer.echo("\r\x1b[K", nl=False, err=True)
+
+
+@contextmanager
+def _on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
+    """The first Ctrl-C asks for an orderly end; the second ends it at once, and the next start repairs."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupted(*_: object) -> None:
+        stop()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    before = signal.signal(signal.SIGINT, interrupted)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -233,6 +233,7 @@ def _history(request: HttpRequest, url: str, days: dict[int, tuple[int, int]]) -
         until = since + lookup.DAY_MS - 1
     everything = day is not None or request.GET.get("all") == "1"
     found = lookup.versions_of(url, since, until, everything, CAPTURES + 1)
+    copy = found[0] if found else archive.closest(url, until)  # of a year without captures: the nearest there is
     return {
         "years": sorted(years.items()),
         "year": year,
@@ -242,7 +243,8 @@ def _history(request: HttpRequest, url: str, days: dict[int, tuple[int, int]]) -
         "more": len(found) > CAPTURES,
         "day": day,
         "everything": everything,
-        "replay": bool(found and _replay_origin(request, found[0])),
+        "copy": copy,
+        "replay": bool(copy and _replay_origin(request, copy)),
         "comparable": len(found) > 1,
     }
 

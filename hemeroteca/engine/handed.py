@@ -1,11 +1,13 @@
-"""Documents that `hemeroteca search import` left for the engine, put into the index bit by bit (search.handover)."""
+"""Documents and captures that commands left for the engine, put into the index bit by bit (search.handover, given)."""
 
 import logging
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from hemeroteca.engine import given
 from hemeroteca.engine.ledger import Ledger
+from hemeroteca.engine.reindex import Source, newest
 from hemeroteca.instance import Instance
 from hemeroteca.search import handover
 from hemeroteca.search.document import SearchDocument
@@ -18,43 +20,81 @@ SLICE_SECONDS = 0.05  # of the engine's loop at a time, four times a second: abo
 
 class HandedOver:
     def __init__(self, instance: Instance, ledger: Ledger) -> None:
-        self._folder = instance.index_dir
+        self._instance = instance
         self._ledger = ledger
         self._due = 0.0
         self._file: Path | None = None
-        self._documents: Iterator[SearchDocument] = iter(())
-        self._done_at: int | None = None  # commits of the index there had been when the last document was put
+        self._rows: Iterator[SearchDocument | given.Given] = iter(())
+        self._put: list[tuple[Path, int]] = []  # and how many commits of the index there must be until they can go
 
     def look(self) -> bool:
         """True when documents were put, which then wait for a commit."""
+        self._let_go()
         if self._file is None and not self._next():
             return False
         assert self._file is not None
-        if self._done_at is not None:
-            if self._ledger.index_commits > self._done_at:
-                self._file.unlink(missing_ok=True)
-                self._file = self._done_at = None
-            return False
         until = time.monotonic() + SLICE_SECONDS
         put = False
         try:
-            for document in self._documents:
-                self._ledger.take(document)
+            for row in self._rows:
+                if isinstance(row, given.Given):
+                    self._take(row)
+                else:
+                    self._ledger.take(row)
                 put = True
                 if time.monotonic() >= until:
                     return True
         except (OSError, ValueError) as error:
             log.warning("documents to import were left out: %s", error)
-        self._done_at = self._ledger.index_commits
-        if not self._ledger.waiting:  # nothing was in it, or all of it is committed
-            self._done_at -= 1
+        # nothing was in it, or all of it is committed: it can go at once
+        self._put.append((self._file, self._ledger.index_commits + self._ledger.waiting))
+        self._file = None
+        self._due = 0.0  # there may be more
         return put
+
+    def _take(self, row: given.Given) -> None:
+        """Unless something newer is known of the page: the engine crawls on while an import goes on."""
+        ledger, document = self._ledger, row.document
+        if row.past:
+            ledger.take_past(row.page, row.captured_ms, document)
+            return
+        last = newest(row.url_key)
+        if ledger.awaits_newer(row.url_key, row.captured_ms) or (last and last.captured_ms > row.captured_ms):
+            return
+        if row.edges is not None:
+            ledger.link(row.page, row.edges)
+        if document is None:
+            ledger.drop(row.page)
+        else:
+            document.collections = ledger.membership.of(document.url, document.host)
+            ledger.take(document)
+
+    def _let_go(self) -> None:
+        for file, commits in self._put:
+            if self._ledger.index_commits >= commits:
+                file.unlink(missing_ok=True)
+        self._put = [(file, commits) for file, commits in self._put if self._ledger.index_commits < commits]
 
     def _next(self) -> bool:
         moment = time.monotonic()
         if moment < self._due:
             return False
         self._due = moment + LOOK_SECONDS
-        for file in handover.waiting(self._folder)[:1]:
-            self._file, self._documents = file, handover.read(file)
-        return self._file is not None
+        folder = self._instance.index_dir
+        known = {file for file, _ in self._put}
+        for file in handover.waiting(folder):
+            if file not in known:
+                self._file, self._rows = file, handover.read(file)
+                return True
+        for file in handover.waiting(folder, given.ROWS):
+            if file not in known:
+                self._file, self._rows = file, handover.rows(file, given.Given)
+                return True
+        for file in given.forsaken(folder):
+            if file not in known:
+                self._file, self._rows = file, self._read_again(file)
+                return True
+        return False
+
+    def _read_again(self, file: Path) -> Iterator[given.Given]:
+        yield from given.of_keys(Source(self._instance), given.noted(file), self._ledger.keeps_versions)

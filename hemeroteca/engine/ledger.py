@@ -137,6 +137,31 @@ class Ledger:
         self._index.put(document, True)
         self._note(document.key)
 
+    def take_past(self, page: int, captured_ms: int, document: SearchDocument | None) -> None:
+        """What a page said at a time in the past; None when it was gone."""
+        if self._versions is None:
+            return
+        if document is None:
+            self._versions.end(page, captured_ms)
+        else:
+            document.collections = self.membership.of(document.url, document.host)
+            self._versions.put(document)
+        self._note(page)
+
+    def drop(self, key: int) -> None:
+        """A page that is not to be found, by a capture of another tool."""
+        self._index.delete(key)
+        self._note(key)
+
+    def awaits_newer(self, url_key: str, captured_ms: int) -> bool:
+        """Whether a capture of that address from after that moment is about to be committed."""
+        return any(one.urlkey == url_key and one.captured_ms > captured_ms for one in self._captures)
+
+    @property
+    def keeps_versions(self) -> bool:
+        """All of them can be found, not only the last."""
+        return self._versions is not None
+
     def unindex(self, key: int) -> None:
         self._index.delete(key)
         if self._versions is not None:

@@ -1,12 +1,11 @@
 """What a start does after a crash, without being asked: nothing acknowledged is lost, nothing half-written is seen."""
 
 import logging
-import shutil
 
 from hemeroteca.archive import queries, services
 from hemeroteca.archive.writer import WarcWriter
 from hemeroteca.config import Config
-from hemeroteca.engine import reindex
+from hemeroteca.engine import reindex, spool
 from hemeroteca.engine.ledger import last_capture, read_watermark, write_watermark
 from hemeroteca.instance import Instance
 from hemeroteca.search.index import open_index
@@ -17,12 +16,8 @@ log = logging.getLogger("hemeroteca.engine")
 
 def repair(config: Config, instance: Instance) -> None:
     """Cut unacknowledged tails of WARC files, empty the spool, index captures the search index lacks."""
-    for path in instance.spool_dir.iterdir():
-        if path.is_dir():  # of a browser's process
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
-    recovered = WarcWriter(instance.warc_dir).recover(queries.open_files())
+    spool.clear(instance)
+    recovered = WarcWriter(instance.warc_dir).recover(queries.open_files)
     services.mark_closed(recovered)
     for file in recovered:
         if file.salvaged:

@@ -2,22 +2,25 @@
 
 A file per hand-over in `imports` of the index folder; it appears whole and goes when its documents are findable, so
 that whoever left it can wait for that. After a crash it is read again from the beginning: documents replace themselves.
+What else is handed to an engine (`engine.given`) lies beside them under a suffix of its own.
 """
 
 import os
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from hemeroteca.search.document import SearchDocument
 
 FOLDER = "imports"
-_SUFFIX = ".documents"
+DOCUMENTS = ".documents"
+Row = TypeVar("Row", bound=msgspec.Struct)
 
 
-def leave(index_dir: Path, documents: Iterable[SearchDocument]) -> Path:
+def leave(index_dir: Path, documents: Iterable[msgspec.Struct], suffix: str = DOCUMENTS) -> Path:
     """Write documents for the engine to take; the file is gone when they can be found."""
     folder = index_dir / FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -31,21 +34,26 @@ def leave(index_dir: Path, documents: Iterable[SearchDocument]) -> Path:
                 file.write(len(row).to_bytes(4, "little") + row)
             file.flush()
             os.fsync(file.fileno())
-        ready = folder / f"{name}{_SUFFIX}"
+        ready = folder / f"{name}{suffix}"
         os.replace(draft, ready)
     finally:
         draft.unlink(missing_ok=True)
     return ready
 
 
-def waiting(index_dir: Path) -> list[Path]:
+def waiting(index_dir: Path, suffix: str = DOCUMENTS) -> list[Path]:
     """Files that were left, oldest first."""
-    return sorted((index_dir / FOLDER).glob(f"*{_SUFFIX}"))
+    return sorted((index_dir / FOLDER).glob(f"*{suffix}"))
 
 
 def read(file: Path) -> Iterator[SearchDocument]:
     """The documents of such a file. Raises ValueError where it is damaged."""
-    decode = msgspec.msgpack.Decoder(SearchDocument).decode
+    return rows(file, SearchDocument)
+
+
+def rows(file: Path, kind: type[Row]) -> Iterator[Row]:
+    """The same for what else was left."""
+    decode = msgspec.msgpack.Decoder(kind).decode
     with file.open("rb") as source:
         while head := source.read(4):
             row = source.read(int.from_bytes(head, "little"))

@@ -385,3 +385,26 @@ def test_chunks_are_taken_away(parts, crlf):
 def test_any_bytes_can_be_dechunked(body):
     plain, _ = dechunk(io.BytesIO(body))
     assert len(plain.read()) <= len(body)
+
+
+def test_an_import_stopped_in_the_middle_is_whole_and_goes_on(tmp_path, spool):
+    file = tmp_path / "other.warc.gz"
+    write_pages(file, 20)
+    intake = Intake(WarcWriter(tmp_path / "warc"), progress=lambda name, seen: seen == 7 and intake.stop())
+    done = intake.read([file, tmp_path / "never-opened.warc.gz"], spool)
+    assert (done.files, done.taken, done.stopped, done.problems) == (1, 7, True, [])
+    assert verify(tmp_path / "warc").sound
+    again = Intake(WarcWriter(tmp_path / "warc")).read([file], spool)
+    assert (again.known, again.taken, again.stopped) == (7, 13, False)
+    assert verify(tmp_path / "warc").sound
+
+
+def write_pages(path, count):
+    with path.open("wb") as file:
+        writer = WARCWriter(file, gzip=True)
+        for number in range(count):
+            head = StatusAndHeaders("200 OK", [("Content-Type", "text/html")], protocol="HTTP/1.1")
+            body = io.BytesIO(b"<p>page %d" % number)
+            writer.write_record(
+                writer.create_warc_record(f"http://a.example/{number}", "response", body, http_headers=head)
+            )

@@ -99,6 +99,6 @@ def test_a_kill_before_the_commit_changes_nothing(archive, monkeypatch):
         prune(archive.folder, ALL, Rules(older_than_ms=start_ms("20240201")), dry_run=False)
     assert payloads(archive) == before
     monkeypatch.undo()
-    archive.writer.recover(queries.open_files())
+    archive.writer.recover(queries.open_files)
     assert verify(archive.folder).troubles == []
     assert Capture.objects.count() == 31

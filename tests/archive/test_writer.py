@@ -169,7 +169,7 @@ def test_recovery_cuts_what_was_not_acknowledged(tmp_path):
         file.write(b"half a rec")
     writer.abandon()
 
-    (done,) = WarcWriter(tmp_path).recover(known)
+    (done,) = WarcWriter(tmp_path).recover(lambda: known)
     assert (done.name, done.size, done.salvaged, done.missing) == (name, known[name], None, 0)
     assert done.cut > 10
     assert names(tmp_path) == [name]
@@ -183,7 +183,7 @@ def test_recovery_removes_a_file_nothing_of_which_was_acknowledged(tmp_path):
     writer = WarcWriter(tmp_path)
     name, _ = writer.append(page(1).data)
     writer.abandon()
-    (done,) = WarcWriter(tmp_path).recover({})
+    (done,) = WarcWriter(tmp_path).recover(dict)
     assert (done.name, done.size, done.digest) == (name, 0, "")
     assert names(tmp_path) == []
 
@@ -195,7 +195,7 @@ def test_recovery_never_throws_away_more_than_a_batch(tmp_path):
     for number in range(2, 6):
         writer.append(page(number).data)
     writer.abandon()
-    (done,) = WarcWriter(tmp_path).recover(known, max_tail=100)
+    (done,) = WarcWriter(tmp_path).recover(lambda: known, max_tail=100)
     assert done.size == known[name]
     assert done.salvaged.parent == tmp_path / "salvage"
     assert [s.url[-1] for s in by_warcio(done.salvaged.read_bytes())] == ["2", "3", "4", "5"]
@@ -206,7 +206,7 @@ def test_recovery_reports_acknowledged_bytes_that_are_gone_and_leaves_the_rest(t
     name, _ = writer.append(page(1).data)
     writer.abandon()
     size = (tmp_path / (name + OPEN)).stat().st_size
-    (done,) = WarcWriter(tmp_path).recover({name: size + 50})
+    (done,) = WarcWriter(tmp_path).recover(lambda: {name: size + 50})
     assert (done.missing, done.digest) == (50, "")
     assert (tmp_path / (name + OPEN)).stat().st_size == size
 
@@ -217,8 +217,42 @@ def test_a_kill_between_rename_and_commit_is_finished_by_recovery(tmp_path):
     writer.sync()
     known = writer.sizes()
     (closed,) = writer.close()
-    (done,) = WarcWriter(tmp_path).recover(known)
+    (done,) = WarcWriter(tmp_path).recover(lambda: known)
     assert (done.name, done.size, done.digest, done.cut) == (closed.name, closed.size, closed.digest, 0)
+
+
+def test_recovery_leaves_a_file_alone_that_someone_writes(tmp_path):
+    writer = WarcWriter(tmp_path)
+    name, _ = writer.append(page(1).data)
+    known = writer.sizes()
+    writer.append(page(2).data)
+    assert WarcWriter(tmp_path).recover(lambda: known) == []
+    writer.sync()
+    assert [s.url for s in by_warcio((tmp_path / (name + OPEN)).read_bytes())][1:] == [
+        "http://a.example/1",
+        "http://a.example/2",
+    ]
+
+
+def test_recovery_asks_for_sizes_when_they_cannot_grow_any_more(tmp_path):
+    """A writer that acknowledges and dies, or closes its file, just as recovery begins."""
+    dying, closing = WarcWriter(tmp_path), WarcWriter(tmp_path)
+    for writer in (dying, closing):
+        writer.append(page(1).data)
+    old = dying.sizes() | closing.sizes()
+    dying.append(page(2).data)
+    new = dying.sizes()
+    dying.abandon()
+    closing.append(page(2).data)
+
+    def sizes():
+        closing.close()  # later than recovery looked at the files
+        return old | new
+
+    done = {one.name: one.size for one in WarcWriter(tmp_path).recover(sizes)}
+    assert done.items() >= new.items()
+    for path in tmp_path.iterdir():
+        assert len(by_warcio(path.read_bytes())) == 3
 
 
 def test_killed_at_any_moment_no_acknowledged_record_is_lost(tmp_path):
@@ -249,7 +283,7 @@ while True:
         for first, *pairs in (line.split() for line in told if line.endswith("\n")):
             pages = int(first)
             known |= {name: int(size) for name, size in (pair.split("=") for pair in pairs)}
-        recovered = WarcWriter(tmp_path).recover(known)
+        recovered = WarcWriter(tmp_path).recover(known.copy)
         assert not [done for done in recovered if done.missing]
         urls = set()
         for path in tmp_path.glob("*.warc.gz"):

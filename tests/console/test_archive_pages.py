@@ -79,6 +79,15 @@ def test_versions_come_first_and_a_day_or_all_on_request(client, world):
     assert again in day
 
 
+def test_a_year_without_captures_leads_to_the_nearest_copy(client, world, settings):
+    settings.CONFIG = replace(settings.CONFIG, replay_url="http://replay.localhost:8081")
+    first, *_, last = (str(row.record_id) for row in world.captures[BREAD])
+    for year, nearest in (("2024", first), ("2026", last)):
+        page = client.get("/page", {"url": BREAD, "year": year}, headers={"Host": "127.0.0.1:8080"})
+        assert page.context["captures"] == []
+        assert f'<a href="/v/{nearest}/replay">Archived copy</a>' in text(page)
+
+
 @pytest.mark.parametrize(
     "asked", ["year=0001", "year=99999", "day=2025-02-31", "day=9999-12-31", "day=0001-01-01", "year=9999"]
 )
