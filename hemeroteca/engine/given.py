@@ -17,7 +17,7 @@ import msgspec
 from hemeroteca import urls
 from hemeroteca.archive import queries
 from hemeroteca.archive.values import CaptureRow
-from hemeroteca.engine.ingest import Edges
+from hemeroteca.engine.messages import Edges
 from hemeroteca.engine.reindex import GONE, Source, newest
 from hemeroteca.search import handover
 from hemeroteca.search.document import SearchDocument
