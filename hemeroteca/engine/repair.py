@@ -42,7 +42,8 @@ def repair(config: Config, instance: Instance) -> None:
         writer.commit()
         writer.close()
         write_watermark(instance, last)
-        log.info("indexed %d captures that a crash had left out", count)
+        if count:
+            log.info("indexed %d captures that a crash had left out", count)
     if config.index_versions:
         add_versions(config, instance, last)
 
