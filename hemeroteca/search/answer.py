@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import math
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -30,6 +31,7 @@ _MOST = 1000  # results that can be reached by paging
 _LEAST = 40  # candidates ordered anew, at least
 _CLOSELY = 30  # candidates looked at for phrases …
 _MOST_CLOSELY = 200  # … and when many results are wanted
+_FOR_HOSTS = 400  # candidates when a few hosts would fill the page
 _COUNT_BELOW = 20_000  # postings up to which matches are counted, not estimated
 _MOST_REMEMBERED = 200_000  # results kept in memory during a batch of queries
 _FACETS = ("host", "language", "type", "year", "collection")
@@ -56,6 +58,8 @@ class Answer:
         count = not plan.plain or sum(documents for _, _, documents in plan.scored) <= _COUNT_BELOW
         if self.options.sort == "relevance":
             candidates, matches = self._best(plan, reach, count)
+            if self._of_few_hosts(candidates, plan, reach, offset + limit):
+                candidates, matches = self._best(plan, _FOR_HOSTS, count)
         else:
             order = Order.Asc if self.options.sort == "oldest" else Order.Desc
             by = "captured" if self.options.sort == "captured" else "published"
@@ -154,12 +158,23 @@ class Answer:
         bonuses = [bonus for bonus in plan.bonuses if not bonus.language or languages & {bonus.language, ""}]
         more: dict[tuple[int, int], float] = {}
         if bonuses and found:
-            closely = _CLOSELY if reach <= _LEAST else min(_MOST_CLOSELY, reach)
+            closely = _CLOSELY if reach in (_LEAST, _FOR_HOSTS) else min(_MOST_CLOSELY, reach)
             keys = self._column("key", [address for _, address, _ in found[:closely]]).tolist()
             for score, address in self._nearer(bonuses, keys):
                 place = (address.segment_ord, address.doc)
                 more[place] = more.get(place, 0.0) + score
         return [(score + more.get((at.segment_ord, at.doc), 0.0), at) for score, at, _ in found], matches
+
+    def _of_few_hosts(
+        self, candidates: list[tuple[float, tantivy.DocAddress]], plan: Plan, reach: int, wanted: int
+    ) -> bool:
+        """Whether a few hosts fill the candidates, so that results of others must be looked for further down."""
+        if not self.options.diverse or len(candidates) < reach or reach >= _FOR_HOSTS or plan.one_host:
+            return False
+        hosts = Counter(self._column("host_key", [address for _, address in candidates]).tolist())
+        if sum(min(count, self.weights.per_host) for count in hosts.values()) >= wanted:
+            return False
+        return len(self.searcher.terms_with_prefix("host", "", limit=2)) > 1
 
     def _nearer(self, bonuses: list[Bonus], keys: list[int]) -> list[tuple[float, tantivy.DocAddress]]:
         """Those of these documents that are better matches than their words alone say, and by how much.

@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from hemeroteca.search import analysis
 from hemeroteca.search.learn import BITS, deletes, fold, letters
 
 BACK_OFF = 0.4  # stupid back-off (Brants et al. 2007): a shorter context counts this much
@@ -108,7 +109,7 @@ class Suggester:
         language = self._language([number for number in known if number is not None])
         options = [
             [(word, 0.0, number)]
-            if at in protected or (number is not None and self._counts[number] >= 8 and len(word) < 4)
+            if at in protected or self._is_right(word, number)
             else self._candidates(word, number, language)
             for (at, word), number in zip(words, known, strict=True)
         ]
@@ -180,6 +181,12 @@ class Suggester:
         return float(dict(self._after(2, first)).get(second, 0))
 
     # spelling
+
+    def _is_right(self, word: str, number: int | None) -> bool:
+        """Short words that are common, and the little words of a language, are meant as they are written."""
+        if number is not None and self._counts[number] >= 8 and len(word) < 4:
+            return True
+        return any(analysis.is_empty(word, language) for language in self._languages)
 
     def _language(self, numbers: list[int]) -> int:
         spoken = [int(self._spoken[number]) for number in numbers if self._spoken[number] >= 0]

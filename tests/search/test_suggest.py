@@ -72,6 +72,18 @@ def test_did_you_mean(suggester, typed, meant):
     assert suggester.correct(typed) == meant
 
 
+def test_little_words_are_right_as_they_are(tmp_path):
+    learner = Learner()
+    for _ in range(40):
+        learner.add("El sol", "El sol sale por el este. El mar y el sol del verano", "es")
+        learner.add("El sol", "els arbres del parc", "ca")
+    learner.add("Los planetas", "Los planetas son grandes", "es")
+    learner.write(tmp_path, Counter())
+    suggester = Suggester.load(tmp_path)
+    assert suggester.correct("¿Qué son los planetas?") == ""
+    assert suggester.correct("els planteas") == "els planetas"
+
+
 def test_nothing_learned_nothing_suggested(tmp_path):
     assert Suggester.load(tmp_path) is None
     Learner().write(tmp_path)
