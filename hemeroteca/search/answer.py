@@ -112,7 +112,11 @@ class Answer:
             if hits:
                 score += hits[0][0] * part.factor
                 how = msgspec.json.decode(asked.explain(self.searcher, address).to_json())
-                text["words"] = {"score": hits[0][0] * part.factor, "how": how}
+                text["words"] = {
+                    "score": hits[0][0] * part.factor,
+                    "each": self._each(plan, only, part.factor),
+                    "how": how,
+                }
         for bonus in plan.bonuses:
             for more, _ in self._nearer([bonus], [key]):
                 text.setdefault(bonus.name, {"score": 0.0})["score"] += more
@@ -128,6 +132,16 @@ class Answer:
             "notes": plan.notes,
             "terms": {name: sorted(terms) for name, terms in plan.wanted.items() if terms},
         }
+
+    def _each(self, plan: Plan, only: Query, factor: float) -> dict[str, float]:
+        """What each word of the page would score alone, in the form it stands there, the best first."""
+        scores: dict[str, float] = {}
+        for name, term, _ in plan.scored:
+            asked = Query.term_query(self.index.schema, f"body_{name}", term, index_option="freq")
+            this = Query.boolean_query([(Occur.Must, asked), (Occur.Must, only)])
+            for score, _ in self.searcher.search(this, limit=1, count=False).hits:
+                scores[term] = score * plan.factors[name, term] * factor
+        return dict(sorted(scores.items(), key=lambda item: -item[1]))
 
     def plan(self, query: str) -> Plan:
         languages = self.index.languages(self.searcher)

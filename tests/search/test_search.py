@@ -216,6 +216,9 @@ def test_explain_adds_up_to_the_score_shown(library):
     shown = library.search("biblioteca nacional", options=Options(now_ms=1_800_000_000_000)).hits[0].score
     assert why["score"] == pytest.approx(shown, rel=1e-4)
     assert {"words", "phrase"} <= set(why["parts"])
+    each = why["parts"]["words"]["each"]
+    assert set(each) == {"biblioteca", "nacional"}
+    assert sum(each.values()) == pytest.approx(why["parts"]["words"]["score"], rel=1e-4)
     assert library.explain("zzz", hit.key) is None
 
 
