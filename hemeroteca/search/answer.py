@@ -56,23 +56,19 @@ class Answer:
             offset, shown_before = _read_cursor(cursor, plan.notes)
         reach = min(_MOST, max(_LEAST, 2 * (offset + limit)))
         count = not plan.plain or sum(documents for _, _, documents in plan.scored) <= _COUNT_BELOW
-        if self.options.sort == "relevance":
-            candidates, matches = self._best(plan, reach, count)
-            if self._of_few_hosts(candidates, plan, reach, offset + limit):
-                candidates, matches = self._best(plan, _FOR_HOSTS, count)
-        else:
-            order = Order.Asc if self.options.sort == "oldest" else Order.Desc
-            by = "captured" if self.options.sort == "captured" else "published"
-            dated = self.searcher.search(plan.every(), limit=reach, order_by_field=by, order=order)
-            candidates = [(0.0, address) for _, address in dated.hits]
-            matches = dated.count  # type: ignore[attr-defined]
-        total = matches if count or matches else _estimate(plan, self.searcher.num_docs)
-        ranked = self._rank(candidates, plan, limit, pages=1 + offset // max(1, limit))
-        if self.options.semantic and self.options.sort == "relevance":
-            self._by_meaning(ranked, query)
-        fresh = [r for r in ranked.order if (ranked.keys[r] & 0xFFFFFFFF) not in shown_before]
         start = 0 if cursor else offset
-        hits, used = self._hits(ranked, fresh[start:], limit, plan)
+        while True:
+            candidates, matches = self._candidates(plan, reach, count, offset + limit)
+            ranked = self._rank(candidates, plan, limit, pages=1 + offset // max(1, limit))
+            if self.options.semantic and self.options.sort == "relevance":
+                self._by_meaning(ranked, query)
+            fresh = [r for r in ranked.order if (ranked.keys[r] & 0xFFFFFFFF) not in shown_before]
+            hits, used = self._hits(ranked, fresh[start:], limit, plan)
+            # copies of one text are one result: where they are many, more candidates must be asked for
+            if len(fresh) > start + used or len(candidates) < reach or reach >= _MOST:
+                break
+            reach = min(_MOST, 4 * reach)
+        total = matches if count or matches else _estimate(plan, self.searcher.num_docs)
         next_cursor = ""
         if len(fresh) > start + used and offset + used < _MOST:
             before = [int(k) & 0xFFFFFFFF for k in (ranked.keys[r] for r in fresh[: start + used])]
@@ -153,6 +149,20 @@ class Answer:
         spoken = learned.spoken if learned else None
         planner = Planner(self.index.schema, self.searcher, languages, self.weights, blocks, self.index.forms, spoken)
         return planner.plan(parsed)
+
+    def _candidates(
+        self, plan: Plan, reach: int, count: bool, wanted: int
+    ) -> tuple[list[tuple[float, tantivy.DocAddress]], int]:
+        """Pages from which results are chosen, and how many matches there are (0: not counted)."""
+        if self.options.sort == "relevance":
+            candidates, matches = self._best(plan, reach, count)
+            if self._of_few_hosts(candidates, plan, reach, wanted):
+                return self._best(plan, _FOR_HOSTS, count)
+            return candidates, matches
+        order = Order.Asc if self.options.sort == "oldest" else Order.Desc
+        by = "captured" if self.options.sort == "captured" else "published"
+        dated = self.searcher.search(plan.every(), limit=reach, order_by_field=by, order=order)  # type: ignore[misc]
+        return [(0.0, address) for _, address in dated.hits], dated.count  # type: ignore[attr-defined]
 
     def _best(self, plan: Plan, reach: int, count: bool) -> tuple[list[tuple[float, tantivy.DocAddress]], int]:
         """The best candidates by their text, and how many matches there are (0: not counted)."""

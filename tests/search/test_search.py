@@ -142,6 +142,23 @@ def test_near_duplicates_are_one_result(indexed):
     assert len(index.search("palabra1", options=Options(group=False)).hits) == 3
 
 
+@pytest.mark.parametrize("sort", ["relevance", "newest"])
+def test_hundreds_of_copies_do_not_end_the_results(indexed, sort):
+    copied = " ".join(f"palabra{j}" for j in range(200))
+    copies = [
+        page(i, f"noticia noticia noticia {copied}", url=f"https://a{i}.test/", captured_ms=10**12) for i in range(300)
+    ]
+    others = [
+        page(1000 + i, "noticia " + " ".join(f"w{i}x{j}" for j in range(300)), url=f"https://b{i}.test/", captured_ms=1)
+        for i in range(15)
+    ]
+    index = indexed(*copies, *others)
+    first = index.search("noticia", options=Options(sort=sort))
+    second = index.search("noticia", cursor=first.cursor, options=Options(sort=sort))
+    assert [len(first.hits), len(second.hits), second.cursor] == [10, 6, ""]
+    assert first.hits[0].duplicates == 299
+
+
 def test_no_host_fills_a_page_while_others_wait(indexed):
     many = [page(i, "noticia " * 3 + f"asunto{i}", url=f"https://big.test/{i}") for i in range(20)]
     few = [
