@@ -108,7 +108,9 @@ def suggest(
     limit: Annotated[int, Query(ge=1, le=50, description="Most completions.")] = COMPLETIONS,
 ) -> Suggested:
     suggester = _suggester()
-    return Suggested(completions=completions(q, limit), did_you_mean=suggester.correct(q) if suggester else "")
+    return Suggested(
+        completions=completions(q, limit), did_you_mean=suggester.correct(q, typing=True) if suggester else ""
+    )
 
 
 def completions(typed: str, limit: int = COMPLETIONS) -> list[str]:

@@ -17,11 +17,12 @@ from hemeroteca.cli import common
 
 if TYPE_CHECKING:
     from hemeroteca.config import Config
-    from hemeroteca.search import Hit, Index
+    from hemeroteca.search import Hit, Index, Options
     from hemeroteca.watch.models import SavedSearch
 
 _DEFAULT = "find"
 _BOLD, _PLAIN = "\ue000", "\ue001"  # stand for the terminal's, until what pages say is made harmless
+_RESULTS, _PAGES = 10, 10  # on a page, and pages in which the place of a result is looked for
 _LOOKS = 8  # at a file left for the engine, between two at whether there is one
 
 
@@ -147,13 +148,21 @@ def explain(
     why = index.explain(query, known[0], options)
     if why is None:
         common.give_up(f"{url} does not match this query")
+    place = _place(index, query, known[0], options)
     if json:
-        sys.stdout.write(msgspec.json.encode(why).decode() + "\n")
+        sys.stdout.write(msgspec.json.encode({"place": place, **why}).decode() + "\n")
         return
+    typer.echo(
+        f"result {place}" if place else f"not among the first {_PAGES * _RESULTS}, or hidden as a copy of one of them"
+    )
     typer.echo(f"score {why['score']:.3f} = text {why['text_score']:.3f}", nl=False)
     typer.echo("".join(f" × {name} {factor:.3f}" for name, factor in why["factors"].items()))
     for name, part in why["parts"].items():
+        if not part["score"]:
+            continue
         typer.echo(f"\n{name}: {part['score']:.3f}")
+        if each := part.get("each"):
+            typer.echo("  " + ", ".join(f"{common.printable(term)} {score:.3f}" for term, score in each.items()))
         if "how" in part:
             _show_part(part["how"], 1)
 
@@ -236,7 +245,7 @@ def suggest(
     if suggester is None:
         common.give_up("nothing was learned yet; run `hemeroteca search learn`")
     typed = " ".join(text)
-    completions, meant = suggester.complete(typed, limit), suggester.correct(typed)
+    completions, meant = suggester.complete(typed, limit), suggester.correct(typed, typing=True)
     if json:
         found = {"completions": [c.text for c in completions], "did_you_mean": meant}
         typer.echo(msgspec.json.encode(found).decode())
@@ -435,6 +444,20 @@ def _show(hit: "Hit") -> None:
     more = f"  (+{hit.duplicates} {'versions' if of_it else 'alike'})" if hit.duplicates else ""
     typer.echo(f"  {common.printable(hit.url or hit.id)}  {date}{more}")
     typer.echo(f"  {plain(hit.snippet)}\n")
+
+
+def _place(index: "Index", query: str, key: int, options: "Options") -> int | None:
+    """Where a result stands on the pages of results, counted from 1; None when it is on none of the first."""
+    cursor, before = "", 0
+    for _ in range(_PAGES):
+        found = index.search(query, limit=_RESULTS, cursor=cursor, options=options)
+        for at, hit in enumerate(found.hits, before + 1):
+            if hit.key == key:
+                return at
+        cursor, before = found.cursor, before + len(found.hits)
+        if not cursor:
+            break
+    return None
 
 
 def _show_part(part: dict[str, Any], depth: int) -> None:

@@ -42,6 +42,7 @@ BIGRAMS = (
 )
 _BIGRAM_LANGUAGES = frozenset(("zh", "ja", "ko", "th"))
 LONGEST_WORD = 40
+SCRIPT_SAMPLE = 1000  # characters by which the script of a text is told
 SPACELESS = (
     "\u0e00-\u0e7f\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
@@ -139,6 +140,23 @@ def has_spaceless(text: str) -> bool:
     return _SPACELESS.search(text) is not None
 
 
+def fits_script(text: str, language: str) -> bool:
+    """Whether a text can be in `language` by the script it is written in: with or without spaces between words."""
+    start = text[:SCRIPT_SAMPLE]
+    spaceless = len(_SPACELESS.findall(start))
+    if field_of(language) == BIGRAMS:
+        return spaceless > 0 or not start.strip()
+    return spaceless <= len(start) // 4
+
+
+def language_by_script(text: str) -> str:
+    """The language a text without spaces is probably in; empty for one with spaces."""
+    if fits_script(text, ""):
+        return ""
+    scripts = (("ja", "[\u3040-\u30ff]"), ("ko", "[\uac00-\ud7af]"), ("th", "[\u0e00-\u0e7f]"))
+    return next((code for code, letters in scripts if re.search(letters, text[:SCRIPT_SAMPLE])), "zh")
+
+
 _SPACELESS = re.compile(f"[{SPACELESS}]")
 _PIECE = re.compile(rf"([{SPACELESS}]+)|[^\W_{SPACELESS}]+")
 
@@ -197,14 +215,20 @@ def empty_words(words: Sequence[str], languages: Sequence[tuple[str, float]], as
     shouted = all(word.isupper() for word in words)
     small = [word for word in words if shouted or len(word) < 2 or not word.isupper()]
     best: frozenset[str] = frozenset()
+    of_common = False  # those of a common language give way only to clearly more: `war in Iraq` is not German
     for language, share in languages:
         found = frozenset(word for word in small if is_empty(word, language))
-        if len(found) > max(len(best), 0 if share >= COMMON or language == asked else 1):
-            best = found
+        if share >= COMMON or language == asked:
+            least = len(best) + 1
+        else:
+            least = max(CLEARLY, len(best) + (CLEARLY if of_common else 1))
+        if len(found) >= least:
+            best, of_common = found, share >= COMMON
     return best
 
 
 COMMON = 0.3  # share of a language that is expected in any query
+CLEARLY = 2  # little words by which another language must be ahead
 
 
 @lru_cache(maxsize=20_000)

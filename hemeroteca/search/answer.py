@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import math
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -30,6 +31,7 @@ _MOST = 1000  # results that can be reached by paging
 _LEAST = 40  # candidates ordered anew, at least
 _CLOSELY = 30  # candidates looked at for phrases …
 _MOST_CLOSELY = 200  # … and when many results are wanted
+_FOR_HOSTS = 400  # candidates when a few hosts would fill the page
 _COUNT_BELOW = 20_000  # postings up to which matches are counted, not estimated
 _MOST_REMEMBERED = 200_000  # results kept in memory during a batch of queries
 _FACETS = ("host", "language", "type", "year", "collection")
@@ -54,21 +56,19 @@ class Answer:
             offset, shown_before = _read_cursor(cursor, plan.notes)
         reach = min(_MOST, max(_LEAST, 2 * (offset + limit)))
         count = not plan.plain or sum(documents for _, _, documents in plan.scored) <= _COUNT_BELOW
-        if self.options.sort == "relevance":
-            candidates, matches = self._best(plan, reach, count)
-        else:
-            order = Order.Asc if self.options.sort == "oldest" else Order.Desc
-            by = "captured" if self.options.sort == "captured" else "published"
-            dated = self.searcher.search(plan.every(), limit=reach, order_by_field=by, order=order)
-            candidates = [(0.0, address) for _, address in dated.hits]
-            matches = dated.count  # type: ignore[attr-defined]
-        total = matches if count or matches else _estimate(plan, self.searcher.num_docs)
-        ranked = self._rank(candidates, plan, limit, pages=1 + offset // max(1, limit))
-        if self.options.semantic and self.options.sort == "relevance":
-            self._by_meaning(ranked, query)
-        fresh = [r for r in ranked.order if (ranked.keys[r] & 0xFFFFFFFF) not in shown_before]
         start = 0 if cursor else offset
-        hits, used = self._hits(ranked, fresh[start:], limit, plan)
+        while True:
+            candidates, matches = self._candidates(plan, reach, count, offset + limit)
+            ranked = self._rank(candidates, plan, limit, pages=1 + offset // max(1, limit))
+            if self.options.semantic and self.options.sort == "relevance":
+                self._by_meaning(ranked, query)
+            fresh = [r for r in ranked.order if (ranked.keys[r] & 0xFFFFFFFF) not in shown_before]
+            hits, used = self._hits(ranked, fresh[start:], limit, plan)
+            # copies of one text are one result: where they are many, more candidates must be asked for
+            if len(fresh) > start + used or len(candidates) < reach or reach >= _MOST:
+                break
+            reach = min(_MOST, 4 * reach)
+        total = matches if count or matches else _estimate(plan, self.searcher.num_docs)
         next_cursor = ""
         if len(fresh) > start + used and offset + used < _MOST:
             before = [int(k) & 0xFFFFFFFF for k in (ranked.keys[r] for r in fresh[: start + used])]
@@ -108,7 +108,11 @@ class Answer:
             if hits:
                 score += hits[0][0] * part.factor
                 how = msgspec.json.decode(asked.explain(self.searcher, address).to_json())
-                text["words"] = {"score": hits[0][0] * part.factor, "how": how}
+                text["words"] = {
+                    "score": hits[0][0] * part.factor,
+                    "each": self._each(plan, only, part.factor),
+                    "how": how,
+                }
         for bonus in plan.bonuses:
             for more, _ in self._nearer([bonus], [key]):
                 text.setdefault(bonus.name, {"score": 0.0})["score"] += more
@@ -125,6 +129,16 @@ class Answer:
             "terms": {name: sorted(terms) for name, terms in plan.wanted.items() if terms},
         }
 
+    def _each(self, plan: Plan, only: Query, factor: float) -> dict[str, float]:
+        """What each word of the page would score alone, in the form it stands there, the best first."""
+        scores: dict[str, float] = {}
+        for name, term, _ in plan.scored:
+            asked = Query.term_query(self.index.schema, f"body_{name}", term, index_option="freq")
+            this = Query.boolean_query([(Occur.Must, asked), (Occur.Must, only)])
+            for score, _ in self.searcher.search(this, limit=1, count=False).hits:
+                scores[term] = score * plan.factors[name, term] * factor
+        return dict(sorted(scores.items(), key=lambda item: -item[1]))
+
     def plan(self, query: str) -> Plan:
         languages = self.index.languages(self.searcher)
         parsed = q.parse(query) if self.options.syntax else _plain(query)
@@ -135,6 +149,20 @@ class Answer:
         spoken = learned.spoken if learned else None
         planner = Planner(self.index.schema, self.searcher, languages, self.weights, blocks, self.index.forms, spoken)
         return planner.plan(parsed)
+
+    def _candidates(
+        self, plan: Plan, reach: int, count: bool, wanted: int
+    ) -> tuple[list[tuple[float, tantivy.DocAddress]], int]:
+        """Pages from which results are chosen, and how many matches there are (0: not counted)."""
+        if self.options.sort == "relevance":
+            candidates, matches = self._best(plan, reach, count)
+            if self._of_few_hosts(candidates, plan, reach, wanted):
+                return self._best(plan, _FOR_HOSTS, count)
+            return candidates, matches
+        order = Order.Asc if self.options.sort == "oldest" else Order.Desc
+        by = "captured" if self.options.sort == "captured" else "published"
+        dated = self.searcher.search(plan.every(), limit=reach, order_by_field=by, order=order)  # type: ignore[misc]
+        return [(0.0, address) for _, address in dated.hits], dated.count  # type: ignore[attr-defined]
 
     def _best(self, plan: Plan, reach: int, count: bool) -> tuple[list[tuple[float, tantivy.DocAddress]], int]:
         """The best candidates by their text, and how many matches there are (0: not counted)."""
@@ -154,12 +182,23 @@ class Answer:
         bonuses = [bonus for bonus in plan.bonuses if not bonus.language or languages & {bonus.language, ""}]
         more: dict[tuple[int, int], float] = {}
         if bonuses and found:
-            closely = _CLOSELY if reach <= _LEAST else min(_MOST_CLOSELY, reach)
+            closely = _CLOSELY if reach in (_LEAST, _FOR_HOSTS) else min(_MOST_CLOSELY, reach)
             keys = self._column("key", [address for _, address, _ in found[:closely]]).tolist()
             for score, address in self._nearer(bonuses, keys):
                 place = (address.segment_ord, address.doc)
                 more[place] = more.get(place, 0.0) + score
         return [(score + more.get((at.segment_ord, at.doc), 0.0), at) for score, at, _ in found], matches
+
+    def _of_few_hosts(
+        self, candidates: list[tuple[float, tantivy.DocAddress]], plan: Plan, reach: int, wanted: int
+    ) -> bool:
+        """Whether a few hosts fill the candidates, so that results of others must be looked for further down."""
+        if not self.options.diverse or len(candidates) < reach or reach >= _FOR_HOSTS or plan.one_host:
+            return False
+        hosts = Counter(self._column("host_key", [address for _, address in candidates]).tolist())
+        if sum(min(count, self.weights.per_host) for count in hosts.values()) >= wanted:
+            return False
+        return len(self.searcher.terms_with_prefix("host", "", limit=2)) > 1
 
     def _nearer(self, bonuses: list[Bonus], keys: list[int]) -> list[tuple[float, tantivy.DocAddress]]:
         """Those of these documents that are better matches than their words alone say, and by how much.

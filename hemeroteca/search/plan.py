@@ -25,6 +25,7 @@ from hemeroteca.search.ranking import Weights
 MOST_TERMS = 256  # scored terms; of a longer query the rarest are kept
 RARE = 3  # pages; a word in no more of them may be misspelt
 MOST_PAIRS = 12  # neighbouring words looked at for nearness
+MOST_PLACED = 64  # words among which they are looked for
 MOST_FORMS = 12  # forms of one word that are searched, the most frequent ones
 FEW_FORMS = 3  # … in a very long query, and of words that must be near each other
 LONG_QUERY = 24  # words from which a query is very long
@@ -79,6 +80,7 @@ class Plan(msgspec.Struct):
     plain: bool = True  # only words: the number of matches may be estimated
     notes: list[str] = []
     at: q.When | None = None
+    one_host: bool = False  # only pages of a site or host are asked for
     language: str = ""  # the query is written in; empty: it does not tell
     doubtful: bool = False  # some word is in no page, or in hardly any: perhaps it is misspelt
 
@@ -107,6 +109,8 @@ class Planner:
             for code, count in sorted(languages, key=lambda entry: -entry[1])
             if code in analysis.LANGUAGES and (count >= LEAST_SHARE * known_language or code in analysis.OWN_SCRIPT)
         ]
+        common = {code for code, _ in self.languages}
+        self.rare = [(code, n / known_language) for code, n in languages if code in analysis.LANGUAGES - common]
         total = sum(count for _, count in languages)
         pairs = sum(count for code, count in languages if analysis.field_of(code) == analysis.BIGRAMS)
         # The engine divides a field's length by all documents, not by those that have the field: pages of the rarer
@@ -129,6 +133,8 @@ class Planner:
         words = [c.node.text for c in clauses if isinstance(c.node, q.Word) and c.occurs == "may"]
         others = [c for c in clauses if not (isinstance(c.node, q.Word) and c.occurs == "may")]
         plan.plain = not others and not self.blocks
+        required = [c.node for c in others if c.occurs == "must" and isinstance(c.node, q.Only)]
+        plan.one_host = any(node.property in ("site", "host") for node in required)
         if any(isinstance(c.node, q.Word | q.Phrase) and analysis.has_spaceless(c.node.text) for c in clauses):
             self.spaceless = True
             self.known = {}  # words weigh otherwise
@@ -170,7 +176,7 @@ class Planner:
         for clause in clauses:
             if isinstance(clause.node, q.Only) and clause.node.property == "language" and clause.occurs == "must":
                 self.languages = [(clause.node.value, 1.0)]
-                self.known = {}
+                self.known, self.rare = {}, []
                 self.fields = [name for name in self.fields if name == analysis.field_of(clause.node.value)]
 
     def _by_field(self, plan: Plan) -> list[Part]:
@@ -222,6 +228,7 @@ class Planner:
 
     def _words(self, words: list[str], plan: Plan) -> None:
         chosen: list[tuple[str, list[Form], int, int]] = []
+        self._hear(words)
         if len(self.languages) > 1 or len(self.fields) > 1:
             plan.language = self._language(words)
         self.empty = analysis.empty_words(words, self.languages, plan.language)
@@ -255,20 +262,39 @@ class Planner:
         kept = sorted((word for word in times if having[word]), key=having.__getitem__)[:MOST_TERMS]
         return Counter({word: times[word] for word in kept})
 
+    def _hear(self, words: list[str]) -> None:
+        """Read the query in a language of few pages too, when its little words are clearly of that language."""
+        if not self.rare:
+            return
+        least = analysis.CLEARLY + max((self._little(words, code) for code, _ in self.languages), default=0)
+        little = {language: self._little(words, language[0]) for language in self.rare}
+        heard = max(self.rare, key=little.__getitem__)
+        if little[heard] >= least:
+            self.languages.append(heard)
+            self.known = {}  # words have other forms
+
+    @staticmethod
+    def _little(words: list[str], code: str) -> int:
+        return sum(analysis.is_empty(word, code) for word in words[:LONG_QUERY])
+
     def _language(self, words: list[str]) -> str:
         """The language a query is written in, by its little words and by the pages its other words are in.
 
-        One word is enough for a language many pages are in, else two: German `war` is English too.
+        One word is enough for a language many pages are in, else it takes two more: German `war` is English too.
         """
         votes: Counter[str] = Counter()
         for code, _ in self.languages:
-            votes[code] = sum(analysis.is_empty(word, code) for word in words[:LONG_QUERY])
+            votes[code] = self._little(words, code)
         if self.spoken is not None:
             votes.update(self.spoken(words[:LONG_QUERY]))
         best = votes.most_common(2)
         if not best or not best[0][1] or (len(best) > 1 and best[1][1] == best[0][1]):
             return ""
-        return best[0][0] if best[0][1] > 1 or dict(self.languages).get(best[0][0], 0) >= analysis.COMMON else ""
+        shares = dict(self.languages)
+        if shares.get(best[0][0], 0) >= analysis.COMMON:
+            return best[0][0]
+        common = max((votes[code] for code, share in self.languages if share >= analysis.COMMON), default=0)
+        return best[0][0] if best[0][1] >= analysis.CLEARLY + common else ""
 
     def _scoring(self, scored: list[tuple[str, str, int]], factors: dict[tuple[str, str], float]) -> list[Query]:
         if not scored:
@@ -349,11 +375,13 @@ class Planner:
             if name == analysis.BIGRAMS:
                 continue
             empty, factor, body = {analysis.fold(word) for word in self.empty}, self.factors[name], f"body_{name}"
-            placed = [p for p in analysis.positioned(" ".join(words[:64]), name) if p[1] not in empty]
+            joined = _inside_words(words[:MOST_PLACED], self.languages)
+            placed = [p for p in analysis.positioned(" ".join(words[:MOST_PLACED]), name) if p[1] not in empty]
             placed = [p for p in placed if self._forms(name, p[1])]
-            if len(placed) < 2 or len(placed) > MOST_PAIRS + 1:
-                continue
-            for (at, first), (then, second) in pairwise(placed):
+            pairs = list(pairwise(placed))
+            if len(pairs) > MOST_PAIRS:  # of many words only those written as one are meant to stand together
+                pairs = [pair for pair in pairs if pair[1][0] in joined][:MOST_PAIRS]
+            for (at, first), (then, second) in pairs:
                 if first == second or then - at > 4:
                     continue
                 pair: list[str | tuple[int, str]] = [(0, first), (then - at, second)]
@@ -361,7 +389,7 @@ class Planner:
                 near = Query.phrase_query(self.schema, body, pair, slop=8)
                 both = [
                     (Occur.Must, self._boost(near, weights.near)),
-                    (Occur.Should, self._boost(phrase, weights.phrase)),
+                    (Occur.Should, self._boost(phrase, weights.joined if then in joined else weights.phrase)),
                 ]
                 bonuses.append(Bonus("phrase", Query.boolean_query(both), factor, name))
         folded = list(dict.fromkeys(analysis.terms(" ".join(words[:32]), analysis.WORDS)))
@@ -582,6 +610,26 @@ def _flat(clauses: Sequence[q.Clause]) -> list[q.Clause]:
         else:
             flat.append(clause)
     return flat
+
+
+_LOOSE = re.compile("['’ʼ/]")
+
+
+def _inside_words(words: Sequence[str], languages: Sequence[tuple[str, float]]) -> set[int]:
+    """Places of terms that follow another inside one word of the query: `perl` of `mod_perl`, `19` of `COVID-19`.
+
+    What an apostrophe or a stroke joins (`l'eau`, `yes/no`) and what begins or ends with a little word (`y a-t-il`)
+    is no name.
+    """
+    places: set[int] = set()
+    at = 0
+    for word in words:
+        terms = analysis.word_analyzer().analyze(word)
+        if len(terms) > 1 and not _LOOSE.search(word):
+            little = [any(analysis.is_empty(term, code) for code, _ in languages) for term in terms]
+            places.update(at + i for i in range(1, len(terms)) if not little[i] and not little[i - 1])
+        at += len(terms)
+    return places
 
 
 def _rarity(documents: int, total: int) -> float:

@@ -272,7 +272,7 @@ class _Parser:
                 node = self._word(piece)
             if node is not None:
                 occurs = {"-": "not", "+": "must", "": "may"}[sign]
-                if occurs == "may" and not isinstance(node, Word | Wildcard | Fuzzy | Numbers):
+                if occurs == "may" and not isinstance(node, Word | Wildcard | Fuzzy):
                     occurs = "must"
                 clauses.append(Clause(node, occurs))
                 joins.append(join)
@@ -282,6 +282,8 @@ class _Parser:
                 self.notes.append(Note("a parenthesis that was never closed was closed at the end"))
         if sign or join:
             self.notes.append(Note("an operator with nothing after it was ignored"))
+        if joins and joins[0]:
+            self.notes.append(Note("an operator with nothing before it was ignored"))
         if not depth:
             self.either = "OR" in joins[1:] and "" not in joins[1:]
         return Group(tuple(_joined(clauses, joins)))
@@ -312,6 +314,9 @@ class _Parser:
         return Phrase(inside, int(slop.group(1)) if slop else 0)
 
     def _word(self, token: str) -> Node | None:
+        if token.endswith(":") and token[:-1].lower() in _FIELDS:
+            self._note_no_value(token)
+            return None
         self.words += 1
         numbers = _NUMBERS.fullmatch(token)
         if numbers:
@@ -376,16 +381,22 @@ class _Parser:
             return self._word(token[:-1]) if rest is None else self._word_and_rest(token)
         value, quoted = self._value()
         if not value:
-            self.notes.append(Note("`{text}` without a value was ignored", text=token))
+            self._note_no_value(token)
             return None
         self.words += 1
         if name in _TEXT_PARTS:
             return Within(name, value, phrase=quoted) if re.search(r"\w", value) else None
         if name in _PROPERTIES:
-            return Only(name, _property(name, value))
+            if wanted := _property(name, value):
+                return Only(name, wanted)
+            self.notes.append(Note("`{text}` was ignored: there is nothing of that name", text=f"{token}{value[:30]}"))
+            return None
         if name in _TIMES:
             return self._when(name, token, value)
         return self._near(token, value, clauses, joins)
+
+    def _note_no_value(self, token: str) -> None:
+        self.notes.append(Note("`{text}` without a value was ignored", text=token))
 
     def _word_and_rest(self, token: str) -> Node | None:
         match = re.compile(r"[^\s()|\"“”«»„]*").match(self.text, self.at)
@@ -543,5 +554,5 @@ def _property(name: str, value: str) -> str:
         value = value.lstrip(".")
         return {"htm": "html", "xhtml": "html", "txt": "text", "rss": "feed", "atom": "feed"}.get(value, value)
     if name == "language":
-        return code_of(value) or value[:2]
+        return code_of(value)
     return value

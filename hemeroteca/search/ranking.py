@@ -21,6 +21,7 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     # nearness, as parts of the BM25 score a phrase would have
     phrase: float = 0.10  # two words of the query side by side, in order
+    joined: float = 0.40  # the same of words written as one: mod_perl, COVID-19
     near: float = 0.03  # the same within a few words, in any order
     title: float = 0.06  # every word of the query is in the title
     url: float = 0.05  # words of the query in the address

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from hemeroteca.search import handover
+from hemeroteca.search import analysis, handover
 from hemeroteca.search.document import SearchDocument, document_key
 from hemeroteca.search.graph import LinkGraph, LinkRanks, rank_pages_and_hosts
 from hemeroteca.search.index import Index, IndexUnusableError, Options, SearchError, Writer
@@ -304,10 +304,21 @@ def _document(row: _Line, language: str, collection: str) -> SearchDocument:
         host=_host(row.url),
         title=row.title or "",
         text=text,
-        language=code_of(row.lang or "") or language or _language(text),
+        language=_written_in(f"{row.title or ''} {text}", code_of(row.lang or "") or language),
         type="text",
         collections=(collection,) if collection else (),
     )
+
+
+def _written_in(text: str, said: str) -> str:
+    """The language a document is said to be in, unless its script is another: then, or when nothing is said, a guess.
+
+    The script decides by which field a document is found, so a wrong label would hide it.
+    """
+    if said and analysis.fits_script(text, said):
+        return said
+    guessed = _language(text)
+    return guessed if analysis.fits_script(text, guessed) else analysis.language_by_script(text)
 
 
 def _common_language(sample: list[_Line]) -> str:

@@ -16,10 +16,13 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from hemeroteca.search import analysis
 from hemeroteca.search.learn import BITS, deletes, fold, letters
 
 BACK_OFF = 0.4  # stupid back-off (Brants et al. 2007): a shorter context counts this much
 LEAST_PROBABILITY = 0.02  # below it, no next word is offered
+UNKNOWN, UNKNOWN_BESIDE = 14.0, 8.0  # cost of a word the index does not know, at least and beyond the rarest known one
+SECOND_EDIT = {3: 4.5, 4: 4.5, 5: 4.5, 6: 3.5, 7: 3.0, 8: 2.5, 9: 2.0}  # by letters of the word
 _LAST = "\U0010ffff"
 _PIECES = re.compile(r"[^\W\d_]+")
 
@@ -79,7 +82,9 @@ class Suggester:
             found_words = self.next_words(text, limit)
         for word, weight in found_words:
             whole = f"{head}{space}{word}"
-            found.setdefault(fold(whole), Suggestion(whole, "word", weight))
+            known = found.get(fold(whole))
+            if known is None or known.source == "title":  # a title that is also what the words say stands among them
+                found[fold(whole)] = Suggestion(known.text if known else whole, "word", weight)
         # earlier queries first, then a mixture of words and titles
         by_weight = sorted(found.values(), key=lambda suggestion: -suggestion.weight)
         queries = [suggestion for suggestion in by_weight if suggestion.source == "query"]
@@ -95,8 +100,11 @@ class Suggester:
         best = sorted(scores.items(), key=lambda item: -item[1])[:limit]
         return [(self._words[number], score) for number, score in best if score >= threshold]
 
-    def correct(self, query: str) -> str:
-        """The query with its misspelt words replaced, all at once; empty when it looks right."""
+    def correct(self, query: str, typing: bool = False) -> str:
+        """The query with its misspelt words replaced, all at once; empty when it looks right.
+
+        `typing`: the last word is not finished, and right if any word begins so.
+        """
         words = [(match.start(), match.group()) for match in _PIECES.finditer(query[:1000])][:30]
         if not words:
             return ""
@@ -104,11 +112,14 @@ class Suggester:
             protected = {m.start() for m in re.finditer(r"[^\W\d_]+(?=[:*~])|(?<=[:~*])[^\W\d_]+", query)}
         else:
             protected = set()
+        last_at, last = words[-1]
+        if typing and query.endswith(last) and self._begins(fold(last)):
+            protected.add(last_at)
         known = [self._number(fold(word)) for _, word in words]
         language = self._language([number for number in known if number is not None])
         options = [
             [(word, 0.0, number)]
-            if at in protected or (number is not None and self._counts[number] >= 8 and len(word) < 4)
+            if at in protected or self._is_right(word, number)
             else self._candidates(word, number, language)
             for (at, word), number in zip(words, known, strict=True)
         ]
@@ -132,6 +143,11 @@ class Suggester:
     def _number(self, form: str) -> int | None:
         place = bisect_left(self._forms, form)
         return place if place < len(self._forms) and self._forms[place] == form else None
+
+    def _begins(self, form: str) -> bool:
+        """Whether a known word begins so."""
+        place = bisect_left(self._forms, form)
+        return place < len(self._forms) and self._forms[place].startswith(form)
 
     def _numbers(self, text: str) -> list[int]:
         found = (self._number(fold(word)) for word in _PIECES.findall(text)[-3:])
@@ -181,6 +197,12 @@ class Suggester:
 
     # spelling
 
+    def _is_right(self, word: str, number: int | None) -> bool:
+        """Short words that are common, and the little words of a language, are meant as they are written."""
+        if number is not None and self._counts[number] >= 8 and len(word) < 4:
+            return True
+        return any(analysis.is_empty(word, language) for language in self._languages)
+
     def _language(self, numbers: list[int]) -> int:
         spoken = [int(self._spoken[number]) for number in numbers if self._spoken[number] >= 0]
         return max(set(spoken), key=spoken.count) if spoken else -1
@@ -189,7 +211,7 @@ class Suggester:
         """(word, cost, number): the word itself and likely corrections; cost is a negative log probability."""
         form = fold(word)
         count = int(self._counts[number]) if number is not None else 0
-        own = self._cost(count, 0.0) if count else 14.0
+        own = self._cost(count, 0.0) if count else max(UNKNOWN, self._cost(0, UNKNOWN_BESIDE))
         options: list[tuple[str, float, int | None]] = [(word, own - 3.0, number)]  # what was typed has a head start
         if len(form) < 3 or len(form) > 40:
             return options
@@ -199,7 +221,8 @@ class Suggester:
             edits = distance(form, candidate, most)
             if other == number or edits > most:
                 continue
-            penalty = 4.5 * edits + (1.5 if candidate[0] != form[0] else 0.0)
+            # the second mistake is less of a surprise in a long word
+            penalty = 4.5 + SECOND_EDIT[min(len(form), 9)] * (edits - 1) + (1.5 if candidate[0] != form[0] else 0.0)
             if language >= 0 and self._spoken[other] not in (language, -1):
                 penalty += 1.5
             options.append((self._words[other], self._cost(int(self._counts[other]), penalty), other))

@@ -84,7 +84,10 @@ def test_explain_by_id(data):
     why = json.loads(run(data, "explain", "old house", "b", "--json"))
     assert why["score"] > 0
     assert "phrase" in why["parts"]
-    assert "score" in run(data, "explain", "old house", "b")
+    assert why["place"] == 1
+    told = run(data, "explain", "old house", "b")
+    assert told.startswith("result 1\nscore ")
+    assert "house " in told
 
 
 def test_prefer_blocks_a_host(data):

@@ -142,6 +142,23 @@ def test_near_duplicates_are_one_result(indexed):
     assert len(index.search("palabra1", options=Options(group=False)).hits) == 3
 
 
+@pytest.mark.parametrize("sort", ["relevance", "newest"])
+def test_hundreds_of_copies_do_not_end_the_results(indexed, sort):
+    copied = " ".join(f"palabra{j}" for j in range(200))
+    copies = [
+        page(i, f"noticia noticia noticia {copied}", url=f"https://a{i}.test/", captured_ms=10**12) for i in range(300)
+    ]
+    others = [
+        page(1000 + i, "noticia " + " ".join(f"w{i}x{j}" for j in range(300)), url=f"https://b{i}.test/", captured_ms=1)
+        for i in range(15)
+    ]
+    index = indexed(*copies, *others)
+    first = index.search("noticia", options=Options(sort=sort))
+    second = index.search("noticia", cursor=first.cursor, options=Options(sort=sort))
+    assert [len(first.hits), len(second.hits), second.cursor] == [10, 6, ""]
+    assert first.hits[0].duplicates == 299
+
+
 def test_no_host_fills_a_page_while_others_wait(indexed):
     many = [page(i, "noticia " * 3 + f"asunto{i}", url=f"https://big.test/{i}") for i in range(20)]
     few = [
@@ -153,6 +170,22 @@ def test_no_host_fills_a_page_while_others_wait(indexed):
     assert sum(hit.host == "big.test" for hit in first.hits) == 3
     assert [hit.more_from_host for hit in first.hits if hit.host == "big.test"][0]
     assert {hit.host for hit in index.search("noticia", limit=6, options=Options(diverse=False)).hits} == {"big.test"}
+
+
+def test_hosts_behind_hundreds_of_better_pages_of_one_are_found(indexed):
+    many = [page(i, "noticia " * 3 + f"asunto{i}", url=f"https://big.test/{i}") for i in range(200)]
+    few = [
+        page(1000 + i, "noticia " + " ".join(f"w{i}{j}" for j in range(30)), url=f"https://small{i % 3}.test/{i}")
+        for i in range(9)
+    ]
+    index = indexed(*many, *few)
+    first = index.search("noticia")
+    assert [sum(hit.host == host for hit in first.hits) for host in ("big.test", "small0.test")] == [3, 3]
+    second = index.search("noticia", cursor=first.cursor)
+    assert not {hit.key for hit in first.hits} & {hit.key for hit in second.hits}
+    assert sum(hit.host != "big.test" for hit in second.hits) == 2
+    assert {hit.host for hit in index.search("noticia site:big.test").hits} == {"big.test"}
+    assert len(index.search("noticia -site:small0.test -site:small1.test -site:small2.test").hits) == 10
 
 
 def test_the_cursor_walks_through_all_results_once_while_pages_are_added(indexed, tmp_path):
@@ -200,6 +233,9 @@ def test_explain_adds_up_to_the_score_shown(library):
     shown = library.search("biblioteca nacional", options=Options(now_ms=1_800_000_000_000)).hits[0].score
     assert why["score"] == pytest.approx(shown, rel=1e-4)
     assert {"words", "phrase"} <= set(why["parts"])
+    each = why["parts"]["words"]["each"]
+    assert set(each) == {"biblioteca", "nacional"}
+    assert sum(each.values()) == pytest.approx(why["parts"]["words"]["score"], rel=1e-4)
     assert library.explain("zzz", hit.key) is None
 
 
@@ -455,3 +491,39 @@ def test_a_latin_word_in_a_chinese_query_means_chinese_pages(indexed):
     english = [page(100 + n, f"DNS servers and how to configure DNS {n}", "en") for n in range(20)]
     found = indexed(*chinese, *other, *english).search("DNS 服务器", options=Options(group=False, diverse=False))
     assert {hit.key for hit in found.hits[:3]} == {0, 1, 2}
+
+
+def test_words_written_as_one_are_meant_to_stand_together(indexed):
+    index = indexed(
+        page(1, "The perl scripts of a mod for the server", "en"),
+        page(2, "How mod_perl is set up on the server, with a few more words", "en"),
+        *(page(at, f"A server and its pages, number {at}", "en") for at in range(3, 20)),
+    )
+    assert keys(index, "mod_perl", group=False)[0] == 2
+    assert keys(index, "mod perl", group=False)[0] == 1
+
+
+def test_only_names_are_words_written_as_one():
+    words = ["mod_perl", "l'eau", "COVID-19", "yes/no", "a-t-il", "sub-request"]
+    assert plan._inside_words(words, [("fr", 1.0)]) == {1, 5, 12}
+
+
+def test_a_query_in_a_language_of_few_pages_is_read_in_it(indexed):
+    spanish = [page(at, f"Una página sobre la ciudad número {at}") for at in range(1, 60)]
+    german = page(100, "Die Handwerker der Stadt bauten ein altes Haus aus Holz", "de")
+    other = page(101, "Wie die, wie der, was die", "de")
+    found = keys(indexed(*spanish, german, other), "wie wurden die Häuser der Städte gebaut", group=False)
+    assert found == [100]  # Häuser, Städte in other forms; the little words look for nothing
+
+
+def test_a_few_little_words_of_a_rare_language_do_not_hide_a_word(indexed):
+    english = [page(at, f"The report of the year number {at}", "en") for at in range(1, 60)]
+    german = [page(at, f"Das war im Jahr {at}", "de") for at in range(60, 75)]
+    index = indexed(*english, *german, page(100, "War in Iraq", "en"), page(101, "Iraq", "en"))
+    assert "war" in index.explain("war in Iraq", 100)["terms"]["words"]
+
+
+def test_a_range_of_numbers_is_required(indexed):
+    index = indexed(page(1, "El cometa de 1910"), page(2, "Otro cometa, de 1950"))
+    assert keys(index, "cometa 1905..1915") == [1]
+    assert set(keys(index, "cometa OR 1905..1915")) == {1, 2}

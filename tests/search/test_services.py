@@ -74,6 +74,19 @@ def test_importing_again_replaces(tmp_path):
     assert index.search("segundo").hits[0].id == "a"
 
 
+def test_a_label_of_another_script_does_not_hide_a_document(tmp_path):
+    index = open_index(None, tmp_path)
+    rows = [{"id": str(at), "text": f"A page about rivers, number {at}", "lang": "en"} for at in range(8)]
+    wrong = [
+        {"id": "zh?", "text": "A page about mountains and lakes of the north", "lang": "zh"},
+        {"id": "en?", "text": "国家图书馆收藏了许多古籍,市立图书馆每天开放,读者可以借阅图书", "lang": "en"},
+    ]
+    services.import_documents(index, lines(*rows, *wrong))
+    assert [hit.id for hit in index.search("mountains lakes").hits] == ["zh?"]
+    assert [hit.id for hit in index.search("图书馆").hits] == ["en?"]
+    assert {hit.id: hit.language for hit in index.search("pages OR 图书馆").hits}["zh?"] != "zh"
+
+
 def test_a_collection_without_languages_gets_its_own(tmp_path):
     index = open_index(None, tmp_path)
     texts = [

@@ -44,6 +44,21 @@ def test_completion_offers_queries_words_and_titles(suggester):
     assert texts(suggester, "zzzz") == []
 
 
+def test_a_word_that_is_being_typed_is_not_corrected(suggester):
+    assert suggester.correct("bibloteca naci", typing=True) == "biblioteca naci"
+    assert suggester.correct("biblioteca naci", typing=True) == ""
+    assert suggester.correct("biblioteca nacionl", typing=True) == "biblioteca nacional"
+
+
+def test_a_title_that_fits_the_words_stands_before_words_that_do_not(tmp_path):
+    learner = Learner()
+    for _ in range(20):
+        learner.add("Public libraries", "Public libraries lend books", "en")
+        learner.add("El libro", "El libro y el libro de los libros", "es")
+    learner.write(tmp_path, Counter())
+    assert Suggester.load(tmp_path).complete("public lib")[0].text.lower() == "public libraries"
+
+
 def test_the_next_word_comes_from_what_was_written(suggester):
     assert suggester.next_words("el presupuesto")[0][0] == "general"
     assert {word for word, _ in suggester.next_words("the garbage")} == {"collector", "collection"}
@@ -61,6 +76,7 @@ def test_the_next_word_comes_from_what_was_written(suggester):
         ("garbge colector", "garbage collector"),
         ("regualr expresion", "regular expression"),
         ("presupuestogeneral", "presupuesto general"),
+        ("bibliiotcea nacioanl", "biblioteca nacional"),  # two mistakes in a word
         ("site:example.org bibliotca", "site:example.org biblioteca"),
         ("biblioteca nacional", ""),
         ("periodicos", ""),  # accents are not a mistake: search ignores them
@@ -70,6 +86,18 @@ def test_the_next_word_comes_from_what_was_written(suggester):
 )
 def test_did_you_mean(suggester, typed, meant):
     assert suggester.correct(typed) == meant
+
+
+def test_little_words_are_right_as_they_are(tmp_path):
+    learner = Learner()
+    for _ in range(40):
+        learner.add("El sol", "El sol sale por el este. El mar y el sol del verano", "es")
+        learner.add("El sol", "els arbres del parc", "ca")
+    learner.add("Los planetas", "Los planetas son grandes", "es")
+    learner.write(tmp_path, Counter())
+    suggester = Suggester.load(tmp_path)
+    assert suggester.correct("¿Qué son los planetas?") == ""
+    assert suggester.correct("els planteas") == "els planetas"
 
 
 def test_nothing_learned_nothing_suggested(tmp_path):
