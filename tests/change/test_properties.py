@@ -165,7 +165,7 @@ def test_hostile_pages_are_compared_and_shown_in_bounded_time(name):
     ):
         start = time.process_time()
         run()
-        assert time.process_time() - start < 10  # a bound for slow and busy machines; usually below one second
+        assert time.process_time() - start < 40  # a bound for slow and busy machines; usually below one second
 
 
 def test_real_pages_differ_from_each_other_as_much_as_can_be():

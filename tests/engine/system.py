@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.waiting import PATIENCE
+
 PROGRAM = [sys.executable, "-m", "hemeroteca"]
 
 
@@ -35,7 +37,9 @@ class System:
             text=True,
         )
 
-    def run(self, *arguments: str, stdin: str | None = None, timeout: float = 240) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *arguments: str, stdin: str | None = None, timeout: float = PATIENCE
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [*PROGRAM, *arguments],
             env=self.environment,
@@ -46,7 +50,7 @@ class System:
             check=False,
         )
 
-    def crawl(self, *arguments: str, timeout: float = 240) -> dict[str, Any]:
+    def crawl(self, *arguments: str, timeout: float = PATIENCE) -> dict[str, Any]:
         """Run a crawl to its end; the summary it prints."""
         done = self.run("crawl", *arguments, "--json", timeout=timeout)
         assert done.returncode in (0, 1), done.stderr
@@ -59,7 +63,7 @@ class System:
         process.communicate()
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        with sqlite3.connect(self.data / "hemeroteca.sqlite3") as database:
+        with sqlite3.connect(self.data / "hemeroteca.sqlite3", timeout=PATIENCE) as database:
             return database.execute(query, values).fetchall()
 
     def pages(self, state: int = 1) -> set[str]:

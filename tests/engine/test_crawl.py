@@ -138,7 +138,7 @@ def test_a_limit_of_bytes_counts_what_has_come_not_what_was_read(web, system):
 
 def test_ctrl_c_ends_in_order_with_130_and_nothing_is_lost(web, system):
     seed = web.seed_urls(1)[0]
-    process = system.start("crawl", seed, "--delay", "0.02", "--json")
+    process = system.start("crawl", seed, "--delay", "0.3", "--json")  # so slowly that it cannot end before
     wait_for(lambda: (system.data / "engine.json").exists() and len(system.pages()) >= 3, "three pages")
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=PATIENCE)

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from itertools import count
 
 import pytest
@@ -19,8 +18,7 @@ from hemeroteca.instance import Instance
 from hemeroteca.search import SearchDocument, handover
 from tests.archive.making import Archive
 from tests.engine.system import System
-
-PATIENCE = 240.0
+from tests.waiting import PATIENCE, wait_for
 
 
 def write_warc(path, pages):
@@ -34,14 +32,6 @@ def write_warc(path, pages):
             )
             writer.write_record(record)
     return path
-
-
-def wait_for(condition):
-    end = time.monotonic() + PATIENCE
-    while not (found := condition()):
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.05)
-    return found
 
 
 @pytest.fixture

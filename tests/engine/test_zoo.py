@@ -32,7 +32,7 @@ def crawled(tmp_path_factory):
         )
         for host in _hosts(web):
             system.run("site", "set", host, "allow_private=true")
-        summary = system.crawl(web.zoo_url, "--scope", "domain", "--delay", "0", timeout=400)
+        summary = system.crawl(web.zoo_url, "--scope", "domain", "--delay", "0", timeout=540)
         yield web, system, summary
 
 

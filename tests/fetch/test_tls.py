@@ -6,6 +6,7 @@ import ssl
 import pytest
 
 from hemeroteca.fetch import Request
+from tests.waiting import PATIENCE
 
 from .conftest import keep, ok, tls
 
@@ -62,7 +63,7 @@ def test_a_server_that_speaks_no_tls(serve, secure_loop):
             return connection
 
     server = serve(keep(ok()), context=Greet())
-    result = secure_loop.get(f"https://good.test:{server.port}/", timeout=10)
+    result = secure_loop.get(f"https://good.test:{server.port}/", timeout=PATIENCE)
     assert (result.failure, result.transient) == ("tls", False)
     assert result.detail
 
