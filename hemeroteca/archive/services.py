@@ -28,7 +28,8 @@ def insert_captures(captures: Sequence[NewCapture], sizes: Mapping[str, int]) ->
     missing = {capture.warc_name for capture in captures} - set(ids)
     if missing:
         raise ValueError(f"captures in files without an acknowledged size: {sorted(missing)}; pass WarcWriter.sizes()")
-    rows = [_row(capture, ids[capture.warc_name]) for capture in captures]
+    native = connection.features.has_native_uuid_field
+    rows = [_row(capture, ids[capture.warc_name], native) for capture in captures]
     with connection.cursor() as cursor:
         cursor.executemany(_INSERT, rows)
     _count(rows)
@@ -200,9 +201,10 @@ def _parts(ids: Sequence[int]) -> Iterator[Sequence[int]]:
     return (ids[start : start + _MANY] for start in range(0, len(ids), _MANY))
 
 
-def _row(capture: NewCapture, warc_id: int) -> tuple[Any, ...]:
+def _row(capture: NewCapture, warc_id: int, native_uuids: bool) -> tuple[Any, ...]:
+    refers_to = capture.refers_to
     return (
-        db_uuid(capture.record_id),
+        capture.record_id if native_uuids else capture.record_id.hex,
         capture.page_id,
         capture.crawl_id,
         safe_url(capture.url),
@@ -215,7 +217,7 @@ def _row(capture: NewCapture, warc_id: int) -> tuple[Any, ...]:
         capture.version,
         capture.importance,
         capture.truncated,
-        db_uuid(capture.refers_to),
+        refers_to if native_uuids or refers_to is None else refers_to.hex,
         capture.body_size,
         warc_id,
         capture.offset,

@@ -291,7 +291,8 @@ def stored_head(head: bytes, size: int | None) -> bytes:
 
 def stored_request_head(head: bytes) -> bytes:
     """The request head without the secrets we sent, and in HTTP/1.1 form."""
-    if _PLAIN_REQUEST.fullmatch(head) and not _SECRET_LINE.search(head):
+    end = head.find(b"\n") + 1
+    if not _SECRET_LINE.search(head) and _PLAIN_REQUEST_LINE.fullmatch(head, 0, end) and _are_plain(head[end:]):
         return head
     lines = [line.replace(b"\r", b" ") for line in _lines(head)]
     if not lines:
@@ -312,9 +313,16 @@ _LENGTH = re.compile(rb"\n(?i:content-length)[ \t]*:[ \t]*([^\r\n]*?)[ \t]*\r\n"
 _SECRET = re.compile(rb"(?is)^(authorization|proxy-authorization|cookie)\s*:.*$")
 _SECRET_LINE = re.compile(rb"\n(?i:authorization|proxy-authorization|cookie)\s*:")
 _PLAIN_RESPONSE = re.compile(rb"HTTP/1\.[01] \d{3}(?: [^\x00\r\n]*)?\r\n(?:[!-9;-~]+[ \t]*:[^\x00\r\n]*\r\n)*\r\n")
-_PLAIN_REQUEST = re.compile(rb"[A-Z]+ [!-~]+ HTTP/1\.[01]\r\n(?:[^\r\n]+\r\n)*\r\n")
+_PLAIN_REQUEST_LINE = re.compile(rb"[A-Z]+ [!-~]+ HTTP/1\.[01]\r\n")
+_PLAIN_REQUEST_REST = re.compile(rb"(?:[^\r\n]+\r\n)*\r\n")
 _IP = re.compile(r"[0-9A-Fa-f:.]{2,45}")
 _PROTOCOL = re.compile(r"[a-z0-9]+(/[0-9.]+)?")
+
+
+@lru_cache(256)
+def _are_plain(lines: bytes) -> bool:
+    """Of a request, its first line aside; most requests have the same. Not asked about secrets, which it would keep."""
+    return bool(_PLAIN_REQUEST_REST.fullmatch(lines))
 
 
 def _rewritten_head(head: bytes, size: int | None) -> bytes:

@@ -84,6 +84,7 @@ class Reader:
         self.jobs: deque[Job] = deque()  # sent, not answered; the first is being read
         self.since = 0.0
         self.outgoing: deque[memoryview] = deque()
+        self.blocked = False  # the pipe takes no more; the selector tells when it does
         self._inbox = Inbox(self.socket)
         self.usage = Usage(0.0, 0)
 
@@ -265,10 +266,10 @@ class Pool:
             out = reader.flush()
         except OSError:
             return  # its end shows in the next read
-        events = selectors.EVENT_READ if out else selectors.EVENT_READ | selectors.EVENT_WRITE
-        key = self._selector.get_key(reader.socket)
-        if key.events != events:
-            self._selector.modify(reader.socket, events, key.data)
+        if reader.blocked == out:
+            reader.blocked = not out
+            events = selectors.EVENT_READ if out else selectors.EVENT_READ | selectors.EVENT_WRITE
+            self._selector.modify(reader.socket, events, self._selector.get_key(reader.socket).data)
 
     def _ready(self, reader: Reader, mask: int) -> None:
         if mask & selectors.EVENT_WRITE:

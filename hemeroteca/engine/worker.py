@@ -20,7 +20,8 @@ from hemeroteca.engine.messages import Job, Rules
 
 HEADER = struct.Struct(">IB")
 JOB, RULES, FORGET, RESULT, USAGE, END, PACKING = range(7)
-COLLECT_EVERY = 200  # pages between two collections of cyclic garbage
+COLLECT_EVERY = 200  # pages between two collections of what they left behind …
+COLLECT_ALL_EVERY = 2000  # … and between two that also look at all that stayed longer
 ROOM = 1 << 18  # bytes for what arrives; a longer frame gets as much as it needs, for its time
 ADDRESS_SPACE = 4 << 30  # a page that makes a reader grow beyond this ends the reader, not the machine
 
@@ -96,7 +97,7 @@ def serve(channel: socket.socket) -> None:
             _send(channel, RESULT, encode(result))
             done += 1
             if done % COLLECT_EVERY == 0:
-                gc.collect()
+                gc.collect(1 if done % COLLECT_ALL_EVERY else 2)
         elif kind == RULES:
             ingest.learn(rules.decode(payload))
         elif kind == FORGET:

@@ -6,6 +6,7 @@ declared), then the Content-Type header, then the document's own declaration, th
 
 import codecs
 import re
+from functools import lru_cache
 
 from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
 
@@ -56,6 +57,7 @@ def to_text(body: bytes, content_type: str) -> tuple[str, str, str]:
     return body.decode(declared, "replace"), declared, ""
 
 
+@lru_cache(1000)
 def known(label: str) -> str:
     """The encoding a label means on the web (WHATWG: `latin1` is windows-1252), or empty."""
     if not label:

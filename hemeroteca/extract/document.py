@@ -30,7 +30,7 @@ class Limits(msgspec.Struct, frozen=True):
     links: int = 50_000  # as many as a sitemap may have
 
 
-class Link(msgspec.Struct, gc=False):
+class Link(msgspec.Struct, array_like=True, gc=False):
     """An address found in a document, as written there (no fragment); `urls.resolve_links` makes it absolute."""
 
     href: str

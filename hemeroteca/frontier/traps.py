@@ -7,6 +7,7 @@ visited. So a trap runs dry by itself, and honest pages of the host are not touc
 """
 
 from collections import OrderedDict
+from itertools import islice
 
 from hemeroteca import urls
 
@@ -19,7 +20,7 @@ class SameText:
     def __init__(self, cap: int) -> None:
         self._cap = cap
         self._run = max(2, cap // RUN_SHARE)
-        self._met: OrderedDict[tuple[int, int], int] = OrderedDict()  # (host, part of a fingerprint) → pages
+        self._met: dict[int, int] = {}  # host and part of a fingerprint in one number → pages
         self._shapes: OrderedDict[tuple[int, str], tuple[int, int]] = OrderedDict()  # → (last fingerprint, run)
         self._closed: dict[int, dict[str, None]] = {}  # host → shapes no longer visited
 
@@ -30,11 +31,12 @@ class SameText:
         self._count_shape(host, url, fingerprint)
         often = 0
         met = self._met
-        for part in _parts(fingerprint):
-            count = met[host, part] = met.pop((host, part), 0) + 1
+        for part in _parts(host, fingerprint):
+            count = met[part] = met.pop(part, 0) + 1  # put at the end: what was met lately is remembered
             often += count > self._cap
-        while len(met) > MOST_REMEMBERED:
-            met.popitem(last=False)
+        if len(met) > MOST_REMEMBERED:  # many at once: to find the first of a dict costs what was taken out before it
+            for part in list(islice(met, MOST_REMEMBERED // 10)):
+                del met[part]
         if often < BANDS - 1:
             return ""
         return f"trap: more than {self._cap} pages of this host have this text; its links are not followed"
@@ -62,10 +64,15 @@ class SameText:
                 del closed[next(iter(closed))]
 
 
-def _parts(fingerprint: int) -> list[int]:
-    """The four 16-bit parts, each with its place."""
-    value = fingerprint & 0xFFFF_FFFF_FFFF_FFFF
-    return [(value >> 16 * place & 0xFFFF) | place << 16 for place in range(BANDS)]
+def _parts(host: int, fingerprint: int) -> tuple[int, int, int, int]:
+    """The four 16-bit parts, each with its place and the host."""
+    first = host << 18
+    return (
+        first | fingerprint & 0xFFFF,
+        first | fingerprint >> 16 & 0xFFFF | 0x10000,
+        first | fingerprint >> 32 & 0xFFFF | 0x20000,
+        first | fingerprint >> 48 & 0xFFFF | 0x30000,
+    )
 
 
 def _alike(one: int, other: int) -> bool:

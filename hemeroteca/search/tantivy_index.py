@@ -336,7 +336,7 @@ class TantivyWriter:
         if page.published_ms or captured:
             document.add_unsigned("year", _year(page.published_ms or captured))
         document.add_unsigned("simhash", (page.simhash or simhash(text)) & _MASK)
-        document.add_integer("host_key", document_key(page.host))
+        document.add_integer("host_key", _host_key(page.host))
         document.add_unsigned("depth", _depth(page) | language_number(page.language) << 8)
         document.add_unsigned("length", len(page.text))
         # BM25F: a word of the title counts as several words of the text. The terms go into the same field, so that
@@ -444,6 +444,9 @@ def _schema() -> tantivy.Schema:
     for name in ("simhash", "depth", "length", "year"):
         builder.add_unsigned_field(name, fast=True)
     return builder.build()
+
+
+_host_key = lru_cache(maxsize=4096)(document_key)
 
 
 @lru_cache(maxsize=4096)

@@ -15,6 +15,7 @@ from hemeroteca.extract.native.build import LIBRARY, version
 
 OFF = "HEMEROTECA_NATIVE"  # set to 0: pages are read without it
 
+READ_ONLY = 0x100  # PyBUF_READ
 DATE, AUTHOR, LINKED_DATA = range(3)
 CSS, SRCSET, REFRESH = "css", "srcset", "refresh"  # links of these kinds are still to be read: `Read.pending`
 
@@ -73,6 +74,9 @@ _library = _load()
 _read = _library and _library.hemeroteca_read
 _simhash = _library and _library.hemeroteca_simhash
 _decode = msgspec.msgpack.Decoder(Read).decode
+_view = ctypes.pythonapi.PyMemoryView_FromMemory  # nothing is copied before it is decoded
+_view.restype = ctypes.py_object
+_view.argtypes = [ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int]
 _NOWHERE = Place(b"", 0, 0)
 _limits: tuple[Limits | None, Any] = (None, None)
 
@@ -88,7 +92,7 @@ def read(data: bytes, limits: Limits, place: Place | None = None) -> Read | None
     directory, host, page = place or _NOWHERE
     answer = ctypes.c_void_p()
     length = _read(data, len(data), _given(limits), answer, directory, len(directory), host, page)
-    return _decode(ctypes.string_at(answer, length)) if length >= 0 else None
+    return _decode(_view(answer, length, READ_ONLY)) if length >= 0 else None
 
 
 def simhash(text: bytes, digits: bool = True) -> int | None:

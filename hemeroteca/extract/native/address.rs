@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
+use crate::search;
 use crate::source::{Plain, Reason};
 
 /// An address that may lead somewhere, without its fragment; otherwise empty.
 pub fn address(value: Cow<'_, str>, longest: usize) -> Plain<Cow<'_, str>> {
-    let end = value.find('#').unwrap_or(value.len());
+    let end = search::position(value.as_bytes(), b'#').unwrap_or(value.len());
     let kept = value[..end].trim_matches([' ', '\n', '\r', '\t', '\x0c']);
     if other_scheme(kept)? {
         return Ok(Cow::Borrowed(""));

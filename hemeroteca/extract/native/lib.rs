@@ -15,6 +15,8 @@ mod likeness;
 mod nesting;
 mod pack;
 mod page;
+mod quick;
+mod search;
 mod source;
 mod tags;
 mod targets;

@@ -36,7 +36,7 @@ pub fn nothing(out: &mut Vec<u8>) {
     out.push(0xc0);
 }
 
-/// A map of few entries; its keys and values follow.
-pub fn map(out: &mut Vec<u8>, length: u8) {
-    out.push(0x80 | (length & 15));
+/// A list of fewer than 16 values, which follow.
+pub fn short_list(out: &mut Vec<u8>, length: u8) {
+    out.push(0x90 | (length & 15));
 }

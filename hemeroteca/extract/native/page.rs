@@ -15,6 +15,8 @@ use crate::address::address;
 use crate::attributes::{attribute, bit, Attribute, Attributes, ASKING};
 use crate::bombs;
 use crate::pack;
+use crate::quick::Quick;
+use crate::search;
 use crate::source::{decode, normalised, value, Plain, Reason};
 use crate::tags::{self, Tag};
 use crate::targets::Place;
@@ -189,8 +191,8 @@ struct Page<'a> {
     named_open: Vec<usize>,
     named_counted: usize,
     links: Vec<Link<'a>>,
-    pages: HashMap<Cow<'a, str>, usize>,
-    others: HashSet<(Cow<'a, str>, u8)>,
+    pages: HashMap<Cow<'a, str>, usize, Quick>,
+    others: HashSet<(Cow<'a, str>, u8), Quick>,
     pending: bool,
     title: Option<&'a str>,
     og_title: String,
@@ -203,6 +205,8 @@ struct Page<'a> {
     noarchive: bool,
     facts: Vec<(u8, String)>,
 }
+
+const EXPECTED_LINKS: usize = 128;
 
 impl<'a> Page<'a> {
     fn new(source: &'a str, limits: &'a Limits) -> Page<'a> {
@@ -231,15 +235,15 @@ impl<'a> Page<'a> {
             svg_open: false,
             self_closing: false,
             pres: 0,
-            anchors: Vec::new(),
+            anchors: Vec::with_capacity(EXPECTED_LINKS),
             headings: Vec::new(),
             headings_open: Vec::new(),
             named: Vec::new(),
             named_open: Vec::new(),
             named_counted: 0,
-            links: Vec::new(),
-            pages: HashMap::new(),
-            others: HashSet::new(),
+            links: Vec::with_capacity(EXPECTED_LINKS),
+            pages: HashMap::default(),
+            others: HashSet::default(),
             pending: false,
             title: None,
             og_title: String::new(),

@@ -37,9 +37,24 @@ pub fn one_line(out: &mut String, text: &str, limit: usize) {
 }
 
 pub fn line(text: &str, limit: usize) -> String {
-    let mut out = String::new();
+    if text.len() <= limit && is_one_line(text.as_bytes()) {
+        return text.to_owned();
+    }
+    let mut out = String::with_capacity(text.len().min(limit));
     one_line(&mut out, text, limit);
     out
+}
+
+/// Whether it is nothing but words of ASCII with one space between: then there is nothing to collapse.
+fn is_one_line(text: &[u8]) -> bool {
+    let mut before = b' ';
+    for &byte in text {
+        if byte < b' ' || byte >= 0x7f || (byte == b' ' && before == b' ') {
+            return false;
+        }
+        before = byte;
+    }
+    text.is_empty() || before != b' '
 }
 
 pub fn characters(text: &[u8]) -> usize {

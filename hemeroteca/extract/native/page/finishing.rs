@@ -185,23 +185,24 @@ impl<'a> Page<'a> {
     }
 }
 
+/// As `document.Link`, without what is as usual at its end.
 fn pack_link(out: &mut Vec<u8>, link: &Link) {
-    let entries = 2 + u8::from(!link.text.is_empty()) + u8::from(link.nofollow) + u8::from(link.region != MAIN);
-    pack::map(out, entries);
-    pack::text(out, "href");
+    let length = match link {
+        link if link.region != MAIN => 5,
+        link if link.nofollow => 4,
+        link if !link.text.is_empty() => 3,
+        _ => 2,
+    };
+    pack::short_list(out, length);
     pack::text(out, &link.href);
-    pack::text(out, "kind");
     pack::text(out, KINDS[usize::from(link.kind)]);
-    if !link.text.is_empty() {
-        pack::text(out, "text");
+    if length > 2 {
         pack::text(out, &link.text);
     }
-    if link.nofollow {
-        pack::text(out, "nofollow");
-        pack::flag(out, true);
+    if length > 3 {
+        pack::flag(out, link.nofollow);
     }
-    if link.region != MAIN {
-        pack::text(out, "region");
+    if length > 4 {
         pack::text(out, REGIONS[usize::from(link.region)]);
     }
 }

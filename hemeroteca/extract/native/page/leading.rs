@@ -1,9 +1,9 @@
-//! What the links of a page mean to a crawl: keys for its frontier, and edges for the link graph (`ingest.edges_of`).
+//! What the links of a page mean to a crawl: keys for its frontier, and edges for the link graph (`edges.edges_of`).
 
 use super::*;
 use crate::targets::{Resolver, Target};
 
-const MOST_EDGES: usize = 150; // ingest.EDGES
+const MOST_EDGES: usize = 150; // edges.EDGES
 const LONGEST_TEXT: usize = 80;
 
 impl Page<'_> {
@@ -51,8 +51,8 @@ impl Page<'_> {
 
 /// The first so many pages a page leads to, those of its own text before the others, and their hosts.
 fn edges(main: Vec<&Target>, rest: Vec<&Target>) -> (Vec<u8>, Vec<u8>) {
-    let mut known: HashSet<i64> = HashSet::with_capacity(MOST_EDGES);
-    let (mut edges, mut hosts) = (Vec::new(), Vec::new());
+    let mut known: HashSet<i64, Quick> = HashSet::with_capacity_and_hasher(MOST_EDGES, Quick::default());
+    let (mut edges, mut hosts) = (Vec::with_capacity(8 * MOST_EDGES), Vec::with_capacity(8 * MOST_EDGES));
     for target in main.into_iter().chain(rest) {
         if known.len() == MOST_EDGES {
             break;

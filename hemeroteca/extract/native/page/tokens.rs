@@ -8,11 +8,7 @@ impl<'a> Page<'a> {
     pub(super) fn run(&mut self) -> Plain<()> {
         while self.at < self.bytes.len() {
             let rest = &self.bytes[self.at..];
-            let mut refers = false;
-            let until_tag = rest.iter().position(|&byte| {
-                refers |= byte == b'&';
-                byte == b'<'
-            });
+            let (until_tag, refers) = search::next_tag(rest);
             let length = until_tag.unwrap_or(rest.len());
             if length > 0 {
                 self.text(&self.source[self.at..self.at + length], refers)?;
@@ -170,7 +166,7 @@ impl<'a> Page<'a> {
                 match bytes.get(at) {
                     Some(&quote @ (b'"' | b'\'')) => {
                         let start = at + 1;
-                        let length = bytes[start..].iter().position(|&byte| byte == quote).ok_or(Reason::Markup)?;
+                        let length = search::position(&bytes[start..], quote).ok_or(Reason::Markup)?;
                         written = &self.source[start..start + length];
                         at = start + length + 1;
                     }
