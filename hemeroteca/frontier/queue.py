@@ -1,7 +1,8 @@
 """Hosts in the order of their next allowed time, and the leases handed out.
 
 In memory: the hosts that have work (bounded), a few pages of each, and the pages leased but not yet written. On disk:
-everything else. `write` is called by the engine inside its transaction; nothing else here writes.
+everything else. `write` is called by the engine inside its transaction; nothing else here writes, unless the clock was
+set back.
 """
 
 import heapq
@@ -20,6 +21,7 @@ from hemeroteca.frontier.values import Found, Outcome, SiteSettings, Visit
 READ_AHEAD = (16, 512)  # pages of a host read at once: few for a slow host, more for one that is visited fast
 MOST_HOSTS = 20_000  # hosts with work kept in memory; the others wait on disk
 MOST_NAMES = 100_000  # host names whose id is remembered
+SET_BACK = 60.0  # s from which on a clock that goes back was set back
 
 
 class HostQueue:
@@ -42,11 +44,11 @@ class HostQueue:
         "settings",
     )
 
-    def __init__(self, row: Host) -> None:
+    def __init__(self, row: Host, now: float) -> None:
         self.id = row.pk
         self.name = row.name
-        self.at = row.next_ms / 1000
         self.delay = row.delay_ms / 1000
+        self.at = min(row.next_ms / 1000, now + self.delay)  # later: the clock was ahead when it was written
         self.failures = row.failures
         self.note = row.note
         self.settings = msgspec.convert(row.settings, SiteSettings)
@@ -65,6 +67,7 @@ class Frontier:
         self.queued: dict[int, int] = {}  # pages still to visit, by crawl
         self._host_page_cap = host_page_cap
         self._clock = clock
+        self._now = 0.0  # of the last lease
         self._hosts: dict[int, HostQueue] = {}
         self._heap: list[tuple[float, int, int]] = []
         self._pushes = 0
@@ -134,6 +137,9 @@ class Frontier:
 
     def lease(self, now: float) -> Visit | None:
         """The next visit that politeness allows, its host marked busy; None when all must wait."""
+        if now < self._now - SET_BACK:
+            self._turn_back(now)
+        self._now = now
         while self._heap and self._heap[0][0] <= now:
             _, _, host_id = heapq.heappop(self._heap)
             host = self._hosts.get(host_id)
@@ -331,8 +337,17 @@ class Frontier:
                 self._wake(self._hosts.get(host_id) or self._load(host_id), crawl)
 
     def _load(self, host_id: int) -> HostQueue:
-        host = self._hosts[host_id] = HostQueue(Host.objects.get(pk=host_id))
+        host = self._hosts[host_id] = HostQueue(Host.objects.get(pk=host_id), self._clock())
         return host
+
+    def _turn_back(self, now: float) -> None:
+        """The clock was set back: nothing waits for a time that comes once more."""
+        store.turn_back(int((self._now - now) * 1000), int(now * 1000))
+        self._heap = []
+        for host in self._hosts.values():
+            host.at = min(host.at, now + host.delay)
+            host.scheduled = False
+            self._schedule(host)
 
     def _schedule(self, host: HostQueue, not_before: float = 0.0) -> None:
         if not host.scheduled and not host.busy:

@@ -114,6 +114,14 @@ def next_due(crawl: int, host: int) -> int | None:
         return cursor.fetchone()[0]
 
 
+def turn_back(lost_ms: int, now_ms: int) -> None:
+    """The clock was set back by `lost_ms`: pages that must wait wait as long as they were meant to."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE page SET due_ms = due_ms - %s WHERE state = 0 AND due_ms > %s", (lost_ms, now_ms + lost_ms)
+        )
+
+
 def next_host(crawl: int, after: int) -> int | None:
     """The next host, by id, with queued pages: one seek in the queue's index, however long the queue is."""
     with connection.cursor() as cursor:

@@ -252,13 +252,14 @@ def by_time(pages: Sequence[tuple[int, str, str, int]]) -> dict[float, list[tupl
 # policies
 
 
-def recent(most: int) -> History:
-    """The last observations of pages, for a policy that begins again."""
+def recent(most: int, clock: Callable[[], float]) -> History:
+    """The last observations of pages, for a policy that begins again; none from days a wrong clock was ahead by."""
 
     def history(keys: Sequence[int]) -> list[tuple[int, float, bool]]:
         rows: list[tuple[int, int, bool]] = []
+        now_ms = int(clock() * 1000)
         for key in keys:
-            newest = Observation.objects.filter(key=key, interval_ms__gt=0).order_by("-seen_ms")
+            newest = Observation.objects.filter(key=key, interval_ms__gt=0, seen_ms__lte=now_ms).order_by("-seen_ms")
             rows += newest.values_list("key", "seen_ms", "important")[:most]
         return [(key, memory.hour(at_ms), hit) for key, at_ms, hit in sorted(rows, key=lambda row: row[1])]
 

@@ -30,6 +30,7 @@ class Records:
         self.signals: list[int] = []  # taken, to be deleted
         self._troubles: dict[int, dict[str, Any]] = {}
         self._waits: list[tuple[dict[str, Any], int, str]] = []
+        self._turned_ms = 0
 
     def __bool__(self) -> bool:
         return any(vars(self).values())
@@ -123,12 +124,18 @@ class Records:
         """Pages (a filter of theirs) that would be visited earlier have to wait until then."""
         self._waits.append((whose, until_ms, code))
 
+    def turn_back(self, now_ms: int) -> None:
+        """The clock was set back: no page was visited later than now, or waits for a time that comes again."""
+        self._turned_ms = now_ms
+
     def fault(self, subscription: int, reason: str) -> None:
         """Why the scheduler cannot work with a subscription; empty: it can."""
         self._troubles.setdefault(subscription, {})["fault"] = reason
 
     def write(self) -> None:
         with connection.cursor() as cursor:
+            if self._turned_ms:
+                cursor.execute(_TURNED_BACK, (self._turned_ms, self._turned_ms, self._turned_ms))
             for statement, rows in (
                 (_CHOSEN, list(self._chosen.values())),
                 (_NEW, list(self._new.values())),
@@ -182,6 +189,10 @@ UPDATE watched_page SET "group" = CASE
     WHEN change_days >= 0.4 * CASE WHEN observed_days > 1 THEN observed_days ELSE 1 END THEN 'medium'
     ELSE 'low' END
 WHERE key = %s
+"""
+_TURNED_BACK = """
+UPDATE watched_page SET next_ms = CASE WHEN next_ms > last_ms THEN next_ms - last_ms + %s ELSE next_ms END, last_ms = %s
+WHERE last_ms > %s
 """
 _CHOSEN = "UPDATE watched_page SET next_ms = %s, next_reason = '{}', reason = %s WHERE key = %s"
 _FAILED = "UPDATE watched_page SET next_ms = %s, next_reason = %s, failures = failures + 1 WHERE key = %s"

@@ -161,6 +161,36 @@ def test_politeness_survives_a_restart():
     assert again.lease(100.0) is not None
 
 
+def test_a_clock_that_is_set_back_lets_no_host_and_no_page_wait_for_the_time_that_was():
+    month = 30 * 86_400.0
+    crawl = order()
+    frontier = opened(crawl, "http://a.test/1", "http://a.test/2", "http://b.test/1")
+    leased = {urls.host(visit.url): visit for visit in (frontier.lease(month), frontier.lease(month))}
+    frontier.settle(leased["a.test"], outcome(leased["a.test"].page))
+    frontier.release(leased["a.test"].host, month + 5, delay=5.0, failed=False)
+    frontier.settle(leased["b.test"], outcome(leased["b.test"].page, state=0, due_ms=int((month + 50) * 1000)))
+    frontier.release(leased["b.test"].host, month, delay=0.0, failed=True)
+    frontier.write(1)
+    assert frontier.lease(month + 1) is None
+    assert frontier.lease(1000.0) is None
+    assert frontier.lease(1005.0).url == "http://a.test/2"
+    assert frontier.lease(1048.0) is None
+    assert frontier.lease(1049.0).url == "http://b.test/1"
+
+
+def test_a_host_left_behind_by_a_clock_that_was_ahead_is_asked_after_its_delay():
+    crawl = order()
+    frontier = opened(crawl, "http://a.test/1", "http://a.test/2")
+    visit = frontier.lease(1e6)
+    frontier.settle(visit, outcome(visit.page))
+    frontier.release(visit.host, 1e6 + 5, delay=5.0, failed=False)
+    frontier.write(1)
+    again = Frontier(1000, clock=lambda: 1000.0)
+    again.open_crawl(crawl.pk)
+    assert again.lease(1004.0) is None
+    assert again.lease(1005.0) is not None
+
+
 def test_a_second_crawl_visits_known_pages_again_but_does_not_take_those_of_a_running_one():
     crawl = order()
     frontier = opened(crawl, "http://a.test/done")

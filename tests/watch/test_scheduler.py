@@ -212,6 +212,22 @@ def test_pages_met_after_a_restart_come_after_those_met_before(tmp_path):
     assert found[0].due_ms == due_ms + 3_600_000
 
 
+@pytest.mark.parametrize("mode", ["simple", "nutch", "gamma"])
+def test_a_policy_that_would_wait_longer_than_allowed_says_so(tmp_path, mode):
+    sub = subscribe(mode=mode, max_hours=30, visits_per_day=24 if mode == "gamma" else 0)
+    world = World(tmp_path)
+    world.add(sub, "https://news.test/quiet", [])
+    world.add(sub, "https://news.test/fast", [h / 2 for h in range(1000)])
+    world.run(6 * 24, step=0.5)
+    gaps = [b - a for a, b in pairwise(at for at, url in world.log if url.endswith("quiet"))]
+    assert max(gaps) <= 31
+    page = WatchedPage.objects.get(url="https://news.test/quiet")
+    if mode == "simple":
+        assert page.reason["code"] == "overdue"
+        assert page.next_reason == {"code": "then-latest", "policy": "simple", "hours": 30.0}
+        assert page.next_ms == page.last_ms + 30 * 3_600_000
+
+
 def test_outside_its_window_nothing_is_visited(tmp_path):
     sub = subscribe(mode="fixed 1", windows=["08:00-10:00"])
     world = World(tmp_path)
@@ -279,6 +295,27 @@ def test_a_clock_that_jumps_back_starves_nobody(tmp_path, mode):
     world.run(72)
     world.now = START
     world.visits.clear()
+    world.run(4 * 24)
+    assert min(world.visits[f"https://news.test/{n}"] for n in range(5)) >= 1
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("mode", ["auto", "fixed 24", "simple", "gamma"])
+def test_what_pages_say_is_true_again_after_a_clock_that_was_ahead(tmp_path, mode, restart):
+    sub = subscribe(mode=mode, max_hours=48, visits_per_day=24 if mode == "gamma" else 0)
+    world = World(tmp_path)
+    world.now = START + 400 * 86_400
+    for number in range(5):
+        world.add(sub, f"https://news.test/{number}", [])
+    world.run(72)
+    world.now = START
+    world.scheduler.close()
+    if restart:  # the clock was set right while nothing ran
+        world = restarted(world, tmp_path)
+    world.visits.clear()
+    world.look()
+    latest = int((START + 49 * HOUR) * 1000)
+    assert all(page.last_ms <= START * 1000 and page.next_ms <= latest for page in WatchedPage.objects.all())
     world.run(4 * 24)
     assert min(world.visits[f"https://news.test/{n}"] for n in range(5)) >= 1
 

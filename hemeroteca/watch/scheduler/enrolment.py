@@ -148,16 +148,20 @@ class Enrolment:
                 fixed_hours=row.fixed_hours,
                 per_day=row.visits_per_day,
                 country=row.country,
-                history=learning.recent(REPLAYED),
+                history=learning.recent(REPLAYED, self._state.clock),
             )
         return sub
 
     def _load_pages(self, sub: Sub) -> None:
+        now_ms = int(self._state.now * 1000)
         rows = list(
             WatchedPage.objects.filter(subscription=sub.id).values_list(
                 "key", "site", "url", "last_ms", "listing", "failures", "visits"
             )
         )
+        if any(row[3] > now_ms for row in rows):  # a wrong clock was ahead when they were visited
+            self._state.records.turn_back(now_ms)
+            rows = [(*row[:3], min(row[3], now_ms), *row[4:]) for row in rows]
         for key, site, _, last_ms, listing, failures, visits in rows:
             poll = POLLS[listing][1] if listing else 0.0
             page = self._state.pages[key] = Watched(sub.id, site, last_ms, poll, 0.0, failures, visits)

@@ -40,9 +40,17 @@ class Explaining:
         elif key in self._hearing.told and sub.mode == "simple-notify":
             source = self._hearing.sources.get(next(iter(self._hearing.told[key])), ("somebody", None, ""))[0]
             kept = {"code": "told", "source": source, "policy": sub.mode}
+        elif hours * HOUR_MS >= sub.max_ms and not self._wanted(sub, key, now):
+            kept = {"code": "overdue", "ago": round(hours / 24, 1)}
         else:
             kept = {"code": code, "policy": sub.mode, "hours": round(hours, 2)}
         self._state.records.page_chosen(key, int(now * 1000), kept)
+
+    def _wanted(self, sub: Sub, key: int, now: float) -> bool:
+        """Whether the policy itself asks for a visit now."""
+        assert sub.policy is not None
+        at = sub.policy.next_at(key)
+        return at is not None and at <= memory.hour(now * 1000)
 
     def then(self, sub: Sub, page: Watched, seen: Seen) -> tuple[int, dict[str, object]]:
         """About when the next visit will be and why, for people: as if the page went on as it did before this one."""
@@ -50,9 +58,10 @@ class Explaining:
             hour = sub.policy.next_at(seen.key)
             if hour is None or not np.isfinite(hour):
                 return 0, {"code": "then-share"}
-            hours = hour - memory.hour(seen.at_ms)
-            why: dict[str, object] = {"code": "then-policy", "policy": sub.mode, "hours": round(hours, 2)}
-            return int(seen.at_ms + hours * HOUR_MS), why
+            code, wait = "then-policy", max((hour - memory.hour(seen.at_ms)) * HOUR_MS, sub.min_ms)
+            if wait > sub.max_ms:
+                code, wait = "then-latest", sub.max_ms
+            return seen.at_ms + int(wait), {"code": code, "policy": sub.mode, "hours": round(wait / HOUR_MS, 2)}
         if sub.purse.visits.per_day:
             return seen.at_ms + int(page.wait) if page.wait else 0, {"code": "then-share"}
         code, wait = "then-chance", page.wait or sub.max_ms

@@ -192,6 +192,7 @@ class Scheduler:
             for page in self._state.pages.values():
                 page.last_ms = min(page.last_ms, int(now * 1000))
                 page.retry_at = min(page.retry_at, now + 3600)
+            self._state.records.turn_back(int(now * 1000))
             self._trouble.turn_back(now)
             self._underway.turn_back(now)
             self._youth.turn_back(now)
