@@ -27,11 +27,6 @@ RED, GREEN = "rgb(200, 0, 0)", "rgb(0, 128, 0)"
 INDEX = """<!doctype html><meta charset="utf-8"><script src="/ui.js"></script><body style="margin: 0">
 <replay-web-page style="display: block; height: 100vh" source="/out.wacz" replayBase="/replay/"></replay-web-page>"""
 
-ACTIVE = """async () => {
-    const worker = (await navigator.serviceWorker.getRegistration("/replay/"))?.active;
-    return worker?.state === "activated";
-}"""
-
 
 def png(*colour):
     def chunk(kind, data):
@@ -158,6 +153,8 @@ def archive(tmp_path_factory):
 @pytest.fixture
 def reader(exported, chromium):
     """reader() -> the list of pages that ReplayWeb.page shows."""
+    from playwright.sync_api import TimeoutError
+
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=exported)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         context = chromium.new_context(viewport={"width": 1280, "height": 800})
@@ -165,14 +162,18 @@ def reader(exported, chromium):
         page = context.new_page()
 
         def begin():
-            page.goto("about:blank")
-            page.goto(f"http://localhost:{server.server_port}/index.html")
-            # ReplayWeb.page may ask for its frame before its service worker answers; then it waits for ever
-            page.wait_for_function(ACTIVE)
-            page.reload()
+            """ReplayWeb.page may ask for its frame before its service worker answers, and then waits for ever; it comes
+            when the page is loaded again."""
             app = page.frame_locator("replay-web-page iframe")
-            app.locator("wr-page-entry").first.wait_for()
-            return app
+            for seconds in (15, 30, 60, 120, 240):
+                page.goto("about:blank")
+                page.goto(f"http://localhost:{server.server_port}/index.html")
+                try:
+                    app.locator("wr-page-entry").first.wait_for(timeout=seconds * 1000)
+                except TimeoutError:
+                    continue
+                return app
+            raise AssertionError("ReplayWeb.page lists no page")
 
         yield begin
         context.close()
