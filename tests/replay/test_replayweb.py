@@ -153,7 +153,7 @@ def archive(tmp_path_factory):
 @pytest.fixture
 def reader(exported, chromium):
     """reader() -> the list of pages that ReplayWeb.page shows."""
-    from playwright.sync_api import TimeoutError
+    from playwright.sync_api import Error
 
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=exported)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -170,7 +170,7 @@ def reader(exported, chromium):
                 page.goto(f"http://localhost:{server.server_port}/index.html")
                 try:
                     app.locator("wr-page-entry").first.wait_for(timeout=seconds * 1000)
-                except TimeoutError:
+                except Error:
                     continue
                 return app
             raise AssertionError("ReplayWeb.page lists no page")
