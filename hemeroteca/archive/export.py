@@ -11,7 +11,7 @@ import json
 import os
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from hemeroteca import __version__, extract
-from hemeroteca.archive import cdx, comparing, posts, queries, reader, warc
+from hemeroteca.archive import cdx, comparing, posts, queries, reader, warc, zipnum
 from hemeroteca.archive.reader import Record, WarcReadError
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.store import Source, open_source
@@ -86,12 +86,10 @@ def export_wacz(
                 last = row.urlkey
                 if progress:
                     progress(done.captures)
-        _sort(index)
-        resources = [
-            _add(archive, data, "archive/data.warc.gz", zipfile.ZIP_STORED),
-            _add(archive, index, "indexes/index.cdx", zipfile.ZIP_DEFLATED),
-            _add(archive, pages, "pages/pages.jsonl", zipfile.ZIP_DEFLATED),
-        ]
+        resources = [_add(archive, data, "archive/data.warc.gz", zipfile.ZIP_STORED)]
+        for part, compression in _indexes(index):
+            resources.append(_add(archive, part, f"indexes/{part.name}", compression))
+        resources.append(_add(archive, pages, "pages/pages.jsonl", zipfile.ZIP_DEFLATED))
         package = {
             "profile": "data-package",
             "wacz_version": WACZ_VERSION,
@@ -351,15 +349,27 @@ def _draft(target: Path) -> Iterator[IO[bytes]]:
     os.replace(file.name, target)
 
 
-def _sort(path: Path) -> None:
-    """Lines in the order of their bytes, whatever their number: sorted in parts, then merged."""
+def _indexes(lines: Path) -> list[tuple[Path, int]]:
+    """The files of an index and how they are packed in the ZIP: one with all its lines, of many a file of blocks."""
+    if lines.stat().st_size <= zipnum.PLAIN_BYTES:
+        with lines.open("rb") as source:
+            found = sorted(source)
+        lines.write_bytes(b"".join(found))
+        return [(lines, zipfile.ZIP_DEFLATED)]
+    data, listed = lines.with_name(zipnum.DATA), lines.with_name(zipnum.LIST)
+    with lines.open("rb") as source, data.open("wb") as blocks, listed.open("wb") as places, ExitStack() as stack:
+        zipnum.write(_sorted(zipnum.keyed(source), lines, stack), blocks, places)
+    return [(data, zipfile.ZIP_STORED), (listed, zipfile.ZIP_DEFLATED)]
+
+
+def _sorted(lines: Iterable[bytes], path: Path, stack: ExitStack) -> Iterator[bytes]:
+    """Lines in the order of their bytes, whatever their number: sorted in parts beside `path`, then merged."""
+    rest = iter(lines)
     parts: list[Path] = []
-    with path.open("rb") as lines:
-        while part := list(islice(lines, _LINES)):
-            parts.append(path.with_name(f"{path.name}.{len(parts)}"))
-            parts[-1].write_bytes(b"".join(sorted(part)))
-    with ExitStack() as stack, path.open("wb") as target:
-        target.writelines(heapq.merge(*(stack.enter_context(part.open("rb")) for part in parts)))
+    while part := list(islice(rest, _LINES)):
+        parts.append(path.with_name(f"{path.name}.{len(parts)}"))
+        parts[-1].write_bytes(b"".join(sorted(part)))
+    return heapq.merge(*(stack.enter_context(part.open("rb")) for part in parts))
 
 
 def _add(archive: zipfile.ZipFile, path: Path, name: str, compression: int) -> dict[str, str | int]:

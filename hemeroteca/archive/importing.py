@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import msgspec
@@ -54,6 +55,8 @@ class ImportedExchange(msgspec.Struct):
     refers_to: UUID | None = None
     refers_to_url: str = ""
     refers_to_ms: int | None = None
+    refers_to_file: str = ""
+    """Another archive in which the original lies, as the tool names it."""
 
     def discard(self) -> None:
         if isinstance(self.body, Path):
@@ -83,6 +86,8 @@ def read_archive(path: Path, spool: Path, max_payload: int = MAX_PAYLOAD) -> Ite
         return
     if start == b"PK\x03\x04":
         yield from _read_wacz(path, path.name, spool, max_payload)
+    elif start[:1] in (b"{", b"\xef") and (listed := _listed(path)) is not None:
+        yield from _read_listed(path, listed, spool, max_payload)
     else:
         yield from _read_records(path, path.name, spool, max_payload)
 
@@ -130,6 +135,7 @@ _CHUNK_LINE = 1024
 _CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,12})[ \t]*(?:;[^\r\n]*)?\r?\n")
 _CHUNKED = re.compile(rb"\n(?i:transfer-encoding)[ \t]*:[^\r\n]*(?i:chunked)")
 _MANY = 1000
+_MOST_LIST = 16 << 20
 _UNSUSPECTED, _MOST_PACKED = 256 << 20, 200  # bytes that any entry may unpack to; else so many times its packed size
 
 
@@ -246,6 +252,7 @@ def _exchange(
         refers_to=record.refers_to,
         refers_to_url=record.headers.get("warc-refers-to-target-uri", ""),
         refers_to_ms=timestamps.from_iso(record.headers.get("warc-refers-to-date", "")),
+        refers_to_file=record.headers.get("warc-refers-to-container", "").removeprefix("file://")[:200],
     )
     return exchange, note
 
@@ -274,6 +281,42 @@ def _read_wacz(path: Path, name: str, spool: Path, max_payload: int, deep: bool 
                 yield from _read_entry(archive, entry, name, stated.get(entry.filename, ""), spool, max_payload)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         yield Problem(name, 0, f"the WACZ cannot be read to its end ({error})", True)
+
+
+def _listed(path: Path) -> list[tuple[str, str, str]] | None:
+    """Names, places and digests of the files of a `multi-wacz-package`; None when it is something else."""
+    with path.open("rb") as file:
+        text = file.read(_MOST_LIST + 1)
+    try:
+        data = json.loads(text.decode("utf-8-sig"))
+        if len(text) > _MOST_LIST or data["profile"] not in ("multi-wacz-package", "wacz-package"):
+            return None
+        return [
+            (str(item.get("name", "")), str(item.get("path", "")), str(item.get("hash", "")))
+            for item in data["resources"]
+        ]
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _read_listed(path: Path, listed: list[tuple[str, str, str]], spool: Path, max_payload: int) -> Iterator[_Item]:
+    """The files such a list names, as far as they lie beside it; nothing is fetched and no other folder is opened."""
+    for name, place, stated in listed:
+        known = [PurePosixPath(urlsplit(text).path).name for text in (place, name)]
+        found = next((path.parent / one for one in known if one and (path.parent / one).is_file()), None)
+        if found is None:
+            reason = f"{(place or name)[:200]} is named here and does not lie beside this file; put it there"
+            yield Problem(path.name, 0, reason, True)
+            continue
+        label = f"{path.name}/{found.name}"
+        if stated and stated.removeprefix("sha256:") != _digest_of(found):
+            yield Problem(label, 0, f"the file is not the one that {path.name} describes (digest)", False)
+        yield from _read_wacz(found, label, spool, max_payload)
+
+
+def _digest_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _read_entry(

@@ -158,7 +158,10 @@ class Intake:
             if not last and len(self._waiting) < _MOST_WAITING:
                 self._waiting.append(item)
             else:
-                reason = f"what {item.url} repeats is neither in the archive nor in these files; import it with them"
+                where = f" (it lies in {item.refers_to_file})" if item.refers_to_file else ""
+                reason = (
+                    f"what {item.url} repeats is neither in the archive nor in these files{where}; import it with them"
+                )
                 self._tell(Problem(item.file, item.offset, reason, True))
             return
         found = Capture.objects.filter(record_id=original.record_id).values_list("body_size", flat=True).first()

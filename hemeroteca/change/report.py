@@ -71,9 +71,21 @@ def pdf_report(
                 paper.write([Run("faint", "…")])
             last = row.new_number or last
             paper.write(_runs(row))
+        if paper.missing:
+            paper.space()
+            paper.write([Run("faint", _without_letters(paper.missing))])
         return paper.finish()
     finally:
         paper.close()
+
+
+def _without_letters(missing: dict[str, int]) -> str:
+    named = ", ".join(f"U+{ord(letter):04X}" for letter in list(missing)[:8])
+    more = ", …" if len(missing) > 8 else ""
+    return (
+        f"{sum(missing.values())} times ? stands for a letter that no font found on this machine has ({named}{more}); "
+        "a TrueType font with it, put into ~/.local/share/fonts (Noto Sans of that script, say), shows it."
+    )
 
 
 def _runs(row: Row) -> list[Run]:

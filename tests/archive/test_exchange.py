@@ -1,6 +1,7 @@
 """Archives of other tools come in, ours go out, and a round trip gives the same captures."""
 
 import csv
+import gzip
 import hashlib
 import io
 import json
@@ -15,7 +16,7 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from hemeroteca.archive import export, importing, queries, warc
+from hemeroteca.archive import export, importing, queries, warc, zipnum
 from hemeroteca.archive.importing import ImportedExchange, Problem, dechunk, read_archive
 from hemeroteca.archive.intake import Intake
 from hemeroteca.archive.models import Capture, WarcFile
@@ -408,3 +409,58 @@ def write_pages(path, count):
             writer.write_record(
                 writer.create_warc_record(f"http://a.example/{number}", "response", body, http_headers=head)
             )
+
+
+def test_an_index_of_many_lines_comes_in_blocks_that_are_found_by_their_keys(archive, tmp_path, monkeypatch, spool):
+    monkeypatch.setattr(export.zipnum, "PLAIN_BYTES", 0)
+    monkeypatch.setattr(export.zipnum, "LINES", 2)
+    monkeypatch.setattr(export, "_LINES", 3)
+    export.export_wacz(archive.folder, Selection(), tmp_path / "many.wacz", NOW)
+    with zipfile.ZipFile(tmp_path / "many.wacz") as file:
+        packed = file.read("indexes/index.cdx.gz")
+        head, *blocks = file.read("indexes/index.idx").decode().splitlines()
+        stated = {item["path"]: item["hash"] for item in json.loads(file.read("datapackage.json"))["resources"]}
+        assert file.getinfo("indexes/index.cdx.gz").compress_type == zipfile.ZIP_STORED
+        assert "indexes/index.cdx" not in file.namelist()
+    assert head == '!meta 0 {"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"}'
+    assert stated["indexes/index.cdx.gz"] == f"sha256:{hashlib.sha256(packed).hexdigest()}"
+    lines = []
+    for block in blocks:
+        key, _, rest = block.partition(" {")
+        place = json.loads("{" + rest)
+        part = packed[place["offset"] : place["offset"] + place["length"]]
+        assert place["digest"] == f"sha256:{hashlib.sha256(part).hexdigest()}"
+        lines.append(gzip.decompress(part).decode().splitlines())
+        assert lines[-1][0].startswith(key + " {")
+    assert [len(part) for part in lines] == [2, 2, 2, 1]
+    together = [line for part in lines for line in part]
+    assert together == sorted(together)
+
+    before = facts()
+    Capture.objects.all().delete()
+    WarcFile.objects.all().delete()
+    done = Intake(WarcWriter(tmp_path / "again")).read([tmp_path / "many.wacz"], spool)
+    assert (done.taken, done.problems) == (7, [])
+    assert facts() == before
+
+
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [  # as warcio.js, the library of ReplayWeb.page and Browsertrix, makes them
+        ("http://www.Example.org/Dir/?b=2&a=1", "org,example)/dir/?a=1&b=2"),
+        ("https://www2.example.org:8443/a;jsessionid=1", "org,example:8443)/a;jsessionid=1"),
+        ("http://example.org:80", "org,example)/"),
+        ("http://example.org/%C3%B1", "org,example)/%c3%b1"),
+        ("urn:text:https://example.org/", "urn:text:https://example.org/"),
+    ],
+)
+def test_blocks_have_the_keys_by_which_replayweb_page_looks(url, key):
+    assert zipnum.key(url) == key
+    line = b"ours 2024 " + json.dumps({"url": url}).encode()
+    assert list(zipnum.keyed([line])) == [key.encode() + line[4:]]
+
+
+def test_the_key_of_an_answer_to_post_holds_what_was_sent():
+    facts = {"url": "http://a.example/api?v=1", "method": "POST", "requestBody": "__wb_post_data=eA=="}
+    (line,) = zipnum.keyed([b"ours 2024 " + json.dumps(facts).encode()])
+    assert line.startswith(b"example,a)/api?__wb_method=post&__wb_post_data=ea==&v=1 2024 ")

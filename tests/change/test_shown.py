@@ -14,6 +14,7 @@ from hemeroteca.change import (
     as_json,
     changed_runs,
     compare,
+    fonts,
     highlighted_page,
     pdf_report,
     side_by_side,
@@ -179,3 +180,37 @@ def test_parts_left_out_by_rules_are_not_shown():
     rules = ChangeRules(ignore=(".precio",))
     assert text_diff(shop(price="10 €"), shop(price="12 €"), rules) == ""
     assert "12" not in highlighted_page(shop(price="10 €"), shop(price="12 €"), rules).partition("<body>")[2][:200]
+
+
+def shown_text(data):
+    document = pypdfium2.PdfDocument(data)
+    return "\n".join(page.get_textpage().get_text_range() for page in document)
+
+
+def test_letters_of_other_scripts_come_from_a_font_of_the_machine():
+    if not fonts.with_letter("Ж"):
+        pytest.skip("no font with Cyrillic letters is on this machine (on Debian: apt install fonts-dejavu-core)")
+    data = pdf_report(text(["Hola"]), text(["Привет Ελλάδα Łódź, café"]))
+    assert "Привет Ελλάδα Łódź, café" in shown_text(data)
+    assert len(pdf_report(text(["Hola"]), text(["Adiós, café — €"]))) < 10_000  # nothing is put into the file then
+
+
+def test_letters_that_no_font_has_are_told(monkeypatch):
+    monkeypatch.setattr(fonts, "found", tuple)
+    shown = shown_text(pdf_report(text(["Hola"]), text(["Привет, 世界 \U0001f600"])))
+    assert "??????, ?? ?" in shown
+    assert "9 times ? stands for a letter" in " ".join(shown.split())
+    assert "U+041F" in shown
+
+
+def test_a_line_of_chinese_is_broken_inside_the_page(monkeypatch):
+    monkeypatch.setattr(fonts, "found", tuple)
+    page = pypdfium2.PdfDocument(pdf_report(text(["a"]), text(["世界" * 200])))[0]
+    places = page.get_textpage()
+    right = max(places.get_rect(number)[2] for number in range(places.count_rects()))
+    assert right < 595
+
+
+@pytest.mark.parametrize("font", [b"", b"\0\1\0\0", b"\0\1\0\0\0\1" + b"\0" * 6 + b"cmap" + b"\xff" * 12, b"OTTO" * 9])
+def test_what_is_no_font_has_no_letters(font):
+    assert fonts.code_points(font) == frozenset()

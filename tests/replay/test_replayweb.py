@@ -5,7 +5,10 @@
 
 import hashlib
 import struct
+import subprocess
+import sys
 import threading
+import zipfile
 import zlib
 from functools import partial
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -117,9 +120,33 @@ class _Quiet(SimpleHTTPRequestHandler):
         pass
 
 
+@pytest.fixture(scope="module", params=["plain", "blocks"])
+def exported(request, archive, tmp_path_factory):
+    """A folder with ReplayWeb.page and `out.wacz`, whose index is one file or, as of many captures, blocks."""
+    web = tmp_path_factory.mktemp(request.param)
+    (web / "replay").mkdir(parents=True)
+    arguments = ["archive", "export", str(web / "out.wacz"), "--title", "Mi diario"]
+    if request.param == "plain":
+        done = archive.run(*arguments)
+    else:
+        code = (
+            "from hemeroteca.archive import zipnum; zipnum.PLAIN_BYTES, zipnum.LINES = 0, 2\n"
+            "from hemeroteca.cli import main; main()"
+        )
+        command = [sys.executable, "-c", code, *arguments]
+        done = subprocess.run(command, env=archive.environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    with zipfile.ZipFile(web / "out.wacz") as file:
+        assert ("indexes/index.idx" in file.namelist()) == (request.param == "blocks")
+    (web / "index.html").write_text(INDEX)
+    (web / "ui.js").symlink_to(PROGRAM / "ui.js")
+    (web / "replay" / "sw.js").symlink_to(PROGRAM / "sw.js")
+    return web
+
+
 @pytest.fixture(scope="module")
-def exported(tmp_path_factory):
-    """A folder with ReplayWeb.page and `out.wacz`: the front page in two editions, all else visited twice."""
+def archive(tmp_path_factory):
+    """The front page in two editions, all else visited twice."""
     if not (PROGRAM / "ui.js").exists():
         pytest.skip("ReplayWeb.page is not here; tests/install gets it where npm is")
     folder = tmp_path_factory.mktemp("replayweb")
@@ -129,21 +156,16 @@ def exported(tmp_path_factory):
         site.edition = edition
         assert system.crawl(f"{HOST}/", "--delay", "0", "--no-sitemaps")["state"] == "finished"
     site.server.shutdown()
-    web = folder / "web"
-    (web / "replay").mkdir(parents=True)
-    done = system.run("archive", "export", str(web / "out.wacz"), "--title", "Mi diario")
-    assert done.returncode == 0, done.stderr
     kinds = {row[0] for row in system.rows("SELECT status FROM capture WHERE kind = 'revisit'")}
     assert {200, 304} <= kinds, "both kinds of revisit are in it"
-    (web / "index.html").write_text(INDEX)
-    (web / "ui.js").symlink_to(PROGRAM / "ui.js")
-    (web / "replay" / "sw.js").symlink_to(PROGRAM / "sw.js")
-    return web
+    return system
 
 
 @pytest.fixture
 def reader(exported, chromium):
     """reader() -> the list of pages that ReplayWeb.page shows."""
+    from playwright.sync_api import Error
+
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=exported)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         context = chromium.new_context(viewport={"width": 1280, "height": 800})
@@ -151,11 +173,18 @@ def reader(exported, chromium):
         page = context.new_page()
 
         def begin():
-            page.goto("about:blank")
-            page.goto(f"http://localhost:{server.server_port}/index.html")
+            """ReplayWeb.page may ask for its frame before its service worker answers, and then waits for ever; it comes
+            when the page is loaded again."""
             app = page.frame_locator("replay-web-page iframe")
-            app.locator("wr-page-entry").first.wait_for()
-            return app
+            for seconds in (15, 30, 60, 120, 240):
+                page.goto("about:blank")
+                page.goto(f"http://localhost:{server.server_port}/index.html")
+                try:
+                    app.locator("wr-page-entry").first.wait_for(timeout=seconds * 1000)
+                except Error:
+                    continue
+                return app
+            raise AssertionError("ReplayWeb.page lists no page")
 
         yield begin
         context.close()
