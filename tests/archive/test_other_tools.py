@@ -130,7 +130,14 @@ def test_a_warc_of_archivebox_which_has_wget_write_it(take, tmp_path):
         # as archivebox/extractors/wget.py calls it
         options = "--no-verbose --adjust-extension --convert-links --force-directories --backup-converted --span-hosts"
         more = "--no-parent -e robots=off --restrict-file-names=windows --page-requisites --compression=auto"
-        command = ["wget", *options.split(), *more.split(), f"--warc-file={tmp_path / '1741000000'}", address]
+        command = [
+            "wget",
+            "--no-config",
+            *options.split(),
+            *more.split(),
+            f"--warc-file={tmp_path / '1741000000'}",
+            address,
+        ]
         subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
         server.shutdown()
     done = take(tmp_path / "1741000000.warc.gz")
