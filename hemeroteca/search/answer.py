@@ -58,14 +58,18 @@ class Answer:
         count = not plan.plain or sum(documents for _, _, documents in plan.scored) <= _COUNT_BELOW
         start = 0 if cursor else offset
         while True:
-            candidates, matches = self._candidates(plan, reach, count, offset + limit)
+            candidates, matches = self._candidates(plan, reach, count)
             ranked = self._rank(candidates, plan, limit, pages=1 + offset // max(1, limit))
+            cut = len(candidates) >= reach  # there are more matches
+            if cut and self._of_few_hosts(ranked, plan, reach, offset + limit):
+                reach = _FOR_HOSTS
+                continue
             if self.options.semantic and self.options.sort == "relevance":
                 self._by_meaning(ranked, query)
             fresh = [r for r in ranked.order if (ranked.keys[r] & 0xFFFFFFFF) not in shown_before]
             hits, used = self._hits(ranked, fresh[start:], limit, plan)
             # copies of one text are one result: where they are many, more candidates must be asked for
-            if len(fresh) > start + used or len(candidates) < reach or reach >= _MOST:
+            if len(fresh) > start + used or not cut or reach >= _MOST:
                 break
             reach = min(_MOST, 4 * reach)
         total = matches if count or matches else _estimate(plan, self.searcher.num_docs)
@@ -150,15 +154,10 @@ class Answer:
         planner = Planner(self.index.schema, self.searcher, languages, self.weights, blocks, self.index.forms, spoken)
         return planner.plan(parsed)
 
-    def _candidates(
-        self, plan: Plan, reach: int, count: bool, wanted: int
-    ) -> tuple[list[tuple[float, tantivy.DocAddress]], int]:
+    def _candidates(self, plan: Plan, reach: int, count: bool) -> tuple[list[tuple[float, tantivy.DocAddress]], int]:
         """Pages from which results are chosen, and how many matches there are (0: not counted)."""
         if self.options.sort == "relevance":
-            candidates, matches = self._best(plan, reach, count)
-            if self._of_few_hosts(candidates, plan, reach, wanted):
-                return self._best(plan, _FOR_HOSTS, count)
-            return candidates, matches
+            return self._best(plan, reach, count)
         order = Order.Asc if self.options.sort == "oldest" else Order.Desc
         by = "captured" if self.options.sort == "captured" else "published"
         dated = self.searcher.search(plan.every(), limit=reach, order_by_field=by, order=order)  # type: ignore[misc]
@@ -189,13 +188,11 @@ class Answer:
                 more[place] = more.get(place, 0.0) + score
         return [(score + more.get((at.segment_ord, at.doc), 0.0), at) for score, at, _ in found], matches
 
-    def _of_few_hosts(
-        self, candidates: list[tuple[float, tantivy.DocAddress]], plan: Plan, reach: int, wanted: int
-    ) -> bool:
+    def _of_few_hosts(self, ranked: _Ranked, plan: Plan, reach: int, wanted: int) -> bool:
         """Whether a few hosts fill the candidates, so that results of others must be looked for further down."""
-        if not self.options.diverse or len(candidates) < reach or reach >= _FOR_HOSTS or plan.one_host:
+        if not self.options.diverse or self.options.sort != "relevance" or reach >= _FOR_HOSTS or plan.one_host:
             return False
-        hosts = Counter(self._column("host_key", [address for _, address in candidates]).tolist())
+        hosts = Counter(ranked.columns["host_key"].tolist())
         if sum(min(count, self.weights.per_host) for count in hosts.values()) >= wanted:
             return False
         return len(self.searcher.terms_with_prefix("host", "", limit=2)) > 1

@@ -622,6 +622,8 @@ def _inside_words(words: Sequence[str], languages: Sequence[tuple[str, float]]) 
     is no name.
     """
     places: set[int] = set()
+    if all(map(str.isalnum, words)):
+        return places
     at = 0
     for word in words:
         terms = analysis.word_analyzer().analyze(word)
