@@ -18,14 +18,17 @@ import tantivy
 from tantivy import Occur, Order, Query
 
 from hemeroteca.search import analysis, ranking
-from hemeroteca.search import query as q
+from hemeroteca.search.clauses import required
+from hemeroteca.search.document import document_key
+from hemeroteca.search.engine_document import Stored, language_number, stored
 from hemeroteca.search.index import Hit, Options, Results
 from hemeroteca.search.notes import Note
 from hemeroteca.search.plan import Bonus, Plan, Planner
+from hemeroteca.search.query import parse, parse_words
 from hemeroteca.search.snippet import Marks
 
 if TYPE_CHECKING:
-    from hemeroteca.search.tantivy_index import Stored, TantivyIndex
+    from hemeroteca.search.tantivy_index import TantivyIndex
 
 _MOST = 1000  # results that can be reached by paging
 _LEAST = 40  # candidates ordered anew, at least
@@ -145,9 +148,9 @@ class Answer:
 
     def plan(self, query: str) -> Plan:
         languages = self.index.languages(self.searcher)
-        parsed = q.parse(query) if self.options.syntax else _plain(query)
+        parsed = parse(query) if self.options.syntax else parse_words(query)
         if self.options.every:
-            parsed = q.required(parsed, lambda word: _says_nothing(word, [name for name, _ in languages]))
+            parsed = required(parsed, lambda word: _says_nothing(word, [name for name, _ in languages]))
         blocks = self.options.preferences.blocks
         learned = self.index.suggester
         spoken = learned.spoken if learned else None
@@ -264,7 +267,6 @@ class Answer:
     def _by_meaning(self, ranked: _Ranked, query: str) -> None:
         """Fuse the order of the best candidates with the order of their meaning; scores become those of the fusion."""
         from hemeroteca.search import semantic
-        from hemeroteca.search.tantivy_index import stored
 
         encoder = self.index.encoder or semantic.load_encoder()
         best, rest = ranked.order[: semantic.CANDIDATES], ranked.order[semantic.CANDIDATES :]
@@ -279,8 +281,6 @@ class Answer:
 
     def _boosts(self, host_keys: np.ndarray) -> dict[int, float]:
         """host key → factor for the hosts a person has judged, and their subdomains' first label `www`."""
-        from hemeroteca.search.document import document_key
-
         boosts: dict[int, float] = {}
         for host, factor in self.options.preferences.boosts.items():
             bare = host.removeprefix("www.")
@@ -290,8 +290,6 @@ class Answer:
 
     def _fitting(self, languages: np.ndarray, asked: str) -> np.ndarray | None:
         """How well languages of pages fit a query and its reader; None when neither has one."""
-        from hemeroteca.search.tantivy_index import language_number
-
         wanted = {language_number(code): 0.5 for code in self.options.languages[:5]}
         if asked:
             wanted[language_number(asked)] = 1.0
@@ -313,8 +311,6 @@ class Answer:
             return np.array([value or 0 for value in values], dtype=kind).view(np.int64)
 
     def _hits(self, ranked: _Ranked, order: list[int], limit: int, plan: Plan) -> tuple[list[Hit], int]:
-        from hemeroteca.search.tantivy_index import stored
-
         hits: list[Hit] = []
         used = 0
         for i in order:
@@ -435,11 +431,6 @@ def _estimate(plan: Plan, documents: int) -> int:
         without *= 1 - min(1.0, having / max(1, documents))
     most = max((having for _, _, having in plan.scored), default=0)
     return max(most, round(documents * (1 - without)))
-
-
-def _plain(text: str) -> q.Parsed:
-    words = text[: q.LONGEST_QUERY].split()[: q.MOST_WORDS]
-    return q.Parsed(q.Group(tuple(q.Clause(q.Word(word)) for word in words)), words=len(words))
 
 
 def _says_nothing(word: str, languages: list[str]) -> bool:
