@@ -18,14 +18,17 @@ import tantivy
 from tantivy import Occur, Order, Query
 
 from hemeroteca.search import analysis, ranking
-from hemeroteca.search import query as q
+from hemeroteca.search.clauses import required
+from hemeroteca.search.document import document_key
+from hemeroteca.search.engine_document import Stored, language_number, stored
 from hemeroteca.search.index import Hit, Options, Results
 from hemeroteca.search.notes import Note
 from hemeroteca.search.plan import Bonus, Plan, Planner
+from hemeroteca.search.query import parse, parse_words
 from hemeroteca.search.snippet import Marks
 
 if TYPE_CHECKING:
-    from hemeroteca.search.tantivy_index import Stored, TantivyIndex
+    from hemeroteca.search.tantivy_index import TantivyIndex
 
 _MOST = 1000  # results that can be reached by paging
 _LEAST = 40  # candidates ordered anew, at least
@@ -58,14 +61,18 @@ class Answer:
         count = not plan.plain or sum(documents for _, _, documents in plan.scored) <= _COUNT_BELOW
         start = 0 if cursor else offset
         while True:
-            candidates, matches = self._candidates(plan, reach, count, offset + limit)
+            candidates, matches = self._candidates(plan, reach, count)
             ranked = self._rank(candidates, plan, limit, pages=1 + offset // max(1, limit))
+            cut = len(candidates) >= reach  # there are more matches
+            if cut and self._of_few_hosts(ranked, plan, reach, offset + limit):
+                reach = _FOR_HOSTS
+                continue
             if self.options.semantic and self.options.sort == "relevance":
                 self._by_meaning(ranked, query)
             fresh = [r for r in ranked.order if (ranked.keys[r] & 0xFFFFFFFF) not in shown_before]
             hits, used = self._hits(ranked, fresh[start:], limit, plan)
             # copies of one text are one result: where they are many, more candidates must be asked for
-            if len(fresh) > start + used or len(candidates) < reach or reach >= _MOST:
+            if len(fresh) > start + used or not cut or reach >= _MOST:
                 break
             reach = min(_MOST, 4 * reach)
         total = matches if count or matches else _estimate(plan, self.searcher.num_docs)
@@ -141,24 +148,19 @@ class Answer:
 
     def plan(self, query: str) -> Plan:
         languages = self.index.languages(self.searcher)
-        parsed = q.parse(query) if self.options.syntax else _plain(query)
+        parsed = parse(query) if self.options.syntax else parse_words(query)
         if self.options.every:
-            parsed = q.required(parsed, lambda word: _says_nothing(word, [name for name, _ in languages]))
+            parsed = required(parsed, lambda word: _says_nothing(word, [name for name, _ in languages]))
         blocks = self.options.preferences.blocks
         learned = self.index.suggester
         spoken = learned.spoken if learned else None
         planner = Planner(self.index.schema, self.searcher, languages, self.weights, blocks, self.index.forms, spoken)
         return planner.plan(parsed)
 
-    def _candidates(
-        self, plan: Plan, reach: int, count: bool, wanted: int
-    ) -> tuple[list[tuple[float, tantivy.DocAddress]], int]:
+    def _candidates(self, plan: Plan, reach: int, count: bool) -> tuple[list[tuple[float, tantivy.DocAddress]], int]:
         """Pages from which results are chosen, and how many matches there are (0: not counted)."""
         if self.options.sort == "relevance":
-            candidates, matches = self._best(plan, reach, count)
-            if self._of_few_hosts(candidates, plan, reach, wanted):
-                return self._best(plan, _FOR_HOSTS, count)
-            return candidates, matches
+            return self._best(plan, reach, count)
         order = Order.Asc if self.options.sort == "oldest" else Order.Desc
         by = "captured" if self.options.sort == "captured" else "published"
         dated = self.searcher.search(plan.every(), limit=reach, order_by_field=by, order=order)  # type: ignore[misc]
@@ -189,13 +191,11 @@ class Answer:
                 more[place] = more.get(place, 0.0) + score
         return [(score + more.get((at.segment_ord, at.doc), 0.0), at) for score, at, _ in found], matches
 
-    def _of_few_hosts(
-        self, candidates: list[tuple[float, tantivy.DocAddress]], plan: Plan, reach: int, wanted: int
-    ) -> bool:
+    def _of_few_hosts(self, ranked: _Ranked, plan: Plan, reach: int, wanted: int) -> bool:
         """Whether a few hosts fill the candidates, so that results of others must be looked for further down."""
-        if not self.options.diverse or len(candidates) < reach or reach >= _FOR_HOSTS or plan.one_host:
+        if not self.options.diverse or self.options.sort != "relevance" or reach >= _FOR_HOSTS or plan.one_host:
             return False
-        hosts = Counter(self._column("host_key", [address for _, address in candidates]).tolist())
+        hosts = Counter(ranked.columns["host_key"].tolist())
         if sum(min(count, self.weights.per_host) for count in hosts.values()) >= wanted:
             return False
         return len(self.searcher.terms_with_prefix("host", "", limit=2)) > 1
@@ -267,7 +267,6 @@ class Answer:
     def _by_meaning(self, ranked: _Ranked, query: str) -> None:
         """Fuse the order of the best candidates with the order of their meaning; scores become those of the fusion."""
         from hemeroteca.search import semantic
-        from hemeroteca.search.tantivy_index import stored
 
         encoder = self.index.encoder or semantic.load_encoder()
         best, rest = ranked.order[: semantic.CANDIDATES], ranked.order[semantic.CANDIDATES :]
@@ -282,8 +281,6 @@ class Answer:
 
     def _boosts(self, host_keys: np.ndarray) -> dict[int, float]:
         """host key → factor for the hosts a person has judged, and their subdomains' first label `www`."""
-        from hemeroteca.search.document import document_key
-
         boosts: dict[int, float] = {}
         for host, factor in self.options.preferences.boosts.items():
             bare = host.removeprefix("www.")
@@ -293,8 +290,6 @@ class Answer:
 
     def _fitting(self, languages: np.ndarray, asked: str) -> np.ndarray | None:
         """How well languages of pages fit a query and its reader; None when neither has one."""
-        from hemeroteca.search.tantivy_index import language_number
-
         wanted = {language_number(code): 0.5 for code in self.options.languages[:5]}
         if asked:
             wanted[language_number(asked)] = 1.0
@@ -316,8 +311,6 @@ class Answer:
             return np.array([value or 0 for value in values], dtype=kind).view(np.int64)
 
     def _hits(self, ranked: _Ranked, order: list[int], limit: int, plan: Plan) -> tuple[list[Hit], int]:
-        from hemeroteca.search.tantivy_index import stored
-
         hits: list[Hit] = []
         used = 0
         for i in order:
@@ -438,11 +431,6 @@ def _estimate(plan: Plan, documents: int) -> int:
         without *= 1 - min(1.0, having / max(1, documents))
     most = max((having for _, _, having in plan.scored), default=0)
     return max(most, round(documents * (1 - without)))
-
-
-def _plain(text: str) -> q.Parsed:
-    words = text[: q.LONGEST_QUERY].split()[: q.MOST_WORDS]
-    return q.Parsed(q.Group(tuple(q.Clause(q.Word(word)) for word in words)), words=len(words))
 
 
 def _says_nothing(word: str, languages: list[str]) -> bool:

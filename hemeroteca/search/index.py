@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from hemeroteca.config import Config
     from hemeroteca.search.document import SearchDocument
 
+REBUILD = "rebuild it from the archive with `hemeroteca search rebuild`"  # the next step where an index is unusable
+
 
 class SearchError(Exception):
     """Search cannot do this; the message names the thing, the reason and the next step."""

@@ -8,9 +8,10 @@ from tantivy import FieldType, Occur, Order, Query
 from hemeroteca.search.analysis import field_of
 from hemeroteca.search.answer import Answer, in_text
 from hemeroteca.search.document import SearchDocument
+from hemeroteca.search.engine_document import stored
 from hemeroteca.search.index import Hit, Options
 from hemeroteca.search.snippet import Marks
-from hemeroteca.search.tantivy_index import TantivyIndex, stored
+from hemeroteca.search.tantivy_index import TantivyIndex
 
 MOST = 50_000  # matches of one query that are told apart: the newest
 _AT_ONCE = 100_000

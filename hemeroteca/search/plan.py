@@ -18,7 +18,7 @@ import tantivy
 from tantivy import FieldType, Occur, Query
 
 from hemeroteca.search import analysis
-from hemeroteca.search import query as q
+from hemeroteca.search import clauses as q
 from hemeroteca.search.notes import Note
 from hemeroteca.search.ranking import Weights
 
@@ -42,7 +42,6 @@ LEAST_SHARE = 0.04  # of the pages, from which the forms of a language's words a
 MOST_ALIKE = 100  # words of the vocabulary that are compared with one of the query
 _TOO_COMMON = Note("the words of some phrases are very common: pages with these words were looked for, in any order")
 _TOO_LONG = Note("the query is very long: its {number} rarest words were searched", number=MOST_TERMS)
-LAST_MS = 1 << 62  # "until" of a version that is still the last one
 
 
 class Form(msgspec.Struct, frozen=True, gc=False):
@@ -622,6 +621,8 @@ def _inside_words(words: Sequence[str], languages: Sequence[tuple[str, float]]) 
     is no name.
     """
     places: set[int] = set()
+    if all(map(str.isalnum, words)):
+        return places
     at = 0
     for word in words:
         terms = analysis.word_analyzer().analyze(word)

@@ -7,11 +7,24 @@ docs/reference/search.md. Nothing here knows the index engine.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
 
-import msgspec
-
+from hemeroteca.search.clauses import (
+    Clause,
+    Fuzzy,
+    Group,
+    Near,
+    Node,
+    Numbers,
+    Only,
+    Parsed,
+    Phrase,
+    When,
+    Wildcard,
+    Within,
+    Word,
+    nodes,
+)
+from hemeroteca.search.dates import moment
 from hemeroteca.search.languages import code_of
 from hemeroteca.search.notes import Note
 
@@ -25,113 +38,22 @@ LONGEST_PHRASE = 100  # words
 LONGEST_RANGE = 200  # numbers a bare `1990..2000` may stand for
 
 
-class Word(msgspec.Struct, frozen=True):
-    text: str
-
-
-class Wildcard(msgspec.Struct, frozen=True):
-    pattern: str  # * any letters, ? one letter
-
-
-class Fuzzy(msgspec.Struct, frozen=True):
-    text: str
-    distance: int
-
-
-class Phrase(msgspec.Struct, frozen=True):
-    text: str
-    slop: int = 0
-
-
-class Near(msgspec.Struct, frozen=True):
-    """The words (or phrases) within `distance` words of each other, in any order."""
-
-    left: str
-    right: str
-    distance: int
-
-
-class Numbers(msgspec.Struct, frozen=True):
-    """Any whole number of a range, as a word of the text."""
-
-    low: int
-    high: int
-
-
-class Within(msgspec.Struct, frozen=True):
-    """Words looked for in one part of the page: title, body, anchor or url."""
-
-    part: str
-    text: str
-    phrase: bool = False
-
-
-class Only(msgspec.Struct, frozen=True):
-    """A property the page must have: site, host, type, language, collection."""
-
-    property: str
-    value: str
-
-
-class When(msgspec.Struct, frozen=True):
-    """A range of time in milliseconds, both ends included; `what` is date, captured or at."""
-
-    what: str
-    low: int | None = None
-    high: int | None = None
-
-
-class Clause(msgspec.Struct, frozen=True):
-    node: Node
-    occurs: str = "may"  # may, must, not
-
-
-class Group(msgspec.Struct, frozen=True):
-    clauses: tuple[Clause, ...]
-
-
-Node = Word | Wildcard | Fuzzy | Phrase | Near | Numbers | Within | Only | When | Group
-
-
-class Parsed(msgspec.Struct):
-    root: Group
-    notes: list[str] = []
-    words: int = 0
-    either: bool = False  # the whole of it is alternatives: a OR b OR c
-
-    @property
-    def plain(self) -> bool:
-        """Only words: what most people type."""
-        return all(isinstance(clause.node, Word) and clause.occurs == "may" for clause in self.root.clauses)
-
-
 def parse(text: str) -> Parsed:
     """Read a query. `notes` lists, for people, what was ignored."""
     return _Parser(text).parse()
 
 
+def parse_words(text: str) -> Parsed:
+    """A query without operators: everything in it is a word."""
+    words = text[:LONGEST_QUERY].split()[:MOST_WORDS]
+    return Parsed(Group(tuple(Clause(Word(word)) for word in words)), words=len(words))
+
+
 def asks_for_the_past(text: str) -> bool:
     """Whether a query has `at:`, which only an index of all versions can answer."""
     return "at:" in text.lower() and any(
-        isinstance(node, When) and node.what == "at" for node in _nodes(parse(text).root)
+        isinstance(node, When) and node.what == "at" for node in nodes(parse(text).root)
     )
-
-
-def _nodes(group: Group) -> Iterator[Node]:
-    for clause in group.clauses:
-        yield clause.node
-        if isinstance(clause.node, Group):
-            yield from _nodes(clause.node)
-
-
-def required(parsed: Parsed, is_empty: Callable[[str], bool]) -> Parsed:
-    """The same query with every word required, except those that say nothing (stop words)."""
-    if parsed.either:
-        return parsed
-    clauses = parsed.root.clauses
-    wanted = [c.occurs == "may" and not (isinstance(c.node, Word) and is_empty(c.node.text)) for c in clauses]
-    made = [Clause(c.node, "must") if want else c for c, want in zip(clauses, wanted, strict=True)]
-    return msgspec.structs.replace(parsed, root=Group(tuple(made)))
 
 
 _TOKEN = re.compile(
@@ -501,43 +423,6 @@ def _joined(clauses: list[Clause], joins: list[str]) -> list[Clause]:
         else:
             out.append(Clause(Group(tuple(groups)), "must"))
     return out
-
-
-def moment(text: str, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> tuple[int, int] | None:
-    """First and last millisecond of a date: 2024, 2024-03, 2024-03-31, 31/3/2024, or 7d, 2w, 3m, 1y ago."""
-    text = text.strip().strip("/")
-    ago = re.fullmatch(r"(\d{1,4})([dwmysa])", text.lower())
-    if ago:
-        days = {"d": 1, "w": 7, "s": 7, "m": 30, "y": 365, "a": 365}[ago.group(2)] * int(ago.group(1))
-        try:
-            day = (now() - timedelta(days=days)).replace(hour=0, minute=0, second=0, microsecond=0)
-        except OverflowError:
-            return None
-        return _milliseconds(day), _milliseconds(day + timedelta(days=1)) - 1
-    found = re.fullmatch(r"(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2})(?:T.*)?)?)?", text)
-    if found:
-        year, month, day_of = (int(part) if part else 0 for part in found.groups())
-    else:
-        found = re.fullmatch(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})", text) or re.fullmatch(r"(\d{4})(\d\d)(\d\d)", text)
-        if not found:
-            return None
-        parts = [int(part) for part in found.groups()]
-        year, month, day_of = parts if parts[0] > 31 else parts[::-1]
-    try:
-        start = datetime(year, month or 1, day_of or 1, tzinfo=UTC)
-        if day_of:
-            end = start + timedelta(days=1)
-        elif month:
-            end = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
-        else:
-            end = datetime(year + 1, 1, 1, tzinfo=UTC)
-    except (ValueError, OverflowError):
-        return None
-    return _milliseconds(start), _milliseconds(end) - 1
-
-
-def _milliseconds(when: datetime) -> int:
-    return int(when.timestamp() * 1000)
 
 
 def _property(name: str, value: str) -> str:

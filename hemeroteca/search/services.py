@@ -25,7 +25,8 @@ from hemeroteca.search.learn import Learner, read_query_log
 from hemeroteca.search.matching import imported
 from hemeroteca.search.query import asks_for_the_past
 from hemeroteca.search.ranking import Preferences
-from hemeroteca.search.tantivy_index import VERSIONS, TantivyIndex, TantivyWriter, replace_index
+from hemeroteca.search.tantivy_index import VERSIONS, TantivyIndex, replace_index
+from hemeroteca.search.tantivy_writer import TantivyWriter
 from hemeroteca.search.versions import has_versions
 
 log = logging.getLogger("hemeroteca.search")

@@ -1,7 +1,7 @@
 """The index on one machine: Tantivy, in a folder, one writer and any number of readers in other processes.
 
 Tantivy's segments never change and a commit is one atomic rename, so a process killed at any moment leaves the last
-commit whole, and readers are never blocked. What is stored for display travels as one compressed blob per document.
+commit whole, and readers are never blocked.
 """
 
 import fcntl
@@ -10,65 +10,33 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import msgspec
 import tantivy
-from tantivy import Document, Query
+from tantivy import Query
 
 from hemeroteca.search import analysis, memory, ranking
 from hemeroteca.search.answer import Answer
-from hemeroteca.search.document import SearchDocument, document_key, simhash
+from hemeroteca.search.document import SearchDocument
+from hemeroteca.search.engine_document import SCHEMA_VERSION, clean, restored, schema, stored
 from hemeroteca.search.graph import LinkRanks
-from hemeroteca.search.index import READER, Hit, IndexBusyError, IndexUnusableError, Options, Results, SearchError
+from hemeroteca.search.index import READER, REBUILD, Hit, IndexUnusableError, Options, Results, SearchError
 from hemeroteca.search.notes import Note
-from hemeroteca.search.plan import LAST_MS, Form
+from hemeroteca.search.plan import Form
 from hemeroteca.search.semantic import Encoder
 from hemeroteca.search.suggest import Suggester
+from hemeroteca.search.tantivy_writer import TantivyWriter
 
-SCHEMA_VERSION = 3
 VERSIONS = "versions"  # name of the folder of an index of all versions
-LONGEST_TEXT = 1_000_000  # characters of a page that are indexed and kept
-TITLE_TIMES = 2  # a word of the title counts as so many words of the text; part of the index
-HELD, HELD_CHARACTERS = 32, 1 << 20  # documents that wait to be given to the engine, at most
 _VERSION_FILE = "hemeroteca.json"
-_REBUILD = "rebuild it from the archive with `hemeroteca search rebuild`"
-# One thread of the writer needs 15 MB to work at all; a heap below is raised to that.
-_LEAST_HEAP = 15_000_000
-_MASK = (1 << 64) - 1
 # What the engine raises; a defect in it surfaces as PanicException, which is no Exception and would end the process.
 _ENGINE_ERRORS: tuple[type[BaseException], ...] = (
     ValueError,
     *(kind for kind in BaseException.__subclasses__() if kind.__name__ == "PanicException"),
 )
 log = logging.getLogger("hemeroteca.search")
-
-
-class Stored(msgspec.Struct, array_like=True, gc=False):
-    """What a result shows: kept in the index next to the document. New fields go at the end, with a default."""
-
-    url: str
-    title: str
-    description: str
-    text: str
-    language: str
-    field: str
-    host: str
-    type: str
-    author: str
-    digest: str
-    id: str
-    captured_ms: int
-    published_ms: int
-    versions: int
-    headings: str
-    anchors: str
-    collections: tuple[str, ...]
-    page: int
-    until_ms: int
 
 
 class TantivyIndex:
@@ -91,7 +59,7 @@ class TantivyIndex:
         self.weights = _weights(path / "ranking.json")
         self._open()
 
-    def writer(self, heap_bytes: int = 48 << 20, threads: int = 1) -> "TantivyWriter":
+    def writer(self, heap_bytes: int = 48 << 20, threads: int = 1) -> TantivyWriter:
         return TantivyWriter(self._index, self._folder, heap_bytes, threads)
 
     def count(self) -> int:
@@ -115,7 +83,7 @@ class TantivyIndex:
     def search(
         self, query: str, limit: int = 10, offset: int = 0, cursor: str = "", options: Options = READER
     ) -> Results:
-        query = _clean(query)
+        query = clean(query)
         try:
             return Answer(self, options).search(query, limit, offset, cursor)
         except _ENGINE_ERRORS as error:
@@ -124,7 +92,7 @@ class TantivyIndex:
             plain = msgspec.structs.replace(options, syntax=False)
             found = Answer(self, plain).search(query, limit, offset, cursor)
         except _ENGINE_ERRORS as error:
-            raise IndexUnusableError(f"the search index in {self._folder} does not answer ({error}); {_REBUILD}")
+            raise IndexUnusableError(f"the search index in {self._folder} does not answer ({error}); {REBUILD}")
         found.notes.append(Note("the operators of this query could not be used; it was read as plain words"))
         return found
 
@@ -137,7 +105,7 @@ class TantivyIndex:
         found = searcher.search(Query.term_query(self.schema, "key", key), limit=1, count=False).hits
         if not found:
             return None
-        document = _restored(key, stored(searcher, found[0][1]))
+        document = restored(key, stored(searcher, found[0][1]))
         document.simhash = int(searcher.fast_field_values("simhash", [found[0][1]])[0] or 0)
         return document
 
@@ -152,7 +120,7 @@ class TantivyIndex:
                     kept = stored(searcher, tantivy.DocAddress(segment, place))
                 except ValueError:  # past the end of the segment
                     break
-                yield _restored(0, kept)
+                yield restored(0, kept)
                 place += step
                 if self._mapped.exceeded():
                     self._release()
@@ -166,7 +134,7 @@ class TantivyIndex:
         searcher = self.searcher()
         found = searcher.search(Query.term_query(self.schema, "page", page), limit=limit, count=False).hits
         keys = searcher.fast_field_values("key", [address for _, address in found])
-        documents = [_restored(int(k or 0), stored(searcher, a)) for (_, a), k in zip(found, keys, strict=True)]
+        documents = [restored(int(k or 0), stored(searcher, a)) for (_, a), k in zip(found, keys, strict=True)]
         return sorted(documents, key=lambda document: document.captured_ms)
 
     @property
@@ -217,7 +185,7 @@ class TantivyIndex:
         version_file = self._folder / _VERSION_FILE
         if not self._folder.exists() or not any(self._folder.iterdir()):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            index = tantivy.Index(_schema(), str(self._folder))
+            index = tantivy.Index(schema(), str(self._folder))
             version_file.write_bytes(msgspec.json.encode({"schema": SCHEMA_VERSION}))
         else:
             try:
@@ -227,17 +195,17 @@ class TantivyIndex:
                 version_file.write_bytes(msgspec.json.encode({"schema": version}))
             except (msgspec.DecodeError, KeyError, TypeError):
                 raise IndexUnusableError(
-                    f"the search index in {self._folder} has an unreadable version file; {_REBUILD}"
+                    f"the search index in {self._folder} has an unreadable version file; {REBUILD}"
                 )
             if version != SCHEMA_VERSION:
                 raise IndexUnusableError(
                     f"the search index in {self._folder} has layout {version}, this version needs {SCHEMA_VERSION}; "
-                    f"{_REBUILD}"
+                    f"{REBUILD}"
                 )
             try:
                 index = tantivy.Index.open(str(self._folder))
             except (ValueError, OSError) as error:
-                raise IndexUnusableError(f"the search index in {self._folder} cannot be read ({error}); {_REBUILD}")
+                raise IndexUnusableError(f"the search index in {self._folder} cannot be read ({error}); {REBUILD}")
         self._prepare(index)
         self._seen = (0, 0)
 
@@ -248,133 +216,6 @@ class TantivyIndex:
         except (OSError, msgspec.DecodeError):
             return False
         return isinstance(meta, dict) and meta.get("segments") == []
-
-
-class TantivyWriter:
-    def __init__(self, index: tantivy.Index, folder: Path, heap_bytes: int, threads: int) -> None:
-        self._schema = index.schema
-        self._pending = 0
-        self._held: list[Document] = []  # given to the engine together: its thread wakes once for all
-        self._held_characters = 0
-        self._encode = msgspec.msgpack.Encoder().encode
-        try:
-            heap_bytes = max(heap_bytes, _LEAST_HEAP)
-            threads = max(1, min(threads, heap_bytes // _LEAST_HEAP))
-            self._writer: tantivy.IndexWriter | None = index.writer(heap_bytes, threads)
-        except ValueError as error:
-            if "Lock" in str(error):
-                raise IndexBusyError(f"the search index in {folder} is being written by another process; stop it first")
-            raise IndexUnusableError(f"the search index in {folder} cannot be written ({error}); {_REBUILD}")
-
-    def put(self, document: SearchDocument, replaces: bool = True) -> None:
-        assert self._writer is not None, "the writer is closed"
-        if replaces:
-            self._hand_over()  # what is deleted is what came before
-            self._writer.delete_documents_by_term("key", document.key)
-        try:
-            made = self._document(document)
-        except UnicodeEncodeError:  # half a character from a broken page
-            made = self._document(_whole(document))
-        self._held.append(made)
-        self._held_characters += len(document.text)
-        self._pending += 1
-        if len(self._held) >= HELD or self._held_characters >= HELD_CHARACTERS:
-            self._hand_over()
-
-    def delete(self, key: int) -> None:
-        assert self._writer is not None, "the writer is closed"
-        self._hand_over()
-        self._writer.delete_documents_by_term("key", key)
-        self._pending += 1
-
-    def commit(self) -> None:
-        assert self._writer is not None, "the writer is closed"
-        if self._pending:
-            self._hand_over()
-            self._writer.commit()
-            self._pending = 0
-
-    def _hand_over(self) -> None:
-        assert self._writer is not None
-        for document in self._held:
-            self._writer.add_document(document)
-        self._held.clear()
-        self._held_characters = 0
-
-    def close(self) -> None:
-        if self._writer is not None:
-            self._writer.wait_merging_threads()
-            self._writer = None
-
-    def __enter__(self) -> "TantivyWriter":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _document(self, page: SearchDocument) -> Document:
-        field = analysis.field_of(page.language)
-        body = f"body_{field}"
-        title = page.title[:1000]
-        captured = page.captured_ms
-        text = page.text[:LONGEST_TEXT]
-        document = Document()
-        document.add_integer("key", page.key)
-        document.add_integer("page", page.page or page.key)
-        document.add_text("title", title)
-        document.add_text("url", unquote(page.url[:2000]) if "%" in page.url else page.url[:2000])
-        document.add_text("host", page.host)
-        for site in _sites(page.host):
-            document.add_text("site", site)
-        document.add_text("language", page.language)
-        document.add_text("type", page.type)
-        for collection in page.collections:
-            document.add_text("collection", collection)
-        document.add_integer("captured", captured)
-        document.add_integer("until", page.until_ms or LAST_MS)
-        document.add_integer("published", page.published_ms or captured)
-        if page.published_ms or captured:
-            document.add_unsigned("year", _year(page.published_ms or captured))
-        document.add_unsigned("simhash", (page.simhash or simhash(text)) & _MASK)
-        document.add_integer("host_key", _host_key(page.host))
-        document.add_unsigned("depth", _depth(page) | language_number(page.language) << 8)
-        document.add_unsigned("length", len(page.text))
-        # BM25F: a word of the title counts as several words of the text. The terms go into the same field, so that
-        # their weight is saturated together and one list of postings per word is read.
-        for _ in range(TITLE_TIMES):
-            document.add_text(body, analysis.prepared(title, field))
-        if page.anchors:
-            document.add_text("anchor", page.anchors)
-        for part in (page.headings, page.description, page.anchors, text):
-            if part:
-                document.add_text(body, analysis.prepared(part, field))
-        document.add_bytes(
-            "stored",
-            self._encode(
-                Stored(
-                    page.url,
-                    title,
-                    page.description,
-                    text,
-                    page.language,
-                    field,
-                    page.host,
-                    page.type,
-                    page.author,
-                    page.digest,
-                    page.id,
-                    captured,
-                    page.published_ms,
-                    page.versions,
-                    page.headings,
-                    page.anchors,
-                    page.collections,
-                    page.page,
-                    page.until_ms,
-                )
-            ),
-        )
-        return document
 
 
 def replace_index(path: Path, fill: Callable[[TantivyWriter], None], heap_bytes: int) -> None:
@@ -423,101 +264,6 @@ def _weights(file: Path) -> ranking.Weights:
         return ranking.DEFAULT
     except msgspec.MsgspecError as error:
         raise SearchError(f"the weights in {file} cannot be used ({error}); correct them or remove the file")
-
-
-def _schema() -> tantivy.Schema:
-    builder = tantivy.SchemaBuilder()
-    builder.add_integer_field("key", indexed=True, fast=True)
-    builder.add_integer_field("page", indexed=True, fast=True)
-    builder.add_bytes_field("stored", stored=True)
-    for field in analysis.FIELDS:
-        options = "freq" if field == analysis.BIGRAMS else "position"
-        builder.add_text_field(f"body_{field}", tokenizer_name=f"body_{field}", index_option=options)
-    for name in ("title", "anchor", "url"):
-        builder.add_text_field(name, tokenizer_name="words", index_option="position")
-    for name in ("host", "language", "type", "collection"):
-        builder.add_text_field(name, tokenizer_name="raw", index_option="basic", fast=True)
-    builder.add_text_field("site", tokenizer_name="raw", index_option="basic")
-    for name in ("captured", "published", "until", "host_key"):
-        builder.add_integer_field(name, fast=True)
-    # `depth` has the language above its eight bits (`language_number`)
-    for name in ("simhash", "depth", "length", "year"):
-        builder.add_unsigned_field(name, fast=True)
-    return builder.build()
-
-
-_host_key = lru_cache(maxsize=4096)(document_key)
-
-
-@lru_cache(maxsize=4096)
-def _sites(host: str) -> tuple[str, ...]:
-    """The host and every domain above it: `site:example.org` finds `docs.example.org`."""
-    labels = host.split(".")
-    return tuple(".".join(labels[i:]) for i in range(min(len(labels), 8)))
-
-
-def stored(searcher: tantivy.Searcher, address: tantivy.DocAddress) -> Stored:
-    return _decode(searcher.doc(address)["stored"][0])
-
-
-_decode = msgspec.msgpack.Decoder(Stored).decode
-
-
-def _restored(key: int, kept: Stored) -> SearchDocument:
-    return SearchDocument(
-        key=key,
-        page=kept.page,
-        url=kept.url,
-        title=kept.title,
-        headings=kept.headings,
-        description=kept.description,
-        text=kept.text,
-        host=kept.host,
-        language=kept.language,
-        type=kept.type,
-        captured_ms=kept.captured_ms,
-        published_ms=kept.published_ms,
-        until_ms=kept.until_ms,
-        author=kept.author,
-        anchors=kept.anchors,
-        collections=kept.collections,
-        digest=kept.digest,
-        versions=kept.versions,
-        id=kept.id,
-    )
-
-
-def _whole(page: SearchDocument) -> SearchDocument:
-    """The document without half characters (lone surrogates), which cannot be written."""
-    cleaned: dict[str, Any] = {
-        name: _clean(value) if isinstance(value, str) else value for name, value in msgspec.structs.asdict(page).items()
-    }
-    return SearchDocument(**cleaned)
-
-
-def _clean(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _year(milliseconds: int) -> int:
-    # good to a day at the turn of the year, and 20 times faster than a datetime
-    return max(0, 1970 + int(milliseconds // 86_400_000 // 365.2425))
-
-
-def _depth(page: SearchDocument) -> int:
-    """Levels of the path below the host; 255 for what was not crawled."""
-    if page.id or not page.host:
-        return 255
-    path = page.url.partition("?")[0].partition("://")[2]
-    last = path.rpartition("/")[2]
-    return min(254, max(0, path.count("/") - (not last or last.startswith("index."))))
-
-
-def language_number(code: str) -> int:
-    """ISO 639-1 as a number below 1024; 0: unknown."""
-    if len(code) == 2 and code.isascii() and code.islower():
-        return (ord(code[0]) - 96) << 5 | (ord(code[1]) - 96)
-    return 0
 
 
 def _stamp(file: str) -> tuple[int, int]:

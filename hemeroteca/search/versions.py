@@ -10,7 +10,8 @@ from pathlib import Path
 import msgspec
 
 from hemeroteca.search.document import SearchDocument, document_key
-from hemeroteca.search.tantivy_index import VERSIONS, TantivyIndex, TantivyWriter, replace_index
+from hemeroteca.search.tantivy_index import VERSIONS, TantivyIndex, replace_index
+from hemeroteca.search.tantivy_writer import TantivyWriter
 
 _PENDING = 2000  # pages remembered until they are committed
 

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hemeroteca.search import Options, Preferences, SearchError, plan
+from hemeroteca.search.dates import moment
 from hemeroteca.search.graph import LinkRanks, np
-from hemeroteca.search.query import moment
 from tests.search.conftest import fill, page
 
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from hemeroteca.search import IndexBusyError, Options, SearchDocument, SearchError, handover, open_index, services
+from hemeroteca.search.dates import moment
 from hemeroteca.search.graph import LinkGraph
-from hemeroteca.search.query import moment
 from hemeroteca.search.versions import VersionWriter, open_versions
 from tests.search.conftest import fill, page
 

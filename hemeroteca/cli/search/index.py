@@ -1,0 +1,172 @@
+"""Verbs that care for the index: built anew, filled from files, measured, taught, told whom to prefer."""
+
+import sys
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hemeroteca.cli import common
+from hemeroteca.cli.search.shared import Limit, open_for, progress, readable, tell, told_in_a_line
+
+if TYPE_CHECKING:
+    from hemeroteca.config import Config
+    from hemeroteca.search import Index
+
+_LOOKS = 8  # at a file left for the engine, between two at whether there is one
+
+
+def rebuild(data: common.Data = None, json: common.Json = False) -> None:
+    """Build the index anew from the archive. Searches go on with the old one until it is done."""
+    config = common.setup(data, must_exist=True)
+    from django.conf import settings
+
+    from hemeroteca.engine import collecting, refresh, reindex
+    from hemeroteca.engine.ledger import last_capture, write_watermark
+    from hemeroteca.search import services
+    from hemeroteca.search.versions import rebuild_versions
+
+    lock = settings.INSTANCE.lock_engine()
+    if lock is None:
+        common.give_up("an engine is at work on this folder; stop it, rebuild, and start it again")
+    with lock:
+        last = last_capture()
+        documents = reindex.documents(settings.INSTANCE)
+        with progress("indexing", quiet=json) as advance:
+            count = services.rebuild(settings.INSTANCE.index_dir, documents, config.index_heap_bytes, advance)
+            versions = 0
+            if config.index_versions:
+                past = reindex.versions(settings.INSTANCE)
+                versions = rebuild_versions(settings.INSTANCE.index_dir, past, config.index_heap_bytes)
+        collecting.write_applied(settings.INSTANCE.index_dir, collecting.Membership.load())
+        write_watermark(settings.INSTANCE, last, versions_too=config.index_versions)
+        refresh.run(settings.INSTANCE, config.index_heap_bytes)
+    more = f", {versions:,} versions" if config.index_versions else ""
+    tell(json, f"{count:,} documents indexed{more}", documents=count, versions=versions)
+
+
+def import_(
+    file: Annotated[Path, typer.Argument(help='JSON lines: {"id", "url", "title", "text", "lang"}; - for stdin.')],
+    collection: Annotated[str, typer.Option(help="Name of the collection, for `collection:`.")] = "",
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Index documents without crawling them. While `hemeroteca serve` or a crawl runs, its engine does it."""
+    from hemeroteca.instance import Instance
+    from hemeroteca.search import services
+
+    config, index, path = open_for(data, create=True)
+    source = sys.stdin.buffer if str(file) == "-" else readable(file).open("rb")
+    with source, progress("importing", quiet=json) as advance, told_in_a_line():
+        lock = Instance(config.data).lock_engine()
+        if lock is not None:
+            with lock:  # no engine begins to write meanwhile
+                report = services.import_documents(index, source, config.index_heap_bytes, advance, collection)
+            _learn(path)
+        else:
+            report, left = services.leave_documents(path, source, advance, collection)
+            if not json:
+                typer.echo("an engine is at work on this folder and puts the documents into its index …", err=True)
+            _wait_until_taken(config, index, left)
+    for problem in report.problems:
+        typer.echo(f"skipped {common.printable(problem)}", err=True)
+    tell(
+        json,
+        f"{report.documents:,} documents indexed, {report.skipped:,} lines skipped",
+        documents=report.documents,
+        skipped=report.skipped,
+    )
+    if not report.documents:
+        raise typer.Exit(1)
+
+
+def query(
+    from_file: Annotated[Path, typer.Option("--from-file", help="Lines `qid<TAB>query`; - for stdin.")],
+    limit: Limit = 100,
+    syntax: Annotated[bool, typer.Option("--syntax", help="Operators have their meaning.")] = False,
+    data: common.Data = None,
+    json: Annotated[bool, typer.Option("--json/--trec", help="JSON lines, or TREC run lines.")] = True,
+) -> None:
+    """Run many queries, for measuring quality. Ranking only: no grouping, no spreading over hosts."""
+    import msgspec
+
+    from hemeroteca.search import services
+
+    _, index, _ = open_for(data)
+    options = msgspec.structs.replace(services.BATCH, syntax=syntax)
+    source = sys.stdin if str(from_file) == "-" else readable(from_file).open(encoding="utf-8", errors="replace")
+    encode = msgspec.json.Encoder().encode
+    with source:
+        for row in services.batch(index, source, limit, options):
+            if json:
+                sys.stdout.write(encode(row).decode() + "\n")
+            else:
+                sys.stdout.write(f"{row['qid']} Q0 {row['id']} {row['rank']} {row['score']:.6f} hemeroteca\n")
+
+
+def learn(
+    documents: Annotated[int, typer.Option(min=1, help="How many documents to read, spread over the index.")] = 10_000,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Learn the words of the index, for completion, next words and spelling."""
+    from hemeroteca.search import services
+
+    _, index, path = open_for(data)
+    count = services.learn(path, index, documents)
+    tell(json, f"learned from {count:,} documents", documents=count)
+
+
+def rank(data: common.Data = None, json: common.Json = False) -> None:
+    """Rank pages and hosts by the links between them."""
+    from hemeroteca.search import services
+
+    _, _, path = open_for(data)
+    ranks = services.refresh_ranks(path)
+    tell(json, f"{len(ranks):,} pages ranked", pages=len(ranks))
+
+
+def prefer(
+    host: Annotated[str, typer.Argument(help="The host, e.g. example.org.")],
+    factor: Annotated[float | None, typer.Option(help="Above 1 raises its results, below 1 lowers them.")] = None,
+    block: Annotated[bool, typer.Option("--block", help="Never show its results.")] = False,
+    forget: Annotated[bool, typer.Option("--forget", help="Judge it like any other host again.")] = False,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Raise, lower or block the results of a host."""
+    from hemeroteca.search import services
+
+    if sum((factor is not None, block, forget)) != 1 or (factor is not None and factor <= 0):
+        common.give_up("give one of --factor NUMBER (above 0), --block or --forget", common.USAGE)
+    _, _, path = open_for(data)
+    now = services.prefer(path, host.lower(), 0.0 if block else factor)
+    shown = [f"{name} × {value:g}" for name, value in now.boosts.items()] + [f"{name} blocked" for name in now.blocks]
+    tell(json, "; ".join(shown) or "no host is judged", boosts=dict(now.boosts), blocks=list(now.blocks))
+
+
+def _learn(path: Path) -> None:
+    """A quick look at the new documents, so that suggestions know their words."""
+    from hemeroteca.search import open_index, services
+
+    services.learn(path, open_index(None, path), 2_000)
+
+
+def _wait_until_taken(config: "Config", index: "Index", left: Path) -> None:
+    """Until the engine has the documents; if it ends before, they are put here."""
+    import time
+
+    from hemeroteca.instance import Instance
+    from hemeroteca.search import services
+
+    instance = Instance(config.data)
+    for look in count(1):
+        time.sleep(0.25)
+        if not left.exists():
+            return
+        lock = instance.lock_engine() if look % _LOOKS == 0 else None
+        if lock is not None:
+            with lock:
+                services.take_documents(index, left, config.index_heap_bytes)
+            return

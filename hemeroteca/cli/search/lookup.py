@@ -1,0 +1,199 @@
+"""Verbs that look something up: what people type, why it stands there, how it may go on."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hemeroteca.cli import common
+from hemeroteca.cli.search.shared import Limit, iso, open_for, told_in_a_line
+
+if TYPE_CHECKING:
+    from hemeroteca.search import Hit, Index, Options
+
+_BOLD, _PLAIN = "\ue000", "\ue001"  # stand for the terminal's, until what pages say is made harmless
+_RESULTS, _PAGES = 10, 10  # on a page, and pages in which the place of a result is looked for
+
+
+def find(
+    query: Annotated[list[str], typer.Argument(help="Words and operators; see docs/reference/search.md.")],
+    limit: Limit = 10,
+    cursor: Annotated[str, typer.Option(help="Go on where a page of results ended.", show_default=False)] = "",
+    sort: Annotated[str, typer.Option(help="relevance, newest, oldest or captured.")] = "relevance",
+    facets: Annotated[bool, typer.Option("--facets", help="Count results by host, language, type, year.")] = False,
+    semantic: Annotated[bool, typer.Option("--semantic", help="Order by meaning too (extra `semantic`).")] = False,
+    versions: Annotated[bool, typer.Option("--versions", help="Search all versions; `at:` does so by itself.")] = False,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Look something up (the word `find` may be left out)."""
+    import msgspec
+
+    from hemeroteca.search import Options
+    from hemeroteca.search.services import load_preferences
+
+    text = " ".join(query)
+    _, index, path = open_for(data, text, versions)
+    if sort not in ("relevance", "newest", "oldest", "captured"):
+        common.give_up(f"--sort {sort} is not known; use relevance, newest, oldest or captured", common.USAGE)
+    options = Options(facets=facets, sort=sort, semantic=semantic, preferences=load_preferences(path))
+    with told_in_a_line():
+        found = index.search(text, limit=limit, cursor=cursor, options=options)
+    if json:
+        for hit in found.hits:
+            sys.stdout.write(msgspec.json.encode(_facts(hit)).decode() + "\n")
+    for note in found.notes:
+        typer.echo(f"note: {common.printable(note)}", err=True)
+    if found.suggestion:
+        typer.echo(f"did you mean: {common.printable(found.suggestion)}", err=json)
+    if json:
+        return
+    for hit in found.hits:
+        _show(hit)
+    about = "" if found.exact else "about "
+    typer.echo(f"{about}{found.total:,} results" if found.total != 1 else "1 result")
+    for name, counts in found.facets.items():
+        if counts:
+            listed = ", ".join(f"{value or '?'} {count:,}" for value, count in counts)
+            typer.echo(f"  {name}: {common.printable(listed)}")
+    if found.cursor:
+        typer.echo(f"more: --cursor {found.cursor}")
+
+
+def explain(
+    query: Annotated[str, typer.Argument(help="The query.")],
+    url: Annotated[str, typer.Argument(help="Address (or id of an imported document) of a result.")],
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Show why a result stands where it does."""
+    import msgspec
+
+    from hemeroteca import urls
+    from hemeroteca.search import Options
+    from hemeroteca.search.document import document_key
+    from hemeroteca.search.services import load_preferences
+
+    _, index, path = open_for(data)
+    options = Options(preferences=load_preferences(path))
+    keys = [document_key(f"import:{url}")]
+    try:
+        keys.insert(0, urls.key(urls.canonical(url)))
+    except urls.UrlError:
+        pass
+    known = [key for key in keys if index.get(key) is not None]
+    if not known:
+        common.give_up(f"{url} is not in the index; `hemeroteca search url:…` finds addresses")
+    why = index.explain(query, known[0], options)
+    if why is None:
+        common.give_up(f"{url} does not match this query")
+    place = _place(index, query, known[0], options)
+    if json:
+        sys.stdout.write(msgspec.json.encode({"place": place, **why}).decode() + "\n")
+        return
+    typer.echo(
+        f"result {place}" if place else f"not among the first {_PAGES * _RESULTS}, or hidden as a copy of one of them"
+    )
+    typer.echo(f"score {why['score']:.3f} = text {why['text_score']:.3f}", nl=False)
+    typer.echo("".join(f" × {name} {factor:.3f}" for name, factor in why["factors"].items()))
+    for name, part in why["parts"].items():
+        if not part["score"]:
+            continue
+        typer.echo(f"\n{name}: {part['score']:.3f}")
+        if each := part.get("each"):
+            typer.echo("  " + ", ".join(f"{common.printable(term)} {score:.3f}" for term, score in each.items()))
+        if "how" in part:
+            _show_part(part["how"], 1)
+
+
+def suggest(
+    text: Annotated[list[str], typer.Argument(help="What was typed so far; end with a space for the next word.")],
+    limit: Limit = 8,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Show how a query may go on, or what was meant."""
+    import msgspec
+
+    from hemeroteca.search.suggest import Suggester
+
+    _, _, path = open_for(data)
+    suggester = Suggester.load(path / "suggest")
+    if suggester is None:
+        common.give_up("nothing was learned yet; run `hemeroteca search learn`")
+    typed = " ".join(text)
+    completions, meant = suggester.complete(typed, limit), suggester.correct(typed, typing=True)
+    if json:
+        found = {"completions": [c.text for c in completions], "did_you_mean": meant}
+        typer.echo(msgspec.json.encode(found).decode())
+        return
+    if meant:
+        typer.echo(f"did you mean: {common.printable(meant)}")
+    for completion in completions:
+        typer.echo(common.printable(completion.text))
+
+
+def _facts(hit: "Hit") -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "url": hit.url,
+        "title": hit.title,
+        "snippet": hit.snippet,
+        "score": hit.score,
+        "captured_at": iso(hit.captured_ms),
+        "host": hit.host,
+        "language": hit.language,
+        "type": hit.type,
+    }
+    facts["versions"] = hit.versions
+    if hit.published_ms:
+        facts["published_at"] = iso(hit.published_ms)
+    if hit.author:
+        facts["author"] = hit.author
+    if hit.collections:
+        facts["collections"] = hit.collections
+    if hit.until_ms:
+        facts["until"] = iso(hit.until_ms)
+    if hit.id:
+        facts["id"] = hit.id
+    if hit.duplicates:
+        facts["duplicates"] = hit.duplicates
+    return facts
+
+
+def _show(hit: "Hit") -> None:
+    import html
+
+    def plain(text: str) -> str:
+        said = common.printable(html.unescape(text.replace("<b>", _BOLD).replace("</b>", _PLAIN)))
+        return said.replace(_BOLD, "\x1b[1m").replace(_PLAIN, "\x1b[0m")
+
+    typer.echo(plain(hit.title_html) or common.printable(hit.url), color=None)
+    date = (iso(hit.captured_ms) or "")[:10]
+    if hit.until_ms:
+        date += f" – {(iso(hit.until_ms) or '')[:10]}"
+    of_it = hit.page != hit.key  # versions of one page
+    more = f"  (+{hit.duplicates} {'versions' if of_it else 'alike'})" if hit.duplicates else ""
+    typer.echo(f"  {common.printable(hit.url or hit.id)}  {date}{more}")
+    typer.echo(f"  {plain(hit.snippet)}\n")
+
+
+def _place(index: "Index", query: str, key: int, options: "Options") -> int | None:
+    """Where a result stands on the pages of results, counted from 1; None when it is on none of the first."""
+    cursor, before = "", 0
+    for _ in range(_PAGES):
+        found = index.search(query, limit=_RESULTS, cursor=cursor, options=options)
+        for at, hit in enumerate(found.hits, before + 1):
+            if hit.key == key:
+                return at
+        cursor, before = found.cursor, before + len(found.hits)
+        if not cursor:
+            break
+    return None
+
+
+def _show_part(part: dict[str, Any], depth: int) -> None:
+    if depth > 6:
+        return
+    typer.echo(f"{'  ' * depth}{part.get('value', 0):.3f}  {common.printable(part.get('description', ''))}")
+    for detail in part.get("details", []):
+        _show_part(detail, depth + 1)

@@ -1,0 +1,86 @@
+"""Verbs of saved searches: be told when something new matches."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hemeroteca.cli import common
+from hemeroteca.cli.search.shared import iso, tell, told_in_a_line
+
+if TYPE_CHECKING:
+    from hemeroteca.watch.models import SavedSearch
+
+
+def save(
+    query: Annotated[list[str], typer.Argument(help="Words and operators; every word is required.")],
+    name: Annotated[str, typer.Option(help="What to call it.")] = "",
+    channel: Annotated[int | None, typer.Option(help="Channel to tell; default: all that tell of everything.")] = None,
+    owner: Annotated[str, typer.Option(help="User it belongs to.")] = "",
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Be told when something new matches: `hemeroteca serve` looks, the channels of `hemeroteca watch` tell."""
+    common.setup(data, must_exist=True)
+    from hemeroteca.accounts.models import User
+    from hemeroteca.watch import searches
+    from hemeroteca.watch.services import WatchError
+
+    user = User.objects.filter(name=owner).first() if owner else None
+    if owner and user is None:
+        common.give_up(f"there is no user {owner!r}; `hemeroteca user list` shows them", common.USAGE)
+    try:
+        with told_in_a_line():
+            made = searches.save(" ".join(query), name, channel, user)
+    except WatchError as error:
+        common.give_up(str(error), common.USAGE)
+    tell(json, f"{made.pk}  {made.name}", **_saved_facts(made))
+
+
+def saved(data: common.Data = None, json: common.Json = False) -> None:
+    """Show the saved searches."""
+    common.setup(data, must_exist=True)
+    import msgspec
+
+    from hemeroteca.watch import searches
+
+    for row in searches.saved():
+        if json:
+            sys.stdout.write(msgspec.json.encode(_saved_facts(row)).decode() + "\n")
+        else:
+            told = f"channel {row.channel_id}" if row.channel_id else "all channels"
+            last = f", last {(iso(row.found_ms) or '')[:16]}" if row.found else ""
+            typer.echo(
+                f"{row.pk}  {row.name}  ({row.found:,} new since {(iso(row.created_ms) or '')[:10]}{last}; {told})"
+            )
+            if row.name != row.query:
+                typer.echo(f"   {row.query}")
+
+
+def unsave(
+    number: Annotated[int, typer.Argument(min=1, help="Number of the saved search.")],
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Forget a saved search."""
+    common.setup(data, must_exist=True)
+    from hemeroteca.watch import searches
+    from hemeroteca.watch.services import WatchError
+
+    try:
+        searches.remove(number)
+    except WatchError as error:
+        common.give_up(str(error), common.USAGE)
+    tell(json, f"saved search {number} is forgotten", removed=number)
+
+
+def _saved_facts(row: "SavedSearch") -> dict[str, Any]:
+    return {
+        "id": row.pk,
+        "name": row.name,
+        "query": row.query,
+        "channel": row.channel_id,
+        "created_at": iso(row.created_ms),
+        "found": row.found,
+        "found_at": iso(row.found_ms),
+    }

@@ -1,0 +1,85 @@
+"""What the verbs of search share: opening the index, errors in a line, progress, facts for programs."""
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hemeroteca.cli import common
+
+if TYPE_CHECKING:
+    from hemeroteca.config import Config
+    from hemeroteca.search import Index
+
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="Most results.")]
+
+
+def open_for(
+    data: Path | None, query: str = "", versions: bool = False, create: bool = False
+) -> "tuple[Config, Index, Path]":
+    """The index a query is for and the folder of all of them, without Django: a search must start fast."""
+    from hemeroteca.instance import Instance
+    from hemeroteca.search import open_index
+    from hemeroteca.search.services import choose
+
+    config = common.settings(data)
+    instance = Instance(config.data)
+    folder = instance.index_dir
+    if create:
+        instance.create()
+    elif not (folder / "main").exists():
+        common.give_up(f"nothing was indexed yet in {config.data}; begin with `hemeroteca crawl` or name --data")
+    with told_in_a_line():
+        return config, open_index(config, choose(folder, query, versions or None)), folder
+
+
+def iso(milliseconds: int) -> str | None:
+    if not milliseconds:
+        return None
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def tell(json: bool, sentence: str, **facts: Any) -> None:
+    import msgspec
+
+    typer.echo(msgspec.json.encode(facts).decode() if json else sentence)
+
+
+def readable(file: Path) -> Path:
+    if not file.is_file():
+        common.give_up(f"there is no file {file}", common.USAGE)
+    return file
+
+
+class told_in_a_line:  # noqa: N801 (reads as a statement)
+    """Turns an error of search into one line."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        from hemeroteca.search import SearchError
+
+        if isinstance(error, SearchError):
+            common.give_up(str(error))
+
+
+class progress:  # noqa: N801
+    """A line with a running number, on a terminal only."""
+
+    def __init__(self, verb: str, quiet: bool) -> None:
+        self.verb = verb
+        self.shown = sys.stderr.isatty() and not quiet
+
+    def __enter__(self) -> Any:
+        return self.advance
+
+    def advance(self, count: int) -> None:
+        if self.shown:
+            sys.stderr.write(f"\r{self.verb} {count:,}")
+            sys.stderr.flush()
+
+    def __exit__(self, *_: object) -> None:
+        if self.shown:
+            sys.stderr.write("\r\x1b[K")

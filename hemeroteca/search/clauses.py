@@ -1,0 +1,105 @@
+"""What a query asks for, as a tree of clauses: what the reader of queries makes and the planner reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+
+class Word(msgspec.Struct, frozen=True):
+    text: str
+
+
+class Wildcard(msgspec.Struct, frozen=True):
+    pattern: str  # * any letters, ? one letter
+
+
+class Fuzzy(msgspec.Struct, frozen=True):
+    text: str
+    distance: int
+
+
+class Phrase(msgspec.Struct, frozen=True):
+    text: str
+    slop: int = 0
+
+
+class Near(msgspec.Struct, frozen=True):
+    """The words (or phrases) within `distance` words of each other, in any order."""
+
+    left: str
+    right: str
+    distance: int
+
+
+class Numbers(msgspec.Struct, frozen=True):
+    """Any whole number of a range, as a word of the text."""
+
+    low: int
+    high: int
+
+
+class Within(msgspec.Struct, frozen=True):
+    """Words looked for in one part of the page: title, body, anchor or url."""
+
+    part: str
+    text: str
+    phrase: bool = False
+
+
+class Only(msgspec.Struct, frozen=True):
+    """A property the page must have: site, host, type, language, collection."""
+
+    property: str
+    value: str
+
+
+class When(msgspec.Struct, frozen=True):
+    """A range of time in milliseconds, both ends included; `what` is date, captured or at."""
+
+    what: str
+    low: int | None = None
+    high: int | None = None
+
+
+class Clause(msgspec.Struct, frozen=True):
+    node: Node
+    occurs: str = "may"  # may, must, not
+
+
+class Group(msgspec.Struct, frozen=True):
+    clauses: tuple[Clause, ...]
+
+
+Node = Word | Wildcard | Fuzzy | Phrase | Near | Numbers | Within | Only | When | Group
+
+
+class Parsed(msgspec.Struct):
+    root: Group
+    notes: list[str] = []
+    words: int = 0
+    either: bool = False  # the whole of it is alternatives: a OR b OR c
+
+    @property
+    def plain(self) -> bool:
+        """Only words: what most people type."""
+        return all(isinstance(clause.node, Word) and clause.occurs == "may" for clause in self.root.clauses)
+
+
+def nodes(group: Group) -> Iterator[Node]:
+    """Every node of a group and of the groups in it."""
+    for clause in group.clauses:
+        yield clause.node
+        if isinstance(clause.node, Group):
+            yield from nodes(clause.node)
+
+
+def required(parsed: Parsed, is_empty: Callable[[str], bool]) -> Parsed:
+    """The same query with every word required, except those that say nothing (stop words)."""
+    if parsed.either:
+        return parsed
+    clauses = parsed.root.clauses
+    wanted = [c.occurs == "may" and not (isinstance(c.node, Word) and is_empty(c.node.text)) for c in clauses]
+    made = [Clause(c.node, "must") if want else c for c, want in zip(clauses, wanted, strict=True)]
+    return msgspec.structs.replace(parsed, root=Group(tuple(made)))
