@@ -530,6 +530,32 @@ def test_a_source_that_lies_is_heard_less_and_less(tmp_path):
     assert source.right == 0
 
 
+def test_a_source_that_names_pages_that_are_not_there_is_soon_asked_for_proof(tmp_path):
+    world, source = quiet_site(tmp_path, 1)
+    active = SignalSource.State.ACTIVE
+    honest = SignalSource.objects.create(kind="indexnow", site="news.test", state=active, created_ms=0)
+    world.scheduler.refresh()
+    asked = []
+    for hour in range(6):
+        before = len(world.log)
+        for number in range(300):
+            url = f"https://news.test/{hour}/{number}"
+            world.changes[url] = []
+            world.missing.add(url)
+            say(source, url)
+        for number in range(20):
+            world.changes[f"https://news.test/new/{hour}/{number}"] = []
+            say(honest, f"https://news.test/new/{hour}/{number}")
+        world.run(1.01, step=0.01)
+        made = [url for _, url in world.log[before:]]
+        asked.append(sum(url in world.missing for url in made))
+        assert sum("/new/" in url for url in made) == 20  # a liar takes nothing from others
+    assert asked[0] <= 100
+    assert max(asked[1:]) <= 5
+    source.refresh_from_db()
+    assert (source.right, source.wrong) == (0, sum(asked))
+
+
 def test_a_new_page_that_a_signal_names_is_visited_when_it_is_in_scope(tmp_path):
     sub = subscribe()
     world = World(tmp_path)

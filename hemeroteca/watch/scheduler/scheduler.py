@@ -121,8 +121,8 @@ class Scheduler:
         self._trouble.well_again(sub)
         if seen.role == Role.REQUISITE:
             return
-        if seen.key in self._hearing.named:
-            del self._hearing.named[seen.key]
+        if seen.key in self._hearing.naming:
+            self._hearing.naming.settle(seen.key, there=seen.status not in GONE)
             if seen.status in GONE and seen.key not in self._state.pages:
                 return  # somebody named a page that is not there
         page = self._state.pages.get(seen.key)
