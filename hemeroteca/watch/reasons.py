@@ -31,6 +31,7 @@ ENGLISH: dict[str, str] = {
     "then-budget-subscription": "waits until its subscription's budget, which is used up, has filled again",
     "then-budget-site": "waits until its site's budget, which is used up, has filled again",
     "then-window": "waits until its time window opens",
+    "then-down": "waits for its site, which does not answer; next try then",
 }
 SPANISH: dict[str, str] = {
     "signal": "se visita porque {source} anunció un cambio (acertó el {precision} de las veces)",
@@ -65,6 +66,7 @@ SPANISH: dict[str, str] = {
     "then-budget-subscription": "espera a que vuelva a llenarse el presupuesto de su suscripción, que está agotado",
     "then-budget-site": "espera a que vuelva a llenarse el presupuesto de su sitio, que está agotado",
     "then-window": "espera a que se abra su ventana horaria",
+    "then-down": "espera a su sitio, que no responde; el próximo intento, entonces",
 }
 _DURATIONS = {"hours": 60.0, "days": 1440.0, "ago": 1440.0}  # minutes in a unit
 _MINUTES = {"en": ("minute", "minutes"), "es": ("minuto", "minutos")}

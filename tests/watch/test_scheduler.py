@@ -314,6 +314,7 @@ def test_what_pages_say_is_true_again_after_a_clock_that_was_ahead(tmp_path, mod
         world = restarted(world, tmp_path)
     world.visits.clear()
     world.look()
+    assert all(page.next_reason.get("hours", 24) >= 10 for page in WatchedPage.objects.all())  # of hours, not seconds
     latest = int((START + 49 * HOUR) * 1000)
     assert all(page.last_ms <= START * 1000 and page.next_ms <= latest for page in WatchedPage.objects.all())
     world.run(4 * 24)
@@ -341,6 +342,43 @@ def test_a_site_that_is_down_for_a_week_gets_few_probes_and_comes_back_calmly(tm
     assert Subscription.objects.get().failures == 0
     busiest = max(sum(hour < at <= hour + 1 for at, _ in world.log) for hour in range(int(world.hours)))
     assert busiest <= 55
+
+
+def test_pages_of_a_site_that_is_down_say_when_it_is_tried_next_and_are_visited_when_it_is_back(tmp_path):
+    sub = subscribe()
+    world = World(tmp_path)
+    for number in range(10):
+        world.add(sub, f"https://news.test/{number}", [])
+    world.run(20)
+    world.dead.add("news.test")
+    world.visits.clear()
+    world.run(7 * 24, step=0.5)
+    now_ms = world.now * 1000
+    for page in WatchedPage.objects.exclude(next_reason={}):  # the others are on their way
+        assert page.next_ms >= now_ms - 2 * 3_600_000, page.next_reason  # nothing was to happen days ago
+    assert WatchedPage.objects.filter(next_reason__code="then-down").exists()
+    world.dead.clear()
+    world.visits.clear()
+    world.run(36, step=0.5)  # the last probe, and an hour of rest for each page
+    assert len(world.visits) == 10  # pages nobody knows yet do not lose their first visits
+
+
+def test_pages_given_up_with_their_host_are_no_visits(tmp_path):
+    sub = subscribe(mode="fixed 6")
+    world = World(tmp_path)
+    for number in range(20):
+        world.add(sub, f"https://news.test/{number}", [])
+    world.scheduler.due(world.now, world.crawls)
+    world.now += 7 * HOUR
+    _, again = world.scheduler.due(world.now, world.crawls)
+    assert len(again) > 3
+    first = again[0]
+    world.scheduler.failed(first.crawl, first.key, first.url, "connect: nobody listens", unanswered=True)
+    Page.objects.update(state=Page.State.FAILED, reason="host-unreachable")
+    world.now += 200
+    world.scheduler.due(world.now, world.crawls)
+    world.write()
+    assert Subscription.objects.get().failures == 1
 
 
 def test_a_pending_visit_that_ended_without_a_word_is_made_again(tmp_path):
@@ -490,6 +528,32 @@ def test_a_source_that_lies_is_heard_less_and_less(tmp_path):
     source.refresh_from_db()
     assert source.wrong >= 5
     assert source.right == 0
+
+
+def test_a_source_that_names_pages_that_are_not_there_is_soon_asked_for_proof(tmp_path):
+    world, source = quiet_site(tmp_path, 1)
+    active = SignalSource.State.ACTIVE
+    honest = SignalSource.objects.create(kind="indexnow", site="news.test", state=active, created_ms=0)
+    world.scheduler.refresh()
+    asked = []
+    for hour in range(6):
+        before = len(world.log)
+        for number in range(300):
+            url = f"https://news.test/{hour}/{number}"
+            world.changes[url] = []
+            world.missing.add(url)
+            say(source, url)
+        for number in range(20):
+            world.changes[f"https://news.test/new/{hour}/{number}"] = []
+            say(honest, f"https://news.test/new/{hour}/{number}")
+        world.run(1.01, step=0.01)
+        made = [url for _, url in world.log[before:]]
+        asked.append(sum(url in world.missing for url in made))
+        assert sum("/new/" in url for url in made) == 20  # a liar takes nothing from others
+    assert asked[0] <= 100
+    assert max(asked[1:]) <= 5
+    source.refresh_from_db()
+    assert (source.right, source.wrong) == (0, sum(asked))
 
 
 def test_a_new_page_that_a_signal_names_is_visited_when_it_is_in_scope(tmp_path):

@@ -15,6 +15,7 @@ a single probe, and nothing here depends on how long ago the clock or the instan
     planning      the planner: its pages, its lessons, its file
     youth         pages nobody knows yet
     hearing       signals, feeds and sitemaps
+    naming        pages nobody knows but a signal
     purses        budgets
     underway      visits that have not ended yet
     trouble       visits without an answer

@@ -9,6 +9,7 @@ from hemeroteca.frontier.models import Page
 from hemeroteca.frontier.values import Found, Role
 from hemeroteca.watch import learning, memory
 from hemeroteca.watch.models import Signal, SignalSource
+from hemeroteca.watch.scheduler.naming import Naming
 from hemeroteca.watch.scheduler.planning import Planning
 from hemeroteca.watch.scheduler.purses import Purses
 from hemeroteca.watch.scheduler.state import VISIT_PRIORITY, State, Sub, Watched
@@ -16,7 +17,6 @@ from hemeroteca.watch.values import HOUR_MS, Seen
 
 GONE = {404, 410}
 POLLS = {"feed": (0.5, 1.0, 24.0), "sitemap": (2.0, 6.0, 48.0)}  # hours: least, first, most
-NAMED = 10_000  # pages on their way that only a signal has named
 SIGNALS = 500  # taken at a time
 NEWCOMERS = 500  # unknown pages that signals may bring to a subscription in an hour
 ANNOUNCED = 1000  # pages one reading of a feed or sitemap may announce
@@ -32,7 +32,7 @@ class Hearing:
         self.told: dict[int, set[int]] = {}  # page → sources that announced it since its last visit
         self.sources: dict[int, tuple[str, int | None, str]] = {}  # number → kind, subscription, site
         self.hasty: dict[int, None] = {}  # announced pages, the longest waiting first
-        self.named: dict[int, None] = {}  # pages nobody knows but a signal
+        self.naming = Naming(state)
         self._speakers: dict[int | str, list[int]] = {}  # sources by the subscription or site they speak about
 
     def read_sources(self) -> None:
@@ -141,7 +141,7 @@ class Hearing:
         if source[1] is None and urls.host(url) != source[2]:
             return []
         if urls.key(url) not in self._state.pages:
-            return self._newcomer(url, subs, now)
+            return self._newcomer(url, row.source_id, subs, now)
         if any(sub.matcher.refusal(url, 0) is None for sub in subs):
             self._announce(urls.key(url), row.source_id, now, row.said_ms)
         return []
@@ -152,20 +152,19 @@ class Hearing:
             return list(self._state.subs.values())
         return [self._state.subs[source[1]]] if source[1] in self._state.subs else []
 
-    def _newcomer(self, url: str, subs: list[Sub], now: float) -> list[Found]:
+    def _newcomer(self, url: str, source: int, subs: list[Sub], now: float) -> list[Found]:
+        key = urls.key(url)
+        if key in self.naming:
+            return []  # it is on its way
         for sub in subs:
             if sub.is_open and sub.matcher.refusal(url, 1) is None and not urls.trap(url):
                 if not 0 <= now - sub.newcomers_at < 3600:
                     sub.newcomers, sub.newcomers_at = 0, now
-                sub.newcomers += 1
-                if sub.newcomers > NEWCOMERS:
+                if sub.newcomers >= NEWCOMERS or not self.naming.take(key, source, now):
                     return []
-                self.named[urls.key(url)] = None
-                if len(self.named) > NAMED:
-                    del self.named[next(iter(self.named))]
-                return self._purses.pace(
-                    [Found(urls.key(url), url, urls.host(url), sub.crawl, 1, 0, 0, VISIT_PRIORITY)], now
-                )
+                sub.newcomers += 1
+                found = Found(key, url, urls.host(url), sub.crawl, 1, 0, 0, VISIT_PRIORITY)
+                return self._purses.pace([found], now)
         return []
 
     def _announce(self, key: int, source: int, now: float, said_ms: int = 0) -> None:

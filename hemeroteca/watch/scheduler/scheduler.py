@@ -19,7 +19,7 @@ from hemeroteca.watch.scheduler.trouble import Trouble
 from hemeroteca.watch.scheduler.underway import UnderWay
 from hemeroteca.watch.scheduler.waits import Waits
 from hemeroteca.watch.scheduler.youth import Youth
-from hemeroteca.watch.values import Seen
+from hemeroteca.watch.values import HOUR_MS, Seen
 
 PACE = 1.0  # s between two looks
 SWEEP = 60.0  # s between looks for visits that ended without a word
@@ -33,8 +33,8 @@ class Scheduler:
         self._purses = Purses(state)
         self._planning = Planning(state)
         self._youth = Youth(state)
-        self._waits = Waits(state, self._purses)
-        self._trouble = Trouble(state, self._purses, self._planning, self._underway)
+        self._trouble = Trouble(state, self._purses, self._planning, self._underway, self._youth)
+        self._waits = Waits(state, self._purses, self._trouble)
         self._hearing = Hearing(state, self._purses, self._planning)
         self._explaining = Explaining(state, self._planning, self._hearing)
         self._enrolment = Enrolment(
@@ -121,8 +121,8 @@ class Scheduler:
         self._trouble.well_again(sub)
         if seen.role == Role.REQUISITE:
             return
-        if seen.key in self._hearing.named:
-            del self._hearing.named[seen.key]
+        if seen.key in self._hearing.naming:
+            self._hearing.naming.settle(seen.key, there=seen.status not in GONE)
             if seen.status in GONE and seen.key not in self._state.pages:
                 return  # somebody named a page that is not there
         page = self._state.pages.get(seen.key)
@@ -150,7 +150,7 @@ class Scheduler:
             self._planning.observe(seen.key, hour, important)
             self._youth.watch(seen.key, page)
         self._planning.unsaved = True
-        if chance is not None and not told:  # a signal says nothing about the habits of a page
+        if chance is not None and not told and interval >= HOUR_MS:  # a signal, or a moment, says nothing about habits
             page.wait = self._explaining.until_likely(owner, chance, interval)
         next_ms, why = self._explaining.then(owner, page, seen)
         self._state.records.page_seen(seen.key, seen.at_ms, interval, next_ms, why, important, chance or 0.0)

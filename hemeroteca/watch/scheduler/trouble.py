@@ -12,6 +12,7 @@ from hemeroteca.watch.scheduler.planning import Planning
 from hemeroteca.watch.scheduler.purses import Purses
 from hemeroteca.watch.scheduler.state import HOST_QUEUE, VISIT_PRIORITY, State, Sub
 from hemeroteca.watch.scheduler.underway import UnderWay
+from hemeroteca.watch.scheduler.youth import Youth
 
 DOWN_AFTER = 3  # visits in a row without an answer after which a host gets single probes
 PROBES = (0.25, 24.0)  # hours between probes of a host that is down: first, and at most (doubling)
@@ -33,11 +34,12 @@ class Down(msgspec.Struct):
 
 
 class Trouble:
-    def __init__(self, state: State, purses: Purses, planning: Planning, underway: UnderWay) -> None:
+    def __init__(self, state: State, purses: Purses, planning: Planning, underway: UnderWay, youth: Youth) -> None:
         self._state = state
         self._purses = purses
         self._planning = planning
         self._underway = underway
+        self._youth = youth
         self._down: dict[str, Down] = {}
         self._entrances: dict[int, Entrance] = {}
 
@@ -57,7 +59,12 @@ class Trouble:
             return HOST_QUEUE
         return 0 if down.until > now else 1
 
-    def no_answer(self, sub: Sub, key: int, site: str, reason: str, at_ms: int) -> None:
+    def down(self) -> dict[str, float]:
+        """Hosts that are down, and when each is tried again."""
+        return {site: down.until for site, down in self._down.items() if down.failures >= DOWN_AFTER}
+
+    def no_answer(self, sub: Sub, key: int, site: str, reason: str, at_ms: int, asked: bool = True) -> None:
+        """`asked`: a request was made; not, when a page was given up together with its host."""
         page = self._state.pages.get(key)
         first = min(3600.0, sub.fixed_hours * 3600) if sub.mode == "fixed" else 3600.0
         if page is None and key in sub.seeds:
@@ -69,10 +76,11 @@ class Trouble:
             page.retry_at = at_ms / 1000 + wait
             if sub.policy is None and key in self._planning.planner:
                 self._planning.planner.fail([key], memory.hour(at_ms))
+                self._youth.retry(key, page)
             elif sub.policy is not None:
                 sub.policy.postpone(key, memory.hour(page.retry_at * 1000))
             self._state.records.page_failed(key, int(page.retry_at * 1000), wait / 3600)
-        sub.failures += 1
+        sub.failures += asked or not sub.failures
         sub.failing_since_ms = sub.failing_since_ms or at_ms
         self._state.records.trouble(sub.id, sub.failures, sub.failing_since_ms, f"{site}: {reason}")
 
@@ -91,7 +99,8 @@ class Trouble:
                 self._underway.end(key, page.site)
                 sub = self._state.subs.get(page.sub)
                 if sub is not None and state != Page.State.DONE:  # done: by another crawl that had it queued
-                    self.no_answer(sub, key, page.site, reason or "the visit ended without an answer", int(now * 1000))
+                    reason = reason or "the visit ended without an answer"
+                    self.no_answer(sub, key, page.site, reason, int(now * 1000), asked=False)
 
     def try_entrances(self, now: float) -> list[Found]:
         """Addresses that have never answered: a subscription made while its site was down must not wait for ever."""

@@ -1,20 +1,22 @@
-"""Budgets that are used up and windows that are shut: the pages that wait for them say until when."""
+"""Budgets that are used up, windows that are shut, hosts that are down: the pages that wait for them say until when."""
 
 from hemeroteca.watch.scheduler.purses import Purses
 from hemeroteca.watch.scheduler.state import State
+from hemeroteca.watch.scheduler.trouble import Trouble
 
 TELL_WAIT = 600.0  # s from which on a budget that is used up or a window that is shut is told, and told again
 
 
 class Waits:
-    def __init__(self, state: State, purses: Purses) -> None:
+    def __init__(self, state: State, purses: Purses, trouble: Trouble) -> None:
         self._state = state
         self._purses = purses
+        self._trouble = trouble
         self._waits: dict[tuple[str, str, int | str], float] = {}  # as they were told last
         self._told_at = 0.0
 
     def tell(self, now: float) -> None:
-        """Pages that would be visited while a budget is used up, or a window shut: people are told until when."""
+        """Pages that would be visited while one of these lasts: people are told until when."""
         waits: list[tuple[str, str, int | str, float]] = [
             ("instance", "", 0, self._purses.instance.opens),
             *(("collection", "subscription__collection", n, p.opens) for n, p in self._purses.collections.items()),
@@ -25,6 +27,8 @@ class Waits:
         for sub in self._state.subs.values():
             if sub.crawl in self._state.closed:
                 until["then-window", "subscription", sub.id] = self._state.closed[sub.crawl]
+        for site, again in self._trouble.down().items():
+            until["then-down", "site", site] = again
         told, self._waits = self._waits, {}
         for wait, opens in sorted(until.items(), key=lambda item: item[1]):  # the longest has the last word
             if opens - now < TELL_WAIT:

@@ -18,6 +18,11 @@ class Youth:
         if page.visits <= len(YOUNG) and not self._state.subs[page.sub].purse.visits.per_day:
             heapq.heappush(self._young, (page.last_ms / 1000 + YOUNG[page.visits - 1] * 3600, key))
 
+    def retry(self, key: int, page: Watched) -> None:
+        """A first visit that brought no answer is made later."""
+        if page.visits <= len(YOUNG) and not self._state.subs[page.sub].purse.visits.per_day:
+            heapq.heappush(self._young, (page.retry_at, key))
+
     def due(self, now: float, allowed: Callable[[int, float], bool]) -> Iterator[int]:
         """Pages nobody knows yet: a few early visits, for a prior alone would leave a lively page alone for weeks."""
         postponed: list[int] = []
