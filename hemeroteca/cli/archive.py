@@ -253,8 +253,8 @@ def export(
     chosen = form or _format_of(target)
     folder = settings.INSTANCE.warc_dir
     wanted = _wanted(config, urls, collection, search)
-    if search and chosen in (Format.warc, Format.wacz):
-        wanted = requisites.of(folder, wanted)
+    if (search or collection) and chosen in (Format.warc, Format.wacz):
+        wanted = requisites.of(folder, wanted) if search else requisites.with_patterns(folder, wanted)
     selection = _selection(wanted, since, until, versions_only, collection, search)
     now = time.time_ns() // 1_000_000
     unreadable = 0
