@@ -108,22 +108,21 @@ def export_wacz(
 
 
 def export_csv(selection: Selection, target: IO[str]) -> int:
-    writer = csv.writer(target)
-    writer.writerow(COLUMNS)
-    count = 0
-    for row in selection.rows():
-        writer.writerow([_cell(value) for value in facts(row).values()])
-        count += 1
-    return count
+    return _list(selection, capture_lister(target, as_csv=True))
 
 
 def export_json(selection: Selection, target: IO[str]) -> int:
     """One object per line."""
-    count = 0
-    for row in selection.rows():
-        target.write(json.dumps(facts(row)) + "\n")
-        count += 1
-    return count
+    return _list(selection, capture_lister(target, as_csv=False))
+
+
+def capture_lister(target: IO[str], as_csv: bool) -> Callable[[CaptureRow], None]:
+    """Writes what is known of the captures it is given, each in a line."""
+    if not as_csv:
+        return lambda row: print(json.dumps(facts(row)), file=target)
+    writer = csv.writer(target)
+    writer.writerow(COLUMNS)
+    return lambda row: writer.writerow([_cell(value) for value in facts(row).values()])
 
 
 def facts(row: CaptureRow) -> dict[str, str | int | float | bool | None]:
@@ -144,6 +143,14 @@ def facts(row: CaptureRow) -> dict[str, str | int | float | bool | None]:
         "offset": row.offset,
         "length": row.length,
     }
+
+
+def _list(selection: Selection, tell: Callable[[CaptureRow], None]) -> int:
+    count = 0
+    for row in selection.rows():
+        tell(row)
+        count += 1
+    return count
 
 
 _LINES = 500_000

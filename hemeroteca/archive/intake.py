@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import transaction
 
 from hemeroteca import urls
-from hemeroteca.archive import posts, queries, services, warc
+from hemeroteca.archive import posts, queries, reader, services, warc
 from hemeroteca.archive.importing import ImportedExchange, Problem, read_archive
 from hemeroteca.archive.models import Capture
 from hemeroteca.archive.reader import http_headers
@@ -23,6 +23,7 @@ from hemeroteca.archive.verify import renumber_versions
 from hemeroteca.archive.writer import WarcWriter
 
 _BATCH = 500
+_LOOKED_BACK = 20  # captures of an address that a revisit may repeat
 _MOST_WAITING = 200_000
 _MOST_FOREIGN = 500_000
 _MOST_PROBLEMS = 10_000
@@ -246,7 +247,26 @@ class Intake:
             row = queries.closest(item.refers_to_url, item.refers_to_ms)
             if row is not None and abs(row.captured_ms - item.refers_to_ms) < 1000:
                 return self._original(row.digest)
-        return self._original(self._foreign.get(item.stated_digest, item.stated_digest))
+        return self._original(self._foreign.get(item.stated_digest, item.stated_digest)) or self._by_payload(item)
+
+    def _by_payload(self, item: ImportedExchange) -> warc.Original | None:
+        """Among the captures of the same address before it, imported earlier, the one whose payload has the digest that
+        the other tool states: it counts in another way than we do."""
+        if not item.stated_digest or item.not_modified:
+            return None
+        seen = set()
+        for row in queries.captures_of(item.url, until_ms=item.captured_ms, limit=_LOOKED_BACK, newest_first=True):
+            if row.kind != "response" or row.truncated or row.digest in seen:
+                continue
+            seen.add(row.digest)
+            try:
+                record = reader.read(self._writer.folder, row.warc_name, row.offset, row.length)
+            except reader.WarcReadError:
+                continue
+            if record.has_payload(item.stated_digest):
+                self._foreign[item.stated_digest] = row.digest
+                return self._original(row.digest)
+        return None
 
     def _tell(self, problem: Problem) -> None:
         self.done.lost += problem.lost

@@ -8,8 +8,8 @@ empties the old file's row; only then is the old file removed, and `finish` remo
 """
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from itertools import groupby
@@ -25,6 +25,7 @@ from hemeroteca.archive.values import CaptureRow
 from hemeroteca.archive.writer import WarcWriter
 
 PERIODS = ("day", "week", "month", "year")
+MOST_PAGES = 10_000
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,21 @@ class Pruned:
     """Bytes of records let go."""
     files: int = 0
     """Files written anew or removed."""
+    pages: dict[str, int] = field(default_factory=dict)
+    """Captures let go by address; of the first addresses only."""
 
 
-def prune(folder: Path, selection: Selection, rules: Rules, dry_run: bool = True) -> Pruned:
-    """Let go of what the rules allow. Only while no engine runs; with `dry_run` nothing is changed."""
+def prune(
+    folder: Path,
+    selection: Selection,
+    rules: Rules,
+    dry_run: bool = True,
+    tell: Callable[[CaptureRow], None] | None = None,
+) -> Pruned:
+    """Let go of what the rules allow. Only while no engine runs; with `dry_run` nothing is changed.
+
+    `tell` gets each capture that goes, before it does.
+    """
     if rules.one_per and rules.one_per not in PERIODS:
         raise ValueError(f"one capture per {rules.one_per!r} is not possible; choose {', '.join(PERIODS)}")
     if rules.older_than_ms is None and not rules.one_per:
@@ -58,6 +70,10 @@ def prune(folder: Path, selection: Selection, rules: Rules, dry_run: bool = True
     for row in _superfluous(selection, rules, done):
         done.captures += 1
         done.bytes += row.length
+        if row.url in done.pages or len(done.pages) < MOST_PAGES:
+            done.pages[row.url] = done.pages.get(row.url, 0) + 1
+        if tell:
+            tell(row)
         files.setdefault(row.warc_name, set()).add(row.id)
     done.files = len(files)
     if not dry_run:

@@ -112,14 +112,21 @@ class Record:
             hasher.update(chunk)
         return hasher.digest()
 
+    def has_payload(self, stated: str) -> bool:
+        """Whether that is the digest of the payload, as some tool or other writes it."""
+        return _algorithm(stated) in _ALGORITHMS and self._agrees(stated, b"")
+
     def _agrees(self, stated: str, before: bytes) -> bool:
-        algorithm, _, text = stated.partition(":")
-        algorithm = algorithm.lower().replace("-", "")
+        algorithm, text = _algorithm(stated), stated.partition(":")[2]
         if algorithm not in _ALGORITHMS:
             return True  # proves nothing either way
         value = self.digest(algorithm, before)
         text = text.rstrip("=")
         return text.lower() == value.hex() or text.upper() == base64.b32encode(value).decode("ascii").rstrip("=")
+
+
+def _algorithm(stated: str) -> str:
+    return stated.partition(":")[0].lower().replace("-", "")
 
 
 def read(folder: Path, name: str, offset: int, length: int, max_payload: int = MAX_PAYLOAD) -> Record:

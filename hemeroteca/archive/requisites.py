@@ -1,11 +1,13 @@
 """What archived pages need to be shown: the pictures, styles, scripts and frames they name, and what those need."""
 
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 from hemeroteca import extract, urls
 from hemeroteca.archive import comparing, queries
 from hemeroteca.archive.reader import WarcReadError
+from hemeroteca.archive.selection import Selection
 
 _STEPS = 3
 _VERSIONS = 20  # of each address, the newest
@@ -23,6 +25,20 @@ def of(folder: Path, addresses: Iterable[str]) -> list[str]:
         pages = [url for url in found if url not in known][: max(0, _MOST - len(known))]
         known |= dict.fromkeys(pages)
     return list(known)
+
+
+def with_patterns(folder: Path, patterns: Iterable[str]) -> list[str]:
+    """Patterns of the CDX server and what the pages need that they name. Those of a whole host or domain stand for
+    themselves: what is theirs lies there."""
+    wanted = list(patterns)
+    pages: dict[str, None] = {}
+    for pattern in wanted:
+        if not pattern.endswith("*"):
+            pages[pattern] = None
+        elif not pattern.endswith("/*") and not pattern.startswith("*"):
+            rows = Selection((pattern,)).rows()
+            pages |= dict.fromkeys(islice((row.url for row in rows if row.mime in _READ), _MOST))
+    return list(dict.fromkeys([*wanted, *(url for url in of(folder, pages) if "*" not in url)]))
 
 
 def _named(folder: Path, url: str) -> list[str]:

@@ -104,7 +104,7 @@ def new_capture(record: Record, name: str, offset: int, length: int) -> NewCaptu
         urlkey=index_key(url),
         captured_ms=moment,
         status=record.status,
-        mime=record.mime,
+        mime="text/html" if url.startswith(DOM) else record.mime,  # a repeated one has no type of its own
         digest=stated if ours or record.kind == "revisit" else record.payload_digest,
         kind=record.kind,
         version=False,

@@ -22,6 +22,7 @@ from hemeroteca.cli.common import INTERRUPTED, USAGE, Data, Json, give_up, print
 
 if TYPE_CHECKING:
     from hemeroteca.archive.selection import Selection
+    from hemeroteca.archive.values import CaptureRow
     from hemeroteca.config import Config
     from hemeroteca.engine.imports import Around
 
@@ -146,9 +147,13 @@ def verify(
     from django.conf import settings
 
     from hemeroteca.archive.verify import verify as check
+    from hemeroteca.engine.ledger import last_capture, write_watermark
 
     with _alone(repair, "repair"), _progress(as_json) as progress:
+        lost = repair and not last_capture()
         report = check(settings.INSTANCE.warc_dir, repair=repair, digests=digests, progress=progress)
+        if lost and report.added:  # rows have new numbers: what the search index holds is unknown
+            write_watermark(settings.INSTANCE, 0, versions_too=True)
     if as_json:
         typer.echo(json.dumps({**asdict(report), "sound": report.sound}))
     else:
@@ -161,6 +166,12 @@ def verify(
             f"{report.files} files, {report.records} records, {report.captures} captures, {size(report.bytes)}: "
             + ("all is well" if report.sound else f"{len(report.troubles) + report.unlisted} troubles")
         )
+        if report.added:
+            typer.echo(
+                f"{report.added} captures were added to the index; `hemeroteca search rebuild`, or the next start of "
+                "`hemeroteca serve`, makes them findable",
+                err=True,
+            )
         if not report.sound and not repair:
             typer.echo("what is wrong in the index only can be corrected with --repair", err=True)
     if not report.sound:
@@ -242,8 +253,8 @@ def export(
     chosen = form or _format_of(target)
     folder = settings.INSTANCE.warc_dir
     wanted = _wanted(config, urls, collection, search)
-    if search and chosen in (Format.warc, Format.wacz):
-        wanted = requisites.of(folder, wanted)
+    if (search or collection) and chosen in (Format.warc, Format.wacz):
+        wanted = requisites.of(folder, wanted) if search else requisites.with_patterns(folder, wanted)
     selection = _selection(wanted, since, until, versions_only, collection, search)
     now = time.time_ns() // 1_000_000
     unreadable = 0
@@ -311,10 +322,18 @@ def prune(
     one_per: Annotated[Period | None, typer.Option(help="All but one capture of a page in each may go.")] = None,
     keep_newest: Annotated[int, typer.Option(min=1, help="Captures of each page that stay in any case.")] = 1,
     yes: Annotated[bool, typer.Option("--yes", help="Do it. Without this it is only said what would go.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go; so it is without --yes.")] = False,
+    report: Annotated[
+        Path | None, typer.Option(help="List each capture that goes in this file: .csv, or .jsonl (JSON lines).")
+    ] = None,
     as_json: Json = False,
     data: Data = None,
 ) -> None:
     """Let go of captures that brought nothing new. Every version stays."""
+    if yes and dry_run:
+        give_up("--yes and --dry-run say the opposite; leave one out", USAGE)
+    if report is not None and _format_of(report) not in (Format.csv, Format.json):
+        give_up(f"{report} is to be a list; name it .csv or .jsonl", USAGE)
     setup(data, must_exist=True)
     from django.conf import settings
 
@@ -324,14 +343,19 @@ def prune(
     if not older_than and not one_per:
         give_up("say what may go: --older-than DATE or --one-per day|week|month|year", USAGE)
     rules = pruning.Rules(_moment(older_than) if older_than else None, one_per.value if one_per else "", keep_newest)
-    with _alone(yes, "prune"):
+    selection = _selection(urls, "", "", False)
+    with _alone(yes, "prune"), _list_of_captures(report) as tell:
         try:
-            done = pruning.prune(settings.INSTANCE.warc_dir, _selection(urls, "", "", False), rules, dry_run=not yes)
+            done = pruning.prune(settings.INSTANCE.warc_dir, selection, rules, not yes, tell)
         except WarcReadError as error:
             give_up(str(error))
     if as_json:
         typer.echo(json.dumps({**asdict(done), "dry_run": not yes}))
     else:
+        for url, count in list(done.pages.items())[:_SHOWN]:
+            typer.echo(printable(f"{count:6} of {url}"))
+        if len(done.pages) > _SHOWN:
+            typer.echo(f"… and of {len(done.pages) - _SHOWN} more addresses; --report FILE lists every capture")
         verb = "let go" if yes else "would go (--yes does it)"
         typer.echo(
             f"{done.captures} of {done.looked_at} captures, {size(done.bytes)} in {done.files} files: {verb}; "
@@ -492,6 +516,17 @@ def _importing(config: "Config", quiet: bool) -> "Iterator[Around]":
         else:
             with engine, finishing(config, instance) as around:
                 yield around
+
+
+@contextmanager
+def _list_of_captures(target: Path | None) -> "Iterator[Callable[[CaptureRow], None] | None]":
+    if target is None:
+        yield None
+        return
+    from hemeroteca.archive.export import capture_lister
+
+    with writing(target), target.open("w", encoding="utf-8", newline="") as file:
+        yield capture_lister(file, as_csv=_format_of(target) is Format.csv)
 
 
 @contextmanager

@@ -97,12 +97,16 @@ def test_pruning_says_what_would_go_and_does_it_only_when_told(instance, tmp_pat
     body = b"<title>Dos</title><p>La segunda palabra es esdrujula."
     later.write_bytes(warc.exchange_records("http://example.org/", MS + 10**9, "", "", b"", head, body).data)
     run(data, "import", later)
-    for arguments, gone in (((), True), (("--yes",), False)):
-        report = json.loads(run(data, "prune", "--older-than", "2024", "--json", *arguments))
-        assert (report["captures"], report["dry_run"]) == (1, gone)
+    listed = tmp_path / "gone.jsonl"
+    for arguments, gone in (((), True), (("--dry-run",), True), (("--yes",), False)):
+        report = json.loads(run(data, "prune", "--older-than", "2024", "--json", *arguments, "--report", listed))
+        assert (report["captures"], report["dry_run"], report["pages"]) == (1, gone, {"http://example.org/": 1})
+        assert [row["url"] for row in lines(listed.read_text())] == ["http://example.org/"]
     assert json.loads(run(data, "stats", "--json"))["captures"] == 3
     assert json.loads(run(data, "verify", "--json"))["sound"]
     run(data, "prune", code=2)
+    run(data, "prune", "--older-than", "2024", "--yes", "--dry-run", code=2)
+    run(data, "prune", "--older-than", "2024", "--report", tmp_path / "gone.pdf", code=2)
 
 
 def test_what_changes_the_archive_waits_until_the_engine_is_stopped(instance):
@@ -219,3 +223,18 @@ def test_damage_and_a_lost_database_are_told_with_the_way_back(tmp_path, source)
         run(data, *command, code=1, told="`hemeroteca archive verify --repair` makes it anew")
     assert "all is well" in run(data, "verify", "--repair")
     assert len(lines(run(data, "versions", "http://example.org/", "--json"))) == 2
+
+
+def test_what_a_repair_brings_back_is_findable_after_the_next_start(tmp_path, source):
+    from hemeroteca.engine.ledger import read_watermark
+    from hemeroteca.instance import Instance
+
+    data = tmp_path / "data"
+    run(data, "import", source, code=1)
+    assert read_watermark(Instance(data)) > 0
+    for path in data.glob("hemeroteca.sqlite3*"):
+        path.unlink()
+    run(data, "verify", "--repair")
+    assert read_watermark(Instance(data)) == 0  # a start reads all again
+    run(data, "rebuild", room="search")
+    assert read_watermark(Instance(data)) > 0

@@ -464,3 +464,15 @@ def test_the_key_of_an_answer_to_post_holds_what_was_sent():
     facts = {"url": "http://a.example/api?v=1", "method": "POST", "requestBody": "__wb_post_data=eA=="}
     (line,) = zipnum.keyed([b"ours 2024 " + json.dumps(facts).encode()])
     assert line.startswith(b"example,a)/api?__wb_method=post&__wb_post_data=ea==&v=1 2024 ")
+
+
+@needs_samples
+def test_a_revisit_finds_an_original_that_was_imported_before_by_the_digest_of_its_tool(tmp_path, spool):
+    first = SAMPLES / "20130729-heritrix-original.warc.gz"
+    again = SAMPLES / "20130729-heritrix-revisit-with-http-headers.warc.gz"
+    Intake(WarcWriter(tmp_path / "warc")).read([first], spool)
+    done = Intake(WarcWriter(tmp_path / "warc")).read([again], spool)
+    assert (done.taken, done.repeated, done.lost) == (1, 1, 0)
+    original, revisit = queries.all_rows()
+    assert revisit.refers_to == original.record_id
+    assert verify(tmp_path / "warc").sound

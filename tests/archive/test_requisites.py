@@ -32,3 +32,18 @@ def test_pages_that_need_each_other_are_gone_through_once(tmp_path, monkeypatch)
     assert requisites.of(folder, ["http://a.example/a"]) == ["http://a.example/a", "http://a.example/b"]
     monkeypatch.setattr(requisites, "_MOST", 1)
     assert requisites.of(folder, ["http://a.example/a"]) == ["http://a.example/a"]
+
+
+def test_patterns_bring_what_their_pages_need(tmp_path):
+    archive = Archive(tmp_path)
+    archive.add("http://a.example/news/1", "2025", b"<link rel=stylesheet href=/s.css><p>one")
+    archive.add("http://a.example/news/2", "2025", b"<img src=http://cdn.example/2.png><p>two")
+    archive.add("http://a.example/alone", "2025", b"<img src=/alone.png><p>alone")
+    archive.add("http://b.example/page", "2025", b"<img src=/b.png><p>of a host that comes whole")
+    archive.close()
+    found = requisites.with_patterns(
+        tmp_path, ["http://a.example/news*", "http://a.example/alone", "http://b.example/*"]
+    )
+    assert found[:3] == ["http://a.example/news*", "http://a.example/alone", "http://b.example/*"]
+    assert {"http://a.example/s.css", "http://cdn.example/2.png", "http://a.example/alone.png"} <= set(found)
+    assert "http://b.example/b.png" not in found

@@ -149,3 +149,14 @@ def test_a_cut_file_is_told(archive):
     report = verify(archive.folder, repair=True)
     assert any("lacks its last" in trouble.reason for trouble in report.troubles)
     assert Capture.objects.count() == 7
+
+
+def test_a_repeated_rendering_is_indexed_as_html_again(archive):
+    made = warc.record("resource", 1_700_000_000_000, "text/html", b"<p>made", "urn:dom:http://example.org/")
+    original = warc.Original(made.main.record_id, "urn:dom:http://example.org/", 1_700_000_000_000, made.digest)
+    again = warc.repeat_record("urn:dom:http://example.org/", 1_700_000_001_000, original)
+    path = archive.folder / "other.warc.gz"
+    path.write_bytes(made.data + again.data)
+    assert verify(archive.folder, repair=True).sound
+    found = list(queries.all_rows("url = %s", ["urn:dom:http://example.org/"]))
+    assert [(row.kind, row.mime) for row in found] == [("resource", "text/html"), ("revisit", "text/html")]
