@@ -205,7 +205,14 @@ def convert(name: str, text: str) -> Any:
         if name in FLAGS:
             return _WORDS[text.strip().lower()]
     except (ValueError, KeyError):
-        raise WatchError(f"{name} is {text!r}, which is not what belongs there")
+        like = (
+            "a whole number, like 5000000"
+            if name in NUMBERS
+            else "a number, like 12.5"
+            if name in FLOATS
+            else "yes or no"
+        )
+        raise WatchError(f"{name} is {text!r}; write {like}")
     return text
 
 

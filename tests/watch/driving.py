@@ -19,8 +19,8 @@ HOUR = 3600.0
 class World:
     """`changes`: hours after the start at which each page changes."""
 
-    def __init__(self, data: Path, **settings: object) -> None:
-        self.now = START
+    def __init__(self, data: Path, now: float = START, **settings: object) -> None:
+        self.now = now
         self.changes: dict[str, list[float]] = {}
         self.visits: Counter[str] = Counter()
         self.log: list[tuple[float, str]] = []

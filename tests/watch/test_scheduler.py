@@ -97,8 +97,8 @@ def test_every_policy_runs_and_survives_a_restart(tmp_path, mode):
     before = world.visits["https://news.test/a"]
     assert before >= 3
     world.scheduler.close()
-    again = World(tmp_path)
-    again.now, again.changes, again._seen = world.now, world.changes, world._seen
+    again = World(tmp_path, world.now)
+    again.changes, again._seen = world.changes, world._seen
     again.run(15 * 24)
     assert again.visits["https://news.test/a"] >= 2
 
@@ -154,10 +154,9 @@ def test_a_budget_of_bytes_closes_until_it_is_paid_back(tmp_path):
 
 def restarted(world: World, tmp_path: Path, **settings: object) -> World:
     """As after a kill: only what was written is there."""
-    again = World(tmp_path, **settings)
-    again.now, again.changes, again.visits, again.log = world.now, world.changes, world.visits, world.log
+    again = World(tmp_path, world.now, **settings)
+    again.changes, again.visits, again.log = world.changes, world.visits, world.log
     again._seen, again.found = world._seen, world.found
-    again.scheduler.refresh()
     return again
 
 
