@@ -23,7 +23,8 @@ from hemeroteca.search.document import document_key
 from hemeroteca.search.engine_document import Stored, language_number, stored
 from hemeroteca.search.index import Hit, Options, Results
 from hemeroteca.search.notes import Note
-from hemeroteca.search.plan import Bonus, Plan, Planner
+from hemeroteca.search.plan import Bonus, Plan
+from hemeroteca.search.planner import Planner
 from hemeroteca.search.query import parse, parse_words
 from hemeroteca.search.snippet import Marks
 

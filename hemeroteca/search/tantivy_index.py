@@ -24,10 +24,10 @@ from hemeroteca.search.engine_document import SCHEMA_VERSION, clean, restored, s
 from hemeroteca.search.graph import LinkRanks
 from hemeroteca.search.index import READER, REBUILD, Hit, IndexUnusableError, Options, Results, SearchError
 from hemeroteca.search.notes import Note
-from hemeroteca.search.plan import Form
 from hemeroteca.search.semantic import Encoder
 from hemeroteca.search.suggest import Suggester
 from hemeroteca.search.tantivy_writer import TantivyWriter
+from hemeroteca.search.vocabulary import Form
 
 VERSIONS = "versions"  # name of the folder of an index of all versions
 _VERSION_FILE = "hemeroteca.json"

@@ -9,7 +9,8 @@ import pytest
 
 from hemeroteca.search import Options, memory
 from hemeroteca.search.answer import Answer
-from hemeroteca.search.plan import Plan, Planner
+from hemeroteca.search.plan import Plan
+from hemeroteca.search.planner import Planner
 from hemeroteca.search.tantivy_index import TantivyIndex
 from tests.search.conftest import fill, page
 

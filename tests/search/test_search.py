@@ -7,7 +7,7 @@ import tantivy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hemeroteca.search import Options, Preferences, SearchError, plan
+from hemeroteca.search import Options, Preferences, SearchError, clause_queries, planner
 from hemeroteca.search.dates import moment
 from hemeroteca.search.graph import LinkRanks, np
 from tests.search.conftest import fill, page
@@ -290,7 +290,7 @@ def test_phrases_of_common_words_beyond_a_bound_are_read_as_their_words(indexed,
     index = indexed(page(1, "uno dos tres cuatro cinco seis"), page(2, "dos uno cuatro tres seis cinco"))
     phrases = '"uno dos" AND "tres cuatro" AND "cinco seis"'
     assert (keys(index, phrases), index.search(phrases).notes) == ([1], [])
-    monkeypatch.setattr(plan, "MOST_PLACES", 7)  # the first costs 4: two words in two pages each
+    monkeypatch.setattr(clause_queries, "MOST_PLACES", 7)  # the first costs 4: two words in two pages each
     found = index.search('"uno dos" OR "tres cuatro" OR "cinco seis"')
     assert {hit.key for hit in found.hits} == {1, 2}
     assert any("very common" in note for note in found.notes)
@@ -505,7 +505,7 @@ def test_words_written_as_one_are_meant_to_stand_together(indexed):
 
 def test_only_names_are_words_written_as_one():
     words = ["mod_perl", "l'eau", "COVID-19", "yes/no", "a-t-il", "sub-request"]
-    assert plan._inside_words(words, [("fr", 1.0)]) == {1, 5, 12}
+    assert planner._inside_words(words, [("fr", 1.0)]) == {1, 5, 12}
 
 
 def test_a_query_in_a_language_of_few_pages_is_read_in_it(indexed):

@@ -1,0 +1,272 @@
+"""From a parsed query to a plan: words that score, what makes a match better, clauses that must match."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import tantivy
+from tantivy import Occur, Query
+
+from hemeroteca.search import analysis
+from hemeroteca.search import clauses as q
+from hemeroteca.search.clause_queries import FEW_FORMS, MOST_FORMS, ClauseQueries
+from hemeroteca.search.engine_query import any_of, boosted, term_query
+from hemeroteca.search.notes import Note
+from hemeroteca.search.plan import Bonus, Part, Plan
+from hemeroteca.search.ranking import Weights
+from hemeroteca.search.vocabulary import LONG_QUERY, Form, Vocabulary
+
+MOST_TERMS = 256  # scored terms; of a longer query the rarest are kept
+RARE = 3  # pages; a word in no more of them may be misspelt
+MOST_PAIRS = 12  # neighbouring words looked at for nearness
+MOST_PLACED = 64  # words among which they are looked for
+TIE = 0.25  # … and what each form but the best one adds
+IN_SUM = 0.55  # … and the same where all forms are added up
+IN_SUM_FORMS = 4  # forms added up, if they are not much rarer than the others
+MOST_REQUIRED = 6  # words that are first asked for all together
+MOST_POSTINGS = 30_000  # of all words and forms, up to which the best form is looked for
+_TOO_LONG = Note("the query is very long: its {number} rarest words were searched", number=MOST_TERMS)
+
+
+class Planner:
+    def __init__(
+        self,
+        schema: tantivy.Schema,
+        searcher: tantivy.Searcher,
+        languages: Sequence[tuple[str, int]],
+        weights: Weights,
+        blocks: Sequence[str] = (),
+        known: dict[tuple[str, str], list[Form]] | None = None,
+        spoken: Callable[[list[str]], Counter[str]] | None = None,
+    ) -> None:
+        """`known`: forms of words found before in the same commit of the index. `spoken`: languages words are of."""
+        self.spoken = spoken
+        self.schema = schema
+        self.searcher = searcher
+        self.weights = weights
+        self.blocks = blocks
+        self.vocabulary = Vocabulary(searcher, languages, known)
+        self.clauses = ClauseQueries(schema, self.vocabulary)
+        self.empty: frozenset[str] = frozenset()
+        self.words: list[tuple[str, list[Form], int]] = []  # (field, forms of a word, times it is in the query)
+
+    def plan(self, parsed: q.Parsed) -> Plan:
+        clauses = parsed.root.clauses
+        self._keep_language(clauses)
+        plan = Plan(wanted={name: set() for name in self.vocabulary.fields}, notes=list(parsed.notes))
+        words = [c.node.text for c in clauses if isinstance(c.node, q.Word) and c.occurs == "may"]
+        others = [c for c in clauses if not (isinstance(c.node, q.Word) and c.occurs == "may")]
+        plan.plain = not others and not self.blocks
+        required = [c.node for c in others if c.occurs == "must" and isinstance(c.node, q.Only)]
+        plan.one_host = any(node.property in ("site", "host") for node in required)
+        if any(isinstance(c.node, q.Word | q.Phrase) and analysis.has_spaceless(c.node.text) for c in clauses):
+            self.vocabulary.keep_spaceless()
+
+        if words:
+            self._words(words, plan)
+            plan.bonuses = self._bonuses(words)
+        if plan.plain and plan.scored:
+            plan.parts = self._by_field(plan)
+            # not a closure over the plan: what refers to itself keeps the files of an index open until it is collected
+            scored, factors = plan.scored, plan.factors
+            plan.every = lambda: Query.boolean_query([(Occur.Should, q) for q in self._scoring(scored, factors)])
+            return plan
+        scoring = self._scoring(plan.scored, plan.factors) if words else []
+        must: list[Query] = []
+        must_not = [term_query(self.schema, "site", host) for host in self.blocks]
+        for clause in others:
+            query = self.clauses.query(clause.node, plan, marked=clause.occurs != "not")
+            if query is not None:
+                {"not": must_not, "must": must, "may": scoring}[clause.occurs].append(query)
+        if not scoring and not must and others and must_not:
+            must.append(Query.const_score_query(Query.all_query(), 1.0))
+        if not scoring and not must:
+            return plan
+
+        wanted = [(Occur.Should, query) for query in scoring]
+        # beside a required word or phrase other words are optional; beside filters one of them must be there
+        optional = any(c.occurs == "must" and not isinstance(c.node, q.Only | q.When) for c in others)
+        if scoring and (must or must_not) and not optional:
+            wanted = [(Occur.Must, Query.boolean_query(wanted))]
+        wanted += [(Occur.Must, query) for query in must] + [(Occur.MustNot, query) for query in must_not]
+        whole = Query.boolean_query(wanted)
+        plan.every = lambda: whole
+        plan.parts = [Part(whole, 1.0)]
+        return plan
+
+    def _keep_language(self, clauses: Sequence[q.Clause]) -> None:
+        """With `lang:`, words are read in that language only."""
+        for clause in clauses:
+            if isinstance(clause.node, q.Only) and clause.node.property == "language" and clause.occurs == "must":
+                self.vocabulary.keep_language(clause.node.value)
+
+    def _by_field(self, plan: Plan) -> list[Part]:
+        """One query per field; a page is in one.
+
+        Of the forms of a word the one that fits best counts, the others add a little: the engine saturates each by
+        itself, and their sum would make much of a word that is written in many ways. That reads every posting, so
+        where words are common a plain union is asked instead, which lets the engine skip (WAND), with less weight for
+        forms that were not typed.
+        """
+        precisely = sum(documents for _, _, documents in plan.scored) <= MOST_POSTINGS
+        parts = []
+        for name in self.vocabulary.fields:
+            terms = []
+            factor = 1.0
+            for field, forms, times in self.words:
+                if field == name:
+                    factor = max(factor, self.vocabulary.factor(name, forms[0].term))
+                    if precisely and len(forms) > 1:
+                        each = [self._word(name, form.term, form.factor * times) for form in forms]
+                        terms.append(Query.disjunction_max_query(each, TIE))
+                    else:
+                        least = sum(form.documents for form in forms) // 50
+                        terms += [
+                            self._word(name, form.term, form.factor * times * (1.0 if at == 0 else IN_SUM))
+                            for at, form in enumerate(forms[:IN_SUM_FORMS])
+                            if form.documents >= least
+                        ]
+            if terms:
+                query = Query.boolean_query([(Occur.Should, term) for term in terms])
+                parts.append(Part(query, factor, name, None if precisely else self._every_word(name)))
+        return parts
+
+    def _every_word(self, name: str) -> Query | None:
+        """All words, as typed where that is a usual form: of common words enough pages have them all."""
+        words = [(forms, times) for field, forms, times in self.words if field == name]
+        if not 1 <= len(words) <= MOST_REQUIRED:
+            return None
+        every = []
+        for forms, times in words:
+            usual = sum(form.documents for form in forms) // 4
+            chosen = forms[:1] if forms[0].documents >= usual else forms[:IN_SUM_FORMS]
+            either = [self._word(name, form.term, form.factor * times) for form in chosen]
+            every.append((Occur.Must, any_of(either) or either[0]))
+        return every[0][1] if len(every) == 1 else Query.boolean_query(every)
+
+    # words that score
+
+    def _words(self, words: list[str], plan: Plan) -> None:
+        chosen: list[tuple[str, list[Form], int, int]] = []
+        self.vocabulary.hear(words)
+        if len(self.vocabulary.languages) > 1 or len(self.vocabulary.fields) > 1:
+            plan.language = self.vocabulary.language(words, self.spoken)
+        self.empty = analysis.empty_words(words, self.vocabulary.languages, plan.language)
+        for name in self.vocabulary.fields:
+            times = Counter(self._content_terms(words, name))
+            if len(times) > MOST_TERMS:
+                times = self._rarest(times, name)
+                plan.notes.append(_TOO_LONG)
+            most = MOST_FORMS if len(times) <= LONG_QUERY else FEW_FORMS
+            for word, count in times.items():
+                if forms := self.vocabulary.forms(name, word)[:most]:
+                    chosen.append((name, forms, sum(form.documents for form in forms), count))
+        plan.doubtful = len(words) <= 16 and any(self._is_rare(word) for word in words)
+        if len(chosen) > MOST_TERMS:
+            plan.notes.append(_TOO_LONG)
+            keep = sorted(range(len(chosen)), key=lambda i: chosen[i][2])[:MOST_TERMS]
+            chosen = [chosen[i] for i in sorted(keep)]
+        self.words = [(name, forms, times) for name, forms, _, times in chosen]
+        documents: dict[tuple[str, str], int] = {}
+        for name, forms, _, count in chosen:
+            for form in forms:
+                documents[name, form.term] = form.documents
+                plan.factors[name, form.term] = plan.factors.get((name, form.term), 0.0) + form.factor * count
+                plan.wanted[name].add(form.term)
+        plan.scored = [(name, term, having) for (name, term), having in documents.items()]
+        plan.notes = list(dict.fromkeys(plan.notes))
+
+    def _rarest(self, times: Counter[str], name: str) -> Counter[str]:
+        """The words of a very long query in the fewest documents, before their forms are looked for."""
+        having = {word: self.searcher.doc_freq(f"body_{name}", word) for word in times}
+        kept = sorted((word for word in times if having[word]), key=having.__getitem__)[:MOST_TERMS]
+        return Counter({word: times[word] for word in kept})
+
+    def _scoring(self, scored: list[tuple[str, str, int]], factors: dict[tuple[str, str], float]) -> list[Query]:
+        if not scored:
+            return [Query.empty_query()]
+        return [
+            boosted(
+                term_query(self.schema, f"body_{name}", term), self.vocabulary.factor(name, term) * factors[name, term]
+            )
+            for name, term, _ in scored
+        ]
+
+    def _word(self, name: str, word: str, factor: float) -> Query:
+        return boosted(term_query(self.schema, f"body_{name}", word), factor)
+
+    def _is_rare(self, word: str) -> bool:
+        if word in self.empty:
+            return False
+        found = 0
+        for name in self.vocabulary.fields:
+            if terms := analysis.terms(word, name):
+                found += min(sum(form.documents for form in self.vocabulary.forms(name, term)) for term in terms)
+        return found <= RARE
+
+    def _content_terms(self, words: list[str], name: str) -> list[str]:
+        content = [word for word in words if word not in self.empty]
+        return analysis.terms(" ".join(content), name) or analysis.terms(" ".join(words), name)
+
+    def _bonuses(self, words: list[str]) -> list[Bonus]:
+        weights = self.weights
+        bonuses: list[Bonus] = []
+        for name in self.vocabulary.fields:
+            if name == analysis.BIGRAMS:
+                continue
+            empty, factor, body = (
+                {analysis.fold(word) for word in self.empty},
+                self.vocabulary.factors[name],
+                f"body_{name}",
+            )
+            joined = _inside_words(words[:MOST_PLACED], self.vocabulary.languages)
+            placed = [p for p in analysis.positioned(" ".join(words[:MOST_PLACED]), name) if p[1] not in empty]
+            placed = [p for p in placed if self.vocabulary.forms(name, p[1])]
+            pairs = list(pairwise(placed))
+            if len(pairs) > MOST_PAIRS:  # of many words only those written as one are meant to stand together
+                pairs = [pair for pair in pairs if pair[1][0] in joined][:MOST_PAIRS]
+            for (at, first), (then, second) in pairs:
+                if first == second or then - at > 4:
+                    continue
+                pair: list[str | tuple[int, str]] = [(0, first), (then - at, second)]
+                phrase = Query.phrase_query(self.schema, body, pair)
+                near = Query.phrase_query(self.schema, body, pair, slop=8)
+                both = [
+                    (Occur.Must, boosted(near, weights.near)),
+                    (Occur.Should, boosted(phrase, weights.joined if then in joined else weights.phrase)),
+                ]
+                bonuses.append(Bonus("phrase", Query.boolean_query(both), factor, name))
+        folded = list(dict.fromkeys(analysis.terms(" ".join(words[:32]), analysis.WORDS)))
+        empty = {analysis.fold(word) for word in self.empty}
+        content = [word for word in folded if word not in empty]
+        if 1 <= len(content) <= 8:
+            every = Query.boolean_query([(Occur.Must, term_query(self.schema, "title", word)) for word in content])
+            bonuses.append(Bonus("title", every, weights.title))
+            any_word = Query.boolean_query([(Occur.Should, term_query(self.schema, "url", word)) for word in content])
+            bonuses.append(Bonus("url", any_word, weights.url))
+        return bonuses
+
+
+_LOOSE = re.compile("['’ʼ/]")
+
+
+def _inside_words(words: Sequence[str], languages: Sequence[tuple[str, float]]) -> set[int]:
+    """Places of terms that follow another inside one word of the query: `perl` of `mod_perl`, `19` of `COVID-19`.
+
+    What an apostrophe or a stroke joins (`l'eau`, `yes/no`) and what begins or ends with a little word (`y a-t-il`)
+    is no name.
+    """
+    places: set[int] = set()
+    if all(map(str.isalnum, words)):
+        return places
+    at = 0
+    for word in words:
+        terms = analysis.word_analyzer().analyze(word)
+        if len(terms) > 1 and not _LOOSE.search(word):
+            little = [any(analysis.is_empty(term, code) for code, _ in languages) for term in terms]
+            places.update(at + i for i in range(1, len(terms)) if not little[i] and not little[i - 1])
+        at += len(terms)
+    return places
