@@ -145,4 +145,5 @@ def _refusal(request: HttpRequest) -> HttpResponse | None:
 def _plain(status: int, text: str) -> HttpResponse:
     response = HttpResponse(text + "\n", status=status, content_type="text/plain; charset=utf-8")
     response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Access-Control-Allow-Origin"] = "*"
     return response

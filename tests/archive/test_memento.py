@@ -71,7 +71,8 @@ def test_a_timemap_lists_every_capture(client, archive):
     assert [item["uri"].split("/")[4] for item in data["mementos"]["list"]] == [
         "20240101000000", "20240102000000", "20240103000000", "20240104000000",
     ]  # fmt: skip
-    assert client.get("/timemap/link/http://unknown.example/").status_code == 404
+    unknown = client.get("/timemap/link/http://unknown.example/")
+    assert (unknown.status_code, unknown.headers["Access-Control-Allow-Origin"]) == (404, "*")
 
 
 def test_the_query_of_the_original_is_part_of_it(client, archive):

@@ -139,3 +139,15 @@ def test_documents_are_imported_all_the_same_when_the_engine_ends(data, tmp_path
     importing.join(PATIENCE)
     assert handover.waiting(instance.index_dir) == []
     assert json.loads(run(data, "documento", "--json"))["id"] == "c"
+
+
+def test_a_lost_index_is_told_apart_from_an_empty_folder(tmp_path):
+    def said():
+        done = runner.invoke(app, ["pan", "--data", str(tmp_path)])
+        assert done.exit_code == 1
+        return done.output
+
+    assert "begin with `hemeroteca crawl`" in said()
+    (tmp_path / "warc").mkdir()
+    (tmp_path / "warc" / "kept.warc.gz").touch()
+    assert "`hemeroteca search rebuild` makes it anew" in said()

@@ -30,6 +30,8 @@ def open_for(
     if create:
         instance.create()
     elif not (folder / "main").exists():
+        if any(instance.warc_dir.glob("*.warc.*")):
+            common.give_up(f"{config.data} has an archive but no index; `hemeroteca search rebuild` makes it anew")
         common.give_up(f"nothing was indexed yet in {config.data}; begin with `hemeroteca crawl` or name --data")
     with told_in_a_line():
         return config, open_index(config, choose(folder, query, versions or None)), folder
