@@ -235,7 +235,8 @@ def _word(package: _Package) -> None:
 
 def _slides(package: _Package) -> None:
     package.parse("docProps/core.xml", _Properties(package))
-    for name in package.numbered("ppt/slides/slide"):
+    # what a speaker says stands apart from what is shown, and comes after it
+    for name in package.numbered("ppt/slides/slide") + package.numbered("ppt/notesSlides/notesSlide"):
         if package.full:
             break
         package.parse(name, _Runs(package))

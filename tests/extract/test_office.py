@@ -69,14 +69,17 @@ def test_a_word_document_gives_text_title_author_date_headings_and_links():
     assert [link.href for link in found.links] == ["https://example.org/enlace"]
 
 
-def test_slides_come_in_the_order_of_their_numbers():
+def test_slides_come_in_the_order_of_their_numbers_and_notes_after_them():
     slides = {
-        f"ppt/slides/slide{n}.xml": f"<p:sld xmlns:p='p' {A}><a:p><a:r><a:t>Lámina {n}</a:t></a:r></a:p></p:sld>"
-        for n in (10, 2, 1)
+        f"ppt/{place}{n}.xml": f"<p:sld xmlns:p='p' {A}><a:p><a:r><a:t>{name} {n}</a:t></a:r></a:p></p:sld>"
+        for place, name, n in (
+            ("notesSlides/notesSlide", "Nota", 1),
+            *(("slides/slide", "Lámina", n) for n in (10, 2, 1)),
+        )
     }
     found = read(packed({"ppt/presentation.xml": "<x/>", **slides}))
     assert found.kind == "pptx"
-    assert found.main.split("\n") == ["Lámina 1", "Lámina 2", "Lámina 10"]
+    assert found.main.split("\n") == ["Lámina 1", "Lámina 2", "Lámina 10", "Nota 1"]
 
 
 def test_sheets_give_their_texts_and_names():
