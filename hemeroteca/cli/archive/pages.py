@@ -1,0 +1,111 @@
+"""`hemeroteca archive versions|get`: the versions of a page, and its bytes."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from hemeroteca.cli.archive.shared import moment
+from hemeroteca.cli.common import Data, Json, give_up, printable, setup, size, writing
+
+Url = Annotated[str, typer.Argument(help="Address of the page.")]
+DECODED_BYTES = 512 << 20
+
+
+def versions(
+    url: Url,
+    all_captures: Annotated[bool, typer.Option("--all", help="Also captures that brought nothing new.")] = False,
+    as_json: Json = False,
+    data: Data = None,
+) -> None:
+    """The versions of a page, oldest first."""
+    setup(data, must_exist=True)
+    from hemeroteca.archive import queries
+    from hemeroteca.archive.export import facts
+
+    rows = queries.captures_of(url, limit=100_000) if all_captures else queries.versions_of(url, limit=100_000)
+    if not rows:
+        give_up(_no_capture(url))
+    if as_json:
+        for row in rows:
+            typer.echo(json.dumps(facts(row)))
+        return
+    # 80 columns hold all of it: an id is no use without its end
+    table = Table("captured (UTC)", "status", "size", "change", "id", box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    for column in table.columns:
+        column.no_wrap = True
+    for row in rows:
+        captured = str(facts(row)["captured_at"])[:19].replace("T", " ")
+        importance = "" if row.importance is None else f"{row.importance:.0%}"
+        table.add_row(captured, str(row.status), size(row.body_size), importance, str(row.record_id))
+    Console().print(table)
+
+
+def get(
+    url: Url,
+    at: Annotated[str, typer.Option(help="The capture nearest to this time: 2026, 2026-01-31. Else the newest.")] = "",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
+    head: Annotated[bool, typer.Option(help="The HTTP head before the body.")] = False,
+    decoded: Annotated[bool, typer.Option("--decoded", help="Without the compression it was sent in.")] = False,
+    shown: Annotated[bool, typer.Option("--rendered", help="The HTML a browser made of it, where one did.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Facts about the capture instead of its bytes.")] = False,
+    data: Data = None,
+) -> None:
+    """The bytes of a page as they were received."""
+    setup(data, must_exist=True)
+    from django.conf import settings
+
+    from hemeroteca import extract
+    from hemeroteca.archive import queries, reader, rendered
+    from hemeroteca.archive.export import facts
+
+    row = queries.closest(url, moment(at)) if at else queries.latest(url)
+    if row is None:
+        give_up(_no_capture(url))
+    if as_json:
+        typer.echo(json.dumps(facts(row)))
+        return
+    folder = settings.INSTANCE.warc_dir
+    if shown and (row := rendered.dom_of(row)) is None:
+        give_up(f"no browser opened that capture of {url}; leave out --rendered")
+    holder = queries.by_record(row.refers_to) if row.refers_to else row
+    if holder is None:
+        give_up(f"the payload of {url} is not in the archive; `hemeroteca archive verify` tells more")
+    try:
+        record = reader.read(folder, holder.warc_name, holder.offset, holder.length)
+    except reader.WarcReadError as error:
+        give_up(str(error))
+    record.body.seek(0)
+    encoding = record.header("content-encoding") if decoded else ""
+    with _output(output) as file:
+        if head:
+            file.write(record.head)
+        if encoding:
+            body, note = extract.decode_body(record.body.read(), encoding, DECODED_BYTES)
+            file.write(body)
+            if note:
+                typer.echo(printable(f"not all of it could be unpacked ({note})"), err=True)
+        while chunk := record.body.read(1 << 18):
+            file.write(chunk)
+    if encoding and note:
+        raise typer.Exit(1)
+
+
+def _no_capture(url: str) -> str:
+    return f"there is no capture of {url}; `hemeroteca crawl {url} --scope page` makes one"
+
+
+@contextmanager
+def _output(path: Path | None) -> Iterator[IO[bytes]]:
+    if path is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    else:
+        with writing(path), path.open("wb") as file:
+            yield file

@@ -1,0 +1,110 @@
+"""What the commands of `hemeroteca archive` have in common."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hemeroteca.cli.common import USAGE, give_up, printable
+
+if TYPE_CHECKING:
+    from hemeroteca.archive.selection import Selection
+
+Urls = Annotated[
+    list[str] | None,
+    typer.Argument(help="Addresses; `example.org/*` and `*.example.org` mean all that begin so. None: everything."),
+]
+SHOWN = 30
+
+
+class Format(StrEnum):
+    warc = "warc"
+    wacz = "wacz"
+    csv = "csv"
+    json = "json"
+
+
+def select(
+    urls: list[str] | None, since: str, until: str, versions_only: bool, collection: str = "", search: str = ""
+) -> "Selection":
+    from hemeroteca.archive.cdx import CdxError
+    from hemeroteca.archive.selection import Selection
+
+    crawls: tuple[int, ...] = ()
+    if collection:
+        from hemeroteca.watch.queries import crawls_of
+
+        crawls = crawls_of(collection)
+    match = "exact" if search else ""
+    selection = Selection(tuple(urls or ()), match, since, until, versions_only, crawls)
+    try:
+        selection.check()
+    except CdxError as error:
+        give_up(str(error), USAGE)
+    return selection
+
+
+def moment(text: str) -> int:
+    from hemeroteca.archive.timestamps import from_iso, start_ms
+
+    digits = text.translate(str.maketrans("", "", "-: T"))
+    try:
+        if digits.isdigit() and len(digits) <= 14:
+            return start_ms(digits)
+    except ValueError as error:
+        give_up(str(error), USAGE)
+    moment = from_iso(text)
+    if moment is None:
+        give_up(f"{text!r} is not a time; write for instance 2026-01-31 or 2026-01-31T12:00:00Z", USAGE)
+    return moment
+
+
+def format_of(target: Path) -> Format:
+    endings = {".warc.gz": Format.warc, ".wacz": Format.wacz, ".csv": Format.csv, ".json": Format.json}
+    endings[".jsonl"] = Format.json
+    found = next((form for ending, form in endings.items() if target.name.endswith(ending)), None)
+    if found is None:
+        give_up(f"{target} does not tell the format; name it .warc.gz, .wacz, .csv or .jsonl, or use --format", USAGE)
+    return found
+
+
+@contextmanager
+def alone(needed: bool, what: str) -> Iterator[None]:
+    """Be the only one that writes to the archive while this lasts."""
+    if not needed:
+        yield
+        return
+    from django.conf import settings
+
+    lock = settings.INSTANCE.lock_engine()
+    if lock is None:
+        give_up(f"cannot {what} while the engine runs; stop `hemeroteca serve` (or the crawl) first")
+    with lock:
+        imports = settings.INSTANCE.lock_import()
+        if imports is None:
+            give_up(f"cannot {what} while `hemeroteca archive import` runs; wait until it has ended")
+        with imports:
+            yield
+
+
+@contextmanager
+def progress_line(quiet: bool, things: str = "records") -> Iterator[Callable[[str, int], None]]:
+    """A line that tells how far it is, on a terminal only."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda name, count: None
+        return
+    due = 0.0
+
+    def tell(name: str, count: int) -> None:
+        nonlocal due
+        if time.monotonic() >= due:
+            due = time.monotonic() + 0.1
+            typer.echo(f"\r{count:,} {things}, {printable(name)}\x1b[K", nl=False, err=True)
+
+    yield tell
+    typer.echo("\r\x1b[K", nl=False, err=True)
