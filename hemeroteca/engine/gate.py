@@ -30,7 +30,8 @@ class Gate:
             entry = self._remember(origin, row.fetched_ms / 1000, Robots.read(row.status, bytes(row.body)), row.status)
         else:
             self._known.move_to_end(origin)
-        return entry[1] if now < entry[0] else None
+        # rules that last longer than any were fetched by a clock that was ahead and has been set back
+        return entry[1] if now < entry[0] <= now + FRESH_SECONDS else None
 
     def learn(self, origin: str, status: int, body: bytes, now: float) -> Robots:
         """What an origin answered; status 0 when it gave no answer."""
