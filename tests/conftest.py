@@ -57,6 +57,14 @@ def quick_passwords():
         yield
 
 
+@pytest.fixture(autouse=True)
+def no_language_of_another_test():
+    """A request leaves its language behind in its thread; what a test shows must not depend on those before it."""
+    from django.utils import translation
+
+    translation.deactivate()
+
+
 @pytest.fixture(scope="module")
 def chromium():
     """A real browser, for tests of what people see."""
