@@ -17,7 +17,9 @@ BODIES = [
 ]
 
 
-def run(data, *arguments, code=0, program="from hemeroteca.cli.diff import diff; import typer; typer.run(diff)"):
+def run(
+    data, *arguments, code=0, program="from hemeroteca.cli.archive.diff import diff; import typer; typer.run(diff)"
+):
     done = commands.run(program, data, *arguments, code=code)
     return done.stdout if not code else done.stderr
 
