@@ -1,8 +1,10 @@
-"""What the commands share: the data folder made ready, numbers for people, errors as one plain line."""
+"""What the commands share: the data folder made ready, numbers for people, progress and errors as one plain line."""
 
 import os
 import re
-from collections.abc import Iterator
+import sys
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -85,6 +87,26 @@ def writing(target: Path) -> Iterator[None]:
         place = Path(error.filename or target)
         reason = error.strerror or str(error)
         give_up(f"cannot write {target}: {reason} ({place.parent}); name another place, or make room and rights there")
+
+
+@contextmanager
+def progress_line(quiet: bool) -> Iterator[Callable[[str], None]]:
+    """A line that tells how far it is, on a terminal only; it is gone when the work is done."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda text: None
+        return
+    due = 0.0
+
+    def show(text: str) -> None:
+        nonlocal due
+        if time.monotonic() >= due:
+            due = time.monotonic() + 0.1
+            typer.echo(f"\r{printable(text)}\x1b[K", nl=False, err=True)
+
+    try:
+        yield show
+    finally:
+        typer.echo("\r\x1b[K", nl=False, err=True)
 
 
 def size(count: float) -> str:

@@ -73,7 +73,12 @@ def simulate(
         names += [name for name in more if name not in names]
         history = _history(trace or [], process or [], days, min_changes, pages, seed, resolution)
         settings = Settings(budget, resolution, warmup, batches, seed, _signals(signals), save)
-        result = compare(history, names, settings, more=more, progress=_progress(json))
+        with common.progress_line(quiet=json) as show:
+
+            def progress(name: str, done: int, of: int) -> None:
+                show(f"{name:<16} step {done:>6,} of {of:,}")
+
+            result = compare(history, names, settings, more=more, progress=progress)
     except ValueError as error:
         common.give_up(str(error), common.USAGE)
     except KeyboardInterrupt:
@@ -132,20 +137,6 @@ def _signals(text: str) -> tuple[float, float]:
     if not (0 <= recall <= 1 and 0 <= false < math.inf):
         raise ValueError(f"--signals {text!r}: the recall must be between 0 and 1, the false alarms zero or more")
     return recall, false
-
-
-def _progress(quiet: bool) -> Callable[[str, int, int], None] | None:
-    if quiet or not sys.stderr.isatty():
-        return None
-
-    def show(name: str, done: int, of: int) -> None:
-        if done % 50 == 0 or done == of:
-            sys.stderr.write(f"\r{name:<16} step {done:>6,} of {of:,} ")
-            sys.stderr.flush()
-            if done == of:
-                sys.stderr.write("\r" + " " * 48 + "\r")
-
-    return show
 
 
 def _facts(result: "Comparison") -> dict[str, object]:

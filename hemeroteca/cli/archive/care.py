@@ -12,8 +12,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hemeroteca.cli.archive.shared import SHOWN, Format, Urls, alone, format_of, moment, progress_line, select
-from hemeroteca.cli.common import USAGE, Data, Json, give_up, printable, setup, size, unmarked, writing
+from hemeroteca.cli.archive.shared import SHOWN, Format, Urls, alone, format_of, moment, select
+from hemeroteca.cli.common import USAGE, Data, Json, give_up, printable, progress_line, setup, size, unmarked, writing
 
 if TYPE_CHECKING:
     from hemeroteca.archive.values import CaptureRow
@@ -42,7 +42,11 @@ def verify(
     from hemeroteca.archive.verify import verify as check
     from hemeroteca.engine.ledger import last_capture, write_watermark
 
-    with alone(repair, "repair"), progress_line(as_json) as progress:
+    with alone(repair, "repair"), progress_line(as_json) as show:
+
+        def progress(file: str, records: int) -> None:
+            show(f"{records:,} records, {file}")
+
         lost = repair and not last_capture()
         report = check(settings.INSTANCE.warc_dir, repair=repair, digests=digests, progress=progress)
         if lost and report.added:  # rows have new numbers: what the search index holds is unknown

@@ -14,8 +14,19 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from hemeroteca.cli.archive.shared import SHOWN, Format, Urls, format_of, progress_line, select
-from hemeroteca.cli.common import INTERRUPTED, USAGE, Data, Json, give_up, printable, setup, size, writing
+from hemeroteca.cli.archive.shared import SHOWN, Format, Urls, format_of, select
+from hemeroteca.cli.common import (
+    INTERRUPTED,
+    USAGE,
+    Data,
+    Json,
+    give_up,
+    printable,
+    progress_line,
+    setup,
+    size,
+    writing,
+)
 
 if TYPE_CHECKING:
     from hemeroteca.config import Config
@@ -48,9 +59,9 @@ def import_(
         writing(instance.data),
         _importing(config, as_json) as around,
         spool.own(instance) as folder,
-        progress_line(as_json, "captures") as progress,
+        progress_line(as_json) as show,
     ):
-        intake = Intake(writer, around, progress)
+        intake = Intake(writer, around, lambda file, captures: show(f"{captures:,} captures, {file}"))
         with _on_interrupt(intake.stop):
             done = intake.read(files, folder)
     if done.stopped:

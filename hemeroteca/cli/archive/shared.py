@@ -1,8 +1,6 @@
 """What the commands of `hemeroteca archive` have in common."""
 
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hemeroteca.cli.common import USAGE, give_up, printable
+from hemeroteca.cli.common import USAGE, give_up
 
 if TYPE_CHECKING:
     from hemeroteca.archive.selection import Selection
@@ -90,21 +88,3 @@ def alone(needed: bool, what: str) -> Iterator[None]:
             give_up(f"cannot {what} while `hemeroteca archive import` runs; wait until it has ended")
         with imports:
             yield
-
-
-@contextmanager
-def progress_line(quiet: bool, things: str = "records") -> Iterator[Callable[[str, int], None]]:
-    """A line that tells how far it is, on a terminal only."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda name, count: None
-        return
-    due = 0.0
-
-    def tell(name: str, count: int) -> None:
-        nonlocal due
-        if time.monotonic() >= due:
-            due = time.monotonic() + 0.1
-            typer.echo(f"\r{count:,} {things}, {printable(name)}\x1b[K", nl=False, err=True)
-
-    yield tell
-    typer.echo("\r\x1b[K", nl=False, err=True)

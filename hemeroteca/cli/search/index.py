@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hemeroteca.cli import common
-from hemeroteca.cli.search.shared import Limit, open_for, progress, readable, tell, told_in_a_line
+from hemeroteca.cli.search.shared import Limit, errors_in_a_line, open_for, readable, tell
 
 if TYPE_CHECKING:
     from hemeroteca.config import Config
@@ -33,12 +33,13 @@ def rebuild(data: common.Data = None, json: common.Json = False) -> None:
     with lock:
         last = last_capture()
         documents = reindex.documents(settings.INSTANCE)
-        with progress("indexing", quiet=json) as advance:
-            count = services.rebuild(settings.INSTANCE.index_dir, documents, config.index_heap_bytes, advance)
+        with common.progress_line(quiet=json) as show:
+            folder, heap = settings.INSTANCE.index_dir, config.index_heap_bytes
+            count = services.rebuild(folder, documents, heap, lambda done: show(f"indexing {done:,}"))
             versions = 0
             if config.index_versions:
                 past = reindex.versions(settings.INSTANCE)
-                versions = rebuild_versions(settings.INSTANCE.index_dir, past, config.index_heap_bytes)
+                versions = rebuild_versions(folder, past, heap)
         collecting.write_applied(settings.INSTANCE.index_dir, collecting.Membership.load())
         write_watermark(settings.INSTANCE, last, versions_too=config.index_versions)
         refresh.run(settings.INSTANCE, config.index_heap_bytes)
@@ -58,7 +59,11 @@ def import_(
 
     config, index, path = open_for(data, create=True)
     source = sys.stdin.buffer if str(file) == "-" else readable(file).open("rb")
-    with source, progress("importing", quiet=json) as advance, told_in_a_line():
+    with source, common.progress_line(quiet=json) as show, errors_in_a_line():
+
+        def advance(count: int) -> None:
+            show(f"importing {count:,}")
+
         lock = Instance(config.data).lock_engine()
         if lock is not None:
             with lock:  # no engine begins to write meanwhile

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hemeroteca.cli import common
-from hemeroteca.cli.search.shared import Limit, iso, open_for, told_in_a_line
+from hemeroteca.cli.search.shared import Limit, errors_in_a_line, iso, open_for
 
 if TYPE_CHECKING:
     from hemeroteca.search import Hit, Index, Options
@@ -37,7 +37,7 @@ def find(
     if sort not in ("relevance", "newest", "oldest", "captured"):
         common.give_up(f"--sort {sort} is not known; use relevance, newest, oldest or captured", common.USAGE)
     options = Options(facets=facets, sort=sort, semantic=semantic, preferences=load_preferences(path))
-    with told_in_a_line():
+    with errors_in_a_line():
         found = index.search(text, limit=limit, cursor=cursor, options=options)
     if json:
         for hit in found.hits:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hemeroteca.cli import common
-from hemeroteca.cli.search.shared import iso, tell, told_in_a_line
+from hemeroteca.cli.search.shared import errors_in_a_line, iso, tell
 
 if TYPE_CHECKING:
     from hemeroteca.watch.models import SavedSearch
@@ -30,7 +30,7 @@ def save(
     if owner and user is None:
         common.give_up(f"there is no user {owner!r}; `hemeroteca user list` shows them", common.USAGE)
     try:
-        with told_in_a_line():
+        with errors_in_a_line():
             made = searches.save(" ".join(query), name, channel, user)
     except WatchError as error:
         common.give_up(str(error), common.USAGE)

@@ -1,6 +1,7 @@
-"""What the verbs of search share: opening the index, errors in a line, progress, facts for programs."""
+"""What the verbs of search share: opening the index, errors in a line, facts for programs."""
 
-import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,7 +34,7 @@ def open_for(
         if any(instance.warc_dir.glob("*.warc.*")):
             common.give_up(f"{config.data} has an archive but no index; `hemeroteca search rebuild` makes it anew")
         common.give_up(f"nothing was indexed yet in {config.data}; begin with `hemeroteca crawl` or name --data")
-    with told_in_a_line():
+    with errors_in_a_line():
         return config, open_index(config, choose(folder, query, versions or None)), folder
 
 
@@ -55,33 +56,12 @@ def readable(file: Path) -> Path:
     return file
 
 
-class told_in_a_line:  # noqa: N801 (reads as a statement)
-    """Turns an error of search into one line."""
+@contextmanager
+def errors_in_a_line() -> Iterator[None]:
+    """Ends with the one line of an error of search instead of a trace."""
+    from hemeroteca.search import SearchError
 
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        from hemeroteca.search import SearchError
-
-        if isinstance(error, SearchError):
-            common.give_up(str(error))
-
-
-class progress:  # noqa: N801
-    """A line with a running number, on a terminal only."""
-
-    def __init__(self, verb: str, quiet: bool) -> None:
-        self.verb = verb
-        self.shown = sys.stderr.isatty() and not quiet
-
-    def __enter__(self) -> Any:
-        return self.advance
-
-    def advance(self, count: int) -> None:
-        if self.shown:
-            sys.stderr.write(f"\r{self.verb} {count:,}")
-            sys.stderr.flush()
-
-    def __exit__(self, *_: object) -> None:
-        if self.shown:
-            sys.stderr.write("\r\x1b[K")
+    try:
+        yield
+    except SearchError as error:
+        common.give_up(str(error))
