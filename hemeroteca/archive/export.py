@@ -36,12 +36,12 @@ COLUMNS = (
 @dataclass
 class Exported:
     captures: int = 0
-    bytes: int = 0
     unreadable: int = 0
     """Captures whose record could not be read; `verify` tells why."""
 
 
 Progress = Callable[[int], None]
+Lister = Callable[[CaptureRow], object]
 POSTED = ("method", "requestBody")
 
 
@@ -54,7 +54,6 @@ def export_warc(
         for _ in _write_warc(file, folder, selection, target.name, now_ms, done):
             if progress:
                 progress(done.captures)
-        done.bytes = file.tell()
     return done
 
 
@@ -103,26 +102,28 @@ def export_wacz(
         archive.writestr("datapackage.json", text, zipfile.ZIP_DEFLATED)
         digest = {"path": "datapackage.json", "hash": f"sha256:{hashlib.sha256(text).hexdigest()}"}
         archive.writestr("datapackage-digest.json", json.dumps(digest), zipfile.ZIP_DEFLATED)
-    done.bytes = target.stat().st_size
     return done
 
 
-def export_csv(selection: Selection, target: IO[str]) -> int:
-    return _list(selection, capture_lister(target, as_csv=True))
+def export_csv(selection: Selection, target: IO[str], progress: Progress | None = None) -> int:
+    return _list(selection, csv_lister(target), progress)
 
 
-def export_json(selection: Selection, target: IO[str]) -> int:
+def export_json(selection: Selection, target: IO[str], progress: Progress | None = None) -> int:
     """One object per line."""
-    return _list(selection, capture_lister(target, as_csv=False))
+    return _list(selection, json_lister(target), progress)
 
 
-def capture_lister(target: IO[str], as_csv: bool) -> Callable[[CaptureRow], None]:
+def csv_lister(target: IO[str]) -> Lister:
     """Writes what is known of the captures it is given, each in a line."""
-    if not as_csv:
-        return lambda row: print(json.dumps(facts(row)), file=target)
     writer = csv.writer(target)
     writer.writerow(COLUMNS)
     return lambda row: writer.writerow([_cell(value) for value in facts(row).values()])
+
+
+def json_lister(target: IO[str]) -> Lister:
+    """The same as objects, one per line."""
+    return lambda row: print(json.dumps(facts(row)), file=target)
 
 
 def facts(row: CaptureRow) -> dict[str, str | int | float | bool | None]:
@@ -145,11 +146,12 @@ def facts(row: CaptureRow) -> dict[str, str | int | float | bool | None]:
     }
 
 
-def _list(selection: Selection, tell: Callable[[CaptureRow], None]) -> int:
+def _list(selection: Selection, tell: Lister, progress: Progress | None) -> int:
     count = 0
-    for row in selection.rows():
+    for count, row in enumerate(selection.rows(), 1):
         tell(row)
-        count += 1
+        if progress:
+            progress(count)
     return count
 
 

@@ -55,7 +55,7 @@ def prune(
     selection: Selection,
     rules: Rules,
     dry_run: bool = True,
-    tell: Callable[[CaptureRow], None] | None = None,
+    tell: Callable[[CaptureRow], object] | None = None,
 ) -> Pruned:
     """Let go of what the rules allow. Only while no engine runs; with `dry_run` nothing is changed.
 

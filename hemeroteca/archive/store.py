@@ -7,7 +7,7 @@ the folder first; nothing else needs to know where a file is.
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import lru_cache
@@ -165,8 +165,13 @@ def local_copy(folder: Path, name: str) -> Iterator[Path]:
         yield copy
 
 
-def offload(folder: Path, names: list[str], keep_local: bool = False) -> tuple[int, int]:
-    """Bring closed files to the object store and free the folder of them: how many, and their bytes."""
+def offload(
+    folder: Path, names: list[str], keep_local: bool = False, progress: Callable[[str], None] | None = None
+) -> tuple[int, int]:
+    """Bring closed files to the object store and free the folder of them: how many, and their bytes.
+
+    `progress` gets the name of the file that is brought next.
+    """
     remote = configured()
     if remote is None:
         raise StoreError('no object store is set; write archive_store = "s3://bucket/prefix" in hemeroteca.toml')
@@ -175,6 +180,8 @@ def offload(folder: Path, names: list[str], keep_local: bool = False) -> tuple[i
         path = folder / name
         if not path.exists():
             continue
+        if progress:
+            progress(name)
         size = path.stat().st_size
         if remote.size(name) != size:
             remote.upload(path)

@@ -20,7 +20,8 @@ def backup(
     from hemeroteca.engine.backup import BackupError, copy
 
     try:
-        report = copy(settings.INSTANCE, target)
+        with common.progress_line(quiet=json) as show:
+            report = copy(settings.INSTANCE, target, lambda file: show(f"copying {file}"))
     except BackupError as error:
         common.give_up(str(error))
     if json:

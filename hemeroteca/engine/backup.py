@@ -6,6 +6,7 @@ in the files copied after it. The search index is left out: the copy makes its o
 
 import shutil
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -23,7 +24,8 @@ class BackupReport(msgspec.Struct):
     bytes: int = 0
 
 
-def copy(instance: Instance, target: Path) -> BackupReport:
+def copy(instance: Instance, target: Path, progress: Callable[[str], None] | None = None) -> BackupReport:
+    """`progress` gets the name of the file that is copied next."""
     if target.exists() and any(target.iterdir()):
         raise BackupError(f"{target} is not empty; name a new folder")
     if instance.data in (target.absolute(), *target.absolute().parents):
@@ -35,13 +37,9 @@ def copy(instance: Instance, target: Path) -> BackupReport:
         _copy_database(copied)
         for source in (instance.data / "secret.key", *sorted(instance.warc_dir.rglob("*"))):
             if source.is_file():
-                destination = target / source.relative_to(instance.data)
-                destination.parent.mkdir(parents=True, exist_ok=True)
-                try:
-                    shutil.copy2(source, destination)
-                except FileNotFoundError:  # the open file got its final name meanwhile
-                    final = source.with_name(source.name.removesuffix(".open"))
-                    shutil.copy2(final, destination.with_name(final.name))
+                if progress:
+                    progress(source.name)
+                _copy_file(source, target / source.relative_to(instance.data))
     except OSError as error:
         raise BackupError(f"the copy in {target} is not whole ({error}); make room and try again in a new folder")
     for path in target.rglob("*"):
@@ -60,3 +58,12 @@ def _copy_database(copied: Instance) -> None:
         connection.connection.backup(destination)
     finally:
         destination.close()
+
+
+def _copy_file(source: Path, destination: Path) -> None:
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        shutil.copy2(source, destination)
+    except FileNotFoundError:  # the open file got its final name meanwhile
+        final = source.with_name(source.name.removesuffix(".open"))
+        shutil.copy2(final, destination.with_name(final.name))

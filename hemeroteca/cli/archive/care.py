@@ -1,7 +1,7 @@
 """`hemeroteca archive verify|stats|prune|offload`: files checked, counted, thinned out, brought elsewhere."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
@@ -16,7 +16,7 @@ from hemeroteca.cli.archive.shared import SHOWN, Format, Urls, alone, format_of,
 from hemeroteca.cli.common import USAGE, Data, Json, give_up, printable, progress_line, setup, size, unmarked, writing
 
 if TYPE_CHECKING:
-    from hemeroteca.archive.values import CaptureRow
+    from hemeroteca.archive.export import Lister
 
 
 class Period(StrEnum):
@@ -161,7 +161,8 @@ def offload(
 
     names = list(WarcFile.objects.filter(closed=True, size__gt=0).order_by("name").values_list("name", flat=True))
     try:
-        count, total = bring(settings.INSTANCE.warc_dir, names, keep_local)
+        with progress_line(as_json) as show:
+            count, total = bring(settings.INSTANCE.warc_dir, names, keep_local, progress=show)
     except StoreError as error:
         give_up(str(error))
     if as_json:
@@ -171,11 +172,11 @@ def offload(
 
 
 @contextmanager
-def _list_of_captures(target: Path | None) -> "Iterator[Callable[[CaptureRow], None] | None]":
+def _list_of_captures(target: Path | None) -> "Iterator[Lister | None]":
     if target is None:
         yield None
         return
-    from hemeroteca.archive.export import capture_lister
+    from hemeroteca.archive.export import csv_lister, json_lister
 
     with writing(target), target.open("w", encoding="utf-8", newline="") as file:
-        yield capture_lister(file, as_csv=format_of(target) is Format.csv)
+        yield csv_lister(file) if format_of(target) is Format.csv else json_lister(file)

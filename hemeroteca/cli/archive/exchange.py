@@ -29,11 +29,13 @@ from hemeroteca.cli.common import (
 )
 
 if TYPE_CHECKING:
+    from hemeroteca.archive.export import Exported
     from hemeroteca.config import Config
     from hemeroteca.engine.imports import Around
 
 Since = Annotated[str, typer.Option("--from", help="Not before: 2026, 202601, 20260131120000, 2026-01-31.")]
 Until = Annotated[str, typer.Option("--to", help="Not after; the same forms.")]
+_LISTS = (Format.csv, Format.json)  # of what is known; the others hold the captures themselves
 
 
 def import_(
@@ -112,37 +114,41 @@ def export(
     if (search or collection) and chosen in (Format.warc, Format.wacz):
         wanted = requisites.of(folder, wanted) if search else requisites.with_patterns(folder, wanted)
     selection = select(wanted, since, until, versions_only, collection, search)
-    now = time.time_ns() // 1_000_000
-    unreadable = 0
-    if chosen in (Format.csv, Format.json):
-        write = exporting.export_csv if chosen is Format.csv else exporting.export_json
-        if str(target) == "-":
-            count = write(selection, sys.stdout)
-            return
-        with writing(target), target.open("w", encoding="utf-8", newline="") as file:
-            count = write(selection, file)
-    elif str(target) == "-":
-        give_up(f"a {chosen.value.upper()} file is not written to standard output; name a file", USAGE)
-    else:
-        with writing(target):
-            if chosen is Format.warc:
-                done = exporting.export_warc(folder, selection, target, now)
-            else:
-                done = exporting.export_wacz(folder, selection, target, now, title)
-        count, unreadable = done.captures, done.unreadable
+    write_list = exporting.export_csv if chosen is Format.csv else exporting.export_json
+    if str(target) == "-":
+        if chosen not in _LISTS:
+            give_up(f"a {chosen.value.upper()} file is not written to standard output; name a file", USAGE)
+        write_list(selection, sys.stdout)
+        return
+    with writing(target), progress_line(as_json) as show:
+
+        def progress(captures: int) -> None:
+            show(f"{captures:,} captures")
+
+        if chosen in _LISTS:
+            with target.open("w", encoding="utf-8", newline="") as file:
+                done = exporting.Exported(captures=write_list(selection, file, progress))
+        elif chosen is Format.warc:
+            done = exporting.export_warc(folder, selection, target, time.time_ns() // 1_000_000, progress)
+        else:
+            done = exporting.export_wacz(folder, selection, target, time.time_ns() // 1_000_000, title, progress)
+    _report_export(target, done, as_json)
+
+
+def _report_export(target: Path, done: "Exported", as_json: bool) -> None:
     written = target.stat().st_size
-    if not count:
+    if not done.captures:
         typer.echo(
             "no capture is like that: the file holds none; `hemeroteca archive stats` tells what there is", err=True
         )
     if as_json:
-        facts = {"file": str(target), "captures": count, "bytes": written, "unreadable": unreadable}
+        facts = {"file": str(target), "captures": done.captures, "bytes": written, "unreadable": done.unreadable}
         typer.echo(json.dumps(facts))
     else:
-        typer.echo(f"{target}: {count} captures, {size(written)}")
-        if unreadable:
-            typer.echo(f"{unreadable} captures could not be read; `hemeroteca archive verify` tells why", err=True)
-    if unreadable:
+        typer.echo(f"{target}: {done.captures} captures, {size(written)}")
+        if done.unreadable:
+            typer.echo(f"{done.unreadable} captures could not be read; `hemeroteca archive verify` tells why", err=True)
+    if done.unreadable:
         raise typer.Exit(1)
 
 
