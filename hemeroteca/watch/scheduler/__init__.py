@@ -12,6 +12,7 @@ a single probe, and nothing here depends on how long ago the clock or the instan
     state         subscriptions and pages as the others share them
     enrolment     subscriptions that come, change and go
     choosing      the pages that are visited now
+    ways          what brings them: listings, policies, signals, the planner
     planning      the planner: its pages, its lessons, its file
     youth         pages nobody knows yet
     hearing       signals, feeds and sitemaps

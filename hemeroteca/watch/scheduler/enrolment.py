@@ -18,8 +18,6 @@ from hemeroteca.watch.scheduler.planning import Planning
 from hemeroteca.watch.scheduler.purses import Purses
 from hemeroteca.watch.scheduler.state import State, Sub, Watched
 from hemeroteca.watch.scheduler.trouble import Trouble
-from hemeroteca.watch.scheduler.underway import UnderWay
-from hemeroteca.watch.scheduler.youth import Youth
 from hemeroteca.watch.values import HOUR_MS, LONGEST_HOURS, plain
 from hemeroteca.watch.windows import Window
 
@@ -29,23 +27,12 @@ log = logging.getLogger("hemeroteca.watch")
 
 
 class Enrolment:
-    def __init__(
-        self,
-        state: State,
-        purses: Purses,
-        planning: Planning,
-        underway: UnderWay,
-        trouble: Trouble,
-        hearing: Hearing,
-        youth: Youth,
-    ) -> None:
+    def __init__(self, state: State, purses: Purses, planning: Planning, trouble: Trouble, hearing: Hearing) -> None:
         self._state = state
         self._purses = purses
         self._planning = planning
-        self._underway = underway
         self._trouble = trouble
         self._hearing = hearing
-        self._youth = youth
         self.faults: dict[int, str] = {}  # subscriptions that cannot be worked with, and why
         self._faults_again = 0.0
         self._revision = -1
@@ -168,7 +155,7 @@ class Enrolment:
             if poll:
                 self._state.polled.add(key)
             elif sub.policy is None:
-                self._youth.watch(key, page)
+                self._planning.youth.watch(key, page)
         ordinary = [row for row in rows if not row[4]]
         if sub.policy is not None:
             sub.policy.add([(row[0], memory.hour(row[3])) for row in ordinary])
@@ -177,7 +164,7 @@ class Enrolment:
         queued = Page.objects.filter(crawl=sub.crawl, state=Page.State.QUEUED)
         for key, due_ms in queued.values_list("key", "due_ms"):
             if key in self._state.pages:
-                self._underway.start(key, self._state.now)
+                self._state.underway.start(key, self._state.pages[key].site, self._state.now)
             else:  # pages met after a restart come after those met before
                 sub.discovered_until = max(sub.discovered_until, due_ms / 1000)
 
@@ -193,7 +180,7 @@ class Enrolment:
         for key in sub.seeds:
             self._trouble.forget_entrance(key)
         for key in gone:
-            self._underway.end(key, self._state.pages[key].site)
+            self._state.underway.end(key, self._state.pages[key].site)
             self._hearing.forget(key)
             self._state.polled.discard(key)
             del self._state.pages[key]

@@ -16,9 +16,8 @@ from hemeroteca.watch.scheduler.planning import Planning
 from hemeroteca.watch.scheduler.purses import Purses
 from hemeroteca.watch.scheduler.state import State, Sub, Watched
 from hemeroteca.watch.scheduler.trouble import Trouble
-from hemeroteca.watch.scheduler.underway import UnderWay
 from hemeroteca.watch.scheduler.waits import Waits
-from hemeroteca.watch.scheduler.youth import Youth
+from hemeroteca.watch.scheduler.ways import ByPlanner, ByPolicy, BySignal, Listings
 from hemeroteca.watch.values import HOUR_MS, Seen
 
 PACE = 1.0  # s between two looks
@@ -29,21 +28,22 @@ REFUSED = {401, 403, 407, 408, 425, 429}  # answers that say nothing about the p
 class Scheduler:
     def __init__(self, config: Config, data: Path, clock: Callable[[], float] = time.time) -> None:
         self._state = state = State(config, data, clock)
-        self._underway = UnderWay(state)
-        self._purses = Purses(state)
-        self._planning = Planning(state)
-        self._youth = Youth(state)
-        self._trouble = Trouble(state, self._purses, self._planning, self._underway, self._youth)
-        self._waits = Waits(state, self._purses, self._trouble)
-        self._hearing = Hearing(state, self._purses, self._planning)
-        self._explaining = Explaining(state, self._planning, self._hearing)
-        self._enrolment = Enrolment(
-            *(state, self._purses, self._planning, self._underway, self._trouble, self._hearing, self._youth)
+        self._purses = purses = Purses(state)
+        self._planning = planning = Planning(state)
+        self._trouble = trouble = Trouble(state, purses, planning)
+        self._waits = Waits(state, purses, trouble)
+        self._hearing = hearing = Hearing(state, purses, planning)
+        self._explaining = explaining = Explaining(state, planning, hearing)
+        self._enrolment = Enrolment(state, purses, planning, trouble, hearing)
+        self._by_policy = ByPolicy(state, self._enrolment, explaining)
+        ways = (
+            Listings(state),
+            self._by_policy,
+            planning.youth,
+            BySignal(state, planning, hearing, explaining),
+            ByPlanner(state, planning, purses, explaining),
         )
-        self._choosing = Choosing(
-            *(state, self._enrolment, self._purses, self._planning, self._underway, self._trouble, self._hearing),
-            *(self._youth, self._explaining),
-        )
+        self._choosing = Choosing(state, purses, trouble, hearing, ways)
         self._look_at = self._sweep_at = 0.0
 
     @property
@@ -112,7 +112,7 @@ class Scheduler:
 
     def _observed(self, sub: Sub, seen: Seen) -> None:
         site = urls.host(seen.url)
-        planned = self._underway.end(seen.key, site)
+        planned = self._state.underway.end(seen.key, site)
         self._purses.spend(sub, site, seen.bytes, int(seen.role != Role.REQUISITE), planned)
         self._trouble.host_answered(site)
         if seen.status in REFUSED or seen.status >= 500:
@@ -133,7 +133,25 @@ class Scheduler:
             return
         if page is None:
             self._welcome(sub, site, seen)
-            return
+        else:
+            self._seen_again(sub, site, page, seen)
+
+    def _welcome(self, sub: Sub, site: str, seen: Seen) -> None:
+        """A page seen for the first time."""
+        self._trouble.forget_entrance(seen.key)
+        page = self._state.pages[seen.key] = Watched(sub.id, site, seen.at_ms)
+        hour = memory.hour(seen.at_ms)
+        if sub.policy is not None:
+            sub.policy.add([(seen.key, hour)])
+        else:
+            self._planning.youth.watch(seen.key, page)
+            self._planning.add(sub.id, (seen.key, site, seen.url, seen.at_ms))
+        next_ms, why = self._explaining.then(sub, page, seen)
+        self._state.records.new_page(seen, sub.id, site, next_ms, {"code": "first"}, why)
+        self._state.records.observation(seen, sub.id, 0, False, None)
+
+    def _seen_again(self, sub: Sub, site: str, page: Watched, seen: Seen) -> None:
+        """A page that was seen before: did it change, was that foreseen, and when is it visited next?"""
         interval = max(seen.at_ms - page.last_ms, 0)
         important = seen.changed and not seen.first and (seen.difference is None or seen.difference.important)
         hour = memory.hour(seen.at_ms)
@@ -148,7 +166,7 @@ class Scheduler:
             owner.policy.observe(seen.key, hour, important)
         elif seen.key in self._planning.planner:
             self._planning.observe(seen.key, hour, important)
-            self._youth.watch(seen.key, page)
+            self._planning.youth.watch(seen.key, page)
         self._planning.unsaved = True
         if chance is not None and not told and interval >= HOUR_MS:  # a signal, or a moment, says nothing about habits
             page.wait = self._explaining.until_likely(owner, chance, interval)
@@ -164,7 +182,7 @@ class Scheduler:
 
     def _failed(self, sub: Sub, key: int, url: str, reason: str, unanswered: bool) -> None:
         site = urls.host(url)
-        planned = self._underway.end(key, site)
+        planned = self._state.underway.end(key, site)
         if unanswered:
             self._purses.spend(sub, site, 0, 1, planned)
             self._trouble.host_failed(site)
@@ -194,8 +212,7 @@ class Scheduler:
                 page.retry_at = min(page.retry_at, now + 3600)
             self._state.records.turn_back(int(now * 1000))
             self._trouble.turn_back(now)
-            self._underway.turn_back(now)
-            self._youth.turn_back(now)
+            self._state.underway.turn_back(now)
             self._planning.turn_back(now)
             self._sweep_at = 0.0
         self._state.now = now
@@ -205,21 +222,7 @@ class Scheduler:
         if 0 <= now - self._sweep_at < SWEEP:
             return []
         self._sweep_at = now
-        self._choosing.find_late(now)
+        self._by_policy.find_late(now)
         self._waits.tell(now)
         self._trouble.find_lost(now)
         return self._trouble.try_entrances(now)
-
-    def _welcome(self, sub: Sub, site: str, seen: Seen) -> None:
-        """A page seen for the first time."""
-        self._trouble.forget_entrance(seen.key)
-        page = self._state.pages[seen.key] = Watched(sub.id, site, seen.at_ms)
-        hour = memory.hour(seen.at_ms)
-        if sub.policy is not None:
-            sub.policy.add([(seen.key, hour)])
-        else:
-            self._youth.watch(seen.key, page)
-            self._planning.add(sub.id, (seen.key, site, seen.url, seen.at_ms))
-        next_ms, why = self._explaining.then(sub, page, seen)
-        self._state.records.new_page(seen, sub.id, site, next_ms, {"code": "first"}, why)
-        self._state.records.observation(seen, sub.id, 0, False, None)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -11,6 +12,7 @@ from hemeroteca.config import Config
 from hemeroteca.watch.budgets import Purse
 from hemeroteca.watch.records import Records
 from hemeroteca.watch.rules import PolicyPages
+from hemeroteca.watch.scheduler.underway import UnderWay
 from hemeroteca.watch.windows import Window, any_open, next_open
 
 HOST_QUEUE = 50  # watched pages of a host that wait at a time
@@ -58,6 +60,12 @@ class Watched(msgspec.Struct, gc=False):
     wait: float = 0.0  # ms until a visit was last thought to be worth it; 0: not known yet
 
 
+class Allowed(Protocol):
+    """Whether a page may be visited now at all."""
+
+    def __call__(self, key: int, now: float, told: bool = False) -> bool: ...
+
+
 class State:
     """Shared by the parts of the scheduler; each of them says what else it keeps."""
 
@@ -70,6 +78,7 @@ class State:
         self.by_crawl: dict[int, Sub] = {}
         self.pages: dict[int, Watched] = {}
         self.polled: set[int] = set()  # feeds and sitemaps among the pages
+        self.underway = UnderWay()
         self.records = Records()
         self.closed: dict[int, float] = {}  # crawls outside their windows → when they open
 

@@ -11,8 +11,6 @@ from hemeroteca.watch import memory
 from hemeroteca.watch.scheduler.planning import Planning
 from hemeroteca.watch.scheduler.purses import Purses
 from hemeroteca.watch.scheduler.state import HOST_QUEUE, VISIT_PRIORITY, State, Sub
-from hemeroteca.watch.scheduler.underway import UnderWay
-from hemeroteca.watch.scheduler.youth import Youth
 
 DOWN_AFTER = 3  # visits in a row without an answer after which a host gets single probes
 PROBES = (0.25, 24.0)  # hours between probes of a host that is down: first, and at most (doubling)
@@ -34,12 +32,10 @@ class Down(msgspec.Struct):
 
 
 class Trouble:
-    def __init__(self, state: State, purses: Purses, planning: Planning, underway: UnderWay, youth: Youth) -> None:
+    def __init__(self, state: State, purses: Purses, planning: Planning) -> None:
         self._state = state
         self._purses = purses
         self._planning = planning
-        self._underway = underway
-        self._youth = youth
         self._down: dict[str, Down] = {}
         self._entrances: dict[int, Entrance] = {}
 
@@ -76,7 +72,7 @@ class Trouble:
             page.retry_at = at_ms / 1000 + wait
             if sub.policy is None and key in self._planning.planner:
                 self._planning.planner.fail([key], memory.hour(at_ms))
-                self._youth.retry(key, page)
+                self._planning.youth.retry(key, page)
             elif sub.policy is not None:
                 sub.policy.postpone(key, memory.hour(page.retry_at * 1000))
             self._state.records.page_failed(key, int(page.retry_at * 1000), wait / 3600)
@@ -91,12 +87,12 @@ class Trouble:
 
     def find_lost(self, now: float) -> None:
         """Visits that ended without a word: their host was given up, or their crawl ended."""
-        old = self._underway.overdue(now)
+        old = self._state.underway.overdue(now)
         for start in range(0, len(old), 500):
             rows = Page.objects.filter(key__in=old[start : start + 500]).exclude(state=Page.State.QUEUED)
             for key, reason, state in rows.values_list("key", "reason", "state"):
                 page = self._state.pages[key]
-                self._underway.end(key, page.site)
+                self._state.underway.end(key, page.site)
                 sub = self._state.subs.get(page.sub)
                 if sub is not None and state != Page.State.DONE:  # done: by another crawl that had it queued
                     reason = reason or "the visit ended without an answer"

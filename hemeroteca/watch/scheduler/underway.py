@@ -2,23 +2,20 @@
 
 from collections import Counter
 
-from hemeroteca.watch.scheduler.state import State
-
 OVERDUE = 120.0  # s a visit may wait before it is looked for
 
 
 class UnderWay:
-    def __init__(self, state: State) -> None:
-        self._state = state
+    def __init__(self) -> None:
         self._since: dict[int, float] = {}
         self._waiting: Counter[str] = Counter()  # the same by host
 
     def __contains__(self, key: int) -> bool:
         return key in self._since
 
-    def start(self, key: int, now: float) -> None:
+    def start(self, key: int, site: str, now: float) -> None:
         if key not in self._since:
-            self._waiting[self._state.pages[key].site] += 1
+            self._waiting[site] += 1
         self._since[key] = now
 
     def end(self, key: int, site: str) -> bool:

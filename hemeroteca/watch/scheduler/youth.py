@@ -1,9 +1,9 @@
 """Pages whose habits are still unknown, by the time of their next visit."""
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from hemeroteca.watch.scheduler.state import HOST_QUEUE, State, Watched
+from hemeroteca.watch.scheduler.state import HOST_QUEUE, Allowed, State, Watched
 from hemeroteca.watch.values import HOUR_MS
 
 YOUNG = (24.0, 48.0, 96.0)  # hours until the first visits of a page nobody knows yet, where no budget decides
@@ -23,7 +23,7 @@ class Youth:
         if page.visits <= len(YOUNG) and not self._state.subs[page.sub].purse.visits.per_day:
             heapq.heappush(self._young, (page.retry_at, key))
 
-    def due(self, now: float, allowed: Callable[[int, float], bool]) -> Iterator[int]:
+    def due(self, now: float, allowed: Allowed) -> Iterator[int]:
         """Pages nobody knows yet: a few early visits, for a prior alone would leave a lively page alone for weeks."""
         postponed: list[int] = []
         while self._young and self._young[0][0] <= now and len(postponed) < HOST_QUEUE:
