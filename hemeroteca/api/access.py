@@ -61,6 +61,11 @@ class Bearer(HttpBearer):
         return None
 
 
+def caller(request: HttpRequest) -> Caller:
+    """Who called an operation that asks for a role."""
+    return request.auth  # type: ignore[attr-defined]  # set by django-ninja
+
+
 reader = Bearer(Role.READER)
 open_reader = Bearer(Role.READER, open_to_all=True)
 editor = Bearer(Role.EDITOR)

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from hemeroteca import urls
 from hemeroteca.api import access, copies, paging
+from hemeroteca.api.answers import filled
 from hemeroteca.api.citations import cite
 from hemeroteca.api.moments import moment
 from hemeroteca.archive import queries
@@ -129,19 +130,11 @@ def _capture(name: UUID) -> CaptureRow:
 
 
 def _out(row: CaptureRow) -> CaptureOut:
-    return CaptureOut(
+    return filled(
+        CaptureOut,
+        row,
         id=row.record_id,
-        url=row.url,
         captured_at=moment(row.captured_ms),
-        status=row.status,
-        mime=row.mime,
-        digest=row.digest,
-        kind=row.kind,
-        version=row.version,
-        importance=row.importance,
-        truncated=row.truncated,
         size=row.body_size,
         warc=row.warc_name,
-        offset=row.offset,
-        length=row.length,
     )

@@ -13,6 +13,7 @@ from pydantic import Field
 from hemeroteca import urls
 from hemeroteca.accounts.models import Role
 from hemeroteca.api import access, paging
+from hemeroteca.api.answers import filled
 from hemeroteca.api.moments import moment
 from hemeroteca.frontier import queries, services
 from hemeroteca.frontier.models import Crawl
@@ -67,7 +68,7 @@ class CrawlOut(Schema):
 @router.post("", response={201: CrawlOut}, auth=access.editor, summary="Order a crawl")
 def submit(request: HttpRequest, order: Order) -> Status[CrawlOut]:
     """The same order again resumes the crawl it made before."""
-    return Status(201, crawl_out(submit_order(order, request.auth)))  # type: ignore[attr-defined]
+    return Status(201, crawl_out(submit_order(order, access.caller(request))))
 
 
 @router.get("", response=paging.Listing[CrawlOut], auth=access.open_reader, summary="Crawls, newest first")
@@ -126,14 +127,10 @@ def submit_order(order: Order, caller: access.Caller) -> Crawl:
 
 
 def crawl_out(crawl: Crawl) -> CrawlOut:
-    return CrawlOut(
+    return filled(
+        CrawlOut,
+        crawl,
         id=crawl.pk,
-        state=crawl.state,
-        stop_reason=crawl.stop_reason,
-        stop_requested=crawl.stop_requested,
-        seeds=crawl.seeds,
-        options=crawl.options,
-        counts=crawl.counts,
         created_at=moment(crawl.created_ms),
         started_at=moment(crawl.started_ms),
         ended_at=moment(crawl.ended_ms),

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from hemeroteca import urls
 from hemeroteca.api import access, paging
+from hemeroteca.api.answers import filled
 from hemeroteca.api.moments import moment
 from hemeroteca.frontier import queries
 from hemeroteca.frontier.models import Page
@@ -76,14 +77,11 @@ def one(request: HttpRequest, url: Url) -> PageOut:
 
 
 def _out(page: Page) -> PageOut:
-    return PageOut(
-        url=page.url,
+    return filled(
+        PageOut,
+        page,
         host=page.host.name,
         state=STATES[page.state],
-        reason=page.reason,
-        status=page.status,
-        depth=page.depth,
-        versions=page.versions,
         crawl=page.crawl_id,  # type: ignore[attr-defined]  # not page.crawl.pk: that would ask the database
         found_at=moment(page.found_ms),
         visited_at=moment(page.visited_ms),

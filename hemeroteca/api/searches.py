@@ -9,6 +9,7 @@ from ninja.errors import HttpError
 from pydantic import Field
 
 from hemeroteca.api import access
+from hemeroteca.api.answers import filled
 from hemeroteca.api.moments import moment
 from hemeroteca.search import SearchError
 from hemeroteca.watch import searches
@@ -47,7 +48,7 @@ def saved(request: HttpRequest) -> list[SearchOut]:
 @router.post("", response={201: SearchOut}, auth=access.editor, summary="Tell somebody when something new matches")
 def save(request: HttpRequest, given: SearchIn) -> Status[SearchOut]:
     """Pages that match already are not told; each later one is told once."""
-    user = request.auth.user  # type: ignore[attr-defined]
+    user = access.caller(request).user
     try:
         return Status(201, search_out(searches.save(given.query, given.name, given.channel, user)))
     except WatchError as error:
@@ -66,14 +67,13 @@ def remove(request: HttpRequest, number: Number) -> Status[None]:
 
 
 def search_out(row: SavedSearch) -> SearchOut:
-    return SearchOut(
+    return filled(
+        SearchOut,
+        row,
         id=row.pk,
-        name=row.name,
-        query=row.query,
         channel=row.channel_id,
         owner=row.owner.name if row.owner else None,
         created_at=moment(row.created_ms),
-        found=row.found,
         found_at=moment(row.found_ms),
         feed=searches.feed_path(row.query),
     )

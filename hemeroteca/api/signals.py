@@ -11,6 +11,7 @@ from ninja.errors import HttpError
 from pydantic import Field
 
 from hemeroteca.api import access
+from hemeroteca.api.answers import filled
 from hemeroteca.api.moments import moment
 from hemeroteca.api.problems import problem
 from hemeroteca.watch import queries, services, signals
@@ -169,12 +170,12 @@ def _body(request: HttpRequest) -> bytes:
 
 
 def _out(row: SignalSource) -> SourceOut:
-    names = ("kind", "site", "url", "state", "note", "received", "dropped")
-    return SourceOut(
+    return filled(
+        SourceOut,
+        row,
         id=row.pk,
         subscription=row.subscription_id,
         precision=signals.precision(row),
         recall=signals.recall(row),
         last_heard=moment(row.heard_ms),
-        **{name: getattr(row, name) for name in names},
     )

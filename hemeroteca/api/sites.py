@@ -79,7 +79,7 @@ def set_site(request: HttpRequest, host: HostName, given: SiteEdit) -> SiteOut:
     """Text is read by new rules from the next visit on; `hemeroteca search rebuild` reads all pages again."""
     changes: dict[str, Any] = given.dict(exclude_unset=True)
     if GUARDED & changes.keys():
-        request.auth.require(Role.ADMINISTRATOR, "To change how a site is visited")  # type: ignore[attr-defined]
+        access.caller(request).require(Role.ADMINISTRATOR, "To change how a site is visited")
     try:
         return _out(host, services.set_site(host, changes))
     except services.OrderError as error:

@@ -7,6 +7,7 @@ from ninja import Router, Schema
 from pydantic import Field
 
 from hemeroteca.api import access, standing
+from hemeroteca.api.answers import filled
 from hemeroteca.api.moments import moment
 from hemeroteca.engine.status import EngineStatus
 
@@ -82,55 +83,26 @@ class StatusOut(Schema):
 @router.get("/status", response=StatusOut, auth=access.open_reader, summary="How the instance stands")
 def status(request: HttpRequest) -> StatusOut:
     counts, engine, _ = standing.now()
-    return StatusOut(
+    return filled(
+        StatusOut,
+        counts,
         running=engine is not None,
         engine=_engine(engine) if engine else None,
         pages=PagesOut(**counts.pages),
-        hosts=counts.hosts,
-        captures=counts.captures,
-        versions=counts.versions,
-        documents=counts.documents,
-        warc_bytes=counts.warc_bytes,
-        database_bytes=counts.database_bytes,
-        index_bytes=counts.index_bytes,
-        free_bytes=counts.free_bytes,
         crawls=[
-            RunningOut(
-                id=crawl.id,
-                state=crawl.state,
-                seeds=crawl.seeds[:20],
-                stop_reason=crawl.stop_reason,
-                created_at=moment(crawl.created_ms),
-                counts=crawl.counts,
-            )
+            filled(RunningOut, crawl, seeds=crawl.seeds[:20], created_at=moment(crawl.created_ms))
             for crawl in counts.crawls
         ],
-        waiting=[
-            HostOut(
-                name=host.name,
-                delay_seconds=host.delay_seconds,
-                next_at=moment(host.next_ms),
-                failures=host.failures,
-                pages=host.pages,
-                note=host.note,
-            )
-            for host in counts.waiting
-        ],
-        reasons=[
-            ReasonOut(reason=entry.reason, state=entry.state, pages=entry.pages, example=entry.example)
-            for entry in counts.reasons
-        ],
+        waiting=[filled(HostOut, host, next_at=moment(host.next_ms)) for host in counts.waiting],
+        reasons=[filled(ReasonOut, entry) for entry in counts.reasons],
     )
 
 
 def _engine(engine: EngineStatus) -> EngineOut:
-    return EngineOut(
+    return filled(
+        EngineOut,
+        engine,
         started_at=moment(engine.started_ms),
-        pages_per_second=engine.pages_per_second,
-        active=engine.active,
-        reading=engine.reading,
-        queued=engine.queued,
         memory_bytes=engine.rss_bytes,
-        cpu_seconds=engine.cpu_seconds,
-        troubles=[TroubleOut(at=moment(one.at_ms), url=one.url, reason=one.reason) for one in engine.troubles],
+        troubles=[filled(TroubleOut, one, at=moment(one.at_ms)) for one in engine.troubles],
     )

@@ -15,6 +15,7 @@ from ninja.files import UploadedFile
 
 from hemeroteca import urls
 from hemeroteca.api import access, paging
+from hemeroteca.api.answers import filled
 from hemeroteca.api.moments import moment
 from hemeroteca.api.watch_fields import (
     ChangeOut,
@@ -33,7 +34,7 @@ from hemeroteca.api.watch_fields import (
     WatchedDayOut,
     WatchedPageOut,
 )
-from hemeroteca.api.watch_rows import change_out, channel_facts, collection_out, page_out, subscription_out
+from hemeroteca.api.watch_rows import change_out, channel_out, collection_out, page_out, subscription_out
 from hemeroteca.watch import feeds, imports, metrics, notices, queries, services
 
 router = Router()
@@ -73,7 +74,7 @@ def remove_collection(request: HttpRequest, name: CollectionName) -> Status[None
              summary="Watch a page or site")  # fmt: skip
 def subscribe(request: HttpRequest, given: SubscriptionIn) -> Status[SubscriptionOut]:
     """201 when it is new; 200 with the one that exists when this address is watched already."""
-    user = request.auth.user  # type: ignore[attr-defined]
+    user = access.caller(request).user
     made, new = _obey(lambda: services.subscribe(services.Order(**given.dict()), user))
     return Status(201 if new else 200, subscription_out(made))
 
@@ -102,17 +103,9 @@ def import_subscriptions(
     file: Annotated[UploadedFile, File(description="CSV with columns named like the fields, or OPML.")],
     collection: Annotated[str, Query(max_length=100, description="Collection of lines that name none.")] = "",
 ) -> ImportOut:
-    user = request.auth.user  # type: ignore[attr-defined]
+    user = access.caller(request).user
     report = _obey(lambda: imports.read_file(file.read(), file.name or "", user, {"collection": collection}))
-    return ImportOut(
-        new=report.new,
-        known=report.known,
-        refused=report.refused,
-        lines=[
-            ImportLine(number=line.number, url=line.url, outcome=line.outcome, detail=line.detail)  # type: ignore[arg-type]
-            for line in report.lines
-        ],
-    )
+    return filled(ImportOut, report, lines=[filled(ImportLine, line) for line in report.lines])
 
 
 @router.get("/subscriptions/export", response={200: None}, auth=access.reader, summary="Subscriptions as CSV or OPML")
@@ -306,16 +299,16 @@ def feed(
 @router.get("/channels", response=list[ChannelOut], auth=access.editor, summary="Where people are told about changes")
 def channels(request: HttpRequest) -> list[ChannelOut]:
     """Targets are not shown: they hold passwords."""
-    return [ChannelOut(**channel_facts(row)) for row in queries.channels()]
+    return [channel_out(row) for row in queries.channels()]
 
 
 @router.post("/channels", response={201: NewChannelOut}, auth=access.editor, summary="Tell somebody about changes")
 def add_channel(request: HttpRequest, given: ChannelIn) -> Status[NewChannelOut]:
     """Each message of a webhook is signed: `X-Hemeroteca-Signature: sha256=HMAC(secret, timestamp + "." + body)`."""
-    user = request.auth.user  # type: ignore[attr-defined]
+    user = access.caller(request).user
     order = services.ChannelOrder(**given.dict(), check=notices.check_apprise)
     made, secret = _obey(lambda: services.add_channel(order, user))
-    return Status(201, NewChannelOut(**channel_facts(services.find_channel(made.pk)), secret=secret))
+    return Status(201, filled(NewChannelOut, channel_out(services.find_channel(made.pk)), secret=secret))
 
 
 @router.post(
@@ -327,7 +320,7 @@ def set_channel(
     action: Annotated[Literal["pause", "resume"], Path(description="What to do.")],
 ) -> ChannelOut:
     _found(lambda: services.set_channel_active(number, action == "resume"))
-    return ChannelOut(**channel_facts(services.find_channel(number)))
+    return channel_out(services.find_channel(number))
 
 
 @router.delete("/channels/{number}", response={204: None}, auth=access.editor, summary="End a channel")
