@@ -89,12 +89,6 @@ def closest(url: str, ms: int) -> CaptureRow | None:
     return before if ms - before.captured_ms <= after.captured_ms - ms else after
 
 
-def by_prefix(url: str, limit: int = 1000) -> list[CaptureRow]:
-    """Captures of every URL that begins like this one, in index order."""
-    key = index_key(url)
-    return rows("urlkey >= %s AND urlkey < %s", [key, after_prefix(key)], "urlkey, captured_ms, capture.id", limit)
-
-
 def calendar(url: str, since_ms: int = 0, until_ms: int = 1 << 62) -> dict[int, tuple[int, int]]:
     """Captures and versions of a URL on each day that has any; a day is counted since 1970 in UTC."""
     with connection.cursor() as cursor:

@@ -33,7 +33,6 @@ TRUNCATED = ("length", "time", "disconnect", "unspecified")
 GZ, ZST = ".warc.gz", ".warc.zst"
 _packing = ""
 _packer: zstd.Packer | None = None
-EMPTY_DIGEST = "sha256:" + hashlib.sha256(b"").hexdigest()
 
 
 class Body(Protocol):

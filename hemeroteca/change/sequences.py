@@ -7,7 +7,7 @@ much as the budget, where `difflib` can take cubic time.
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
 WORK = 400_000  # steps, about a tenth of a second
@@ -56,26 +56,24 @@ def opcodes(old: Sequence[Hashable], new: Sequence[Hashable], work: int = WORK) 
 def common_prefix(old: Sequence[Hashable], new: Sequence[Hashable]) -> int:
     """How many items at the beginning agree."""
     size = min(len(old), len(new))
-    done, step, growing = 0, 64, True
-    while step and done < size:  # ever longer stretches, then ever shorter ones: no loop over the items in Python
-        end = min(done + step, size)
-        if old[done:end] == new[done:end]:
-            done = end
-            step *= 1 + growing
-        else:
-            growing = False
-            step //= 2
-    return done
+    return _agreeing(size, lambda done, end: old[done:end] == new[done:end])
 
 
 def common_suffix(old: Sequence[Hashable], new: Sequence[Hashable]) -> int:
     """How many items at the end agree."""
     a, b = len(old), len(new)
-    size = min(a, b)
+    return _agreeing(min(a, b), lambda done, end: old[a - end : a - done] == new[b - end : b - done])
+
+
+def _agreeing(size: int, same: Callable[[int, int], bool]) -> int:
+    """How many of `size` items agree, told whether the stretch between two of them is the `same`.
+
+    Ever longer stretches, then ever shorter ones: no loop over the items in Python.
+    """
     done, step, growing = 0, 64, True
     while step and done < size:
         end = min(done + step, size)
-        if old[a - end : a - done] == new[b - end : b - done]:
+        if same(done, end):
             done = end
             step *= 1 + growing
         else:

@@ -15,6 +15,7 @@ import typer
 from hemeroteca.cli import common
 
 if TYPE_CHECKING:
+    from hemeroteca.engine.crawler import Engine
     from hemeroteca.engine.pool import Reader
     from hemeroteca.frontier.models import Crawl
     from hemeroteca.frontier.values import Counts
@@ -209,7 +210,7 @@ class _Display:
         if not self._quiet:
             self._live.stop()
 
-    def show_engine(self, engine) -> None:  # type: ignore[no-untyped-def]  # engine.crawler.Engine, imported late
+    def show_engine(self, engine: "Engine") -> None:
         if self._quiet:
             return
         for run in engine.runs.values():

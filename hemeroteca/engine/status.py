@@ -6,10 +6,14 @@ The engine writes its live figures to `engine.json` a few times a second; everyt
 import os
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from hemeroteca.instance import Instance
+
+if TYPE_CHECKING:
+    from hemeroteca.frontier.models import Crawl
 
 STALE_MS = 5_000  # an engine that has not written for longer is not running
 
@@ -137,7 +141,7 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
     )
 
 
-def crawl_status(crawl) -> CrawlStatus:  # type: ignore[no-untyped-def]  # frontier.models.Crawl, imported late
+def crawl_status(crawl: "Crawl") -> CrawlStatus:
     return CrawlStatus(
         crawl.pk,
         crawl.state,

@@ -127,17 +127,6 @@ class Fetcher:
         self._collect()
         self._run_timer()
 
-    def cookies(self, jar: str) -> list[str]:
-        """The cookies of a jar as lines of a cookies.txt file, to keep them for another day."""
-        share = self._jars.get(jar)
-        return list(_jar_handle(share).getinfo(pycurl.INFO_COOKIELIST)) if share is not None else []
-
-    def add_cookies(self, jar: str, lines: list[str]) -> None:
-        """Puts cookies (lines of a cookies.txt file, or `Set-Cookie: …`) into a jar."""
-        handle = _jar_handle(self._jar(jar))
-        for line in lines:
-            handle.setopt(pycurl.OPT_COOKIELIST, line.rstrip("\r\n"))
-
     def forget_cookies(self, jar: str) -> None:
         """Throws a jar away; for the end of a crawl."""
         self._jars.pop(jar, None)

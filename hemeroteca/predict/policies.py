@@ -227,13 +227,6 @@ def revision_sample(revisions: int) -> int:
     return max(20, revisions // 10)
 
 
-def expected_distance(revisions: int, span: float) -> float:
-    """E = span/n, the time after which the next revision is expected."""
-    if revisions < 1:
-        raise ValueError("at least one revision is needed to expect another")
-    return span / revisions
-
-
 class Nutch(IntervalPolicy):
     """The adaptive schedule of Apache Nutch, with its `sync` towards the last modification."""
 

@@ -19,6 +19,9 @@ class Records:
     """Gathered by `Scheduler`, written by `write`."""
 
     def __init__(self) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
         self._new: dict[int, tuple[Any, ...]] = {}
         self._observations: list[tuple[Any, ...]] = []
         self._seen: list[tuple[Any, ...]] = []
@@ -159,7 +162,7 @@ class Records:
             Signal.objects.filter(pk__in=self.signals).delete()
         for subscription, values in self._troubles.items():
             Subscription.objects.filter(pk=subscription).update(**values)
-        self.__init__()  # type: ignore[misc]
+        self._clear()
 
 
 _NEW = """

@@ -14,7 +14,6 @@ from hemeroteca.predict.policies import (
     SimpleHistory,
     SimpleNotify,
     World,
-    expected_distance,
     history_interval,
     nutch_schedule,
     revision_sample,
@@ -107,9 +106,7 @@ def test_a_calendar_survives_days_no_date_can_say():
     assert week_calendar().kind(10**9) in (WORKING, WEEKEND)
 
 
-def test_exponential_distance_of_the_published_examples():
-    assert expected_distance(28, 14 * 24) == pytest.approx(12)
-    assert expected_distance(135, 13 * 24) == pytest.approx(2.31, abs=0.005)
+def test_a_tenth_of_the_revisions_is_averaged_but_at_least_twenty():
     assert [revision_sample(n) for n in (5, 150, 1000)] == [20, 20, 100]
 
 
