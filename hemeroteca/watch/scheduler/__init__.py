@@ -8,20 +8,20 @@ subscription with a budget of its own, when it is the best use of the next visit
 What keeps it calm: budgets are saved up for minutes only, a host has few pages waiting at a time, one that is down gets
 a single probe, and nothing here depends on how long ago the clock or the instance stood still.
 
-    scheduler     what the engine asks and tells; everything begins there
-    state         subscriptions and pages as the others share them
-    enrolment     subscriptions that come, change and go
-    choosing      the pages that are visited now
-    ways          what brings them: listings, policies, signals, the planner
-    planning      the planner: its pages, its lessons, its file
-    youth         pages nobody knows yet
-    hearing       signals, feeds and sitemaps
-    naming        pages nobody knows but a signal
-    purses        budgets
-    underway      visits that have not ended yet
-    trouble       visits without an answer
-    explaining    why now, and when next
-    waits         used-up budgets and shut windows, told to people
+    scheduler      what the engine asks and tells; everything begins there
+    state          subscriptions and pages as the others share them
+    subscriptions  subscriptions that come, change and go
+    choosing       the pages that are visited now
+    ways           what brings them: listings, policies, signals, the planner
+    planning       the planner: its pages, its lessons, its file
+    new_pages      pages whose habits nobody knows yet
+    announcements  signals, feeds and sitemaps: who announced what, and was it true
+    named_pages    pages nobody knows but a signal
+    budgets        the budgets in force, and what pays for a visit
+    underway       visits that have not ended yet
+    failures       visits without an answer
+    explaining     why now, and when next
+    waits          used-up budgets and shut windows, told to people
 """
 
 from hemeroteca.watch.scheduler.scheduler import Scheduler

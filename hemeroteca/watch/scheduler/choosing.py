@@ -6,10 +6,10 @@ from typing import Protocol
 
 from hemeroteca.frontier.models import Page
 from hemeroteca.frontier.values import Found
-from hemeroteca.watch.scheduler.hearing import Hearing
-from hemeroteca.watch.scheduler.purses import Purses
+from hemeroteca.watch.scheduler.announcements import Announcements
+from hemeroteca.watch.scheduler.budgets import Budgets
+from hemeroteca.watch.scheduler.failures import Failures
 from hemeroteca.watch.scheduler.state import VISIT_PRIORITY, Allowed, State
-from hemeroteca.watch.scheduler.trouble import Trouble
 
 
 class Way(Protocol):
@@ -20,11 +20,13 @@ class Way(Protocol):
 
 
 class Choosing:
-    def __init__(self, state: State, purses: Purses, trouble: Trouble, hearing: Hearing, ways: Sequence[Way]) -> None:
+    def __init__(
+        self, state: State, budgets: Budgets, failures: Failures, announcements: Announcements, ways: Sequence[Way]
+    ) -> None:
         self._state = state
-        self._purses = purses
-        self._trouble = trouble
-        self._hearing = hearing
+        self._budgets = budgets
+        self._failures = failures
+        self._announcements = announcements
         self._ways = ways
 
     def choose(self, now: float) -> list[int]:
@@ -40,8 +42,8 @@ class Choosing:
                 sub = self._state.subs[page.sub]
                 chosen.append(key)
                 self._state.underway.start(key, page.site, now)
-                self._purses.start(sub, page.site, told=key in self._hearing.hasty)
-            if not self._purses.instance.open:
+                self._budgets.start(sub, page.site, told=key in self._announcements.hasty)
+            if not self._budgets.instance.open:
                 break
         return [key for key in chosen if key in self._state.pages]
 
@@ -65,5 +67,5 @@ class Choosing:
         sub = self._state.subs.get(page.sub)
         if sub is None or not sub.is_open or now * 1000 - page.last_ms < sub.min_ms:
             return False
-        room = self._trouble.room(page.site, now)
-        return self._state.underway.at(page.site) < room and self._purses.open(sub, page.site, told)
+        room = self._failures.room(page.site, now)
+        return self._state.underway.at(page.site) < room and self._budgets.open(sub, page.site, told)

@@ -4,18 +4,18 @@ import numpy as np
 
 from hemeroteca.watch import memory, reasons
 from hemeroteca.watch.models import SignalSource, WatchedPage
-from hemeroteca.watch.scheduler.hearing import Hearing
+from hemeroteca.watch.scheduler.announcements import Announcements
+from hemeroteca.watch.scheduler.new_pages import YOUNG
 from hemeroteca.watch.scheduler.planning import Planning
 from hemeroteca.watch.scheduler.state import WORTH, State, Sub, Watched
-from hemeroteca.watch.scheduler.youth import YOUNG
 from hemeroteca.watch.values import HOUR_MS, Seen
 
 
 class Explaining:
-    def __init__(self, state: State, planning: Planning, hearing: Hearing) -> None:
+    def __init__(self, state: State, planning: Planning, announcements: Announcements) -> None:
         self._state = state
         self._planning = planning
-        self._hearing = hearing
+        self._announcements = announcements
 
     def why(self, key: int, now: float, chance: float) -> None:
         page = self._state.pages[key]
@@ -37,8 +37,9 @@ class Explaining:
         code = "share" if sub.policy.shares_budget else "interval"
         if page.failures:
             kept: dict[str, object] = {"code": "retry", "failures": page.failures}
-        elif key in self._hearing.told and sub.mode == "simple-notify":
-            source = self._hearing.sources.get(next(iter(self._hearing.told[key])), ("somebody", None, ""))[0]
+        elif key in self._announcements.told and sub.mode == "simple-notify":
+            first = next(iter(self._announcements.told[key]))
+            source = self._announcements.sources.get(first, ("somebody", None, ""))[0]
             kept = {"code": "told", "source": source, "policy": sub.mode}
         elif hours * HOUR_MS >= sub.max_ms and not self._wanted(sub, key, now):
             kept = {"code": "overdue", "ago": round(hours / 24, 1)}
@@ -78,7 +79,7 @@ class Explaining:
 
     def _why_told(self, key: int, kept: dict[str, object]) -> dict[str, object]:
         """Who announced it, and how often he was right so far: not what is believed of somebody never heard before."""
-        rows = SignalSource.objects.filter(pk__in=self._hearing.told.get(key, ())).order_by("-right", "pk")
+        rows = SignalSource.objects.filter(pk__in=self._announcements.told.get(key, ())).order_by("-right", "pk")
         row = rows.values_list("kind", "right", "wrong").first()
         if row is None:
             return kept

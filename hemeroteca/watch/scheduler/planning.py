@@ -13,8 +13,8 @@ from hemeroteca.predict import Planner, country_calendar
 from hemeroteca.watch import learning, memory, pacing
 from hemeroteca.watch.budgets import Bucket
 from hemeroteca.watch.models import Observation, WatchedPage
+from hemeroteca.watch.scheduler.new_pages import NewPages
 from hemeroteca.watch.scheduler.state import State
-from hemeroteca.watch.scheduler.youth import Youth
 from hemeroteca.watch.values import HOUR_MS
 
 SAVE = 1800.0  # s between two copies of what was learned
@@ -26,7 +26,7 @@ class Planning:
     def __init__(self, state: State) -> None:
         self._state = state
         self.planner = Planner()
-        self.youth = Youth(state)
+        self.new_pages = NewPages(state)
         self._newcomers: list[tuple[int, Newcomer]] = []  # subscription and page
         self._lessons: dict[int, tuple[float, bool]] = {}  # observations it has not been told yet
         self._plan_at = 0.0
@@ -70,7 +70,7 @@ class Planning:
         self._plan_at = min(self._plan_at, now + pacing.pause_signalled(self._cost))
 
     def turn_back(self, now: float) -> None:
-        self.youth.turn_back(now)
+        self.new_pages.turn_back(now)
         self._plan_at = 0.0
         self._save_at = min(self._save_at, now + SAVE)
 

@@ -8,14 +8,14 @@ from hemeroteca import urls
 from hemeroteca.config import Config
 from hemeroteca.frontier.values import Found, Role
 from hemeroteca.watch import memory
+from hemeroteca.watch.scheduler.announcements import GONE, Announcements
+from hemeroteca.watch.scheduler.budgets import Budgets
 from hemeroteca.watch.scheduler.choosing import Choosing
-from hemeroteca.watch.scheduler.enrolment import Enrolment
 from hemeroteca.watch.scheduler.explaining import Explaining
-from hemeroteca.watch.scheduler.hearing import GONE, Hearing
+from hemeroteca.watch.scheduler.failures import Failures
 from hemeroteca.watch.scheduler.planning import Planning
-from hemeroteca.watch.scheduler.purses import Purses
 from hemeroteca.watch.scheduler.state import State, Sub, Watched
-from hemeroteca.watch.scheduler.trouble import Trouble
+from hemeroteca.watch.scheduler.subscriptions import Subscriptions
 from hemeroteca.watch.scheduler.waits import Waits
 from hemeroteca.watch.scheduler.ways import ByPlanner, ByPolicy, BySignal, Listings
 from hemeroteca.watch.values import HOUR_MS, Seen
@@ -28,22 +28,22 @@ REFUSED = {401, 403, 407, 408, 425, 429}  # answers that say nothing about the p
 class Scheduler:
     def __init__(self, config: Config, data: Path, clock: Callable[[], float] = time.time) -> None:
         self._state = state = State(config, data, clock)
-        self._purses = purses = Purses(state)
+        self._budgets = budgets = Budgets(state)
         self._planning = planning = Planning(state)
-        self._trouble = trouble = Trouble(state, purses, planning)
-        self._waits = Waits(state, purses, trouble)
-        self._hearing = hearing = Hearing(state, purses, planning)
-        self._explaining = explaining = Explaining(state, planning, hearing)
-        self._enrolment = Enrolment(state, purses, planning, trouble, hearing)
-        self._by_policy = ByPolicy(state, self._enrolment, explaining)
+        self._failures = failures = Failures(state, budgets, planning)
+        self._waits = Waits(state, budgets, failures)
+        self._announcements = announcements = Announcements(state, budgets, planning)
+        self._explaining = explaining = Explaining(state, planning, announcements)
+        self._subscriptions = Subscriptions(state, budgets, planning, failures, announcements)
+        self._by_policy = ByPolicy(state, self._subscriptions, explaining)
         ways = (
             Listings(state),
             self._by_policy,
-            planning.youth,
-            BySignal(state, planning, hearing, explaining),
-            ByPlanner(state, planning, purses, explaining),
+            planning.new_pages,
+            BySignal(state, planning, announcements, explaining),
+            ByPlanner(state, planning, budgets, explaining),
         )
-        self._choosing = Choosing(state, purses, trouble, hearing, ways)
+        self._choosing = Choosing(state, budgets, failures, announcements, ways)
         self._look_at = self._sweep_at = 0.0
 
     @property
@@ -52,7 +52,7 @@ class Scheduler:
 
     @property
     def unwritten(self) -> bool:
-        return bool(self._state.records) or self._purses.unwritten
+        return bool(self._state.records) or self._budgets.unwritten
 
     def __len__(self) -> int:
         return len(self._state.pages)
@@ -65,22 +65,22 @@ class Scheduler:
     @property
     def faults(self) -> dict[int, str]:
         """Subscriptions that cannot be worked with, and why."""
-        return self._enrolment.faults
+        return self._subscriptions.faults
 
     def changed(self) -> bool:
         """Whether people changed something since the last `refresh`."""
-        return self._enrolment.changed()
+        return self._subscriptions.changed()
 
     def refresh(self) -> None:
         """Read the subscriptions, the budgets of sites and who tells of changes."""
-        self._purses.load()
-        self._enrolment.refresh()
-        self._purses.read_sites()
-        self._hearing.read_sources()
+        self._budgets.load()
+        self._subscriptions.refresh()
+        self._budgets.read_sites()
+        self._announcements.read_sources()
 
     def refresh_sites(self) -> None:
         """Read the budgets people set for sites."""
-        self._purses.read_sites()
+        self._budgets.read_sites()
 
     def due(self, now: float, crawls: Collection[int]) -> tuple[list[Found], list[Found]]:
         """Pages to visit now, of the crawls that are running: (met by a signal and new, to be visited again)."""
@@ -91,43 +91,43 @@ class Scheduler:
         self._planning.learn()
         if not self._state.subs:
             return [], []
-        new = self._hearing.take(now)
-        self._purses.fill(now, crawls)
+        new = self._announcements.take(now)
+        self._budgets.fill(now, crawls)
         entrances = self._sweep(now)
         chosen = self._choosing.choose(now)
         self._planning.save(now)
-        again = self._hearing.gone_before(new, now)
+        again = self._announcements.gone_before(new, now)
         return [f for f in new if f not in again], again + entrances + self._choosing.found(chosen)
 
     def pace(self, found: list[Found], now: float) -> list[Found]:
         """Pages met for the first time: where a budget is set, they are visited in its rhythm."""
-        return self._purses.pace(found, now)
+        return self._budgets.pace(found, now)
 
     def observed(self, seen: Seen) -> None:
         """An answered visit of a standing crawl."""
         sub = self._state.by_crawl.get(seen.crawl)
         if sub is not None:
-            with self._enrolment.alone(sub.id):
+            with self._subscriptions.alone(sub.id):
                 self._observed(sub, seen)
 
     def _observed(self, sub: Sub, seen: Seen) -> None:
         site = urls.host(seen.url)
         planned = self._state.underway.end(seen.key, site)
-        self._purses.spend(sub, site, seen.bytes, int(seen.role != Role.REQUISITE), planned)
-        self._trouble.host_answered(site)
+        self._budgets.spend(sub, site, seen.bytes, int(seen.role != Role.REQUISITE), planned)
+        self._failures.host_answered(site)
         if seen.status in REFUSED or seen.status >= 500:
-            self._trouble.no_answer(sub, seen.key, site, f"http-{seen.status}", seen.at_ms)
+            self._failures.no_answer(sub, seen.key, site, f"http-{seen.status}", seen.at_ms)
             return
-        self._trouble.well_again(sub)
+        self._failures.well_again(sub)
         if seen.role == Role.REQUISITE:
             return
-        if seen.key in self._hearing.naming:
-            self._hearing.naming.settle(seen.key, there=seen.status not in GONE)
+        if seen.key in self._announcements.named_pages:
+            self._announcements.named_pages.settle(seen.key, there=seen.status not in GONE)
             if seen.status in GONE and seen.key not in self._state.pages:
                 return  # somebody named a page that is not there
         page = self._state.pages.get(seen.key)
         if seen.listing is not None or (page is not None and page.poll):
-            self._hearing.read_listing(sub, site, seen, page)
+            self._announcements.read_listing(sub, site, seen, page)
             return
         if seen.role == Role.SITEMAP:
             return
@@ -138,13 +138,13 @@ class Scheduler:
 
     def _welcome(self, sub: Sub, site: str, seen: Seen) -> None:
         """A page seen for the first time."""
-        self._trouble.forget_entrance(seen.key)
+        self._failures.forget_entrance(seen.key)
         page = self._state.pages[seen.key] = Watched(sub.id, site, seen.at_ms)
         hour = memory.hour(seen.at_ms)
         if sub.policy is not None:
             sub.policy.add([(seen.key, hour)])
         else:
-            self._planning.youth.watch(seen.key, page)
+            self._planning.new_pages.watch(seen.key, page)
             self._planning.add(sub.id, (seen.key, site, seen.url, seen.at_ms))
         next_ms, why = self._explaining.then(sub, page, seen)
         self._state.records.new_page(seen, sub.id, site, next_ms, {"code": "first"}, why)
@@ -156,7 +156,7 @@ class Scheduler:
         important = seen.changed and not seen.first and (seen.difference is None or seen.difference.important)
         hour = memory.hour(seen.at_ms)
         chance = self._planning.chance(seen.key, hour)
-        told = self._hearing.verify(seen.key, page, important)
+        told = self._announcements.verify(seen.key, page, important)
         self._state.records.observation(seen, sub.id, interval, important, chance)
         if important:
             self._state.records.change(seen, sub.id, site, page.last_ms)
@@ -166,7 +166,7 @@ class Scheduler:
             owner.policy.observe(seen.key, hour, important)
         elif seen.key in self._planning.planner:
             self._planning.observe(seen.key, hour, important)
-            self._planning.youth.watch(seen.key, page)
+            self._planning.new_pages.watch(seen.key, page)
         self._planning.unsaved = True
         if chance is not None and not told and interval >= HOUR_MS:  # a signal, or a moment, says nothing about habits
             page.wait = self._explaining.until_likely(owner, chance, interval)
@@ -177,23 +177,23 @@ class Scheduler:
         """A visit of a standing crawl that brought no answer, or was not allowed."""
         sub = self._state.by_crawl.get(crawl)
         if sub is not None:
-            with self._enrolment.alone(sub.id):
+            with self._subscriptions.alone(sub.id):
                 self._failed(sub, key, url, reason, unanswered)
 
     def _failed(self, sub: Sub, key: int, url: str, reason: str, unanswered: bool) -> None:
         site = urls.host(url)
         planned = self._state.underway.end(key, site)
         if unanswered:
-            self._purses.spend(sub, site, 0, 1, planned)
-            self._trouble.host_failed(site)
-        self._trouble.no_answer(sub, key, site, reason, self._state.now_ms)
+            self._budgets.spend(sub, site, 0, 1, planned)
+            self._failures.host_failed(site)
+        self._failures.no_answer(sub, key, site, reason, self._state.now_ms)
 
     def write(self) -> None:
         """Put everything on disk. Called inside the engine's transaction."""
         if self._state.records:
             self._state.records.write()
-        if self._purses.unwritten:
-            self._purses.write()
+        if self._budgets.unwritten:
+            self._budgets.write()
 
     def close(self) -> None:
         """After the engine's last commit."""
@@ -211,7 +211,7 @@ class Scheduler:
                 page.last_ms = min(page.last_ms, int(now * 1000))
                 page.retry_at = min(page.retry_at, now + 3600)
             self._state.records.turn_back(int(now * 1000))
-            self._trouble.turn_back(now)
+            self._failures.turn_back(now)
             self._state.underway.turn_back(now)
             self._planning.turn_back(now)
             self._sweep_at = 0.0
@@ -224,5 +224,5 @@ class Scheduler:
         self._sweep_at = now
         self._by_policy.find_late(now)
         self._waits.tell(now)
-        self._trouble.find_lost(now)
-        return self._trouble.try_entrances(now)
+        self._failures.find_lost(now)
+        return self._failures.try_entrances(now)

@@ -1,33 +1,33 @@
 """Budgets that are used up, windows that are shut, hosts that are down: the pages that wait for them say until when."""
 
-from hemeroteca.watch.scheduler.purses import Purses
+from hemeroteca.watch.scheduler.budgets import Budgets
+from hemeroteca.watch.scheduler.failures import Failures
 from hemeroteca.watch.scheduler.state import State
-from hemeroteca.watch.scheduler.trouble import Trouble
 
 TELL_WAIT = 600.0  # s from which on a budget that is used up or a window that is shut is told, and told again
 
 
 class Waits:
-    def __init__(self, state: State, purses: Purses, trouble: Trouble) -> None:
+    def __init__(self, state: State, budgets: Budgets, failures: Failures) -> None:
         self._state = state
-        self._purses = purses
-        self._trouble = trouble
+        self._budgets = budgets
+        self._failures = failures
         self._waits: dict[tuple[str, str, int | str], float] = {}  # as they were told last
         self._told_at = 0.0
 
     def tell(self, now: float) -> None:
         """Pages that would be visited while one of these lasts: people are told until when."""
         waits: list[tuple[str, str, int | str, float]] = [
-            ("instance", "", 0, self._purses.instance.opens),
-            *(("collection", "subscription__collection", n, p.opens) for n, p in self._purses.collections.items()),
+            ("instance", "", 0, self._budgets.instance.opens),
+            *(("collection", "subscription__collection", n, p.opens) for n, p in self._budgets.collections.items()),
             *(("subscription", "subscription", sub.id, sub.purse.opens) for sub in self._state.subs.values()),
-            *(("site", "site", site, p.opens) for site, p in self._purses.sites.items()),
+            *(("site", "site", site, p.opens) for site, p in self._budgets.sites.items()),
         ]
         until = {(f"then-budget-{whose}", name, value): now + opens for whose, name, value, opens in waits}
         for sub in self._state.subs.values():
             if sub.crawl in self._state.closed:
                 until["then-window", "subscription", sub.id] = self._state.closed[sub.crawl]
-        for site, again in self._trouble.down().items():
+        for site, again in self._failures.down().items():
             until["then-down", "site", site] = again
         told, self._waits = self._waits, {}
         for wait, opens in sorted(until.items(), key=lambda item: item[1]):  # the longest has the last word

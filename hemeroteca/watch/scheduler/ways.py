@@ -1,14 +1,14 @@
-"""The ways a page comes to be visited. `choosing` gives each its turn; new pages have theirs in `youth`."""
+"""The ways a page comes to be visited. `choosing` gives each its turn; new pages have theirs in `new_pages`."""
 
 from collections.abc import Iterator
 
 from hemeroteca.watch import memory
-from hemeroteca.watch.scheduler.enrolment import Enrolment
+from hemeroteca.watch.scheduler.announcements import Announcements
+from hemeroteca.watch.scheduler.budgets import Budgets
 from hemeroteca.watch.scheduler.explaining import Explaining
-from hemeroteca.watch.scheduler.hearing import Hearing
 from hemeroteca.watch.scheduler.planning import Planning
-from hemeroteca.watch.scheduler.purses import Purses
 from hemeroteca.watch.scheduler.state import HOST_QUEUE, WORTH, Allowed, State
+from hemeroteca.watch.scheduler.subscriptions import Subscriptions
 from hemeroteca.watch.values import HOUR_MS
 
 AT_ONCE = 60.0  # s after a visit from which a signal may bring another
@@ -34,9 +34,9 @@ class Listings:
 class ByPolicy:
     """Pages of subscriptions with a policy of their own, when it or the longest interval asks for them."""
 
-    def __init__(self, state: State, enrolment: Enrolment, explaining: Explaining) -> None:
+    def __init__(self, state: State, subscriptions: Subscriptions, explaining: Explaining) -> None:
         self._state = state
-        self._enrolment = enrolment
+        self._subscriptions = subscriptions
         self._explaining = explaining
         self._late: dict[int, list[int]] = {}  # by subscription, see `find_late`
 
@@ -46,7 +46,7 @@ class ByPolicy:
             if sub.policy is None or not sub.is_open:
                 continue
             due: list[int] = []
-            with self._enrolment.alone(sub.id):
+            with self._subscriptions.alone(sub.id):
                 due = [*self._late.get(sub.id, ()), *sub.policy.due(hour, HOST_QUEUE)]
             for key in due:
                 if key in self._state.pages and allowed(key, now):
@@ -72,20 +72,20 @@ class BySignal:
     Few at a time: those of a source that lies are no longer worth a visit once these have been looked at.
     """
 
-    def __init__(self, state: State, planning: Planning, hearing: Hearing, explaining: Explaining) -> None:
+    def __init__(self, state: State, planning: Planning, announcements: Announcements, explaining: Explaining) -> None:
         self._state = state
         self._planning = planning
-        self._hearing = hearing
+        self._announcements = announcements
         self._explaining = explaining
 
     def due(self, now: float, allowed: Allowed) -> Iterator[int]:
         hour = memory.hour(now * 1000)
-        under_way = sum(key in self._state.underway for key in self._hearing.hasty)
+        under_way = sum(key in self._state.underway for key in self._announcements.hasty)
         looked = 0
-        for key in list(self._hearing.hasty):
+        for key in list(self._announcements.hasty):
             page = self._state.pages.get(key)
-            if page is None or key not in self._hearing.told or key not in self._planning.planner:
-                del self._hearing.hasty[key]  # visited meanwhile
+            if page is None or key not in self._announcements.told or key not in self._planning.planner:
+                del self._announcements.hasty[key]  # visited meanwhile
                 continue
             if under_way >= HASTY or looked >= HOST_QUEUE:
                 return
@@ -94,7 +94,7 @@ class BySignal:
                 continue
             chance = float(self._planning.planner.chance([key], hour)[0])
             if chance * min(self._state.subs[page.sub].weight, 2.0) < WORTH:
-                del self._hearing.hasty[key]  # not believed: the planner's affair
+                del self._announcements.hasty[key]  # not believed: the planner's affair
                 continue
             under_way += 1
             self._explaining.why(key, now, chance)
@@ -104,17 +104,17 @@ class BySignal:
 class ByPlanner:
     """The planner's pages, best first, as long as they are worth a visit."""
 
-    def __init__(self, state: State, planning: Planning, purses: Purses, explaining: Explaining) -> None:
+    def __init__(self, state: State, planning: Planning, budgets: Budgets, explaining: Explaining) -> None:
         self._state = state
         self._planning = planning
-        self._purses = purses
+        self._budgets = budgets
         self._explaining = explaining
 
     def due(self, now: float, allowed: Allowed) -> Iterator[int]:
         if not self._planning:
             return
         hour = memory.hour(now * 1000)
-        self._planning.plan(now, self._purses.instance.visits)
+        self._planning.plan(now, self._budgets.instance.visits)
         in_vain = 0
         while in_vain < 20 and (key := self._planning.planner.next()) is not None:
             if not allowed(key, now):

@@ -9,7 +9,7 @@ from hemeroteca.watch.values import HOUR_MS
 YOUNG = (24.0, 48.0, 96.0)  # hours until the first visits of a page nobody knows yet, where no budget decides
 
 
-class Youth:
+class NewPages:
     def __init__(self, state: State) -> None:
         self._state = state
         self._young: list[tuple[float, int]] = []  # a heap

@@ -23,7 +23,7 @@ UNLIMITED = 24.0  # visits a day and page that an instance without limits may ma
 log = logging.getLogger("hemeroteca.watch")
 
 
-class Purses:
+class Budgets:
     def __init__(self, state: State) -> None:
         self._state = state
         self.instance = Purse()

@@ -19,7 +19,7 @@ class _Record:
     since: float = 0.0
 
 
-class Naming:
+class NamedPages:
     def __init__(self, state: State) -> None:
         self._state = state
         self._named: dict[int, int] = {}  # page → source

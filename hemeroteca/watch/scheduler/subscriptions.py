@@ -13,11 +13,11 @@ from hemeroteca.predict import country_calendar
 from hemeroteca.watch import learning, memory, queries, services
 from hemeroteca.watch.models import Subscription, WatchedPage
 from hemeroteca.watch.rules import REPLAYED, PolicyPages
-from hemeroteca.watch.scheduler.hearing import POLLS, Hearing
+from hemeroteca.watch.scheduler.announcements import POLLS, Announcements
+from hemeroteca.watch.scheduler.budgets import Budgets
+from hemeroteca.watch.scheduler.failures import Failures
 from hemeroteca.watch.scheduler.planning import Planning
-from hemeroteca.watch.scheduler.purses import Purses
 from hemeroteca.watch.scheduler.state import State, Sub, Watched
-from hemeroteca.watch.scheduler.trouble import Trouble
 from hemeroteca.watch.values import HOUR_MS, LONGEST_HOURS, plain
 from hemeroteca.watch.windows import Window
 
@@ -26,13 +26,15 @@ RETRY_FAULTS = 600.0  # s until a subscription that could not be worked with is 
 log = logging.getLogger("hemeroteca.watch")
 
 
-class Enrolment:
-    def __init__(self, state: State, purses: Purses, planning: Planning, trouble: Trouble, hearing: Hearing) -> None:
+class Subscriptions:
+    def __init__(
+        self, state: State, budgets: Budgets, planning: Planning, failures: Failures, announcements: Announcements
+    ) -> None:
         self._state = state
-        self._purses = purses
+        self._budgets = budgets
         self._planning = planning
-        self._trouble = trouble
-        self._hearing = hearing
+        self._failures = failures
+        self._announcements = announcements
         self.faults: dict[int, str] = {}  # subscriptions that cannot be worked with, and why
         self._faults_again = 0.0
         self._revision = -1
@@ -99,7 +101,7 @@ class Enrolment:
         sub.collection = row.collection_id
         sub.purse.resize(row.visits_per_day, row.bytes_per_day)
         if row.collection is not None:
-            self._purses.set_collection(row.collection)
+            self._budgets.set_collection(row.collection)
         if new:
             self._state.subs[row.pk] = self._state.by_crawl[sub.crawl] = sub
             self._load_pages(sub)
@@ -119,7 +121,7 @@ class Enrolment:
             collection=row.collection_id,
             seeds=[urls.key(seed) for seed in row.crawl.seeds],
             matcher=urls.ScopeMatcher(scope),
-            purse=self._purses.subscription(row.pk),
+            purse=self._budgets.subscription(row.pk),
             key=_key(row),
             failures=row.failures,
             failing_since_ms=row.failing_since_ms,
@@ -155,7 +157,7 @@ class Enrolment:
             if poll:
                 self._state.polled.add(key)
             elif sub.policy is None:
-                self._planning.youth.watch(key, page)
+                self._planning.new_pages.watch(key, page)
         ordinary = [row for row in rows if not row[4]]
         if sub.policy is not None:
             sub.policy.add([(row[0], memory.hour(row[3])) for row in ordinary])
@@ -176,12 +178,12 @@ class Enrolment:
         gone = [key for key, page in self._state.pages.items() if page.sub == number]
         self._planning.let_go(gone, forget)
         if forget:
-            self._purses.forget_subscription(number)
+            self._budgets.forget_subscription(number)
         for key in sub.seeds:
-            self._trouble.forget_entrance(key)
+            self._failures.forget_entrance(key)
         for key in gone:
             self._state.underway.end(key, self._state.pages[key].site)
-            self._hearing.forget(key)
+            self._announcements.forget(key)
             self._state.polled.discard(key)
             del self._state.pages[key]
 

@@ -8,8 +8,8 @@ import msgspec
 from hemeroteca.frontier.models import Page
 from hemeroteca.frontier.values import Found, Role
 from hemeroteca.watch import memory
+from hemeroteca.watch.scheduler.budgets import Budgets
 from hemeroteca.watch.scheduler.planning import Planning
-from hemeroteca.watch.scheduler.purses import Purses
 from hemeroteca.watch.scheduler.state import HOST_QUEUE, VISIT_PRIORITY, State, Sub
 
 DOWN_AFTER = 3  # visits in a row without an answer after which a host gets single probes
@@ -31,10 +31,10 @@ class Down(msgspec.Struct):
     until: float = 0.0
 
 
-class Trouble:
-    def __init__(self, state: State, purses: Purses, planning: Planning) -> None:
+class Failures:
+    def __init__(self, state: State, budgets: Budgets, planning: Planning) -> None:
         self._state = state
-        self._purses = purses
+        self._budgets = budgets
         self._planning = planning
         self._down: dict[str, Down] = {}
         self._entrances: dict[int, Entrance] = {}
@@ -72,7 +72,7 @@ class Trouble:
             page.retry_at = at_ms / 1000 + wait
             if sub.policy is None and key in self._planning.planner:
                 self._planning.planner.fail([key], memory.hour(at_ms))
-                self._planning.youth.retry(key, page)
+                self._planning.new_pages.retry(key, page)
             elif sub.policy is not None:
                 sub.policy.postpone(key, memory.hour(page.retry_at * 1000))
             self._state.records.page_failed(key, int(page.retry_at * 1000), wait / 3600)
@@ -112,7 +112,7 @@ class Trouble:
                     entrance = self._entrances[key] = Entrance(sub.failures, now)
                 if entrance is None or entrance.asked:
                     self.no_answer(sub, key, host, reason or "no answer", int(now * 1000))
-                elif now >= entrance.retry_at and sub.is_open and self._purses.open(sub, host):
+                elif now >= entrance.retry_at and sub.is_open and self._budgets.open(sub, host):
                     entrance.asked = True
                     found.append(Found(key, url, host, sub.crawl, 0, 0, Role.PAGE, VISIT_PRIORITY))
         return found

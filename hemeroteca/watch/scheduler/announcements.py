@@ -9,9 +9,9 @@ from hemeroteca.frontier.models import Page
 from hemeroteca.frontier.values import Found, Role
 from hemeroteca.watch import learning, memory
 from hemeroteca.watch.models import Signal, SignalSource
-from hemeroteca.watch.scheduler.naming import Naming
+from hemeroteca.watch.scheduler.budgets import Budgets
+from hemeroteca.watch.scheduler.named_pages import NamedPages
 from hemeroteca.watch.scheduler.planning import Planning
-from hemeroteca.watch.scheduler.purses import Purses
 from hemeroteca.watch.scheduler.state import VISIT_PRIORITY, State, Sub, Watched
 from hemeroteca.watch.values import HOUR_MS, Seen
 
@@ -24,15 +24,15 @@ ANNOUNCED = 1000  # pages one reading of a feed or sitemap may announce
 log = logging.getLogger("hemeroteca.watch")
 
 
-class Hearing:
-    def __init__(self, state: State, purses: Purses, planning: Planning) -> None:
+class Announcements:
+    def __init__(self, state: State, budgets: Budgets, planning: Planning) -> None:
         self._state = state
-        self._purses = purses
+        self._budgets = budgets
         self._planning = planning
         self.told: dict[int, set[int]] = {}  # page → sources that announced it since its last visit
         self.sources: dict[int, tuple[str, int | None, str]] = {}  # number → kind, subscription, site
         self.hasty: dict[int, None] = {}  # announced pages, the longest waiting first
-        self.naming = Naming(state)
+        self.named_pages = NamedPages(state)
         self._speakers: dict[int | str, list[int]] = {}  # sources by the subscription or site they speak about
 
     def read_sources(self) -> None:
@@ -154,17 +154,17 @@ class Hearing:
 
     def _newcomer(self, url: str, source: int, subs: list[Sub], now: float) -> list[Found]:
         key = urls.key(url)
-        if key in self.naming:
+        if key in self.named_pages:
             return []  # it is on its way
         for sub in subs:
             if sub.is_open and sub.matcher.refusal(url, 1) is None and not urls.trap(url):
                 if not 0 <= now - sub.newcomers_at < 3600:
                     sub.newcomers, sub.newcomers_at = 0, now
-                if sub.newcomers >= NEWCOMERS or not self.naming.take(key, source, now):
+                if sub.newcomers >= NEWCOMERS or not self.named_pages.take(key, source, now):
                     return []
                 sub.newcomers += 1
                 found = Found(key, url, urls.host(url), sub.crawl, 1, 0, 0, VISIT_PRIORITY)
-                return self._purses.pace([found], now)
+                return self._budgets.pace([found], now)
         return []
 
     def _announce(self, key: int, source: int, now: float, said_ms: int = 0) -> None:
