@@ -82,7 +82,7 @@ def hemeroteca(documents: Path, queries: dict[str, str], folder: Path) -> Run:
     with documents.open("rb") as lines:
         services.import_documents(index, lines)
     run: Run = {qid: [] for qid in queries}
-    for row in services.batch(index, (f"{qid}\t{text}" for qid, text in queries.items()), DEPTH):
+    for row in services.batch(index, queries.items(), DEPTH):
         run[str(row["qid"])].append(str(row["id"]))
     return run
 

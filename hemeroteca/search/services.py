@@ -16,7 +16,8 @@ from pathlib import Path
 
 import msgspec
 
-from hemeroteca.search import analysis, handover
+from hemeroteca.search import analysis, collection_files, handover
+from hemeroteca.search.collection_files import Row
 from hemeroteca.search.document import SearchDocument, document_key
 from hemeroteca.search.graph import LinkGraph, LinkRanks, rank_pages_and_hosts
 from hemeroteca.search.index import Index, IndexUnusableError, Options, SearchError, Writer
@@ -81,14 +82,8 @@ class Imported(msgspec.Struct):
     documents: int = 0
     skipped: int = 0
     problems: list[str] = []  # the first few, with their lines
-
-
-class _Line(msgspec.Struct):
-    id: str | int = ""
-    url: str = ""
-    title: str | None = ""
-    text: str | None = ""
-    lang: str | None = ""
+    unnamed: int = 0  # without an id: they have the number of their line
+    empty: int = 0  # without title and text
 
 
 def import_documents(
@@ -104,11 +99,11 @@ def import_documents(
     text would scatter them over languages.
     """
     report = Imported()
-    replaces = index.count() > 0
+    seen = _Seen() if not index.count() else None
     writer = index.writer(heap_bytes, os.cpu_count() or 1)
     try:
         for document in _documents(lines, report, progress, collection):
-            writer.put(document, replaces)
+            writer.put(document, replaces=seen is None or seen.before(document.key))
             if report.documents % COMMIT_EVERY == 0:
                 writer.commit()
         writer.commit()
@@ -141,22 +136,11 @@ def take_documents(index: Index, file: Path, heap_bytes: int = 48 << 20) -> None
     file.unlink(missing_ok=True)
 
 
-def batch(index: Index, queries: Iterable[str], limit: int, options: Options = BATCH) -> Iterator[dict[str, object]]:
-    """Run queries given as `qid<TAB>query` lines; a row per result: qid, rank, id, score.
-
-    A line without a tab is a query whose id is its number (`line-3` where another query has that id).
-    """
-    lines = [(number, line.rstrip("\r\n")) for number, line in enumerate(queries, 1)]
-    given = {line.partition("\t")[0] for _, line in lines if "\t" in line}
-    for number, line in lines:
-        if not line.strip():
-            continue
-        qid, tab, text = line.partition("\t")
-        if not tab:
-            text = line
-            qid = str(number) if str(number) not in given else f"line-{number}"
-            while qid in given:
-                qid += "+"
+def batch(
+    index: Index, queries: Iterable[tuple[str, str]], limit: int, options: Options = BATCH
+) -> Iterator[dict[str, object]]:
+    """Run queries, given with their ids; a row per result: qid, rank, id, score."""
+    for qid, text in queries:
         for rank, hit in enumerate(index.search(text, limit=limit, options=options).hits, 1):
             yield {"qid": qid, "rank": rank, "id": hit.id or hit.url, "score": hit.score}
 
@@ -264,6 +248,21 @@ def prefer(path: Path, host: str, factor: float | None) -> Preferences:
     return fresh
 
 
+class _Seen:
+    """Keys that came before in one import, in fixed memory: now and then it takes a new one for an old one."""
+
+    BITS = 1 << 27  # 16 MB; of a million keys 0.4 % are taken for old ones, which costs a needless look
+
+    def __init__(self) -> None:
+        self.marks = bytearray(self.BITS // 8)
+
+    def before(self, key: int) -> bool:
+        byte, bit = divmod(key % self.BITS, 8)
+        known = bool(self.marks[byte] >> bit & 1)
+        self.marks[byte] |= 1 << bit
+        return known
+
+
 def _documents(
     lines: Iterable[bytes], report: Imported, progress: Callable[[int], None], collection: str
 ) -> Iterator[SearchDocument]:
@@ -279,33 +278,28 @@ def _documents(
     progress(report.documents)
 
 
-def _read(lines: Iterable[bytes], report: Imported) -> Iterator[_Line]:
-    decode = msgspec.json.Decoder(_Line).decode
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            row = decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            report.skipped += 1
-            if len(report.problems) < 10:
-                report.problems.append(f"line {number}: {error}")
-            continue
-        row.id = str(row.id or row.url or number)
+def _read(lines: Iterable[bytes], report: Imported) -> Iterator[Row]:
+    def problem(number: int, what: str) -> None:
+        report.skipped += 1
+        if len(report.problems) < 10:
+            report.problems.append(f"line {number}: {what}")
+
+    for number, row in collection_files.documents(lines, problem):
+        report.unnamed += not (row.id or row.url)
+        report.empty += not (row.title or row.text)
+        row.id = row.id or row.url or str(number)
         yield row
 
 
-def _document(row: _Line, language: str, collection: str) -> SearchDocument:
-    identifier = str(row.id)
-    text = row.text or ""
+def _document(row: Row, language: str, collection: str) -> SearchDocument:
     return SearchDocument(
-        key=document_key(f"import:{identifier}"),
-        id=identifier,
+        key=document_key(f"import:{row.id}"),
+        id=row.id,
         url=row.url,
         host=_host(row.url),
-        title=row.title or "",
-        text=text,
-        language=_written_in(f"{row.title or ''} {text}", code_of(row.lang or "") or language),
+        title=row.title,
+        text=row.text,
+        language=_written_in(f"{row.title} {row.text}", code_of(row.lang) or language),
         type="text",
         collections=(collection,) if collection else (),
     )
@@ -322,15 +316,15 @@ def _written_in(text: str, said: str) -> str:
     return guessed if analysis.fits_script(text, guessed) else analysis.language_by_script(text)
 
 
-def _common_language(sample: list[_Line]) -> str:
-    votes = Counter(_language(f"{row.title or ''} {row.text or ''}") for row in sample if not row.lang)
+def _common_language(sample: list[Row]) -> str:
+    votes = Counter(_language(f"{row.title} {row.text}") for row in sample if not row.lang)
     if not votes:
         return ""
     language, count = votes.most_common(1)[0]
     if count < 0.6 * sum(votes.values()):
         return ""
     # texts of a few words each say nothing alone, but together they do
-    return language or _language(" ".join(f"{row.title or ''} {row.text or ''}" for row in sample))
+    return language or _language(" ".join(f"{row.title} {row.text}" for row in sample))
 
 
 def _language(text: str) -> str:

@@ -1,5 +1,6 @@
 """`hemeroteca search` as people and programs call it."""
 
+import gzip
 import json
 import subprocess
 import sys
@@ -78,6 +79,27 @@ def test_batch_queries(data, tmp_path):
     rows = [json.loads(line) for line in run(data, "query", "--from-file", str(queries), "--limit", "3").splitlines()]
     assert [(row["qid"], row["rank"], row["id"]) for row in rows] == [("1", 1, "b"), ("2", 1, "a")]
     assert run(data, "query", "--from-file", str(queries), "--trec").split()[:4] == ["1", "Q0", "b", "1"]
+
+
+def test_a_collection_as_it_is_published(tmp_path):
+    corpus, queries = tmp_path / "corpus.jsonl.gz", tmp_path / "queries.jsonl"
+    rows = [{"_id": "0", "title": "Ships", "text": "of the line"}, {"_id": "1", "title": "", "text": ""}, {"text": "x"}]
+    corpus.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
+    queries.write_text('{"_id": "q", "text": "ships line"}\n')
+    done = runner.invoke(app, ["import", str(corpus), "--data", str(tmp_path / "data")])
+    assert "3 documents indexed, 0 lines skipped" in done.stdout
+    assert "1 documents had no id" in done.stderr
+    assert "1 documents have neither title nor text" in done.stderr
+    found = json.loads(run(tmp_path / "data", "query", "--from-file", str(queries)))
+    assert (found["qid"], found["id"]) == ("q", "0")
+
+
+def test_packed_queries_that_are_damaged_are_refused(data, tmp_path):
+    queries = tmp_path / "queries.tsv.gz"
+    queries.write_bytes(gzip.compress(b"1\told house\n" * 1000)[:40])
+    done = runner.invoke(app, ["query", "--from-file", str(queries), "--data", str(data)])
+    assert done.exit_code == 1
+    assert "damaged" in done.stderr
 
 
 def test_explain_by_id(data):

@@ -29,16 +29,9 @@ def test_documents_are_imported_and_found_by_batch_queries(tmp_path):
     )
     assert (report.documents, report.skipped) == (3, 1)
     assert "line 3" in report.problems[0]
-    rows = list(services.batch(index, ["q1\trecetas de pan\n", "q2\tbaking bread ovens\n", "\n"], 10))
+    rows = list(services.batch(index, [("q1", "recetas de pan"), ("q2", "baking bread ovens")], 10))
     assert [(row["qid"], row["rank"], row["id"]) for row in rows] == [("q1", 1, "a"), ("q1", 2, "c"), ("q2", 1, "7")]
     assert rows[0]["score"] > rows[1]["score"]
-
-
-def test_a_query_without_an_id_gets_one_of_its_own(tmp_path):
-    index = open_index(None, tmp_path)
-    services.import_documents(index, lines({"id": "a", "text": "pan", "lang": "es"}))
-    asked = ["2\tpan\n", "pan\n", "line-2\tpan\n", "pan\n"]
-    assert [row["qid"] for row in services.batch(index, asked, 10)] == ["2", "line-2+", "line-2", "4"]
 
 
 def test_documents_can_be_left_for_whoever_writes_the_index(tmp_path):
@@ -74,6 +67,23 @@ def test_importing_again_replaces(tmp_path):
     assert index.search("segundo").hits[0].id == "a"
 
 
+def test_the_last_document_of_an_id_stays_when_a_file_has_it_twice(tmp_path):
+    index = open_index(None, tmp_path)
+    services.import_documents(
+        index, lines({"id": 0, "text": "pan"}, {"id": "1", "text": "pan"}, {"id": 1, "text": "el pan"})
+    )
+    assert sorted((hit.id, hit.title) for hit in index.search("pan").hits) == [("0", ""), ("1", "")]
+    assert index.count() == 2
+
+
+def test_documents_without_id_or_text_are_counted(tmp_path):
+    report = services.import_documents(
+        open_index(None, tmp_path),
+        lines({"text": "pan"}, {"url": "http://x.test/", "text": "sopa"}, {"id": "a"}, {"id": "b", "title": "Queso"}),
+    )
+    assert (report.documents, report.unnamed, report.empty) == (4, 1, 1)
+
+
 def test_a_label_of_another_script_does_not_hide_a_document(tmp_path):
     index = open_index(None, tmp_path)
     rows = [{"id": str(at), "text": f"A page about rivers, number {at}", "lang": "en"} for at in range(8)]
@@ -106,7 +116,7 @@ def test_grouping_and_spreading_do_not_touch_batch_runs(tmp_path):
     services.import_documents(
         index, lines(*({"id": str(i), "url": "http://h.test/", "text": text, "lang": "en"} for i in range(9)))
     )
-    assert len(list(services.batch(index, ["1\tgeology"], 100))) == 9
+    assert len(list(services.batch(index, [("1", "geology")], 100))) == 9
 
 
 def test_rebuild_takes_the_documents_given(tmp_path):

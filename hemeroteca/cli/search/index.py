@@ -55,10 +55,11 @@ def import_(
 ) -> None:
     """Index documents without crawling them. While `hemeroteca serve` or a crawl runs, its engine does it."""
     from hemeroteca.instance import Instance
-    from hemeroteca.search import services
+    from hemeroteca.search import collection_files, services
 
     config, index, path = open_for(data, create=True)
     source = sys.stdin.buffer if str(file) == "-" else readable(file).open("rb")
+    lines = collection_files.lines(source)
     with source, common.progress_line(quiet=json) as show, errors_in_a_line():
 
         def advance(count: int) -> None:
@@ -67,15 +68,19 @@ def import_(
         lock = Instance(config.data).lock_engine()
         if lock is not None:
             with lock:  # no engine begins to write meanwhile
-                report = services.import_documents(index, source, config.index_heap_bytes, advance, collection)
+                report = services.import_documents(index, lines, config.index_heap_bytes, advance, collection)
             _learn(path)
         else:
-            report, left = services.leave_documents(path, source, advance, collection)
+            report, left = services.leave_documents(path, lines, advance, collection)
             if not json:
                 typer.echo("an engine is at work on this folder and puts the documents into its index …", err=True)
             _wait_until_taken(config, index, left)
     for problem in report.problems:
         typer.echo(f"skipped {common.printable(problem)}", err=True)
+    if report.unnamed:
+        typer.echo(f"{report.unnamed:,} documents had no id and got the number of their line", err=True)
+    if report.empty:
+        typer.echo(f"{report.empty:,} documents have neither title nor text", err=True)
     tell(
         json,
         f"{report.documents:,} documents indexed, {report.skipped:,} lines skipped",
@@ -87,7 +92,7 @@ def import_(
 
 
 def query(
-    from_file: Annotated[Path, typer.Option("--from-file", help="Lines `qid<TAB>query`; - for stdin.")],
+    from_file: Annotated[Path, typer.Option("--from-file", help="Lines `qid<TAB>query`, or JSON lines; - for stdin.")],
     limit: Limit = 100,
     syntax: Annotated[bool, typer.Option("--syntax", help="Operators have their meaning.")] = False,
     data: common.Data = None,
@@ -96,14 +101,18 @@ def query(
     """Run many queries, for measuring quality. Ranking only: no grouping, no spreading over hosts."""
     import msgspec
 
-    from hemeroteca.search import services
+    from hemeroteca.search import collection_files, services
 
     _, index, _ = open_for(data)
     options = msgspec.structs.replace(services.BATCH, syntax=syntax)
-    source = sys.stdin if str(from_file) == "-" else readable(from_file).open(encoding="utf-8", errors="replace")
+    source = sys.stdin.buffer if str(from_file) == "-" else readable(from_file).open("rb")
     encode = msgspec.json.Encoder().encode
     with source:
-        for row in services.batch(index, source, limit, options):
+        try:
+            queries = collection_files.queries(collection_files.lines(source))
+        except ValueError as error:
+            common.give_up(f"{from_file}: {error}")
+        for row in services.batch(index, queries, limit, options):
             if json:
                 sys.stdout.write(encode(row).decode() + "\n")
             else:
