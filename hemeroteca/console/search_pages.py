@@ -11,7 +11,7 @@ from django.utils.html import format_html_join
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from hemeroteca.api import search as search_api
 from hemeroteca.api.search import index, index_for, options, readers_languages
@@ -44,7 +44,7 @@ SORTS = {
 }
 
 
-@require_GET
+@require_safe
 @for_readers
 def search(request: HttpRequest) -> HttpResponse:
     query = request.GET.get("q", "").strip()[:2000]
@@ -72,7 +72,7 @@ def search(request: HttpRequest) -> HttpResponse:
     return render(request, "console/search.html", context)
 
 
-@require_GET
+@require_safe
 @never_cache
 @for_readers
 def completions(request: HttpRequest) -> HttpResponse:

@@ -164,7 +164,7 @@ def _word_start(text: str, at: int) -> int:
     for back in range(min(at, 30)):
         if text[at - back - 1].isspace():
             return at - back
-    return at
+    return 0 if at <= 30 else at
 
 
 def _word_end(text: str, at: int) -> int:
