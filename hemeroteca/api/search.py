@@ -16,7 +16,8 @@ from hemeroteca.api import access
 from hemeroteca.api.moments import moment
 from hemeroteca.search import Hit, Index, Options, SearchError, open_index
 from hemeroteca.search.languages import code_of
-from hemeroteca.search.services import choose, load_preferences
+from hemeroteca.search.preferences import load_preferences
+from hemeroteca.search.services import choose
 from hemeroteca.search.suggest import Suggester
 
 router = Router()

@@ -17,7 +17,7 @@ from django.db.models import F
 from hemeroteca.accounts.models import User
 from hemeroteca.search.index import Options, SearchError
 from hemeroteca.search.matching import described, matching
-from hemeroteca.search.services import load_preferences
+from hemeroteca.search.preferences import load_preferences
 from hemeroteca.search.tantivy_index import TantivyIndex
 from hemeroteca.watch import notices, services
 from hemeroteca.watch.models import Channel, SavedMatch, SavedSearch

@@ -161,7 +161,9 @@ class TestBrowsersAndFeedReaders:
         assert any("&lt;img src=x" in description for description in said)
         assert not any("<" in description for description in said)
 
-    @pytest.mark.parametrize("address", ["/", "/?q=pan", "/suggest?q=pan", "/search.rss?q=pan", "/opensearch.xml", "/status"])
+    @pytest.mark.parametrize(
+        "address", ["/", "/?q=pan", "/suggest?q=pan", "/search.rss?q=pan", "/opensearch.xml", "/status"]
+    )
     def test_whoever_asks_only_for_the_head_gets_it(self, client, world, address):
         assert client.head(address).status_code == 200
 

@@ -30,7 +30,7 @@ def find(
     import msgspec
 
     from hemeroteca.search import Options
-    from hemeroteca.search.services import load_preferences
+    from hemeroteca.search.preferences import load_preferences
 
     text = " ".join(query)
     _, index, path = open_for(data, text, versions)
@@ -72,7 +72,7 @@ def explain(
     from hemeroteca import urls
     from hemeroteca.search import Options
     from hemeroteca.search.document import document_key
-    from hemeroteca.search.services import load_preferences
+    from hemeroteca.search.preferences import load_preferences
 
     _, index, path = open_for(data)
     options = Options(preferences=load_preferences(path))
