@@ -88,7 +88,7 @@ def found_for(asked: Asked, number: int, cursor: str, languages: tuple[str, ...]
     return {
         "found": found,
         "first": (number - 1) * RESULTS + 1,
-        "notes": [note.said(_(note.template)) if isinstance(note, Note) else note for note in found.notes],
+        "notes": translated(found.notes),
         "meant": asked.link(query=found.suggestion) if found.suggestion else "",
         "previous": f"{link}&p={number - 1}" if number > 1 else "",
         "next": f"{link}&p={number + 1}&cursor={found.cursor}" if found.cursor else "",
@@ -101,6 +101,11 @@ def found_for(asked: Asked, number: int, cursor: str, languages: tuple[str, ...]
         "offers": [] if found.total else _offers(asked, of_all_versions, wanted.preferences),
         "blocked": 0 if found.total else _blocked(asked, wanted.preferences),
     }
+
+
+def translated(notes: list[str]) -> list[str]:
+    """What was not understood of a query, in the reader's language."""
+    return [note.said(_(note.template)) if isinstance(note, Note) else note for note in notes]
 
 
 def _facets(asked: Asked, found: dict[str, list[tuple[str, int]]]) -> list[dict[str, Any]]:

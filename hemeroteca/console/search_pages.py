@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from hemeroteca.api import search as search_api
 from hemeroteca.api.search import index, readers_languages
 from hemeroteca.console.access import for_readers
-from hemeroteca.console.results import SORTS, Asked, found_for
+from hemeroteca.console.results import SORTS, Asked, found_for, translated
 from hemeroteca.console.views import editor, number_in
 from hemeroteca.search import SearchError
 from hemeroteca.search.preferences import load_preferences, prefer
@@ -81,6 +81,8 @@ def saved(request: HttpRequest) -> HttpResponse:
             else:
                 made = searches.save(form["query"], form["name"], number_in(form["channel"], 0) or None, user)
                 messages.success(request, _("You will be told when something new matches “%s”.") % made.name)
+                for note in translated(searches.ignored(made.query)):
+                    messages.warning(request, note)
             return redirect("saved")
         except (WatchError, SearchError) as error:
             failure = str(error)

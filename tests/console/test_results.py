@@ -103,6 +103,14 @@ def test_documents_without_title_or_address_have_a_heading_and_no_false_link(cli
     assert 'href=""' not in page
 
 
+def test_what_a_saved_search_ignores_is_said_when_it_is_saved(client, world, editor):
+    client.force_login(editor)
+    page = text(client.post("/searches", {"query": "pan before:nunca"}, follow=True))
+    assert "You will be told" in page
+    assert "`before:nunca` was ignored" in html.unescape(page)
+    assert client.post("/searches", {"query": "before:nunca"}).status_code == 422
+
+
 class TestJudging:
     def test_a_host_is_judged_beside_its_result_and_the_reader_comes_back(self, client, world, editor, instance):
         client.force_login(editor)
