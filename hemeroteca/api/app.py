@@ -12,6 +12,7 @@ from hemeroteca.api import (
     crawls,
     history,
     pages,
+    preferences,
     problems,
     search,
     searches,
@@ -63,3 +64,4 @@ api.add_router("/signals", signals.router, tags=["signals"])
 api.add_router("/sites", sites.router, tags=["sites"])
 api.add_router("/history", history.router, tags=["history"])
 api.add_router("/searches", searches.router, tags=["search"])
+api.add_router("/preferences", preferences.router, tags=["search"])

@@ -4,14 +4,13 @@ import json
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from hashlib import blake2b
-from html import unescape
 from urllib.parse import quote
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 from ninja.errors import HttpError
 
 from hemeroteca.api import access
@@ -24,7 +23,7 @@ _NEWEST = 30  # entries of a feed
 _HEADER = b'<?xml version="1.0" encoding="utf-8"?>\n'
 
 
-@require_GET
+@require_safe
 def description(request: HttpRequest) -> HttpResponse:
     """What a browser needs to add this archive to its search engines."""
     base = _base(request)
@@ -35,7 +34,9 @@ def description(request: HttpRequest) -> HttpResponse:
         ("InputEncoding", "UTF-8"),
     ):
         SubElement(root, name).text = text
-    SubElement(root, "Image", type="image/svg+xml").text = f"{base}/static/console/logo.svg"
+    # Firefox takes no image without a size
+    image = SubElement(root, "Image", type="image/svg+xml", width="16", height="16")
+    image.text = f"{base}/static/console/logo.svg"
     for kind, template in (
         ("text/html", "/?q={searchTerms}"),
         ("application/rss+xml", "/search.rss?q={searchTerms}"),
@@ -47,7 +48,7 @@ def description(request: HttpRequest) -> HttpResponse:
     )
 
 
-@require_GET
+@require_safe
 @never_cache
 def suggest(request: HttpRequest) -> HttpResponse:
     """`["typed", ["completion", …]]`, as browsers ask for it at every letter."""
@@ -58,7 +59,7 @@ def suggest(request: HttpRequest) -> HttpResponse:
     return HttpResponse(answer, content_type="application/x-suggestions+json; charset=utf-8")
 
 
-@require_GET
+@require_safe
 def feed(request: HttpRequest) -> HttpResponse:
     """The pages captured last that match every word of a query, as RSS. A page that changed comes again."""
     if refusal := _refusal(request):
@@ -71,7 +72,7 @@ def feed(request: HttpRequest) -> HttpResponse:
     root = Element("rss", {"version": "2.0", "xmlns:atom": ATOM})
     channel = SubElement(root, "channel")
     base = _base(request)
-    add(channel, "title", f"{query} – Hemeroteca")
+    add(channel, "title", f"{query} – Hemeroteca" if query else "Hemeroteca")
     add(channel, "link", f"{base}/?q={quote(query, safe='')}")
     add(channel, "description", query)
     own = f"{base}/search.rss?q={quote(query, safe='')}"
@@ -89,7 +90,8 @@ def _entry(channel: Element, hit: Hit) -> None:
     add(item, "guid", version).set("isPermaLink", "false")
     if hit.captured_ms:
         add(item, "pubDate", format_datetime(datetime.fromtimestamp(hit.captured_ms / 1000, UTC)))
-    add(item, "description", unescape(hit.snippet.replace("<b>", "").replace("</b>", "")))
+    # feed readers take it for HTML, so it stays escaped: what a page says must not become markup
+    add(item, "description", hit.snippet.replace("<b>", "").replace("</b>", ""))
 
 
 def _base(request: HttpRequest) -> str:

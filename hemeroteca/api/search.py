@@ -16,7 +16,8 @@ from hemeroteca.api import access
 from hemeroteca.api.moments import moment
 from hemeroteca.search import Hit, Index, Options, SearchError, open_index
 from hemeroteca.search.languages import code_of
-from hemeroteca.search.services import choose, load_preferences
+from hemeroteca.search.preferences import load_preferences
+from hemeroteca.search.services import choose
 from hemeroteca.search.suggest import Suggester
 
 router = Router()
@@ -40,7 +41,9 @@ class Result(Schema):
     versions: int = Field(description="Versions of the page in the archive, up to this one.")
     id: str = Field(description="Identifier of an imported document; empty for pages.")
     breadcrumbs: list[str] = Field(description="Host and path as readable steps.")
-    duplicates: int = Field(description="Further results with about the same text, not shown.")
+    duplicates: int = Field(
+        description="Further results with about the same text, not shown; `group=false` shows them."
+    )
     more_from_host: bool = Field(description="More of this host matches; `host:` in the query shows it.")
 
 
@@ -78,13 +81,14 @@ def search(
         bool | None, Query(description="Search all versions of pages, not only the last; null: when `q` has `at:`.")
     ] = None,
     semantic: Annotated[bool, Query(description="Order by meaning too; needs the extra `semantic`.")] = False,
+    group: Annotated[bool, Query(description="One of several pages with about the same text stands for all.")] = True,
 ) -> Found:
     try:
         found = index_for(q, versions).search(
             q,
             limit=limit,
             cursor=cursor,
-            options=options(sort, facets, semantic=semantic, languages=readers_languages(request)),
+            options=options(sort, facets, semantic=semantic, group=group, languages=readers_languages(request)),
         )
     except SearchError as error:
         raise HttpError(503, str(error))
@@ -124,11 +128,14 @@ def options(
     facets: bool = False,
     every: bool = False,
     semantic: bool = False,
+    group: bool = True,
     languages: tuple[str, ...] = (),
 ) -> Options:
     """A reader's options, with the owner's judgement of hosts."""
     judged = load_preferences(settings.INSTANCE.index_dir)
-    return Options(sort=sort, facets=facets, every=every, semantic=semantic, preferences=judged, languages=languages)
+    return Options(
+        sort=sort, facets=facets, every=every, semantic=semantic, group=group, preferences=judged, languages=languages
+    )
 
 
 def readers_languages(request: HttpRequest, chosen: str | None = None) -> tuple[str, ...]:

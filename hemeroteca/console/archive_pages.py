@@ -19,7 +19,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from hemeroteca import change, extract, urls
 from hemeroteca.api import copies, history
@@ -56,7 +56,7 @@ MATCHES = {
 }
 
 
-@require_GET
+@require_safe
 @for_readers
 def look_up(request: HttpRequest) -> HttpResponseBase:
     """By address, beginning, host, domain or collection, and by date."""
@@ -80,7 +80,7 @@ def look_up(request: HttpRequest) -> HttpResponseBase:
     return render(request, "console/look_up.html", context)
 
 
-@require_GET
+@require_safe
 @for_readers
 def page(request: HttpRequest) -> HttpResponse:
     """One address: what became of it, a calendar of its captures, its versions."""
@@ -99,7 +99,7 @@ def page(request: HttpRequest) -> HttpResponse:
     return render(request, "console/page.html", context, status=200 if known or days else 404)
 
 
-@require_GET
+@require_safe
 @for_readers
 def capture(request: HttpRequest, record_id: UUID) -> HttpResponse:
     """A capture as text, facts, citation, or framed without scripts. The page itself never touches this origin."""
@@ -127,7 +127,7 @@ def capture(request: HttpRequest, record_id: UUID) -> HttpResponse:
     return render(request, "console/capture.html", context)
 
 
-@require_GET
+@require_safe
 @for_readers
 def capture_copy(request: HttpRequest, record_id: UUID) -> HttpResponse:
     """The archived page for the sandboxed frame: no scripts, no origin, nothing loaded, whoever opens it."""
@@ -142,13 +142,13 @@ def capture_copy(request: HttpRequest, record_id: UUID) -> HttpResponse:
     return _sandboxed(HttpResponse(copy.body, content_type=f"text/html; charset={charset}"), copies.SANDBOX)
 
 
-@require_GET
+@require_safe
 @for_readers
 def capture_original(request: HttpRequest, record_id: UUID) -> HttpResponseBase:
     return download(_capture(record_id))
 
 
-@require_GET
+@require_safe
 @never_cache
 @for_readers
 def capture_replay(request: HttpRequest, record_id: UUID) -> HttpResponseBase:
@@ -156,7 +156,7 @@ def capture_replay(request: HttpRequest, record_id: UUID) -> HttpResponseBase:
     return redirect(_replay_address(request, _capture(record_id)))
 
 
-@require_GET
+@require_safe
 @never_cache
 @for_readers
 def at(request: HttpRequest) -> HttpResponseBase:
@@ -172,7 +172,7 @@ def at(request: HttpRequest) -> HttpResponseBase:
     return redirect("capture", row.record_id) if go == "about" else redirect(_replay_address(request, row))
 
 
-@require_GET
+@require_safe
 @for_readers
 def compare(request: HttpRequest) -> HttpResponse:
     """Two captures of an address: how much they differ, and where: as text, side by side, or marked in the page."""
@@ -194,7 +194,7 @@ def compare(request: HttpRequest) -> HttpResponse:
     return render(request, "console/compare.html", context)
 
 
-@require_GET
+@require_safe
 @for_readers
 def compare_page(request: HttpRequest) -> HttpResponse:
     """The newer page with its changes marked, for the sandboxed frame."""

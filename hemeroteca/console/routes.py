@@ -15,6 +15,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", search_pages.search, name="search"),
     path("suggest/options", search_pages.completions, name="completions"),
     path("searches", search_pages.saved, name="saved"),
+    path("preferences", search_pages.preferences, name="preferences"),
     path("status", views.status, name="status"),
     path("status/live", views.status_live, name="status-live"),
     path("crawls", views.crawls, name="crawls"),

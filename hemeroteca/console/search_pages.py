@@ -1,78 +1,63 @@
-"""Search: the first page, its results, and the searches people saved."""
+"""Search: the first page, its results, the searches people saved, the hosts they judged."""
 
-import re
 from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.html import format_html_join
-from django.utils.translation import get_language, gettext_lazy
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from hemeroteca.api import search as search_api
-from hemeroteca.api.search import index, index_for, options, readers_languages
-from hemeroteca.archive import queries as archive
+from hemeroteca.api.search import index, readers_languages
 from hemeroteca.console.access import for_readers
+from hemeroteca.console.results import SORTS, Asked, found_for, translated
 from hemeroteca.console.views import editor, number_in
-from hemeroteca.frontier import queries as frontier
-from hemeroteca.frontier.models import Page
-from hemeroteca.search import Hit, SearchError
-from hemeroteca.search.notes import Note
+from hemeroteca.search import SearchError
+from hemeroteca.search.preferences import load_preferences, prefer
 from hemeroteca.search.services import note_query
 from hemeroteca.search.versions import has_versions
 from hemeroteca.watch import queries as watch
 from hemeroteca.watch import searches
 from hemeroteca.watch.services import WatchError
 
-RESULTS = 10
-FACET_VALUES = 6
-FACETS = {
-    "host": (gettext_lazy("Host"), "host:{}"),
-    "language": (gettext_lazy("Language"), "lang:{}"),
-    "type": (gettext_lazy("Type"), "filetype:{}"),
-    "year": (gettext_lazy("Year"), "date:{}"),
-    "collection": (gettext_lazy("Collection"), 'collection:"{}"'),
-}
-SORTS = {
-    "relevance": gettext_lazy("Best first"),
-    "newest": gettext_lazy("Newest first"),
-    "oldest": gettext_lazy("Oldest first"),
-}
 
-
-@require_GET
+@require_safe
 @for_readers
 def search(request: HttpRequest) -> HttpResponse:
-    query = request.GET.get("q", "").strip()[:2000]
-    number = number_in(request.GET.get("p", ""), 1)
     sort = request.GET.get("sort", "")
-    past = request.GET.get("versions") == "1"
+    asked = Asked(
+        query=request.GET.get("q", "").strip()[:2000],
+        sort=sort if sort in SORTS else "relevance",
+        past=request.GET.get("versions") == "1",
+        each=request.GET.get("each") == "1",
+    )
+    number = number_in(request.GET.get("p", ""), 1)
     cursor = request.GET.get("cursor", "")[:10_000]
     context: dict[str, Any] = {
-        "query": query,
-        "first": (number - 1) * RESULTS + 1,
-        "sorts": SORTS.items(),
-        "sort": sort if sort in SORTS else "relevance",
-        "past": past,
+        "query": asked.query,
+        "asked": asked,
         "has_past": has_versions(settings.INSTANCE.index_dir),
     }
     try:
-        if not query:
+        if not asked.query:
             context["documents"] = index().count()
         else:
-            context |= _found(query, number, context["sort"], past, readers_languages(request, get_language()), cursor)
+            context |= found_for(asked, number, cursor, readers_languages(request, get_language()))
             if context["found"].total and number == 1 and request.user.is_authenticated:  # strangers teach nothing
-                note_query(settings.INSTANCE.index_dir, query)
+                note_query(settings.INSTANCE.index_dir, asked.query)
     except SearchError as error:
         context["failure"] = str(error)
     return render(request, "console/search.html", context)
 
 
-@require_GET
+@require_safe
 @never_cache
 @for_readers
 def completions(request: HttpRequest) -> HttpResponse:
@@ -96,6 +81,8 @@ def saved(request: HttpRequest) -> HttpResponse:
             else:
                 made = searches.save(form["query"], form["name"], number_in(form["channel"], 0) or None, user)
                 messages.success(request, _("You will be told when something new matches “%s”.") % made.name)
+                for note in translated(searches.ignored(made.query)):
+                    messages.warning(request, note)
             return redirect("saved")
         except (WatchError, SearchError) as error:
             failure = str(error)
@@ -105,50 +92,36 @@ def saved(request: HttpRequest) -> HttpResponse:
     return render(request, "console/saved.html", context, status=422 if failure else 200)
 
 
-def _found(query: str, number: int, sort: str, past: bool, languages: tuple[str, ...], cursor: str) -> dict[str, Any]:
-    wanted = options(sort=sort, facets=number == 1, languages=languages)
-    asked = index_for(query, past or None)
-    # the cursor of the page before knows what was shown, so that nothing comes twice while pages come in
-    found = asked.search(query, limit=RESULTS, offset=(number - 1) * RESULTS, cursor=cursor, options=wanted)
-    known = frontier.pages_by_key(hit.page or hit.key for hit in found.hits)
-    return {
-        "found": found,
-        "notes": [note.said(_(note.template)) if isinstance(note, Note) else note for note in found.notes],
-        "previous": number - 1,
-        "next": number + 1 if found.cursor else 0,
-        "results": [_result(query, hit, known.get(hit.page or hit.key)) for hit in found.hits],
-        "facets": _facets(query, found.facets),
-        "of_all_versions": asked is not index(),
-    }
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def preferences(request: HttpRequest) -> HttpResponse:
+    """The hosts somebody judged; a result's menu sends its judgement here."""
+    folder = settings.INSTANCE.index_dir
+    failure = ""
+    if request.method == "POST":
+        editor(request)
+        host, given = request.POST.get("host", "")[:300], request.POST.get("factor", "")
+        try:
+            prefer(folder, host, float(given) if given else None)
+            messages.success(request, _judged(host, given))
+            back = request.POST.get("next", "")
+            local = url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure())
+            return redirect(back if local else "preferences")
+        except (SearchError, ValueError) as error:
+            failure = str(error)
+    try:
+        judged = load_preferences(folder)
+        context = {"boosts": sorted(judged.boosts.items()), "blocks": sorted(judged.blocks), "failure": failure}
+    except SearchError as error:
+        context = {"failure": str(error)}
+    return render(request, "console/preferences.html", context, status=422 if failure else 200)
 
 
-def _facets(query: str, found: dict[str, list[tuple[str, int]]]) -> list[dict[str, Any]]:
-    """What the results can be narrowed by, where there is a choice, each with the query that does it."""
-    return [
-        {
-            "label": label,
-            "values": [
-                {"value": value, "count": number, "query": _narrowed(query, term.format(value.replace('"', "")))}
-                for value, number in found.get(name, ())[:FACET_VALUES]
-                if value
-            ],
-        }
-        for name, (label, term) in FACETS.items()
-        if sum(1 for value, _ in found.get(name, ()) if value) > 1
-    ]
-
-
-def _narrowed(query: str, term: str) -> str:
-    return f"({query}) {term}" if re.search(r"\bOR\b|\|", query) else f"{query} {term}"
-
-
-def _result(query: str, hit: Hit, page: Page | None) -> dict[str, Any]:
-    """An older version leads to its own copy, anything else to the latest."""
-    kept = archive.closest(hit.url, hit.captured_ms) if hit.until_ms else archive.latest(hit.url)
-    return {
-        "hit": hit,
-        "capture": kept.record_id if kept else None,
-        "page": page,
-        "versions": page.versions if page else 0,
-        "more": _narrowed(query, f"host:{hit.host}"),
-    }
+def _judged(host: str, given: str) -> str:
+    if not given:
+        return _("%s is judged like any other host again.") % host
+    if float(given) == 0:
+        return _("Results of %s are not shown any more.") % host
+    if float(given) > 1:
+        return _("Results of %s come earlier from now on.") % host
+    return _("Results of %s come later from now on.") % host

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from ninja.errors import HttpError
 from pydantic import ValidationError
 
@@ -38,13 +38,13 @@ SCOPES = {
 }
 
 
-@require_GET
+@require_safe
 @for_readers
 def status(request: HttpRequest) -> HttpResponse:
     return render(request, "console/status.html", _standing())
 
 
-@require_GET
+@require_safe
 @never_cache
 @for_readers
 def status_live(request: HttpRequest) -> HttpResponse:

@@ -15,6 +15,13 @@ from hemeroteca.extract import dates, plain
 from hemeroteca.extract.document import Document, Limits
 
 _CHILD = str(Path(__file__).with_name("pdf_child.py"))
+# what programs write when nobody gave a title or an author
+_NOBODY_S = re.compile(
+    r"\(?(?:untitled(?: document)?|unspecified|unknown|anonymous|sin t[ií]tulo|sem t[ií]tulo|sans titre|senza titolo"
+    r"|ohne titel|unbenannt|an[oó]nimo|document\d*|documento\d*)\)?",
+    re.IGNORECASE,
+)
+_BY_PRINTING = re.compile(r"Microsoft (?:Word|PowerPoint|Excel) - (.+?)(?:\.(?:docx?|pptx?|xlsx?|rtf))?", re.IGNORECASE)
 _CREATED = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-]\d\d)'?(\d\d)?)?")
 
 
@@ -42,8 +49,8 @@ def read_pdf(body: bytes, document: Document, limits: Limits) -> None:
             fact = msgspec.json.decode(line, type=_Fact)
         except msgspec.DecodeError:
             break
-        document.title = document.title or " ".join(fact.title.split())[: limits.line_chars]
-        document.author = document.author or " ".join(fact.author.split())[: limits.line_chars]
+        document.title = document.title or _given(fact.title)[: limits.line_chars]
+        document.author = document.author or _given(fact.author)[: limits.line_chars]
         document.published = document.published or _created(fact.created)
         texts.append(fact.text)
         addresses += fact.links
@@ -76,6 +83,14 @@ def _lines(body: bytes, arguments: list[str], patience: int, document: Document)
 
 def _tidy(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\ufffe\n", "").replace("\ufffe", "").replace("\0", "")
+
+
+def _given(line: str) -> str:
+    """A title or an author as somebody gave it; empty where only the program spoke."""
+    line = " ".join(line.split())
+    printed = _BY_PRINTING.fullmatch(line)
+    line = printed[1] if printed else line
+    return "" if _NOBODY_S.fullmatch(line) else line
 
 
 def _created(text: str) -> int:

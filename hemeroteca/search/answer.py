@@ -356,6 +356,9 @@ class Answer:
             if marks is None:
                 marks = self._marks[kept.field] = Marks(plan.wanted.get(kept.field, set()), kept.field)
             hit.snippet = marks.snippet(kept.text or kept.description)
+            if kept.text and kept.description and "<b>" not in hit.snippet:
+                described = marks.snippet(kept.description)
+                hit.snippet = described if "<b>" in described else hit.snippet
             hit.title_html = marks.highlight(kept.title)
         return hit
 

@@ -132,7 +132,12 @@ def open_index(config: Config | None, path: Path) -> Index:
 
 
 def breadcrumbs(url: str) -> list[str]:
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return [url]
+    if not parts.netloc:  # an imported document may say anything, or nothing
+        return [url] if url else []
     steps = [unquote(step) for step in parts.path.split("/") if step]
     if steps and parts.path.endswith(_PAGE_SUFFIXES):
         steps[-1] = steps[-1].rsplit(".", 1)[0]

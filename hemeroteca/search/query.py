@@ -122,6 +122,13 @@ _FIELDS = {
     "near": "near",
     "cerca": "near",
 }
+
+
+def field_of(name: str) -> str:
+    """What a name before a colon means: `sitio` is `site`; empty when it means nothing."""
+    return _FIELDS.get(name.lower(), "")
+
+
 _TEXT_PARTS = frozenset(("title", "body", "anchor", "url"))
 _PROPERTIES = frozenset(("site", "host", "type", "language", "collection"))
 _TIMES = frozenset(("before", "after", "until", "at", "date", "captured"))

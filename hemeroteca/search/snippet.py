@@ -38,7 +38,9 @@ class Marks:
         text = text[: _STEPS[-1]]
         if not found:
             return _escaped(_squeeze(text[: _word_end(text, length)]))
-        start = _word_start(text, max(0, _best_window(found, length) - length // 6))
+        # near the end of a text the window begins earlier, so that it is full
+        start = max(0, min(_best_window(found, length) - length // 6, len(text) - length))
+        start = _word_start(text, start)
         end = _word_end(text, start + length)
         inside = [match for match in found if match[0] >= start and match[1] <= end]
         marked = _squeeze(_marked(text, inside, start, end))
@@ -164,7 +166,7 @@ def _word_start(text: str, at: int) -> int:
     for back in range(min(at, 30)):
         if text[at - back - 1].isspace():
             return at - back
-    return at
+    return 0 if at <= 30 else at
 
 
 def _word_end(text: str, at: int) -> int:

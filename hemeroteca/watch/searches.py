@@ -17,7 +17,8 @@ from django.db.models import F
 from hemeroteca.accounts.models import User
 from hemeroteca.search.index import Options, SearchError
 from hemeroteca.search.matching import described, matching
-from hemeroteca.search.services import load_preferences
+from hemeroteca.search.preferences import load_preferences
+from hemeroteca.search.query import parse
 from hemeroteca.search.tantivy_index import TantivyIndex
 from hemeroteca.watch import notices, services
 from hemeroteca.watch.models import Channel, SavedMatch, SavedSearch
@@ -35,6 +36,9 @@ def save(query: str, name: str = "", channel: int | None = None, owner: User | N
     query = " ".join(plain(query).split())
     if not query or len(query) > LONGEST_QUERY:
         raise services.WatchError(f"a query to save must have 1 to {LONGEST_QUERY} characters, not {len(query)}")
+    if not parse(query).root.clauses:
+        why = "; ".join(parse(query).notes) or "it has no word"
+        raise services.WatchError(f"nothing of the query {query[:200]!r} can be looked for: {why}")
     name = " ".join(plain(name).split()) or query[:200]
     if len(name) > 200:
         raise services.WatchError(f"a name must have 1 to 200 characters, not {len(name)}")
@@ -48,6 +52,11 @@ def save(query: str, name: str = "", channel: int | None = None, owner: User | N
         )
         _remember(search, keys, 0)
     return search
+
+
+def ignored(query: str) -> list[str]:
+    """What of a query is not understood, for a person: it is not looked for later either."""
+    return parse(query).notes
 
 
 def remove(number: int) -> None:

@@ -95,3 +95,20 @@ def test_editors_set_rules_and_only_administrators_what_makes_us_impolite(call):
     assert call("GET", "/sites/a.example")[1] == site
     assert call("GET", "/sites/unknown.example")[0] == 404
     assert call("GET", "/sites/a.example", role=Role.READER)[0] == 403
+
+
+def test_hosts_are_raised_blocked_and_forgotten(call):
+    assert call("GET", "/preferences", role=Role.READER) == (200, {"boosts": {}, "blocks": []})
+    assert call("PUT", "/preferences/a.example", {"factor": 2.5}) == (200, {"boosts": {"a.example": 2.5}, "blocks": []})
+    assert call("PUT", "/preferences/a.example", {"factor": 0})[1] == {"boosts": {}, "blocks": ["a.example"]}
+    assert call("GET", "/search?q=pan")[1]["items"] == []
+    assert call("DELETE", "/preferences/a.example")[1] == {"boosts": {}, "blocks": []}
+    assert len(call("GET", "/search?q=pan")[1]["items"]) == 1
+
+
+def test_only_editors_judge_hosts_and_mistakes_are_named(call):
+    assert call("PUT", "/preferences/a.example", {"factor": 2}, role=Role.READER)[0] == 403
+    status, problem = call("PUT", "/preferences/a%20b", {"factor": 2})
+    assert status == 422
+    assert "write it like example.org" in problem["detail"]
+    assert call("PUT", "/preferences/a.example", {"factor": 0.001})[0] == 422

@@ -28,6 +28,11 @@ def world(db, instance):
 
 
 @pytest.fixture
+def reader(db):
+    return services.add_user("leo", Role.READER, PASSWORD)
+
+
+@pytest.fixture
 def editor(db):
     return services.add_user("eva", Role.EDITOR, PASSWORD)
 

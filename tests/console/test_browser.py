@@ -70,6 +70,46 @@ def test_search_leads_to_the_result_and_to_its_archived_copy(visit, world):
     assert page.complaints == []
 
 
+def test_results_are_reached_and_hosts_judged_by_keyboard(visit, world):
+    services.add_user("eva", Role.EDITOR, PASSWORD)
+    page = visit("/sign-in?next=/%3Fq=harbour")
+    page.get_by_label("Name").fill("eva")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    page.locator(".results").wait_for()
+    focused = "document.activeElement.getAttribute('href') || document.activeElement.id"
+    results = page.locator(".results h2 a").evaluate_all("links => links.map(link => link.getAttribute('href'))")
+    seen = []
+    for key in "jjk/":
+        page.keyboard.press(key)
+        seen.append(page.evaluate(focused))
+    assert seen == [results[0], results[1], results[0], "q"]
+    page.keyboard.type("harbour host:evil.example /j")  # in the box they are letters
+    assert page.locator("#q").input_value() == "harbour host:evil.example /j"
+    page.locator(".judge summary").first.press("Enter")
+    page.locator(".judge[open] button", has_text="Block").press("Enter")
+    page.locator(".message").wait_for()
+    assert page.locator(".results h2 a").count() == len(results) - 1
+    assert page.complaints == []
+
+
+@pytest.mark.parametrize(
+    "query", ["harbour", "harbour host:news.example lang:en", "a" * 300, "before:nunca " + "b" * 300]
+)
+def test_a_page_of_results_fits_a_narrow_phone(visit, world, query):
+    page = visit("/?q=" + query.replace(" ", "%20"), viewport={"width": 320, "height": 640})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def test_facets_stand_open_beside_the_results_and_folded_on_a_phone(visit, world):
+    wide = visit("/?q=pan%20OR%20harbour")
+    assert wide.locator(".facets dd a").first.is_visible()
+    narrow = visit("/?q=pan%20OR%20harbour", viewport={"width": 360, "height": 640})
+    assert not narrow.locator(".facets dd a").first.is_visible()
+    narrow.locator(".facets summary").click()
+    narrow.locator(".facets dd a").first.wait_for()
+
+
 def test_the_status_page_follows_the_engine_without_reloading(visit, world):
     page = visit("/status")
     page.get_by_text("42.0").wait_for()

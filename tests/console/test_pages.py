@@ -155,6 +155,23 @@ class TestBrowsersAndFeedReaders:
         for query in ("hacked", "\x00", "]]>", "x" * 3000):
             ElementTree.fromstring(client.get("/search.rss", {"q": query}).content)
 
+    def test_text_of_a_page_is_no_markup_in_a_feed_reader(self, client, world):
+        items = ElementTree.fromstring(client.get("/search.rss", {"q": "hacked"}).content).findall("channel/item")
+        said = [item.findtext("description") for item in items]  # which feed readers take for HTML
+        assert any("&lt;img src=x" in description for description in said)
+        assert not any("<" in description for description in said)
+
+    @pytest.mark.parametrize(
+        "address", ["/", "/?q=pan", "/suggest?q=pan", "/search.rss?q=pan", "/opensearch.xml", "/status"]
+    )
+    def test_whoever_asks_only_for_the_head_gets_it(self, client, world, address):
+        assert client.head(address).status_code == 200
+
+    def test_the_image_has_a_size_without_which_firefox_ignores_it(self, client, world):
+        root = ElementTree.fromstring(client.get("/opensearch.xml").content)
+        image = next(part for part in root if part.tag.endswith("}Image"))
+        assert (image.get("width"), image.get("height")) == ("16", "16")
+
     def test_closed_archives_answer_members_only(self, client, world, settings, editor):
         settings.CONFIG = replaced(settings.CONFIG, open_search=False)
         for address in ("/suggest?q=pan", "/search.rss?q=pan"):

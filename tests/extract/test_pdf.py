@@ -63,6 +63,21 @@ def test_without_a_title_the_first_line_is_it() -> None:
     assert read_pdf(pdf([show("Primera línea")], info=b"<<>>")).title == "Primera línea"
 
 
+@pytest.mark.parametrize(
+    "title", [b"untitled", b"Untitled Document", b"(anonymous)", b"Microsoft Word - Document1", b" "]
+)
+def test_a_title_that_only_the_program_gave_is_none(title: bytes) -> None:
+    info = b"<</Title(" + title.replace(b"(", b"\\(").replace(b")", b"\\)") + b")/Author(anonymous)>>"
+    document = read_pdf(pdf([show("Primera línea")], info=info))
+    assert (document.title, document.author) == ("Primera línea", "")
+
+
+def test_a_name_that_came_from_the_printer_is_the_title_without_the_program() -> None:
+    info = b"<</Title(Microsoft Word - Informe anual 2.docx)/Author(Unknown Pleasures)>>"
+    document = read_pdf(pdf([show("Primera")], info=info))
+    assert (document.title, document.author) == ("Informe anual 2", "Unknown Pleasures")
+
+
 def test_limits() -> None:
     pages = [show(f"pagina {number}") for number in range(9)]
     assert read_pdf(pdf(pages), pdf_pages=2).text == "pagina 0\npagina 1"

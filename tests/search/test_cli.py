@@ -117,6 +117,15 @@ def test_prefer_blocks_a_host(data):
     assert "0 results" in run(data, "old", "house")
 
 
+def test_prefer_shows_what_was_judged_and_says_what_is_no_host(data):
+    assert "no host is judged" in run(data, "prefer")
+    run(data, "prefer", "https://y.test/rebuild", "--factor", "2")
+    assert run(data, "prefer") == "y.test × 2\n"
+    refused = runner.invoke(app, ["prefer", "no host", "--block", "--data", str(data)])
+    assert refused.exit_code == 1
+    assert "write it like example.org" in refused.output
+
+
 def test_an_empty_folder_says_how_to_begin(tmp_path):
     done = runner.invoke(app, ["algo", "--data", str(tmp_path)])
     assert done.exit_code == 1

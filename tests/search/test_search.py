@@ -122,6 +122,22 @@ def test_a_result_shows_marked_title_and_snippet_and_breadcrumbs(library):
     assert hit.breadcrumbs == ["docs.test", "cpp", "vector"]
 
 
+def test_a_snippet_never_begins_inside_a_word(indexed):
+    index = indexed(page(1, "Digitalización de microfilmes para el proyecto hemerográfico de la ciudad"))
+    assert index.search("hemerográfico").hits[0].snippet.startswith("Digitalización")
+
+
+def test_a_match_at_the_end_of_a_text_is_shown_with_what_goes_before(indexed):
+    index = indexed(page(1, "La biblioteca guarda los diarios de la ciudad y los presta a sus vecinos lectores"))
+    assert index.search("lectores").hits[0].snippet.startswith("La biblioteca guarda")
+
+
+def test_a_word_that_only_the_description_has_is_shown_there(indexed):
+    index = indexed(page(1, "El fondo llegó ayer.", description="Cartas en doce cajas", title="Fondo"))
+    assert index.search("cajas").hits[0].snippet == "Cartas en doce <b>cajas</b>"
+    assert index.search("fondo").hits[0].snippet == "El <b>fondo</b> llegó ayer."
+
+
 def test_facets_count_the_matches(library):
     facets = library.search("biblioteca OR guerra OR library", options=Options(facets=True)).facets
     assert dict(facets["language"]) == {"es": 4, "en": 1}

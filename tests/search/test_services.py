@@ -4,7 +4,16 @@ import json
 
 import pytest
 
-from hemeroteca.search import IndexBusyError, Options, SearchDocument, SearchError, handover, open_index, services
+from hemeroteca.search import (
+    IndexBusyError,
+    Options,
+    SearchDocument,
+    SearchError,
+    handover,
+    open_index,
+    preferences,
+    services,
+)
 from hemeroteca.search.dates import moment
 from hemeroteca.search.graph import LinkGraph
 from hemeroteca.search.versions import VersionWriter, open_versions
@@ -162,15 +171,33 @@ def test_texts_of_links_lead_to_the_page_they_point_at(tmp_path):
 
 
 def test_preferences_are_kept(tmp_path):
-    services.prefer(tmp_path, "a.test", 2.0)
-    services.prefer(tmp_path, "b.test", 0)
-    assert services.load_preferences(tmp_path).boosts == {"a.test": 2.0}
-    assert services.load_preferences(tmp_path).blocks == ("b.test",)
-    services.prefer(tmp_path, "b.test", None)
-    assert services.load_preferences(tmp_path).blocks == ()
+    preferences.prefer(tmp_path, "a.test", 2.0)
+    preferences.prefer(tmp_path, "b.test", 0)
+    assert preferences.load_preferences(tmp_path).boosts == {"a.test": 2.0}
+    assert preferences.load_preferences(tmp_path).blocks == ("b.test",)
+    preferences.prefer(tmp_path, "b.test", None)
+    assert preferences.load_preferences(tmp_path).blocks == ()
     (tmp_path / "preferences.json").write_text("{")
     with pytest.raises(SearchError, match="preferences"):
-        services.load_preferences(tmp_path)
+        preferences.load_preferences(tmp_path)
+
+
+@pytest.mark.parametrize("written", ["b.test", "B.Test", "http://b.test/pan?x=1", " b.test. ", "https://u@b.test"])
+def test_a_host_is_judged_however_it_is_written(tmp_path, written):
+    index = fill(tmp_path, page(1, "pan", url="http://b.test/pan"), page(2, "pan", url="http://a.test/pan"))
+    judged = preferences.prefer(tmp_path, written, 0)
+    assert judged.blocks == ("b.test",)
+    assert [hit.key for hit in index.search("pan", options=Options(preferences=judged)).hits] == [2]
+
+
+@pytest.mark.parametrize(
+    ("host", "factor"), [("", 2.0), ("a b", 2.0), ("a.test", float("nan")), ("a.test", -1), ("a.test", 1e9)]
+)
+def test_a_judgement_that_means_nothing_is_refused_and_none_is_lost(tmp_path, host, factor):
+    preferences.prefer(tmp_path, "c.test", 3.0)
+    with pytest.raises(SearchError):
+        preferences.prefer(tmp_path, host, factor)
+    assert preferences.load_preferences(tmp_path).boosts == {"c.test": 3.0}
 
 
 def test_weights_can_be_changed_and_mistakes_are_named(tmp_path):

@@ -126,6 +126,13 @@ def test_what_cannot_be_saved_says_why(index, query):
         searches.save(query)
 
 
+@pytest.mark.parametrize("query", ["at:zz ((", "before:nunca", '"', "---"])
+def test_a_search_that_could_never_match_is_not_saved(index, query):
+    with pytest.raises(services.WatchError, match="nothing of the query"):
+        searches.save(query)
+    assert searches.saved() == []
+
+
 def test_forgetting(index, channel, looker):
     number = searches.save("ballena").pk
     searches.remove(number)

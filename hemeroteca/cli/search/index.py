@@ -142,22 +142,26 @@ def rank(data: common.Data = None, json: common.Json = False) -> None:
 
 
 def prefer(
-    host: Annotated[str, typer.Argument(help="The host, e.g. example.org.")],
+    host: Annotated[str, typer.Argument(help="The host, e.g. example.org; without it: all that were judged.")] = "",
     factor: Annotated[float | None, typer.Option(help="Above 1 raises its results, below 1 lowers them.")] = None,
-    block: Annotated[bool, typer.Option("--block", help="Never show its results.")] = False,
+    block: Annotated[
+        bool, typer.Option("--block", help="Never show its results, nor those of its subdomains.")
+    ] = False,
     forget: Annotated[bool, typer.Option("--forget", help="Judge it like any other host again.")] = False,
     data: common.Data = None,
     json: common.Json = False,
 ) -> None:
-    """Raise, lower or block the results of a host."""
-    from hemeroteca.search import services
+    """Raise, lower or block the results of a host; show the hosts that were judged."""
+    from hemeroteca.search import preferences
 
-    if sum((factor is not None, block, forget)) != 1 or (factor is not None and factor <= 0):
-        common.give_up("give one of --factor NUMBER (above 0), --block or --forget", common.USAGE)
+    given = sum((factor is not None, block, forget))
+    if given != bool(host) or (factor is not None and not factor > 0):
+        common.give_up("give a host and one of --factor NUMBER (above 0), --block or --forget", common.USAGE)
     _, _, path = open_for(data)
-    now = services.prefer(path, host.lower(), 0.0 if block else factor)
+    with told_in_a_line():
+        now = preferences.prefer(path, host, 0.0 if block else factor) if host else preferences.load_preferences(path)
     shown = [f"{name} × {value:g}" for name, value in now.boosts.items()] + [f"{name} blocked" for name in now.blocks]
-    tell(json, "; ".join(shown) or "no host is judged", boosts=dict(now.boosts), blocks=list(now.blocks))
+    tell(json, "\n".join(shown) or "no host is judged", boosts=dict(now.boosts), blocks=list(now.blocks))
 
 
 def _learn(path: Path) -> None:

@@ -23,6 +23,7 @@ def find(
     facets: Annotated[bool, typer.Option("--facets", help="Count results by host, language, type, year.")] = False,
     semantic: Annotated[bool, typer.Option("--semantic", help="Order by meaning too (extra `semantic`).")] = False,
     versions: Annotated[bool, typer.Option("--versions", help="Search all versions; `at:` does so by itself.")] = False,
+    each: Annotated[bool, typer.Option("--each", help="Pages with about the same text one by one.")] = False,
     data: common.Data = None,
     json: common.Json = False,
 ) -> None:
@@ -30,13 +31,13 @@ def find(
     import msgspec
 
     from hemeroteca.search import Options
-    from hemeroteca.search.services import load_preferences
+    from hemeroteca.search.preferences import load_preferences
 
     text = " ".join(query)
     _, index, path = open_for(data, text, versions)
     if sort not in ("relevance", "newest", "oldest", "captured"):
         common.give_up(f"--sort {sort} is not known; use relevance, newest, oldest or captured", common.USAGE)
-    options = Options(facets=facets, sort=sort, semantic=semantic, preferences=load_preferences(path))
+    options = Options(facets=facets, sort=sort, semantic=semantic, group=not each, preferences=load_preferences(path))
     with errors_in_a_line():
         found = index.search(text, limit=limit, cursor=cursor, options=options)
     if json:
@@ -72,7 +73,7 @@ def explain(
     from hemeroteca import urls
     from hemeroteca.search import Options
     from hemeroteca.search.document import document_key
-    from hemeroteca.search.services import load_preferences
+    from hemeroteca.search.preferences import load_preferences
 
     _, index, path = open_for(data)
     options = Options(preferences=load_preferences(path))
@@ -167,13 +168,14 @@ def _show(hit: "Hit") -> None:
         said = common.printable(html.unescape(text.replace("<b>", _BOLD).replace("</b>", _PLAIN)))
         return said.replace(_BOLD, "\x1b[1m").replace(_PLAIN, "\x1b[0m")
 
-    typer.echo(plain(hit.title_html) or common.printable(hit.url), color=None)
+    place = common.printable(hit.url or hit.id)
+    typer.echo(plain(hit.title_html) or place, color=None)
     date = (iso(hit.captured_ms) or "")[:10]
     if hit.until_ms:
         date += f" – {(iso(hit.until_ms) or '')[:10]}"
     of_it = hit.page != hit.key  # versions of one page
     more = f"  (+{hit.duplicates} {'versions' if of_it else 'alike'})" if hit.duplicates else ""
-    typer.echo(f"  {common.printable(hit.url or hit.id)}  {date}{more}")
+    typer.echo(f"  {place}  {date}{more}".rstrip())
     typer.echo(f"  {plain(hit.snippet)}\n")
 
 

@@ -34,6 +34,8 @@ def save(
             made = searches.save(" ".join(query), name, channel, user)
     except WatchError as error:
         common.give_up(str(error), common.USAGE)
+    for note in searches.ignored(made.query):
+        typer.echo(f"note: {common.printable(note)}", err=True)
     tell(json, f"{made.pk}  {made.name}", **_saved_facts(made))
 
 

@@ -11,6 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from hemeroteca.api.moments import moment
+from hemeroteca.console import reasons
 
 register = template.Library()
 
@@ -33,6 +34,9 @@ def snippet(text: str) -> SafeString:
         else:
             kept.append(html.escape(html.unescape(part)))
     return mark_safe("".join(kept) + "</mark>" * opened)  # noqa: S308 - every part was escaped just above
+
+
+register.filter(reasons.said)
 
 
 @register.filter

@@ -1,4 +1,4 @@
-// The only script of our own: times in the reader's zone. Pages are whole without it.
+// The only script of our own: times in the reader's zone, and keys of the search page. Pages are whole without it.
 (function () {
   "use strict";
   var language = document.documentElement.lang || undefined;
@@ -13,5 +13,20 @@
     });
   }
   localise(document);
+  // `/` goes to the search box, `j` and `k` to the next and the previous result
+  document.addEventListener("keydown", function (event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+    var box = document.getElementById("q");
+    if (event.key === "/" && box) {
+      event.preventDefault();
+      box.focus();
+      box.select();
+    } else if (event.key === "j" || event.key === "k") {
+      var results = Array.from(document.querySelectorAll(".results h2 a"));
+      var at = results.findIndex(function (link) { return link.closest("li").contains(document.activeElement); });
+      var next = results[event.key === "j" ? at + 1 : Math.max(0, at - 1)];
+      if (next) next.focus();
+    }
+  });
   document.addEventListener("htmx:afterSwap", function (event) { localise(event.target); });
 })();

@@ -1,0 +1,82 @@
+"""Why a page was not captured, or not whole: the engine's codes as sentences in the reader's language.
+
+The engine writes `code: detail` (`timeout: no byte for 30 s`) and counts by the code. A code that is not known here is
+shown as it is; the detail stays English, as servers and libraries write it.
+"""
+
+import re
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+_CODE = re.compile(r"http-(\d{3})\b|[a-z][a-z.-]*[a-z]")
+
+SENTENCES = {
+    "robots": gettext_lazy("robots.txt forbids it"),
+    "robots.txt": gettext_lazy("robots.txt forbids it"),
+    "robots-unreachable": gettext_lazy("robots.txt could not be read"),
+    "noarchive": gettext_lazy("the page asks not to be archived"),
+    "trap": gettext_lazy("its address looks like one of a series without end"),
+    "duplicate": gettext_lazy("the same bytes as another page"),
+    "out-of-scope": gettext_lazy("it leads out of the crawl"),
+    "redirect-loop": gettext_lazy("its redirects lead in a circle"),
+    "too-many-redirects": gettext_lazy("too many redirects in a row"),
+    "bad-redirect": gettext_lazy("it redirects to no address"),
+    "dns": gettext_lazy("its host has no address in the DNS"),
+    "connect": gettext_lazy("no connection to its host"),
+    "tls": gettext_lazy("no secure connection to its host"),
+    "timeout": gettext_lazy("no answer in time"),
+    "too-slow": gettext_lazy("the answer came too slowly"),
+    "reset": gettext_lazy("the connection broke off"),
+    "empty": gettext_lazy("the server answered nothing"),
+    "protocol": gettext_lazy("the answer was no HTTP"),
+    "proxy": gettext_lazy("the proxy does not work"),
+    "refused-address": gettext_lazy("its host has a private address, which is not visited"),
+    "refused-port": gettext_lazy("its port is not visited"),
+    "header-too-large": gettext_lazy("the head of the answer was too long"),
+    "url": gettext_lazy("its address cannot be used"),
+    "storage": gettext_lazy("it could not be stored"),
+    "internal": gettext_lazy("a fault of our own"),
+    "browser": gettext_lazy("the browser could not open it"),
+    "browser-missing": gettext_lazy("it needs a browser and there is none"),
+    "needs-browser": gettext_lazy("it seems to need a browser"),
+    "truncated-length": gettext_lazy("longer than allowed; its beginning was kept"),
+    "truncated-time": gettext_lazy("it took longer than allowed; what had come was kept"),
+    "truncated-disconnect": gettext_lazy("the connection broke off; what had come was kept"),
+}
+STOPS = {  # why a crawl stopped
+    "interrupted": gettext_lazy("interrupted"),
+    "stopped by a person": gettext_lazy("stopped by a person"),
+    "the engine was stopped": gettext_lazy("the engine was stopped"),
+}
+_LIMIT = re.compile(r"limit of ([\d.e+]+) (pages|bytes|seconds) reached")
+LIMITS = {
+    "pages": gettext_lazy("limit of %s pages reached"),
+    "bytes": gettext_lazy("limit of %s bytes reached"),
+    "seconds": gettext_lazy("limit of %s seconds reached"),
+}
+STATUSES = {
+    "401": gettext_lazy("the server asks for a login (401)"),
+    "403": gettext_lazy("the server refuses it (403)"),
+    "404": gettext_lazy("the server does not have it (404)"),
+    "410": gettext_lazy("it is gone for good, says the server (410)"),
+    "429": gettext_lazy("the server asks for fewer visits (429)"),
+    "500": gettext_lazy("the server failed (500)"),
+    "502": gettext_lazy("the server behind the server failed (502)"),
+    "503": gettext_lazy("the server is not available (503)"),
+    "504": gettext_lazy("the server behind the server did not answer (504)"),
+}
+
+
+def said(reason: str) -> str:
+    """The sentence of a reason's code; a reason without one that is known stays what it is."""
+    if reason in STOPS:
+        return str(STOPS[reason])
+    if limit := _LIMIT.fullmatch(reason):
+        return str(LIMITS[limit[2]]) % limit[1]
+    found = _CODE.match(reason)
+    if found is None:
+        return reason
+    if found[1]:
+        return str(STATUSES[found[1]]) if found[1] in STATUSES else _("the server answered %s") % found[1]
+    return str(SENTENCES.get(found[0], reason))

@@ -1,0 +1,178 @@
+"""A page of results: what was found, how it can be narrowed or widened, and the address of each such step."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from django.conf import settings
+from django.utils.translation import get_language_info, gettext_lazy
+from django.utils.translation import gettext as _
+
+from hemeroteca.api.search import index, index_for, options
+from hemeroteca.archive import queries as archive
+from hemeroteca.frontier import queries as frontier
+from hemeroteca.frontier.models import Page
+from hemeroteca.search import Hit, Options, Results
+from hemeroteca.search.filters import filters, loosened, narrowed, without
+from hemeroteca.search.notes import Note
+from hemeroteca.search.ranking import Preferences
+from hemeroteca.search.versions import has_versions
+
+RESULTS = 10
+FACET_VALUES = 6
+MOST_OFFERS = 6  # queries tried when one finds nothing
+FACETS = {
+    "host": (gettext_lazy("Host"), "host:{}"),
+    "language": (gettext_lazy("Language"), "lang:{}"),
+    "type": (gettext_lazy("Type"), "filetype:{}"),
+    "year": (gettext_lazy("Year"), "date:{}"),
+    "collection": (gettext_lazy("Collection"), 'collection:"{}"'),
+}
+SORTS = {
+    "relevance": gettext_lazy("Best first"),
+    "newest": gettext_lazy("Newest first"),
+    "oldest": gettext_lazy("Oldest first"),
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a reader asked for, as the address of the page says it."""
+
+    query: str
+    sort: str = "relevance"
+    past: bool = False  # all versions
+    each: bool = False  # near-duplicates one by one
+
+    def link(self, **changes: Any) -> str:
+        """The address of the same with something changed."""
+        new = replace(self, **changes)
+        parts: dict[str, str] = {"q": new.query}
+        if new.sort != "relevance":
+            parts["sort"] = new.sort
+        parts |= {name: "1" for name, wanted in (("versions", new.past), ("each", new.each)) if wanted}
+        return "?" + urlencode(parts, quote_via=quote, safe="")
+
+    @property
+    def sorts(self) -> list[dict[str, Any]]:
+        return [
+            {"label": label, "link": self.link(sort=name), "chosen": name == self.sort} for name, label in SORTS.items()
+        ]
+
+    @property
+    def only_last(self) -> str:
+        return self.link(past=False)
+
+    @property
+    def all_versions(self) -> str:
+        return self.link(past=True)
+
+    @property
+    def together(self) -> str:
+        return self.link(each=False)
+
+    @property
+    def one_by_one(self) -> str:
+        return self.link(each=True)
+
+
+def found_for(asked: Asked, number: int, cursor: str, languages: tuple[str, ...]) -> dict[str, Any]:
+    """What the page shows. Raises SearchError."""
+    wanted = options(sort=asked.sort, facets=True, group=not asked.each, languages=languages)
+    searched = index_for(asked.query, asked.past or None)
+    # the cursor of the page before knows what was shown, so that nothing comes twice while pages come in
+    found = searched.search(asked.query, limit=RESULTS, offset=(number - 1) * RESULTS, cursor=cursor, options=wanted)
+    known = frontier.pages_by_key(hit.page or hit.key for hit in found.hits)
+    of_all_versions = searched is not index()
+    link = asked.link()
+    return {
+        "found": found,
+        "first": (number - 1) * RESULTS + 1,
+        "notes": translated(found.notes),
+        "meant": asked.link(query=found.suggestion) if found.suggestion else "",
+        "previous": f"{link}&p={number - 1}" if number > 1 else "",
+        "next": f"{link}&p={number + 1}&cursor={found.cursor}" if found.cursor else "",
+        "results": [_result(asked, hit, known.get(hit.page or hit.key), wanted.preferences) for hit in found.hits],
+        "facets": _facets(asked, found.facets),
+        "conditions": [
+            {"text": one.text, "link": asked.link(query=without(asked.query, one))} for one in filters(asked.query)
+        ],
+        "of_all_versions": of_all_versions,
+        "offers": [] if found.total else _offers(asked, of_all_versions, wanted.preferences),
+        "blocked": 0 if found.total else _blocked(asked, wanted.preferences),
+    }
+
+
+def translated(notes: list[str]) -> list[str]:
+    """What was not understood of a query, in the reader's language."""
+    return [note.said(_(note.template)) if isinstance(note, Note) else note for note in notes]
+
+
+def _facets(asked: Asked, found: dict[str, list[tuple[str, int]]]) -> list[dict[str, Any]]:
+    """What the results can be narrowed by, where there is a choice, each with the address that does it."""
+    return [
+        {
+            "label": label,
+            "values": [
+                {
+                    "value": _language(value) if name == "language" else value,
+                    "count": number,
+                    "link": asked.link(query=narrowed(asked.query, term.format(value.replace('"', "")))),
+                }
+                for value, number in _shown(name, found.get(name, []))
+            ],
+        }
+        for name, (label, term) in FACETS.items()
+        if sum(1 for value, _ in found.get(name, ()) if value) > 1
+    ]
+
+
+def _shown(name: str, counts: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """The values with most results; years in their order."""
+    most = [(value, number) for value, number in counts if value][:FACET_VALUES]
+    return sorted(most, reverse=True) if name == "year" else most
+
+
+def _language(code: str) -> str:
+    """The name of a language in that of the reader, as far as it is known."""
+    try:
+        return str(get_language_info(code)["name_translated"])
+    except KeyError:
+        return code
+
+
+def _offers(asked: Asked, of_all_versions: bool, judged: Preferences) -> list[dict[str, Any]]:
+    """What would find something where this finds nothing: less of the query, or what stood there before."""
+    tried = [replace(asked, query=query) for query in loosened(asked.query)[:MOST_OFFERS]]
+    if not of_all_versions and has_versions(settings.INSTANCE.index_dir):
+        tried.append(replace(asked, past=True))
+    offers = []
+    for other in tried:
+        found = _counted(other, judged)
+        if found.total:
+            offers.append({"asked": other, "link": other.link(), "found": found, "past": other.past and not asked.past})
+    return offers
+
+
+def _blocked(asked: Asked, judged: Preferences) -> int:
+    """How many results are not shown because their hosts are blocked."""
+    return _counted(asked, Preferences()).total if judged.blocks else 0
+
+
+def _counted(asked: Asked, judged: Preferences) -> Results:
+    only = Options(preferences=judged, snippets=False, suggest=False, diverse=False)
+    return index_for(asked.query, asked.past or None).search(asked.query, limit=1, options=only)
+
+
+def _result(asked: Asked, hit: Hit, page: Page | None, judged: Preferences) -> dict[str, Any]:
+    """An older version leads to its own copy, anything else to the latest."""
+    kept = archive.closest(hit.url, hit.captured_ms) if hit.until_ms else archive.latest(hit.url)
+    return {
+        "hit": hit,
+        "capture": kept.record_id if kept else None,
+        "page": page,
+        "versions": page.versions if page else 0,
+        "language": _language(hit.language),
+        "more": asked.link(query=narrowed(asked.query, f"host:{hit.host}")),
+        "factor": judged.boosts.get(hit.host),
+    }
