@@ -105,6 +105,29 @@ def queries(words: list[str]) -> dict[str, str]:
         "a phrase of the same word": f'"{" ".join([top[0]] * 100)}"',
         "100 ranges of numbers": " ".join(f"{low}..{low + 199}" for low in range(0, 20_000, 200)),
         "a range of all numbers": "1..999999999999",
+        "10,000 ranges of numbers": " ".join(f"{low}..{low + 999_999}" for low in range(9_999)),
+        "5,000 alternatives that exclude": " OR ".join(f"-{word}" for word in words[:5_000]),
+        "400 excluded words": " ".join(f"-{word}" for word in top),
+        "4,000 groups of alternatives": " ".join(
+            f"({a} OR {b})" for a, b in zip(words, words[4_000:8_000], strict=False)
+        ),
+        "4,000 alternatives of two words": " OR ".join(
+            f"{a} AND {b}" for a, b in zip(words, words[4_000:8_000], strict=False)
+        ),
+        "5,000 sites": f"site:({' OR '.join(f'{word}.org' for word in words[:5_000])})",
+        "3,000 words of titles in one group": f"intitle:({' OR '.join(words[:3_000])})",
+        "characters inside of titles": "intitle:日 " * 200,
+        "wildcards in titles and addresses": " ".join(f"intitle:*{word[1:4]}* url:{word[:2]}*" for word in top[:40]),
+        "9,000 words of the text, excluded": " ".join(f"-inbody:{word}" for word in words[:9_000]),
+        "9,000 words of the text, any": " OR ".join(f"inbody:{word}" for word in words[:9_000]),
+        "2,400 dates": " OR ".join(f"before:{year}-{month}" for year in range(1900, 2100) for month in range(1, 13)),
+        "4,000 addresses": " ".join(f"https://example.org/{word}" for word in words[:4_000]),
+        "100,000 quotation marks": "«" * 100_000,
+        "100,000 parentheses": "(" * 100_000,
+        "many vowels": "*a*e*i* OR c*n OR s*s OR a*a OR e*e OR m*o OR p*r OR t*a",
+        "loose phrases of three words": " OR ".join(
+            f'"{a} {b} {c}"~99' for a, b, c in zip(top[:72:3], top[1:72:3], top[2:72:3], strict=True)
+        ),
         "all documents": "-xyzzyx",
         "all dates": "after:1900 before:2900",
         "words of titles": " ".join(f"intitle:{word}" for word in top[:60]),

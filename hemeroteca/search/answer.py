@@ -21,6 +21,7 @@ from hemeroteca.search import analysis, ranking
 from hemeroteca.search.clauses import required
 from hemeroteca.search.document import document_key
 from hemeroteca.search.engine_document import Stored, language_number, stored
+from hemeroteca.search.in_body import stands
 from hemeroteca.search.index import Hit, Options, Results
 from hemeroteca.search.notes import Note
 from hemeroteca.search.plan import Bonus, Plan
@@ -49,6 +50,7 @@ class Answer:
         self.weights = options.weights or index.weights
         self.now_ms = options.now_ms or int(time.time() * 1000)
         self._marks: dict[str, Marks] = {}  # by body field
+        self._read: dict[int, bool] = {}  # documents whose text was read for `inbody:`
 
     def search(self, query: str, limit: int, offset: int, cursor: str) -> Results:
         plan = self.plan(query)
@@ -87,7 +89,7 @@ class Answer:
             )
         return Results(
             total=max(total, len(hits)),
-            exact=count,
+            exact=count and not plan.in_body,
             hits=hits,
             notes=plan.notes,
             cursor=next_cursor,
@@ -322,12 +324,19 @@ class Answer:
                 hits.append(msgspec.structs.replace(known, score=float(ranked.scores[i])))
                 continue
             kept = stored(self.searcher, ranked.addresses[i])
-            if plan.in_body and not in_text(plan.in_body, kept):
+            if plan.in_body and not self._stands(ranked.keys[i], plan, kept):
                 continue
             hits.append(self._hit(ranked, i, kept, plan))
             if not self.options.snippets and len(self.index.remembered) < _MOST_REMEMBERED:
                 self.index.remembered[ranked.keys[i]] = hits[-1]
         return hits, used
+
+    def _stands(self, key: int, plan: Plan, kept: Stored) -> bool:
+        """Whether `inbody:` holds; remembered, for candidates come again when more are asked for."""
+        known = self._read.get(key)
+        if known is None:
+            known = self._read[key] = stands(plan.asked, kept)
+        return known
 
     def _hit(self, ranked: _Ranked, i: int, kept: Stored, plan: Plan) -> Hit:
         hit = Hit(
@@ -418,14 +427,6 @@ def _one_per_page(order: list[int], pages: np.ndarray) -> tuple[list[int], dict[
         if shown != candidate:
             duplicates[shown] = duplicates.get(shown, 0) + 1
     return list(best.values()), duplicates
-
-
-def in_text(wanted: list[str], kept: Stored) -> bool:
-    have = analysis.stems(analysis.terms(f"{kept.text} {kept.description}", kept.field), kept.language).values()
-    return all(
-        set(have).issuperset(analysis.stems(analysis.terms(text, kept.field), kept.language).values())
-        for text in wanted
-    )
 
 
 def _estimate(plan: Plan, documents: int) -> int:

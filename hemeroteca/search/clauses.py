@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -93,6 +93,22 @@ def nodes(group: Group) -> Iterator[Node]:
         yield clause.node
         if isinstance(clause.node, Group):
             yield from nodes(clause.node)
+
+
+def is_filter(node: Node) -> bool:
+    """Whether a node only says which pages are meant (`site:`, `before:`, `intitle:`), not what they are about."""
+    if isinstance(node, Group):
+        return all(is_filter(clause.node) for clause in node.clauses)
+    return isinstance(node, Only | When | Within)
+
+
+def properties(clauses: Iterable[Clause]) -> Iterator[Only]:
+    """Properties that every page must have, also those in groups of which all must hold (`site:example.org/blog`)."""
+    for clause in clauses:
+        if clause.occurs == "must" and isinstance(clause.node, Only):
+            yield clause.node
+        elif clause.occurs == "must" and isinstance(clause.node, Group):
+            yield from properties(clause.node.clauses)
 
 
 def required(parsed: Parsed, is_empty: Callable[[str], bool]) -> Parsed:

@@ -9,7 +9,7 @@ import re
 
 import msgspec
 
-from hemeroteca.search.query import field_of
+from hemeroteca.search.operators import FIELDS
 
 _QUOTED = r'"[^"]*"|“[^”"]*[”"]|«[^»]*»|„[^“”"]*[“”"]'
 _PIECE = re.compile(
@@ -37,7 +37,7 @@ def filters(query: str) -> list[Filter]:
     for place, piece in enumerate(pieces):
         depth += bool(piece["open"]) - bool(piece["close"] and depth)
         beside = (*pieces[max(0, place - 1) : place], *pieces[place + 1 : place + 2])
-        field = field_of(piece["name"]) if piece["name"] else ""
+        field = FIELDS.get(piece["name"].lower(), "") if piece["name"] else ""
         if field and field != "near" and not depth and not any(other["operator"] for other in beside):
             found.append(Filter(piece.group(), piece.start(), piece.end()))
     return found

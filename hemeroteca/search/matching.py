@@ -6,9 +6,10 @@ from html import unescape
 from tantivy import FieldType, Occur, Order, Query
 
 from hemeroteca.search.analysis import field_of
-from hemeroteca.search.answer import Answer, in_text
+from hemeroteca.search.answer import Answer
 from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.engine_document import stored
+from hemeroteca.search.in_body import stands
 from hemeroteca.search.index import Hit, Options
 from hemeroteca.search.snippet import Marks
 from hemeroteca.search.tantivy_index import TantivyIndex
@@ -34,7 +35,7 @@ def matching(
     return [
         key
         for key, address in found
-        if key not in known and (not plan.in_body or in_text(plan.in_body, stored(answer.searcher, address)))
+        if key not in known and (not plan.in_body or stands(plan.asked, stored(answer.searcher, address)))
     ]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 from tantivy import Query
 
-from hemeroteca.search.clauses import When
+from hemeroteca.search.clauses import Group, When
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -31,7 +31,8 @@ class Plan(msgspec.Struct):
     parts: list[Part] = []  # the same, as parts without common documents
     bonuses: list[Bonus] = []
     wanted: dict[str, set[str]] = {}  # body field → terms to mark
-    in_body: list[str] = []  # words that must stand in the text itself
+    asked: Group = Group(())  # the query as it was read
+    in_body: bool = False  # some words of it are looked for in the text itself: see `in_body`
     scored: list[tuple[str, str, int]] = []  # (field, term, documents) of plain words in all their forms
     factors: dict[tuple[str, str], float] = {}  # (field, term) → factor of its score
     plain: bool = True  # only words: the number of matches may be estimated

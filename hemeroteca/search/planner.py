@@ -15,6 +15,7 @@ from hemeroteca.search import clauses as q
 from hemeroteca.search.clause_queries import FEW_FORMS, MOST_FORMS, ClauseQueries
 from hemeroteca.search.engine_query import any_of, boosted, term_query
 from hemeroteca.search.notes import Note
+from hemeroteca.search.operators import host_in
 from hemeroteca.search.plan import Bonus, Part, Plan
 from hemeroteca.search.ranking import Weights
 from hemeroteca.search.vocabulary import LONG_QUERY, Form, Vocabulary
@@ -56,12 +57,15 @@ class Planner:
     def plan(self, parsed: q.Parsed) -> Plan:
         clauses = parsed.root.clauses
         self._keep_language(clauses)
-        plan = Plan(wanted={name: set() for name in self.vocabulary.fields}, notes=list(parsed.notes))
+        plan = Plan(
+            wanted={name: set() for name in self.vocabulary.fields}, notes=list(parsed.notes), asked=parsed.root
+        )
         words = [c.node.text for c in clauses if isinstance(c.node, q.Word) and c.occurs == "may"]
         others = [c for c in clauses if not (isinstance(c.node, q.Word) and c.occurs == "may")]
+        if len(words) == 1 and not others and (host := host_in(words[0])) and self.searcher.doc_freq("site", host):
+            others = [q.Clause(q.Only("site", host))]  # who types the name of a site means its pages too
         plan.plain = not others and not self.blocks
-        required = [c.node for c in others if c.occurs == "must" and isinstance(c.node, q.Only)]
-        plan.one_host = any(node.property in ("site", "host") for node in required)
+        plan.one_host = any(node.property in ("site", "host") for node in q.properties(others))
         if any(isinstance(c.node, q.Word | q.Phrase) and analysis.has_spaceless(c.node.text) for c in clauses):
             self.vocabulary.keep_spaceless()
 
@@ -78,7 +82,7 @@ class Planner:
         must: list[Query] = []
         must_not = [term_query(self.schema, "site", host) for host in self.blocks]
         for clause in others:
-            query = self.clauses.query(clause.node, plan, marked=clause.occurs != "not")
+            query = self.clauses.clause(clause, plan)
             if query is not None:
                 {"not": must_not, "must": must, "may": scoring}[clause.occurs].append(query)
         if not scoring and not must and others and must_not:
@@ -88,7 +92,7 @@ class Planner:
 
         wanted = [(Occur.Should, query) for query in scoring]
         # beside a required word or phrase other words are optional; beside filters one of them must be there
-        optional = any(c.occurs == "must" and not isinstance(c.node, q.Only | q.When) for c in others)
+        optional = any(c.occurs == "must" and not q.is_filter(c.node) for c in others)
         if scoring and (must or must_not) and not optional:
             wanted = [(Occur.Must, Query.boolean_query(wanted))]
         wanted += [(Occur.Must, query) for query in must] + [(Occur.MustNot, query) for query in must_not]
@@ -99,9 +103,9 @@ class Planner:
 
     def _keep_language(self, clauses: Sequence[q.Clause]) -> None:
         """With `lang:`, words are read in that language only."""
-        for clause in clauses:
-            if isinstance(clause.node, q.Only) and clause.node.property == "language" and clause.occurs == "must":
-                self.vocabulary.keep_language(clause.node.value)
+        for node in q.properties(clauses):
+            if node.property == "language":
+                self.vocabulary.keep_language(node.value)
 
     def _by_field(self, plan: Plan) -> list[Part]:
         """One query per field; a page is in one.

@@ -15,7 +15,6 @@ from hemeroteca.search.clauses import (
     Near,
     Node,
     Numbers,
-    Only,
     Parsed,
     Phrase,
     When,
@@ -25,17 +24,20 @@ from hemeroteca.search.clauses import (
     nodes,
 )
 from hemeroteca.search.dates import moment
-from hemeroteca.search.languages import code_of
 from hemeroteca.search.notes import Note
+from hemeroteca.search.operators import FIELDS, FOREIGN, PROPERTIES, TEXT_PARTS, TIMES, address, only
 
 LONGEST_QUERY = 100_000  # characters read; the rest is left out and noted
 MOST_WORDS = 10_000
 DEEPEST = 20  # levels of parentheses
 MOST_PATTERNS = 8  # words with wildcards or `~`: each is compared with a part of the vocabulary …
 MOST_OPEN_PATTERNS = 1  # … and one that begins with a wildcard with the whole of it
+MOST_RANGES = 8  # of numbers: all numbers of the vocabulary may be in one
+MOST_IN_BODY = 24  # looked for in the texts of results, one after the other
 MOST_PHRASES = 24  # and pairs of words with `near:`: the positions of common words are many
 LONGEST_PHRASE = 100  # words
-LONGEST_RANGE = 200  # numbers a bare `1990..2000` may stand for
+LONGEST_VALUE = 500  # characters
+FARTHEST = 50  # words between those of a `near:`
 
 
 def parse(text: str) -> Parsed:
@@ -56,84 +58,35 @@ def asks_for_the_past(text: str) -> bool:
     )
 
 
+_BLANK = r"\s\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"  # spaces, controls, marks of direction
+_QUOTES = '"“”«»„'
 _TOKEN = re.compile(
-    r"""
-    (?P<space>[\s\x00-\x1f\x7f\u200b-\u200f\u2060\ufeff]+)
+    rf"""
+    (?P<space>[{_BLANK}]+)
+  | (?P<address>(?:https?|ftp)://[^{_BLANK}{_QUOTES}|]+ | www\.[^{_BLANK}{_QUOTES}|()]+)
   | (?P<open>\() | (?P<close>\)) | (?P<bar>\|\|?)
-  | (?P<quote>["“”«»„])
-  | (?P<sign>[-+−!](?=[^\s\-+]))
-  | (?P<field>[^\W\d_]{2,12}:(?=[^\s/]))
-  | (?P<word>[^\s\x00-\x1f\x7f\u200b-\u200f\u2060\ufeff()|"“”«»„]+)
+  | (?P<quote>[{_QUOTES}])
+  | (?P<sign>[-+−!](?=[^{_BLANK}\-+]))
+  | (?P<field>[^\W\d_]{{2,12}}:(?=[^{_BLANK}/]))
+  | (?P<word>[^{_BLANK}()|{_QUOTES}]+)
     """,
-    re.VERBOSE,
+    re.VERBOSE | re.IGNORECASE,
 )
+_VALUE = re.compile(rf"[^{_BLANK}()|{_QUOTES}]+")
+_BESIDE = re.compile(rf"[{_BLANK}]+(?:\"([^\"]*)\"|([^{_BLANK}()|{_QUOTES}]+))")
+_AFTER_ADDRESS = ".,;:!?*"
 _CLOSING = {'"': '"“”', "“": '”"', "”": '”"', "«": "»", "»": "»«", "„": '“”"'}
 
-_FIELDS = {
-    "site": "site",
-    "sitio": "site",
-    "domain": "site",
-    "dominio": "site",
-    "host": "host",
-    "url": "url",
-    "inurl": "url",
-    "enurl": "url",
-    "intitle": "title",
-    "title": "title",
-    "titulo": "title",
-    "título": "title",
-    "entitulo": "title",
-    "inbody": "body",
-    "body": "body",
-    "intext": "body",
-    "texto": "body",
-    "entexto": "body",
-    "inanchor": "anchor",
-    "anchor": "anchor",
-    "enlace": "anchor",
-    "filetype": "type",
-    "type": "type",
-    "tipo": "type",
-    "ext": "type",
-    "lang": "language",
-    "language": "language",
-    "idioma": "language",
-    "lengua": "language",
-    "collection": "collection",
-    "coleccion": "collection",
-    "colección": "collection",
-    "before": "before",
-    "antes": "before",
-    "after": "after",
-    "since": "after",
-    "desde": "after",
-    "despues": "after",
-    "después": "after",
-    "hasta": "until",
-    "until": "until",
-    "at": "at",
-    "date": "date",
-    "fecha": "date",
-    "year": "date",
-    "anno": "date",
-    "año": "date",
-    "captured": "captured",
-    "captura": "captured",
-    "near": "near",
-    "cerca": "near",
-}
+_AMOUNT = r"[$€£¥]?(\d{1,3}(?:[.,]\d{3})+|\d{1,15})[$€£¥%]?"
+_NUMBERS = re.compile(rf"{_AMOUNT}\.\.{_AMOUNT}")
+_FUZZY = re.compile(r"(?P<before>\w+)~(?P<edits>\d?)|~(?P<after>\w+)")
+_WILD = re.compile(r"\*|\w\?\w")  # a question mark at the end is one
+_PATTERN = re.compile(rf"{_WILD.pattern}|~")
 
-
-def field_of(name: str) -> str:
-    """What a name before a colon means: `sitio` is `site`; empty when it means nothing."""
-    return _FIELDS.get(name.lower(), "")
-
-
-_TEXT_PARTS = frozenset(("title", "body", "anchor", "url"))
-_PROPERTIES = frozenset(("site", "host", "type", "language", "collection"))
-_TIMES = frozenset(("before", "after", "until", "at", "date", "captured"))
-_NUMBERS = re.compile(r"(\d{1,9})\.\.(\d{1,9})")
-_FUZZY = re.compile(r"(.+)~(\d?)")
+_NOT_OPENED = Note("a closing parenthesis without an opening one was ignored")
+_TOO_DEEP = Note("parentheses deeper than {number} levels were ignored", number=DEEPEST)
+_NOT_CLOSED = Note("a quotation mark that was never closed was ignored")
+_TOO_MANY_IN_BODY = Note("only {number} `inbody:` are looked for; the others were ignored", number=MOST_IN_BODY)
 
 
 class _Parser:
@@ -149,6 +102,9 @@ class _Parser:
         self.patterns = 0
         self.open_patterns = 0
         self.phrases = 0
+        self.ranges = 0
+        self.in_body = 0
+        self.missing: set[str] = set()  # quotation marks that do not come any more
 
     def parse(self) -> Parsed:
         root = self._group(0)
@@ -156,8 +112,8 @@ class _Parser:
             self.notes.append(Note("only the first {number} words of the query were read", number=MOST_WORDS))
         return Parsed(root, list(dict.fromkeys(self.notes)), self.words, self.either)
 
-    def _group(self, depth: int) -> Group:
-        """Clauses up to the closing parenthesis or the end."""
+    def _group(self, depth: int, operator: str = "") -> Group:
+        """Clauses up to the closing parenthesis or the end; all values of an `operator` in `site:(a OR b)`."""
         clauses: list[Clause] = []
         joins: list[str] = []  # what stands before each clause: "", OR, AND
         sign, join = "", ""
@@ -170,7 +126,7 @@ class _Parser:
             if kind == "close":
                 if depth:
                     break
-                self.notes.append(Note("a closing parenthesis without an opening one was ignored"))
+                self._say(_NOT_OPENED)
                 continue
             if kind == "bar" or piece == "OR":
                 join = "OR"
@@ -188,20 +144,29 @@ class _Parser:
                 self.words += 1
                 continue
             if kind == "open":
-                if depth >= DEEPEST:
-                    self.notes.append(Note("parentheses deeper than {number} levels were ignored", number=DEEPEST))
-                    continue
-                group = self._group(depth + 1)
-                node = group if group.clauses else None
+                node = self._inner(depth, operator)
+            elif operator:
+                node = self._operand(operator, *self._value(match.start()))
             elif kind == "quote":
                 node = self._phrase(piece)
+            elif kind == "address":
+                node = self._address(piece)
             elif kind == "field":
-                node = self._field(piece, clauses, joins)
+                if _name(piece) == "near":
+                    node = self._near(piece, clauses)
+                    if node is not None:  # stands where its first word stood
+                        sign, join = "-" if clauses.pop().occurs == "not" else sign, joins.pop()
+                else:
+                    node = self._field(piece, depth)
             elif kind == "word":
                 node = self._word(piece)
             if node is not None:
                 occurs = {"-": "not", "+": "must", "": "may"}[sign]
-                if occurs == "may" and not isinstance(node, Word | Wildcard | Fuzzy):
+                if (
+                    occurs == "may"
+                    and not isinstance(node, Word | Wildcard | Fuzzy)
+                    and _name(operator) not in PROPERTIES
+                ):
                     occurs = "must"
                 clauses.append(Clause(node, occurs))
                 joins.append(join)
@@ -217,13 +182,34 @@ class _Parser:
             self.either = "OR" in joins[1:] and "" not in joins[1:]
         return Group(tuple(_joined(clauses, joins)))
 
+    def _inner(self, depth: int, operator: str) -> Group | None:
+        """What follows an opening parenthesis."""
+        if depth >= DEEPEST:
+            self._say(_TOO_DEEP)
+            return None
+        group = self._group(depth + 1, operator)
+        return group if group.clauses else None
+
+    def _address(self, token: str) -> Node | None:
+        """A pasted address. What belongs to the sentence around it is given back."""
+        bare = token.rstrip(_AFTER_ADDRESS)
+        for _ in range(bare.count(")") - bare.count("(")):
+            bare = bare.removesuffix(")").rstrip(_AFTER_ADDRESS)
+        self.at -= len(token) - len(bare)
+        self.words += 1
+        self.phrases += 2
+        if self.phrases > MOST_PHRASES:
+            self._note_phrases()
+            return Word(bare)
+        return address(bare[:LONGEST_VALUE])
+
     def _phrase(self, opening: str) -> Node | None:
         closing = _CLOSING[opening]
-        end = next((i for i in range(self.at, len(self.text)) if self.text[i] in closing), -1)
-        if end < 0:
-            self.notes.append(Note("a quotation mark that was never closed was ignored"))
+        ends = [end for mark in closing if mark not in self.missing and (end := self._next(mark)) >= 0]
+        if not ends:
+            self._say(_NOT_CLOSED)
             return None
-        inside, self.at = self.text[self.at : end], end + 1
+        inside, self.at = self.text[self.at : min(ends)], min(ends) + 1
         slop = re.compile(r"~(\d{1,2})").match(self.text, self.at)
         if slop:
             self.at = slop.end()
@@ -231,54 +217,44 @@ class _Parser:
         self.words += max(1, len(parts))
         if not parts:
             return None
+        if re.search(r"\w\*|\*\w", inside):
+            self.notes.append(Note("inside quotation marks `*` stands for a whole word"))
         if len(parts) > LONGEST_PHRASE:
             self.notes.append(Note("only the first {number} words of a phrase were read", number=LONGEST_PHRASE))
             inside = " ".join(parts[:LONGEST_PHRASE])
         self.phrases += len(parts) > 1
         if self.phrases > MOST_PHRASES:
-            self.notes.append(
-                Note("only {number} phrases are looked for; of the others, their words", number=MOST_PHRASES)
-            )
+            self._note_phrases()
             return Group(tuple(Clause(Word(part)) for part in parts[:LONGEST_PHRASE]))
         return Phrase(inside, int(slop.group(1)) if slop else 0)
 
+    def _next(self, mark: str) -> int:
+        """Where a quotation mark comes next. What does not come is remembered: ten thousand marks ask only once."""
+        place = self.text.find(mark, self.at)
+        if place < 0:
+            self.missing.add(mark)
+        return place
+
     def _word(self, token: str) -> Node | None:
-        if token.endswith(":") and token[:-1].lower() in _FIELDS:
+        if token.endswith(":") and token[:-1].lower() in FIELDS:
             self._note_no_value(token)
             return None
         self.words += 1
         numbers = _NUMBERS.fullmatch(token)
         if numbers:
-            low, high = sorted(map(int, numbers.groups()))
-            if high - low >= LONGEST_RANGE:
+            self.ranges += 1
+            if self.ranges > MOST_RANGES:
                 self.notes.append(
-                    Note(
-                        "the range {text} is longer than {number} numbers and was cut", text=token, number=LONGEST_RANGE
-                    )
+                    Note("only {number} ranges of numbers are looked for; the others were ignored", number=MOST_RANGES)
                 )
-                high = low + LONGEST_RANGE - 1
-            return Numbers(low, high)
-        if "*" in token or "?" in token or "~" in token:
-            self.patterns += 1
-            if token[0] in "*?" and len(token) > 1:
-                self.open_patterns += 1
-                if self.open_patterns > MOST_OPEN_PATTERNS:
-                    self.notes.append(Note("only one word may begin with `*` or `?`; the others were read as written"))
-                    token = token.lstrip("*?")
-            if self.patterns > MOST_PATTERNS:
-                self.notes.append(
-                    Note(
-                        "only {number} words may have `*`, `?` or `~`; the others were read as written",
-                        number=MOST_PATTERNS,
-                    )
-                )
-                token = re.sub(r"[*?]|~\d?", "", token)
+                return None
+            return Numbers(*sorted(int(re.sub(r"\D", "", end)) for end in numbers.groups()))
+        if _PATTERN.search(token):
+            token = self._allowed(token)
         fuzzy = _FUZZY.fullmatch(token)
-        if fuzzy and re.fullmatch(r"\w+", fuzzy.group(1)):
-            return Fuzzy(fuzzy.group(1)[:60], min(2, int(fuzzy.group(2) or 1)))
-        if token.startswith("~") and re.fullmatch(r"\w+", token[1:]):
-            return Fuzzy(token[1:61], 1)
-        if "*" in token or re.search(r"\w\?\w", token):
+        if fuzzy and not token.strip("~").isdecimal():
+            return Fuzzy((fuzzy["before"] or fuzzy["after"])[:60], min(2, int(fuzzy["edits"] or 1)))
+        if _WILD.search(token):
             return self._wildcard(token)
         if not re.search(r"\w", token):
             if token not in ("-", "+", "&", "/", ":", ",", ".", "–", "—", "¿", "?", "!", "¡", "…"):
@@ -286,65 +262,97 @@ class _Parser:
             return None
         return Word(token)
 
-    def _wildcard(self, token: str) -> Node | None:
-        pattern = re.sub(r"[^\w*?]", "", token)[:60]
-        pattern = re.sub(r"\*+", "*", pattern)
-        letters = len(re.sub(r"[*?]", "", pattern))
-        least = 3 if pattern[0] in "*?" else 2
-        if letters < least:
+    def _allowed(self, token: str) -> str:
+        """A word with `*`, `?` or `~`, or without them where there are too many."""
+        self.patterns += 1
+        if token[0] == "*" and len(token) > 1:
+            self.open_patterns += 1
+            if self.open_patterns > MOST_OPEN_PATTERNS:
+                self.notes.append(Note("only one word may begin with `*` or `?`; the others were read as written"))
+                token = token.lstrip("*?")
+        if self.patterns > MOST_PATTERNS:
             self.notes.append(
                 Note(
-                    "`{text}` matches too much: give at least {number} letters besides the wildcard",
-                    text=token[:20],
-                    number=least,
+                    "only {number} words may have `*`, `?` or `~`; the others were read as written",
+                    number=MOST_PATTERNS,
                 )
             )
-            return None
-        return Wildcard(pattern)
+            token = re.sub(r"[*?]|~\d?", "", token)
+        return token
 
-    def _field(self, token: str, clauses: list[Clause], joins: list[str]) -> Node | None:
-        name = _FIELDS.get(token[:-1].lower())
-        if name is None:
+    def _wildcard(self, token: str) -> Node | None:
+        """A word with wildcards; where it is several words for the index (`e-mai*`), all of them."""
+        pieces = [piece for piece in re.split(r"[^\w*?]|_", token) if re.search(r"\w", piece)] or [token]
+        found: list[Node] = []
+        for piece in pieces[:LONGEST_PHRASE]:
+            pattern = re.sub(r"\*+", "*", piece.rstrip("?"))[:60]
+            if not re.search(r"[*?]", pattern):
+                found.append(Word(pattern))
+                continue
+            least = 3 if pattern[0] in "*?" else 2
+            if len(re.sub(r"[*?]", "", pattern)) >= least:
+                found.append(Wildcard(pattern))
+            else:
+                self.notes.append(
+                    Note(
+                        "`{text}` matches too much: give at least {number} letters besides the wildcard",
+                        text=token[:20],
+                        number=least,
+                    )
+                )
+        if len(found) > 1:
+            return Group(tuple(Clause(node, "must") for node in found))
+        return found[0] if found else None
+
+    def _field(self, token: str, depth: int) -> Node | None:
+        if token[:-1].lower() not in FIELDS:
             # not one of our words: "std::vector", "12:30", "error: disk full" are just text
-            rest = _TOKEN.match(self.text, self.at)
-            return self._word(token[:-1]) if rest is None else self._word_and_rest(token)
-        value, quoted = self._value()
+            if token[:-1].lower() in FOREIGN:
+                self.notes.append(Note("`{text}` is not known here and was read as a word", text=token))
+            match = _VALUE.match(self.text, self.at)
+            self.at = match.end() if match else self.at
+            return self._word(token + (match.group() if match else ""))
+        if self.text[self.at] == "(":
+            self.at += 1
+            return self._inner(depth, token)
+        return self._operand(token, *self._value(self.at))
+
+    def _operand(self, operator: str, value: str, quoted: bool) -> Node | None:
+        """What an operator asks for with one value."""
+        name = _name(operator)
         if not value:
-            self._note_no_value(token)
+            self._note_no_value(operator)
             return None
         self.words += 1
-        if name in _TEXT_PARTS:
+        if name in TEXT_PARTS:
+            self.in_body += name == "body"
+            if self.in_body > MOST_IN_BODY and name == "body":
+                self._say(_TOO_MANY_IN_BODY)
+                return None
+            if not quoted and _WILD.search(value):
+                value = self._allowed(value)
             return Within(name, value, phrase=quoted) if re.search(r"\w", value) else None
-        if name in _PROPERTIES:
-            if wanted := _property(name, value):
-                return Only(name, wanted)
-            self.notes.append(Note("`{text}` was ignored: there is nothing of that name", text=f"{token}{value[:30]}"))
-            return None
-        if name in _TIMES:
-            return self._when(name, token, value)
-        return self._near(token, value, clauses, joins)
+        if name in TIMES:
+            return self._when(name, operator, value)
+        wanted = only(name, value)
+        if wanted is None:
+            self.notes.append(
+                Note("`{text}` was ignored: there is nothing of that name", text=f"{operator}{value[:30]}")
+            )
+        return wanted
 
-    def _note_no_value(self, token: str) -> None:
-        self.notes.append(Note("`{text}` without a value was ignored", text=token))
-
-    def _word_and_rest(self, token: str) -> Node | None:
-        match = re.compile(r"[^\s()|\"“”«»„]*").match(self.text, self.at)
-        if match is not None:
-            self.at = match.end()
-            token += match.group()
-        return self._word(token)
-
-    def _value(self) -> tuple[str, bool]:
-        if self.at < len(self.text) and self.text[self.at] in _CLOSING:
-            opening = self.text[self.at]
+    def _value(self, at: int) -> tuple[str, bool]:
+        """The value that begins at a place, and whether it is quoted."""
+        self.at = at
+        if self.text[at] in _CLOSING:
             self.at += 1
-            node = self._phrase(opening)
+            node = self._phrase(self.text[at])
             return (node.text, True) if isinstance(node, Phrase) else ("", True)
-        match = re.compile(r"[^\s()|\"“”«»„]+").match(self.text, self.at)
+        match = _VALUE.match(self.text, at)
         if match is None:
             return "", False
         self.at = match.end()
-        return match.group()[:500], False
+        return match.group()[:LONGEST_VALUE], False
 
     def _when(self, name: str, token: str, value: str) -> Node | None:
         low_text, dots, high_text = value.partition("..")
@@ -368,23 +376,21 @@ class _Parser:
             return When(what, low[0], low[1])
         return When(what, low[0] if low else None, high[1] if high else None)
 
-    def _near(self, token: str, value: str, clauses: list[Clause], joins: list[str]) -> Node | None:
+    def _near(self, token: str, clauses: list[Clause]) -> Node | None:
         """`word near:5 other`: the word before and the word after within five words."""
+        value, _ = self._value(self.at)
         self.phrases += 4  # several forms of both words, in two orders
         if self.phrases > MOST_PHRASES:
-            self.notes.append(
-                Note("only {number} phrases are looked for; of the others, their words", number=MOST_PHRASES)
-            )
+            self._note_phrases()
             return None
-        if value.isdigit() and clauses and isinstance(clauses[-1].node, Word | Phrase):
-            rest = re.compile(r"\s+([^\s()|\"]+|\"[^\"]*\")").match(self.text, self.at)
-            if rest and re.search(r"\w", rest.group(1)):
-                self.at = rest.end()
+        left = clauses[-1].node if clauses else None
+        if re.fullmatch(r"\d+", value) and isinstance(left, Word | Phrase):
+            beside = _BESIDE.match(self.text, self.at)
+            right = (beside[1] or beside[2]) if beside else ""
+            if beside and right and re.search(r"\w", right):
+                self.at = beside.end()
                 self.words += 1
-                left = clauses.pop().node
-                joins.pop()
-                assert isinstance(left, Word | Phrase)
-                return Near(left.text, rest.group(1).strip('"'), max(1, min(50, int(value))))
+                return Near(left.text, right[:LONGEST_VALUE], max(1, min(FARTHEST, int(value))))
         self.notes.append(
             Note(
                 "`{text}` was ignored: write it between two words, as in `war near:5 peace`",
@@ -392,6 +398,22 @@ class _Parser:
             )
         )
         return None
+
+    def _say(self, note: Note) -> None:
+        """A note that may be due a hundred thousand times, once."""
+        if note not in self.notes:
+            self.notes.append(note)
+
+    def _note_no_value(self, token: str) -> None:
+        self.notes.append(Note("`{text}` without a value was ignored", text=token))
+
+    def _note_phrases(self) -> None:
+        self.notes.append(Note("only {number} phrases are looked for; of the others, their words", number=MOST_PHRASES))
+
+
+def _name(operator: str) -> str:
+    """What an operator is called here; empty when it is none."""
+    return FIELDS.get(operator[:-1].lower(), "")
 
 
 def _joined(clauses: list[Clause], joins: list[str]) -> list[Clause]:
@@ -416,7 +438,7 @@ def _joined(clauses: list[Clause], joins: list[str]) -> list[Clause]:
             else:
                 alternatives.append([clauses[i]])
         groups = [
-            Clause(part[0].node, part[0].occurs if part[0].occurs == "not" else "may")
+            Clause(part[0].node if part[0].occurs != "not" else Group((part[0],)))
             if len(part) == 1
             else Clause(Group(tuple(Clause(c.node, "must" if c.occurs != "not" else "not") for c in part)))
             for part in alternatives
@@ -430,21 +452,3 @@ def _joined(clauses: list[Clause], joins: list[str]) -> list[Clause]:
         else:
             out.append(Clause(Group(tuple(groups)), "must"))
     return out
-
-
-def _property(name: str, value: str) -> str:
-    value = value.strip().lower() if name != "collection" else value.strip()
-    if name in ("site", "host"):
-        value = re.sub(r"^[a-z]+://", "", value).split("/")[0].split("@")[-1]
-        value = re.sub(r":\d+$", "", value).strip(".").removeprefix("*.")
-        try:
-            value = value.encode("idna").decode("ascii") if not value.isascii() else value
-        except UnicodeError:
-            pass
-        return value
-    if name == "type":
-        value = value.lstrip(".")
-        return {"htm": "html", "xhtml": "html", "txt": "text", "rss": "feed", "atom": "feed"}.get(value, value)
-    if name == "language":
-        return code_of(value)
-    return value

@@ -8,6 +8,7 @@ import fcntl
 import logging
 import os
 import shutil
+import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,7 @@ from hemeroteca.search.engine_document import SCHEMA_VERSION, clean, restored, s
 from hemeroteca.search.graph import LinkRanks
 from hemeroteca.search.index import READER, REBUILD, Hit, IndexUnusableError, Options, Results, SearchError
 from hemeroteca.search.notes import Note
+from hemeroteca.search.query import LONGEST_QUERY
 from hemeroteca.search.semantic import Encoder
 from hemeroteca.search.suggest import Suggester
 from hemeroteca.search.tantivy_writer import TantivyWriter
@@ -83,7 +85,7 @@ class TantivyIndex:
     def search(
         self, query: str, limit: int = 10, offset: int = 0, cursor: str = "", options: Options = READER
     ) -> Results:
-        query = clean(query)
+        query = unicodedata.normalize("NFC", clean(query[: LONGEST_QUERY + 1]))
         try:
             return Answer(self, options).search(query, limit, offset, cursor)
         except _ENGINE_ERRORS as error:

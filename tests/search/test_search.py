@@ -543,3 +543,42 @@ def test_a_range_of_numbers_is_required(indexed):
     index = indexed(page(1, "El cometa de 1910"), page(2, "Otro cometa, de 1950"))
     assert keys(index, "cometa 1905..1915") == [1]
     assert set(keys(index, "cometa OR 1905..1915")) == {1, 2}
+
+
+def test_an_address_or_the_name_of_a_site_finds_its_pages(indexed):
+    index = indexed(
+        page(1, "Recetas", url="https://www.example.org/pan?id=3"),
+        page(2, "Otra cosa", url="https://www.example.org/panes"),
+        page(3, "Véase http://www.example.org/pan?id=3 para más"),
+        page(4, "example de org", url="https://otro.test/a/example/org"),
+    )
+
+    def keys(query):
+        return {hit.key for hit in index.search(query).hits}
+
+    assert keys("https://www.example.org/pan?id=3") == {1, 3}
+    assert keys("(mira http://www.example.org/pan?id=3#aqui).") == {1, 3}
+    assert keys("site:example.org/pan") == {1}
+    assert keys("example.org") == {1, 2, 3, 4}
+    assert keys("otro.test") == {4}
+    assert keys("-https://www.example.org/pan?id=3") == {2, 4}
+
+
+def test_fields_only_filter_also_in_groups(library):
+    everywhere = {hit.key for hit in library.search("biblioteca").hits}
+    beside = {hit.key for hit in library.search("site:(blog.example.org OR other.test) biblioteca").hits}
+    assert beside == {2}
+    assert beside < everywhere
+
+
+def test_titles_without_spaces_are_found_by_a_part_of_them(indexed):
+    index = indexed(page(1, "東京", "ja", title="日本語の美術館"), page(2, "京都", "ja", title="寺"))
+    assert [hit.key for hit in index.search("intitle:美術館").hits] == [1]
+
+
+def test_a_query_that_asks_for_too_much_is_answered_in_part(library, monkeypatch):
+    assert library.search("biblioteca -perro").notes == []
+    monkeypatch.setattr(clause_queries, "MOST_READ", 5 * clause_queries.LEAST_READ)
+    found = library.search(" OR ".join(f"-p{i}" for i in range(100)))
+    assert found.hits
+    assert found.notes == ["the query asks for too much at once: its last parts were ignored"]

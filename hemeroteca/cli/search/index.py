@@ -158,7 +158,7 @@ def prefer(
     if given != bool(host) or (factor is not None and not factor > 0):
         common.give_up("give a host and one of --factor NUMBER (above 0), --block or --forget", common.USAGE)
     _, _, path = open_for(data)
-    with told_in_a_line():
+    with errors_in_a_line():
         now = preferences.prefer(path, host, 0.0 if block else factor) if host else preferences.load_preferences(path)
     shown = [f"{name} × {value:g}" for name, value in now.boosts.items()] + [f"{name} blocked" for name in now.blocks]
     tell(json, "\n".join(shown) or "no host is judged", boosts=dict(now.boosts), blocks=list(now.blocks))
