@@ -33,7 +33,7 @@ def rebuild(data: common.Data = None, json: common.Json = False) -> None:
     with lock:
         last = last_capture()
         documents = reindex.documents(settings.INSTANCE)
-        with progress("indexing", quiet=json) as advance:
+        with progress("indexing", quiet=json) as advance, told_in_a_line():
             count = services.rebuild(settings.INSTANCE.index_dir, documents, config.index_heap_bytes, advance)
             versions = 0
             if config.index_versions:
@@ -114,7 +114,8 @@ def learn(
     from hemeroteca.search import services
 
     _, index, path = open_for(data)
-    count = services.learn(path, index, documents)
+    with told_in_a_line():
+        count = services.learn(path, index, documents)
     tell(json, f"learned from {count:,} documents", documents=count)
 
 
@@ -123,7 +124,8 @@ def rank(data: common.Data = None, json: common.Json = False) -> None:
     from hemeroteca.search import services
 
     _, _, path = open_for(data)
-    ranks = services.refresh_ranks(path)
+    with told_in_a_line():
+        ranks = services.refresh_ranks(path)
     tell(json, f"{len(ranks):,} pages ranked", pages=len(ranks))
 
 
@@ -141,7 +143,8 @@ def prefer(
     if sum((factor is not None, block, forget)) != 1 or (factor is not None and factor <= 0):
         common.give_up("give one of --factor NUMBER (above 0), --block or --forget", common.USAGE)
     _, _, path = open_for(data)
-    now = services.prefer(path, host.lower(), 0.0 if block else factor)
+    with told_in_a_line():
+        now = services.prefer(path, host.lower(), 0.0 if block else factor)
     shown = [f"{name} × {value:g}" for name, value in now.boosts.items()] + [f"{name} blocked" for name in now.blocks]
     tell(json, "; ".join(shown) or "no host is judged", boosts=dict(now.boosts), blocks=list(now.blocks))
 

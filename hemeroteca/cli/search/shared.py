@@ -56,14 +56,14 @@ def readable(file: Path) -> Path:
 
 
 class told_in_a_line:  # noqa: N801 (reads as a statement)
-    """Turns an error of search into one line."""
+    """Turns an error of search, or of the disk, into one line."""
 
     def __enter__(self) -> None: ...
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         from hemeroteca.search import SearchError
 
-        if isinstance(error, SearchError):
+        if isinstance(error, SearchError | OSError):  # such as a disk without room
             common.give_up(str(error))
 
 
