@@ -63,6 +63,8 @@ class HandedOver:
             return
         if row.edges is not None:
             ledger.link(row.page, row.edges)
+        elif document is None:
+            ledger.unlink(row.page)
         if document is None:
             ledger.drop(row.page)
         else:

@@ -129,6 +129,8 @@ def _index(config: Config, instance: Instance) -> Iterator[Callable[[given.Given
             links.add_packed(row.page, edges.host, edges.targets, edges.hosts, edges.texts)
             if len(links) >= EDGES_AT_ONCE:
                 links.commit()
+        elif row.document is None:
+            links.forget(row.page)
         if row.document is not None:
             writer.put(row.document, True)
         else:

@@ -28,8 +28,9 @@ from hemeroteca.frontier.queue import Frontier
 from hemeroteca.instance import Instance
 from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.graph import LinkGraph
+from hemeroteca.search.index import SearchError
 from hemeroteca.search.matching import keys_of_site
-from hemeroteca.search.tantivy_index import TantivyIndex
+from hemeroteca.search.tantivy_index import VERSIONS, TantivyIndex, folder_of
 from hemeroteca.search.versions import VersionWriter, open_versions
 
 EDGES_AT_ONCE = 250_000  # links kept in memory, at most; a crash loses them, which costs only quality of ranking
@@ -168,6 +169,10 @@ class Ledger:
             self._versions.end(key, time.time_ns() // 1_000_000)
         self._note(key)
 
+    def unlink(self, page: int) -> None:
+        """The page is gone: it recommends nothing any more."""
+        self._links.forget(page)
+
     def link(self, page: int, edges: Edges) -> None:
         """The links of a page, for the ranking of pages and hosts."""
         self._links.add_packed(page, edges.host, edges.targets, edges.hosts, edges.texts)
@@ -270,7 +275,7 @@ class Ledger:
 
     def abandon(self) -> None:
         """After a failure: let go of everything that is not committed."""
-        with suppress(ValueError):  # its threads may have died of the same failure, which is what is to be told
+        with suppress(SearchError):  # its threads may have died of the same failure, which is what is to be told
             self._close_index()
         self.warcs.abandon()
 
@@ -289,15 +294,21 @@ def last_capture() -> int:
 def read_watermark(instance: Instance, versions: bool = False) -> int:
     """The last capture the search index (or the index of all versions) is known to hold; 0 when unknown."""
     try:
-        return int(json.loads((instance.data / "index.json").read_text())["versions" if versions else "capture"])
+        return int(json.loads(_watermark(instance, versions).read_text())["capture"])
     except (OSError, ValueError, KeyError, TypeError):
         return 0
 
 
 def write_watermark(instance: Instance, capture: int, versions_too: bool = False) -> None:
     """While versions are not indexed their mark stays, so that a start with them knows what it lacks."""
-    versions = capture if versions_too else read_watermark(instance, versions=True)
-    path = instance.data / "index.json"
-    draft = path.with_suffix(".new")
-    draft.write_text(json.dumps({"capture": capture, "versions": versions}))
-    os.replace(draft, path)
+    for versions in (False, True) if versions_too else (False,):
+        path = _watermark(instance, versions)
+        if path.parent.is_dir():
+            draft = path.with_suffix(".new")
+            draft.write_text(json.dumps({"capture": capture}))
+            os.replace(draft, path)
+
+
+def _watermark(instance: Instance, versions: bool) -> Path:
+    """Inside the index it speaks of: it goes, comes back and is copied with it."""
+    return folder_of(instance.index_dir / VERSIONS if versions else instance.index_dir) / "archive.json"

@@ -32,16 +32,17 @@ _TELLING = f"status IN ({', '.join(map(str, (200, *GONE)))})"
 
 def documents(instance: Instance) -> Iterator[SearchDocument]:
     """A document for each page that can be found."""
-    return (document for _, document in changes(instance, after=0) if document is not None)
+    return (document for _, _, document in changes(instance, after=0) if document is not None)
 
 
-def changes(instance: Instance, after: int) -> Iterator[tuple[int, SearchDocument | None]]:
-    """The keys of the pages that captures with an id above `after` say something new about, and their documents; None
-    for a page that is gone or no longer wants to be found.
+def changes(instance: Instance, after: int) -> Iterator[tuple[int, int, SearchDocument | None]]:
+    """Captures with an id above `after` that say something new: their ids, in order, the keys of their pages, and the
+    documents; None for a page that is gone or no longer wants to be found.
 
     The links of these pages go to the link graph on the way.
     """
-    links = LinkGraph(instance.index_dir / "links").writer()
+    graph = LinkGraph(instance.index_dir / "links")
+    links = graph.writer()
     source = Source(instance)
     for row in queries.all_rows(f"{_PAGES} AND {_TELLING}", [True], after_id=after):
         if source.is_for_the_record(row):
@@ -54,8 +55,12 @@ def changes(instance: Instance, after: int) -> Iterator[tuple[int, SearchDocumen
             links.add_packed(urls.key(row.url), edges.host, edges.targets, edges.hosts, edges.texts)
             if len(links) >= EDGES_AT_ONCE:
                 links.commit()
-        yield urls.key(row.url), document
+        elif document is None and after:
+            links.forget(urls.key(row.url))
+        yield row.id, urls.key(row.url), document
     links.commit()
+    if not after:
+        graph.forget_before(links.first)
 
 
 def newest(key: str) -> CaptureRow | None:

@@ -12,6 +12,7 @@ from hemeroteca.search.index import open_index
 from hemeroteca.search.versions import VersionWriter, has_versions, open_versions
 
 log = logging.getLogger("hemeroteca.engine")
+COMMIT_EVERY = 10_000
 
 
 def repair(config: Config, instance: Instance) -> None:
@@ -33,17 +34,20 @@ def repair(config: Config, instance: Instance) -> None:
         index = open_index(config, instance.index_dir)
         writer = index.writer(config.index_heap_bytes)
         count = 0
-        for key, document in reindex.changes(instance, after=known):
+        for capture, key, document in reindex.changes(instance, after=known):
             if document is not None:
                 writer.put(document, True)
             else:
                 writer.delete(key)
             count += 1
+            if count % COMMIT_EVERY == 0:  # a start that is killed again goes on from here
+                writer.commit()
+                write_watermark(instance, capture)
         writer.commit()
         writer.close()
         write_watermark(instance, last)
         if count:
-            log.info("indexed %d captures that a crash had left out", count)
+            log.info("indexed %d captures that the search index lacked", count)
     if config.index_versions:
         add_versions(config, instance, last)
 

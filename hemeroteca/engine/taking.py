@@ -98,6 +98,8 @@ class Taking:
             self._ledger.index(done.document, visit.versions)
         elif visit.versions and (job.status in (404, 410) or done.noindex):
             self._ledger.unindex(visit.key)
+            if not done.noindex:
+                self._ledger.unlink(visit.key)
 
 
 def _seen(job: Job, done: Ingested, visit: Visit, result: Result, kept: Kept, now_ms: int) -> Seen:

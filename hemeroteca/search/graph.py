@@ -2,11 +2,14 @@
 
 Edges are kept as columns of 64-bit keys in segment files (16 bytes an edge), appended while crawling and read whole for
 ranking. PageRank is a power iteration over plain numpy arrays: memory grows with the edges (about 60 bytes each at the
-peak), never with their square. A page captured again replaces its own edges.
+peak), never with their square. A page captured again replaces its own edges; one that is gone is noted as a page that
+links to itself only, which hides its older edges and counts for nothing. A file that cannot be read is left out and
+said: `hemeroteca search rebuild` makes the graph anew.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import zlib
@@ -20,6 +23,7 @@ import numpy as np
 
 from hemeroteca.search.document import document_key
 
+log = logging.getLogger("hemeroteca.search")
 _MOST_ANCHORS = 12  # different texts kept per page
 _LONGEST_ANCHOR = 80
 MOST_EDGES = 20_000_000  # the newest that are kept and ranked: 320 MB on disk, about 1.2 GB for a moment
@@ -51,7 +55,7 @@ class LinkGraph:
         kept = []
         room = most
         for name in reversed(names):  # the newest word of a page counts
-            source, target = np.load(self.path / f"{name}.edges.npy")[:, :room]
+            source, target = _load_pairs(self.path / f"{name}.edges.npy")[:, :room]
             if len(names) > 1:
                 fresh = ~_contains(seen, source)
                 source, target, seen = source[fresh], target[fresh], np.union1d(seen, source)
@@ -64,7 +68,7 @@ class LinkGraph:
     def hosts(self, names: Sequence[str] | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Page keys, sorted, and the key of the host of each."""
         names = self.segments() if names is None else names
-        parts = [np.load(self.path / f"{name}.hosts.npy") for name in names]
+        parts = [_load_pairs(self.path / f"{name}.hosts.npy") for name in names]
         if not parts:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         both = np.concatenate(parts, axis=1)
@@ -75,11 +79,10 @@ class LinkGraph:
         """(page key, texts of the links to it, most frequent first). Memory stays near `most_bytes`."""
         files = sorted(self.path.glob("*.anchors"))
         passes = max(1, -(-sum(file.stat().st_size for file in files) * 8 // most_bytes))
-        decode = msgspec.msgpack.Decoder(list[tuple[int, str]]).decode
         for turn in range(passes):
             texts: dict[int, Counter[str]] = {}
             for file in files:
-                for key, text in decode(zlib.decompress(file.read_bytes())):
+                for key, text in _load_anchors(file):
                     if key % passes == turn:
                         texts.setdefault(key, Counter())[text] += 1
             for key, counts in texts.items():
@@ -94,6 +97,8 @@ class LinkGraph:
         if len(names) < 2:
             return
         source, target = self.edges(names)
+        linked = source != target  # nothing older is left that a page noted as gone would have to hide
+        source, target = source[linked], target[linked]
         pages, hosts = self.hosts(names)
         known = _contains(_distinct(np.concatenate([source, target])), pages)
         last = names[-1]
@@ -102,7 +107,16 @@ class LinkGraph:
         for name in names[:-1]:
             (self.path / f"{name}.edges.npy").unlink(missing_ok=True)
             (self.path / f"{name}.hosts.npy").unlink(missing_ok=True)
+        for draft in self.path.glob("*.draft"):  # of somebody who was killed
+            if draft.name.split(".")[0] <= last:
+                draft.unlink(missing_ok=True)
         self._compact_anchors(last)
+
+    def forget_before(self, number: int) -> None:
+        """Let go of segments below that number: all that is known was written again."""
+        for file in self.path.iterdir():
+            if (name := file.name.split(".")[0]).isdigit() and int(name) < number:
+                file.unlink(missing_ok=True)
 
     def _compact_anchors(self, last: str) -> None:
         """Small files of link texts into larger ones; the oldest go when there is too much."""
@@ -111,13 +125,12 @@ class LinkGraph:
         while total > _MOST_ANCHOR_BYTES:
             total -= files[0].stat().st_size
             files.pop(0).unlink()
-        decode = msgspec.msgpack.Decoder(list[tuple[int, str]]).decode
         group: list[Path] = []
         for file in [*files, None]:
             size = sum(one.stat().st_size for one in group)
             if file is None or size + file.stat().st_size > _MERGED_ANCHORS:
                 if len(group) > 1:
-                    texts = [entry for one in group for entry in decode(zlib.decompress(one.read_bytes()))]
+                    texts = [entry for one in group for entry in _load_anchors(one)]
                     _replace(group[-1], zlib.compress(msgspec.msgpack.encode(list(dict.fromkeys(texts))), 1))
                     for one in group[:-1]:
                         one.unlink()
@@ -131,7 +144,7 @@ class LinkWriter:
 
     def __init__(self, path: Path, number: int) -> None:
         self._path = path
-        self._number = number
+        self.first = self._number = number  # of the segments written since it was opened
         self._clear()
 
     def add(
@@ -163,12 +176,16 @@ class LinkWriter:
         self._hosts.frombytes(hosts)
         self._anchors += anchors
 
+    def forget(self, page: int) -> None:
+        """The page is gone, and so are its links."""
+        self._gone[page] = len(self._sources)
+
     def __len__(self) -> int:
         """Links waiting for `commit`."""
         return len(self._sources)
 
     def commit(self) -> None:
-        if not self._sources:
+        if not self._sources and not self._gone:
             return
         name = f"{self._number:08d}"
         if self._anchors:
@@ -178,17 +195,24 @@ class LinkWriter:
         hosts = np.frombuffer(self._hosts, dtype=np.int64)
         pages, first = np.unique(pages, return_index=True)
         _save(self._path / f"{name}.hosts.npy", np.stack([pages, hosts[first]]))
-        _save(
-            self._path / f"{name}.edges.npy",
-            np.stack([np.frombuffer(self._sources, dtype=np.int64), np.frombuffer(self._targets, dtype=np.int64)]),
-        )
+        edges = np.stack([np.frombuffer(self._sources, dtype=np.int64), np.frombuffer(self._targets, dtype=np.int64)])
+        _save(self._path / f"{name}.edges.npy", self._without_gone(edges) if self._gone else edges)
         self._number += 1
         self._clear()
+
+    def _without_gone(self, edges: np.ndarray) -> np.ndarray:
+        """Of a page that went, only the links it had when it came back; and a note that it went."""
+        gone = np.array(sorted(self._gone), dtype=np.int64)
+        since = np.array([self._gone[page] for page in gone.tolist()])
+        place = np.minimum(np.searchsorted(gone, edges[0]), len(gone) - 1)
+        stays = (gone[place] != edges[0]) | (np.arange(edges.shape[1]) >= since[place])
+        return np.concatenate([edges[:, stays], np.stack([gone, gone])], axis=1)
 
     def _clear(self) -> None:
         self._sources, self._targets = array("q"), array("q")
         self._pages, self._hosts = array("q"), array("q")
         self._anchors: list[tuple[int, str]] = []
+        self._gone: dict[int, int] = {}  # page → how many links waited when it went
 
 
 def pagerank(
@@ -289,7 +313,7 @@ class LinkRanks:
         _save(path / f"{name}.host_ranks.npy", self._host_ranks)
         _save(path / f"{name}.page_ranks.npy", self._page_ranks)
         _save(path / f"{name}.pages.npy", self._pages)  # last: its presence says the others are complete
-        for file in path.glob("*.npy"):
+        for file in path.iterdir():  # older ones, and drafts of somebody who was killed
             if re.match(r"\d{8}\.", file.name) and not file.name.startswith(name):
                 file.unlink(missing_ok=True)
 
@@ -298,13 +322,14 @@ class LinkRanks:
         for file in sorted(path.glob("*.pages.npy"), reverse=True):
             name = file.name.split(".")[0]
             try:
-                parts = [
+                pages, page_ranks, hosts, host_ranks = (
                     np.load(path / f"{name}.{part}.npy", mmap_mode="r")
                     for part in ("pages", "page_ranks", "hosts", "host_ranks")
-                ]
-            except (OSError, ValueError):
-                continue  # replaced by a newer one just now
-            return cls(*parts)
+                )
+            except (OSError, ValueError, EOFError):
+                continue  # replaced by a newer one just now, or damaged
+            if len(pages) == len(page_ranks) and len(hosts) == len(host_ranks):
+                return cls(pages, page_ranks, hosts, host_ranks)
         return None
 
 
@@ -349,6 +374,32 @@ def _contains(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         return np.zeros(len(wanted), dtype=bool)
     places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return keys[places] == wanted
+
+
+def _load_pairs(path: Path) -> np.ndarray:
+    """Two rows of keys; none where the file cannot be read."""
+    try:
+        pairs = np.load(path)
+        if pairs.ndim == 2 and pairs.shape[0] == 2 and pairs.dtype == np.int64:
+            return pairs
+        reason = "not a table of links"
+    except FileNotFoundError:  # merged into a newer one just now
+        return np.empty((2, 0), np.int64)
+    except (OSError, ValueError, EOFError) as error:
+        reason = str(error)
+    log.warning("the links in %s are left out (%s); `hemeroteca search rebuild` makes them anew", path, reason)
+    return np.empty((2, 0), np.int64)
+
+
+def _load_anchors(path: Path) -> list[tuple[int, str]]:
+    try:
+        return _decode_anchors(zlib.decompress(path.read_bytes()))
+    except (OSError, zlib.error, msgspec.MsgspecError) as error:
+        log.warning("the link texts in %s are left out (%s); `hemeroteca search rebuild` makes them anew", path, error)
+        return []
+
+
+_decode_anchors = msgspec.msgpack.Decoder(list[tuple[int, str]]).decode
 
 
 def _save(path: Path, values: np.ndarray) -> None:

@@ -30,6 +30,10 @@ class IndexBusyError(SearchError):
     """Another process is writing the index."""
 
 
+class IndexWriteError(SearchError):
+    """The index could not be written, most likely for want of room. The last commit stands."""
+
+
 class Hit(msgspec.Struct, kw_only=True):
     url: str
     title: str

@@ -1,5 +1,6 @@
 """All documents that match, without order or page: for what is told of them or done to them as a whole."""
 
+import logging
 from collections.abc import Collection, Iterator
 from html import unescape
 
@@ -10,10 +11,11 @@ from hemeroteca.search.answer import Answer
 from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.engine_document import stored
 from hemeroteca.search.in_body import stands
-from hemeroteca.search.index import Hit, Options
+from hemeroteca.search.index import Hit, IndexUnusableError, Options
 from hemeroteca.search.snippet import Marks
 from hemeroteca.search.tantivy_index import TantivyIndex
 
+log = logging.getLogger("hemeroteca.search")
 MOST = 50_000  # matches of one query that are told apart: the newest
 _AT_ONCE = 100_000
 
@@ -69,11 +71,18 @@ def keys_of_site(index: TantivyIndex, site: str) -> Iterator[int]:
 
 
 def imported(index: TantivyIndex) -> Iterator[SearchDocument]:
-    """Documents that were not crawled: no archive has them."""
+    """Documents that were not crawled: no archive has them. One that cannot be read is left out, which is said."""
+    lost = 0
     for key in _keys(index, Query.range_query(index.schema, "captured", FieldType.Integer, 0, 0)):
-        document = index.get(key)
+        try:
+            document = index.get(key)
+        except IndexUnusableError:
+            lost += 1
+            continue
         if document is not None and document.id:
             yield document
+    if lost:
+        log.warning("%d documents that were imported cannot be read any more; import their files again", lost)
 
 
 def _keys(index: TantivyIndex, these: Query) -> Iterator[int]:

@@ -6,6 +6,7 @@ Compacts the link graph, ranks pages and hosts, learns the words of about N docu
 texts it leaves in a file for whoever writes the index.
 """
 
+import fcntl
 import os
 import signal
 import sys
@@ -26,12 +27,16 @@ def main(folder: Path, learned: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the engine; it tells us when to stop
     os.nice(15)
     seeds = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=list[int])
+    alone = (folder / "refresh.lock").open("ab")
     try:
+        fcntl.flock(alone, fcntl.LOCK_EX | fcntl.LOCK_NB)
         index = open_index(None, folder)
         services.refresh(folder, index, seeds, learned)
         changed = services.changed_anchors(index, LinkGraph(folder / "links"))
         texts = [(document.key, text) for document, text in islice(changed, _MOST_TEXTS)]
-    except (SearchError, OSError) as error:
+    except BlockingIOError:
+        raise SystemExit("a turn of an engine that was killed is still under way; the next one comes later")
+    except (SearchError, OSError, ValueError) as error:
         raise SystemExit(f"search could not be refreshed: {error}")
     draft = folder / f"{TEXTS}.draft"
     draft.write_bytes(msgspec.msgpack.encode(texts))

@@ -20,12 +20,12 @@ from hemeroteca.search import analysis, collection_files, handover
 from hemeroteca.search.collection_files import Row
 from hemeroteca.search.document import SearchDocument, document_key
 from hemeroteca.search.graph import LinkGraph, LinkRanks, rank_pages_and_hosts
-from hemeroteca.search.index import Index, IndexUnusableError, Options, SearchError, Writer
+from hemeroteca.search.index import Index, Options, SearchError, Writer
 from hemeroteca.search.languages import code_of
 from hemeroteca.search.learn import Learner, read_query_log
 from hemeroteca.search.matching import imported
 from hemeroteca.search.query import asks_for_the_past
-from hemeroteca.search.tantivy_index import VERSIONS, TantivyIndex, replace_index
+from hemeroteca.search.tantivy_index import ENGINE_ERRORS, VERSIONS, TantivyIndex, replace_index
 from hemeroteca.search.tantivy_writer import TantivyWriter
 from hemeroteca.search.versions import has_versions
 
@@ -33,6 +33,7 @@ log = logging.getLogger("hemeroteca.search")
 COMMIT_EVERY = 50_000  # documents of a long import become findable, and safe, in steps
 BATCH = Options(group=False, diverse=False, snippets=False, suggest=False, syntax=False)
 _LOG_BYTES = 2_000_000
+_UNREADABLE: tuple[type[BaseException], ...] = (SearchError, *ENGINE_ERRORS)
 _SAMPLE = 300  # documents from which the language of a collection is told
 
 
@@ -44,13 +45,10 @@ def rebuild(
 ) -> int:
     """Build the index in `path` anew from `documents`; searches use the old one until the new one is complete.
 
-    Documents that were imported stay, unless the old index is damaged.
+    Documents that were imported stay, as far as the old index can be read: no archive has them.
     """
     count = 0
-    try:
-        documents = chain(documents, imported(TantivyIndex(path)))
-    except IndexUnusableError as error:
-        log.warning("documents that were imported are not kept: %s", error)
+    documents = chain(documents, _imported(path))
 
     def fill(writer: TantivyWriter) -> None:
         nonlocal count
@@ -63,6 +61,13 @@ def rebuild(
     replace_index(path, fill, heap_bytes)
     progress(count)
     return count
+
+
+def _imported(path: Path) -> Iterator[SearchDocument]:
+    try:
+        yield from imported(TantivyIndex(path, any_layout=True))
+    except _UNREADABLE as error:
+        log.warning("documents that were imported are not kept: %s", error)
 
 
 def choose(index_dir: Path, query: str, versions: bool | None = None) -> Path:

@@ -4,6 +4,7 @@ Tantivy's segments never change and a commit is one atomic rename, so a process 
 commit whole, and readers are never blocked.
 """
 
+import errno
 import fcntl
 import logging
 import os
@@ -23,7 +24,16 @@ from hemeroteca.search.answer import Answer
 from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.engine_document import SCHEMA_VERSION, clean, restored, schema, stored
 from hemeroteca.search.graph import LinkRanks
-from hemeroteca.search.index import READER, REBUILD, Hit, IndexUnusableError, Options, Results, SearchError
+from hemeroteca.search.index import (
+    READER,
+    REBUILD,
+    Hit,
+    IndexUnusableError,
+    IndexWriteError,
+    Options,
+    Results,
+    SearchError,
+)
 from hemeroteca.search.notes import Note
 from hemeroteca.search.query import LONGEST_QUERY
 from hemeroteca.search.semantic import Encoder
@@ -34,19 +44,21 @@ from hemeroteca.search.vocabulary import Form
 VERSIONS = "versions"  # name of the folder of an index of all versions
 _VERSION_FILE = "hemeroteca.json"
 # What the engine raises; a defect in it surfaces as PanicException, which is no Exception and would end the process.
-_ENGINE_ERRORS: tuple[type[BaseException], ...] = (
+ENGINE_ERRORS: tuple[type[BaseException], ...] = (
     ValueError,
+    msgspec.DecodeError,
     *(kind for kind in BaseException.__subclasses__() if kind.__name__ == "PanicException"),
 )
 log = logging.getLogger("hemeroteca.search")
 
 
 class TantivyIndex:
-    def __init__(self, path: Path, mapped_bytes: int = memory.DEFAULT) -> None:
-        """`mapped_bytes`: memory of mapped files the process may keep, about."""
+    def __init__(self, path: Path, mapped_bytes: int = memory.DEFAULT, any_layout: bool = False) -> None:
+        """`mapped_bytes`: memory of mapped files the process may keep, about. `any_layout`: to rescue what is in it."""
         self.path = path
+        self._any_layout = any_layout
         self._mapped = memory.MappedFiles(mapped_bytes)
-        self._folder = path / "main"
+        self._folder = folder_of(path)
         self._meta, self._rank = str(self._folder / "meta.json"), str(path / "rank")
         self._seen: tuple[int, int] = (0, 0)
         self.has_versions = path.name == VERSIONS
@@ -88,27 +100,33 @@ class TantivyIndex:
         query = unicodedata.normalize("NFC", clean(query[: LONGEST_QUERY + 1]))
         try:
             return Answer(self, options).search(query, limit, offset, cursor)
-        except _ENGINE_ERRORS as error:
+        except ENGINE_ERRORS as error:
             log.warning("the query %r was refused by the engine (%s); answered as plain words", query[:200], error)
         try:
             plain = msgspec.structs.replace(options, syntax=False)
             found = Answer(self, plain).search(query, limit, offset, cursor)
-        except _ENGINE_ERRORS as error:
-            raise IndexUnusableError(f"the search index in {self._folder} does not answer ({error}); {REBUILD}")
+        except ENGINE_ERRORS as error:
+            raise self._unusable(error)
         found.notes.append(Note("the operators of this query could not be used; it was read as plain words"))
         return found
 
     def explain(self, query: str, key: int, options: Options = READER) -> dict[str, Any] | None:
-        return Answer(self, options).explain(query, key)
+        try:
+            return Answer(self, options).explain(query, key)
+        except ENGINE_ERRORS as error:
+            raise self._unusable(error)
 
     def get(self, key: int) -> SearchDocument | None:
         """The document as it was put, with the text that is kept for display."""
         searcher = self.searcher()
-        found = searcher.search(Query.term_query(self.schema, "key", key), limit=1, count=False).hits
-        if not found:
-            return None
-        document = restored(key, stored(searcher, found[0][1]))
-        document.simhash = int(searcher.fast_field_values("simhash", [found[0][1]])[0] or 0)
+        try:
+            found = searcher.search(Query.term_query(self.schema, "key", key), limit=1, count=False).hits
+            if not found:
+                return None
+            document = restored(key, stored(searcher, found[0][1]))
+            document.simhash = int(searcher.fast_field_values("simhash", [found[0][1]])[0] or 0)
+        except ENGINE_ERRORS as error:
+            raise self._unusable(error)
         return document
 
     def sample(self, most: int) -> Iterator[SearchDocument]:
@@ -163,10 +181,21 @@ class TantivyIndex:
         """Languages of the documents ("": not known), with the number of documents of each."""
         return searcher.terms_with_prefix("language", "")
 
+    def _unusable(self, error: BaseException) -> IndexUnusableError:
+        return IndexUnusableError(f"the search index in {self._folder} does not answer ({error}); {REBUILD}")
+
     def _open(self) -> None:
-        with _lock(self.path):
-            _finish_swap(self.path)
-            self._open_folder()
+        try:
+            with _lock(self.path):
+                _finish_swap(self.path)
+                self._open_folder()
+        except OSError as error:
+            if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):  # the engine needs a lock to read, too
+                raise SearchError(
+                    f"the search index in {self.path} cannot be used by who may not write there ({error}); change the "
+                    "rights, or copy the data folder to where you may"
+                )
+            raise IndexUnusableError(f"the search index in {self._folder} cannot be opened ({error}); {REBUILD}")
 
     def _release(self) -> None:
         """Open the files anew, which lets go of all that was read of them; searches under way keep what they have."""
@@ -187,29 +216,34 @@ class TantivyIndex:
         version_file = self._folder / _VERSION_FILE
         if not self._folder.exists() or not any(self._folder.iterdir()):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            index = tantivy.Index(schema(), str(self._folder))
+            try:
+                index = tantivy.Index(schema(), str(self._folder))
+            except ValueError as error:
+                raise IndexWriteError(f"no search index can be made in {self._folder} ({error}); make room there")
             version_file.write_bytes(msgspec.json.encode({"schema": SCHEMA_VERSION}))
         else:
-            try:
-                version = msgspec.json.decode(version_file.read_bytes())["schema"]
-            except FileNotFoundError:
-                version = SCHEMA_VERSION if self._just_created() else 0
-                version_file.write_bytes(msgspec.json.encode({"schema": version}))
-            except (msgspec.DecodeError, KeyError, TypeError):
-                raise IndexUnusableError(
-                    f"the search index in {self._folder} has an unreadable version file; {REBUILD}"
-                )
-            if version != SCHEMA_VERSION:
-                raise IndexUnusableError(
-                    f"the search index in {self._folder} has layout {version}, this version needs {SCHEMA_VERSION}; "
-                    f"{REBUILD}"
-                )
+            if not self._any_layout:
+                self._check_layout(version_file)
             try:
                 index = tantivy.Index.open(str(self._folder))
             except (ValueError, OSError) as error:
                 raise IndexUnusableError(f"the search index in {self._folder} cannot be read ({error}); {REBUILD}")
         self._prepare(index)
         self._seen = (0, 0)
+
+    def _check_layout(self, version_file: Path) -> None:
+        try:
+            version = msgspec.json.decode(version_file.read_bytes())["schema"]
+        except FileNotFoundError:
+            version = SCHEMA_VERSION if self._just_created() else 0
+            version_file.write_bytes(msgspec.json.encode({"schema": version}))
+        except (msgspec.DecodeError, KeyError, TypeError):
+            raise IndexUnusableError(f"the search index in {self._folder} has an unreadable version file; {REBUILD}")
+        if version != SCHEMA_VERSION:
+            raise IndexUnusableError(
+                f"the search index in {self._folder} has layout {version}, this version needs {SCHEMA_VERSION}; "
+                f"{REBUILD}"
+            )
 
     def _just_created(self) -> bool:
         """Killed between making the index and naming its version: nothing can be in it yet."""
@@ -220,14 +254,22 @@ class TantivyIndex:
         return isinstance(meta, dict) and meta.get("segments") == []
 
 
+def folder_of(path: Path) -> Path:
+    """Where the engine's files of the index in `path` are."""
+    return path / "main"
+
+
 def replace_index(path: Path, fill: Callable[[TantivyWriter], None], heap_bytes: int) -> None:
     """Build a new index beside the old one with `fill` and put it in its place; searches go on meanwhile."""
     fresh = path / "fresh"
-    shutil.rmtree(fresh, ignore_errors=True)
-    index = TantivyIndex(fresh)
-    with index.writer(heap_bytes, os.cpu_count() or 1) as writer:
-        fill(writer)
-        writer.commit()
+    _remove(fresh)
+    try:
+        with TantivyIndex(fresh).writer(heap_bytes, os.cpu_count() or 1) as writer:
+            fill(writer)
+            writer.commit()
+    except BaseException:  # also when a person has enough of it: half an index would take room for nothing
+        _remove(fresh)
+        raise
     with _lock(path):
         (fresh / "ready").touch()
         _finish_swap(path)
@@ -254,9 +296,16 @@ def _finish_swap(path: Path) -> None:
         main.rename(old)
         (fresh / "main").rename(main)
     if main.exists():
-        shutil.rmtree(old, ignore_errors=True)
+        _remove(old)
         if (fresh / "ready").exists():
-            shutil.rmtree(fresh, ignore_errors=True)
+            _remove(fresh)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    elif path.exists():
+        path.unlink(missing_ok=True)
 
 
 def _weights(file: Path) -> ranking.Weights:

@@ -1,22 +1,27 @@
 """The one writer of an index: pages put and deleted, handed to the engine in bundles, committed together."""
 
+import shutil
+from contextlib import suppress
 from pathlib import Path
+from typing import NoReturn
 
 import tantivy
 from tantivy import Document
 
 from hemeroteca.search import engine_document
 from hemeroteca.search.document import SearchDocument
-from hemeroteca.search.index import REBUILD, IndexBusyError, IndexUnusableError
+from hemeroteca.search.index import REBUILD, IndexBusyError, IndexUnusableError, IndexWriteError
 
 HELD, HELD_CHARACTERS = 32, 1 << 20  # documents that wait to be given to the engine, at most
 # One thread of the writer needs 15 MB to work at all; a heap below is raised to that.
 _LEAST_HEAP = 15_000_000
+_FULL = 4 << 20  # free bytes of a disk below which a failure to write is told as a full disk
 
 
 class TantivyWriter:
     def __init__(self, index: tantivy.Index, folder: Path, heap_bytes: int, threads: int) -> None:
-        self._schema = index.schema
+        self._engine = index
+        self._folder = folder
         self._pending = 0
         self._held: list[Document] = []  # given to the engine together: its thread wakes once for all
         self._held_characters = 0
@@ -32,8 +37,7 @@ class TantivyWriter:
     def put(self, document: SearchDocument, replaces: bool = True) -> None:
         assert self._writer is not None, "the writer is closed"
         if replaces:
-            self._hand_over()  # what is deleted is what came before
-            self._writer.delete_documents_by_term("key", document.key)
+            self._delete(document.key)
         try:
             made = engine_document.document(document)
         except UnicodeEncodeError:  # half a character from a broken page
@@ -46,28 +50,57 @@ class TantivyWriter:
 
     def delete(self, key: int) -> None:
         assert self._writer is not None, "the writer is closed"
-        self._hand_over()
-        self._writer.delete_documents_by_term("key", key)
+        self._delete(key)
         self._pending += 1
 
     def commit(self) -> None:
         assert self._writer is not None, "the writer is closed"
         if self._pending:
             self._hand_over()
-            self._writer.commit()
+            try:
+                self._writer.commit()
+            except ValueError as error:
+                self._fail(error)
             self._pending = 0
 
     def _hand_over(self) -> None:
         assert self._writer is not None
-        for document in self._held:
-            self._writer.add_document(document)
+        try:
+            for document in self._held:
+                self._writer.add_document(document)
+        except ValueError as error:
+            self._fail(error)
         self._held.clear()
         self._held_characters = 0
 
+    def _delete(self, key: int) -> None:
+        assert self._writer is not None
+        self._hand_over()  # what is deleted is what came before
+        try:
+            self._writer.delete_documents_by_term("key", key)
+        except ValueError as error:
+            self._fail(error)
+
     def close(self) -> None:
         if self._writer is not None:
-            self._writer.wait_merging_threads()
+            try:
+                self._writer.wait_merging_threads()
+            except ValueError as error:
+                self._fail(error)
             self._writer = None
+
+    def _fail(self, error: ValueError) -> NoReturn:
+        """The engine's threads are dead. What they had written since the last commit is of no use: make room of it."""
+        full = shutil.disk_usage(self._folder).free < _FULL
+        reason = "the disk is full" if full else str(error)
+        self._writer = None
+        self._held.clear()
+        with suppress(ValueError):
+            self._engine.writer(_LEAST_HEAP, 1).garbage_collect_files()
+        raise IndexWriteError(
+            f"the search index in {self._folder} could not be written ({reason}); what was in it before can still be "
+            "found. Make room and start again: what is archived is indexed then"
+        )
 
     def __enter__(self) -> "TantivyWriter":
         return self

@@ -143,7 +143,6 @@ def test_a_second_crawl_sees_what_scripts_changed_in_the_same_shell(system, site
     assert found(copy, "historia distinta") == [f"{PAGE}/"]
 
     shutil.rmtree(system.data / "index")
-    (system.data / "index.json").unlink()
     assert system.run("search", "rebuild").returncode == 0
     assert found(system, "historia distinta") == [f"{PAGE}/"]
 

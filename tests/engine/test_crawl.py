@@ -1,6 +1,7 @@
 """Whole crawls of a simulated web, through the command."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -78,6 +79,17 @@ def test_a_rebuilt_index_finds_the_same_as_the_first(web, system):
     done = system.run("search", "rebuild", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["documents"] == before > 100
+
+
+def test_an_index_that_was_deleted_is_made_anew_by_the_next_start(web, system):
+    seed = web.seed_urls(1)[0]
+    system.crawl(seed, "--delay", "0", "--no-requisites")
+    before = json.loads(system.run("status", "--json").stdout)["documents"]
+    links = len(set(zip(*LinkGraph(system.data / "index" / "links").edges(), strict=True)))
+    shutil.rmtree(system.data / "index")  # nobody told the rest of the data folder
+    system.crawl(seed, "--limit", "1", "--delay", "0", "--no-requisites")
+    assert json.loads(system.run("status", "--json").stdout)["documents"] == before > 10
+    assert len(set(zip(*LinkGraph(system.data / "index" / "links").edges(), strict=True))) == links
 
 
 def test_every_capture_is_in_the_warc_files_with_its_digest(web, system):

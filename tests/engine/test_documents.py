@@ -7,6 +7,8 @@ import threading
 
 import pytest
 
+from hemeroteca import urls
+from hemeroteca.search.graph import LinkGraph
 from tests.engine.system import System
 
 PORTADA = """<html lang="es"><head><title>Portada</title></head><body><main><h1>Portada</h1>
@@ -132,7 +134,6 @@ def test_only_a_page_that_is_gone_is_no_longer_found_in_a_crawl_a_rebuild_and_af
 ):
     system = System(tmp_path / "data", retries=0)
     system.run("crawl", pages["address"][0], "--delay", "0", "--no-sitemaps")
-    mark = (system.data / "index.json").read_text()
     shutil.copytree(system.data / "index", tmp_path / "before")
     pages["/nota.txt"] = ("text/plain", status)
     system.run("crawl", pages["address"][0], "--delay", "0", "--no-sitemaps")
@@ -143,10 +144,29 @@ def test_only_a_page_that_is_gone_is_no_longer_found_in_a_crawl_a_rebuild_and_af
     assert len(texts(system, "tren")) == hits
 
     shutil.rmtree(system.data / "index")
-    shutil.copytree(tmp_path / "before", system.data / "index")
-    (system.data / "index.json").write_text(mark)  # what a crash before the next commit leaves
+    shutil.copytree(tmp_path / "before", system.data / "index")  # what a crash before the next commit leaves
     system.run("crawl", f"{pages['address'][0]}oculta", "--delay", "0", "--scope", "page", "--no-sitemaps")
     assert len(texts(system, "tren")) == hits
+
+
+def test_a_page_that_is_gone_recommends_nothing_any_more(tmp_path, pages):
+    site = pages["address"][0]
+    pages["/"] = ("text/html; charset=utf-8", '<html lang="es"><p>Una portada.</p><a href="/hija">hija</a></html>')
+    pages["/hija"] = ("text/html; charset=utf-8", '<html lang="es"><p>La hija.</p><a href="/nota.txt">nota</a></html>')
+    system = System(tmp_path / "data", retries=0)
+
+    def links():
+        edges = LinkGraph(system.data / "index" / "links").edges()
+        return {(source, target) for source, target in zip(*edges, strict=True) if source != target}
+
+    home, child, note = (urls.key(f"{site}{path}") for path in ("", "hija", "nota.txt"))
+    system.run("crawl", site, "--delay", "0", "--no-sitemaps")
+    assert links() == {(home, child), (child, note)}
+    pages["/hija"] = ("text/html", 404)
+    system.run("crawl", site, "--delay", "0", "--no-sitemaps")
+    assert links() == {(home, child)}
+    assert system.run("search", "rebuild").returncode == 0
+    assert links() == {(home, child)}
 
 
 def test_what_pages_say_gives_no_orders_to_the_terminal(tmp_path, pages):

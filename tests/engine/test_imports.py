@@ -115,7 +115,7 @@ def test_an_engine_that_starts_again_leaves_an_import_alone_and_a_killed_one_is_
     engine.kill()
     engine.wait(PATIENCE)
     engine = start_engine(system)
-    wait_for(lambda: (system.data / "index.json").exists())
+    wait_for(lambda: (system.data / "index" / "main" / "archive.json").exists())
     wait_for(lambda: not list((system.data / "index" / "imports").glob("*.captures")))
     assert importing.poll() is None
     assert list((system.data / "warc").glob(f"*{OPEN}"))

@@ -3,11 +3,12 @@
 from types import SimpleNamespace
 
 from hemeroteca.engine.ledger import Ledger
+from hemeroteca.search.index import IndexWriteError
 
 
 def test_an_index_that_died_of_a_full_disk_does_not_hide_it_nor_keep_the_warc_files():
     def close():
-        raise ValueError("An error occurred in a thread")
+        raise IndexWriteError("the disk is full")
 
     done = []
     ledger = object.__new__(Ledger)

@@ -133,3 +133,82 @@ def test_only_the_newest_links_count_when_there_are_too_many(tmp_path):
         writer.add(page, "a.example", [page + 10, page + 20], ["a.example"] * 2)
         writer.commit()
     assert sorted(set(graph.edges(most=4)[0].tolist())) == [2, 3]
+
+
+def edges_in(graph: LinkGraph) -> list[tuple[int, int]]:
+    return sorted(zip(*(part.tolist() for part in graph.edges()), strict=True))
+
+
+def test_a_page_that_is_gone_recommends_nothing_until_it_comes_back(tmp_path):
+    graph = LinkGraph(tmp_path)
+    writer = graph.writer()
+    writer.add(1, "a.example", [2, 3], ["a.example"] * 2)
+    writer.add(4, "a.example", [2], ["a.example"])
+    writer.commit()
+    writer.forget(1)
+    writer.commit()
+    assert [edge for edge in edges_in(graph) if edge[0] != edge[1]] == [(4, 2)]
+    graph.compact()
+    assert edges_in(graph) == [(4, 2)]
+    writer.add(1, "a.example", [5], ["a.example"])
+    writer.forget(1)  # gone and back between two commits
+    writer.add(1, "a.example", [6], ["a.example"])
+    writer.commit()
+    graph.compact()
+    assert edges_in(graph) == [(1, 6), (4, 2)]
+    assert set(rank_pages_and_hosts(graph)._pages.tolist()) == {1, 2, 4, 6}
+
+
+@pytest.mark.parametrize("damage", [b"", b"garbage", b"\x93NUMPY\x01\x00v\x00{'descr'"])
+def test_files_that_cannot_be_read_are_left_out_and_said(tmp_path, caplog, damage):
+    graph = LinkGraph(tmp_path)
+    writer = graph.writer()
+    for page in (1, 2):
+        writer.add(page, "a.example", [page + 10], ["a.example"], [f"text {page}"])
+        writer.commit()
+    for kind in ("edges.npy", "hosts.npy", "anchors"):
+        (tmp_path / f"00000002.{kind}").write_bytes(damage)
+    assert edges_in(graph) == [(1, 11)]
+    assert dict(graph.anchor_texts()) == {11: "text 1"}
+    assert "search rebuild" in caplog.text
+    graph.compact()
+    caplog.clear()
+    assert edges_in(graph) == [(1, 11)]
+    assert len(rank_pages_and_hosts(graph)) == 2
+    assert not caplog.text  # what could be read was written anew
+
+
+def test_segments_written_again_replace_all_before_them(tmp_path):
+    graph = LinkGraph(tmp_path)
+    first = graph.writer()
+    first.add(1, "a.example", [2], ["a.example"], ["old"])
+    first.commit()
+    again = graph.writer()
+    again.add(3, "a.example", [4], ["a.example"], ["new"])
+    again.commit()
+    graph.forget_before(again.first)
+    assert edges_in(graph) == [(3, 4)]
+    assert dict(graph.anchor_texts()) == {4: "new"}
+
+
+def test_drafts_of_somebody_who_was_killed_go(tmp_path):
+    graph = LinkGraph(tmp_path / "links")
+    writer = graph.writer()
+    for page in (1, 2):
+        writer.add(page, "a.example", [page + 10], ["a.example"])
+        writer.commit()
+    for place in ("links/00000001.edges.draft", "rank/00000007.hosts.draft"):
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        (tmp_path / place).write_bytes(b"half")
+    graph.compact()
+    rank_pages_and_hosts(graph).save(tmp_path / "rank")
+    assert not list(tmp_path.rglob("*.draft"))
+
+
+def test_ranks_that_do_not_fit_together_are_not_used(tmp_path):
+    ranks = LinkRanks(np.arange(5), np.ones(5, np.float32), np.empty(0, np.int64), np.empty(0, np.float32))
+    ranks.save(tmp_path)
+    np.save(tmp_path / "00000001.page_ranks.npy", np.ones(2, np.float32))
+    assert LinkRanks.load(tmp_path) is None
+    (tmp_path / "00000001.page_ranks.npy").write_bytes(b"")
+    assert LinkRanks.load(tmp_path) is None

@@ -239,3 +239,64 @@ def test_a_query_the_engine_refuses_is_answered_as_words(tmp_path, monkeypatch):
     found = open_index(None, tmp_path).search("biblioteca AND x*")
     assert [hit.key for hit in found.hits] == [1]
     assert any("plain words" in note for note in found.notes)
+
+
+def test_a_file_where_the_index_should_be_is_told_and_goes_with_a_rebuild(tmp_path):
+    (tmp_path / "main").write_text("not a folder")
+    with pytest.raises(IndexUnusableError, match="hemeroteca search rebuild"):
+        open_index(None, tmp_path)
+    for text in ("nuevo", "otra vez"):
+        replace_index(tmp_path, lambda writer, text=text: writer.put(page(1, text)), 15 << 20)
+        assert urls(tmp_path, text) == ["https://example.org/1"]
+
+
+def test_a_document_that_cannot_be_read_any_more_says_how_to_rebuild(tmp_path):
+    fill(tmp_path, page(1, "la biblioteca de periódicos"))
+    index = open_index(None, tmp_path)
+    for file in (tmp_path / "main").glob("*.store"):
+        with file.open("r+b") as store:
+            store.write(b"\xff" * 40)
+    for ask in (lambda: index.get(1), lambda: index.search("biblioteca")):
+        with pytest.raises(IndexUnusableError, match="hemeroteca search rebuild"):
+            ask()
+
+
+def test_a_disk_without_room_is_told_keeps_the_last_commit_and_takes_no_room(tmp_path):
+    """The limit of the size of a file stands for the disk: the engine fails in the same places."""
+    fill(tmp_path, page(1, "antes"))
+    script = textwrap.dedent(f"""
+        import random, resource, signal
+        from pathlib import Path
+        from hemeroteca.search import IndexWriteError, SearchDocument, open_index
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        dice = random.Random(1)
+        texts = [" ".join(f"w{{dice.randrange(10**9)}}" for _ in range(2000)) for _ in range(200)]
+        writer = open_index(None, Path({str(tmp_path)!r})).writer(15 << 20)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+        try:
+            for key, text in enumerate(texts):
+                writer.put(SearchDocument(key=key, url=f"u{{key}}", text=text))
+            writer.commit()
+        except IndexWriteError as error:
+            print(error)
+        writer.close()
+    """)
+    done = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=True)
+    assert "could not be written" in done.stdout
+    assert urls(tmp_path, "antes") == ["https://example.org/1"]
+    fill(tmp_path, page(2, "después"))  # no lock is left
+    assert urls(tmp_path, "después") == ["https://example.org/2"]
+    assert sum(file.stat().st_size for file in (tmp_path / "main").iterdir()) < 100_000
+
+
+def test_a_rebuild_that_fails_leaves_no_half_index_behind(tmp_path):
+    fill(tmp_path, page(1, "antiguo"))
+
+    def fail(writer):
+        writer.put(page(2, "a medias"))
+        raise RuntimeError("the archive cannot be read")
+
+    with pytest.raises(RuntimeError):
+        replace_index(tmp_path, fail, 15 << 20)
+    assert sorted(os.listdir(tmp_path)) == ["lock", "main"]
+    assert urls(tmp_path, "antiguo") == ["https://example.org/1"]

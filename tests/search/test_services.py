@@ -148,6 +148,28 @@ def test_rebuild_keeps_what_was_imported(tmp_path):
     assert index.search("documento collection:Cosas").hits[0].id == "a"
 
 
+def test_rebuild_keeps_what_was_imported_into_an_index_of_another_layout(tmp_path):
+    services.import_documents(open_index(None, tmp_path), lines({"id": "a", "text": "receta de pan", "lang": "es"}))
+    (tmp_path / "main" / "hemeroteca.json").write_text('{"schema": 2}')
+    services.rebuild(tmp_path, [page(1, "una página")])
+    index = open_index(None, tmp_path)
+    assert index.count() == 2
+    assert [hit.id for hit in index.search("pan").hits] == ["a"]
+
+
+def test_rebuild_keeps_what_can_be_read_of_what_was_imported(tmp_path, caplog):
+    for identifier in "ab":
+        found = lines({"id": identifier, "text": f"receta {identifier}", "lang": "es"})
+        services.import_documents(open_index(None, tmp_path), found)
+    stores = sorted((tmp_path / "main").glob("*.store"))
+    assert len(stores) == 2
+    with stores[0].open("r+b") as store:
+        store.write(b"\xff" * 40)
+    services.rebuild(tmp_path, [page(1, "una página")])
+    assert open_index(None, tmp_path).count() == 2
+    assert "1 documents that were imported cannot be read" in caplog.text
+
+
 def test_an_unusable_index_can_be_rebuilt(tmp_path):
     fill(tmp_path, page(1, "uno"))
     (tmp_path / "main" / "meta.json").write_text("broken")

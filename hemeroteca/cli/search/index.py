@@ -33,7 +33,7 @@ def rebuild(data: common.Data = None, json: common.Json = False) -> None:
     with lock:
         last = last_capture()
         documents = reindex.documents(settings.INSTANCE)
-        with common.progress_line(quiet=json) as show:
+        with common.progress_line(quiet=json) as show, errors_in_a_line():
             folder, heap = settings.INSTANCE.index_dir, config.index_heap_bytes
             count = services.rebuild(folder, documents, heap, lambda done: show(f"indexing {done:,}"))
             versions = 0
@@ -128,7 +128,8 @@ def learn(
     from hemeroteca.search import services
 
     _, index, path = open_for(data)
-    count = services.learn(path, index, documents)
+    with errors_in_a_line():
+        count = services.learn(path, index, documents)
     tell(json, f"learned from {count:,} documents", documents=count)
 
 
@@ -137,7 +138,8 @@ def rank(data: common.Data = None, json: common.Json = False) -> None:
     from hemeroteca.search import services
 
     _, _, path = open_for(data)
-    ranks = services.refresh_ranks(path)
+    with errors_in_a_line():
+        ranks = services.refresh_ranks(path)
     tell(json, f"{len(ranks):,} pages ranked", pages=len(ranks))
 
 

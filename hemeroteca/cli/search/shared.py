@@ -58,10 +58,10 @@ def readable(file: Path) -> Path:
 
 @contextmanager
 def errors_in_a_line() -> Iterator[None]:
-    """Ends with the one line of an error of search instead of a trace."""
+    """Ends with the one line of an error of search, or of the disk, instead of a trace."""
     from hemeroteca.search import SearchError
 
     try:
         yield
-    except SearchError as error:
+    except (SearchError, OSError) as error:
         common.give_up(str(error))
