@@ -1,10 +1,11 @@
 """Search quality on any TREC-style collection: nDCG@10, MAP, MRR; Hemeroteca against plain BM25 of the same engine.
 
-    python -m bench.trec documents.jsonl queries.tsv qrels.txt
+    python -m bench.trec FOLDER                           # a collection as it is published: BEIR, TREC, Cranfield …
+    python -m bench.trec documents queries qrels          # its three files; see bench/trec_files.py for their forms
+    python -m bench.trec FOLDER --write OTHER             # only brought into the form that the commands take
 
-`documents.jsonl`: {"id", "url", "title", "text", "lang"} per line. `queries.tsv`: qid<TAB>query. `qrels.txt`: TREC
-(qid 0 docid grade) or qid<TAB>docid<TAB>grade. The reference is one field with title and text, the engine's default
-analysis and its own BM25, each word of the query wanted (OR): `plain`, and with English stems, `plain, stems`.
+The reference is one field with title and text, the engine's default analysis and its own BM25, each word of the query
+wanted (OR): `plain`, and with English stems, `plain, stems`.
 """
 
 import argparse
@@ -14,13 +15,15 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench import trec_files
+from bench.trec_files import Qrels
+
 DEPTH = 1000  # results judged for MAP and MRR
 
-Qrels = dict[str, dict[str, int]]
 Run = dict[str, list[str]]
 
 
@@ -54,25 +57,6 @@ def evaluate(run: Run, qrels: Qrels) -> Quality:
         average += precision / len(relevant)
     count = max(1, count)
     return Quality(ndcg / count, average / count, reciprocal / count, count)
-
-
-def read_qrels(lines: Iterable[str]) -> Qrels:
-    qrels: Qrels = {}
-    for line in lines:
-        parts = line.split()
-        if len(parts) == 4 and re.fullmatch(r"-?\d+", parts[3]):
-            qid, _, doc, grade = parts
-        elif len(parts) == 3 and re.fullmatch(r"-?\d+", parts[2]):
-            qid, doc, grade = parts
-        else:
-            continue  # a header
-        qrels.setdefault(qid, {})[doc] = int(grade)
-    return qrels
-
-
-def read_queries(lines: Iterable[str]) -> dict[str, str]:
-    pairs = (line.rstrip("\n").partition("\t") for line in lines if line.strip())
-    return {qid.strip(): text for qid, _, text in pairs}
 
 
 def hemeroteca(documents: Path, queries: dict[str, str], folder: Path) -> Run:
@@ -123,8 +107,9 @@ ENGINES: dict[str, Callable[[Path, dict[str, str], Path], Run]] = {
 
 def measure(documents: Path, queries: Path, qrels: Path) -> dict[str, Quality]:
     """Every engine on one collection, by name."""
-    judged = read_qrels(qrels.open(encoding="utf-8"))
-    asked = {qid: text for qid, text in read_queries(queries.open(encoding="utf-8")).items() if qid in judged}
+    judged = trec_files.read_qrels(qrels.read_text(encoding="utf-8"))
+    with queries.open("rb") as lines:
+        asked = {qid: text for qid, text in trec_files.read_queries(lines).items() if qid in judged}
     found = {}
     print(f"{'':20} {'nDCG@10':>8} {'MAP':>8} {'MRR':>8} {'seconds':>8}   ({len(asked)} queries)")
     for name, engine in ENGINES.items():
@@ -138,11 +123,20 @@ def measure(documents: Path, queries: Path, qrels: Path) -> dict[str, Quality]:
 
 def main(arguments: list[str] | None = None) -> list[dict[str, object]]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("documents", type=Path)
-    parser.add_argument("queries", type=Path)
-    parser.add_argument("qrels", type=Path)
+    parser.add_argument("sources", nargs="+", type=Path, help="a folder, or documents, queries and qrels")
+    parser.add_argument("--write", type=Path, help="write documents.jsonl, queries.tsv and qrels.txt there, and end")
     options = parser.parse_args(arguments)
-    found = measure(options.documents, options.queries, options.qrels)
+    with tempfile.TemporaryDirectory() as temporary:
+        try:
+            files = trec_files.bring(options.sources, options.write or Path(temporary))
+        except trec_files.CollectionError as error:
+            parser.error(str(error))
+        if options.write:
+            return []
+        found = measure(*files)
+    print(
+        f"hemeroteca / plain BM25: {found['hemeroteca'].ndcg10 / max(found['plain BM25'].ndcg10, 1e-9):.3f} (nDCG@10)"
+    )
     return [{"engine": name, "ndcg10": q.ndcg10, "map": q.map, "mrr": q.mrr} for name, q in found.items()]
 
 
