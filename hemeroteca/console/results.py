@@ -17,6 +17,7 @@ from hemeroteca.search.filters import filters, loosened, narrowed, without
 from hemeroteca.search.notes import Note
 from hemeroteca.search.ranking import Preferences
 from hemeroteca.search.versions import has_versions
+from hemeroteca.watch.searches import feed_path
 
 RESULTS = 10
 FACET_VALUES = 6
@@ -58,6 +59,10 @@ class Asked:
         return [
             {"label": label, "link": self.link(sort=name), "chosen": name == self.sort} for name, label in SORTS.items()
         ]
+
+    @property
+    def feed(self) -> str:
+        return feed_path(self.query)
 
     @property
     def only_last(self) -> str:
