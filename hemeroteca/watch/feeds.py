@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from email.utils import format_datetime
+from html import escape
 from urllib.parse import quote, urlencode
 from xml.etree.ElementTree import Element, SubElement, tostring
 
@@ -64,7 +65,7 @@ def rss(title: str, self_url: str, changes: Iterable[Change], base: str) -> byte
         guid = add(item, "guid", str(change.record_id or change.pk))
         guid.set("isPermaLink", "false")
         add(item, "pubDate", format_datetime(_moment(change.seen_ms)))
-        add(item, "description", summary(change))
+        add(item, "description", escape(summary(change)))  # feed readers take it for HTML
     return b'<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, encoding="utf-8")
 
 

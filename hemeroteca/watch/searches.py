@@ -20,7 +20,7 @@ from hemeroteca.search.matching import described, matching
 from hemeroteca.search.preferences import load_preferences
 from hemeroteca.search.query import parse
 from hemeroteca.search.tantivy_index import TantivyIndex
-from hemeroteca.watch import notices, services
+from hemeroteca.watch import feeds, notices, services
 from hemeroteca.watch.models import Channel, SavedMatch, SavedSearch
 from hemeroteca.watch.values import plain
 
@@ -69,8 +69,13 @@ def saved() -> list[SavedSearch]:
 
 
 def feed_path(query: str) -> str:
-    """Where the same search is a feed."""
-    return f"/search.rss?q={quote(query, safe='')}"
+    """Where the same search is a feed; where strangers may not search, with the key that opens it to feed readers."""
+    path = f"/search.rss?q={quote(query, safe='')}"
+    return path if settings.CONFIG.open_search else f"{path}&key={feeds.feed_key(feed_scope(query))}"
+
+
+def feed_scope(query: str) -> str:
+    return f"search|{query}"
 
 
 class Looker:

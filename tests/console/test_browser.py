@@ -101,6 +101,11 @@ def test_a_page_of_results_fits_a_narrow_phone(visit, world, query):
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
+def test_the_navigation_has_one_line_on_a_phone(visit, world):
+    page = visit("/", viewport={"width": 360, "height": 640}, locale="es")
+    assert page.locator(".top nav a").evaluate_all("links => new Set(links.map(link => link.offsetTop)).size") == 1
+
+
 def test_facets_stand_open_beside_the_results_and_folded_on_a_phone(visit, world):
     wide = visit("/?q=pan%20OR%20harbour")
     assert wide.locator(".facets dd a").first.is_visible()

@@ -167,6 +167,24 @@ class TestBrowsersAndFeedReaders:
     def test_whoever_asks_only_for_the_head_gets_it(self, client, world, address):
         assert client.head(address).status_code == 200
 
+    def test_a_feed_reader_reads_a_closed_archive_with_the_feed_s_own_key(self, client, world, settings, editor):
+        settings.CONFIG = replaced(settings.CONFIG, open_search=False)
+        client.force_login(editor)
+        page = text(client.get("/", {"q": "pan"}))
+        address = html.unescape(re.search(r'<link rel="alternate"[^>]*href="([^"]+)"', page)[1])
+        client.logout()
+        answer = client.get(address)
+        assert answer.status_code == 200
+        assert BREAD in text(answer)
+        assert html.unescape(re.search(r'rel="self"[^>]*href="([^"]+)"', text(answer))[1]).endswith(address)
+        assert client.get(address.replace("q=pan", "q=harbour")).status_code == 401, "it opens nothing else"
+        assert client.get("/search.rss?q=pan&key=").status_code == 401
+
+    def test_a_feed_that_has_nothing_new_is_not_sent_again(self, client, world):
+        first = client.get("/search.rss?q=pan")
+        again = client.get("/search.rss?q=pan", headers={"if-none-match": first.headers["ETag"]})
+        assert (again.status_code, again.content) == (304, b"")
+
     def test_the_image_has_a_size_without_which_firefox_ignores_it(self, client, world):
         root = ElementTree.fromstring(client.get("/opensearch.xml").content)
         image = next(part for part in root if part.tag.endswith("}Image"))

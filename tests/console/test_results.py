@@ -2,11 +2,13 @@
 
 import html
 import re
+from typing import ClassVar
 
+import numpy as np
 import pytest
 
 from hemeroteca.api import search
-from hemeroteca.search import SearchDocument
+from hemeroteca.search import SearchDocument, SearchError, semantic
 from hemeroteca.search.preferences import load_preferences, prefer
 from tests.console.world import BREAD
 
@@ -101,6 +103,35 @@ def test_documents_without_title_or_address_have_a_heading_and_no_false_link(cli
     assert ">expediente-7</h2>" in re.sub(r"\s+", " ", page)
     assert 'href="javascript' not in page
     assert 'href=""' not in page
+
+
+def test_ordering_by_meaning_is_offered_where_the_model_is_installed(client, world, monkeypatch):
+    monkeypatch.setattr(semantic, "installed", lambda: False)
+    assert "By meaning" not in text(client.get("/", {"q": "pan"}))
+    monkeypatch.setattr(semantic, "installed", lambda: True)
+    page = text(client.get("/", {"q": "pan OR harbour"}))
+    assert "By meaning" in page
+    monkeypatch.setattr(semantic, "load_encoder", Letters)
+    page = text(client.get("/" + links(page, "sort=meaning")[0]))
+    assert BREAD in page
+    assert Letters.asked[0] == "pan OR harbour"
+
+    def missing():
+        raise SearchError("semantic ranking needs a package that is missing; `pip install hemeroteca[semantic]`")
+
+    monkeypatch.setattr(semantic, "load_encoder", missing)
+    assert "pip install hemeroteca[semantic]" in text(client.get("/", {"q": "pan", "sort": "meaning"}))
+
+
+class Letters:
+    """A model that knows how often a text has each letter."""
+
+    asked: ClassVar[list[str]] = []
+
+    def encode(self, texts):
+        self.asked.extend(texts)
+        rows = np.array([[text.count(letter) + 0.1 for letter in "abcdefg"] for text in texts])
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 def test_what_a_saved_search_ignores_is_said_when_it_is_saved(client, world, editor):

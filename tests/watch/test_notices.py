@@ -242,12 +242,16 @@ def test_feeds_hold_any_title_and_name_each_change_once():
     change(subscription, "https://news.test/b?x=1&y=2")
     rows = list(Change.objects.order_by("-pk"))
     rows[1].title += "\x00\ud800"
+    rows[0].diff += "\n+<script>alert(1)</script>"
     atom = ElementTree.fromstring(feeds.atom("x", "https://h.test/feed", rows, "https://h.test"))
     space = {"a": feeds.ATOM}
     assert len({entry.findtext("a:id", "", space) for entry in atom.findall("a:entry", space)}) == 2
     assert "+12 euros" in atom.findtext("a:entry/a:content", "", space)
     rss = ElementTree.fromstring(feeds.rss("x", "https://h.test/feed", rows, "https://h.test"))
     assert [item.findtext("link") for item in rss.iter("item")][0] == "https://news.test/b?x=1&y=2"
+    assert not [item for item in rss.iter("item") if "<" in item.findtext("description")], (
+        "which is HTML to feed readers"
+    )
     assert feeds.opens("scope", feeds.feed_key("scope"))
     assert not feeds.opens("other", feeds.feed_key("scope"))
     assert settings.SECRET_KEY
