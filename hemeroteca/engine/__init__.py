@@ -3,18 +3,19 @@
 crawler    the engine: its loop, and the orders it follows;  runs: a crawl under way
 
 The way of a visit, module by module:
-visits     leased, fetched, then kept, tried later or given up;  admission: whether it is made at all
-waits      how long its host is left alone afterwards;  errands: robots.txt on its way;  gate: the rules themselves
-browsing   visits by browser, with rendering: the browser itself
-reading    to a reader and back, with pool: the readers and the pipes to them, and messages: what goes through them
-taking     what is done with a reader's answer: keeping (archive), following (new pages), settling (its row and counts)
-commits    when all this becomes durable;  ledger: what must reach the disk together
+visits            leased, fetched, then kept, tried later or given up;  admission: whether it is made at all
+robots_fetching   robots.txt on its way;  robots_rules: what it says;  host_waits: how long a host is left alone
+browsing          visits by browser, with rendering: the browser itself
+reading           to a reader and back, with pool: the readers and the pipes to them; messages: what goes through them
+read_results      what is done with a reader's answer, by archiving, following (new pages), page_outcomes (its row)
+commits           when all this becomes durable;  ledger: what must reach the disk together
 
 In a reader (worker): ingest does all with a capture, with links, edges (of the link graph), documents (for search) and
-watching (how it differs from the last version).
+version_changes (how it differs from the last version).
 
-Beside it: standing (subscriptions), refresh (link ranks), uploads, repair (what a start does after a crash), reindex
-(documents from the archive), status (what can be known about all this from outside), supervisor (`hemeroteca serve`).
+Beside it: subscriptions (pages due), collection_membership, refresh (link ranks), uploads, repair (what a start
+does after a crash), imports and handed_over (what commands leave for a running engine), reindex (documents from the
+archive), status (what can be known about all this from outside), supervisor (`hemeroteca serve`).
 """
 
 import os

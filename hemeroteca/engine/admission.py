@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from hemeroteca import urls
 from hemeroteca.engine import reasons
-from hemeroteca.engine.gate import Gate, origin_of
 from hemeroteca.engine.messages import AGENT
+from hemeroteca.engine.page_outcomes import EXCLUDED, FAILED, QUEUED, PageOutcomes
+from hemeroteca.engine.robots_rules import RobotsRules, origin_of
 from hemeroteca.engine.runs import Run
-from hemeroteca.engine.settling import EXCLUDED, FAILED, QUEUED, Settling
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.frontier.traps import SameText
 from hemeroteca.frontier.values import Found, Role, Visit
@@ -21,16 +21,16 @@ class Admission:
     def __init__(
         self,
         frontier: Frontier,
-        gate: Gate,
+        robots_rules: RobotsRules,
         same_text: SameText,
-        settling: Settling,
+        page_outcomes: PageOutcomes,
         ask_rules: Callable[[str, Visit], None],
         changed: Callable[[], None],
     ) -> None:
         self._frontier = frontier
-        self._gate = gate
+        self._robots_rules = robots_rules
         self._same_text = same_text
-        self._settling = settling
+        self._page_outcomes = page_outcomes
         self._ask_rules = ask_rules
         self._changed = changed
 
@@ -40,18 +40,18 @@ class Admission:
         if run.closed_until > now:
             run.leased += 1  # and back again
             later = min(run.closed_until, now + CLOSED_SECONDS)
-            self._settling.without_capture(visit, QUEUED, "", "", due_ms=int(later * 1000))
+            self._page_outcomes.without_capture(visit, QUEUED, "", "", due_ms=int(later * 1000))
             self._frontier.release_unasked(visit.host)
             return False
         if trap := self._same_text.closed(visit.host, visit.url):
-            self._settling.without_capture(visit, EXCLUDED, "trap", trap)
+            self._page_outcomes.without_capture(visit, EXCLUDED, "trap", trap)
             self._frontier.release_unasked(visit.host)
             return False
         if run.options.ignore_robots or host.settings.ignore_robots:
             self._ask_sitemaps(visit, run, ())
             return True
         origin = origin_of(visit.url)
-        rules = self._gate.rules(origin, now)
+        rules = self._robots_rules.rules(origin, now)
         if rules is None:
             run.outstanding -= 1
             self._frontier.put_back(visit)
@@ -62,10 +62,10 @@ class Admission:
             return True
         if rules.unreachable:
             reason = f"robots-unreachable: {origin}/robots.txt gave {rules.unreachable} a moment ago"
-            self._settling.without_capture(visit, FAILED, reasons.code(reason), reason)
+            self._page_outcomes.without_capture(visit, FAILED, reasons.code(reason), reason)
         else:
             reason = f"robots.txt of {host.name} forbids {_path(visit.url)} ({rules.rule(visit.url, AGENT)})"
-            self._settling.without_capture(visit, EXCLUDED, "robots", reason)
+            self._page_outcomes.without_capture(visit, EXCLUDED, "robots", reason)
         self._frontier.release_unasked(visit.host)
         return False
 

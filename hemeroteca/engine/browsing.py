@@ -4,11 +4,11 @@ import time
 from collections.abc import Callable
 
 from hemeroteca.config import Config
+from hemeroteca.engine.host_waits import HostWaits
+from hemeroteca.engine.page_outcomes import FAILED, QUEUED, PageOutcomes
 from hemeroteca.engine.reading import Reading
 from hemeroteca.engine.rendering import BROWSER_TROUBLES, PageRules, Rendering, is_met, requisites
 from hemeroteca.engine.runs import Run
-from hemeroteca.engine.settling import FAILED, QUEUED, Settling
-from hemeroteca.engine.waits import Waits
 from hemeroteca.fetch import Request, Result
 from hemeroteca.fetch.browser import Rendered
 from hemeroteca.frontier.queue import Frontier
@@ -27,8 +27,8 @@ class Browsing:
         frontier: Frontier,
         rendering: Rendering,
         reading: Reading,
-        settling: Settling,
-        waits: Waits,
+        page_outcomes: PageOutcomes,
+        waits: HostWaits,
         page_rules: PageRules,
         answered: Answered,
     ) -> None:
@@ -38,8 +38,8 @@ class Browsing:
         self._frontier = frontier
         self._rendering = rendering
         self._reading = reading
-        self._settling = settling
-        self._waits = waits
+        self._page_outcomes = page_outcomes
+        self._host_waits = waits
         self._page_rules = page_rules
         self._answered = answered
 
@@ -55,7 +55,7 @@ class Browsing:
         del self._rendering.wanted[visit.page]
         if run.stopping and not run.stopping.startswith("limit"):
             self._frontier.release_unasked(visit.host)
-            self._settling.without_capture(visit, QUEUED, "", "")
+            self._page_outcomes.without_capture(visit, QUEUED, "", "")
         else:
             self.render(visit, request, run)
 
@@ -63,7 +63,7 @@ class Browsing:
         """Open a page in the browser; its host stays busy meanwhile."""
         if reason := self._rendering.missing():
             self._frontier.release_unasked(visit.host)
-            self._settling.without_capture(visit, FAILED, "browser-missing", f"browser-missing: {reason}")
+            self._page_outcomes.without_capture(visit, FAILED, "browser-missing", f"browser-missing: {reason}")
             return
 
         def allowed(url: str, answer: Callable[[bool], None]) -> None:
@@ -76,7 +76,7 @@ class Browsing:
         """Fail what waits for the browser of a host that does not answer."""
         for visit in [visit for visit in self._rendering.wanted.values() if visit.host == host]:
             del self._rendering.wanted[visit.page]
-            self._settling.without_capture(visit, FAILED, code, reason)
+            self._page_outcomes.without_capture(visit, FAILED, code, reason)
 
     def _rendered(self, rendered: Rendered) -> None:
         visit: Visit = rendered.request.tag
@@ -105,17 +105,17 @@ class Browsing:
         """The browser failed; the page is tried again, without the browser in the end."""
         now = time.time()
         host = self._frontier.host(visit.host)
-        wait = self._waits.after(visit, rendered.main, run, host, now)
+        wait = self._host_waits.after(visit, rendered.main, run, host, now)
         self._frontier.release(visit.host, now + wait, delay=wait, failed=False)
         reason = f"{rendered.failure}: {rendered.detail}" if rendered.detail else rendered.failure
         if rendered.transient and visit.attempts < self._retries:
             later = now + max(wait, self._retry_seconds * 2.0**visit.attempts)
-            self._settling.without_capture(
+            self._page_outcomes.without_capture(
                 visit, QUEUED, "", reason, due_ms=int(later * 1000), attempts=visit.attempts + 1
             )
         elif host.settings.render == "always":
-            self._settling.without_capture(visit, FAILED, rendered.failure, reason, attempts=visit.attempts + 1)
+            self._page_outcomes.without_capture(visit, FAILED, rendered.failure, reason, attempts=visit.attempts + 1)
         else:  # what came without a browser is better than nothing
             self._rendering.gave_up[visit.page] = reason
             later = int((now + wait) * 1000)
-            self._settling.without_capture(visit, QUEUED, "", reason, due_ms=later, attempts=visit.attempts)
+            self._page_outcomes.without_capture(visit, QUEUED, "", reason, due_ms=later, attempts=visit.attempts)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hemeroteca.engine import reasons
-from hemeroteca.engine.gate import Gate
 from hemeroteca.engine.ledger import Ledger
 from hemeroteca.engine.noise import Sites
+from hemeroteca.engine.robots_rules import RobotsRules
 from hemeroteca.engine.runs import Run
 from hemeroteca.frontier import services
 from hemeroteca.frontier.queue import Frontier
@@ -26,7 +26,7 @@ class Commits:
         runs: dict[int, Run],
         frontier: Frontier,
         ledger: Ledger,
-        gate: Gate,
+        robots_rules: RobotsRules,
         sites: Sites,
         scheduler: "Guarded | None",
         measure: Callable[[Run], None],
@@ -37,7 +37,7 @@ class Commits:
         self._runs = runs
         self._frontier = frontier
         self._ledger = ledger
-        self._gate = gate
+        self._robots_rules = robots_rules
         self._sites = sites
         self._scheduler = scheduler
         self._measure = measure
@@ -67,7 +67,7 @@ class Commits:
         tally.clear()
 
     def _write_rest(self) -> None:
-        self._gate.write()
+        self._robots_rules.write()
         self._sites.write()
         for run in self._counted():
             services.save_counts(run.id, run.counts)

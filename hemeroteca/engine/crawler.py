@@ -16,18 +16,18 @@ from hemeroteca.config import Config
 from hemeroteca.engine import usage
 from hemeroteca.engine.commits import Commits
 from hemeroteca.engine.following import Following
-from hemeroteca.engine.gate import Gate
 from hemeroteca.engine.ledger import Ledger
 from hemeroteca.engine.noise import Sites
+from hemeroteca.engine.page_outcomes import PageOutcomes
 from hemeroteca.engine.pool import Reader
+from hemeroteca.engine.read_results import ReadResults
 from hemeroteca.engine.reading import BATCH, Reading
 from hemeroteca.engine.refresh import Refresher
 from hemeroteca.engine.rendering import Rendering
+from hemeroteca.engine.robots_rules import RobotsRules
 from hemeroteca.engine.runs import Run
-from hemeroteca.engine.settling import Settling
-from hemeroteca.engine.standing import Standing
 from hemeroteca.engine.status import EngineStatus, write_engine_status
-from hemeroteca.engine.taking import Taking
+from hemeroteca.engine.subscriptions import Subscriptions
 from hemeroteca.engine.visits import Visits
 from hemeroteca.fetch import Fetcher, FetchSettings
 from hemeroteca.frontier import services
@@ -72,7 +72,7 @@ class Engine:
         self._ledger = Ledger(config, instance, self._frontier)
         self._refresher = Refresher(instance, self._ledger)
         scheduler = _scheduler(config, instance, watch_clock) if only is None else None
-        gate = Gate()
+        robots_rules = RobotsRules()
         self._sites = Sites()
         self._sites_revision = services.settings_revision()
         self._sites_due = 0.0
@@ -81,7 +81,7 @@ class Engine:
             self.runs,
             self._frontier,
             self._ledger,
-            gate,
+            robots_rules,
             self._sites,
             scheduler,
             self._measure,
@@ -93,7 +93,7 @@ class Engine:
             config, instance, self._selector, readers, self._frontier, self._sites, self._rendering, changed
         )
         self._fetcher = Fetcher(fetch_settings, self._selector)
-        self._settling = Settling(self.runs, self._frontier, scheduler, changed)
+        self._page_outcomes = PageOutcomes(self.runs, self._frontier, scheduler, changed)
         same_text = SameText(config.same_text_cap)
         self._visits = Visits(
             config,
@@ -102,26 +102,26 @@ class Engine:
             self._fetcher,
             self._rendering,
             self._reading,
-            self._settling,
-            gate,
+            self._page_outcomes,
+            robots_rules,
             same_text,
             changed,
         )
-        self._taking = Taking(
+        self._read_results = ReadResults(
             self.runs,
             self._frontier,
             self._ledger,
             self._reading,
             self._rendering,
             Following(config, self._frontier, same_text, scheduler, self._reading.teach, changed),
-            self._settling,
+            self._page_outcomes,
             self._sites,
             scheduler,
             changed,
         )
-        self._standing = None
+        self._subscriptions = None
         if scheduler is not None:
-            self._standing = Standing(scheduler, self.runs, self._frontier, self._reading.teach, changed)
+            self._subscriptions = Subscriptions(scheduler, self.runs, self._frontier, self._reading.teach, changed)
         self._look_due = 0.0
         self._pace: list[tuple[float, int]] = []
         self._started = time.time()
@@ -181,7 +181,7 @@ class Engine:
         idle = self._reading.idle
         answers = self._reading.answers
         if answers >= BATCH or (answers and (idle or moment >= self._commits.due)):
-            self._taking.take_answers()
+            self._read_results.take_answers()
         starving = self._frontier.unwritten and not self._fetcher.active and idle
         if self._commits.dirty and (moment >= self._commits.due or starving):
             self._commits.commit()
@@ -218,8 +218,8 @@ class Engine:
         if moment >= self._sites_due:
             self._sites_due = moment + SITES_SECONDS
             self._follow_sites()
-        if self._standing is not None:
-            self._standing.look()
+        if self._subscriptions is not None:
+            self._subscriptions.look()
         self._reading.check(moment)
         queued = any(count > 0 for count in self._frontier.queued.values())
         busy = self._fetcher.active or self._reading.under_way or queued
@@ -236,8 +236,8 @@ class Engine:
             self._frontier.set_host(number, settings)
             self._sites.set_host(name, settings)
             self._sites_revision = revision
-        if changed and self._standing is not None:
-            self._standing.refresh_sites()
+        if changed and self._subscriptions is not None:
+            self._subscriptions.refresh_sites()
 
     def _is_complete(self, run: Run) -> bool:
         return not run.standing and self._frontier.queued.get(run.id, 0) <= 0
@@ -282,9 +282,9 @@ class Engine:
         pages = sum(run.counts.pages for run in (*self.runs.values(), *self.ended.values()))
         self._pace = [*(entry for entry in self._pace if now - entry[0] <= 5.0), (now, pages)]
         span = now - self._pace[0][0]
-        troubles = self._settling.troubles[-50:]
-        if self._standing is not None:
-            troubles += self._standing.troubles()
+        troubles = self._page_outcomes.troubles[-50:]
+        if self._subscriptions is not None:
+            troubles += self._subscriptions.troubles()
         write_engine_status(
             self._instance,
             EngineStatus(
@@ -314,7 +314,7 @@ class Engine:
                 key.data(key.fd, mask)
             self._fetcher.tick()
             if self._reading.answers:
-                self._taking.take_answers()
+                self._read_results.take_answers()
         for run in list(self.runs.values()):
             if self._only is None:
                 self._commits.commit()  # stays running: the next engine goes on with it
@@ -327,8 +327,8 @@ class Engine:
         self._reading.close()
         self._refresher.close()
         close_ledger()
-        if self._standing is not None:
-            self._standing.close()
+        if self._subscriptions is not None:
+            self._subscriptions.close()
         self._selector.close()
         write_engine_status(self._instance, None)
 

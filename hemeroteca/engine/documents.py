@@ -4,9 +4,9 @@ import hashlib
 
 from hemeroteca import extract, urls
 from hemeroteca.archive import warc
-from hemeroteca.engine import watching
+from hemeroteca.engine import version_changes
 from hemeroteca.engine.edges import edges_of
-from hemeroteca.engine.heads import header, header_all
+from hemeroteca.engine.headers import header, header_all
 from hemeroteca.engine.messages import AGENT, Edges
 from hemeroteca.extract import elements
 from hemeroteca.extract.office import KINDS as OFFICE
@@ -36,7 +36,7 @@ def read_document(
     """
     content_type = header(head, b"content-type")
     if dom:
-        body, content_type = dom, watching.DOM_TYPE
+        body, content_type = dom, version_changes.DOM_TYPE
         digest = warc.payload_digest(dom)
     elif encoding := header(head, b"content-encoding"):
         body, _ = extract.decode_body(body, encoding, READ_BYTES)

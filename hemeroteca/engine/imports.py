@@ -15,7 +15,7 @@ from django.db import transaction
 
 from hemeroteca.archive import comparing, queries, services, verify
 from hemeroteca.config import Config
-from hemeroteca.engine import given
+from hemeroteca.engine import imported_pages
 from hemeroteca.engine.ledger import EDGES_AT_ONCE, last_capture, read_watermark, write_watermark
 from hemeroteca.engine.reindex import Source
 from hemeroteca.engine.repair import add_versions
@@ -45,7 +45,7 @@ def finishing(config: Config, instance: Instance) -> Iterator[Around]:
             yield
             comparing.weigh(instance.warc_dir, keys, before)
             before = last_capture()
-            for row in given.of_keys(source, keys, versions=False):
+            for row in imported_pages.of_keys(source, keys, versions=False):
                 put(row)
 
         yield around
@@ -68,12 +68,12 @@ def beside_an_engine(config: Config, instance: Instance, waiting: Callable[[], N
     @contextmanager
     def around(keys: set[str]) -> Iterator[None]:
         before = last_capture()
-        note = given.note(instance.index_dir, keys)
+        note = imported_pages.note(instance.index_dir, keys)
         yield
         comparing.weigh(instance.warc_dir, keys, before)
-        rows = given.of_keys(source, keys, config.index_versions, before)
-        left.append(handover.leave(instance.index_dir, rows, given.ROWS))
-        given.forget(note)
+        rows = imported_pages.of_keys(source, keys, config.index_versions, before)
+        left.append(handover.leave(instance.index_dir, rows, imported_pages.ROWS))
+        imported_pages.forget(note)
 
     yield around
     if left:
@@ -97,7 +97,7 @@ def _wait(config: Config, instance: Instance, left: list[Path]) -> None:
 def _put_here(config: Config, instance: Instance, left: list[Path]) -> None:
     with _index(config, instance) as put:
         for file in left:
-            for row in handover.rows(file, given.Given):
+            for row in handover.rows(file, imported_pages.ImportedPage):
                 if not row.past:
                     put(row)
     if config.index_versions:
@@ -118,12 +118,12 @@ def _judge_again(instance: Instance, begun: int) -> None:
 
 
 @contextmanager
-def _index(config: Config, instance: Instance) -> Iterator[Callable[[given.Given], None]]:
+def _index(config: Config, instance: Instance) -> Iterator[Callable[[imported_pages.ImportedPage], None]]:
     """Takes rows into the index; committed when all went well."""
     writer = open_index(config, instance.index_dir).writer(config.index_heap_bytes)
     links = LinkGraph(instance.index_dir / "links").writer()
 
-    def put(row: given.Given) -> None:
+    def put(row: imported_pages.ImportedPage) -> None:
         if row.edges is not None:
             edges = row.edges
             links.add_packed(row.page, edges.host, edges.targets, edges.hosts, edges.texts)

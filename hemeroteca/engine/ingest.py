@@ -9,12 +9,12 @@ from pathlib import Path
 from hemeroteca import extract, urls
 from hemeroteca.archive import warc
 from hemeroteca.archive.values import DOM, SCREENSHOT, index_key
-from hemeroteca.engine import documents, watching
+from hemeroteca.engine import documents, version_changes
 from hemeroteca.engine.edges import folder_host_key
-from hemeroteca.engine.heads import header, header_all
+from hemeroteca.engine.headers import header, header_all
 from hemeroteca.engine.links import Links
 from hemeroteca.engine.messages import Attached, Ingested, Job, Rules
-from hemeroteca.engine.spooled import SpooledBody
+from hemeroteca.engine.spooled_body import SpooledBody
 from hemeroteca.extract import elements
 from hemeroteca.extract.scripted import needs_browser
 from hemeroteca.frontier.values import Role
@@ -88,9 +88,9 @@ class Ingest:
             if not result.same:
                 self._document(job, document, result)
         if rules.options.watch is not None:
-            watching.look(job, body, document, rules.options.watch, result)
+            version_changes.look(job, body, document, rules.options.watch, result)
         elif document is not None and document.kind in COMPARED and not result.same:
-            watching.weigh(job, body, result)
+            version_changes.weigh(job, body, result)
         return result
 
     def _archive(self, job: Job, body: bytes | SpooledBody, result: Ingested) -> None:
@@ -116,9 +116,9 @@ class Ingest:
 
     def _read(self, job: Job, body: bytes | SpooledBody, result: Ingested) -> extract.Document | None:
         if job.dom:
-            document = extract.read(job.dom, watching.DOM_TYPE, job.dom_url)
+            document = extract.read(job.dom, version_changes.DOM_TYPE, job.dom_url)
             if job.include or job.exclude:
-                elements.narrow(document, job.dom, watching.DOM_TYPE, job.include, job.exclude)
+                elements.narrow(document, job.dom, version_changes.DOM_TYPE, job.include, job.exclude)
             result.notes.extend(document.notes)
             return document
         raw = body if isinstance(body, bytes) else body.beginning(documents.READ_BYTES)

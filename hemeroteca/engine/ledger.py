@@ -21,7 +21,7 @@ from hemeroteca.archive.warc import Original
 from hemeroteca.archive.writer import ClosedFile, WarcWriter
 from hemeroteca.config import Config
 from hemeroteca.engine import packing
-from hemeroteca.engine.collecting import Membership
+from hemeroteca.engine.collection_membership import Membership
 from hemeroteca.engine.messages import Edges
 from hemeroteca.engine.uploads import Uploads
 from hemeroteca.frontier.queue import Frontier

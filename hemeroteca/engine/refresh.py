@@ -15,8 +15,8 @@ from pathlib import Path
 
 import msgspec
 
-from hemeroteca.engine.collecting import Collector
-from hemeroteca.engine.handed import HandedOver
+from hemeroteca.engine.collection_membership import Collector
+from hemeroteca.engine.handed_over import HandedOver
 from hemeroteca.engine.ledger import Ledger
 from hemeroteca.frontier import queries
 from hemeroteca.instance import Instance

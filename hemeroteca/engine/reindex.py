@@ -11,7 +11,7 @@ from hemeroteca import urls
 from hemeroteca.archive import posts, queries, reader, rendered
 from hemeroteca.archive.models import Capture
 from hemeroteca.archive.values import CaptureRow
-from hemeroteca.engine.collecting import Membership
+from hemeroteca.engine.collection_membership import Membership
 from hemeroteca.engine.documents import READ_BYTES, read_document
 from hemeroteca.engine.ledger import EDGES_AT_ONCE
 from hemeroteca.engine.messages import Edges

@@ -10,9 +10,9 @@ import msgspec
 from hemeroteca import urls
 from hemeroteca.archive import posts, queries
 from hemeroteca.archive.rendered import screenshot_of
-from hemeroteca.engine.gate import MOST_BYTES, MOST_REDIRECTS, Gate
-from hemeroteca.engine.heads import header
+from hemeroteca.engine.headers import header
 from hemeroteca.engine.messages import Job
+from hemeroteca.engine.robots_rules import MOST_BYTES, MOST_REDIRECTS, RobotsRules
 from hemeroteca.fetch import FetchSettings, Request, Result
 from hemeroteca.fetch.browser import BrowserFetcher, BrowserSettings, Rendered, missing
 from hemeroteca.fetch.browser.fetcher import Allowed, Answer
@@ -80,9 +80,13 @@ class PageRules:
     """
 
     def __init__(
-        self, gate: Gate, fetch: Callable[[Request, Callable[[Result], None]], None], agent: str, keep: Keep
+        self,
+        robots_rules: RobotsRules,
+        fetch: Callable[[Request, Callable[[Result], None]], None],
+        agent: str,
+        keep: Keep,
     ) -> None:
-        self._gate = gate
+        self._robots_rules = robots_rules
         self._fetch = fetch
         self._agent = agent
         self._keep = keep  # the archive has every robots.txt that was obeyed
@@ -96,7 +100,7 @@ class PageRules:
             answer(True)  # the browser's business: the archive does not keep it
             return
         origin = urls.origin(address)
-        rules = self._gate.rules(origin, time.time())
+        rules = self._robots_rules.rules(origin, time.time())
         if rules is not None:
             answer(rules.allows(address, self._agent))
             return
@@ -131,7 +135,7 @@ class PageRules:
         else:
             result.body.discard()
         status = 404 if 300 <= result.status < 400 else result.status  # redirects without end: there are no rules
-        rules = self._gate.learn(origin, status, body, time.time())
+        rules = self._robots_rules.learn(origin, status, body, time.time())
         for address, answer in self._waiting.pop(origin, ()):
             answer(rules.allows(address, self._agent))
 

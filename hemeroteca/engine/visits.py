@@ -8,14 +8,14 @@ from hemeroteca.config import Config
 from hemeroteca.engine import reasons
 from hemeroteca.engine.admission import Admission
 from hemeroteca.engine.browsing import Browsing
-from hemeroteca.engine.errands import Errands, robots_visit
-from hemeroteca.engine.gate import MOST_BYTES, Gate
+from hemeroteca.engine.host_waits import HostWaits
 from hemeroteca.engine.messages import AGENT
+from hemeroteca.engine.page_outcomes import FAILED, QUEUED, PageOutcomes
 from hemeroteca.engine.reading import Reading
 from hemeroteca.engine.rendering import PageRules, Rendering
+from hemeroteca.engine.robots_fetching import RobotsFetching, robots_visit
+from hemeroteca.engine.robots_rules import MOST_BYTES, RobotsRules
 from hemeroteca.engine.runs import Run
-from hemeroteca.engine.settling import FAILED, QUEUED, Settling
-from hemeroteca.engine.waits import Waits
 from hemeroteca.fetch import Fetcher, Request, Result
 from hemeroteca.fetch.browser import Rendered
 from hemeroteca.frontier import politeness
@@ -39,8 +39,8 @@ class Visits:
         fetcher: Fetcher,
         rendering: Rendering,
         reading: Reading,
-        settling: Settling,
-        gate: Gate,
+        page_outcomes: PageOutcomes,
+        robots_rules: RobotsRules,
         same_text: SameText,
         changed: Callable[[], None],
     ) -> None:
@@ -51,14 +51,16 @@ class Visits:
         self._fetcher = fetcher
         self._rendering = rendering
         self._reading = reading
-        self._settling = settling
+        self._page_outcomes = page_outcomes
         self._changed = changed
-        self._waits = Waits(config, runs, frontier, gate)
-        self._errands = Errands(config, runs, frontier, gate, self._waits, reading, self._give_up, changed)
-        self._admission = Admission(frontier, gate, same_text, settling, self._ask_rules, changed)
-        page_rules = PageRules(gate, fetcher.submit, AGENT, self._keep_rules)
+        self._host_waits = HostWaits(config, runs, frontier, robots_rules)
+        self._robots_fetching = RobotsFetching(
+            config, runs, frontier, robots_rules, self._host_waits, reading, self._give_up, changed
+        )
+        self._admission = Admission(frontier, robots_rules, same_text, page_outcomes, self._ask_rules, changed)
+        page_rules = PageRules(robots_rules, fetcher.submit, AGENT, self._keep_rules)
         self._browsing = Browsing(
-            config, runs, frontier, rendering, reading, settling, self._waits, page_rules, self._answered
+            config, runs, frontier, rendering, reading, page_outcomes, self._host_waits, page_rules, self._answered
         )
 
     @property
@@ -104,7 +106,7 @@ class Visits:
                     self._fetch(visit)
 
     def _ask_rules(self, origin: str, visit: Visit) -> None:
-        self._fetch(self._errands.begin(origin, visit), MOST_BYTES)
+        self._fetch(self._robots_fetching.begin(origin, visit), MOST_BYTES)
 
     def _fetch(self, visit: Visit, max_body_bytes: int = 0) -> None:
         run = self._runs.get(visit.crawl)
@@ -130,7 +132,7 @@ class Visits:
     def _fetched(self, result: Result) -> None:
         visit: Visit = result.request.tag
         if visit.robots_for:
-            self._errands.fetched(visit, result)
+            self._robots_fetching.fetched(visit, result)
         else:
             self._answered(visit, result, self._runs[visit.crawl])
 
@@ -141,7 +143,7 @@ class Visits:
         now = time.time()
         unanswered = bool(result.failure) and not result.status
         busy = result.status in reasons.BUSY
-        wait = self._waits.after(visit, result, run, host, now)
+        wait = self._host_waits.after(visit, result, run, host, now)
         note = (f"http-{result.status}" if busy else result.failure) if unanswered or busy else ""
         self._frontier.release(visit.host, now + wait, delay=wait, failed=unanswered or busy, note=note)
 
@@ -155,13 +157,13 @@ class Visits:
         if passing and visit.attempts + 1 < tries:
             later = now + max(wait, self._config.retry_seconds * 2.0**visit.attempts)
             why = reasons.failure_text(result)
-            self._settling.without_capture(
+            self._page_outcomes.without_capture(
                 visit, QUEUED, "", why, due_ms=int(later * 1000), attempts=visit.attempts + 1
             )
             result.body.discard()
         elif unanswered:
             why = reasons.failure_text(result)
-            self._settling.without_capture(visit, FAILED, result.failure, why, attempts=visit.attempts + 1)
+            self._page_outcomes.without_capture(visit, FAILED, result.failure, why, attempts=visit.attempts + 1)
             result.body.discard()
         else:
             self._reading.submit(visit, result, run, rendered)

@@ -2,7 +2,7 @@
 
 A file per hand-over in `imports` of the index folder; it appears whole and goes when its documents are findable, so
 that whoever left it can wait for that. After a crash it is read again from the beginning: documents replace themselves.
-What else is handed to an engine (`engine.given`) lies beside them under a suffix of its own.
+What else is handed to an engine (`engine.imported_pages`) lies beside them under a suffix of its own.
 """
 
 import os

@@ -13,7 +13,7 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from hemeroteca.archive.writer import OPEN
-from hemeroteca.engine import given, handed, spool
+from hemeroteca.engine import handed_over, imported_pages, spool
 from hemeroteca.instance import Instance
 from hemeroteca.search import SearchDocument, handover
 from tests.archive.making import Archive
@@ -219,7 +219,7 @@ def instance(tmp_path):
 
 
 def all_taken(instance, books):
-    looking = handed.HandedOver(instance, books)
+    looking = handed_over.HandedOver(instance, books)
     folder = instance.index_dir / handover.FOLDER
     for _ in count():
         looking.look()
@@ -237,12 +237,12 @@ def test_what_the_engine_learned_meanwhile_is_not_replaced_by_something_older(in
     archive.add("http://c.example/", "20240101", b"<p>words with a newer capture on its way")
     archive.close()
     rows = [
-        given.Given(1, "example,a)/", 1704067200000, SearchDocument(key=1, url="http://a.example/")),
-        given.Given(2, "example,b)/", 1704067200000, SearchDocument(key=2, url="http://b.example/")),
-        given.Given(3, "example,c)/", 1704067200000, SearchDocument(key=3, url="http://c.example/")),
-        given.Given(4, "example,d)/", 1704067200000, None),
+        imported_pages.ImportedPage(1, "example,a)/", 1704067200000, SearchDocument(key=1, url="http://a.example/")),
+        imported_pages.ImportedPage(2, "example,b)/", 1704067200000, SearchDocument(key=2, url="http://b.example/")),
+        imported_pages.ImportedPage(3, "example,c)/", 1704067200000, SearchDocument(key=3, url="http://c.example/")),
+        imported_pages.ImportedPage(4, "example,d)/", 1704067200000, None),
     ]
-    handover.leave(instance.index_dir, rows, given.ROWS)
+    handover.leave(instance.index_dir, rows, imported_pages.ROWS)
     books = Books(newer={"example,c)/"})
     all_taken(instance, books)
     assert [(one.key, one.collections) for one in books.taken] == [(2, ("here",))]
@@ -255,8 +255,8 @@ def test_the_pages_of_an_import_that_died_before_it_read_them_are_read_by_the_en
     archive.add("http://a.example/", "20240101", b"<p>words <a href=/b>that lead on</a>")
     archive.add("http://a.example/gone", "20240101", b"<p>no more", status=404)
     archive.close()
-    note = given.note(instance.index_dir, ["example,a)/", "example,a)/gone"])
-    assert given.forsaken(instance.index_dir) == []  # its import lives
+    note = imported_pages.note(instance.index_dir, ["example,a)/", "example,a)/gone"])
+    assert imported_pages.forsaken(instance.index_dir) == []  # its import lives
     note.close()
     books = Books()
     all_taken(instance, books)

@@ -22,7 +22,7 @@ def rebuild(data: common.Data = None, json: common.Json = False) -> None:
     config = common.setup(data, must_exist=True)
     from django.conf import settings
 
-    from hemeroteca.engine import collecting, refresh, reindex
+    from hemeroteca.engine import collection_membership, refresh, reindex
     from hemeroteca.engine.ledger import last_capture, write_watermark
     from hemeroteca.search import services
     from hemeroteca.search.versions import rebuild_versions
@@ -40,7 +40,7 @@ def rebuild(data: common.Data = None, json: common.Json = False) -> None:
             if config.index_versions:
                 past = reindex.versions(settings.INSTANCE)
                 versions = rebuild_versions(folder, past, heap)
-        collecting.write_applied(settings.INSTANCE.index_dir, collecting.Membership.load())
+        collection_membership.write_applied(settings.INSTANCE.index_dir, collection_membership.Membership.load())
         write_watermark(settings.INSTANCE, last, versions_too=config.index_versions)
         refresh.run(settings.INSTANCE, config.index_heap_bytes)
     more = f", {versions:,} versions" if config.index_versions else ""

@@ -12,7 +12,7 @@ MOST_BYTES = 512 << 10
 REMEMBERED_BYTES = 16 << 20  # of rules in memory; the others are read again from the database
 
 
-class Gate:
+class RobotsRules:
     """The rules of each origin, in memory for the origins at work, on disk for all."""
 
     def __init__(self) -> None:

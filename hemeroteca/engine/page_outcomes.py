@@ -20,7 +20,7 @@ DONE, QUEUED, FAILED, EXCLUDED = Page.State.DONE, Page.State.QUEUED, Page.State.
 TROUBLES_REMEMBERED = 200
 
 
-class Settling:
+class PageOutcomes:
     """`changed`: something must be written soon."""
 
     def __init__(

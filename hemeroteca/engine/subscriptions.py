@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MOST_FAULTS = 10  # told of at once
 
 
-class Standing:
+class Subscriptions:
     """`teach`: tell the readers what a run looks for now. `changed`: something must be written soon."""
 
     def __init__(

@@ -14,7 +14,7 @@ from hemeroteca.watch.values import Difference, Listing
 
 if TYPE_CHECKING:
     from hemeroteca.engine.messages import Ingested, Job
-    from hemeroteca.engine.spooled import SpooledBody
+    from hemeroteca.engine.spooled_body import SpooledBody
 
 COMPARED_BYTES = 8 << 20  # of a decoded body
 DIFF_CHARS = 6000

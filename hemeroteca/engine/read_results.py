@@ -3,15 +3,15 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from hemeroteca.engine.archiving import Kept, PayloadGoneError, keep
 from hemeroteca.engine.following import Following
-from hemeroteca.engine.keeping import Kept, PayloadGoneError, keep
 from hemeroteca.engine.ledger import Ledger
 from hemeroteca.engine.messages import Ingested, Job
 from hemeroteca.engine.noise import Sites
+from hemeroteca.engine.page_outcomes import PageOutcomes
 from hemeroteca.engine.reading import Reading
 from hemeroteca.engine.rendering import Rendering
 from hemeroteca.engine.runs import Run
-from hemeroteca.engine.settling import Settling
 from hemeroteca.fetch import Result
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.frontier.values import Role, Visit
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hemeroteca.watch.guard import Guarded
 
 
-class Taking:
+class ReadResults:
     """`changed`: something must be written soon."""
 
     def __init__(
@@ -32,7 +32,7 @@ class Taking:
         reading: Reading,
         rendering: Rendering,
         following: Following,
-        settling: Settling,
+        page_outcomes: PageOutcomes,
         sites: Sites,
         scheduler: "Guarded | None",
         changed: Callable[[], None],
@@ -43,7 +43,7 @@ class Taking:
         self._reading = reading
         self._rendering = rendering
         self._following = following
-        self._settling = settling
+        self._page_outcomes = page_outcomes
         self._sites = sites
         self._scheduler = scheduler
         self._changed = changed
@@ -89,7 +89,7 @@ class Taking:
         if visit.digest and visit.role == Role.PAGE:
             self._sites.learn(job, done, kept.unchanged)
         self._following.follow(done, visit, run)
-        self._settling.answered(job, done, visit, result, run, kept.unchanged)
+        self._page_outcomes.answered(job, done, visit, result, run, kept.unchanged)
         if run.standing and self._scheduler is not None:
             self._scheduler.observed(_seen(job, done, visit, result, kept, self._scheduler.now_ms))
         if done.edges is not None:

@@ -1,4 +1,4 @@
-"""robots.txt on its way: asked for before the first page of an origin, followed where it leads, told to the gate.
+"""robots.txt on its way: asked for before the first page of an origin, followed where it leads, kept by robots_rules.
 
 The host that waits for its rules is kept busy until they are known.
 """
@@ -9,19 +9,19 @@ from dataclasses import dataclass
 
 from hemeroteca import urls
 from hemeroteca.config import Config
-from hemeroteca.engine.gate import MOST_BYTES, MOST_REDIRECTS, Gate, unreachable
+from hemeroteca.engine.host_waits import HostWaits
 from hemeroteca.engine.messages import AGENT
 from hemeroteca.engine.reading import Reading
 from hemeroteca.engine.reasons import PASSING, failure_text
+from hemeroteca.engine.robots_rules import MOST_BYTES, MOST_REDIRECTS, RobotsRules, unreachable
 from hemeroteca.engine.runs import Run
-from hemeroteca.engine.waits import Waits
 from hemeroteca.fetch import Result
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.frontier.values import Role, Visit
 
 
 @dataclass
-class Errand:
+class RobotsFetch:
     """A robots.txt on its way."""
 
     origin: str
@@ -33,7 +33,7 @@ class Errand:
     took: float = 0.0  # … and how long that took
 
 
-class Errands:
+class RobotsFetching:
     """`give_up`: fail all pages of a host, with the reason. `changed`: something must be written soon."""
 
     def __init__(
@@ -41,8 +41,8 @@ class Errands:
         config: Config,
         runs: dict[int, Run],
         frontier: Frontier,
-        gate: Gate,
-        waits: Waits,
+        robots_rules: RobotsRules,
+        waits: HostWaits,
         reading: Reading,
         give_up: Callable[[int, str], None],
         changed: Callable[[], None],
@@ -51,66 +51,66 @@ class Errands:
         self._retry_seconds = config.retry_seconds
         self._runs = runs
         self._frontier = frontier
-        self._gate = gate
-        self._waits = waits
+        self._robots_rules = robots_rules
+        self._host_waits = waits
         self._reading = reading
         self._give_up = give_up
         self._changed = changed
-        self._errands: dict[str, Errand] = {}
+        self._under_way: dict[str, RobotsFetch] = {}
 
     def begin(self, origin: str, visit: Visit) -> Visit:
         """The rules a visit needs are unknown: the visit to fetch instead."""
-        self._errands[origin] = Errand(origin, visit.host, visit.crawl)
+        self._under_way[origin] = RobotsFetch(origin, visit.host, visit.crawl)
         return robots_visit(origin, origin + "/robots.txt", visit.host, visit.crawl)
 
     def fetched(self, visit: Visit, result: Result) -> None:
-        errand = self._errands[visit.robots_for]
+        fetch = self._under_way[visit.robots_for]
         now = time.time()
-        own = visit.host == errand.waiting
+        own = visit.host == fetch.waiting
         if own:
-            errand.asked, errand.took = now, result.elapsed
+            fetch.asked, fetch.took = now, result.elapsed
         body = result.body.bytes(MOST_BYTES) if result.status else b""
         if result.status:
             self._reading.submit(visit, result, self._runs.get(visit.crawl))
         else:
             result.body.discard()
-        wait = self._waits.plain(visit.host, visit.crawl, result.elapsed)
+        wait = self._host_waits.plain(visit.host, visit.crawl, result.elapsed)
 
-        follow = self._next(errand, visit, result)
+        follow = self._next(fetch, visit, result)
         if follow is not None:
             if follow.url == visit.url:
-                wait = max(wait, self._retry_seconds * 2.0 ** (errand.attempts - 1))
+                wait = max(wait, self._retry_seconds * 2.0 ** (fetch.attempts - 1))
             # the host that waits for its rules stays busy while another host is asked for them
             if not own or urls.host(follow.url) == self._frontier.host(visit.host).name:
                 self._frontier.release(visit.host, now + wait, delay=wait, failed=not result.status)
             self._frontier.insert(urls.host(follow.url), follow)
             return
 
-        del self._errands[visit.robots_for]
+        del self._under_way[visit.robots_for]
         status = 404 if 300 <= result.status < 400 else result.status  # redirects without end: there are no rules
-        rules = self._gate.learn(errand.origin, status, body, now)
+        rules = self._robots_rules.learn(fetch.origin, status, body, now)
         self._changed()
         if not own:
             self._frontier.release(visit.host, now + wait, delay=wait, failed=not result.status)
-        wait = self._waits.plain(errand.waiting, errand.crawl, errand.took, rules.crawl_delay(AGENT))
+        wait = self._host_waits.plain(fetch.waiting, fetch.crawl, fetch.took, rules.crawl_delay(AGENT))
         self._frontier.release(
-            errand.waiting, errand.asked + wait, delay=wait, failed=not result.status, note=result.failure
+            fetch.waiting, fetch.asked + wait, delay=wait, failed=not result.status, note=result.failure
         )
         if unreachable(status):
             why = f"http-{result.status}" if result.status else failure_text(result)
-            self._give_up(errand.waiting, f"robots-unreachable: {errand.origin}/robots.txt gives {why}")
+            self._give_up(fetch.waiting, f"robots-unreachable: {fetch.origin}/robots.txt gives {why}")
 
-    def _next(self, errand: Errand, visit: Visit, result: Result) -> Visit | None:
+    def _next(self, fetch: RobotsFetch, visit: Visit, result: Result) -> Visit | None:
         """Where to ask for the rules next: where a redirect leads, or the same place again; None when all is said."""
-        if 300 <= result.status < 400 and errand.redirects < MOST_REDIRECTS:
+        if 300 <= result.status < 400 and fetch.redirects < MOST_REDIRECTS:
             target = urls.resolve_links(visit.url, [result.header("location")])[0]
             if target is not None:
-                errand.redirects += 1
-                return robots_visit(errand.origin, target, 0, visit.crawl)
+                fetch.redirects += 1
+                return robots_visit(fetch.origin, target, 0, visit.crawl)
         passing = (not result.status and result.transient) or result.status in PASSING
-        if passing and errand.attempts < self._retries:
-            errand.attempts += 1
-            return robots_visit(errand.origin, visit.url, 0, visit.crawl)
+        if passing and fetch.attempts < self._retries:
+            fetch.attempts += 1
+            return robots_visit(fetch.origin, visit.url, 0, visit.crawl)
         return None
 
 

@@ -1,8 +1,8 @@
 """What the index must learn of pages that an import brought captures of, when a running engine writes the index.
 
 The import reads the pages and leaves what it finds as rows of a file (`search.handover`); the engine puts them into the
-index bit by bit (`engine.handed`). Before a batch is committed to the database its addresses are noted in a file, which
-goes when the rows of the batch are left: if the import dies in between, the engine reads the pages by these notes.
+index bit by bit (`engine.handed_over`). Before a batch is committed to the database its addresses are noted in a file,
+which goes when the rows of the batch are left: if the import dies in between, the engine reads them by these notes.
 """
 
 import fcntl
@@ -26,7 +26,7 @@ ROWS = ".captures"
 _NOTES = ".keys"
 
 
-class Given(msgspec.Struct, array_like=True):
+class ImportedPage(msgspec.Struct, array_like=True):
     """What a capture says about its page."""
 
     page: int
@@ -39,7 +39,7 @@ class Given(msgspec.Struct, array_like=True):
     """For the index of all versions; else it is the newest the archive knows."""
 
 
-def of_keys(source: Source, keys: Iterable[str], versions: bool, after: int = 0) -> Iterator[Given]:
+def of_keys(source: Source, keys: Iterable[str], versions: bool, after: int = 0) -> Iterator[ImportedPage]:
     """What is to be told of the pages filed under these keys; with `versions` each that has an id above `after`."""
     for key in keys:
         row = newest(key)
@@ -53,9 +53,9 @@ def of_keys(source: Source, keys: Iterable[str], versions: bool, after: int = 0)
                     yield msgspec.structs.replace(_given(source, row), edges=None, past=True)
 
 
-def _given(source: Source, row: CaptureRow) -> Given:
+def _given(source: Source, row: CaptureRow) -> ImportedPage:
     document, edges = source.read(row) if row.status == 200 else (None, None)
-    return Given(urls.key(row.url), row.urlkey, row.captured_ms, document, edges)
+    return ImportedPage(urls.key(row.url), row.urlkey, row.captured_ms, document, edges)
 
 
 def note(index_dir: Path, keys: Iterable[str]) -> IO[bytes]:

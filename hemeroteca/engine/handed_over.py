@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from hemeroteca.engine import given
+from hemeroteca.engine import imported_pages
 from hemeroteca.engine.ledger import Ledger
 from hemeroteca.engine.reindex import Source, newest
 from hemeroteca.instance import Instance
@@ -24,7 +24,7 @@ class HandedOver:
         self._ledger = ledger
         self._due = 0.0
         self._file: Path | None = None
-        self._rows: Iterator[SearchDocument | given.Given] = iter(())
+        self._rows: Iterator[SearchDocument | imported_pages.ImportedPage] = iter(())
         self._put: list[tuple[Path, int]] = []  # and how many commits of the index there must be until they can go
 
     def look(self) -> bool:
@@ -37,7 +37,7 @@ class HandedOver:
         put = False
         try:
             for row in self._rows:
-                if isinstance(row, given.Given):
+                if isinstance(row, imported_pages.ImportedPage):
                     self._take(row)
                 else:
                     self._ledger.take(row)
@@ -52,7 +52,7 @@ class HandedOver:
         self._due = 0.0  # there may be more
         return put
 
-    def _take(self, row: given.Given) -> None:
+    def _take(self, row: imported_pages.ImportedPage) -> None:
         """Unless something newer is known of the page: the engine crawls on while an import goes on."""
         ledger, document = self._ledger, row.document
         if row.past:
@@ -88,15 +88,17 @@ class HandedOver:
             if file not in known:
                 self._file, self._rows = file, handover.read(file)
                 return True
-        for file in handover.waiting(folder, given.ROWS):
+        for file in handover.waiting(folder, imported_pages.ROWS):
             if file not in known:
-                self._file, self._rows = file, handover.rows(file, given.Given)
+                self._file, self._rows = file, handover.rows(file, imported_pages.ImportedPage)
                 return True
-        for file in given.forsaken(folder):
+        for file in imported_pages.forsaken(folder):
             if file not in known:
                 self._file, self._rows = file, self._read_again(file)
                 return True
         return False
 
-    def _read_again(self, file: Path) -> Iterator[given.Given]:
-        yield from given.of_keys(Source(self._instance), given.noted(file), self._ledger.keeps_versions)
+    def _read_again(self, file: Path) -> Iterator[imported_pages.ImportedPage]:
+        yield from imported_pages.of_keys(
+            Source(self._instance), imported_pages.noted(file), self._ledger.keeps_versions
+        )
