@@ -35,6 +35,7 @@ from hemeroteca.api.watch_fields import (
     WatchedPageOut,
 )
 from hemeroteca.api.watch_rows import change_out, channel_out, collection_out, page_out, subscription_out
+from hemeroteca.watch import channels as channel_services
 from hemeroteca.watch import feeds, imports, metrics, notices, queries, services
 
 router = Router()
@@ -306,9 +307,9 @@ def channels(request: HttpRequest) -> list[ChannelOut]:
 def add_channel(request: HttpRequest, given: ChannelIn) -> Status[NewChannelOut]:
     """Each message of a webhook is signed: `X-Hemeroteca-Signature: sha256=HMAC(secret, timestamp + "." + body)`."""
     user = access.caller(request).user
-    order = services.ChannelOrder(**given.dict(), check=notices.check_apprise)
-    made, secret = _obey(lambda: services.add_channel(order, user))
-    return Status(201, filled(NewChannelOut, channel_out(services.find_channel(made.pk)), secret=secret))
+    order = channel_services.ChannelOrder(**given.dict(), check=notices.check_apprise)
+    made, secret = _obey(lambda: channel_services.add(order, user))
+    return Status(201, filled(NewChannelOut, channel_out(channel_services.find(made.pk)), secret=secret))
 
 
 @router.post(
@@ -319,13 +320,13 @@ def set_channel(
     number: ChannelNumber,
     action: Annotated[Literal["pause", "resume"], Path(description="What to do.")],
 ) -> ChannelOut:
-    _found(lambda: services.set_channel_active(number, action == "resume"))
-    return channel_out(services.find_channel(number))
+    _found(lambda: channel_services.set_active(number, action == "resume"))
+    return channel_out(channel_services.find(number))
 
 
 @router.delete("/channels/{number}", response={204: None}, auth=access.editor, summary="End a channel")
 def remove_channel(request: HttpRequest, number: ChannelNumber) -> Status[None]:
-    _found(lambda: services.remove_channel(number))
+    _found(lambda: channel_services.remove(number))
     return Status(204, None)
 
 

@@ -20,7 +20,7 @@ from hemeroteca.search.matching import described, matching
 from hemeroteca.search.preferences import load_preferences
 from hemeroteca.search.query import parse
 from hemeroteca.search.tantivy_index import TantivyIndex
-from hemeroteca.watch import feeds, notices, services
+from hemeroteca.watch import channels, feeds, notices, services
 from hemeroteca.watch.models import Channel, SavedMatch, SavedSearch
 from hemeroteca.watch.values import plain
 
@@ -44,7 +44,7 @@ def save(query: str, name: str = "", channel: int | None = None, owner: User | N
         raise services.WatchError(f"a name must have 1 to 200 characters, not {len(name)}")
     if SavedSearch.objects.count() >= MOST_SEARCHES:
         raise services.WatchError(f"there are {MOST_SEARCHES} saved searches already; remove one first")
-    told = services.find_channel(channel) if channel is not None else None
+    told = channels.find(channel) if channel is not None else None
     keys = matching(_index(), query, _options())
     with transaction.atomic():
         search = SavedSearch.objects.create(

@@ -1,13 +1,12 @@
-"""What people can order: collections, subscriptions, channels, sources of signals. The only writer of these tables
-besides the scheduler (which writes what visits teach) and the worker (which writes what it delivered)."""
+"""What people can order: collections, subscriptions, signal sources; channels are in `channels`. The only writers of
+these tables besides the scheduler (which writes what visits teach) and the worker (which writes what it delivered)."""
 
 import hashlib
 import math
-import re
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -21,7 +20,7 @@ from hemeroteca.frontier.models import Crawl
 from hemeroteca.frontier.values import Comparison, CrawlOptions
 from hemeroteca.predict import POLICIES, country_calendar
 from hemeroteca.watch import windows as times
-from hemeroteca.watch.models import Channel, Collection, Observation, SignalSource, Subscription, WatchedPage
+from hemeroteca.watch.models import Collection, Observation, SignalSource, Subscription, WatchedPage
 from hemeroteca.watch.values import plain
 
 SHORTEST_HOURS = 1 / 60
@@ -78,16 +77,16 @@ def set_collection(
     bytes_per_day: int | None = None,
 ) -> Collection:
     """Make a collection or change one; what is None stays as it is."""
-    name = _line(name, 100, "a collection's name")
+    name = checked_line(name, 100, "a collection's name")
     collection, _ = Collection.objects.get_or_create(name=name, defaults={"created_ms": now_ms()})
     if category is not None:
-        collection.category = _line(category, 100, "a category", empty=True)
+        collection.category = checked_line(category, 100, "a category", empty=True)
     if description is not None:
         collection.description = plain(description.strip()[:5000])
     if visits_per_day is not None:
-        collection.visits_per_day = int(_number(visits_per_day, "visits_per_day", 0, 1e9))
+        collection.visits_per_day = int(checked_number(visits_per_day, "visits_per_day", 0, 1e9))
     if bytes_per_day is not None:
-        collection.bytes_per_day = int(_number(bytes_per_day, "bytes_per_day", 0, 1e15))
+        collection.bytes_per_day = int(checked_number(bytes_per_day, "bytes_per_day", 0, 1e15))
     collection.save()
     changed()
     return collection
@@ -227,79 +226,6 @@ def urls_scope(subscription: Subscription) -> urls.Scope:
     return msgspec.convert(subscription.scope, urls.Scope)
 
 
-# channels
-
-
-@dataclass
-class ChannelOrder:
-    """Where to tell about changes: an Apprise URL or an http(s) address that gets JSON."""
-
-    target: str
-    name: str = ""
-    kind: str = ""  # apprise, webhook; empty: webhook for http(s) addresses
-    subscription: int | None = None
-    collection: str = ""
-    digest_hours: float = 0.0
-    changes: bool = True
-    errors: bool = True
-    language: str = "en"
-    check: Callable[[str], str] | None = field(default=None, repr=False)  # why an Apprise URL cannot be used
-
-
-def add_channel(order: ChannelOrder, owner: User | None = None) -> tuple[Channel, str]:
-    """A channel, and the key its webhook messages are signed with (shown once)."""
-    target = plain(order.target.strip())
-    kind = order.kind or ("webhook" if re.match(r"https?://", target, re.I) else "apprise")
-    if kind not in Channel.Kind.values:
-        raise WatchError(f"{kind!r} is no kind of channel; these are: {', '.join(Channel.Kind.values)}")
-    if not target or len(target) > 4000:
-        raise WatchError("the target is empty or too long; give an Apprise URL or an https address")
-    if kind == "webhook":
-        try:
-            urls.canonical(target)
-        except urls.UrlError as error:
-            raise WatchError(f"{target!r} is not an address a webhook can have ({error})")
-    elif order.check is not None and (problem := order.check(target)):
-        raise WatchError(problem)
-    if order.language not in ("es", "en"):
-        raise WatchError(f"{order.language!r} is not a language messages are written in; choose es or en")
-    secret = secrets.token_urlsafe(32) if kind == "webhook" else ""
-    channel = Channel.objects.create(
-        name=_line(order.name, 100, "a channel's name", empty=True) or f"{kind} of {_place(target)}",
-        owner=owner,
-        kind=kind,
-        target=target,
-        secret=secret,
-        subscription=find(order.subscription) if order.subscription is not None else None,
-        collection=find_collection(order.collection) if order.collection else None,
-        digest_hours=_number(order.digest_hours, "digest_hours", 0, 24 * 31),
-        changes=order.changes,
-        errors=order.errors,
-        language=order.language,
-        created_ms=now_ms(),
-    )
-    return channel, secret
-
-
-def set_channel_active(number: int, active: bool) -> Channel:
-    channel = find_channel(number)
-    channel.active = active
-    channel.failures = 0
-    channel.save(update_fields=["active", "failures"])
-    return channel
-
-
-def remove_channel(number: int) -> None:
-    find_channel(number).delete()
-
-
-def find_channel(number: int) -> Channel:
-    found = Channel.objects.select_related("subscription", "collection").filter(pk=number).first()
-    if found is None:
-        raise WatchError(f"there is no channel {number}; `hemeroteca watch channel list` shows them")
-    return found
-
-
 # sources of signals
 
 
@@ -354,32 +280,34 @@ def pages_of(number: int) -> int:
     return WatchedPage.objects.filter(subscription=number).count()
 
 
+# checks that channels share
+
+
+def checked_line(text: str, longest: int, what: str, empty: bool = False) -> str:
+    """A text of one line, without what no line has."""
+    line = " ".join(plain(text).split())
+    if (not line and not empty) or len(line) > longest:
+        raise WatchError(f"{what} must have 1 to {longest} characters, not {len(line)}")
+    return line
+
+
+def checked_number(value: float, name: str, least: float, most: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise WatchError(f"{name} must be a number, not {value!r}")
+    if not least <= value <= most:
+        raise WatchError(f"{name} is {value:g}; it must lie between {least:g} and {most:g}")
+    return value
+
+
 # helpers
 
 
 def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
     """Columns of the subscription, options and seeds of its crawl; raises WatchError for what cannot be done."""
-    text = order.url.strip()
-    if "://" not in text:
-        if "." not in text.partition("/")[0]:
-            raise WatchError(f"{text!r} is not an address that can be watched; write one like https://example.org/")
-        text = "https://" + text
-    try:
-        url = urls.canonical(text)
-    except urls.UrlError as error:
-        raise WatchError(f"{order.url.strip()!r} is not an address that can be watched ({error})")
-    kind = order.scope or ("host" if urls.origin(url) + "/" == url else "page")
-    if kind not in ("page", "prefix", "host", "domain"):
-        raise WatchError(f"the scope {kind!r} does not exist; choose page, prefix, host or domain")
-    scope = urls.Scope(
-        kind=kind,  # type: ignore[arg-type]  # looked at above
-        seeds=(url,),
-        include=_patterns(order.include, "include"),
-        exclude=_patterns(order.exclude, "exclude"),
-        depth=order.depth,
-    )
+    url = _address(order.url.strip())
+    scope = _scope(order, url)
     comparison = Comparison(
-        threshold=_number(order.threshold, "threshold", 0, 1),
+        threshold=checked_number(order.threshold, "threshold", 0, 1),
         ignore=_patterns(order.ignore, "ignore"),
         keep=_patterns(order.keep, "keep"),
         ignore_text=_patterns(order.ignore_text, "ignore_text"),
@@ -387,8 +315,8 @@ def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
     mode, fixed_hours = _mode(order.mode)
     if mode != "auto" and getattr(POLICIES[mode], "budgeted", False) and not order.visits_per_day:
         raise WatchError(f"the policy {mode} shares out a budget; give visits_per_day too")
-    min_hours = _number(order.min_hours, "min_hours", 0, LONGEST_HOURS)
-    max_hours = _number(order.max_hours, "max_hours", 0, LONGEST_HOURS)
+    min_hours = checked_number(order.min_hours, "min_hours", 0, LONGEST_HOURS)
+    max_hours = checked_number(order.max_hours, "max_hours", 0, LONGEST_HOURS)
     if max_hours and max_hours < min_hours:
         raise WatchError(f"max_hours ({max_hours:g}) is less than min_hours ({min_hours:g}); exchange them")
     try:
@@ -401,7 +329,7 @@ def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
         raise WatchError(str(error))
     values = {
         "url": url,
-        "name": _line(order.name, 200, "a name", empty=True) or url[:200],
+        "name": checked_line(order.name, 200, "a name", empty=True) or url[:200],
         "scope": msgspec.to_builtins(scope),
         "purpose": plain(order.purpose.strip()[:5000]),
         "comparison": msgspec.to_builtins(comparison),
@@ -409,9 +337,9 @@ def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
         "fixed_hours": fixed_hours,
         "min_hours": min_hours,
         "max_hours": max_hours,
-        "weight": _number(order.weight, "weight", 0.001, MOST_WEIGHT),
-        "visits_per_day": int(_number(order.visits_per_day, "visits_per_day", 0, 1e9)),
-        "bytes_per_day": int(_number(order.bytes_per_day, "bytes_per_day", 0, 1e15)),
+        "weight": checked_number(order.weight, "weight", 0.001, MOST_WEIGHT),
+        "visits_per_day": int(checked_number(order.visits_per_day, "visits_per_day", 0, 1e9)),
+        "bytes_per_day": int(checked_number(order.bytes_per_day, "bytes_per_day", 0, 1e15)),
         "windows": msgspec.to_builtins(windows),
         "country": order.country.strip().upper(),
         "requisites": bool(order.requisites),
@@ -419,6 +347,31 @@ def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
     }
     options = CrawlOptions(scope=scope, requisites=bool(order.requisites), watch=comparison)
     return values, options, [url]
+
+
+def _address(text: str) -> str:
+    url = text
+    if "://" not in text:
+        if "." not in text.partition("/")[0]:
+            raise WatchError(f"{text!r} is not an address that can be watched; write one like https://example.org/")
+        url = "https://" + text
+    try:
+        return urls.canonical(url)
+    except urls.UrlError as error:
+        raise WatchError(f"{text!r} is not an address that can be watched ({error})")
+
+
+def _scope(order: Order, url: str) -> urls.Scope:
+    kind = order.scope or ("host" if urls.origin(url) + "/" == url else "page")
+    if kind not in ("page", "prefix", "host", "domain"):
+        raise WatchError(f"the scope {kind!r} does not exist; choose page, prefix, host or domain")
+    return urls.Scope(
+        kind=kind,  # type: ignore[arg-type]  # looked at above
+        seeds=(url,),
+        include=_patterns(order.include, "include"),
+        exclude=_patterns(order.exclude, "exclude"),
+        depth=order.depth,
+    )
 
 
 def _end_at_hubs(sources: QuerySet[SignalSource]) -> None:
@@ -442,7 +395,9 @@ def _mode(text: str) -> tuple[str, float]:
     if name != "fixed":
         raise WatchError(f"only `fixed` takes hours, as in `fixed 12`; {name} finds its intervals by itself")
     try:
-        return name, _number(float(hours.strip().removesuffix("h")), "fixed hours", SHORTEST_HOURS, LONGEST_HOURS)
+        return name, checked_number(
+            float(hours.strip().removesuffix("h")), "fixed hours", SHORTEST_HOURS, LONGEST_HOURS
+        )
     except ValueError as error:
         raise (
             error if isinstance(error, WatchError) else WatchError(f"{hours!r} are no hours; write it like `fixed 12`")
@@ -462,7 +417,7 @@ def _collection(name: str) -> Collection | None:
     if not name:
         return None
     return Collection.objects.get_or_create(
-        name=_line(name, 100, "a collection's name"), defaults={"created_ms": now_ms()}
+        name=checked_line(name, 100, "a collection's name"), defaults={"created_ms": now_ms()}
     )[0]
 
 
@@ -471,24 +426,3 @@ def _patterns(given: Iterable[str], name: str) -> tuple[str, ...]:
     if len(found) > MOST_PATTERNS:
         raise WatchError(f"{len(found)} expressions in {name} are too many; {MOST_PATTERNS} are allowed")
     return found
-
-
-def _line(text: str, longest: int, what: str, empty: bool = False) -> str:
-    line = " ".join(plain(text).split())
-    if (not line and not empty) or len(line) > longest:
-        raise WatchError(f"{what} must have 1 to {longest} characters, not {len(line)}")
-    return line
-
-
-def _number(value: float, name: str, least: float, most: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise WatchError(f"{name} must be a number, not {value!r}")
-    if not least <= value <= most:
-        raise WatchError(f"{name} is {value:g}; it must lie between {least:g} and {most:g}")
-    return value
-
-
-def _place(target: str) -> str:
-    """Where a target leads, without the passwords in it."""
-    scheme, _, rest = target.partition("://")
-    return rest.partition("/")[0].rpartition("@")[2][:60] if scheme in ("http", "https") else f"{scheme}://…"

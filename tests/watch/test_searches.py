@@ -6,7 +6,7 @@ import pytest
 
 from hemeroteca.instance import Instance
 from hemeroteca.search import SearchDocument, open_index
-from hemeroteca.watch import notices, searches, services
+from hemeroteca.watch import channels, notices, searches, services
 from hemeroteca.watch.models import Notice, SavedSearch
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -35,7 +35,7 @@ def index(settings, tmp_path):
 
 @pytest.fixture
 def channel(index):
-    return services.add_channel(services.ChannelOrder(target="https://hook.example/"))[0]
+    return channels.add(channels.ChannelOrder(target="https://hook.example/"))[0]
 
 
 @pytest.fixture
@@ -104,9 +104,9 @@ def test_a_message_about_one_result_says_which(index, channel, looker):
 
 def test_channels_bound_to_something_else_are_not_told_and_a_digest_gathers(index, looker):
     services.set_collection("Prensa")
-    services.add_channel(services.ChannelOrder(target="https://one.example/", collection="Prensa"))
-    digest, _ = services.add_channel(services.ChannelOrder(target="https://two.example/", digest_hours=24))
-    chosen, _ = services.add_channel(services.ChannelOrder(target="https://three.example/", changes=False))
+    channels.add(channels.ChannelOrder(target="https://one.example/", collection="Prensa"))
+    digest, _ = channels.add(channels.ChannelOrder(target="https://two.example/", digest_hours=24))
+    chosen, _ = channels.add(channels.ChannelOrder(target="https://three.example/", changes=False))
     searches.save("ballena")
     searches.save("azul", channel=chosen.pk)
     index(2, "la ballena azul")

@@ -26,10 +26,10 @@ def add(
     data: common.Data = None,
 ) -> None:
     """Tell somebody about changes."""
-    with watching(data) as services:
-        from hemeroteca.watch import notices
+    with watching(data):
+        from hemeroteca.watch import channels, notices
 
-        order = services.ChannelOrder(
+        order = channels.ChannelOrder(
             target=target,
             name=name,
             subscription=subscription,
@@ -40,7 +40,7 @@ def add(
             language=language.value,
             check=notices.check_apprise,
         )
-        made, secret = services.add_channel(order)
+        made, secret = channels.add(order)
         typer.echo(f"{made.pk}  {made.name}")
         if secret:
             typer.echo(f"its messages are signed with {secret}; keep it now, it is shown once", err=True)
@@ -83,14 +83,14 @@ def listing(data: common.Data = None, json: common.Json = False) -> None:
 @app.command("test")
 def try_out(number: ChannelNumber, data: common.Data = None) -> None:
     """Send a message that is no change."""
-    with watching(data, must_exist=True) as services:
+    with watching(data, must_exist=True):
         from django.conf import settings
 
-        from hemeroteca.watch import notices
+        from hemeroteca.watch import channels, notices
         from hemeroteca.watch.outgoing import Outgoing
 
         try:
-            notices.test_channel(services.find_channel(number), settings.CONFIG, Outgoing(settings.CONFIG))
+            notices.test_channel(channels.find(number), settings.CONFIG, Outgoing(settings.CONFIG))
         except notices.DeliveryError as error:
             common.give_up(f"the message was not delivered: {error}")
         typer.echo("delivered")
@@ -99,20 +99,26 @@ def try_out(number: ChannelNumber, data: common.Data = None) -> None:
 @app.command("pause")
 def pause(number: ChannelNumber, data: common.Data = None) -> None:
     """Tell nothing until `resume`; what happens meanwhile is not told later."""
-    with watching(data, must_exist=True) as services:
-        typer.echo(f"{services.set_channel_active(number, False).name} is paused")
+    with watching(data, must_exist=True):
+        from hemeroteca.watch import channels
+
+        typer.echo(f"{channels.set_active(number, False).name} is paused")
 
 
 @app.command("resume")
 def resume(number: ChannelNumber, data: common.Data = None) -> None:
     """Go on with a channel that was paused, or given up after many failures."""
-    with watching(data, must_exist=True) as services:
-        typer.echo(f"{services.set_channel_active(number, True).name} is active")
+    with watching(data, must_exist=True):
+        from hemeroteca.watch import channels
+
+        typer.echo(f"{channels.set_active(number, True).name} is active")
 
 
 @app.command("remove")
 def remove(number: ChannelNumber, data: common.Data = None) -> None:
     """End a channel."""
-    with watching(data, must_exist=True) as services:
-        services.remove_channel(number)
+    with watching(data, must_exist=True):
+        from hemeroteca.watch import channels
+
+        channels.remove(number)
         typer.echo(f"channel {number} has ended")
