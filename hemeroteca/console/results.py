@@ -1,5 +1,6 @@
 """A page of results: what was found, how it can be narrowed or widened, and the address of each such step."""
 
+import time
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -21,7 +22,7 @@ from hemeroteca.watch.searches import feed_path
 
 RESULTS = 10
 FACET_VALUES = 6
-MOST_OFFERS = 6  # queries tried when one finds nothing
+MOST_OFFERS, OFFER_SECONDS = 6, 1.0  # queries tried when one finds nothing, and for how long
 FACETS = {
     "host": (gettext_lazy("Host"), "host:{}"),
     "language": (gettext_lazy("Language"), "lang:{}"),
@@ -162,7 +163,10 @@ def _offers(asked: Asked, of_all_versions: bool, judged: Preferences) -> list[di
     if not of_all_versions and has_versions(settings.INSTANCE.index_dir):
         tried.append(replace(asked, past=True))
     offers = []
+    until = time.monotonic() + OFFER_SECONDS
     for other in tried:
+        if time.monotonic() > until:
+            break
         found = _counted(other, judged)
         if found.total:
             offers.append({"asked": other, "link": other.link(), "found": found, "past": other.past and not asked.past})

@@ -32,6 +32,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("sign-in", views.sign_in, name="sign-in"),
     path("sign-out", views.sign_out, name="sign-out"),
     path("language", set_language, name="language"),
+    path("robots.txt", views.robots),
     path("favicon.ico", RedirectView.as_view(url="/static/console/logo.svg", permanent=True)),
     path("api/v1/", api.urls),
     # Search as browsers and feed readers speak it.
