@@ -14,6 +14,7 @@ from hemeroteca.archive import queries as archive
 from hemeroteca.frontier import queries as frontier
 from hemeroteca.frontier.models import Page
 from hemeroteca.search import Hit, Options, Results, semantic
+from hemeroteca.search.explaining import Explanation
 from hemeroteca.search.filters import filters, loosened, narrowed, without
 from hemeroteca.search.notes import Note
 from hemeroteca.search.ranking import Preferences
@@ -35,6 +36,22 @@ SORTS = {
     "newest": gettext_lazy("Newest first"),
     "oldest": gettext_lazy("Oldest first"),
     "meaning": gettext_lazy("By meaning"),  # where the extra `semantic` is installed
+}
+
+PARTS = {
+    "words": gettext_lazy("the words"),
+    "phrase": gettext_lazy("words side by side or close to each other"),
+    "title": gettext_lazy("all words are in the title"),
+    "url": gettext_lazy("words in the address"),
+}
+FACTORS = {
+    "link rank": gettext_lazy("links that point at the page"),
+    "host rank": gettext_lazy("links that point at its host"),
+    "depth": gettext_lazy("near the first page of its host"),
+    "thin": gettext_lazy("hardly any text"),
+    "freshness": gettext_lazy("captured lately"),
+    "language": gettext_lazy("in the language of the query or the reader"),
+    "your boost": gettext_lazy("the preference for its host"),
 }
 
 
@@ -116,6 +133,16 @@ def found_for(asked: Asked, number: int, cursor: str, languages: tuple[str, ...]
         "of_all_versions": of_all_versions,
         "offers": [] if found.total else _offers(asked, of_all_versions, wanted.preferences),
         "blocked": 0 if found.total else _blocked(asked, wanted.preferences),
+    }
+
+
+def explanation(why: Explanation) -> dict[str, Any]:
+    """Why a result stands where it does, in the reader's language."""
+    return {
+        "why": why,
+        "parts": [(PARTS.get(name, name), part["score"]) for name, part in why.parts.items()],
+        "factors": [(FACTORS.get(name, name), factor) for name, factor in why.factors.items()],
+        "words": list(why.words.items())[:50],
     }
 
 

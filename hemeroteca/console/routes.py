@@ -14,6 +14,7 @@ admin.autodiscover()
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", search_pages.search, name="search"),
     path("suggest/options", search_pages.completions, name="completions"),
+    path("explain", search_pages.explain, name="explain"),
     path("searches", search_pages.saved, name="saved"),
     path("preferences", search_pages.preferences, name="preferences"),
     path("status", views.status, name="status"),
