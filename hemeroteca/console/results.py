@@ -38,6 +38,7 @@ SORTS = {
     "meaning": gettext_lazy("By meaning"),  # where the extra `semantic` is installed
 }
 
+LANGUAGES = {"la": gettext_lazy("Latin"), "zh": gettext_lazy("Chinese")}  # that Django has no name for
 PARTS = {
     "words": gettext_lazy("the words"),
     "phrase": gettext_lazy("words side by side or close to each other"),
@@ -179,7 +180,7 @@ def _shown(name: str, counts: list[tuple[str, int]]) -> list[tuple[str, int]]:
 def _language(code: str) -> str:
     """The name of a language in that of the reader, as far as it is known."""
     try:
-        return str(get_language_info(code)["name_translated"])
+        return str(LANGUAGES.get(code) or get_language_info(code)["name_translated"])
     except KeyError:
         return code
 

@@ -42,6 +42,21 @@ def test_a_condition_is_taken_away_and_the_order_stays(client, world):
     assert 'name="sort" value="newest"' in page, "the next query is in the same order"
 
 
+def test_languages_have_names(client, world):
+    put(
+        *(
+            SearchDocument(key=n, url=f"https://h{n}.example/", text="faro", language=code)
+            for n, code in enumerate(("es", "zh", "xq"), 1)
+        )
+    )
+    facets = re.search(
+        r'<details class="facets".*?</details>',
+        text(client.get("/", {"q": "faro"}, headers={"accept-language": "es"})),
+        re.DOTALL,
+    )[0]
+    assert sorted(re.findall(r"lang%3A(\w+)\">([^<]+)<", facets)) == [("es", "Español"), ("xq", "xq"), ("zh", "Chino")]
+
+
 def test_facets_stay_on_the_following_pages(client, world):
     put(
         *(
