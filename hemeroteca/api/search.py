@@ -15,6 +15,7 @@ from pydantic import Field
 from hemeroteca.api import access
 from hemeroteca.api.moments import moment
 from hemeroteca.search import Hit, Index, Options, SearchError, open_index
+from hemeroteca.search.explaining import explained
 from hemeroteca.search.languages import code_of
 from hemeroteca.search.preferences import load_preferences
 from hemeroteca.search.services import choose
@@ -62,6 +63,18 @@ class Found(Schema):
     facets: dict[str, list[Facet]] = Field(description="By host, language, type, year, collection; when asked for.")
 
 
+class Why(Schema):
+    place: int | None = Field(
+        description="Place among the results; null: not among the first 100, or hidden as a copy."
+    )
+    title: str = Field(description="Title of the page.")
+    score: float = Field(description="Score of the text times every factor.")
+    text_score: float = Field(description="How well the text fits: the sum of `parts`.")
+    parts: dict[str, float] = Field(description="Words, phrases, title, address.")
+    words: dict[str, float] = Field(description="What each word would score alone, as the index has it.")
+    factors: dict[str, float] = Field(description="What is known about the page: link rank, freshness, your boost, …")
+
+
 class Suggested(Schema):
     completions: list[str] = Field(description="How the query may go on, best first.")
     did_you_mean: str = Field(description="The query with its misspelt words put right; empty when it looks right.")
@@ -102,6 +115,27 @@ def search(
         facets={
             name: [Facet(value=value, count=count) for value, count in counts] for name, counts in found.facets.items()
         },
+    )
+
+
+@router.get("/search/explain", response=Why, auth=access.open_reader, summary="Why a result stands where it does")
+def explain(
+    request: HttpRequest,
+    q: Annotated[str, Query(min_length=1, max_length=2000, description="The query.")],
+    url: Annotated[str, Query(min_length=1, max_length=4096, description="Address of the page, or id of a document.")],
+) -> Why:
+    try:
+        why = explained(index(), q, url, options(languages=readers_languages(request)))
+    except SearchError as error:
+        raise HttpError(404, str(error))
+    return Why(
+        place=why.place,
+        title=why.title,
+        score=why.score,
+        text_score=why.text_score,
+        parts={name: part["score"] for name, part in why.parts.items()},
+        words=why.words,
+        factors=why.factors,
     )
 
 

@@ -1,5 +1,6 @@
 """A page of results: what was found, how it can be narrowed or widened, and the address of each such step."""
 
+import time
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -13,6 +14,7 @@ from hemeroteca.archive import queries as archive
 from hemeroteca.frontier import queries as frontier
 from hemeroteca.frontier.models import Page
 from hemeroteca.search import Hit, Options, Results, semantic
+from hemeroteca.search.explaining import Explanation
 from hemeroteca.search.filters import filters, loosened, narrowed, without
 from hemeroteca.search.notes import Note
 from hemeroteca.search.ranking import Preferences
@@ -21,7 +23,7 @@ from hemeroteca.watch.searches import feed_path
 
 RESULTS = 10
 FACET_VALUES = 6
-MOST_OFFERS = 6  # queries tried when one finds nothing
+MOST_OFFERS, OFFER_SECONDS = 6, 1.0  # queries tried when one finds nothing, and for how long
 FACETS = {
     "host": (gettext_lazy("Host"), "host:{}"),
     "language": (gettext_lazy("Language"), "lang:{}"),
@@ -34,6 +36,23 @@ SORTS = {
     "newest": gettext_lazy("Newest first"),
     "oldest": gettext_lazy("Oldest first"),
     "meaning": gettext_lazy("By meaning"),  # where the extra `semantic` is installed
+}
+
+LANGUAGES = {"la": gettext_lazy("Latin"), "zh": gettext_lazy("Chinese")}  # that Django has no name for
+PARTS = {
+    "words": gettext_lazy("the words"),
+    "phrase": gettext_lazy("words side by side or close to each other"),
+    "title": gettext_lazy("all words are in the title"),
+    "url": gettext_lazy("words in the address"),
+}
+FACTORS = {
+    "link rank": gettext_lazy("links that point at the page"),
+    "host rank": gettext_lazy("links that point at its host"),
+    "depth": gettext_lazy("near the first page of its host"),
+    "thin": gettext_lazy("hardly any text"),
+    "freshness": gettext_lazy("captured lately"),
+    "language": gettext_lazy("in the language of the query or the reader"),
+    "your boost": gettext_lazy("the preference for its host"),
 }
 
 
@@ -118,6 +137,16 @@ def found_for(asked: Asked, number: int, cursor: str, languages: tuple[str, ...]
     }
 
 
+def explanation(why: Explanation) -> dict[str, Any]:
+    """Why a result stands where it does, in the reader's language."""
+    return {
+        "why": why,
+        "parts": [(PARTS.get(name, name), part["score"]) for name, part in why.parts.items()],
+        "factors": [(FACTORS.get(name, name), factor) for name, factor in why.factors.items()],
+        "words": list(why.words.items())[:50],
+    }
+
+
 def translated(notes: list[str]) -> list[str]:
     """What was not understood of a query, in the reader's language."""
     return [note.said(_(note.template)) if isinstance(note, Note) else note for note in notes]
@@ -151,7 +180,7 @@ def _shown(name: str, counts: list[tuple[str, int]]) -> list[tuple[str, int]]:
 def _language(code: str) -> str:
     """The name of a language in that of the reader, as far as it is known."""
     try:
-        return str(get_language_info(code)["name_translated"])
+        return str(LANGUAGES.get(code) or get_language_info(code)["name_translated"])
     except KeyError:
         return code
 
@@ -162,7 +191,10 @@ def _offers(asked: Asked, of_all_versions: bool, judged: Preferences) -> list[di
     if not of_all_versions and has_versions(settings.INSTANCE.index_dir):
         tried.append(replace(asked, past=True))
     offers = []
+    until = time.monotonic() + OFFER_SECONDS
     for other in tried:
+        if time.monotonic() > until:
+            break
         found = _counted(other, judged)
         if found.total:
             offers.append({"asked": other, "link": other.link(), "found": found, "past": other.past and not asked.past})

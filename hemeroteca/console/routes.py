@@ -14,6 +14,7 @@ admin.autodiscover()
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", search_pages.search, name="search"),
     path("suggest/options", search_pages.completions, name="completions"),
+    path("explain", search_pages.explain, name="explain"),
     path("searches", search_pages.saved, name="saved"),
     path("preferences", search_pages.preferences, name="preferences"),
     path("status", views.status, name="status"),
@@ -32,6 +33,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("sign-in", views.sign_in, name="sign-in"),
     path("sign-out", views.sign_out, name="sign-out"),
     path("language", set_language, name="language"),
+    path("robots.txt", views.robots),
     path("favicon.ico", RedirectView.as_view(url="/static/console/logo.svg", permanent=True)),
     path("api/v1/", api.urls),
     # Search as browsers and feed readers speak it.

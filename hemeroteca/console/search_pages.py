@@ -17,9 +17,10 @@ from django.views.decorators.http import require_http_methods, require_safe
 from hemeroteca.api import search as search_api
 from hemeroteca.api.search import index, readers_languages
 from hemeroteca.console.access import for_readers
-from hemeroteca.console.results import SORTS, Asked, found_for, translated
+from hemeroteca.console.results import SORTS, Asked, explanation, found_for, translated
 from hemeroteca.console.views import editor, number_in
 from hemeroteca.search import SearchError
+from hemeroteca.search.explaining import explained
 from hemeroteca.search.preferences import load_preferences, prefer
 from hemeroteca.search.services import note_query
 from hemeroteca.search.versions import has_versions
@@ -64,6 +65,20 @@ def completions(request: HttpRequest) -> HttpResponse:
     """What the search box offers while somebody types: the options of its list."""
     found = search_api.completions(request.GET.get("q", "")[:200])
     return HttpResponse(format_html_join("", '<option value="{}">', ((text,) for text in found)))
+
+
+@require_safe
+@for_readers
+def explain(request: HttpRequest) -> HttpResponse:
+    """Why a result stands where it does."""
+    query, url = request.GET.get("q", "").strip()[:2000], request.GET.get("url", "").strip()[:4096]
+    context: dict[str, Any] = {"query": query, "url": url}
+    try:
+        wanted = search_api.options(languages=readers_languages(request, get_language()))
+        context |= explanation(explained(index(), query, url, wanted))
+    except SearchError as error:
+        context["failure"] = str(error)
+    return render(request, "console/explain.html", context, status=404 if "failure" in context else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

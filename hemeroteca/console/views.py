@@ -135,6 +135,12 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     return render(request, "console/sign_in.html", context)
 
 
+@require_safe
+def robots(request: HttpRequest) -> HttpResponse:
+    """Crawlers are welcome at the first page: results and copies have no end, and are others' pages once more."""
+    return HttpResponse("User-agent: *\nAllow: /$\nAllow: /static/\nDisallow: /\n", content_type="text/plain")
+
+
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
     logout(request)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from hemeroteca import urls
 from hemeroteca.accounts import services as accounts
 from hemeroteca.accounts.models import Role
 from hemeroteca.api import search
@@ -112,3 +113,20 @@ def test_only_editors_judge_hosts_and_mistakes_are_named(call):
     assert status == 422
     assert "write it like example.org" in problem["detail"]
     assert call("PUT", "/preferences/a.example", {"factor": 0.001})[0] == 422
+
+
+def test_why_a_result_stands_there(call, folder):
+    with open_index(None, folder).writer(15 << 20) as writer:
+        known = page(JUNE, "el pan cuesta doscientas monedas")
+        known.key = urls.key(known.url)
+        writer.put(known)
+        writer.delete(1)
+        writer.commit()
+    status, why = call("GET", "/search/explain?q=pan+monedas&url=https://a.example/pan")
+    assert (status, why["place"], why["title"]) == (200, 1, "Pan")
+    assert set(why["words"]) == {"pan", "monedas"}
+    assert why["score"] > 0
+    assert why["text_score"] == pytest.approx(sum(why["parts"].values()))
+    status, problem = call("GET", "/search/explain?q=pan&url=https://b.example/")
+    assert status == 404
+    assert "is not in the index" in problem["detail"]

@@ -15,6 +15,7 @@ from hemeroteca.console.templatetags import console as tags
 from hemeroteca.frontier.models import Crawl
 from hemeroteca.search import SearchDocument, open_index
 from hemeroteca.search.services import learn
+from hemeroteca.urls.robots import Robots
 from tests.console.conftest import PASSWORD
 from tests.console.world import ATTACK, BREAD, HARBOUR, HOSTILE
 
@@ -197,6 +198,13 @@ class TestBrowsersAndFeedReaders:
         client.force_login(editor)
         for address in ("/suggest?q=pan", "/search.rss?q=pan"):
             assert client.get(address).status_code == 200
+
+
+def test_crawlers_stay_out_of_results_and_copies(client, instance):
+    rules = Robots.read(200, client.get("/robots.txt").content)
+    assert rules.allows("http://testserver/", "Other")
+    for path in ("/?q=pan", "/v/00000000-0000-0000-0000-000000000000", "/page?url=x", "/search.rss?q=pan", "/crawls"):
+        assert not rules.allows(f"http://testserver{path}", "Other"), path
 
 
 class TestHostileArchive:

@@ -42,6 +42,21 @@ def test_a_condition_is_taken_away_and_the_order_stays(client, world):
     assert 'name="sort" value="newest"' in page, "the next query is in the same order"
 
 
+def test_languages_have_names(client, world):
+    put(
+        *(
+            SearchDocument(key=n, url=f"https://h{n}.example/", text="faro", language=code)
+            for n, code in enumerate(("es", "zh", "xq"), 1)
+        )
+    )
+    facets = re.search(
+        r'<details class="facets".*?</details>',
+        text(client.get("/", {"q": "faro"}, headers={"accept-language": "es"})),
+        re.DOTALL,
+    )[0]
+    assert sorted(re.findall(r"lang%3A(\w+)\">([^<]+)<", facets)) == [("es", "Español"), ("xq", "xq"), ("zh", "Chino")]
+
+
 def test_facets_stay_on_the_following_pages(client, world):
     put(
         *(
@@ -142,6 +157,32 @@ def test_what_a_saved_search_ignores_is_said_when_it_is_saved(client, world, edi
     assert client.post("/searches", {"query": "before:nunca"}).status_code == 422
 
 
+class TestExplaining:
+    def test_a_result_leads_to_why_it_stands_there(self, client, world, instance):
+        prefer(instance.index_dir, "diario.example", 2)
+        page = text(client.get("/", {"q": "precio del pan"}))
+        address = html.unescape(re.search(r'href="(/explain[^"]+)"', page)[1])
+        page = text(client.get(address))
+        for expected in ("Result 1", "the words", "the preference for its host", "× 2.000", "precio"):
+            assert expected in page, expected
+        assert "la preferencia por su servidor" in text(client.get(address, headers={"accept-language": "es"}))
+
+    @pytest.mark.parametrize(
+        ("query", "url", "said"),
+        [("pan", "https://nowhere.example/", "is not in the index"), ("zanahoria", BREAD, "does not match the query"),
+         ("pan", "<script>", "is not in the index"), ("", BREAD, "does not match"), ("pan", "", "is not in the index")],
+    )  # fmt: skip
+    def test_what_is_no_result_is_said(self, client, world, query, url, said):
+        answer = client.get("/explain", {"q": query, "url": url})
+        assert answer.status_code == 404
+        assert said in text(answer)
+        assert "<script>" not in text(answer).replace("<script src", "")
+
+    def test_a_blocked_host_is_named(self, client, world, instance):
+        prefer(instance.index_dir, "diario.example", 0)
+        assert "diario.example is blocked" in text(client.get("/explain", {"q": "pan", "url": BREAD}))
+
+
 class TestJudging:
     def test_a_host_is_judged_beside_its_result_and_the_reader_comes_back(self, client, world, editor, instance):
         client.force_login(editor)
@@ -194,5 +235,5 @@ class TestJudging:
         assert client.get("/preferences").status_code == 302
         client.force_login(reader)
         assert client.post("/preferences", {"host": "a.example", "factor": "0"}).status_code == 403
-        assert 'class="judge"' not in text(client.get("/", {"q": "pan"}))
+        assert 'name="factor"' not in text(client.get("/", {"q": "pan"}))
         assert load_preferences(instance.index_dir).blocks == ()

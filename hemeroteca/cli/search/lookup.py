@@ -9,10 +9,9 @@ from hemeroteca.cli import common
 from hemeroteca.cli.search.shared import Limit, errors_in_a_line, iso, open_for
 
 if TYPE_CHECKING:
-    from hemeroteca.search import Hit, Index, Options
+    from hemeroteca.search import Hit
 
 _BOLD, _PLAIN = "\ue000", "\ue001"  # stand for the terminal's, until what pages say is made harmless
-_RESULTS, _PAGES = 10, 10  # on a page, and pages in which the place of a result is looked for
 
 
 def find(
@@ -70,36 +69,24 @@ def explain(
     """Show why a result stands where it does."""
     import msgspec
 
-    from hemeroteca import urls
     from hemeroteca.search import Options
-    from hemeroteca.search.document import document_key
+    from hemeroteca.search.explaining import PAGES, RESULTS, explained
     from hemeroteca.search.preferences import load_preferences
 
     _, index, path = open_for(data)
-    options = Options(preferences=load_preferences(path))
-    keys = [document_key(f"import:{url}")]
-    try:
-        keys.insert(0, urls.key(urls.canonical(url)))
-    except urls.UrlError:
-        pass
-    known = [key for key in keys if index.get(key) is not None]
-    if not known:
-        common.give_up(f"{url} is not in the index; `hemeroteca search url:…` finds addresses")
-    why = index.explain(query, known[0], options)
-    if why is None:
-        common.give_up(f"{url} does not match this query")
-    place = _place(index, query, known[0], options)
+    with errors_in_a_line():
+        why = explained(index, query, url, Options(preferences=load_preferences(path)))
     if json:
-        sys.stdout.write(msgspec.json.encode({"place": place, **why}).decode() + "\n")
+        sys.stdout.write(msgspec.json.encode(why).decode() + "\n")
         return
     typer.echo(
-        f"result {place}" if place else f"not among the first {_PAGES * _RESULTS}, or hidden as a copy of one of them"
+        f"result {why.place}"
+        if why.place
+        else f"not among the first {PAGES * RESULTS}, or hidden as a copy of one of them"
     )
-    typer.echo(f"score {why['score']:.3f} = text {why['text_score']:.3f}", nl=False)
-    typer.echo("".join(f" × {name} {factor:.3f}" for name, factor in why["factors"].items()))
-    for name, part in why["parts"].items():
-        if not part["score"]:
-            continue
+    typer.echo(f"score {why.score:.3f} = text {why.text_score:.3f}", nl=False)
+    typer.echo("".join(f" × {name} {factor:.3f}" for name, factor in why.factors.items()))
+    for name, part in why.parts.items():
         typer.echo(f"\n{name}: {part['score']:.3f}")
         if each := part.get("each"):
             typer.echo("  " + ", ".join(f"{common.printable(term)} {score:.3f}" for term, score in each.items()))
@@ -177,20 +164,6 @@ def _show(hit: "Hit") -> None:
     more = f"  (+{hit.duplicates} {'versions' if of_it else 'alike'})" if hit.duplicates else ""
     typer.echo(f"  {place}  {date}{more}".rstrip())
     typer.echo(f"  {plain(hit.snippet)}\n")
-
-
-def _place(index: "Index", query: str, key: int, options: "Options") -> int | None:
-    """Where a result stands on the pages of results, counted from 1; None when it is on none of the first."""
-    cursor, before = "", 0
-    for _ in range(_PAGES):
-        found = index.search(query, limit=_RESULTS, cursor=cursor, options=options)
-        for at, hit in enumerate(found.hits, before + 1):
-            if hit.key == key:
-                return at
-        cursor, before = found.cursor, before + len(found.hits)
-        if not cursor:
-            break
-    return None
 
 
 def _show_part(part: dict[str, Any], depth: int) -> None:
