@@ -21,8 +21,8 @@ from hemeroteca.console.views import editor, number_in
 from hemeroteca.frontier import queries as frontier
 from hemeroteca.frontier.models import Page
 from hemeroteca.search import Hit, SearchError
+from hemeroteca.search.asked import note_query
 from hemeroteca.search.notes import Note
-from hemeroteca.search.services import note_query
 from hemeroteca.search.versions import has_versions
 from hemeroteca.watch import queries as watch
 from hemeroteca.watch import searches
@@ -66,7 +66,7 @@ def search(request: HttpRequest) -> HttpResponse:
         else:
             context |= _found(query, number, context["sort"], past, readers_languages(request, get_language()), cursor)
             if context["found"].total and number == 1 and request.user.is_authenticated:  # strangers teach nothing
-                note_query(settings.INSTANCE.index_dir, query)
+                note_query(settings.INSTANCE.index_dir, query, request.user.pk)
     except SearchError as error:
         context["failure"] = str(error)
     return render(request, "console/search.html", context)
@@ -77,7 +77,7 @@ def search(request: HttpRequest) -> HttpResponse:
 @for_readers
 def completions(request: HttpRequest) -> HttpResponse:
     """What the search box offers while somebody types: the options of its list."""
-    found = search_api.completions(request.GET.get("q", "")[:200])
+    found = search_api.completions(request.GET.get("q", "")[:200], request.user)
     return HttpResponse(format_html_join("", '<option value="{}">', ((text,) for text in found)))
 
 
