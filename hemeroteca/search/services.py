@@ -31,7 +31,7 @@ from hemeroteca.search.versions import has_versions
 
 log = logging.getLogger("hemeroteca.search")
 COMMIT_EVERY = 50_000  # documents of a long import become findable, and safe, in steps
-BATCH = Options(group=False, diverse=False, snippets=False, suggest=False, syntax=False)
+BATCH = Options(group=False, diverse=False, snippets=False, suggest=False, syntax=False, loose=True)
 _LOG_BYTES = 2_000_000
 _SAMPLE = 300  # documents from which the language of a collection is told
 
