@@ -157,7 +157,17 @@ class Answer:
         blocks = self.options.preferences.blocks
         learned = self.index.suggester
         spoken = learned.spoken if learned else None
-        planner = Planner(self.index.schema, self.searcher, languages, self.weights, blocks, self.index.forms, spoken)
+        planner = Planner(
+            self.index.schema,
+            self.searcher,
+            languages,
+            self.weights,
+            blocks,
+            self.index.forms,
+            spoken,
+            lambda: self.index.length(self.searcher),
+            self.options.loose,
+        )
         return planner.plan(parsed)
 
     def _candidates(self, plan: Plan, reach: int, count: bool) -> tuple[list[tuple[float, tantivy.DocAddress]], int]:

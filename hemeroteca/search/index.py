@@ -83,6 +83,7 @@ class Options(msgspec.Struct, kw_only=True, frozen=True):
     syntax: bool = True  # False: the query is plain words, operators have no meaning
     semantic: bool = False  # order the best by meaning too (needs the extra `semantic`)
     every: bool = False  # all words of the query are required, not only wanted
+    loose: bool = False  # pages that have nothing but little words of the query (the, of) are results too
     sort: str = "relevance"  # or "newest", "oldest" (by date published), "captured" (last captured first)
     preferences: Preferences = Preferences()
     languages: tuple[str, ...] = ()  # the reader reads (ISO 639-1); their pages are preferred a little

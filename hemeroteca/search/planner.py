@@ -17,7 +17,7 @@ from hemeroteca.search.engine_query import any_of, boosted, term_query
 from hemeroteca.search.notes import Note
 from hemeroteca.search.operators import host_in
 from hemeroteca.search.plan import Bonus, Part, Plan
-from hemeroteca.search.ranking import Weights
+from hemeroteca.search.ranking import Weights, of_little_words
 from hemeroteca.search.vocabulary import LONG_QUERY, Form, Vocabulary
 
 MOST_TERMS = 256  # scored terms; of a longer query the rarest are kept
@@ -28,7 +28,8 @@ TIE = 0.25  # … and what each form but the best one adds
 IN_SUM = 0.55  # … and the same where all forms are added up
 IN_SUM_FORMS = 4  # forms added up, if they are not much rarer than the others
 MOST_REQUIRED = 6  # words that are first asked for all together
-MOST_POSTINGS = 30_000  # of all words and forms, up to which the best form is looked for
+MOST_POSTINGS = 30_000  # of all words and forms, up to which the best form is looked for …
+MOST_LITTLE = 300_000  # … beside so many of little words
 _TOO_LONG = Note("the query is very long: its {number} rarest words were searched", number=MOST_TERMS)
 
 
@@ -42,9 +43,17 @@ class Planner:
         blocks: Sequence[str] = (),
         known: dict[tuple[str, str], list[Form]] | None = None,
         spoken: Callable[[list[str]], Counter[str]] | None = None,
+        average: Callable[[], float] = lambda: 0.0,
+        loose: bool = False,
     ) -> None:
-        """`known`: forms of words found before in the same commit of the index. `spoken`: languages words are of."""
+        """`known`: forms of words found before in the same commit of the index. `spoken`: languages words are of.
+
+        `average`: characters of a text of the index. `loose`: pages that have nothing but little words of the query
+        match too.
+        """
+        self.average = average
         self.spoken = spoken
+        self.loose = loose
         self.schema = schema
         self.searcher = searcher
         self.weights = weights
@@ -53,6 +62,7 @@ class Planner:
         self.clauses = ClauseQueries(schema, self.vocabulary)
         self.empty: frozenset[str] = frozenset()
         self.words: list[tuple[str, list[Form], int]] = []  # (field, forms of a word, times it is in the query)
+        self.little: list[tuple[str, Form, int]] = []  # … of the words that say nothing
 
     def plan(self, parsed: q.Parsed) -> Plan:
         clauses = parsed.root.clauses
@@ -115,7 +125,9 @@ class Planner:
         where words are common a plain union is asked instead, which lets the engine skip (WAND), with less weight for
         forms that were not typed.
         """
-        precisely = sum(documents for _, _, documents in plan.scored) <= MOST_POSTINGS
+        little = sum(form.documents for _, form, _ in self.little) if self.loose else 0
+        postings = sum(documents for _, _, documents in plan.scored) - little
+        precisely = postings <= MOST_POSTINGS and little <= MOST_LITTLE
         parts = []
         for name in self.vocabulary.fields:
             terms = []
@@ -133,9 +145,11 @@ class Planner:
                             for at, form in enumerate(forms[:IN_SUM_FORMS])
                             if form.documents >= least
                         ]
+            if self.loose:
+                terms += self._little_words(name)
             if terms:
                 query = Query.boolean_query([(Occur.Should, term) for term in terms])
-                parts.append(Part(query, factor, name, None if precisely else self._every_word(name)))
+                parts.append(Part(query, factor, name, None if precisely or self.loose else self._every_word(name)))
         return parts
 
     def _every_word(self, name: str) -> Query | None:
@@ -180,8 +194,25 @@ class Planner:
                 documents[name, form.term] = form.documents
                 plan.factors[name, form.term] = plan.factors.get((name, form.term), 0.0) + form.factor * count
                 plan.wanted[name].add(form.term)
+        self.little = self._little(words, plan)
+        for name, form, count in self.little if self.loose else ():
+            documents[name, form.term] = form.documents
+            plan.factors[name, form.term] = form.factor * count
         plan.scored = [(name, term, having) for (name, term), having in documents.items()]
         plan.notes = list(dict.fromkeys(plan.notes))
+
+    def _little(self, words: list[str], plan: Plan) -> list[tuple[str, Form, int]]:
+        """Words that say nothing, as typed: field, word, times it is in the query."""
+        if not self.empty:
+            return []
+        said = " ".join(word for word in words if word in self.empty)
+        part = of_little_words(self.weights, self.average())
+        little = []
+        for name in self.vocabulary.fields:
+            for term, count in Counter(analysis.terms(said, name)).items():
+                if (name, term) not in plan.factors and (form := self.vocabulary.as_typed(name, term)):
+                    little.append((name, Form(term, form.documents, form.factor * part), count))
+        return little
 
     def _rarest(self, times: Counter[str], name: str) -> Counter[str]:
         """The words of a very long query in the fewest documents, before their forms are looked for."""
@@ -201,6 +232,9 @@ class Planner:
 
     def _word(self, name: str, word: str, factor: float) -> Query:
         return boosted(term_query(self.schema, f"body_{name}", word), factor)
+
+    def _little_words(self, name: str) -> list[Query]:
+        return [self._word(name, form.term, form.factor * times) for field, form, times in self.little if field == name]
 
     def _is_rare(self, word: str) -> bool:
         if word in self.empty:
@@ -226,6 +260,8 @@ class Planner:
                 self.vocabulary.factors[name],
                 f"body_{name}",
             )
+            if not self.loose and (little := any_of(self._little_words(name))):
+                bonuses.append(Bonus("little words", little, factor, name))
             joined = _inside_words(words[:MOST_PLACED], self.vocabulary.languages)
             placed = [p for p in analysis.positioned(" ".join(words[:MOST_PLACED]), name) if p[1] not in empty]
             placed = [p for p in placed if self.vocabulary.forms(name, p[1])]

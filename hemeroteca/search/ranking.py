@@ -19,6 +19,10 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     # how often a part of the page is counted as text (built into the index: rebuild after changing the code)
     # title 2, headings 2 (once in the text), description 1, anchor texts 1: see engine_document.document
 
+    # words that say nothing (the, of, how), as part of the BM25 score they would have
+    little: float = 0.5  # … all of it among texts of a sentence or two:
+    sentence: int = 200  # characters
+
     # nearness, as parts of the BM25 score a phrase would have
     phrase: float = 0.10  # two words of the query side by side, in order
     joined: float = 0.40  # the same of words written as one: mod_perl, COVID-19
@@ -82,6 +86,15 @@ def prior(facts: Facts, weights: Weights, now_ms: int) -> dict[str, np.ndarray]:
     if facts.boost is not None:
         factors["your boost"] = facts.boost
     return factors
+
+
+def of_little_words(weights: Weights, length: float) -> float:
+    """What little words count in an index whose texts have so many characters.
+
+    Any long text has them, and those it lacks tell how it is written, not what about. In a single sentence they are a
+    good part of what is said.
+    """
+    return max(weights.little, min(1.0, weights.sentence / max(1.0, length)))
 
 
 def spread(hosts: Sequence[int], per_host: int, page: int, pages: int) -> list[int]:

@@ -32,7 +32,7 @@ from hemeroteca.search.versions import has_versions
 
 log = logging.getLogger("hemeroteca.search")
 COMMIT_EVERY = 50_000  # documents of a long import become findable, and safe, in steps
-BATCH = Options(group=False, diverse=False, snippets=False, suggest=False, syntax=False)
+BATCH = Options(group=False, diverse=False, snippets=False, suggest=False, syntax=False, loose=True)
 _UNREADABLE: tuple[type[BaseException], ...] = (SearchError, *ENGINE_ERRORS)
 _SAMPLE = 300  # documents from which the language of a collection is told
 

@@ -66,6 +66,7 @@ class TantivyIndex:
         self.has_versions = path.name == VERSIONS
         self.remembered: dict[int, Hit] = {}  # of the last commit, for runs that ask for many results without text
         self.forms: dict[tuple[str, str], list[Form]] = {}  # of words asked for since the last commit
+        self._length: float | None = None
         self.encoder: Encoder | None = None  # for semantic ranking; None: the one of the extra `semantic`
         self._links: LinkRanks | None = None
         self._links_seen: tuple[int, int] = (-1, -1)
@@ -94,6 +95,7 @@ class TantivyIndex:
             self._seen = now
             self.remembered = {}
             self.forms = {}
+            self._length = None
         return self._index.searcher()
 
     def search(
@@ -202,6 +204,14 @@ class TantivyIndex:
     def languages(self, searcher: tantivy.Searcher) -> list[tuple[str, int]]:
         """Languages of the documents ("": not known), with the number of documents of each."""
         return searcher.terms_with_prefix("language", "")
+
+    def length(self, searcher: tantivy.Searcher) -> float:
+        """Characters of a text, on average."""
+        length = self._length
+        if length is None:
+            found = searcher.aggregate(tantivy.Query.all_query(), {"length": {"avg": {"field": "length"}}})
+            length = self._length = float(found["length"]["value"] or 0)
+        return length
 
     def _unusable(self, error: BaseException) -> IndexUnusableError:
         return IndexUnusableError(f"the search index in {self._folder} does not answer ({error}); {REBUILD}")

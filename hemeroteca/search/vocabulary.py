@@ -110,6 +110,14 @@ class Vocabulary:
             forms = self.known[name, word] = self._look_up(name, word)
         return forms
 
+    def as_typed(self, name: str, word: str) -> Form | None:
+        """A word without its other forms; None when no page has it."""
+        documents, total = self.searcher.doc_freq(f"body_{name}", word), self.searcher.num_docs
+        if not documents:
+            return None
+        everywhere = min(total, documents + self._elsewhere(name, word))
+        return Form(word, documents, _rarity(everywhere, total) / _rarity(documents, total))
+
     def factor(self, name: str, term: str) -> float:
         """What makes scores of a field comparable; not for words of other scripts in it: few, and few times each."""
         if name == analysis.WORDS or self.spaceless or analysis.is_spaceless(term):

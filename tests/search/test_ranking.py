@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hemeroteca.search.ranking import DEFAULT, Facts, Preferences, prior, spread
+from hemeroteca.search.ranking import DEFAULT, Facts, Preferences, of_little_words, prior, spread
 
 
 def facts(**values: float) -> Facts:
@@ -24,6 +24,12 @@ def test_what_is_known_tips_the_balance_within_bounds():
     assert math.prod(factor[0] for factor in prior(good, DEFAULT, now).values()) > 1.4
     assert 0.7 < math.prod(factor[0] for factor in prior(bad, DEFAULT, now).values()) < 1.0
     assert Preferences().blocks == ()
+
+
+def test_little_words_count_in_full_among_sentences_and_never_more():
+    assert of_little_words(DEFAULT, 0) == of_little_words(DEFAULT, DEFAULT.sentence) == 1
+    assert DEFAULT.little < of_little_words(DEFAULT, 1.5 * DEFAULT.sentence) < 1
+    assert of_little_words(DEFAULT, 1e6) == DEFAULT.little
 
 
 @given(st.lists(st.integers(0, 5), max_size=60), st.integers(1, 5), st.integers(1, 12), st.integers(1, 8))

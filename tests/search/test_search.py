@@ -287,6 +287,19 @@ ADVERSARIAL = [
 ]
 
 
+def test_little_words_order_pages_but_find_none(indexed):
+    index = indexed(
+        page(1, "guerra: un resumen", title="Resumen"),
+        page(2, "la guerra que nos contaron", title="Resumen"),
+        page(3, "la casa que nos vendieron", title="Resumen"),
+    )
+    found = index.search("la guerra que nos")
+    assert [hit.key for hit in found.hits] == [2, 1]
+    assert found.total == 2
+    assert "little words" in index.explain("la guerra que nos", 2)["parts"]
+    assert "little words" not in index.explain("guerra", 2)["parts"]
+
+
 @pytest.mark.parametrize("query", ADVERSARIAL, ids=[query[:12] for query in ADVERSARIAL])
 def test_hostile_queries_answer_in_bounded_time(library, query):
     start = time.process_time()

@@ -1,6 +1,7 @@
 """Rebuild, import, batch runs, anchors, preferences and all versions."""
 
 import json
+import re
 
 import pytest
 
@@ -120,6 +121,35 @@ def test_a_collection_without_languages_gets_its_own(tmp_path):
     )
     assert {hit.language for hit in index.search("wing", limit=30, options=Options(group=False)).hits} == {"en"}
     assert any(hit.id == "x" for hit in index.search("wing", limit=30, options=Options(group=False)).hits)
+
+
+SENTENCES = {
+    "all": "Es todo lo que puedo hacer por ahora.",
+    "now": "Vayan ahora mismo.",
+    "wife": "Where's your wife?",
+    "tall": "Is your wife tall?",
+    "free": "C++ is free: covid symptoms, a site of notes (or not)",
+}
+
+
+@pytest.mark.parametrize(
+    ("asked", "first"),
+    [
+        ("Eso es todo lo que puedo hacer ahora mismo.", "all"),
+        ("Eso es todo lo que puedo hacer xyzzy.", "all"),
+        ("Where is she, your wife?", "wife"),
+        ('what is "covid: symptoms" -not OR (site:example.org', "free"),
+        ("NOT OR -", "free"),
+        ("C++?", "free"),
+    ],
+)
+def test_every_word_of_a_batch_query_counts_and_operators_are_words(tmp_path, asked, first):
+    index = open_index(None, tmp_path)
+    services.import_documents(index, lines(*({"id": key, "text": said} for key, said in SENTENCES.items())))
+    found = [row["id"] for row in services.batch(index, [f"q\t{asked}"], 10)]
+    assert found[0] == first
+    words = set(re.findall(r"\w+", asked.lower()))
+    assert set(found) >= {key for key, said in SENTENCES.items() if words & set(re.findall(r"\w+", said.lower()))}
 
 
 def test_grouping_and_spreading_do_not_touch_batch_runs(tmp_path):
