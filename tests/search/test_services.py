@@ -146,7 +146,7 @@ SENTENCES = {
 def test_every_word_of_a_batch_query_counts_and_operators_are_words(tmp_path, asked, first):
     index = open_index(None, tmp_path)
     services.import_documents(index, lines(*({"id": key, "text": said} for key, said in SENTENCES.items())))
-    found = [row["id"] for row in services.batch(index, [f"q\t{asked}"], 10)]
+    found = [row["id"] for row in services.batch(index, [("q", asked)], 10)]
     assert found[0] == first
     words = set(re.findall(r"\w+", asked.lower()))
     assert set(found) >= {key for key, said in SENTENCES.items() if words & set(re.findall(r"\w+", said.lower()))}
