@@ -56,7 +56,7 @@ def suggest(request: HttpRequest) -> HttpResponse:
     if refusal := _refusal(request):
         return refusal
     typed = request.GET.get("q", "")[:200]
-    answer = json.dumps([typed, completions(typed)], ensure_ascii=False)
+    answer = json.dumps([typed, completions(typed, request.user)], ensure_ascii=False)
     return HttpResponse(answer, content_type="application/x-suggestions+json; charset=utf-8")
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from django.conf import settings
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
 from django.utils.translation.trans_real import parse_accept_lang_header
 from ninja import Query, Router, Schema
@@ -112,15 +114,19 @@ def suggest(
     limit: Annotated[int, Query(ge=1, le=50, description="Most completions.")] = COMPLETIONS,
 ) -> Suggested:
     suggester = _suggester()
-    return Suggested(
-        completions=completions(q, limit), did_you_mean=suggester.correct(q, typing=True) if suggester else ""
-    )
+    caller: access.Caller = request.auth  # type: ignore[attr-defined]
+    try:
+        meant = suggester.correct(q, typing=True, is_known=index().is_known) if suggester else ""
+    except SearchError as error:
+        raise HttpError(503, str(error))
+    return Suggested(completions=completions(q, caller.user, limit), did_you_mean=meant)
 
 
-def completions(typed: str, limit: int = COMPLETIONS) -> list[str]:
-    """How a query may go on; nothing before words were learned."""
+def completions(typed: str, person: AbstractBaseUser | AnonymousUser | None, limit: int = COMPLETIONS) -> list[str]:
+    """How a query of a person may go on; nothing before words were learned."""
     suggester = _suggester()
-    return [found.text for found in suggester.complete(typed, limit)] if suggester else []
+    asker = person.pk if person is not None else None  # strangers have none
+    return [found.text for found in suggester.complete(typed, limit, asker)] if suggester else []
 
 
 def options(

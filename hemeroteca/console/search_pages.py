@@ -20,8 +20,8 @@ from hemeroteca.console.access import for_readers
 from hemeroteca.console.results import SORTS, Asked, found_for, translated
 from hemeroteca.console.views import editor, number_in
 from hemeroteca.search import SearchError
+from hemeroteca.search.asked import note_query
 from hemeroteca.search.preferences import load_preferences, prefer
-from hemeroteca.search.services import note_query
 from hemeroteca.search.versions import has_versions
 from hemeroteca.watch import queries as watch
 from hemeroteca.watch import searches
@@ -51,7 +51,7 @@ def search(request: HttpRequest) -> HttpResponse:
         else:
             context |= found_for(asked, number, cursor, readers_languages(request, get_language()))
             if context["found"].total and number == 1 and request.user.is_authenticated:  # strangers teach nothing
-                note_query(settings.INSTANCE.index_dir, asked.query)
+                note_query(settings.INSTANCE.index_dir, asked.query, request.user.pk)
     except SearchError as error:
         context["failure"] = str(error)
     return render(request, "console/search.html", context)
@@ -62,7 +62,7 @@ def search(request: HttpRequest) -> HttpResponse:
 @for_readers
 def completions(request: HttpRequest) -> HttpResponse:
     """What the search box offers while somebody types: the options of its list."""
-    found = search_api.completions(request.GET.get("q", "")[:200])
+    found = search_api.completions(request.GET.get("q", "")[:200], request.user)
     return HttpResponse(format_html_join("", '<option value="{}">', ((text,) for text in found)))
 
 

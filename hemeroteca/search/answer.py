@@ -375,7 +375,7 @@ class Answer:
         if not self.options.suggest or not (plan.doubtful or (plan.every is None and plan.plain)):
             return ""
         suggester = self.index.suggester
-        return suggester.correct(query) if suggester else ""
+        return suggester.correct(query, is_known=self.index.is_known) if suggester else ""
 
     def _facets(self, plan: Plan) -> dict[str, list[tuple[str, int]]]:
         assert plan.every is not None

@@ -26,6 +26,7 @@ _MONTHS = {
     for name in names.split()
 }
 _DAYS_AGO = {"today": 0, "hoy": 0, "yesterday": 1, "ayer": 1}
+_AGO = re.compile(r"(\d{1,4})([dwmysa])")
 _UNITS = {"d": 1, "w": 7, "s": 7, "m": 30, "y": 365, "a": 365}
 
 
@@ -35,7 +36,7 @@ def moment(text: str, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -
     2024, 2024-03, 2024-03-31, 31/3/2024; 7d, 2w, 3m, 1y ago; today, yesterday; march (the last one), march-2024.
     """
     text = text.strip().strip("/").lower()
-    ago = re.fullmatch(r"(\d{1,4})([dwmysa])", text)
+    ago = _AGO.fullmatch(text)
     if ago or text in _DAYS_AGO:
         days = _UNITS[ago.group(2)] * int(ago.group(1)) if ago else _DAYS_AGO[text]
         try:
@@ -58,6 +59,11 @@ def moment(text: str, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -
     except (ValueError, OverflowError):
         return None
     return _milliseconds(start), _milliseconds(end) - 1
+
+
+def is_ago(text: str) -> bool:
+    """Whether a date is a time ago: `captured:7d` means since then, not that day."""
+    return _AGO.fullmatch(text.strip().lower()) is not None
 
 
 def _parts(text: str, now: Callable[[], datetime]) -> tuple[int, int, int] | None:

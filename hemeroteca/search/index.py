@@ -127,6 +127,9 @@ class Index(Protocol):
     def sample(self, most: int) -> Iterator[SearchDocument]:
         """About `most` documents, spread over the index."""
 
+    def is_known(self, word: str) -> bool:
+        """Whether a word stands in so many pages that it can hardly be misspelt."""
+
 
 def open_index(config: Config | None, path: Path) -> Index:
     """The index of an instance, made when it does not exist yet."""

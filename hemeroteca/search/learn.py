@@ -6,6 +6,7 @@ counted by sorting packed numbers, not in dictionaries, so that memory is bounde
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -19,7 +20,11 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from hemeroteca.search.asked import Asked
+
 _PIECE = re.compile(r"[^\W\d_]+|[.!?;:¿¡\n()\"]")
+# Titles nobody types: addresses, and names made of letters and digits by a machine
+_NOISE = re.compile(r"://|(?=[^\W_]*\d[^\W_]*\d[^\W_]*\d)(?=[^\W_]*[^\W\d_])[^\W_]{12,}|^[\W\d_]*$")
 BITS = 21  # of a packed word number: two million words
 _END, _RARE = 0, 1  # numbers of "a sentence ends here" and "some word not kept"
 
@@ -51,7 +56,11 @@ class Learner:
 
     def add(self, title: str, text: str, language: str = "") -> None:
         title = " ".join(title.split())
-        if 3 <= len(title) <= 100 and (title in self._titles or len(self._titles) < self._bounds.titles * 2):
+        if (
+            3 <= len(title) <= 100
+            and not _NOISE.search(title)
+            and (title in self._titles or len(self._titles) < self._bounds.titles * 2)
+        ):
             self._titles[title] += 1
         pieces = _PIECE.findall(f"{title}\n{text[: self._bounds.text]}".lower())
         numbers, full = self._numbers, len(self._numbers) >= self._bounds.words_seen
@@ -71,19 +80,28 @@ class Learner:
         if self._waiting_size > 1_000_000:
             self._count()
 
-    def write(self, path: Path, queries: Counter[str] | None = None) -> None:
+    def write(self, path: Path, queries: Iterable[Asked] = ()) -> None:
         """Put the model in place of the one in `path`; who reads the old one goes on with it."""
         self._count()
+        _clear_drafts(path)
         fresh = path / f"model.{os.getpid()}.draft"
-        shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir(mode=0o700, parents=True)
         kept = self._write_words(fresh)
         for order, counts in ((2, self._pairs), (3, self._triples)):
             self._write_followers(fresh, order, counts, kept)
-        _write_phrases(fresh / "titles", self._titles, self._bounds.titles)
-        _write_phrases(fresh / "queries", queries or Counter(), self._bounds.titles)
-        generations = [int(old.name.split(".")[1]) for old in path.glob("model.[0-9]*") if old.name[6:].isdigit()]
-        fresh.rename(path / f"model.{max(generations, default=0) + 1}")
+        titles = (Asked(title, times) for title, times in self._titles.most_common(self._bounds.titles))
+        _write_phrases(fresh / "titles", titles)
+        most_asked = sorted(queries, key=lambda one: -one.times)[: self._bounds.titles]
+        _write_phrases(fresh / "queries", most_asked)
+        _to_disk(fresh)
+        while True:
+            generations = [int(old.name[6:]) for old in path.glob("model.*") if old.name[6:].isdecimal()]
+            try:
+                fresh.rename(path / f"model.{max(generations, default=0) + 1}")
+                break
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):  # another process was as far
+                    raise
         for old in generations:
             shutil.rmtree(path / f"model.{old}", ignore_errors=True)
 
@@ -223,16 +241,36 @@ def _write_deletes(folder: Path, forms: list[str]) -> None:
     np.save(folder / "delete_words.npy", np.array(owners, dtype=np.uint32)[order])
 
 
-def _write_phrases(stem: Path, phrases: Counter[str], most: int) -> None:
-    chosen = sorted((fold(text), text, count) for text, count in phrases.most_common(most))
-    stem.with_suffix(".forms").write_text("\n".join(form for form, _, _ in chosen), "utf-8")
-    stem.with_suffix(".texts").write_text("\n".join(text for _, text, _ in chosen), "utf-8")
-    np.save(stem.with_suffix(".npy"), np.array([count for _, _, count in chosen], dtype=np.uint32))
+def _write_phrases(stem: Path, phrases: Iterable[Asked]) -> None:
+    chosen = sorted((fold(one.text), one.text, one.times, one.by) for one in phrases)
+    stem.with_suffix(".forms").write_text("\n".join(form for form, _, _, _ in chosen), "utf-8")
+    stem.with_suffix(".texts").write_text("\n".join(text for _, text, _, _ in chosen), "utf-8")
+    np.save(stem.with_suffix(".npy"), np.array([(count, by) for _, _, count, by in chosen], np.int64).reshape(-1, 2))
 
 
-def read_query_log(file: Path) -> Counter[str]:
+def _clear_drafts(path: Path) -> None:
+    """Remove what processes left that were killed while they wrote."""
+    for draft in path.glob("model.*.draft"):
+        writer = draft.name.split(".")[1]
+        if not writer.isdecimal() or int(writer) == os.getpid() or not _is_alive(int(writer)):
+            shutil.rmtree(draft, ignore_errors=True)
+
+
+def _is_alive(process: int) -> bool:
     try:
-        lines: Iterable[str] = file.read_text("utf-8", "replace").splitlines()[-50_000:]
-    except FileNotFoundError:
-        return Counter()
-    return Counter(" ".join(line.split()) for line in lines if 2 < len(line) <= 100)
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        pass
+    return True
+
+
+def _to_disk(folder: Path) -> None:
+    """So that a model that is in place is whole, also after a loss of power."""
+    for file in (*folder.iterdir(), folder):
+        number = os.open(file, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)

@@ -67,6 +67,13 @@ _FOREIGN = """
     numrange related source stocks weather
 """
 FOREIGN = frozenset(_FOREIGN.split())
+
+
+def field_of(name: str) -> str:
+    """What a name before a colon means: `sitio` is `site`; empty when it means nothing."""
+    return FIELDS.get(name.lower(), "")
+
+
 _SCHEME = re.compile(r"^[a-z][a-z+.-]*://", re.IGNORECASE)
 _PORT = re.compile(r":\d+$")
 

@@ -23,9 +23,9 @@ from hemeroteca.search.clauses import (
     Word,
     nodes,
 )
-from hemeroteca.search.dates import moment
+from hemeroteca.search.dates import is_ago, moment
 from hemeroteca.search.notes import Note
-from hemeroteca.search.operators import FIELDS, FOREIGN, PROPERTIES, TEXT_PARTS, TIMES, address, only
+from hemeroteca.search.operators import FIELDS, FOREIGN, PROPERTIES, TEXT_PARTS, TIMES, address, field_of, only
 
 LONGEST_QUERY = 100_000  # characters read; the rest is left out and noted
 MOST_WORDS = 10_000
@@ -152,7 +152,7 @@ class _Parser:
             elif kind == "address":
                 node = self._address(piece)
             elif kind == "field":
-                if _name(piece) == "near":
+                if field_of(piece[:-1]) == "near":
                     node = self._near(piece, clauses)
                     if node is not None:  # stands where its first word stood
                         sign, join = "-" if clauses.pop().occurs == "not" else sign, joins.pop()
@@ -165,7 +165,7 @@ class _Parser:
                 if (
                     occurs == "may"
                     and not isinstance(node, Word | Wildcard | Fuzzy)
-                    and _name(operator) not in PROPERTIES
+                    and field_of(operator[:-1]) not in PROPERTIES
                 ):
                     occurs = "must"
                 clauses.append(Clause(node, occurs))
@@ -319,7 +319,7 @@ class _Parser:
 
     def _operand(self, operator: str, value: str, quoted: bool) -> Node | None:
         """What an operator asks for with one value."""
-        name = _name(operator)
+        name = field_of(operator[:-1])
         if not value:
             self._note_no_value(operator)
             return None
@@ -373,7 +373,7 @@ class _Parser:
             return When("at", low[0] if low else None, high[1] if high else None if dots or not low else low[1])
         what = "captured" if name == "captured" else "date"
         if not dots and low:
-            return When(what, low[0], low[1])
+            return When(what, low[0], None if is_ago(value) else low[1])
         return When(what, low[0] if low else None, high[1] if high else None)
 
     def _near(self, token: str, clauses: list[Clause]) -> Node | None:
@@ -409,11 +409,6 @@ class _Parser:
 
     def _note_phrases(self) -> None:
         self.notes.append(Note("only {number} phrases are looked for; of the others, their words", number=MOST_PHRASES))
-
-
-def _name(operator: str) -> str:
-    """What an operator is called here; empty when it is none."""
-    return FIELDS.get(operator[:-1].lower(), "")
 
 
 def _joined(clauses: list[Clause], joins: list[str]) -> list[Clause]:

@@ -17,12 +17,13 @@ from pathlib import Path
 import msgspec
 
 from hemeroteca.search import analysis, collection_files, handover
+from hemeroteca.search.asked import asked
 from hemeroteca.search.collection_files import Row
 from hemeroteca.search.document import SearchDocument, document_key
 from hemeroteca.search.graph import LinkGraph, LinkRanks, rank_pages_and_hosts
 from hemeroteca.search.index import Index, Options, SearchError, Writer
 from hemeroteca.search.languages import code_of
-from hemeroteca.search.learn import Learner, read_query_log
+from hemeroteca.search.learn import Learner
 from hemeroteca.search.matching import imported
 from hemeroteca.search.query import asks_for_the_past
 from hemeroteca.search.tantivy_index import ENGINE_ERRORS, VERSIONS, TantivyIndex, replace_index
@@ -32,7 +33,6 @@ from hemeroteca.search.versions import has_versions
 log = logging.getLogger("hemeroteca.search")
 COMMIT_EVERY = 50_000  # documents of a long import become findable, and safe, in steps
 BATCH = Options(group=False, diverse=False, snippets=False, suggest=False, syntax=False)
-_LOG_BYTES = 2_000_000
 _UNREADABLE: tuple[type[BaseException], ...] = (SearchError, *ENGINE_ERRORS)
 _SAMPLE = 300  # documents from which the language of a collection is told
 
@@ -196,24 +196,8 @@ def learn(path: Path, index: Index, most: int = 10_000) -> int:
     for document in index.sample(most):
         learner.add(document.title, document.text or document.description, document.language)
         count += 1
-    learner.write(path / "suggest", read_query_log(path / "suggest" / "queries.log"))
+    learner.write(path / "suggest", asked(path))
     return count
-
-
-def note_query(path: Path, text: str) -> None:
-    """Remember a query that found something, for completion. The log is cut to its newer half when it grows."""
-    text = " ".join(text.split())
-    if not 2 < len(text) <= 100:
-        return
-    log = path / "suggest" / "queries.log"
-    log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with log.open("a", encoding="utf-8", errors="replace") as file:
-        file.write(text + "\n")
-        size = file.tell()
-    if size > _LOG_BYTES:
-        draft = log.with_suffix(".draft")
-        draft.write_bytes(log.read_bytes()[size // 2 :].partition(b"\n")[2])
-        os.replace(draft, log)
 
 
 def _own_words(document: SearchDocument) -> set[str]:

@@ -10,6 +10,7 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import msgspec
 import numpy as np
 
 from hemeroteca.search import analysis
+from hemeroteca.search.asked import EVERYBODY
 from hemeroteca.search.learn import BITS, deletes, fold, letters
 
 BACK_OFF = 0.4  # stupid back-off (Brants et al. 2007): a shorter context counts this much
@@ -51,6 +53,8 @@ class Suggester:
         }
         self._phrases = {name: _Phrases(folder / name) for name in ("queries", "titles")}
         self._total = float(self._counts.sum()) or 1.0
+        if not len(self._forms) == len(self._words) == max(1, len(self._counts)):
+            raise ValueError(f"the model in {folder} is not whole")
 
     @classmethod
     def load(cls, path: Path) -> Suggester | None:
@@ -63,14 +67,19 @@ class Suggester:
                 continue  # replaced by a newer one just now
         return None
 
-    def complete(self, text: str, limit: int = 8) -> list[Suggestion]:
-        """How what was typed may go on, best first: earlier queries, titles, words that fit."""
+    def complete(self, text: str, limit: int = 8, asker: int | None = None) -> list[Suggestion]:
+        """How what was typed may go on, best first: earlier queries, titles, words that fit.
+
+        `asker`: the person who types, who is offered what they or many people asked; None for a stranger.
+        """
         text = text[-200:].lstrip()
         if not text.strip():
             return []
         found: dict[str, Suggestion] = {}
         for source, factor in (("queries", 3.0), ("titles", 1.0)):
-            for phrase, times in self._phrases[source].beginning(fold(text), limit):
+            if source == "queries" and asker is None:
+                continue
+            for phrase, times in self._phrases[source].beginning(fold(text), limit, asker):
                 if fold(phrase) != fold(text.strip()):
                     singular = "query" if source == "queries" else "title"
                     found.setdefault(fold(phrase), Suggestion(phrase, singular, factor * math.log1p(times)))
@@ -100,10 +109,11 @@ class Suggester:
         best = sorted(scores.items(), key=lambda item: -item[1])[:limit]
         return [(self._words[number], score) for number, score in best if score >= threshold]
 
-    def correct(self, query: str, typing: bool = False) -> str:
+    def correct(self, query: str, typing: bool = False, is_known: Callable[[str], bool] = lambda word: False) -> str:
         """The query with its misspelt words replaced, all at once; empty when it looks right.
 
-        `typing`: the last word is not finished, and right if any word begins so.
+        `typing`: the last word is not finished, and right if any word begins so. `is_known`: words that are right
+        though they were not learned, which is done from a sample.
         """
         words = [(match.start(), match.group()) for match in _PIECES.finditer(query[:1000])][:30]
         if not words:
@@ -119,7 +129,7 @@ class Suggester:
         language = self._language([number for number in known if number is not None])
         options = [
             [(word, 0.0, number)]
-            if at in protected or self._is_right(word, number)
+            if at in protected or self._is_right(word, number) or is_known(word)
             else self._candidates(word, number, language)
             for (at, word), number in zip(words, known, strict=True)
         ]
@@ -289,16 +299,21 @@ class _Phrases:
     def __init__(self, stem: Path) -> None:
         self._forms = stem.with_suffix(".forms").read_text("utf-8").split("\n")
         self._texts = stem.with_suffix(".texts").read_text("utf-8").split("\n")
-        self._counts = np.load(stem.with_suffix(".npy"), mmap_mode="r")
+        counted = np.load(stem.with_suffix(".npy"), mmap_mode="r")
+        self._counts, self._by = counted[:, 0], counted[:, 1]
+        if not len(self._forms) == len(self._texts) == max(1, len(counted)):
+            raise ValueError(f"{stem} is not whole")
 
-    def beginning(self, prefix: str, limit: int) -> list[tuple[str, int]]:
+    def beginning(self, prefix: str, limit: int, asker: int | None = None) -> list[tuple[str, int]]:
+        """The most frequent lines that begin so, of those that are everybody's or the asker's."""
         low, high = bisect_left(self._forms, prefix), bisect_right(self._forms, prefix + _LAST)
         high = min(high, len(self._counts), low + 5000)
         if low >= high:
             return []
-        counts = self._counts[low:high]
-        top = np.argsort(-counts.astype(np.int64), kind="stable")[:limit]
-        return [(self._texts[low + place], int(counts[place])) for place in top.tolist()]
+        counts, by = self._counts[low:high], self._by[low:high]
+        counts = np.where((by == EVERYBODY) | (by == (asker or EVERYBODY)), counts, 0)
+        top = np.argsort(-counts, kind="stable")[:limit]
+        return [(self._texts[low + place], int(counts[place])) for place in top.tolist() if counts[place]]
 
 
 def distance(one: str, two: str, most: int) -> int:

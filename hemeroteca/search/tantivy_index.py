@@ -35,6 +35,7 @@ from hemeroteca.search.index import (
     SearchError,
 )
 from hemeroteca.search.notes import Note
+from hemeroteca.search.planner import RARE
 from hemeroteca.search.query import LONGEST_QUERY
 from hemeroteca.search.semantic import Encoder
 from hemeroteca.search.suggest import Suggester
@@ -130,17 +131,19 @@ class TantivyIndex:
         return document
 
     def sample(self, most: int) -> Iterator[SearchDocument]:
-        """About `most` documents, spread evenly over the index (replaced ones may be among them)."""
+        """About `most` documents, spread evenly over the index."""
         searcher = self.searcher()
         step = max(1, searcher.num_docs // max(1, most))
         for segment in range(searcher.num_segments):
             place = 0
             while True:
                 try:
-                    kept = stored(searcher, tantivy.DocAddress(segment, place))
+                    address = tantivy.DocAddress(segment, place)
+                    kept = stored(searcher, address)
                 except ValueError:  # past the end of the segment
                     break
-                yield restored(0, kept)
+                if self._is_there(searcher, address):
+                    yield restored(0, kept)
                 place += step
                 if self._mapped.exceeded():
                     self._release()
@@ -149,6 +152,12 @@ class TantivyIndex:
                         return
                     searcher = renewed
 
+    def _is_there(self, searcher: tantivy.Searcher, address: tantivy.DocAddress) -> bool:
+        """Whether a document was not replaced or deleted; it stays in its segment until that is merged."""
+        key = int(searcher.fast_field_values("key", [address])[0] or 0)
+        found = searcher.search(Query.term_query(self.schema, "key", key), limit=2, count=False).hits
+        return any((hit.segment_ord, hit.doc) == (address.segment_ord, address.doc) for _, hit in found)
+
     def versions(self, page: int, limit: int = 1000) -> list[SearchDocument]:
         """Every document of a page, oldest first (an index of all versions)."""
         searcher = self.searcher()
@@ -156,6 +165,14 @@ class TantivyIndex:
         keys = searcher.fast_field_values("key", [address for _, address in found])
         documents = [restored(int(k or 0), stored(searcher, a)) for (_, a), k in zip(found, keys, strict=True)]
         return sorted(documents, key=lambda document: document.captured_ms)
+
+    def is_known(self, word: str) -> bool:
+        searcher = self.searcher()
+        return any(
+            searcher.doc_freq(f"body_{field}", term) > RARE
+            for field in analysis.FIELDS
+            for term in analysis.terms(word, field)[:1]
+        )
 
     @property
     def link_ranks(self) -> LinkRanks | None:

@@ -121,7 +121,21 @@ class TestSearching:
         client.force_login(editor)
         client.get("/", {"q": "zanahoria"})  # finds nothing
         client.get("/", {"q": "panaderos"})
-        assert log.read_text() == "panaderos\n"
+        day, person, query = log.read_text().rstrip("\n").split("\t")
+        assert (int(person), query) == (editor.pk, "panaderos")
+        assert int(day) > 20_000
+
+    def test_what_somebody_asked_is_not_shown_to_strangers(self, client, world, instance, editor):
+        client.force_login(editor)
+        client.get("/", {"q": "panaderos y OR hornos"})
+        learn(instance.index_dir, search.index())
+        shown = text(client.get("/suggest/options", {"q": "panaderos"}))
+        assert "panaderos y OR hornos" in shown
+        assert "panaderos y OR hornos" in client.get("/suggest", {"q": "panaderos"}).content.decode()
+        client.logout()
+        assert "OR hornos" not in text(client.get("/suggest/options", {"q": "panaderos"}))
+        assert "OR hornos" not in client.get("/suggest", {"q": "panaderos"}).content.decode()
+        assert "OR hornos" not in client.get("/api/v1/suggest", {"q": "panaderos"}).content.decode()
 
 
 class TestBrowsersAndFeedReaders:

@@ -138,6 +138,7 @@ def test_dates_are_whole_days_months_or_years():
     assert nodes("after:2024") == [("must", When("date", low=start))]
     assert nodes("before:2024") == [("must", When("date", high=start - 1))]
     assert nodes("date:2024..2024-03") == [("must", When("date", start, moment("2024-03")[1]))]
+    assert nodes("captured:7d") == [("must", When("captured", low=moment("7d")[0]))]
     assert nodes("at:2024-05-01")[0][1].what == "at"
 
 

@@ -14,8 +14,11 @@ from hemeroteca.search import (
     preferences,
     services,
 )
+from hemeroteca.search.asked import asked, note_query
 from hemeroteca.search.dates import moment
 from hemeroteca.search.graph import LinkGraph
+from hemeroteca.search.learn import Learner
+from hemeroteca.search.suggest import Suggester
 from hemeroteca.search.versions import VersionWriter, open_versions
 from tests.search.conftest import fill, page
 
@@ -232,15 +235,55 @@ def test_weights_can_be_changed_and_mistakes_are_named(tmp_path):
 
 
 def test_learned_words_come_from_the_index_and_queries_from_the_log(tmp_path):
-    from hemeroteca.search.suggest import Suggester
-
     index = fill(tmp_path, *(page(i, "la hemeroteca municipal guarda periódicos") for i in range(5)))
-    services.note_query(tmp_path, "hemeroteca  digital")
-    services.note_query(tmp_path, "x")
+    note_query(tmp_path, "hemeroteca  digital", by=1)
+    note_query(tmp_path, "x", by=1)
     assert services.learn(tmp_path, index, 100) == 5
     suggester = Suggester.load(tmp_path / "suggest")
     assert suggester.correct("hemerotca") == "hemeroteca"
-    assert suggester.complete("heme")[0].text == "hemeroteca digital"
+    assert suggester.complete("heme", asker=1)[0].text == "hemeroteca digital"
+
+
+def test_what_somebody_asked_is_offered_to_them_and_to_all_only_when_many_asked_it(tmp_path, monkeypatch):
+    note_query(tmp_path, "hemeroteca secreta", by=1)
+    for person in (1, 2, 3):
+        note_query(tmp_path, "hemeroteca digital", by=person)
+    (tmp_path / "suggest" / "queries.log").open("a").write("hemeroteca de antes\n19000\t4\thace años\n")
+    Learner().write(tmp_path / "suggest", asked(tmp_path))
+    suggester = Suggester.load(tmp_path / "suggest")
+
+    def offered(asker: int | None) -> set[str]:
+        return {found.text for found in suggester.complete("h", asker=asker)}
+
+    assert offered(1) == {"hemeroteca secreta", "hemeroteca digital"}
+    assert offered(2) == offered(4) == {"hemeroteca digital"}
+    assert offered(None) == set()
+
+
+def test_a_word_that_was_not_learned_is_right_when_the_index_has_it(tmp_path):
+    texts = ["gato negro"] * 30 + ["dato raro"] * 10
+    index = fill(tmp_path, *(page(i, text, simhash=i + 1) for i, text in enumerate(texts)))
+    learner = Learner()
+    for text in texts[:30]:  # the sample has no `dato`
+        learner.add("", text, "es")
+    learner.write(tmp_path / "suggest")
+    suggester = Suggester.load(tmp_path / "suggest")
+    assert suggester.correct("dato") == "gato"
+    assert suggester.correct("dato", is_known=index.is_known) == ""
+    assert suggester.correct("dato negor", is_known=index.is_known) == "dato negro"
+    assert index.search("dato negor").suggestion == "dato negro"
+
+
+def test_words_of_deleted_pages_are_forgotten(tmp_path):
+    index = fill(tmp_path, page(1, "la hemeroteca", title="Hemeroteca"), page(2, "un secreto", title="Expediente"))
+    with index.writer(15 << 20) as writer:
+        writer.delete(2)
+        writer.put(page(1, "la hemeroteca municipal", title="Hemeroteca municipal"), replaces=True)
+        writer.commit()
+    assert services.learn(tmp_path, index, 100) == 1
+    suggester = Suggester.load(tmp_path / "suggest")
+    assert suggester.complete("exp") == suggester.complete("secr") == []
+    assert [found.text for found in suggester.complete("heme")] == ["hemeroteca", "Hemeroteca municipal"]
 
 
 def test_at_finds_what_stood_there_then(tmp_path):

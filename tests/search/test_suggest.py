@@ -1,11 +1,12 @@
 """Completion, next words and spelling, learned from nothing but the texts given."""
 
-from collections import Counter
+import shutil
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hemeroteca.search.asked import Asked
 from hemeroteca.search.learn import Bounds, Learner, fold
 from hemeroteca.search.suggest import Suggester, distance
 
@@ -24,12 +25,12 @@ def suggester(tmp_path_factory):
         learner.add("Biblioteca Nacional de España" if i < 20 else "Biblioteca del Congreso", SPANISH, "es")
         learner.add("National Library", ENGLISH, "en")
     path = tmp_path_factory.mktemp("suggest")
-    learner.write(path, Counter({"biblioteca pública": 5}))
+    learner.write(path, [Asked("biblioteca pública", 5, by=7)])
     return Suggester.load(path)
 
 
 def texts(suggester, typed):
-    return [suggestion.text for suggestion in suggester.complete(typed)]
+    return [suggestion.text for suggestion in suggester.complete(typed, asker=7)]
 
 
 def test_completion_offers_queries_words_and_titles(suggester):
@@ -55,7 +56,7 @@ def test_a_title_that_fits_the_words_stands_before_words_that_do_not(tmp_path):
     for _ in range(20):
         learner.add("Public libraries", "Public libraries lend books", "en")
         learner.add("El libro", "El libro y el libro de los libros", "es")
-    learner.write(tmp_path, Counter())
+    learner.write(tmp_path)
     assert Suggester.load(tmp_path).complete("public lib")[0].text.lower() == "public libraries"
 
 
@@ -94,7 +95,7 @@ def test_little_words_are_right_as_they_are(tmp_path):
         learner.add("El sol", "El sol sale por el este. El mar y el sol del verano", "es")
         learner.add("El sol", "els arbres del parc", "ca")
     learner.add("Los planetas", "Los planetas son grandes", "es")
-    learner.write(tmp_path, Counter())
+    learner.write(tmp_path)
     suggester = Suggester.load(tmp_path)
     assert suggester.correct("¿Qué son los planetas?") == ""
     assert suggester.correct("els planteas") == "els planetas"
@@ -134,3 +135,32 @@ def test_distance_is_symmetric_and_bounded(one, two):
 
 def test_folding():
     assert fold("Canción ÑANDÚ") == "cancion nandu"
+
+
+def test_a_model_that_was_cut_off_is_not_used_and_what_a_killed_process_left_goes(tmp_path):
+    left = tmp_path / "model.999999999.draft"
+    left.mkdir()
+    learner = Learner()
+    learner.add("Biblioteca", SPANISH, "es")
+    learner.add("Hemeroteca", SPANISH, "es")
+    learner.write(tmp_path)
+    assert not left.exists()
+    model = next(tmp_path.glob("model.*"))
+    assert Suggester.load(tmp_path) is not None
+    for name in ("forms", "words", "titles.texts"):
+        damaged = tmp_path / "other" / "model.7"
+        shutil.copytree(model, damaged)
+        (damaged / name).write_text("")
+        assert Suggester.load(tmp_path / "other") is None
+        shutil.rmtree(damaged)
+
+
+def test_titles_made_by_machines_are_not_offered(tmp_path):
+    learner = Learner()
+    for title in ("Abadía", "ab12cd34ef56ab12", "https://abc.test/x", "12345", "Abril de 2024", "COVID-19 abc"):
+        learner.add(title, "texto", "es")
+    learner.write(tmp_path)
+    suggester = Suggester.load(tmp_path)
+    offered = {found.text for letter in "abhc1" for found in suggester.complete(letter)}
+    assert {"Abadía", "Abril de 2024", "COVID-19 abc"} <= offered
+    assert not offered & {"ab12cd34ef56ab12", "https://abc.test/x", "12345"}

@@ -118,12 +118,12 @@ def suggest(
 
     from hemeroteca.search.suggest import Suggester
 
-    _, _, path = open_for(data)
+    _, index, path = open_for(data)
     suggester = Suggester.load(path / "suggest")
     if suggester is None:
         common.give_up("nothing was learned yet; run `hemeroteca search learn`")
     typed = " ".join(text)
-    completions, meant = suggester.complete(typed, limit), suggester.correct(typed, typing=True)
+    completions, meant = suggester.complete(typed, limit), suggester.correct(typed, True, index.is_known)
     if json:
         found = {"completions": [c.text for c in completions], "did_you_mean": meant}
         typer.echo(msgspec.json.encode(found).decode())
