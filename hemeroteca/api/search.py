@@ -72,7 +72,7 @@ class Suggested(Schema):
 @router.get("/search", response=Found, auth=access.open_reader, summary="Search the archive")
 def search(
     request: HttpRequest,
-    q: Annotated[str, Query(min_length=1, max_length=2000, description="What to look for.")],
+    q: Annotated[str, Query(min_length=1, description="What to look for.")],
     limit: Annotated[int, Query(ge=1, le=100, description="Most results in one answer.")] = 10,
     cursor: Annotated[str, Query(max_length=10_000, description="`next_cursor` of the answer before.")] = "",
     sort: Annotated[
@@ -110,7 +110,7 @@ def search(
 @router.get("/suggest", response=Suggested, auth=access.open_reader, summary="Complete or correct a query")
 def suggest(
     request: HttpRequest,
-    q: Annotated[str, Query(max_length=2000, description="What was typed so far.")],
+    q: Annotated[str, Query(description="What was typed so far.")],
     limit: Annotated[int, Query(ge=1, le=50, description="Most completions.")] = COMPLETIONS,
 ) -> Suggested:
     suggester = _suggester()

@@ -300,7 +300,9 @@ class _Phrases:
         self._forms = stem.with_suffix(".forms").read_text("utf-8").split("\n")
         self._texts = stem.with_suffix(".texts").read_text("utf-8").split("\n")
         counted = np.load(stem.with_suffix(".npy"), mmap_mode="r")
-        self._counts, self._by = counted[:, 0], counted[:, 1]
+        if counted.ndim == 1:  # learned before 0243: titles are everybody's, queries of nobody known
+            counted = np.stack([counted, np.full(len(counted), EVERYBODY if stem.name == "titles" else -1)], axis=1)
+        self._counts, self._by = counted[:, 0].astype(np.int64), counted[:, 1]
         if not len(self._forms) == len(self._texts) == max(1, len(counted)):
             raise ValueError(f"{stem} is not whole")
 

@@ -40,6 +40,7 @@ from hemeroteca.search.query import LONGEST_QUERY
 from hemeroteca.search.semantic import Encoder
 from hemeroteca.search.suggest import Suggester
 from hemeroteca.search.tantivy_writer import TantivyWriter
+from hemeroteca.search.turns import TURNS
 from hemeroteca.search.vocabulary import Form
 
 VERSIONS = "versions"  # name of the folder of an index of all versions
@@ -99,6 +100,10 @@ class TantivyIndex:
         self, query: str, limit: int = 10, offset: int = 0, cursor: str = "", options: Options = READER
     ) -> Results:
         query = unicodedata.normalize("NFC", clean(query[: LONGEST_QUERY + 1]))
+        with TURNS.for_query(query):
+            return self._search(query, limit, offset, cursor, options)
+
+    def _search(self, query: str, limit: int, offset: int, cursor: str, options: Options) -> Results:
         try:
             return Answer(self, options).search(query, limit, offset, cursor)
         except ENGINE_ERRORS as error:

@@ -1,6 +1,7 @@
 """The API as a program meets it: answers, cursors, problems, and who may do what."""
 
 import json
+from urllib.parse import quote
 
 import pytest
 from django.test import Client
@@ -70,6 +71,13 @@ class TestReading:
         assert moments == sorted(moments, reverse=True)
         assert body["items"][0]["breadcrumbs"]
         assert call("GET", "/search?q=pan&sort=upwards")[0] == 422
+
+    def test_a_query_of_any_length_is_answered_and_says_what_was_left_out(self, call, world):
+        for query, said in (("pan " * 10_001, "10000 words"), ("(" * 5_000 + "pan", "deeper than 20 levels")):
+            status, found, _ = call("GET", f"/search?q={quote(query)}")
+            assert status == 200
+            assert any(said in note for note in found["notes"])
+        assert call("GET", f"/suggest?q={quote('pan ' * 10_000)}")[0] == 200
 
     def test_suggest_completes_and_corrects(self, call, world, instance):
         assert call("GET", "/suggest?q=pana")[1] == {"completions": [], "did_you_mean": ""}

@@ -2,6 +2,7 @@
 
 import shutil
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -153,6 +154,16 @@ def test_a_model_that_was_cut_off_is_not_used_and_what_a_killed_process_left_goe
         (damaged / name).write_text("")
         assert Suggester.load(tmp_path / "other") is None
         shutil.rmtree(damaged)
+
+
+def test_a_model_learned_before_queries_had_a_person_is_read_without_them(tmp_path):
+    learner = Learner()
+    learner.add("Biblioteca", SPANISH, "es")
+    learner.write(tmp_path, [Asked("biblioteca secreta", 5, by=7)])
+    for name in ("titles", "queries"):
+        file = next(tmp_path.glob("model.*")) / f"{name}.npy"
+        np.save(file, np.load(file)[:, 0].astype(np.uint32))
+    assert texts(Suggester.load(tmp_path), "bibl") == ["Biblioteca"]
 
 
 def test_titles_made_by_machines_are_not_offered(tmp_path):
