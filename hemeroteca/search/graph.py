@@ -27,6 +27,8 @@ log = logging.getLogger("hemeroteca.search")
 _MOST_ANCHORS = 12  # different texts kept per page
 _LONGEST_ANCHOR = 80
 MOST_EDGES = 20_000_000  # the newest that are kept and ranked: 320 MB on disk, about 1.2 GB for a moment
+_LEAST = 0.045  # share of the average rank below which a page counts as one nobody recommends
+_UNLED = 0.3  # the best rank of a page no seed leads to
 _MERGED_ANCHORS = 4 << 20  # bytes of packed link texts in one file …
 _MOST_ANCHOR_BYTES = 128 << 20  # … and in all; the oldest go first
 
@@ -221,24 +223,34 @@ def pagerank(
     seeds: Iterable[int] = (),
     *,
     damping: float = 0.85,
-    seed_share: float = 0.7,
     tolerance: float = 1e-6,
     most_rounds: int = 100,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Keys of all pages, sorted, and their PageRank (they add up to 1).
 
-    With `seeds`, the random reader who gets bored starts again at one of them in `seed_share` of the cases: pages far
-    from what a person chose count less. The rank of pages without links is spread over all.
+    With `seeds`, the random reader who gets bored, or comes to a page without links, starts again at one of them: pages
+    far from what a person chose count less, and those nothing leads to from there get 0, however many they are.
     """
-    nodes = _distinct(np.concatenate([source, target]))
-    count = len(nodes)
+    nodes, tail, head = _numbered(source, target)
+    chosen = _places(nodes, np.array(sorted(set(seeds)), dtype=np.int64))
+    return nodes, _iterated(len(nodes), tail, head, chosen, damping, tolerance, most_rounds)
+
+
+def _iterated(
+    count: int,
+    tail: np.ndarray,
+    head: np.ndarray,
+    seeds: np.ndarray,
+    damping: float = 0.85,
+    tolerance: float = 1e-6,
+    most_rounds: int = 100,
+) -> np.ndarray:
+    """PageRank of pages numbered from 0; links from `tail` to `head`."""
     if count == 0:
-        return nodes, np.empty(0, np.float64)
-    tail, target = _numbered(nodes, source, target)
-    head, tail = _numbered(nodes, target, tail)
+        return np.empty(0, np.float64)
     real = tail != head
     edges = _distinct(head[real].astype(np.int64) * count + tail[real])  # sorted by head, each once
-    del tail, head, real, target
+    del tail, head, real
     tail = (edges % count).astype(np.int32)
     head = (edges // count).astype(np.int32)
     del edges
@@ -250,10 +262,9 @@ def pagerank(
     np.divide(1.0, degree, out=share, where=degree > 0)
     dangling = degree == 0
     start = np.full(count, 1.0 / count)
-    chosen = np.searchsorted(nodes, wanted) if len(wanted := np.intersect1d(list(seeds), nodes)) else None
-    if chosen is not None:
-        start *= 1 - seed_share
-        start[chosen] += seed_share / len(chosen)
+    if len(seeds):
+        start[:] = 0.0
+        start[seeds] = 1.0 / len(seeds)
     rank = start.copy()
     for _ in range(most_rounds):
         fresh = start * (1 - damping + damping * rank[dangling].sum())
@@ -264,24 +275,46 @@ def pagerank(
         rank = fresh
         if moved < tolerance:
             break
-    return nodes, rank / rank.sum()
+    return rank / rank.sum()
 
 
 def rank_pages_and_hosts(graph: LinkGraph, seeds: Iterable[int] = ()) -> LinkRanks:
     """PageRank of every known page and of every host, on a scale from 0 (the least) to 1 (the best)."""
-    source, target = graph.edges()
-    seeds = list(seeds)
-    keys, ranks = pagerank(source, target, seeds)
-    pages, page_hosts = graph.hosts()
-    if not len(pages):
-        return LinkRanks(keys, _scaled(ranks), np.empty(0, np.int64), np.empty(0, np.float32))
-    known = _contains(pages, source) & _contains(pages, target)
-    source = page_hosts[np.searchsorted(pages, source[known])]
-    target = page_hosts[np.searchsorted(pages, target[known])]
-    across = source != target
-    seed_hosts = page_hosts[_places(pages, np.array(seeds, dtype=np.int64))] if seeds else []
-    hosts, host_ranks = pagerank(source[across], target[across], seed_hosts)
-    return LinkRanks(keys, _scaled(ranks), hosts, _scaled(host_ranks))
+    pages, tail, head = _numbered(*graph.edges())
+    chosen = _places(pages, np.array(sorted(set(seeds)), dtype=np.int64))
+    ranks = _ranked(len(pages), tail, head, chosen)
+    host_of = _hosts_of(pages, *graph.hosts())
+    hosts, numbers = np.unique(host_of, return_inverse=True)
+    # from here on the pairs of different hosts, each once: few, where the links were many
+    pairs = _distinct(numbers[tail] * len(hosts) + numbers[head])
+    del tail, head
+    source, target = hosts[pairs // max(1, len(hosts))], hosts[pairs % max(1, len(hosts))]
+    across = (source != target) & (source != 0) & (target != 0)
+    linked, tail, head = _numbered(source[across], target[across])
+    host_ranks = _ranked(len(linked), tail, head, _places(linked, _distinct(host_of[chosen])))
+    return LinkRanks(pages, ranks, linked, host_ranks)
+
+
+def _hosts_of(pages: np.ndarray, known: np.ndarray, hosts: np.ndarray) -> np.ndarray:
+    """The key of the host of each page; 0 where it is not known."""
+    if not len(known):
+        return np.zeros(len(pages), np.int64)
+    places = np.minimum(np.searchsorted(known, pages), len(known) - 1)
+    return np.where(known[places] == pages, hosts[places], 0)
+
+
+def _ranked(count: int, tail: np.ndarray, head: np.ndarray, seeds: np.ndarray) -> np.ndarray:
+    """Scaled ranks. Pages no seed leads to (imported ones) are ranked by the links between them, and count for less
+    than those a seed leads to: nobody chose to begin there."""
+    ranks = _iterated(count, tail, head, seeds)
+    scaled = _scaled(ranks)
+    unled = ranks == 0
+    if unled.any():
+        theirs = unled[tail]
+        others, tail, head = _numbered(tail[theirs], head[theirs])
+        alone = _UNLED * _scaled(_iterated(len(others), tail, head, np.empty(0, np.int64)))
+        scaled[others] = np.where(unled[others], alone, scaled[others])
+    return scaled
 
 
 class LinkRanks:
@@ -339,20 +372,24 @@ def _distinct(values: np.ndarray) -> np.ndarray:
     return values[np.concatenate([[True], values[1:] != values[:-1]])] if len(values) else values
 
 
-def _numbered(nodes: np.ndarray, keys: np.ndarray, along: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The place of each key among `nodes`, and `along` in the same new order: looking up sorted keys walks straight."""
-    order = np.argsort(keys)
-    return np.searchsorted(nodes, keys[order]).astype(np.int32), along[order]
+def _numbered(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """All keys, sorted, and the links as places among them, in another order: looking up sorted keys walks straight."""
+    nodes = _distinct(np.concatenate([source, target]))
+    order = np.argsort(source)
+    tail, target = np.searchsorted(nodes, source[order]).astype(np.int32), target[order]
+    order = np.argsort(target)
+    return nodes, tail[order], np.searchsorted(nodes, target[order]).astype(np.int32)
 
 
 def _scaled(ranks: np.ndarray) -> np.ndarray:
-    """PageRank follows a power law: the logarithm spreads it evenly; the least page gets 0, the best 1."""
+    """PageRank follows a power law: the logarithm spreads it evenly; the least page gets 0, the best 1. A page far down
+    a chain gets 0 as well: the scale is for the others."""
     if not len(ranks):
         return np.empty(0, np.float32)
-    low, high = ranks.min(), ranks.max()
+    low, high = max(ranks.min(), _LEAST / len(ranks)), ranks.max()
     if high <= low * 1.0001:
         return np.zeros(len(ranks), np.float32)
-    return (np.log(ranks / low) / np.log(high / low)).astype(np.float32)
+    return (np.log(np.maximum(ranks, low) / low) / np.log(high / low)).astype(np.float32)
 
 
 def _places(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:

@@ -191,7 +191,7 @@ class Books:
     index_commits = 0
 
     def __init__(self, newer=()):
-        self.taken, self.dropped, self.linked = [], [], []
+        self.taken, self.dropped, self.linked, self.unlinked = [], [], [], []
         self.newer = newer
         self.membership = self
 
@@ -203,6 +203,9 @@ class Books:
 
     def take(self, document):
         self.taken.append(document)
+
+    def unlink(self, page):
+        self.unlinked.append(page)
 
     def drop(self, key):
         self.dropped.append(key)
@@ -246,7 +249,7 @@ def test_what_the_engine_learned_meanwhile_is_not_replaced_by_something_older(in
     books = Books(newer={"example,c)/"})
     all_taken(instance, books)
     assert [(one.key, one.collections) for one in books.taken] == [(2, ("here",))]
-    assert books.dropped == [4]
+    assert books.dropped == books.unlinked == [4]
 
 
 @pytest.mark.django_db

@@ -9,28 +9,33 @@ from hemeroteca.search.document import document_key
 from hemeroteca.search.graph import LinkGraph, LinkRanks, pagerank, rank_pages_and_hosts
 
 
-def by_definition(edges: set[tuple[int, int]], damping: float = 0.85) -> dict[int, float]:
+def by_definition(edges: set[tuple[int, int]], seeds: set[int], damping: float = 0.85) -> dict[int, float]:
     """The textbook: the stationary distribution of a random reader, with dense matrices."""
     nodes = sorted({node for edge in edges for node in edge})
+    begin = np.array([float(node in seeds) for node in nodes])
+    begin = begin / begin.sum() if begin.any() else np.full(len(nodes), 1 / len(nodes))
     place = {node: i for i, node in enumerate(nodes)}
     matrix = np.zeros((len(nodes), len(nodes)))
     for source, target in edges:
         if source != target:
             matrix[place[target], place[source]] = 1
     out = matrix.sum(axis=0)
-    matrix = np.where(out > 0, matrix / np.maximum(out, 1), 1 / len(nodes))
+    matrix = np.where(out > 0, matrix / np.maximum(out, 1), begin[:, None])
     rank = np.full(len(nodes), 1 / len(nodes))
     for _ in range(300):
-        rank = (1 - damping) / len(nodes) + damping * matrix @ rank
+        rank = (1 - damping) * begin + damping * matrix @ rank
     return dict(zip(nodes, rank, strict=True))
 
 
 @settings(deadline=None)
-@given(st.sets(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=1, max_size=60))
-def test_pagerank_is_what_the_definition_says(edges):
+@given(
+    st.sets(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=1, max_size=60),
+    st.sets(st.integers(-12, 12), max_size=3),
+)
+def test_pagerank_is_what_the_definition_says(edges, seeds):
     source, target = np.array(sorted(edges), dtype=np.int64).T
-    keys, ranks = pagerank(source, target, tolerance=1e-9, most_rounds=300)
-    expected = by_definition(edges)
+    keys, ranks = pagerank(source, target, seeds, tolerance=1e-9, most_rounds=300)
+    expected = by_definition(edges, seeds)
     assert keys.tolist() == sorted(expected)
     assert ranks == pytest.approx([expected[key] for key in keys.tolist()], abs=1e-5)
 
@@ -42,6 +47,42 @@ def test_pages_near_the_seeds_count_more():
     keys, ranks = pagerank(source, target, seeds=[1])
     rank = dict(zip(keys.tolist(), ranks.tolist(), strict=True))
     assert min(rank[page] for page in good) > 2 * max(rank[page] for page in spam)
+
+
+@pytest.mark.parametrize("ways_in", [0, 1, 5])
+def test_ten_thousand_pages_that_praise_one_do_not_make_it_the_best(tmp_path, ways_in):
+    good, farm, praised = 500, 10_000, 1_000_000
+    dice = np.random.default_rng(1)
+    graph = LinkGraph(tmp_path)
+    writer = graph.writer()
+    for page in range(good):
+        targets = (good * dice.random(10) ** 2).astype(int).tolist()
+        if page in range(400, 400 + ways_in):  # a few who were taken in, none of them a seed
+            targets.append(praised)
+        writer.add(page, f"h{page % 20}.test", targets, [f"h{target % 20}.test" for target in targets])
+    for number in range(1, farm + 1):
+        writer.add(praised + number, "farm.test", [praised], ["farm.test"])
+    writer.add(praised, "farm.test", list(range(praised + 1, praised + 151)), ["farm.test"] * 150)
+    writer.commit()
+    ranks = rank_pages_and_hosts(graph, seeds=[0, 1, 2])
+    best = ranks.pages(np.arange(good))
+    assert ranks.pages(np.array([praised]))[0] < np.quantile(best, 0.9)
+    assert ranks.pages(np.arange(praised + 1, praised + farm)).max() < np.median(best)
+    assert len({key for key, _ in ranks.top_pages(20)} & set(range(good))) == 20
+
+
+def test_pages_no_seed_leads_to_are_ranked_among_themselves(tmp_path):
+    graph = LinkGraph(tmp_path)
+    writer = graph.writer()
+    writer.add(1, "a.test", [2, 3], ["a.test"] * 2)
+    writer.add(2, "a.test", [3], ["a.test"])
+    for page in range(11, 20):  # imported: nobody crawled there
+        writer.add(page, "b.test", [10], ["b.test"])
+    writer.commit()
+    ranks = rank_pages_and_hosts(graph, seeds=[1])
+    led, unled = ranks.pages(np.array([1, 2, 3])), ranks.pages(np.array([10, 11]))
+    assert unled[0] > unled[1] == 0
+    assert led.max() == 1.0 > unled[0]
 
 
 def test_no_links_no_ranks(tmp_path):
