@@ -27,6 +27,7 @@ MOST_PLACED = 64  # words among which they are looked for
 TIE = 0.25  # … and what each form but the best one adds
 IN_SUM = 0.55  # … and the same where all forms are added up
 IN_SUM_FORMS = 4  # forms added up, if they are not much rarer than the others
+PAIR = 0.5  # what a pair of characters counts: each character of a run but the ends is in two
 MOST_REQUIRED = 6  # words that are first asked for all together
 MOST_POSTINGS = 30_000  # of all words and forms, up to which the best form is looked for …
 MOST_LITTLE = 300_000  # … beside so many of little words
@@ -61,7 +62,7 @@ class Planner:
         self.vocabulary = Vocabulary(searcher, languages, known)
         self.clauses = ClauseQueries(schema, self.vocabulary)
         self.empty: frozenset[str] = frozenset()
-        self.words: list[tuple[str, list[Form], int]] = []  # (field, forms of a word, times it is in the query)
+        self.words: list[tuple[str, list[Form], float]] = []  # (field, forms of a word, times it is in the query)
         self.little: list[tuple[str, Form, int]] = []  # … of the words that say nothing
 
     def plan(self, parsed: q.Parsed) -> Plan:
@@ -168,7 +169,7 @@ class Planner:
     # words that score
 
     def _words(self, words: list[str], plan: Plan) -> None:
-        chosen: list[tuple[str, list[Form], int, int]] = []
+        chosen: list[tuple[str, list[Form], int, float]] = []
         self.vocabulary.hear(words)
         if len(self.vocabulary.languages) > 1 or len(self.vocabulary.fields) > 1:
             plan.language = self.vocabulary.language(words, self.spoken)
@@ -181,7 +182,8 @@ class Planner:
             most = MOST_FORMS if len(times) <= LONG_QUERY else FEW_FORMS
             for word, count in times.items():
                 if forms := self.vocabulary.forms(name, word)[:most]:
-                    chosen.append((name, forms, sum(form.documents for form in forms), count))
+                    weight = count * (PAIR if analysis.is_spaceless(word) else 1.0)
+                    chosen.append((name, forms, sum(form.documents for form in forms), weight))
         plan.doubtful = len(words) <= 16 and any(self._is_rare(word) for word in words)
         if len(chosen) > MOST_TERMS:
             plan.notes.append(_TOO_LONG)
@@ -189,10 +191,10 @@ class Planner:
             chosen = [chosen[i] for i in sorted(keep)]
         self.words = [(name, forms, times) for name, forms, _, times in chosen]
         documents: dict[tuple[str, str], int] = {}
-        for name, forms, _, count in chosen:
+        for name, forms, _, weight in chosen:
             for form in forms:
                 documents[name, form.term] = form.documents
-                plan.factors[name, form.term] = plan.factors.get((name, form.term), 0.0) + form.factor * count
+                plan.factors[name, form.term] = plan.factors.get((name, form.term), 0.0) + form.factor * weight
                 plan.wanted[name].add(form.term)
         self.little = self._little(words, plan)
         for name, form, count in self.little if self.loose else ():

@@ -287,6 +287,12 @@ ADVERSARIAL = [
 ]
 
 
+def test_a_run_of_characters_counts_as_a_word_not_as_its_pairs(indexed):
+    others = [page(n, ("ディレクティブの一覧", "図書館は開いている")[n % 2], "ja") for n in range(2, 42)]
+    index = indexed(page(1, "EnableSendfile はカーネルの機能", "ja"), *others)
+    assert index.search("EnableSendfile ディレクティブ").hits[0].key == 1
+
+
 def test_little_words_order_pages_but_find_none(indexed):
     index = indexed(
         page(1, "guerra: un resumen", title="Resumen"),

@@ -124,10 +124,10 @@ def test_a_collection_without_languages_gets_its_own(tmp_path):
 
 
 SENTENCES = {
-    "all": "Es todo lo que puedo hacer por ahora.",
-    "now": "Vayan ahora mismo.",
+    "mine": "That is all I can do for you just now.",
+    "now": "Come right away.",
     "wife": "Where's your wife?",
-    "tall": "Is your wife tall?",
+    "tall": "Is she tall, his wife?",
     "free": "C++ is free: covid symptoms, a site of notes (or not)",
 }
 
@@ -135,9 +135,9 @@ SENTENCES = {
 @pytest.mark.parametrize(
     ("asked", "first"),
     [
-        ("Eso es todo lo que puedo hacer ahora mismo.", "all"),
-        ("Eso es todo lo que puedo hacer xyzzy.", "all"),
-        ("Where is she, your wife?", "wife"),
+        ("This is all that I can do right away", "mine"),
+        ("What is it that I can xyzzy for you?", "mine"),
+        ("Where is your wife?", "wife"),
         ('what is "covid: symptoms" -not OR (site:example.org', "free"),
         ("NOT OR -", "free"),
         ("C++?", "free"),
@@ -145,7 +145,8 @@ SENTENCES = {
 )
 def test_every_word_of_a_batch_query_counts_and_operators_are_words(tmp_path, asked, first):
     index = open_index(None, tmp_path)
-    services.import_documents(index, lines(*({"id": key, "text": said} for key, said in SENTENCES.items())))
+    rows = ({"id": key, "text": said, "lang": "en"} for key, said in SENTENCES.items())
+    services.import_documents(index, lines(*rows))
     found = [row["id"] for row in services.batch(index, [("q", asked)], 10)]
     assert found[0] == first
     words = set(re.findall(r"\w+", asked.lower()))
