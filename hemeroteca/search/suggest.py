@@ -27,6 +27,8 @@ UNKNOWN, UNKNOWN_BESIDE = 14.0, 8.0  # cost of a word the index does not know, a
 SECOND_EDIT = {3: 4.5, 4: 4.5, 5: 4.5, 6: 3.5, 7: 3.0, 8: 2.5, 9: 2.0}  # by letters of the word
 _LAST = "\U0010ffff"
 _PIECES = re.compile(r"[^\W\d_]+")
+# operators with their values, patterns, addresses and names of hosts are meant as they are written
+_AS_WRITTEN = re.compile(r"""\b\w+:(?:"[^"]*"?|\([^)]*\)?|\S*)|(?<!\S)\S*[*~]\S*|(?<!\S)\S*\w[.@/]\w\S*""")
 
 
 class Suggestion(msgspec.Struct, frozen=True):
@@ -118,10 +120,8 @@ class Suggester:
         words = [(match.start(), match.group()) for match in _PIECES.finditer(query[:1000])][:30]
         if not words:
             return ""
-        if re.search(r"\w+:|[*~]", query):  # fields and wildcards are meant as they are written
-            protected = {m.start() for m in re.finditer(r"[^\W\d_]+(?=[:*~])|(?<=[:~*])[^\W\d_]+", query)}
-        else:
-            protected = set()
+        spans = [match.span() for match in _AS_WRITTEN.finditer(query[:1000])]
+        protected = {at for at, _ in words if any(start <= at < end for start, end in spans)}
         last_at, last = words[-1]
         if typing and query.endswith(last) and self._begins(fold(last)):
             protected.add(last_at)

@@ -52,6 +52,23 @@ def test_a_word_that_is_being_typed_is_not_corrected(suggester):
     assert suggester.correct("biblioteca nacionl", typing=True) == "biblioteca nacional"
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "site:bibloteca.nacionl.es",
+        'intitle:"bibloteca nacionl"',
+        "site:(bibloteca.es OR nacionl.es)",
+        "bibloteca.es",
+        "ana@bibloteca.es",
+        "bibloteca*",
+        "bibloteca~",
+    ],
+)
+def test_operators_patterns_and_addresses_are_meant_as_they_are_written(suggester, written):
+    assert suggester.correct(written) == ""
+    assert suggester.correct(f"bibloteca {written}") == f"biblioteca {written}"
+
+
 def test_a_title_that_fits_the_words_stands_before_words_that_do_not(tmp_path):
     learner = Learner()
     for _ in range(20):
