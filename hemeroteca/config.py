@@ -10,7 +10,7 @@ import os
 import tomllib
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -157,31 +157,12 @@ class Config:
 def load(file: Path | None = None, environ: Mapping[str, str] | None = None, **overrides: Any) -> Config:
     """Defaults, then the file, then the environment, then `overrides` (command-line options that are not None)."""
     environ = os.environ if environ is None else environ
-    fields = {f.name: f for f in dataclasses.fields(Config)}
     hints = typing.get_type_hints(Config)
     values: dict[str, Any] = {}
-
-    named = environ.get(f"{PREFIX}CONFIG", "")
-    path = file or Path(named or "hemeroteca.toml")
-    if path.exists():
-        try:
-            table = tomllib.loads(path.read_text("utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{path} is not valid TOML ({error}); correct that line")
-        for name, value in table.items():
-            if name not in fields:
-                raise ConfigError(f"{path} has an unknown setting `{name}`; `hemeroteca config` lists those that exist")
-            values[name] = _convert(name, value, hints[name], str(path))
-    elif file is not None or named:
-        raise ConfigError(f"the settings file {path} does not exist; create it, or leave out {PREFIX}CONFIG")
-
-    for name in fields:
-        text = environ.get(PREFIX + name.upper())
-        if text is not None and text != "":
-            values[name] = _convert(name, text, hints[name], "the environment")
-    for name, value in overrides.items():
-        if value is not None:
-            values[name] = _convert(name, value, hints[name], "the command line")
+    for name, value, source in (*_in_file(file, environ), *_in_environment(environ), *_given(overrides)):
+        if name not in hints:
+            raise ConfigError(f"{source} has an unknown setting `{name}`; `hemeroteca config` lists those that exist")
+        values[name] = _convert(name, value, hints[name], source)
     return Config(**values)
 
 
@@ -190,39 +171,62 @@ def describe() -> list[tuple[str, str, str]]:
     return [(f.name, str(f.default), f.metadata["help"]) for f in dataclasses.fields(Config)]
 
 
+def _in_file(file: Path | None, environ: Mapping[str, str]) -> Iterator[tuple[str, Any, str]]:
+    """Settings as (name, value, where it was written)."""
+    named = environ.get(f"{PREFIX}CONFIG", "")
+    path = file or Path(named or "hemeroteca.toml")
+    if not path.exists():
+        if file is not None or named:
+            raise ConfigError(f"the settings file {path} does not exist; create it, or leave out {PREFIX}CONFIG")
+        return
+    try:
+        table = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid TOML ({error}); correct that line")
+    for name, value in table.items():
+        yield name, value, str(path)
+
+
+def _in_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, Any, str]]:
+    for name in Config.__dataclass_fields__:
+        if text := environ.get(PREFIX + name.upper(), ""):
+            yield name, text, "the environment"
+
+
+def _given(overrides: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]:
+    for name, value in overrides.items():
+        if value is not None:
+            yield name, value, "the command line"
+
+
 def _convert(name: str, value: Any, kind: Any, source: str) -> Any:
-    wrong = ConfigError(f"setting `{name}` in {source} is {value!r}; it must be {_spell(kind)}")
+    converted = _as_kind(value, kind)
+    if converted is None:
+        raise ConfigError(f"setting `{name}` in {source} is {value!r}; it must be {_spell(kind)}")
+    return converted
+
+
+def _as_kind(value: Any, kind: Any) -> Any:
+    """The value as a setting of that kind; None when it cannot be one."""
     if kind is bool:
-        if isinstance(value, bool):
-            return value
-        words = {
-            "1": True,
-            "true": True,
-            "yes": True,
-            "on": True,
-            "0": False,
-            "false": False,
-            "no": False,
-            "off": False,
-        }
-        if isinstance(value, str) and value.strip().lower() in words:
-            return words[value.strip().lower()]
-        raise wrong
+        if isinstance(value, str):
+            return _TRUTH.get(value.strip().lower())
+        return value if isinstance(value, bool) else None
     if typing.get_origin(kind) is tuple:
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
-        if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
-            return tuple(value)
-        raise wrong
+        texts = isinstance(value, list | tuple) and all(isinstance(part, str) for part in value)
+        return tuple(value) if texts else None
     if isinstance(kind, types.UnionType) or isinstance(value, bool) or not isinstance(value, str | int | float | Path):
-        raise wrong
+        return None
     try:
         converted = kind(value)
     except ValueError:
-        raise wrong
-    if kind in (int, float) and not 0 <= converted < float("inf"):
-        raise wrong
-    return converted
+        return None
+    return None if kind in (int, float) and not 0 <= converted < float("inf") else converted
+
+
+_TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
 def _spell(kind: Any) -> str:

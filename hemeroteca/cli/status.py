@@ -1,8 +1,14 @@
 """`hemeroteca status`: what is queued, running, stored, failing, and why."""
 
 import sys
+from typing import TYPE_CHECKING
 
 from hemeroteca.cli import common
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from hemeroteca.engine.status import EngineStatus, Status
 
 
 def status(data: common.Data = None, json: common.Json = False) -> None:
@@ -17,20 +23,26 @@ def status(data: common.Data = None, json: common.Json = False) -> None:
         sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
         return
     from rich.console import Console
-    from rich.table import Table
 
     console = Console()
-    if found.engine:
-        live = found.engine
-        console.print(
-            f"[bold green]Running[/]: {live.pages_per_second:g} pages/s, {live.active} requests under way, "
-            f"{live.queued:,} queued, {common.size(live.rss_bytes)} of memory",
-            highlight=False,
-        )
-        for trouble in (one for one in live.troubles if not one.url):  # of the engine itself, not of a page
-            console.print(f"[bold red]Trouble[/]: {common.unmarked(trouble.reason)}", highlight=False)
-    else:
-        console.print("[bold]Idle[/]: no engine is at work", highlight=False)
+    for part in (*_engine(found.engine), _totals(found), *_lists(found)):
+        console.print(part, highlight=False)
+
+
+def _engine(live: "EngineStatus | None") -> list[str]:
+    if live is None:
+        return ["[bold]Idle[/]: no engine is at work"]
+    running = (
+        f"[bold green]Running[/]: {live.pages_per_second:g} pages/s, {live.active} requests under way, "
+        f"{live.queued:,} queued, {common.size(live.rss_bytes)} of memory"
+    )
+    of_itself = [trouble for trouble in live.troubles if not trouble.url]  # not of a page
+    return [running, *(f"[bold red]Trouble[/]: {common.unmarked(trouble.reason)}" for trouble in of_itself)]
+
+
+def _totals(found: "Status") -> "Table":
+    from rich.table import Table
+
     table = Table.grid(padding=(0, 2))
     table.add_row("pages", ", ".join(f"{count:,} {state}" for state, count in found.pages.items()))
     table.add_row("hosts", f"{found.hosts:,}")
@@ -39,30 +51,28 @@ def status(data: common.Data = None, json: common.Json = False) -> None:
     )
     table.add_row("search", f"{found.documents:,} documents, {common.size(found.index_bytes)}")
     table.add_row("disk", f"{common.size(found.free_bytes)} free; database {common.size(found.database_bytes)}")
-    console.print(table, highlight=False)
-    if found.crawls:
-        crawls = Table("crawl", "state", "seeds", "pages", "queued", "failed", box=None, padding=(0, 2))
-        for crawl in found.crawls:
-            counts = crawl.counts
-            more = f" +{len(crawl.seeds) - 1}" if len(crawl.seeds) > 1 else ""
-            crawls.add_row(
-                str(crawl.id),
-                common.unmarked(f"{crawl.state}: {crawl.stop_reason}" if crawl.stop_reason else crawl.state),
-                common.unmarked(crawl.seeds[0]) + more,
-                f"{counts.get('pages', 0):,}",
-                f"{counts.get('queued', 0):,}",
-                f"{counts.get('failed', 0):,}",
-            )
-        console.print(crawls, highlight=False)
-    if found.waiting:
-        hosts = Table("waiting host", "delay", "failures", "why", box=None, padding=(0, 2))
-        for host in found.waiting:
-            name, why = common.unmarked(host.name), common.unmarked(host.note)
-            hosts.add_row(name, f"{host.delay_seconds:g} s", str(host.failures), why)
-        console.print(hosts, highlight=False)
-    if found.reasons:
-        reasons = Table("pages", "state", "reason", "for example", box=None, padding=(0, 2))
-        for reason in found.reasons[:20]:
-            what, example = common.unmarked(reason.reason), common.unmarked(reason.example[:200])
-            reasons.add_row(f"{reason.pages:,}", reason.state, what, example)
-        console.print(reasons, highlight=False)
+    return table
+
+
+def _lists(found: "Status") -> "list[Table]":
+    """Crawls, hosts that make work wait, and why pages were not captured; those that are empty are left out."""
+    from rich.table import Table
+
+    crawls = Table("crawl", "state", "seeds", "pages", "queued", "failed", box=None, padding=(0, 2))
+    for crawl in found.crawls:
+        more = f" +{len(crawl.seeds) - 1}" if len(crawl.seeds) > 1 else ""
+        crawls.add_row(
+            str(crawl.id),
+            common.unmarked(f"{crawl.state}: {crawl.stop_reason}" if crawl.stop_reason else crawl.state),
+            common.unmarked(crawl.seeds[0]) + more,
+            *(f"{crawl.counts.get(name, 0):,}" for name in ("pages", "queued", "failed")),
+        )
+    hosts = Table("waiting host", "delay", "failures", "why", box=None, padding=(0, 2))
+    for host in found.waiting:
+        name, why = common.unmarked(host.name), common.unmarked(host.note)
+        hosts.add_row(name, f"{host.delay_seconds:g} s", str(host.failures), why)
+    reasons = Table("pages", "state", "reason", "for example", box=None, padding=(0, 2))
+    for reason in found.reasons[:20]:
+        what, example = common.unmarked(reason.reason), common.unmarked(reason.example[:200])
+        reasons.add_row(f"{reason.pages:,}", reason.state, what, example)
+    return [table for table in (crawls, hosts, reasons) if table.row_count]

@@ -39,59 +39,38 @@ class Ingest:
 
     def __call__(self, job: Job) -> Ingested:
         rules = self._rules[job.crawl]
-        head = job.response_head
         body: bytes | SpooledBody = SpooledBody(Path(job.path)) if job.path else job.body
-        digest = body.digest() if isinstance(body, SpooledBody) else warc.payload_digest(body)
-        result = Ingested(
-            job.id,
-            digest,
-            len(body),
-            urlkey=index_key(job.filed or job.url),
-            mime=header(head, b"content-type").partition(";")[0].strip().lower()[:120],
-            etag=header(head, b"etag")[:500],
-            last_modified=header(head, b"last-modified")[:100],
-        )
-        if job.truncated:
-            result.notes.append(f"truncated-{job.truncated}")
-        if job.note:
-            result.notes.append(job.note)
-        result.notes.extend(job.notes)
-        if job.dom:  # the shell of such a page may stay the same for years
-            result.dom_digest = warc.payload_digest(job.dom)
-        result.same = (result.dom_digest or digest) == job.previous
+        result = _begun(job, body)
         if result.same and not job.dom and rules.options.knows_its_pages:
             return result
-
-        directives = urls.robots.directives(header_all(head, b"x-robots-tag"), rules.agent)
         document = None
-        if not job.unread and not 300 <= job.status < 400 and len(body):
+        if not job.unread and not _is_redirect(job) and len(body):
             document = self._read(job, body, result)
             if result.render:
                 return result
-        obey = not rules.options.ignore_robots
-        noindex = directives.noindex or (document is not None and document.noindex)
-        nofollow = directives.nofollow or (document is not None and document.nofollow)
-        noarchive = directives.noarchive or (document is not None and document.noarchive)
-        result.noarchive = obey and noarchive
-        result.noindex = obey and noindex
+        nofollow = _obey(job, rules, document, result)
         if not result.noarchive and (not result.same or job.dom):
             self._archive(job, body, result)
         if not result.noarchive and not result.same:
             result.attached = _attached(job)
-        if 300 <= job.status < 400:
-            self._links.redirect(job, header(head, b"location"), result)
-        if job.leads:
-            self._links.redirect(job, job.leads, result)
-        if document is not None:
-            self._links.refresh(job, document, header(head, b"refresh"), result)
-            self._links.find(job, document, obey and nofollow, result)
-            if not result.same:
-                self._document(job, document, result)
+        self._follow(job, document, nofollow, result)
+        if document is not None and not result.same:
+            self._document(job, document, result)
         if rules.options.watch is not None:
             version_changes.look(job, body, document, rules.options.watch, result)
         elif document is not None and document.kind in COMPARED and not result.same:
             version_changes.weigh(job, body, result)
         return result
+
+    def _follow(self, job: Job, document: extract.Document | None, nofollow: bool, result: Ingested) -> None:
+        """Where the capture leads."""
+        if _is_redirect(job):
+            self._links.redirect(job, header(job.response_head, b"location"), result)
+        if job.leads:
+            self._links.redirect(job, job.leads, result)
+        if document is not None:
+            self._links.refresh(job, document, header(job.response_head, b"refresh"), result)
+            self._links.find(job, document, nofollow, result)
 
     def _archive(self, job: Job, body: bytes | SpooledBody, result: Ingested) -> None:
         records = warc.exchange_records(
@@ -159,6 +138,44 @@ class Ingest:
                 result.dom_digest or result.digest,
                 likeness,
             )
+
+
+def _begun(job: Job, body: bytes | SpooledBody) -> Ingested:
+    """What is known of a capture before it is read."""
+    head = job.response_head
+    digest = body.digest() if isinstance(body, SpooledBody) else warc.payload_digest(body)
+    result = Ingested(
+        job.id,
+        digest,
+        len(body),
+        urlkey=index_key(job.filed or job.url),
+        mime=header(head, b"content-type").partition(";")[0].strip().lower()[:120],
+        etag=header(head, b"etag")[:500],
+        last_modified=header(head, b"last-modified")[:100],
+    )
+    if job.truncated:
+        result.notes.append(f"truncated-{job.truncated}")
+    if job.note:
+        result.notes.append(job.note)
+    result.notes.extend(job.notes)
+    if job.dom:  # the shell of such a page may stay the same for years
+        result.dom_digest = warc.payload_digest(job.dom)
+    result.same = (result.dom_digest or digest) == job.previous
+    return result
+
+
+def _is_redirect(job: Job) -> bool:
+    return 300 <= job.status < 400
+
+
+def _obey(job: Job, rules: Rules, document: extract.Document | None, result: Ingested) -> bool:
+    """What the header and the page say to robots, noted; gives whether its links are not to be followed."""
+    if rules.options.ignore_robots:
+        return False
+    said = urls.robots.directives(header_all(job.response_head, b"x-robots-tag"), rules.agent)
+    result.noarchive = said.noarchive or (document is not None and document.noarchive)
+    result.noindex = said.noindex or (document is not None and document.noindex)
+    return said.nofollow or (document is not None and document.nofollow)
 
 
 def _attached(job: Job) -> list[Attached]:

@@ -24,32 +24,32 @@ from gevent import monkey
 
 monkey.patch_all()
 
-import logging  # noqa: E402
-import signal  # noqa: E402
-import warnings  # noqa: E402
-from collections.abc import Callable, Iterable, Iterator  # noqa: E402
-from pathlib import Path  # noqa: E402
-from typing import Any  # noqa: E402
-from urllib.parse import parse_qs, quote, urljoin, urlsplit  # noqa: E402
+import logging
+import signal
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, quote, urljoin, urlsplit
 
-import brotli  # noqa: E402
-import gevent  # noqa: E402
-import pywb  # noqa: E402
-import requests  # noqa: E402
-from gevent.pool import Pool  # noqa: E402
-from gevent.pywsgi import WSGIHandler, WSGIServer  # noqa: E402
-from gevent.socket import socket  # noqa: E402
-from pywb.apps.rewriterapp import RewriterApp  # noqa: E402
-from pywb.apps.wbrequestresponse import WbResponse  # noqa: E402
-from pywb.rewrite.templateview import JinjaEnv  # noqa: E402
-from pywb.utils.loaders import BlockLoader, HttpLoader, load_yaml_config  # noqa: E402
-from pywb.utils.wbexception import WbException  # noqa: E402
-from pywb.warcserver.handlers import ResourceHandler  # noqa: E402
-from pywb.warcserver.index.aggregator import SimpleAggregator  # noqa: E402
-from pywb.warcserver.index.indexsource import RemoteIndexSource  # noqa: E402
-from pywb.warcserver.inputrequest import DirectWSGIInputRequest  # noqa: E402
-from pywb.warcserver.resource.responseloader import WARCPathLoader  # noqa: E402
-from warcio.bufferedreaders import BufferedReader  # noqa: E402
+import brotli
+import gevent
+import pywb
+import requests
+from gevent.pool import Pool
+from gevent.pywsgi import WSGIHandler, WSGIServer
+from gevent.socket import socket
+from pywb.apps.rewriterapp import RewriterApp
+from pywb.apps.wbrequestresponse import WbResponse
+from pywb.rewrite.templateview import JinjaEnv
+from pywb.utils.loaders import BlockLoader, HttpLoader, load_yaml_config
+from pywb.utils.wbexception import WbException
+from pywb.warcserver.handlers import ResourceHandler
+from pywb.warcserver.index.aggregator import SimpleAggregator
+from pywb.warcserver.index.indexsource import RemoteIndexSource
+from pywb.warcserver.inputrequest import DirectWSGIInputRequest
+from pywb.warcserver.resource.responseloader import WARCPathLoader
+from warcio.bufferedreaders import BufferedReader
 
 log = logging.getLogger("replay")
 

@@ -13,6 +13,7 @@ from hemeroteca.cli.common import USAGE, Data, Json, give_up, printable, setup, 
 
 if TYPE_CHECKING:
     from hemeroteca.archive.values import CaptureRow
+    from hemeroteca.change import Change, ChangeRules
 
 
 def diff(
@@ -45,8 +46,6 @@ def diff(
 
     Options are added to the rules of the site (`hemeroteca site set`).
     """
-    import msgspec
-
     from hemeroteca import change
 
     if output is not None and output.suffix not in (".html", ".pdf"):
@@ -58,18 +57,7 @@ def diff(
     from hemeroteca.archive.reader import WarcReadError
     from hemeroteca.archive.timestamps import iso
 
-    site = comparing.rules_of(url)
-    rules = msgspec.structs.replace(
-        site,
-        threshold=site.threshold if threshold is None else threshold,
-        ignore=(*site.ignore, *(ignore or ())),
-        keep=tuple(keep or site.keep),
-        ignore_text=(*site.ignore_text, *(ignore_text or ())),
-    )
-    try:
-        change.check(rules)
-    except change.RulesError as error:
-        give_up(str(error), USAGE)
+    rules = _with_options(comparing.rules_of(url), ignore or [], keep or [], ignore_text or [], threshold)
     rows = _captures(url, first, second)
     try:
         old, new, _, found = comparing.compare(settings.INSTANCE.warc_dir, *rows, rules)
@@ -87,6 +75,32 @@ def diff(
         ids = {"url": url, "a": str(rows[0].record_id), "b": str(rows[1].record_id), "a_at": names[0], "b_at": names[1]}
         typer.echo(json.dumps(ids | change.as_json(old, new, rules, found)))
         return
+    Console().print(_vectors(found))
+    typer.echo(printable(change.text_diff(old, new, rules, names)), nl=False)
+
+
+def _with_options(
+    site: "ChangeRules", ignore: list[str], keep: list[str], ignore_text: list[str], threshold: float | None
+) -> "ChangeRules":
+    import msgspec
+
+    from hemeroteca import change
+
+    rules = msgspec.structs.replace(
+        site,
+        threshold=site.threshold if threshold is None else threshold,
+        ignore=(*site.ignore, *ignore),
+        keep=tuple(keep) or site.keep,
+        ignore_text=(*site.ignore_text, *ignore_text),
+    )
+    try:
+        change.check(rules)
+    except change.RulesError as error:
+        give_up(str(error), USAGE)
+    return rules
+
+
+def _vectors(found: "Change") -> Table:
     table = Table("", "sum", "components")
     for name, value, vector in zip(
         ("view", "form", "content"), found.sums, (found.view, found.form, found.content), strict=True
@@ -95,8 +109,7 @@ def diff(
         table.add_row(name, f"{value:.3f}", parts)
     verdict = "important" if found.important else "not important"
     table.add_row("total", f"{found.total:.3f}", f"{verdict} (threshold {found.threshold:g})")
-    Console().print(table)
-    typer.echo(printable(change.text_diff(old, new, rules, names)), nl=False)
+    return table
 
 
 def _captures(url: str, first: str, second: str) -> tuple["CaptureRow", "CaptureRow"]:
