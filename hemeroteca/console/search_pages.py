@@ -22,11 +22,15 @@ from hemeroteca.console.views import editor, number_in
 from hemeroteca.search import SearchError
 from hemeroteca.search.asked import note_query
 from hemeroteca.search.explaining import explained
+from hemeroteca.search.notes import Note
 from hemeroteca.search.preferences import load_preferences, prefer
 from hemeroteca.search.versions import has_versions
 from hemeroteca.watch import queries as watch
 from hemeroteca.watch import searches
 from hemeroteca.watch.services import WatchError
+
+LONGEST = 2000  # characters of a query: it stands in every link of the page
+_CUT = Note("only the first {number} characters of the query were read", number=LONGEST)
 
 
 @require_safe
@@ -34,7 +38,7 @@ from hemeroteca.watch.services import WatchError
 def search(request: HttpRequest) -> HttpResponse:
     sort = request.GET.get("sort", "")
     asked = Asked(
-        query=request.GET.get("q", "").strip()[:2000],
+        query=request.GET.get("q", "").strip()[:LONGEST],
         sort=sort if sort in SORTS else "relevance",
         past=request.GET.get("versions") == "1",
         each=request.GET.get("each") == "1",
@@ -51,6 +55,8 @@ def search(request: HttpRequest) -> HttpResponse:
             context["documents"] = index().count()
         else:
             context |= found_for(asked, number, cursor, readers_languages(request, get_language()))
+            if len(request.GET["q"].strip()) > LONGEST:
+                context["notes"] += translated([_CUT])
             if context["found"].total and number == 1 and request.user.is_authenticated:  # strangers teach nothing
                 note_query(settings.INSTANCE.index_dir, asked.query, request.user.pk)
     except SearchError as error:

@@ -20,6 +20,7 @@ LONG_QUERY = 24  # words from which a query is very long
 OTHER_FORM = 0.9  # what a form counts that was not typed
 MOST_KNOWN = 20_000  # words remembered with their forms
 LEAST_SHARE = 0.04  # of the pages, from which the forms of a language's words are looked for
+LONGEST_ENDING = 3  # letters that are taken off a word to find shorter forms of it
 MOST_ALIKE = 100  # words of the vocabulary that are compared with one of the query
 
 
@@ -136,6 +137,9 @@ class Vocabulary:
                 prefix = word
             alike = self.searcher.terms_with_prefix(body, prefix, limit=MOST_ALIKE) if len(prefix) > 2 else []
             alike = [(term, documents) for term, documents in alike if len(term) <= len(word) + 5]
+            # what is shorter than the word does not begin as it does: `niño` of `niños`, `cat` of `cats`
+            shorter = [word[:end] for end in range(max(3, len(word) - LONGEST_ENDING), len(word))]
+            alike += [(term, documents) for term in shorter if (documents := self.searcher.doc_freq(body, term))]
             for code, stem in stems.items():
                 of = analysis.stems((term for term, _ in alike), code)
                 having |= {term: documents for term, documents in alike if of[term] == stem}

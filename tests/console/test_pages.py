@@ -126,6 +126,11 @@ class TestSearching:
         assert (int(person), query) == (editor.pk, "panaderos")
         assert int(day) > 20_000
 
+    def test_a_query_that_is_cut_says_so(self, client, world):
+        assert "characters of the query" not in text(client.get("/", {"q": "pan"}))
+        shown = text(client.get("/", {"q": "pan " * 600, "lang": "es"}, headers={"Accept-Language": "es"}))
+        assert "solo se leyeron los primeros 2000 caracteres de la consulta" in shown
+
     def test_what_somebody_asked_is_not_shown_to_strangers(self, client, world, instance, editor):
         client.force_login(editor)
         client.get("/", {"q": "panaderos y OR hornos"})

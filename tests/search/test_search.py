@@ -601,3 +601,14 @@ def test_a_query_that_asks_for_too_much_is_answered_in_part(library, monkeypatch
     found = library.search(" OR ".join(f"-p{i}" for i in range(100)))
     assert found.hits
     assert found.notes == ["the query asks for too much at once: its last parts were ignored"]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [("niños", [1]), ("casas", [1]), ("leyes", [1]), ("niño", [1]), ("cats", [2]), ("cat", [2]), ("keys", [2])],
+)
+def test_short_words_are_found_in_their_singular_too(indexed, query, expected):
+    index = indexed(
+        page(1, "un niño y la casa de la ley"), page(2, "the cat and the key", "en"), page(3, "casi castaño")
+    )
+    assert [hit.key for hit in index.search(query).hits] == expected
