@@ -114,7 +114,7 @@ class Config:
     )
 
     search_mapped_bytes: int = field(
-        default=128 << 20,
+        default=160 << 20,
         metadata={
             "help": "memory of mapped files a process that searches keeps, about; beyond it the index is opened anew "
             "(Linux; what was read stays in the system's cache)"

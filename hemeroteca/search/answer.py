@@ -142,7 +142,7 @@ class Answer:
     def _each(self, plan: Plan, only: Query, factor: float) -> dict[str, float]:
         """What each word of the page would score alone, in the form it stands there, the best first."""
         scores: dict[str, float] = {}
-        for name, term, _ in plan.scored:
+        for name, term in plan.factors:
             asked = Query.term_query(self.index.schema, f"body_{name}", term, index_option="freq")
             this = Query.boolean_query([(Occur.Must, asked), (Occur.Must, only)])
             for score, _ in self.searcher.search(this, limit=1, count=False).hits:
@@ -157,15 +157,15 @@ class Answer:
         blocks = self.options.preferences.blocks
         learned = self.index.suggester
         spoken = learned.spoken if learned else None
+        weights = ranking.for_texts(self.weights, self.index.length(self.searcher))
         planner = Planner(
             self.index.schema,
             self.searcher,
             languages,
-            self.weights,
+            weights,
             blocks,
             self.index.forms,
             spoken,
-            lambda: self.index.length(self.searcher),
             self.options.loose,
         )
         return planner.plan(parsed)

@@ -8,7 +8,7 @@ again, but belongs to nobody. Nothing is measured where there is no /proc; there
 
 import os
 
-DEFAULT = 128 << 20  # bytes of mapped files
+DEFAULT = 160 << 20  # bytes of mapped files
 _EVERY = 4  # calls
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _STATM = "/proc/self/statm"

@@ -17,7 +17,7 @@ from hemeroteca.search.engine_query import any_of, boosted, term_query
 from hemeroteca.search.notes import Note
 from hemeroteca.search.operators import host_in
 from hemeroteca.search.plan import Bonus, Part, Plan
-from hemeroteca.search.ranking import Weights, of_little_words
+from hemeroteca.search.ranking import Weights
 from hemeroteca.search.vocabulary import LONG_QUERY, Form, Vocabulary
 
 MOST_TERMS = 256  # scored terms; of a longer query the rarest are kept
@@ -44,15 +44,12 @@ class Planner:
         blocks: Sequence[str] = (),
         known: dict[tuple[str, str], list[Form]] | None = None,
         spoken: Callable[[list[str]], Counter[str]] | None = None,
-        average: Callable[[], float] = lambda: 0.0,
         loose: bool = False,
     ) -> None:
         """`known`: forms of words found before in the same commit of the index. `spoken`: languages words are of.
 
-        `average`: characters of a text of the index. `loose`: pages that have nothing but little words of the query
-        match too.
+        `loose`: pages that have nothing but little words of the query match too.
         """
-        self.average = average
         self.spoken = spoken
         self.loose = loose
         self.schema = schema
@@ -84,11 +81,15 @@ class Planner:
             self._words(words, plan)
             plan.bonuses = self._bonuses(words)
         if plan.plain and plan.scored:
-            plan.parts = self._by_field(plan)
+            precisely = self._is_affordable(plan)
+            plan.parts = self._by_field(precisely)
+            if not precisely and not self.loose:
+                plan.bonuses += self._little_bonuses()
             # not a closure over the plan: what refers to itself keeps the files of an index open until it is collected
             scored, factors = plan.scored, plan.factors
             plan.every = lambda: Query.boolean_query([(Occur.Should, q) for q in self._scoring(scored, factors)])
             return plan
+        plan.bonuses += self._little_bonuses()
         scoring = self._scoring(plan.scored, plan.factors) if words else []
         must: list[Query] = []
         must_not = [term_query(self.schema, "site", host) for host in self.blocks]
@@ -118,7 +119,13 @@ class Planner:
             if node.property == "language":
                 self.vocabulary.keep_language(node.value)
 
-    def _by_field(self, plan: Plan) -> list[Part]:
+    def _is_affordable(self, plan: Plan) -> bool:
+        """Whether every page that has a word can be looked at."""
+        little = sum(form.documents for _, form, _ in self.little) if self.loose else 0
+        words = sum(documents for _, _, documents in plan.scored) - little
+        return words <= MOST_POSTINGS and little <= MOST_LITTLE
+
+    def _by_field(self, precisely: bool) -> list[Part]:
         """One query per field; a page is in one.
 
         Of the forms of a word the one that fits best counts, the others add a little: the engine saturates each by
@@ -126,9 +133,6 @@ class Planner:
         where words are common a plain union is asked instead, which lets the engine skip (WAND), with less weight for
         forms that were not typed.
         """
-        little = sum(form.documents for _, form, _ in self.little) if self.loose else 0
-        postings = sum(documents for _, _, documents in plan.scored) - little
-        precisely = postings <= MOST_POSTINGS and little <= MOST_LITTLE
         parts = []
         for name in self.vocabulary.fields:
             terms = []
@@ -150,6 +154,9 @@ class Planner:
                 terms += self._little_words(name)
             if terms:
                 query = Query.boolean_query([(Occur.Should, term) for term in terms])
+                if precisely and not self.loose and (little := self._little_words(name)):
+                    ordering = [(Occur.Should, word) for word in little]
+                    query = Query.boolean_query([(Occur.Must, query), *ordering])
                 parts.append(Part(query, factor, name, None if precisely or self.loose else self._every_word(name)))
         return parts
 
@@ -197,9 +204,10 @@ class Planner:
                 plan.factors[name, form.term] = plan.factors.get((name, form.term), 0.0) + form.factor * weight
                 plan.wanted[name].add(form.term)
         self.little = self._little(words, plan)
-        for name, form, count in self.little if self.loose else ():
-            documents[name, form.term] = form.documents
+        for name, form, count in self.little:
             plan.factors[name, form.term] = form.factor * count
+            if self.loose:
+                documents[name, form.term] = form.documents
         plan.scored = [(name, term, having) for (name, term), having in documents.items()]
         plan.notes = list(dict.fromkeys(plan.notes))
 
@@ -208,12 +216,11 @@ class Planner:
         if not self.empty:
             return []
         said = " ".join(word for word in words if word in self.empty)
-        part = of_little_words(self.weights, self.average())
         little = []
         for name in self.vocabulary.fields:
             for term, count in Counter(analysis.terms(said, name)).items():
                 if (name, term) not in plan.factors and (form := self.vocabulary.as_typed(name, term)):
-                    little.append((name, Form(term, form.documents, form.factor * part), count))
+                    little.append((name, Form(term, form.documents, form.factor * self.weights.little), count))
         return little
 
     def _rarest(self, times: Counter[str], name: str) -> Counter[str]:
@@ -237,6 +244,11 @@ class Planner:
 
     def _little_words(self, name: str) -> list[Query]:
         return [self._word(name, form.term, form.factor * times) for field, form, times in self.little if field == name]
+
+    def _little_bonuses(self) -> list[Bonus]:
+        """Little words where they only order the best pages that the other words find."""
+        every = ((name, any_of(self._little_words(name))) for name in self.vocabulary.fields)
+        return [Bonus("little words", q, self.vocabulary.factors[name], name) for name, q in every if q is not None]
 
     def _is_rare(self, word: str) -> bool:
         if word in self.empty:
@@ -262,8 +274,6 @@ class Planner:
                 self.vocabulary.factors[name],
                 f"body_{name}",
             )
-            if not self.loose and (little := any_of(self._little_words(name))):
-                bonuses.append(Bonus("little words", little, factor, name))
             joined = _inside_words(words[:MOST_PLACED], self.vocabulary.languages)
             placed = [p for p in analysis.positioned(" ".join(words[:MOST_PLACED]), name) if p[1] not in empty]
             placed = [p for p in placed if self.vocabulary.forms(name, p[1])]

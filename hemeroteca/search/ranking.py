@@ -88,13 +88,18 @@ def prior(facts: Facts, weights: Weights, now_ms: int) -> dict[str, np.ndarray]:
     return factors
 
 
-def of_little_words(weights: Weights, length: float) -> float:
-    """What little words count in an index whose texts have so many characters.
+def for_texts(weights: Weights, length: float) -> Weights:
+    """The weights for an index whose texts have so many characters, on average.
 
-    Any long text has them, and those it lacks tell how it is written, not what about. In a single sentence they are a
-    good part of what is said.
+    Any long text has the little words, and those it lacks tell how it is written, not what about; in a single sentence
+    they are a good part of what is said. And words of one sentence are near each other anyway: there their order says
+    little.
     """
-    return max(weights.little, min(1.0, weights.sentence / max(1.0, length)))
+    sentences = min(1.0, length / weights.sentence)
+    little = max(weights.little, min(1.0, weights.sentence / max(1.0, length)))
+    return msgspec.structs.replace(
+        weights, little=little, phrase=weights.phrase * sentences, near=weights.near * sentences
+    )
 
 
 def spread(hosts: Sequence[int], per_host: int, page: int, pages: int) -> list[int]:

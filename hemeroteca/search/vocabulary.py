@@ -113,11 +113,8 @@ class Vocabulary:
 
     def as_typed(self, name: str, word: str) -> Form | None:
         """A word without its other forms; None when no page has it."""
-        documents, total = self.searcher.doc_freq(f"body_{name}", word), self.searcher.num_docs
-        if not documents:
-            return None
-        everywhere = min(total, documents + self._elsewhere(name, word))
-        return Form(word, documents, _rarity(everywhere, total) / _rarity(documents, total))
+        forms = self.forms(name, word)
+        return forms[0] if forms and forms[0].term == word else None
 
     def factor(self, name: str, term: str) -> float:
         """What makes scores of a field comparable; not for words of other scripts in it: few, and few times each."""
@@ -137,8 +134,8 @@ class Vocabulary:
                 prefix = word
             alike = self.searcher.terms_with_prefix(body, prefix, limit=MOST_ALIKE) if len(prefix) > 2 else []
             alike = [(term, documents) for term, documents in alike if len(term) <= len(word) + 5]
-            # what is shorter than the word does not begin as it does: `niño` of `niños`, `cat` of `cats`
-            shorter = [word[:end] for end in range(max(3, len(word) - LONGEST_ENDING), len(word))]
+            # what is shorter does not begin so: `niño` of `niños`, `cat` of `cats`
+            shorter = [word[:end] for end in range(max(3, len(word) - LONGEST_ENDING), len(prefix))]
             alike += [(term, documents) for term in shorter if (documents := self.searcher.doc_freq(body, term))]
             for code, stem in stems.items():
                 of = analysis.stems((term for term, _ in alike), code)

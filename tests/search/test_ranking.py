@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hemeroteca.search.ranking import DEFAULT, Facts, Preferences, of_little_words, prior, spread
+from hemeroteca.search import ranking
+from hemeroteca.search.ranking import DEFAULT, Facts, Preferences, prior, spread
 
 
 def facts(**values: float) -> Facts:
@@ -26,10 +27,15 @@ def test_what_is_known_tips_the_balance_within_bounds():
     assert Preferences().blocks == ()
 
 
-def test_little_words_count_in_full_among_sentences_and_never_more():
-    assert of_little_words(DEFAULT, 0) == of_little_words(DEFAULT, DEFAULT.sentence) == 1
-    assert DEFAULT.little < of_little_words(DEFAULT, 1.5 * DEFAULT.sentence) < 1
-    assert of_little_words(DEFAULT, 1e6) == DEFAULT.little
+def test_among_sentences_little_words_count_in_full_and_their_order_less():
+    def of(length: float) -> ranking.Weights:
+        return ranking.for_texts(DEFAULT, length)
+
+    assert of(1e6) == of(2 * DEFAULT.sentence) == DEFAULT
+    assert of(DEFAULT.sentence).little == of(0).little == 1
+    assert DEFAULT.little < of(1.5 * DEFAULT.sentence).little < 1
+    assert of(DEFAULT.sentence / 2).phrase == DEFAULT.phrase / 2
+    assert of(0).near == 0
 
 
 @given(st.lists(st.integers(0, 5), max_size=60), st.integers(1, 5), st.integers(1, 12), st.integers(1, 8))
