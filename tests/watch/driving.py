@@ -1,5 +1,6 @@
 """A scheduler driven without an engine: pages with known times of change, and a clock that jumps as the test likes."""
 
+import random
 from bisect import bisect_right
 from collections import Counter
 from pathlib import Path
@@ -8,8 +9,10 @@ from django.db import transaction
 
 from hemeroteca import config, urls
 from hemeroteca.frontier.models import Host, Page
+from hemeroteca.watch import services
 from hemeroteca.watch.models import Subscription
 from hemeroteca.watch.scheduler import Scheduler
+from hemeroteca.watch.services import Order
 from hemeroteca.watch.values import Difference, Listing, Seen
 
 START = 1_767_225_600.0  # 2026-01-01, a Thursday
@@ -109,3 +112,22 @@ class World:
                 title=url.rsplit("/", 1)[-1],
             )
         )
+
+
+def subscribe(url="https://news.test/", **options) -> Subscription:
+    return services.subscribe(Order(url=url, scope="host", **options))[0]
+
+
+def poisson(rate_per_day: float, days: float, seed: int) -> list[float]:
+    generator, at, found = random.Random(seed), 0.0, []
+    while (at := at + generator.expovariate(rate_per_day / 24)) < days * 24:
+        found.append(at)
+    return found
+
+
+def restarted(world: World, tmp_path: Path, **settings: object) -> World:
+    """As after a kill: only what was written is there."""
+    again = World(tmp_path, world.now, **settings)
+    again.changes, again.visits, again.log = world.changes, world.visits, world.log
+    again._seen, again.found = world._seen, world.found
+    return again

@@ -1,0 +1,174 @@
+"""Visits without an answer, sites that are down, subscriptions that cannot be worked with."""
+
+import pytest
+
+from hemeroteca import urls
+from hemeroteca.frontier.models import Host, Page
+from hemeroteca.watch import services
+from hemeroteca.watch.models import Subscription, WatchedPage
+from tests.watch.driving import HOUR, World, subscribe
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+
+
+def test_a_site_that_is_down_for_a_week_gets_few_probes_and_comes_back_calmly(tmp_path):
+    sub = subscribe(mode="fixed 6")
+    world = World(tmp_path)
+    for number in range(50):
+        world.add(sub, f"https://news.test/{number}", [])
+    world.run(24)
+    world.dead.add("news.test")
+    world.visits.clear()
+    world.run(7 * 24)
+    assert 5 <= sum(world.visits.values()) <= 120  # instead of 1400
+    assert Subscription.objects.get().failures >= 3
+    world.dead.clear()
+    world.visits.clear()
+    world.run(24)
+    back = len(world.visits)
+    world.run(5 * 24)
+    assert back >= 1
+    assert len(world.visits) == 50
+    assert Subscription.objects.get().failures == 0
+    busiest = max(sum(hour < at <= hour + 1 for at, _ in world.log) for hour in range(int(world.hours)))
+    assert busiest <= 55
+
+
+def test_pages_of_a_site_that_is_down_say_when_it_is_tried_next_and_are_visited_when_it_is_back(tmp_path):
+    sub = subscribe()
+    world = World(tmp_path)
+    for number in range(10):
+        world.add(sub, f"https://news.test/{number}", [])
+    world.run(20)
+    world.dead.add("news.test")
+    world.visits.clear()
+    world.run(7 * 24, step=0.5)
+    now_ms = world.now * 1000
+    for page in WatchedPage.objects.exclude(next_reason={}):  # the others are on their way
+        assert page.next_ms >= now_ms - 2 * 3_600_000, page.next_reason  # nothing was to happen days ago
+    assert WatchedPage.objects.filter(next_reason__code="then-down").exists()
+    world.dead.clear()
+    world.visits.clear()
+    world.run(36, step=0.5)  # the last probe, and an hour of rest for each page
+    assert len(world.visits) == 10  # pages nobody knows yet do not lose their first visits
+
+
+def test_pages_given_up_with_their_host_are_no_visits(tmp_path):
+    sub = subscribe(mode="fixed 6")
+    world = World(tmp_path)
+    for number in range(20):
+        world.add(sub, f"https://news.test/{number}", [])
+    world.scheduler.due(world.now, world.crawls)
+    world.now += 7 * HOUR
+    _, again = world.scheduler.due(world.now, world.crawls)
+    assert len(again) > 3
+    first = again[0]
+    world.scheduler.failed(first.crawl, first.key, first.url, "connect: nobody listens", unanswered=True)
+    Page.objects.update(state=Page.State.FAILED, reason="host-unreachable")
+    world.now += 200
+    world.scheduler.due(world.now, world.crawls)
+    world.write()
+    assert Subscription.objects.get().failures == 1
+
+
+def test_a_pending_visit_that_ended_without_a_word_is_made_again(tmp_path):
+    sub = subscribe(mode="fixed 6")
+    world = World(tmp_path)
+    world.add(sub, "https://news.test/a", [])
+    world.scheduler.due(world.now, world.crawls)  # the budget begins to fill
+    world.now += 7 * HOUR
+    _, again = world.scheduler.due(world.now, world.crawls)
+    assert len(again) == 1  # queued; then its host is given up and the engine says nothing
+    world.write()
+    world.now += 200
+    world.look()
+    assert WatchedPage.objects.get().failures == 0
+    from hemeroteca.frontier.models import Page
+
+    Page.objects.update(state=Page.State.FAILED, reason="host-unreachable")
+    world.run(24)
+    assert world.visits["https://news.test/a"] >= 2
+
+
+def test_a_subscription_that_cannot_be_worked_with_is_set_aside_and_the_others_go_on(tmp_path):
+    good, bad = subscribe(mode="fixed 1"), subscribe("https://bad.test/", mode="fixed 1")
+    Subscription.objects.filter(pk=bad.pk).update(mode="policy-of-later")
+    world = World(tmp_path)
+    world.add(good, "https://news.test/a", [])
+    world.run(6)
+    assert world.visits["https://news.test/a"] >= 5
+    bad.refresh_from_db()
+    assert "policy-of-later" in bad.fault
+    assert world.scheduler.faults.keys() == {bad.pk}
+    services.edit(bad.pk, {"mode": "fixed 1"})
+    assert world.scheduler.changed()
+    world.scheduler.refresh()
+    world.add(bad, "https://bad.test/a", [])
+    world.run(6)
+    bad.refresh_from_db()
+    assert (bad.fault, world.scheduler.faults) == ("", {})
+    assert world.visits["https://bad.test/a"] >= 5
+
+
+@pytest.mark.parametrize("place", ["_by_policy", "_observed"])
+def test_a_subscription_that_fails_while_it_works_is_set_aside_and_tried_again(tmp_path, monkeypatch, place):
+    good, bad = subscribe(mode="fixed 1"), subscribe("https://bad.test/", mode="fixed 1")
+    world = World(tmp_path)
+    world.add(good, "https://news.test/a", [])
+    world.add(bad, "https://bad.test/a", [])
+    broken = world.scheduler._state.subs[bad.pk].policy
+
+    def fail(*_):
+        raise ValueError("upside down")
+
+    monkeypatch.setattr(broken, "due" if place == "_by_policy" else "observe", fail)
+    world.run(2, step=0.1)
+    bad.refresh_from_db()
+    assert bad.fault == "ValueError: upside down"
+    before = world.visits["https://news.test/a"], world.visits["https://bad.test/a"]
+    assert world.scheduler.changed()  # ten minutes are over
+    world.scheduler.refresh()
+    world.run(3, step=0.1)
+    bad.refresh_from_db()
+    assert bad.fault == ""
+    assert world.visits["https://news.test/a"] >= before[0] + 2
+    assert world.visits["https://bad.test/a"] >= before[1] + 2
+
+
+def test_a_subscription_of_a_policy_that_is_gone_can_be_paused_and_removed():
+    sub = subscribe()
+    Subscription.objects.filter(pk=sub.pk).update(mode="policy-of-later")
+    assert not services.pause(sub.pk).active
+    services.remove(sub.pk)
+    assert not Subscription.objects.exists()
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_site_that_is_down_when_it_is_subscribed_to_is_tried_again(tmp_path, told):
+    sub = subscribe()
+    world = World(tmp_path)
+    world.dead.add("news.test")
+    world.changes["https://news.test/"] = []
+    host = Host.objects.create(name="news.test")
+    key = urls.key("https://news.test/")
+    Page.objects.create(key=key, url="https://news.test/", host=host, crawl_id=sub.crawl_id, state=2, reason="robots")
+    if told:
+        world.scheduler.failed(sub.crawl_id, key, "https://news.test/", "connect", unanswered=True)
+    world.run(24, step=0.05)
+    sub.refresh_from_db()
+    assert 4 <= sub.failures <= 7
+    assert world.visits["https://news.test/"] in (sub.failures - 1, sub.failures)
+    world.dead.clear()
+    world.run(24, step=0.05)
+    sub.refresh_from_db()
+    assert (sub.failures, WatchedPage.objects.count()) == (0, 1)
+
+
+def test_a_page_visited_every_minute_is_tried_again_soon(tmp_path):
+    sub = subscribe(mode="fixed 0.02")
+    world = World(tmp_path)
+    world.add(sub, "https://news.test/a", [])
+    world.dead.add("news.test")
+    world.run(0.3, step=1 / 3600)
+    sub.refresh_from_db()
+    assert sub.failures >= 3
