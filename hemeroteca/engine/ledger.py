@@ -14,7 +14,7 @@ from pathlib import Path
 
 from django.db import connection, transaction
 
-from hemeroteca import __version__
+from hemeroteca import __version__, urls
 from hemeroteca.archive import posts, queries, services, warc
 from hemeroteca.archive.values import DOM, NewCapture
 from hemeroteca.archive.warc import Original
@@ -183,6 +183,10 @@ class Ledger:
             before = known.setdefault(target, text)
             if len(before) < 200 and text not in before:
                 known[target] = f"{before}\n{text}"
+
+    def lead(self, url: str, target: str) -> None:
+        """An address that is another one now: what recommends it, or begins with it, means the other."""
+        self._links.add(urls.key(url), urls.host(url), [urls.key(target)], [urls.host(target)])
 
     def enrich(self, key: int, texts: str) -> None:
         """Put the texts of links to a page into its document, unless a newer one waits for its commit."""

@@ -94,6 +94,8 @@ class ReadResults:
             self._scheduler.observed(_seen(job, done, visit, result, kept, self._scheduler.now_ms))
         if done.edges is not None:
             self._ledger.link(visit.key, done.edges)
+        elif done.redirect is not None:
+            self._ledger.lead(visit.url, done.redirect.url)
         if done.document is not None and not kept.unchanged:
             self._ledger.index(done.document, visit.versions)
         elif visit.versions and (job.status in (404, 410) or done.noindex):

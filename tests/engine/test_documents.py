@@ -5,10 +5,11 @@ import json
 import shutil
 import threading
 
+import numpy as np
 import pytest
 
 from hemeroteca import urls
-from hemeroteca.search.graph import LinkGraph
+from hemeroteca.search.graph import LinkGraph, LinkRanks
 from tests.engine.system import System
 
 PORTADA = """<html lang="es"><head><title>Portada</title></head><body><main><h1>Portada</h1>
@@ -167,6 +168,22 @@ def test_a_page_that_is_gone_recommends_nothing_any_more(tmp_path, pages):
     assert links() == {(home, child)}
     assert system.run("search", "rebuild").returncode == 0
     assert links() == {(home, child)}
+
+
+def test_a_seed_that_leads_elsewhere_recommends_where_it_leads(tmp_path, pages):
+    site = pages["address"][0]
+    pages["/moved"] = ("text/html", 302)  # to /
+    system = System(tmp_path / "data")
+    seed, home, note = (urls.key(f"{site}{path}") for path in ("moved", "", "nota.txt"))
+
+    def ranks():
+        return LinkRanks.load(system.data / "index" / "rank").pages(np.array([seed, home, note])).tolist()
+
+    system.run("crawl", f"{site}moved", "--delay", "0", "--no-sitemaps", "--scope", "host")
+    assert ranks()[0] == 1.0 > ranks()[1] > 0.3  # a page no seed leads to has at most that
+    before = ranks()
+    assert system.run("search", "rank").returncode == 0
+    assert ranks() == pytest.approx(before)  # the command knows the seeds, too
 
 
 def test_what_pages_say_gives_no_orders_to_the_terminal(tmp_path, pages):

@@ -138,8 +138,11 @@ def rank(data: common.Data = None, json: common.Json = False) -> None:
     from hemeroteca.search import services
 
     _, _, path = open_for(data)
+    common.setup(data, must_exist=True)
+    from hemeroteca.frontier import queries
+
     with errors_in_a_line():
-        ranks = services.refresh_ranks(path)
+        ranks = services.refresh_ranks(path, queries.seed_keys())
     tell(json, f"{len(ranks):,} pages ranked", pages=len(ranks))
 
 
