@@ -13,6 +13,7 @@ from hemeroteca.archive.models import Capture
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.engine.collection_membership import Membership
 from hemeroteca.engine.documents import READ_BYTES, read_document
+from hemeroteca.engine.headers import header
 from hemeroteca.engine.ledger import EDGES_AT_ONCE
 from hemeroteca.engine.messages import Edges
 from hemeroteca.frontier.models import Crawl, Host, Page
@@ -28,6 +29,7 @@ log = logging.getLogger("hemeroteca.engine")
 _PAGES = "version = %s AND (page_id IS NOT NULL OR crawl_id IS NULL)"
 GONE = (404, 410)
 _TELLING = f"status IN ({', '.join(map(str, (200, *GONE)))})"
+_LEADING = "status IN (301, 302, 303, 307, 308)"
 
 
 def documents(instance: Instance) -> Iterator[SearchDocument]:
@@ -58,9 +60,32 @@ def changes(instance: Instance, after: int) -> Iterator[tuple[int, int, SearchDo
         elif document is None and after:
             links.forget(urls.key(row.url))
         yield row.id, urls.key(row.url), document
+    for page, target in _redirects(instance, after):
+        links.add(urls.key(page), urls.host(page), [urls.key(target)], [urls.host(target)])
     links.commit()
     if not after:
         graph.forget_before(links.first)
+
+
+def _redirects(instance: Instance, after: int) -> Iterator[tuple[str, str]]:
+    """Addresses that lead elsewhere now, and where."""
+    for row in queries.all_rows(f"{_PAGES} AND {_LEADING}", [True], after_id=after):
+        last = queries.rows(
+            f"urlkey = %s AND version = %s AND ({_TELLING} OR {_LEADING})",
+            [row.urlkey, True],
+            "captured_ms DESC, capture.id DESC",
+            1,
+        )
+        if last and last[0].id == row.id:
+            try:
+                head = reader.read(instance.warc_dir, row.warc_name, row.offset, row.length).head
+            except reader.WarcReadError as error:
+                log.error("cannot tell where %s leads: %s", row.url, error)
+                continue
+            location = header(head, b"location")
+            target = urls.resolve_links(row.url, [location])[0] if location else None
+            if target is not None:
+                yield row.url, target
 
 
 def newest(key: str) -> CaptureRow | None:

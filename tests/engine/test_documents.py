@@ -184,6 +184,8 @@ def test_a_seed_that_leads_elsewhere_recommends_where_it_leads(tmp_path, pages):
     before = ranks()
     assert system.run("search", "rank").returncode == 0
     assert ranks() == pytest.approx(before)  # the command knows the seeds, too
+    assert system.run("search", "rebuild").returncode == 0
+    assert ranks() == pytest.approx(before)  # and so does an index that is built anew
 
 
 def test_what_pages_say_gives_no_orders_to_the_terminal(tmp_path, pages):
