@@ -216,3 +216,17 @@ def test_pages_know_the_collections_of_the_subscriptions_they_fall_under(tmp_pat
     assert system.run("search", "rebuild").returncode == 0
     assert found(system, "tren")[0]["collections"] == ["La prensa", "Notas"]
     assert "collection: La prensa 1" in system.run("search", "tren", "--facets").stdout
+
+
+def test_an_index_of_imported_documents_alone_can_be_built_anew(tmp_path):
+    system = System(tmp_path / "data")
+    file = tmp_path / "documents.jsonl"
+    file.write_text('{"id": "a", "title": "Pan", "text": "pan de pueblo"}')
+    assert system.run("search", "import", str(file)).returncode == 0
+    assert system.run("search", "rebuild").returncode == 0
+    assert "1 result" in system.run("search", "pueblo").stdout
+    (system.data / "index" / "main" / "meta.json").write_text("damaged")
+    assert system.run("search", "import", str(file)).returncode == 1
+    assert "not kept" in system.run("search", "rebuild").stderr
+    assert system.run("search", "import", str(file)).returncode == 0
+    assert "1 result" in system.run("search", "pueblo").stdout

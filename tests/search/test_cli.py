@@ -182,3 +182,18 @@ def test_a_lost_index_is_told_apart_from_an_empty_folder(tmp_path):
     (tmp_path / "warc").mkdir()
     (tmp_path / "warc" / "kept.warc.gz").touch()
     assert "`hemeroteca search rebuild` makes it anew" in said()
+
+
+def test_preferences_that_cannot_be_read_are_told_in_a_line(data):
+    (data / "index" / "preferences.json").write_text("{bad")
+    for words in (("periodicos",), ("explain", "periodicos", "a")):
+        done = runner.invoke(app, [*words, "--data", str(data)])
+        assert done.exit_code == 1
+        assert "preferences.json cannot be read" in done.stderr
+        assert "correct or remove the file" in done.stderr
+
+
+def test_a_folder_is_no_file_of_documents(data, tmp_path):
+    done = runner.invoke(app, ["import", str(tmp_path), "--data", str(data)])
+    assert done.exit_code == 2
+    assert "is a folder" in done.stderr

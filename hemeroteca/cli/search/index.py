@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hemeroteca.cli import common
-from hemeroteca.cli.search.shared import Limit, errors_in_a_line, open_for, readable, tell
+from hemeroteca.cli.search.shared import Limit, counted, errors_in_a_line, open_for, readable, tell
 
 if TYPE_CHECKING:
     from hemeroteca.config import Config
@@ -19,7 +19,9 @@ _LOOKS = 8  # at a file left for the engine, between two at whether there is one
 
 def rebuild(data: common.Data = None, json: common.Json = False) -> None:
     """Build the index anew from the archive. Searches go on with the old one until it is done."""
-    config = common.setup(data, must_exist=True)
+    folder = common.settings(data).data
+    only_imported = (folder / "index").exists() and next((folder / "warc").glob("*.warc*"), None) is None
+    config = common.setup(data, must_exist=not only_imported)
     from django.conf import settings
 
     from hemeroteca.engine import collection_membership, refresh, reindex
@@ -44,7 +46,7 @@ def rebuild(data: common.Data = None, json: common.Json = False) -> None:
         write_watermark(settings.INSTANCE, last, versions_too=config.index_versions)
         refresh.run(settings.INSTANCE, config.index_heap_bytes)
     more = f", {versions:,} versions" if config.index_versions else ""
-    tell(json, f"{count:,} documents indexed{more}", documents=count, versions=versions)
+    tell(json, f"{counted(count, 'document')} indexed{more}", documents=count, versions=versions)
 
 
 def import_(
@@ -83,7 +85,7 @@ def import_(
         typer.echo(f"{report.empty:,} documents have neither title nor text", err=True)
     tell(
         json,
-        f"{report.documents:,} documents indexed, {report.skipped:,} lines skipped",
+        f"{counted(report.documents, 'document')} indexed, {counted(report.skipped, 'line')} skipped",
         documents=report.documents,
         skipped=report.skipped,
     )

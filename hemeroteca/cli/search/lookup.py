@@ -36,8 +36,9 @@ def find(
     _, index, path = open_for(data, text, versions)
     if sort not in ("relevance", "newest", "oldest", "captured"):
         common.give_up(f"--sort {sort} is not known; use relevance, newest, oldest or captured", common.USAGE)
-    options = Options(facets=facets, sort=sort, semantic=semantic, group=not each, preferences=load_preferences(path))
     with errors_in_a_line():
+        judged = load_preferences(path)
+        options = Options(facets=facets, sort=sort, semantic=semantic, group=not each, preferences=judged)
         found = index.search(text, limit=limit, cursor=cursor, options=options)
     if json:
         for hit in found.hits:

@@ -50,8 +50,14 @@ def tell(json: bool, sentence: str, **facts: Any) -> None:
     typer.echo(msgspec.json.encode(facts).decode() if json else sentence)
 
 
+def counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def readable(file: Path) -> Path:
-    if not file.is_file():
+    if file.is_dir():
+        common.give_up(f"{file} is a folder; name a file in it", common.USAGE)
+    if not file.exists():
         common.give_up(f"there is no file {file}", common.USAGE)
     return file
 
