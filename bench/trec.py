@@ -60,14 +60,14 @@ def evaluate(run: Run, qrels: Qrels) -> Quality:
 
 
 def hemeroteca(documents: Path, queries: dict[str, str], folder: Path) -> Run:
-    from hemeroteca.search import open_index, services
+    from hemeroteca.search import batch, filling, open_index
 
     index = open_index(None, folder)
     with documents.open("rb") as lines:
-        services.import_documents(index, lines)
+        filling.import_documents(index, lines)
     run: Run = {qid: [] for qid in queries}
-    for row in services.batch(index, queries.items(), DEPTH):
-        run[str(row["qid"])].append(str(row["id"]))
+    for row in batch.run(index, queries.items(), DEPTH):
+        run[row.qid].append(row.id)
     return run
 
 

@@ -4,8 +4,9 @@ Nothing here needs Django or the database, so that workers can build documents a
 The archive is the truth: everything in this room can be rebuilt from it (`hemeroteca search rebuild`).
 
 A document's way: `document` (made by ingest) → `tantivy_index` (written, per-language fields by `analysis`).
-A query's way: `query` (parsed) → `plan` (engine queries) → `answer` (candidates, `ranking`, `snippet`).
-Beside it: `graph` (links, PageRank), `learn` and `suggest` (completion, next words, spelling), `services` (the rest).
+A query's way: `query` (parsed) → `planner` (engine queries) → `answer` (candidates, `ranking`, `snippet`).
+Beside it: `filling` (rebuilt, imported), `batch` (many queries, to measure), `graph` (links, PageRank), `learn` and
+`suggest` (completion, next words, spelling), `services` (what is refreshed from time to time).
 """
 
 from hemeroteca.search.document import SearchDocument

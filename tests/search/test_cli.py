@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from hemeroteca.cli.search import app
 from hemeroteca.instance import Instance
-from hemeroteca.search import handover, open_index, services
+from hemeroteca.search import filling, handover, open_index
 from tests.waiting import PATIENCE, wait_for
 
 runner = CliRunner()
@@ -157,7 +157,7 @@ def test_documents_are_handed_to_a_running_engine(data, tmp_path):
     """Here the engine is a thread that holds its lock and writes the index, as `serve` does."""
     instance, engine, importing = hand_over(data, tmp_path)
     assert importing.is_alive()
-    services.take_documents(open_index(None, instance.index_dir), handover.waiting(instance.index_dir)[0])
+    filling.take_documents(open_index(None, instance.index_dir), handover.waiting(instance.index_dir)[0])
     importing.join(PATIENCE)
     assert not importing.is_alive()
     assert json.loads(run(data, "documento", "--json"))["id"] == "c"

@@ -9,7 +9,7 @@ import json
 import pytest
 
 from bench.trec import evaluate, plain
-from hemeroteca.search import Options, open_index, services
+from hemeroteca.search import Options, batch, filling, open_index, services
 from hemeroteca.search.suggest import Suggester
 from tests.search.judged import DOCUMENTS, JUDGEMENTS, TYPOS
 
@@ -24,7 +24,7 @@ def collection(tmp_path_factory):
     file.write_text("".join(json.dumps(row) + "\n" for row in DOCUMENTS), "utf-8")
     index = open_index(None, folder / "index")
     with file.open("rb") as lines:
-        services.import_documents(index, lines)
+        filling.import_documents(index, lines)
     services.learn(folder / "index", index)
     return folder, file, index
 
@@ -32,7 +32,8 @@ def collection(tmp_path_factory):
 def test_it_is_no_worse_than_plain_bm25_and_better_on_average(collection):
     folder, file, index = collection
     run = {
-        qid: [hit.id for hit in index.search(query, 100, options=services.BATCH).hits] for qid, query in QUERIES.items()
+        qid: [hit.id for hit in index.search(query, 100, options=batch.RANKING_ONLY).hits]
+        for qid, query in QUERIES.items()
     }
     ours, reference = evaluate(run, QRELS), evaluate(plain(file, QUERIES, folder / "plain"), QRELS)
     assert ours.ndcg10 > reference.ndcg10 * 1.05

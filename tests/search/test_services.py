@@ -10,6 +10,8 @@ from hemeroteca.search import (
     Options,
     SearchDocument,
     SearchError,
+    batch,
+    filling,
     handover,
     open_index,
     preferences,
@@ -30,7 +32,7 @@ def lines(*rows: object) -> list[bytes]:
 
 def test_documents_are_imported_and_found_by_batch_queries(tmp_path):
     index = open_index(None, tmp_path)
-    report = services.import_documents(
+    report = filling.import_documents(
         index,
         lines(
             {"id": "a", "url": "http://x.test/a", "title": "Pan", "text": "Receta de pan casero", "lang": "es"},
@@ -42,9 +44,9 @@ def test_documents_are_imported_and_found_by_batch_queries(tmp_path):
     )
     assert (report.documents, report.skipped) == (3, 1)
     assert "line 3" in report.problems[0]
-    rows = list(services.batch(index, [("q1", "recetas de pan"), ("q2", "baking bread ovens")], 10))
-    assert [(row["qid"], row["rank"], row["id"]) for row in rows] == [("q1", 1, "a"), ("q1", 2, "c"), ("q2", 1, "7")]
-    assert rows[0]["score"] > rows[1]["score"]
+    rows = list(batch.run(index, [("q1", "recetas de pan"), ("q2", "baking bread ovens")], 10))
+    assert [(row.qid, row.rank, row.id) for row in rows] == [("q1", 1, "a"), ("q1", 2, "c"), ("q2", 1, "7")]
+    assert rows[0].score > rows[1].score
 
 
 def test_documents_can_be_left_for_whoever_writes_the_index(tmp_path):
@@ -52,12 +54,12 @@ def test_documents_can_be_left_for_whoever_writes_the_index(tmp_path):
     rows = lines({"id": "ñ 1", "text": "pan", "lang": "es"}, b"not json\n", {"id": 2, "text": "sopa", "lang": "es"})
     with index.writer(15 << 20):
         with pytest.raises(IndexBusyError):
-            services.import_documents(index, rows)
-        report, left = services.leave_documents(tmp_path, rows, collection="Cocina")
+            filling.import_documents(index, rows)
+        report, left = filling.leave_documents(tmp_path, rows, collection="Cocina")
         with pytest.raises(IndexBusyError):
-            services.take_documents(index, left)
+            filling.take_documents(index, left)
     assert (report.documents, report.skipped, handover.waiting(tmp_path)) == (2, 1, [left])
-    services.take_documents(index, left)
+    filling.take_documents(index, left)
     assert handover.waiting(tmp_path) == []
     hit = index.search("pan collection:Cocina").hits[0]
     assert (hit.id, hit.collections, index.count()) == ("ñ 1", ("Cocina",), 2)
@@ -75,14 +77,14 @@ def test_a_damaged_file_of_documents_is_named(tmp_path):
 def test_importing_again_replaces(tmp_path):
     index = open_index(None, tmp_path)
     for text in ("primero", "segundo"):
-        services.import_documents(index, lines({"id": "a", "text": text, "lang": "es"}))
+        filling.import_documents(index, lines({"id": "a", "text": text, "lang": "es"}))
     assert index.count() == 1
     assert index.search("segundo").hits[0].id == "a"
 
 
 def test_the_last_document_of_an_id_stays_when_a_file_has_it_twice(tmp_path):
     index = open_index(None, tmp_path)
-    services.import_documents(
+    filling.import_documents(
         index, lines({"id": 0, "text": "pan"}, {"id": "1", "text": "pan"}, {"id": 1, "text": "el pan"})
     )
     assert sorted((hit.id, hit.title) for hit in index.search("pan").hits) == [("0", ""), ("1", "")]
@@ -90,7 +92,7 @@ def test_the_last_document_of_an_id_stays_when_a_file_has_it_twice(tmp_path):
 
 
 def test_documents_without_id_or_text_are_counted(tmp_path):
-    report = services.import_documents(
+    report = filling.import_documents(
         open_index(None, tmp_path),
         lines({"text": "pan"}, {"url": "http://x.test/", "text": "sopa"}, {"id": "a"}, {"id": "b", "title": "Queso"}),
     )
@@ -104,7 +106,7 @@ def test_a_label_of_another_script_does_not_hide_a_document(tmp_path):
         {"id": "zh?", "text": "A page about mountains and lakes of the north", "lang": "zh"},
         {"id": "en?", "text": "国家图书馆收藏了许多古籍,市立图书馆每天开放,读者可以借阅图书", "lang": "en"},
     ]
-    services.import_documents(index, lines(*rows, *wrong))
+    filling.import_documents(index, lines(*rows, *wrong))
     assert [hit.id for hit in index.search("mountains lakes").hits] == ["zh?"]
     assert [hit.id for hit in index.search("图书馆").hits] == ["en?"]
     assert {hit.id: hit.language for hit in index.search("pages OR 图书馆").hits}["zh?"] != "zh"
@@ -116,7 +118,7 @@ def test_a_collection_without_languages_gets_its_own(tmp_path):
         "The wing of the aircraft was tested in the tunnel at high speed",
         "Flows over cones and plates were studied",
     ]
-    services.import_documents(
+    filling.import_documents(
         index, lines(*({"id": str(i), "text": texts[i % 2]} for i in range(20)), {"id": "x", "text": "wings"})
     )
     assert {hit.language for hit in index.search("wing", limit=30, options=Options(group=False)).hits} == {"en"}
@@ -146,8 +148,8 @@ SENTENCES = {
 def test_every_word_of_a_batch_query_counts_and_operators_are_words(tmp_path, asked, first):
     index = open_index(None, tmp_path)
     rows = ({"id": key, "text": said, "lang": "en"} for key, said in SENTENCES.items())
-    services.import_documents(index, lines(*rows))
-    found = [row["id"] for row in services.batch(index, [("q", asked)], 10)]
+    filling.import_documents(index, lines(*rows))
+    found = [row.id for row in batch.run(index, [("q", asked)], 10)]
     assert found[0] == first
     words = set(re.findall(r"\w+", asked.lower()))
     assert set(found) >= {key for key, said in SENTENCES.items() if words & set(re.findall(r"\w+", said.lower()))}
@@ -156,15 +158,15 @@ def test_every_word_of_a_batch_query_counts_and_operators_are_words(tmp_path, as
 def test_grouping_and_spreading_do_not_touch_batch_runs(tmp_path):
     index = open_index(None, tmp_path)
     text = "the same text about geology again and again " * 3
-    services.import_documents(
+    filling.import_documents(
         index, lines(*({"id": str(i), "url": "http://h.test/", "text": text, "lang": "en"} for i in range(9)))
     )
-    assert len(list(services.batch(index, [("1", "geology")], 100))) == 9
+    assert len(list(batch.run(index, [("1", "geology")], 100))) == 9
 
 
 def test_rebuild_takes_the_documents_given(tmp_path):
     fill(tmp_path, page(1, "viejo"))
-    assert services.rebuild(tmp_path, [page(2, "nuevo"), page(3, "nuevo")], 15 << 20) == 2
+    assert filling.rebuild(tmp_path, [page(2, "nuevo"), page(3, "nuevo")], 15 << 20) == 2
     index = open_index(None, tmp_path)
     assert index.count() == 2
     assert index.search("viejo").total == 0
@@ -175,17 +177,17 @@ def test_rebuild_keeps_what_was_imported(tmp_path):
     with index.writer(15 << 20) as writer:
         writer.put(page(1, "una página vieja"))
         writer.commit()
-    services.import_documents(index, lines({"id": "a", "text": "viejo", "lang": "es"}), collection="Cosas")
-    services.import_documents(index, lines({"id": "a", "text": "un documento", "lang": "es"}), collection="Cosas")
-    assert services.rebuild(tmp_path, [page(2, "una página nueva")]) == 2
+    filling.import_documents(index, lines({"id": "a", "text": "viejo", "lang": "es"}), collection="Cosas")
+    filling.import_documents(index, lines({"id": "a", "text": "un documento", "lang": "es"}), collection="Cosas")
+    assert filling.rebuild(tmp_path, [page(2, "una página nueva")]) == 2
     assert (index.search("viejo vieja").total, index.search("nueva").total) == (0, 1)
     assert index.search("documento collection:Cosas").hits[0].id == "a"
 
 
 def test_rebuild_keeps_what_was_imported_into_an_index_of_another_layout(tmp_path):
-    services.import_documents(open_index(None, tmp_path), lines({"id": "a", "text": "receta de pan", "lang": "es"}))
+    filling.import_documents(open_index(None, tmp_path), lines({"id": "a", "text": "receta de pan", "lang": "es"}))
     (tmp_path / "main" / "hemeroteca.json").write_text('{"schema": 2}')
-    services.rebuild(tmp_path, [page(1, "una página")])
+    filling.rebuild(tmp_path, [page(1, "una página")])
     index = open_index(None, tmp_path)
     assert index.count() == 2
     assert [hit.id for hit in index.search("pan").hits] == ["a"]
@@ -194,12 +196,12 @@ def test_rebuild_keeps_what_was_imported_into_an_index_of_another_layout(tmp_pat
 def test_rebuild_keeps_what_can_be_read_of_what_was_imported(tmp_path, caplog):
     for identifier in "ab":
         found = lines({"id": identifier, "text": f"receta {identifier}", "lang": "es"})
-        services.import_documents(open_index(None, tmp_path), found)
+        filling.import_documents(open_index(None, tmp_path), found)
     stores = sorted((tmp_path / "main").glob("*.store"))
     assert len(stores) == 2
     with stores[0].open("r+b") as store:
         store.write(b"\xff" * 40)
-    services.rebuild(tmp_path, [page(1, "una página")])
+    filling.rebuild(tmp_path, [page(1, "una página")])
     assert open_index(None, tmp_path).count() == 2
     assert "1 documents that were imported cannot be read" in caplog.text
 
@@ -207,7 +209,7 @@ def test_rebuild_keeps_what_can_be_read_of_what_was_imported(tmp_path, caplog):
 def test_an_unusable_index_can_be_rebuilt(tmp_path):
     fill(tmp_path, page(1, "uno"))
     (tmp_path / "main" / "meta.json").write_text("broken")
-    services.rebuild(tmp_path, [page(1, "uno")], 15 << 20)
+    filling.rebuild(tmp_path, [page(1, "uno")], 15 << 20)
     assert open_index(None, tmp_path).count() == 1
 
 

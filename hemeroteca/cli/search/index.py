@@ -26,7 +26,7 @@ def rebuild(data: common.Data = None, json: common.Json = False) -> None:
 
     from hemeroteca.engine import collection_membership, refresh, reindex
     from hemeroteca.engine.ledger import last_capture, write_watermark
-    from hemeroteca.search import services
+    from hemeroteca.search import filling
     from hemeroteca.search.versions import rebuild_versions
 
     lock = settings.INSTANCE.lock_engine()
@@ -37,7 +37,7 @@ def rebuild(data: common.Data = None, json: common.Json = False) -> None:
         documents = reindex.documents(settings.INSTANCE)
         with common.progress_line(quiet=json) as show, errors_in_a_line():
             folder, heap = settings.INSTANCE.index_dir, config.index_heap_bytes
-            count = services.rebuild(folder, documents, heap, lambda done: show(f"indexing {done:,}"))
+            count = filling.rebuild(folder, documents, heap, lambda done: show(f"indexing {done:,}"))
             versions = 0
             if config.index_versions:
                 past = reindex.versions(settings.INSTANCE)
@@ -57,7 +57,7 @@ def import_(
 ) -> None:
     """Index documents without crawling them. While `hemeroteca serve` or a crawl runs, its engine does it."""
     from hemeroteca.instance import Instance
-    from hemeroteca.search import collection_files, services
+    from hemeroteca.search import collection_files, filling
 
     config, index, path = open_for(data, create=True)
     source = sys.stdin.buffer if str(file) == "-" else readable(file).open("rb")
@@ -70,10 +70,10 @@ def import_(
         lock = Instance(config.data).lock_engine()
         if lock is not None:
             with lock:  # no engine begins to write meanwhile
-                report = services.import_documents(index, lines, config.index_heap_bytes, advance, collection)
+                report = filling.import_documents(index, lines, config.index_heap_bytes, advance, collection)
             _learn(path)
         else:
-            report, left = services.leave_documents(path, lines, advance, collection)
+            report, left = filling.leave_documents(path, lines, advance, collection)
             if not json:
                 typer.echo("an engine is at work on this folder and puts the documents into its index …", err=True)
             _wait_until_taken(config, index, left)
@@ -103,10 +103,10 @@ def query(
     """Run many queries, for measuring quality. Ranking only: no grouping, no spreading over hosts."""
     import msgspec
 
-    from hemeroteca.search import collection_files, services
+    from hemeroteca.search import batch, collection_files
 
     _, index, _ = open_for(data)
-    options = msgspec.structs.replace(services.BATCH, syntax=syntax)
+    options = msgspec.structs.replace(batch.RANKING_ONLY, syntax=syntax)
     source = sys.stdin.buffer if str(from_file) == "-" else readable(from_file).open("rb")
     encode = msgspec.json.Encoder().encode
     with source:
@@ -114,11 +114,11 @@ def query(
             queries = collection_files.queries(collection_files.lines(source))
         except ValueError as error:
             common.give_up(f"{from_file}: {error}")
-        for row in services.batch(index, queries, limit, options):
+        for row in batch.run(index, queries, limit, options):
             if json:
                 sys.stdout.write(encode(row).decode() + "\n")
             else:
-                sys.stdout.write(f"{row['qid']} Q0 {row['id']} {row['rank']} {row['score']:.6f} hemeroteca\n")
+                sys.stdout.write(f"{row.qid} Q0 {row.id} {row.rank} {row.score:.6f} hemeroteca\n")
 
 
 def learn(
@@ -183,7 +183,7 @@ def _wait_until_taken(config: "Config", index: "Index", left: Path) -> None:
     import time
 
     from hemeroteca.instance import Instance
-    from hemeroteca.search import services
+    from hemeroteca.search import filling
 
     instance = Instance(config.data)
     for look in count(1):
@@ -193,5 +193,5 @@ def _wait_until_taken(config: "Config", index: "Index", left: Path) -> None:
         lock = instance.lock_engine() if look % _LOOKS == 0 else None
         if lock is not None:
             with lock:
-                services.take_documents(index, left, config.index_heap_bytes)
+                filling.take_documents(index, left, config.index_heap_bytes)
             return
