@@ -25,7 +25,7 @@ from hemeroteca.search.in_body import stands
 from hemeroteca.search.index import Hit, Options, Results
 from hemeroteca.search.notes import Note
 from hemeroteca.search.plan import Bonus, Plan
-from hemeroteca.search.planner import Planner
+from hemeroteca.search.planner import Lexicon, Planner
 from hemeroteca.search.query import parse, parse_words
 from hemeroteca.search.snippet import Marks
 
@@ -154,21 +154,12 @@ class Answer:
         parsed = parse(query) if self.options.syntax else parse_words(query)
         if self.options.every:
             parsed = required(parsed, lambda word: _says_nothing(word, [name for name, _ in languages]))
-        blocks = self.options.preferences.blocks
         learned = self.index.suggester
-        spoken = learned.spoken if learned else None
-        weights = ranking.for_texts(self.weights, self.index.length(self.searcher))
-        planner = Planner(
-            self.index.schema,
-            self.searcher,
-            languages,
-            weights,
-            blocks,
-            self.index.forms,
-            spoken,
-            self.options.loose,
+        lexicon = Lexicon(
+            self.index.schema, self.searcher, languages, self.index.forms, learned.spoken if learned else None
         )
-        return planner.plan(parsed)
+        weights = ranking.for_texts(self.weights, self.index.length(self.searcher))
+        return Planner(lexicon, weights, self.options.preferences.blocks, self.options.loose).plan(parsed)
 
     def _candidates(self, plan: Plan, reach: int, count: bool) -> tuple[list[tuple[float, tantivy.DocAddress]], int]:
         """Pages from which results are chosen, and how many matches there are (0: not counted)."""

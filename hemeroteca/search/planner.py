@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import tantivy
 from tantivy import Occur, Query
@@ -24,6 +25,9 @@ MOST_TERMS = 256  # scored terms; of a longer query the rarest are kept
 RARE = 3  # pages; a word in no more of them may be misspelt
 MOST_PAIRS = 12  # neighbouring words looked at for nearness
 MOST_PLACED = 64  # words among which they are looked for
+MOST_APART = 4  # words from one to the other in the query
+MOST_NAMING = 32  # words looked at for titles and addresses …
+MOST_NAMED = 8  # … which so many that say something may name
 TIE = 0.25  # … and what each form but the best one adds
 IN_SUM = 0.55  # … and the same where all forms are added up
 IN_SUM_FORMS = 4  # forms added up, if they are not much rarer than the others
@@ -34,30 +38,27 @@ MOST_LITTLE = 300_000  # … beside so many of little words
 _TOO_LONG = Note("the query is very long: its {number} rarest words were searched", number=MOST_TERMS)
 
 
-class Planner:
-    def __init__(
-        self,
-        schema: tantivy.Schema,
-        searcher: tantivy.Searcher,
-        languages: Sequence[tuple[str, int]],
-        weights: Weights,
-        blocks: Sequence[str] = (),
-        known: dict[tuple[str, str], list[Form]] | None = None,
-        spoken: Callable[[list[str]], Counter[str]] | None = None,
-        loose: bool = False,
-    ) -> None:
-        """`known`: forms of words found before in the same commit of the index. `spoken`: languages words are of.
+class Lexicon(NamedTuple):
+    """An index as it stands, and what is known about its words."""
 
-        `loose`: pages that have nothing but little words of the query match too.
-        """
-        self.spoken = spoken
-        self.loose = loose
-        self.schema = schema
-        self.searcher = searcher
+    schema: tantivy.Schema
+    searcher: tantivy.Searcher
+    languages: Sequence[tuple[str, int]]  # with how many pages each
+    forms: dict[tuple[str, str], list[Form]]  # of words found before in the same commit
+    spoken: Callable[[list[str]], Counter[str]] | None = None  # languages words are of
+
+
+class Planner:
+    def __init__(self, lexicon: Lexicon, weights: Weights, blocks: Sequence[str] = (), loose: bool = False) -> None:
+        """`blocks`: hosts nothing is shown of. `loose`: pages that have nothing but little words match too."""
+        self.schema = lexicon.schema
+        self.searcher = lexicon.searcher
+        self.spoken = lexicon.spoken
         self.weights = weights
         self.blocks = blocks
-        self.vocabulary = Vocabulary(searcher, languages, known)
-        self.clauses = ClauseQueries(schema, self.vocabulary)
+        self.loose = loose
+        self.vocabulary = Vocabulary(lexicon.searcher, lexicon.languages, lexicon.forms)
+        self.clauses = ClauseQueries(lexicon.schema, self.vocabulary)
         self.empty: frozenset[str] = frozenset()
         self.words: list[tuple[str, list[Form], float]] = []  # (field, forms of a word, times it is in the query)
         self.little: list[tuple[str, Form, int]] = []  # … of the words that say nothing
@@ -68,50 +69,62 @@ class Planner:
         plan = Plan(
             wanted={name: set() for name in self.vocabulary.fields}, notes=list(parsed.notes), asked=parsed.root
         )
-        words = [c.node.text for c in clauses if isinstance(c.node, q.Word) and c.occurs == "may"]
-        others = [c for c in clauses if not (isinstance(c.node, q.Word) and c.occurs == "may")]
-        if len(words) == 1 and not others and (host := host_in(words[0])) and self.searcher.doc_freq("site", host):
-            others = [q.Clause(q.Only("site", host))]  # who types the name of a site means its pages too
+        words, others = self._sorted(clauses)
         plan.plain = not others and not self.blocks
         plan.one_host = any(node.property in ("site", "host") for node in q.properties(others))
         if any(isinstance(c.node, q.Word | q.Phrase) and analysis.has_spaceless(c.node.text) for c in clauses):
             self.vocabulary.keep_spaceless()
-
         if words:
             self._words(words, plan)
             plan.bonuses = self._bonuses(words)
         if plan.plain and plan.scored:
-            precisely = self._is_affordable(plan)
-            plan.parts = self._by_field(precisely)
-            if not precisely and not self.loose:
-                plan.bonuses += self._little_bonuses()
-            # not a closure over the plan: what refers to itself keeps the files of an index open until it is collected
-            scored, factors = plan.scored, plan.factors
-            plan.every = lambda: Query.boolean_query([(Occur.Should, q) for q in self._scoring(scored, factors)])
-            return plan
-        plan.bonuses += self._little_bonuses()
-        scoring = self._scoring(plan.scored, plan.factors) if words else []
+            self._plan_words(plan)
+        else:
+            plan.bonuses += self._little_bonuses()
+            self._plan_clauses(plan, self._scoring(plan.scored, plan.factors) if words else [], others)
+        return plan
+
+    def _sorted(self, clauses: Sequence[q.Clause]) -> tuple[list[str], list[q.Clause]]:
+        """Words that score, and everything else."""
+        words: list[str] = []
+        others: list[q.Clause] = []
+        for clause in clauses:
+            if isinstance(clause.node, q.Word) and clause.occurs == "may":
+                words.append(clause.node.text)
+            else:
+                others.append(clause)
+        if len(words) == 1 and not others and (host := host_in(words[0])) and self.searcher.doc_freq("site", host):
+            others = [q.Clause(q.Only("site", host))]  # who types the name of a site means its pages too
+        return words, others
+
+    def _plan_words(self, plan: Plan) -> None:
+        """Of nothing but words: one query per field."""
+        precisely = self._is_affordable(plan)
+        plan.parts = self._by_field(precisely)
+        if not precisely and not self.loose:
+            plan.bonuses += self._little_bonuses()
+        # not a closure over the plan: what refers to itself keeps the files of an index open until it is collected
+        scored, factors = plan.scored, plan.factors
+        plan.every = lambda: Query.boolean_query([(Occur.Should, word) for word in self._scoring(scored, factors)])
+
+    def _plan_clauses(self, plan: Plan, scoring: list[Query], others: Sequence[q.Clause]) -> None:
+        """Of words and clauses: one query of all; none when nothing is asked for that can be looked for."""
         must: list[Query] = []
         must_not = [term_query(self.schema, "site", host) for host in self.blocks]
+        by_occurrence = {"may": scoring, "must": must, "not": must_not}
         for clause in others:
             query = self.clauses.clause(clause, plan)
             if query is not None:
-                {"not": must_not, "must": must, "may": scoring}[clause.occurs].append(query)
+                by_occurrence[clause.occurs].append(query)
         if not scoring and not must and others and must_not:
             must.append(Query.const_score_query(Query.all_query(), 1.0))
         if not scoring and not must:
-            return plan
-
-        wanted = [(Occur.Should, query) for query in scoring]
+            return
         # beside a required word or phrase other words are optional; beside filters one of them must be there
         optional = any(c.occurs == "must" and not q.is_filter(c.node) for c in others)
-        if scoring and (must or must_not) and not optional:
-            wanted = [(Occur.Must, Query.boolean_query(wanted))]
-        wanted += [(Occur.Must, query) for query in must] + [(Occur.MustNot, query) for query in must_not]
-        whole = Query.boolean_query(wanted)
+        whole = _whole(scoring, must, must_not, optional)
         plan.every = lambda: whole
         plan.parts = [Part(whole, 1.0)]
-        return plan
 
     def _keep_language(self, clauses: Sequence[q.Clause]) -> None:
         """With `lang:`, words are read in that language only."""
@@ -140,16 +153,7 @@ class Planner:
             for field, forms, times in self.words:
                 if field == name:
                     factor = max(factor, self.vocabulary.factor(name, forms[0].term))
-                    if precisely and len(forms) > 1:
-                        each = [self._word(name, form.term, form.factor * times) for form in forms]
-                        terms.append(Query.disjunction_max_query(each, TIE))
-                    else:
-                        least = sum(form.documents for form in forms) // 50
-                        terms += [
-                            self._word(name, form.term, form.factor * times * (1.0 if at == 0 else IN_SUM))
-                            for at, form in enumerate(forms[:IN_SUM_FORMS])
-                            if form.documents >= least
-                        ]
+                    terms += self._best_form(name, forms, times) if precisely else self._sum(name, forms, times)
             if self.loose:
                 terms += self._little_words(name)
             if terms:
@@ -159,6 +163,20 @@ class Planner:
                     query = Query.boolean_query([(Occur.Must, query), *ordering])
                 parts.append(Part(query, factor, name, None if precisely or self.loose else self._every_word(name)))
         return parts
+
+    def _best_form(self, name: str, forms: list[Form], times: float) -> list[Query]:
+        if len(forms) == 1:
+            return self._sum(name, forms, times)
+        each = [self._word(name, form.term, form.factor * times) for form in forms]
+        return [Query.disjunction_max_query(each, TIE)]
+
+    def _sum(self, name: str, forms: list[Form], times: float) -> list[Query]:
+        least = sum(form.documents for form in forms) // 50
+        return [
+            self._word(name, form.term, form.factor * times * (1.0 if at == 0 else IN_SUM))
+            for at, form in enumerate(forms[:IN_SUM_FORMS])
+            if form.documents >= least
+        ]
 
     def _every_word(self, name: str) -> Query | None:
         """All words, as typed where that is a usual form: of common words enough pages have them all."""
@@ -248,7 +266,11 @@ class Planner:
     def _little_bonuses(self) -> list[Bonus]:
         """Little words where they only order the best pages that the other words find."""
         every = ((name, any_of(self._little_words(name))) for name in self.vocabulary.fields)
-        return [Bonus("little words", q, self.vocabulary.factors[name], name) for name, q in every if q is not None]
+        return [
+            Bonus("little words", query, self.vocabulary.factors[name], name)
+            for name, query in every
+            if query is not None
+        ]
 
     def _is_rare(self, word: str) -> bool:
         if word in self.empty:
@@ -264,42 +286,53 @@ class Planner:
         return analysis.terms(" ".join(content), name) or analysis.terms(" ".join(words), name)
 
     def _bonuses(self, words: list[str]) -> list[Bonus]:
-        weights = self.weights
-        bonuses: list[Bonus] = []
-        for name in self.vocabulary.fields:
-            if name == analysis.BIGRAMS:
-                continue
-            empty, factor, body = (
-                {analysis.fold(word) for word in self.empty},
-                self.vocabulary.factors[name],
-                f"body_{name}",
-            )
-            joined = _inside_words(words[:MOST_PLACED], self.vocabulary.languages)
-            placed = [p for p in analysis.positioned(" ".join(words[:MOST_PLACED]), name) if p[1] not in empty]
-            placed = [p for p in placed if self.vocabulary.forms(name, p[1])]
-            pairs = list(pairwise(placed))
-            if len(pairs) > MOST_PAIRS:  # of many words only those written as one are meant to stand together
-                pairs = [pair for pair in pairs if pair[1][0] in joined][:MOST_PAIRS]
-            for (at, first), (then, second) in pairs:
-                if first == second or then - at > 4:
-                    continue
-                pair: list[str | tuple[int, str]] = [(0, first), (then - at, second)]
-                phrase = Query.phrase_query(self.schema, body, pair)
-                near = Query.phrase_query(self.schema, body, pair, slop=8)
-                both = [
-                    (Occur.Must, boosted(near, weights.near)),
-                    (Occur.Should, boosted(phrase, weights.joined if then in joined else weights.phrase)),
-                ]
-                bonuses.append(Bonus("phrase", Query.boolean_query(both), factor, name))
-        folded = list(dict.fromkeys(analysis.terms(" ".join(words[:32]), analysis.WORDS)))
         empty = {analysis.fold(word) for word in self.empty}
+        near = [
+            bonus
+            for name in self.vocabulary.fields
+            if name != analysis.BIGRAMS
+            for bonus in self._nearness(words[:MOST_PLACED], name, empty)
+        ]
+        return near + self._title_and_address(words[:MOST_NAMING], empty)
+
+    def _nearness(self, words: list[str], name: str, empty: set[str]) -> Iterator[Bonus]:
+        """Neighbouring words of the query that stand near each other in the page, better so as typed."""
+        weights, factor, body = self.weights, self.vocabulary.factors[name], f"body_{name}"
+        joined = _inside_words(words, self.vocabulary.languages)
+        placed = [p for p in analysis.positioned(" ".join(words), name) if p[1] not in empty]
+        placed = [p for p in placed if self.vocabulary.forms(name, p[1])]
+        pairs = list(pairwise(placed))
+        if len(pairs) > MOST_PAIRS:  # of many words only those written as one are meant to stand together
+            pairs = [pair for pair in pairs if pair[1][0] in joined][:MOST_PAIRS]
+        for (at, first), (then, second) in pairs:
+            if first == second or then - at > MOST_APART:
+                continue
+            pair: list[str | tuple[int, str]] = [(0, first), (then - at, second)]
+            phrase = Query.phrase_query(self.schema, body, pair)
+            near = Query.phrase_query(self.schema, body, pair, slop=8)
+            both = [
+                (Occur.Must, boosted(near, weights.near)),
+                (Occur.Should, boosted(phrase, weights.joined if then in joined else weights.phrase)),
+            ]
+            yield Bonus("phrase", Query.boolean_query(both), factor, name)
+
+    def _title_and_address(self, words: list[str], empty: set[str]) -> list[Bonus]:
+        folded = dict.fromkeys(analysis.terms(" ".join(words), analysis.WORDS))
         content = [word for word in folded if word not in empty]
-        if 1 <= len(content) <= 8:
-            every = Query.boolean_query([(Occur.Must, term_query(self.schema, "title", word)) for word in content])
-            bonuses.append(Bonus("title", every, weights.title))
-            any_word = Query.boolean_query([(Occur.Should, term_query(self.schema, "url", word)) for word in content])
-            bonuses.append(Bonus("url", any_word, weights.url))
-        return bonuses
+        if not 1 <= len(content) <= MOST_NAMED:
+            return []
+        every = Query.boolean_query([(Occur.Must, term_query(self.schema, "title", word)) for word in content])
+        any_word = Query.boolean_query([(Occur.Should, term_query(self.schema, "url", word)) for word in content])
+        return [Bonus("title", every, self.weights.title), Bonus("url", any_word, self.weights.url)]
+
+
+def _whole(scoring: list[Query], must: list[Query], must_not: list[Query], optional: bool) -> Query:
+    """`optional`: of the words that score none needs to be there."""
+    wanted = [(Occur.Should, query) for query in scoring]
+    if scoring and (must or must_not) and not optional:
+        wanted = [(Occur.Must, Query.boolean_query(wanted))]
+    wanted += [(Occur.Must, query) for query in must] + [(Occur.MustNot, query) for query in must_not]
+    return Query.boolean_query(wanted)
 
 
 _LOOSE = re.compile("['’ʼ/]")
