@@ -135,7 +135,7 @@ def explain(
         title=why.title,
         score=why.score,
         text_score=why.text_score,
-        parts={name: part["score"] for name, part in why.parts.items()},
+        parts={name: part.score for name, part in why.parts.items()},
         words=why.words,
         factors=why.factors,
     )

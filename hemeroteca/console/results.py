@@ -141,7 +141,7 @@ def explanation(why: Explanation) -> dict[str, Any]:
     """Why a result stands where it does, in the reader's language."""
     return {
         "why": why,
-        "parts": [(PARTS.get(name, name), part["score"]) for name, part in why.parts.items()],
+        "parts": [(PARTS.get(name, name), part.score) for name, part in why.parts.items()],
         "factors": [(FACTORS.get(name, name), factor) for name, factor in why.factors.items()],
         "words": list(why.words.items())[:50],
     }

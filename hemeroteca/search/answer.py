@@ -1,12 +1,11 @@
 """A query answered: candidates from the index, ordered by everything known about them, shown as a page of results.
 
-Three steps bound the time whatever is asked: the engine gives at most `_MOST` candidates by their text, a few numbers
-per candidate (columns of the index, link ranks) order them, and only what is shown is read in full.
+Three steps bound the time whatever is asked: the engine gives at most `MOST_RESULTS` candidates by their text, a few
+numbers per candidate (columns of the index, link ranks) order them, and only what is shown is read in full.
 """
 
 from __future__ import annotations
 
-import base64
 import math
 import time
 from collections import Counter
@@ -17,13 +16,15 @@ import numpy as np
 import tantivy
 from tantivy import Occur, Order, Query
 
-from hemeroteca.search import analysis, ranking
+from hemeroteca.search import analysis, copies, ranking
 from hemeroteca.search.clauses import required
 from hemeroteca.search.document import document_key
 from hemeroteca.search.engine_document import Stored, language_number, stored
+from hemeroteca.search.engine_query import Found, found
 from hemeroteca.search.in_body import stands
-from hemeroteca.search.index import Hit, Options, Results
+from hemeroteca.search.index import Contribution, Hit, Options, Reasons, Results
 from hemeroteca.search.notes import Note
+from hemeroteca.search.paging import HALF, MOST_RESULTS, Wanted, read_cursor, write_cursor
 from hemeroteca.search.plan import Bonus, Plan
 from hemeroteca.search.planner import Lexicon, Planner
 from hemeroteca.search.query import parse, parse_words
@@ -32,7 +33,6 @@ from hemeroteca.search.snippet import Marks
 if TYPE_CHECKING:
     from hemeroteca.search.tantivy_index import TantivyIndex
 
-_MOST = 1000  # results that can be reached by paging
 _LEAST = 40  # candidates ordered anew, at least
 _CLOSELY = 30  # candidates looked at for phrases …
 _MOST_CLOSELY = 200  # … and when many results are wanted
@@ -56,97 +56,103 @@ class Answer:
         plan = self.plan(query)
         if plan.every is None:
             return Results(total=0, hits=[], notes=plan.notes, suggestion=self._suggestion(query, plan))
-        limit = max(0, min(limit, _MOST))
-        shown_before: frozenset[int] = frozenset()
+        limit = max(0, min(limit, MOST_RESULTS))
         if cursor:
-            offset, shown_before = _read_cursor(cursor, plan.notes)
-        reach = min(_MOST, max(_LEAST, 2 * (offset + limit)))
-        count = not plan.plain or sum(documents for _, _, documents in plan.scored) <= _COUNT_BELOW
-        start = 0 if cursor else offset
-        while True:
-            candidates, matches = self._candidates(plan, reach, count)
-            ranked = self._rank(candidates, plan, limit, pages=1 + offset // max(1, limit))
-            cut = len(candidates) >= reach  # there are more matches
-            if cut and self._of_few_hosts(ranked, plan, reach, offset + limit):
-                reach = _FOR_HOSTS
-                continue
-            if self.options.semantic and self.options.sort == "relevance":
-                self._by_meaning(ranked, query)
-            fresh = [r for r in ranked.order if (ranked.keys[r] & 0xFFFFFFFF) not in shown_before]
-            hits, used = self._hits(ranked, fresh[start:], limit, plan)
-            # copies of one text are one result: where they are many, more candidates must be asked for
-            if len(fresh) > start + used or not cut or reach >= _MOST:
-                break
-            reach = min(_MOST, 4 * reach)
-        total = matches if count or matches else _estimate(plan, self.searcher.num_docs)
-        next_cursor = ""
-        if len(fresh) > start + used and offset + used < _MOST:
-            before = [int(k) & 0xFFFFFFFF for k in (ranked.keys[r] for r in fresh[: start + used])]
-            next_cursor = _write_cursor(offset + used, [*shown_before, *before])
+            offset, shown = read_cursor(cursor, plan.notes)
+            page = self._page(query, plan, Wanted(limit, offset, 0, shown))
+        else:
+            page = self._page(query, plan, Wanted(limit, offset, offset, frozenset()))
+        total = page.matches if plan.counted or page.matches else _estimate(plan, self.searcher.num_docs)
         if plan.at is not None and not self.index.has_versions:
             plan.notes.append(
                 Note("only the last version of each page is indexed: `at:` found those unchanged since then")
             )
         return Results(
-            total=max(total, len(hits)),
-            exact=count and not plan.in_body,
-            hits=hits,
+            total=max(total, len(page.hits)),
+            exact=plan.counted and not plan.in_body,
+            hits=page.hits,
             notes=plan.notes,
-            cursor=next_cursor,
+            cursor=page.next_cursor,
             facets=self._facets(plan) if self.options.facets else {},
             suggestion=self._suggestion(query, plan) if not cursor and not offset else "",
         )
 
-    def explain(self, query: str, key: int) -> dict[str, Any] | None:
+    def _page(self, query: str, plan: Plan, wanted: Wanted) -> _Page:
+        """Results from as many candidates as they need."""
+        reach = min(MOST_RESULTS, max(_LEAST, 2 * wanted.end))
+        while True:
+            candidates, matches = self._candidates(plan, reach)
+            ranked = self._rank(candidates, plan, wanted.limit, pages=1 + wanted.offset // max(1, wanted.limit))
+            cut = len(candidates) >= reach  # there are more matches
+            if cut and self._of_few_hosts(ranked, plan, reach, wanted.end):
+                reach = _FOR_HOSTS
+                continue
+            if self.options.semantic and self.options.sort == "relevance":
+                self._by_meaning(ranked, query)
+            fresh = [r for r in ranked.order if (ranked.keys[r] & HALF) not in wanted.shown]
+            hits, used = self._hits(ranked, fresh[wanted.start :], wanted.limit, plan)
+            seen = wanted.start + used
+            # copies of one text are one result: where they are many, more candidates must be asked for
+            if len(fresh) > seen or not cut or reach >= MOST_RESULTS:
+                more = len(fresh) > seen and wanted.offset + used < MOST_RESULTS
+                keys = [ranked.keys[r] & HALF for r in fresh[:seen]]
+                return _Page(hits, matches, write_cursor(wanted.offset + used, [*wanted.shown, *keys]) if more else "")
+            reach = min(MOST_RESULTS, 4 * reach)
+
+    def explain(self, query: str, key: int) -> Reasons | None:
         plan = self.plan(query)
         if plan.every is None:
             return None
         only = Query.const_score_query(Query.term_query(self.index.schema, "key", key), 0.0)
-        found = self.searcher.search(
-            Query.boolean_query([(Occur.Must, plan.every()), (Occur.Must, only)]), limit=1
-        ).hits
-        if not found:
+        hit = self._hit_of(plan.every(), only)
+        if hit is None:
             return None
-        address = found[0][1]
-        text: dict[str, Any] = {}
-        score = 0.0
-        for part in plan.parts:
-            for asked in (part.first or part.query, part.query):
-                this = Query.boolean_query([(Occur.Must, asked), (Occur.Must, only)])
-                if hits := self.searcher.search(this, limit=1).hits:
-                    break
-            if hits:
-                score += hits[0][0] * part.factor
-                how = msgspec.json.decode(asked.explain(self.searcher, address).to_json())
-                text["words"] = {
-                    "score": hits[0][0] * part.factor,
-                    "each": self._each(plan, only, part.factor),
-                    "how": how,
-                }
-        for bonus in plan.bonuses:
-            for more, _ in self._nearer([bonus], [key]):
-                text.setdefault(bonus.name, {"score": 0.0})["score"] += more
-                score += more
+        address = hit[1]
+        parts, score = self._contributions(plan, key, only, address)
         ranked = self._rank([(score, address)], plan, 1)
         priors = ranking.prior(ranked.facts, self.weights, self.now_ms)
         factors = {name: float(factor[0]) for name, factor in priors.items() if factor[0] != 1.0}
-        return {
-            "text_score": score,
-            "factors": factors,
-            "score": score * math.prod(factors.values()),
-            "parts": text,
-            "notes": plan.notes,
-            "terms": {name: sorted(terms) for name, terms in plan.wanted.items() if terms},
-        }
+        return Reasons(
+            score=score * math.prod(factors.values()),
+            text_score=score,
+            factors=factors,
+            parts=parts,
+            terms={name: sorted(terms) for name, terms in plan.wanted.items() if terms},
+        )
+
+    def _contributions(
+        self, plan: Plan, key: int, only: Query, address: tantivy.DocAddress
+    ) -> tuple[dict[str, Contribution], float]:
+        """What the words and each kind of bonus give a page, and the sum."""
+        parts: dict[str, Contribution] = {}
+        total = 0.0
+        for part in plan.parts:
+            for asked in (part.first or part.query, part.query):
+                hit = self._hit_of(asked, only)
+                if hit is not None:
+                    score = hit[0] * part.factor
+                    total += score
+                    how = msgspec.json.decode(asked.explain(self.searcher, address).to_json())
+                    parts["words"] = Contribution(score, self._each(plan, only, part.factor), how)
+                    break
+        for bonus in plan.bonuses:
+            for more, _ in self._nearer([bonus], [key]):
+                parts.setdefault(bonus.name, Contribution(0.0)).score += more
+                total += more
+        return parts, total
+
+    def _hit_of(self, query: Query, only: Query) -> tuple[float, tantivy.DocAddress] | None:
+        """The one page that `only` finds, if the query finds it too."""
+        both = Query.boolean_query([(Occur.Must, query), (Occur.Must, only)])
+        return next(iter(self.searcher.search(both, limit=1).hits), None)
 
     def _each(self, plan: Plan, only: Query, factor: float) -> dict[str, float]:
         """What each word of the page would score alone, in the form it stands there, the best first."""
         scores: dict[str, float] = {}
         for name, term in plan.factors:
             asked = Query.term_query(self.index.schema, f"body_{name}", term, index_option="freq")
-            this = Query.boolean_query([(Occur.Must, asked), (Occur.Must, only)])
-            for score, _ in self.searcher.search(this, limit=1, count=False).hits:
-                scores[term] = score * plan.factors[name, term] * factor
+            if hit := self._hit_of(asked, only):
+                scores[term] = hit[0] * plan.factors[name, term] * factor
         return dict(sorted(scores.items(), key=lambda item: -item[1]))
 
     def plan(self, query: str) -> Plan:
@@ -159,41 +165,50 @@ class Answer:
             self.index.schema, self.searcher, languages, self.index.forms, learned.spoken if learned else None
         )
         weights = ranking.for_texts(self.weights, self.index.length(self.searcher))
-        return Planner(lexicon, weights, self.options.preferences.blocks, self.options.loose).plan(parsed)
+        plan = Planner(lexicon, weights, self.options.preferences.blocks, self.options.loose).plan(parsed)
+        plan.counted = not plan.plain or sum(documents for _, _, documents in plan.scored) <= _COUNT_BELOW
+        return plan
 
-    def _candidates(self, plan: Plan, reach: int, count: bool) -> tuple[list[tuple[float, tantivy.DocAddress]], int]:
+    def _candidates(self, plan: Plan, reach: int) -> Found:
         """Pages from which results are chosen, and how many matches there are (0: not counted)."""
         if self.options.sort == "relevance":
-            return self._best(plan, reach, count)
+            return self._best(plan, reach)
+        assert plan.every is not None
         order = Order.Asc if self.options.sort == "oldest" else Order.Desc
         by = "captured" if self.options.sort == "captured" else "published"
-        dated = self.searcher.search(plan.every(), limit=reach, order_by_field=by, order=order)  # type: ignore[misc]
-        return [(0.0, address) for _, address in dated.hits], dated.count  # type: ignore[attr-defined]
+        dated = found(self.searcher, plan.every(), reach, by=by, order=order)
+        return Found([(0.0, address) for _, address in dated.hits], dated.matches)
 
-    def _best(self, plan: Plan, reach: int, count: bool) -> tuple[list[tuple[float, tantivy.DocAddress]], int]:
+    def _best(self, plan: Plan, reach: int) -> Found:
         """The best candidates by their text, and how many matches there are (0: not counted)."""
-        found: list[tuple[float, tantivy.DocAddress, str]] = []
+        best: list[tuple[float, tantivy.DocAddress, str]] = []
         matches = 0
         for part in plan.parts:
             answer = None
-            if part.first is not None and not count:
-                answer = self.searcher.search(part.first, limit=reach, count=False)
+            if part.first is not None and not plan.counted:
+                answer = found(self.searcher, part.first, reach, count=False)
             if answer is None or len(answer.hits) < reach:
-                answer = self.searcher.search(part.query, limit=reach, count=count)
-            found += [(score * part.factor, address, part.language) for score, address in answer.hits]
-            matches += answer.count if count else 0  # type: ignore[attr-defined]
-        found.sort(key=lambda hit: -hit[0])
-        del found[reach:]
-        languages = {language for _, _, language in found}
+                answer = found(self.searcher, part.query, reach, count=plan.counted)
+            best += [(score * part.factor, address, part.language) for score, address in answer.hits]
+            matches += answer.matches
+        best.sort(key=lambda hit: -hit[0])
+        del best[reach:]
+        more = self._more(plan, best, _CLOSELY if reach in (_LEAST, _FOR_HOSTS) else min(_MOST_CLOSELY, reach))
+        return Found([(score + more.get((at.segment_ord, at.doc), 0.0), at) for score, at, _ in best], matches)
+
+    def _more(
+        self, plan: Plan, best: list[tuple[float, tantivy.DocAddress, str]], closely: int
+    ) -> dict[tuple[int, int], float]:
+        """What bonuses give the first `closely` candidates, by their places in the index."""
+        languages = {language for _, _, language in best}
         bonuses = [bonus for bonus in plan.bonuses if not bonus.language or languages & {bonus.language, ""}]
         more: dict[tuple[int, int], float] = {}
-        if bonuses and found:
-            closely = _CLOSELY if reach in (_LEAST, _FOR_HOSTS) else min(_MOST_CLOSELY, reach)
-            keys = self._column("key", [address for _, address, _ in found[:closely]]).tolist()
+        if bonuses and best:
+            keys = self._column("key", [address for _, address, _ in best[:closely]]).tolist()
             for score, address in self._nearer(bonuses, keys):
                 place = (address.segment_ord, address.doc)
                 more[place] = more.get(place, 0.0) + score
-        return [(score + more.get((at.segment_ord, at.doc), 0.0), at) for score, at, _ in found], matches
+        return more
 
     def _of_few_hosts(self, ranked: _Ranked, plan: Plan, reach: int, wanted: int) -> bool:
         """Whether a few hosts fill the candidates, so that results of others must be looked for further down."""
@@ -234,39 +249,51 @@ class Answer:
             for name in ("key", "host_key", "captured", "depth", "length", "simhash")
         }
         scores = np.array([score for score, _ in candidates], dtype=np.float64)
-        links = self.index.link_ranks
-        page_ranks = links.pages(columns["key"]) if links else None
-        host_ranks = links.hosts(columns["host_key"]) if links else None
-        boosts = self._boosts(columns["host_key"])
-        facts = ranking.Facts(
-            captured_ms=columns["captured"],
-            depth=columns["depth"] & 0xFF,
-            length=columns["length"],
-            link_rank=page_ranks,
-            host_rank=host_ranks,
-            language=self._fitting(columns["depth"] >> 8, plan.language),
-            boost=np.array([boosts.get(host, 1.0) for host in columns["host_key"].tolist()]) if boosts else None,
-        )
+        facts = self._facts(columns, plan)
         if self.options.sort == "relevance":
             for factor in ranking.prior(facts, self.weights, self.now_ms).values():
                 scores *= factor
             order = np.lexsort((columns["key"], -scores)).tolist()  # equal scores: always the same order
         else:
             order = list(range(len(candidates)))
-        duplicates: dict[int, int] = {}
-        if self.options.group:
-            if self.index.has_versions:
-                order, duplicates = _one_per_page(order, self._column("page", addresses))
-            else:
-                order, duplicates = _grouped(order, columns["simhash"].view(np.uint64), self.weights.duplicate_bits)
-        delayed: set[int] = set()
-        if self.options.diverse and page and self.options.sort == "relevance":
-            hosts = columns["host_key"][order].tolist()
-            if len(set(hosts)) > 1:
-                places = ranking.spread(hosts, self.weights.per_host, page, pages)
-                delayed = {hosts[place] for at, place in enumerate(places) if place < at}
-                order = [order[place] for place in places]
+        order, duplicates = self._without_copies(order, columns, addresses)
+        order, delayed = self._spread(order, columns["host_key"], page, pages)
         return _Ranked(addresses, columns["key"].tolist(), scores, facts, order, duplicates, delayed, columns)
+
+    def _facts(self, columns: dict[str, np.ndarray], plan: Plan) -> ranking.Facts:
+        """What is known about the candidates beside their text."""
+        links = self.index.link_ranks
+        boosts = self._boosts(columns["host_key"])
+        return ranking.Facts(
+            captured_ms=columns["captured"],
+            depth=columns["depth"] & 0xFF,
+            length=columns["length"],
+            link_rank=links.pages(columns["key"]) if links else None,
+            host_rank=links.hosts(columns["host_key"]) if links else None,
+            language=self._fitting(columns["depth"] >> 8, plan.language),
+            boost=np.array([boosts.get(host, 1.0) for host in columns["host_key"].tolist()]) if boosts else None,
+        )
+
+    def _without_copies(
+        self, order: list[int], columns: dict[str, np.ndarray], addresses: list[tantivy.DocAddress]
+    ) -> tuple[list[int], dict[int, int]]:
+        """The best of what is one page or one text, with how many others each stands for."""
+        if not self.options.group:
+            return order, {}
+        if self.index.has_versions:
+            return copies.one_per_page(order, self._column("page", addresses))
+        return copies.one_per_text(order, columns["simhash"].view(np.uint64), self.weights.duplicate_bits)
+
+    def _spread(self, order: list[int], host_keys: np.ndarray, page: int, pages: int) -> tuple[list[int], set[int]]:
+        """Results of one host moved apart over the pages, with the hosts some of whose results were moved back."""
+        if not self.options.diverse or not page or self.options.sort != "relevance":
+            return order, set()
+        hosts = host_keys[order].tolist()
+        if len(set(hosts)) < 2:
+            return order, set()
+        places = ranking.spread(hosts, self.weights.per_host, page, pages)
+        delayed = {hosts[place] for at, place in enumerate(places) if place < at}
+        return [order[place] for place in places], delayed
 
     def _by_meaning(self, ranked: _Ranked, query: str) -> None:
         """Fuse the order of the best candidates with the order of their meaning; scores become those of the fusion."""
@@ -388,6 +415,12 @@ class Answer:
         }
 
 
+class _Page(msgspec.Struct):
+    hits: list[Hit]
+    matches: int  # 0: not counted
+    next_cursor: str  # empty: there are no more
+
+
 class _Ranked(msgspec.Struct):
     addresses: list[Any]
     keys: list[int]
@@ -397,37 +430,6 @@ class _Ranked(msgspec.Struct):
     duplicates: dict[int, int]
     delayed: set[int]  # host keys with results moved back
     columns: dict[str, Any]
-
-
-def _grouped(order: list[int], fingerprints: np.ndarray, bits: int) -> tuple[list[int], dict[int, int]]:
-    """Leave the best of each group of near-duplicates; count the others."""
-    if len(order) < 2:
-        return order, {}
-    marks = fingerprints[order]
-    alike = np.bitwise_count(marks[:, None] ^ marks[None, :]) <= bits
-    alike &= (marks != 0)[:, None]
-    if np.count_nonzero(alike) == np.count_nonzero(marks):  # each only like itself
-        return order, {}
-    alike = np.triu(alike, 1)
-    duplicates: dict[int, int] = {}
-    gone = np.zeros(len(order), dtype=bool)
-    for place in np.flatnonzero(alike.any(axis=1)).tolist():
-        if not gone[place]:
-            same = alike[place] & ~gone
-            duplicates[order[place]] = int(same.sum())
-            gone |= same
-    return [candidate for place, candidate in enumerate(order) if not gone[place]], duplicates
-
-
-def _one_per_page(order: list[int], pages: np.ndarray) -> tuple[list[int], dict[int, int]]:
-    """Of all versions of a page, the one that fits best."""
-    best: dict[int, int] = {}
-    duplicates: dict[int, int] = {}
-    for candidate in order:
-        shown = best.setdefault(int(pages[candidate]), candidate)
-        if shown != candidate:
-            duplicates[shown] = duplicates.get(shown, 0) + 1
-    return list(best.values()), duplicates
 
 
 def _estimate(plan: Plan, documents: int) -> int:
@@ -445,21 +447,3 @@ def _says_nothing(word: str, languages: list[str]) -> bool:
 
 def _facet_name(key: object) -> str:
     return str(int(key)) if isinstance(key, float) else str(key)
-
-
-def _write_cursor(offset: int, shown: list[int]) -> str:
-    """What was shown travels with the cursor, so that nothing is shown twice while the index changes."""
-    packed = msgspec.msgpack.encode((1, offset, np.array(shown[-_MOST:], dtype="<u4").tobytes()))
-    return base64.urlsafe_b64encode(packed).decode("ascii").rstrip("=")
-
-
-def _read_cursor(cursor: str, notes: list[str]) -> tuple[int, frozenset[int]]:
-    try:
-        packed = base64.urlsafe_b64decode(cursor[:10_000] + "=" * (-len(cursor) % 4))
-        version, offset, shown = msgspec.msgpack.decode(packed, type=tuple[int, int, bytes])
-        if version != 1 or not 0 <= offset <= _MOST or len(shown) % 4:
-            raise ValueError(cursor)
-    except (ValueError, msgspec.MsgspecError):
-        notes.append(Note("the page asked for is not known; this is the first one"))
-        return 0, frozenset()
-    return offset, frozenset(np.frombuffer(shown, dtype="<u4").tolist())

@@ -2,9 +2,28 @@
 
 import math
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import tantivy
-from tantivy import FieldType, Occur, Query
+from tantivy import DocAddress, FieldType, Occur, Order, Query
+
+
+class Found(NamedTuple):
+    hits: list[tuple[float, DocAddress]]
+    matches: int  # how many there are; 0: not counted
+
+
+def found(
+    searcher: tantivy.Searcher,
+    query: Query,
+    limit: int,
+    count: bool = True,
+    by: str | None = None,
+    order: Order = Order.Desc,
+) -> Found:
+    """The first matches, by their scores or by the field `by`."""
+    answer = searcher.search(query, limit=limit, count=count, order_by_field=by, order=order)
+    return Found(answer.hits, answer.count if count else 0)  # type: ignore[attr-defined]  # the engine's stub lacks it
 
 
 def term_query(schema: tantivy.Schema, field: str, value: str) -> Query:

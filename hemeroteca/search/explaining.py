@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from hemeroteca import urls
 from hemeroteca.search.document import document_key
-from hemeroteca.search.index import Index, Options, SearchError
+from hemeroteca.search.index import Contribution, Index, Options, SearchError
 
 RESULTS, PAGES = 10, 10  # on a page, and pages in which the place of a result is looked for
 
@@ -19,12 +17,13 @@ class Explanation(msgspec.Struct):
     score: float
     text_score: float
     factors: dict[str, float]  # each multiplies the score of the text
-    parts: dict[str, Any]  # whose scores add up to that of the text: words, phrase, title, …
+    parts: dict[str, Contribution]  # whose scores add up to that of the text: words, phrase, title, …
 
     @property
     def words(self) -> dict[str, float]:
         """What each word of the query would score alone, the best first."""
-        return dict(self.parts.get("words", {}).get("each", {}))
+        words = self.parts.get("words")
+        return dict(words.each or {}) if words else {}
 
 
 def explained(index: Index, query: str, address: str, options: Options) -> Explanation:
@@ -49,10 +48,10 @@ def explained(index: Index, query: str, address: str, options: Options) -> Expla
     return Explanation(
         place=_place(index, query, key, options),
         title=document.title,
-        score=why["score"],
-        text_score=why["text_score"],
-        factors=why["factors"],
-        parts={name: part for name, part in why["parts"].items() if part["score"]},
+        score=why.score,
+        text_score=why.text_score,
+        factors=why.factors,
+        parts={name: part for name, part in why.parts.items() if part.score},
     )
 
 

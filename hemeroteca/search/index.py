@@ -94,6 +94,24 @@ class Options(msgspec.Struct, kw_only=True, frozen=True):
 READER = Options()
 
 
+class Contribution(msgspec.Struct, omit_defaults=True):
+    """What a part of a query adds to the score of a page's text."""
+
+    score: float
+    each: dict[str, float] | None = None  # of the words: what each would score alone, the best first
+    how: dict[str, Any] | None = None  # … and how the engine came to it
+
+
+class Reasons(msgspec.Struct):
+    """Why a page has its score."""
+
+    score: float
+    text_score: float
+    factors: dict[str, float]  # each multiplies the score of the text
+    parts: dict[str, Contribution]  # whose scores add up to that of the text: words, phrase, title, …
+    terms: dict[str, list[str]]  # words that were looked for, by field
+
+
 class Writer(Protocol):
     """One at a time per index. Nothing is visible or durable before `commit`."""
 
@@ -117,7 +135,7 @@ class Index(Protocol):
     ) -> Results:
         """Never fails because of the query. At most 1,000 results can be reached."""
 
-    def explain(self, query: str, key: int, options: Options = READER) -> dict[str, Any] | None:
+    def explain(self, query: str, key: int, options: Options = READER) -> Reasons | None:
         """Why a document has its score for a query; None when it does not match."""
 
     def get(self, key: int) -> SearchDocument | None: ...

@@ -36,6 +36,7 @@ class Plan(msgspec.Struct):
     scored: list[tuple[str, str, int]] = []  # (field, term, documents) of plain words in all their forms
     factors: dict[tuple[str, str], float] = {}  # (field, term) → factor of its score
     plain: bool = True  # only words: the number of matches may be estimated
+    counted: bool = True  # … and is not: it is told exactly
     notes: list[str] = []
     at: When | None = None
     one_host: bool = False  # only pages of a site or host are asked for

@@ -13,7 +13,6 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import tantivy
@@ -31,6 +30,7 @@ from hemeroteca.search.index import (
     IndexUnusableError,
     IndexWriteError,
     Options,
+    Reasons,
     Results,
     SearchError,
 )
@@ -118,7 +118,7 @@ class TantivyIndex:
         found.notes.append(Note("the operators of this query could not be used; it was read as plain words"))
         return found
 
-    def explain(self, query: str, key: int, options: Options = READER) -> dict[str, Any] | None:
+    def explain(self, query: str, key: int, options: Options = READER) -> Reasons | None:
         try:
             return Answer(self, options).explain(query, key)
         except ENGINE_ERRORS as error:

@@ -247,11 +247,11 @@ def test_explain_adds_up_to_the_score_shown(library):
     hit = library.search("biblioteca nacional").hits[0]
     why = library.explain("biblioteca nacional", hit.key, Options(now_ms=1_800_000_000_000))
     shown = library.search("biblioteca nacional", options=Options(now_ms=1_800_000_000_000)).hits[0].score
-    assert why["score"] == pytest.approx(shown, rel=1e-4)
-    assert {"words", "phrase"} <= set(why["parts"])
-    each = why["parts"]["words"]["each"]
+    assert why.score == pytest.approx(shown, rel=1e-4)
+    assert {"words", "phrase"} <= set(why.parts)
+    each = why.parts["words"].each
     assert set(each) == {"biblioteca", "nacional"}
-    assert sum(each.values()) == pytest.approx(why["parts"]["words"]["score"], rel=1e-4)
+    assert sum(each.values()) == pytest.approx(why.parts["words"].score, rel=1e-4)
     assert library.explain("zzz", hit.key) is None
 
 
@@ -302,15 +302,15 @@ def test_little_words_order_pages_but_find_none(indexed):
     found = index.search("la guerra que nos")
     assert [hit.key for hit in found.hits] == [2, 1]
     assert found.total == 2
-    assert list(index.explain("la guerra que nos", 2)["parts"]["words"]["each"])[1:] == ["la", "que", "nos"]
-    assert list(index.explain("guerra", 2)["parts"]["words"]["each"]) == ["guerra"]
+    assert list(index.explain("la guerra que nos", 2).parts["words"].each)[1:] == ["la", "que", "nos"]
+    assert list(index.explain("guerra", 2).parts["words"].each) == ["guerra"]
 
 
 def test_little_words_order_the_best_of_many_pages(indexed, monkeypatch):
     monkeypatch.setattr(planner, "MOST_POSTINGS", 0)
     index = indexed(page(1, "guerra: un resumen breve"), page(2, "la guerra que nos contaron"))
     assert [hit.key for hit in index.search("la guerra que nos").hits] == [2, 1]
-    assert "little words" in index.explain("la guerra que nos", 2)["parts"]
+    assert "little words" in index.explain("la guerra que nos", 2).parts
 
 
 @pytest.mark.parametrize("query", ADVERSARIAL, ids=[query[:12] for query in ADVERSARIAL])
@@ -359,7 +359,7 @@ def test_a_word_as_typed_scores_what_plain_bm25_gives_it(indexed):
     searcher = index.searcher()
     plain = searcher.search(tantivy.Query.term_query(index.schema, "body_words", "general"), limit=1).hits[0][0]
     why = index.explain("general", 1)
-    assert why["parts"]["words"]["score"] == pytest.approx(plain, rel=1e-4)
+    assert why.parts["words"].score == pytest.approx(plain, rel=1e-4)
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
@@ -487,7 +487,7 @@ def test_a_reader_s_languages_tip_the_balance(indexed):
         assert index.search("radio cine", options=options).hits[0].key == number
         why = index.explain("radio cine", number, Options(languages=(language,)))
         assert why is not None
-        assert why["factors"]["language"] > 1
+        assert why.factors["language"] > 1
 
 
 def test_pages_of_before_1970_are_found_by_their_dates(indexed):
@@ -562,7 +562,7 @@ def test_a_few_little_words_of_a_rare_language_do_not_hide_a_word(indexed):
     english = [page(at, f"The report of the year number {at}", "en") for at in range(1, 60)]
     german = [page(at, f"Das war im Jahr {at}", "de") for at in range(60, 75)]
     index = indexed(*english, *german, page(100, "War in Iraq", "en"), page(101, "Iraq", "en"))
-    assert "war" in index.explain("war in Iraq", 100)["terms"]["words"]
+    assert "war" in index.explain("war in Iraq", 100).terms["words"]
 
 
 def test_a_range_of_numbers_is_required(indexed):

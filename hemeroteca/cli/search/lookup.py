@@ -88,11 +88,11 @@ def explain(
     typer.echo(f"score {why.score:.3f} = text {why.text_score:.3f}", nl=False)
     typer.echo("".join(f" × {name} {factor:.3f}" for name, factor in why.factors.items()))
     for name, part in why.parts.items():
-        typer.echo(f"\n{name}: {part['score']:.3f}")
-        if each := part.get("each"):
-            typer.echo("  " + ", ".join(f"{common.printable(term)} {score:.3f}" for term, score in each.items()))
-        if "how" in part:
-            _show_part(part["how"], 1)
+        typer.echo(f"\n{name}: {part.score:.3f}")
+        if part.each:
+            typer.echo("  " + ", ".join(f"{common.printable(term)} {score:.3f}" for term, score in part.each.items()))
+        if part.how is not None:
+            _show_part(part.how, 1)
 
 
 def suggest(
