@@ -66,15 +66,21 @@ def schema() -> tantivy.Schema:
 def document(page: SearchDocument) -> Document:
     """The page for the engine. Half a character (from a broken page) raises UnicodeEncodeError: see `whole`."""
     field = analysis.field_of(page.language)
-    body = f"body_{field}"
     title = page.title[:1000]
-    captured = page.captured_ms
     text = page.text[:LONGEST_TEXT]
     document = Document()
+    _add_properties(document, page)
+    document.add_unsigned("simhash", (page.simhash or simhash(text)) & _MASK)
+    _add_words(document, page, title, text, field)
+    document.add_bytes("stored", _encode(_shown(page, title, text, field)))
+    return document
+
+
+def _add_properties(document: Document, page: SearchDocument) -> None:
+    """What a page is narrowed, ordered and counted by."""
+    captured = page.captured_ms
     document.add_integer("key", page.key)
     document.add_integer("page", page.page or page.key)
-    document.add_text("title", title)
-    document.add_text("url", unquote(page.url[:2000]) if "%" in page.url else page.url[:2000])
     document.add_text("host", page.host)
     for site in _sites(page.host):
         document.add_text("site", site)
@@ -87,10 +93,16 @@ def document(page: SearchDocument) -> Document:
     document.add_integer("published", page.published_ms or captured)
     if page.published_ms or captured:
         document.add_unsigned("year", _year(page.published_ms or captured))
-    document.add_unsigned("simhash", (page.simhash or simhash(text)) & _MASK)
     document.add_integer("host_key", _host_key(page.host))
     document.add_unsigned("depth", _depth(page) | language_number(page.language) << 8)
     document.add_unsigned("length", len(page.text))
+
+
+def _add_words(document: Document, page: SearchDocument, title: str, text: str, field: str) -> None:
+    """What a page is found by."""
+    body = f"body_{field}"
+    document.add_text("title", title)
+    document.add_text("url", unquote(page.url[:2000]) if "%" in page.url else page.url[:2000])
     # BM25F: a word of the title counts as several words of the text. The terms go into the same field, so that
     # their weight is saturated together and one list of postings per word is read.
     for _ in range(TITLE_TIMES):
@@ -100,33 +112,30 @@ def document(page: SearchDocument) -> Document:
     for part in (page.headings, page.description, page.anchors, text):
         if part:
             document.add_text(body, analysis.prepared(part, field))
-    document.add_bytes(
-        "stored",
-        _encode(
-            Stored(
-                page.url,
-                title,
-                page.description,
-                text,
-                page.language,
-                field,
-                page.host,
-                page.type,
-                page.author,
-                page.digest,
-                page.id,
-                captured,
-                page.published_ms,
-                page.versions,
-                page.headings,
-                page.anchors,
-                page.collections,
-                page.page,
-                page.until_ms,
-            )
-        ),
+
+
+def _shown(page: SearchDocument, title: str, text: str, field: str) -> Stored:
+    return Stored(
+        url=page.url,
+        title=title,
+        description=page.description,
+        text=text,
+        language=page.language,
+        field=field,
+        host=page.host,
+        type=page.type,
+        author=page.author,
+        digest=page.digest,
+        id=page.id,
+        captured_ms=page.captured_ms,
+        published_ms=page.published_ms,
+        versions=page.versions,
+        headings=page.headings,
+        anchors=page.anchors,
+        collections=page.collections,
+        page=page.page,
+        until_ms=page.until_ms,
     )
-    return document
 
 
 def stored(searcher: tantivy.Searcher, address: tantivy.DocAddress) -> Stored:
