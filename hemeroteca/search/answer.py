@@ -19,8 +19,6 @@ from tantivy import Occur, Order, Query
 from hemeroteca.search import analysis, copies, ranking
 from hemeroteca.search.clauses import required
 from hemeroteca.search.document import document_key
-from hemeroteca.search.engine_document import Stored, language_number, stored
-from hemeroteca.search.engine_query import Found, found
 from hemeroteca.search.in_body import stands
 from hemeroteca.search.index import Contribution, Hit, Options, Reasons, Results
 from hemeroteca.search.notes import Note
@@ -29,6 +27,8 @@ from hemeroteca.search.plan import Bonus, Plan
 from hemeroteca.search.planner import Lexicon, Planner
 from hemeroteca.search.query import parse, parse_words
 from hemeroteca.search.snippet import Marks
+from hemeroteca.search.tantivy_document import Stored, language_number, stored
+from hemeroteca.search.tantivy_query import Found, found
 
 if TYPE_CHECKING:
     from hemeroteca.search.tantivy_index import TantivyIndex

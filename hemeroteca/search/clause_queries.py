@@ -11,9 +11,9 @@ from tantivy import Occur, Query
 
 from hemeroteca.search import analysis, numbers
 from hemeroteca.search import clauses as q
-from hemeroteca.search.engine_query import any_of, between, boosted, term_query, unscored
 from hemeroteca.search.notes import Note
 from hemeroteca.search.plan import Plan
+from hemeroteca.search.tantivy_query import any_of, between, boosted, term_query, unscored
 from hemeroteca.search.vocabulary import MOST_ALIKE, Form, Vocabulary
 
 MOST_FORMS = 12  # forms of one word that are searched, the most frequent ones

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from hemeroteca.search import analysis
 from hemeroteca.search.clauses import Clause, Group, Node, Within
-from hemeroteca.search.engine_document import Stored
+from hemeroteca.search.tantivy_document import Stored
 
 
 def stands(asked: Group, page: Stored) -> bool:

@@ -9,10 +9,10 @@ from tantivy import FieldType, Occur, Order, Query
 from hemeroteca.search.analysis import field_of
 from hemeroteca.search.answer import Answer
 from hemeroteca.search.document import SearchDocument
-from hemeroteca.search.engine_document import stored
 from hemeroteca.search.in_body import stands
 from hemeroteca.search.index import Hit, IndexUnusableError, Options
 from hemeroteca.search.snippet import Marks
+from hemeroteca.search.tantivy_document import stored
 from hemeroteca.search.tantivy_index import TantivyIndex
 
 log = logging.getLogger("hemeroteca.search")

@@ -14,11 +14,11 @@ from tantivy import Occur, Query
 from hemeroteca.search import analysis
 from hemeroteca.search import clauses as q
 from hemeroteca.search.clause_queries import FEW_FORMS, MOST_FORMS, ClauseQueries
-from hemeroteca.search.engine_query import any_of, boosted, term_query
 from hemeroteca.search.notes import Note
 from hemeroteca.search.operators import host_in
 from hemeroteca.search.plan import Bonus, Part, Plan
 from hemeroteca.search.ranking import Weights
+from hemeroteca.search.tantivy_query import any_of, boosted, term_query
 from hemeroteca.search.vocabulary import LONG_QUERY, Form, Vocabulary
 
 MOST_TERMS = 256  # scored terms; of a longer query the rarest are kept

@@ -17,7 +17,7 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Change them in `ranking.json` of the index folder; `hemeroteca search explain` shows their effect."""
 
     # how often a part of the page is counted as text (built into the index: rebuild after changing the code)
-    # title 2, headings 2 (once in the text), description 1, anchor texts 1: see engine_document.document
+    # title 2, headings 2 (once in the text), description 1, anchor texts 1: see tantivy_document.document
 
     # words that say nothing (the, of, how), as part of the BM25 score they would have
     little: float = 0.5  # … all of it among texts of a sentence or two:

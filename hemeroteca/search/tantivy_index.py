@@ -21,7 +21,6 @@ from tantivy import Query
 from hemeroteca.search import analysis, memory, ranking
 from hemeroteca.search.answer import Answer
 from hemeroteca.search.document import SearchDocument
-from hemeroteca.search.engine_document import SCHEMA_VERSION, clean, restored, schema, stored
 from hemeroteca.search.graph import LinkRanks
 from hemeroteca.search.index import (
     READER,
@@ -39,6 +38,7 @@ from hemeroteca.search.planner import RARE
 from hemeroteca.search.query import LONGEST_QUERY
 from hemeroteca.search.semantic import Encoder
 from hemeroteca.search.suggest import Suggester
+from hemeroteca.search.tantivy_document import SCHEMA_VERSION, clean, restored, schema, stored
 from hemeroteca.search.tantivy_writer import TantivyWriter
 from hemeroteca.search.turns import TURNS
 from hemeroteca.search.vocabulary import Form

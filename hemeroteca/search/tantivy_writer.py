@@ -8,7 +8,7 @@ from typing import NoReturn
 import tantivy
 from tantivy import Document
 
-from hemeroteca.search import engine_document
+from hemeroteca.search import tantivy_document
 from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.index import REBUILD, IndexBusyError, IndexUnusableError, IndexWriteError
 
@@ -39,9 +39,9 @@ class TantivyWriter:
         if replaces:
             self._delete(document.key)
         try:
-            made = engine_document.document(document)
+            made = tantivy_document.document(document)
         except UnicodeEncodeError:  # half a character from a broken page
-            made = engine_document.document(engine_document.whole(document))
+            made = tantivy_document.document(tantivy_document.whole(document))
         self._held.append(made)
         self._held_characters += len(document.text)
         self._pending += 1
