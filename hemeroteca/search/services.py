@@ -10,7 +10,7 @@ from pathlib import Path
 from hemeroteca.search.asked import asked
 from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.graph import LinkGraph, LinkRanks, rank_pages_and_hosts
-from hemeroteca.search.index import Index, SearchError, Writer
+from hemeroteca.search.index import Index, SearchError
 from hemeroteca.search.learn import Learner
 from hemeroteca.search.query import asks_for_the_past
 from hemeroteca.search.tantivy_index import VERSIONS
@@ -50,16 +50,6 @@ def changed_anchors(index: Index, graph: LinkGraph, seconds: float = 60.0) -> It
             yield document, texts
         if time.monotonic() > until:
             return
-
-
-def apply_anchors(index: Index, writer: Writer, graph: LinkGraph) -> int:
-    """Put the texts of links into the documents they point at; returns how many changed. The caller commits."""
-    changed = 0
-    for document, texts in changed_anchors(index, graph):
-        document.anchors = texts
-        writer.put(document, replaces=True)
-        changed += 1
-    return changed
 
 
 def refresh(path: Path, index: Index, seeds: Iterable[int] = (), most: int = 10_000) -> None:
