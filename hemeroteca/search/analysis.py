@@ -204,20 +204,20 @@ _QUESTION_WORDS = {
 }
 
 
-def empty_words(words: Sequence[str], languages: Sequence[tuple[str, float]], asked: str = "") -> frozenset[str]:
+def stop_words_of(words: Sequence[str], languages: Sequence[tuple[str, float]], asked: str = "") -> frozenset[str]:
     """Which words of a query say nothing: stop words and those a question is asked with.
 
-    `languages` come with their share of the index. A word can be empty in one language and mean much in another (German
-    `war`, `die`), so those of one language count, the one most words are empty in; a single word is not enough for a
-    language few pages are in, unless the query is known to be `asked` in it. Capitals mean a name (WHO), unless the
-    whole query shouts.
+    `languages` come with their share of the index. A word can say nothing in one language and much in another
+    (German `war`, `die`), so those of one language count, the one most words say nothing in; a single word is not
+    enough for a language few pages are in, unless the query is known to be `asked` in it. Capitals mean a name (WHO),
+    unless the whole query shouts.
     """
     shouted = all(word.isupper() for word in words)
     small = [word for word in words if shouted or len(word) < 2 or not word.isupper()]
     best: frozenset[str] = frozenset()
     of_common = False  # those of a common language give way only to clearly more: `war in Iraq` is not German
     for language, share in languages:
-        found = frozenset(word for word in small if is_empty(word, language))
+        found = frozenset(word for word in small if is_stop_word(word, language))
         if share >= COMMON or language == asked:
             least = len(best) + 1
         else:
@@ -232,7 +232,7 @@ CLEARLY = 2  # little words by which another language must be ahead
 
 
 @lru_cache(maxsize=20_000)
-def is_empty(word: str, language: str) -> bool:
+def is_stop_word(word: str, language: str) -> bool:
     if fold(word) in _question_words(language):
         return True
     return not _without_stop_words(language).analyze(word) and any(map(str.isalnum, word))

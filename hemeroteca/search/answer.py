@@ -159,7 +159,7 @@ class Answer:
         languages = self.index.languages(self.searcher)
         parsed = parse(query) if self.options.syntax else parse_words(query)
         if self.options.every:
-            parsed = required(parsed, lambda word: _says_nothing(word, [name for name, _ in languages]))
+            parsed = required(parsed, lambda word: _is_stop_word(word, [name for name, _ in languages]))
         learned = self.index.suggester
         lexicon = Lexicon(
             self.index.schema, self.searcher, languages, self.index.forms, learned.spoken if learned else None
@@ -441,8 +441,8 @@ def _estimate(plan: Plan, documents: int) -> int:
     return max(most, round(documents * (1 - without)))
 
 
-def _says_nothing(word: str, languages: list[str]) -> bool:
-    return any(analysis.is_empty(word, language) for language in languages)
+def _is_stop_word(word: str, languages: list[str]) -> bool:
+    return any(analysis.is_stop_word(word, language) for language in languages)
 
 
 def _facet_name(key: object) -> str:

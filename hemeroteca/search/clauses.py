@@ -111,11 +111,11 @@ def properties(clauses: Iterable[Clause]) -> Iterator[Only]:
             yield from properties(clause.node.clauses)
 
 
-def required(parsed: Parsed, is_empty: Callable[[str], bool]) -> Parsed:
-    """The same query with every word required, except those that say nothing (stop words)."""
+def required(parsed: Parsed, is_stop_word: Callable[[str], bool]) -> Parsed:
+    """The same query with every word required, except stop words."""
     if parsed.either:
         return parsed
     clauses = parsed.root.clauses
-    wanted = [c.occurs == "may" and not (isinstance(c.node, Word) and is_empty(c.node.text)) for c in clauses]
+    wanted = [c.occurs == "may" and not (isinstance(c.node, Word) and is_stop_word(c.node.text)) for c in clauses]
     made = [Clause(c.node, "must") if want else c for c, want in zip(clauses, wanted, strict=True)]
     return msgspec.structs.replace(parsed, root=Group(tuple(made)))

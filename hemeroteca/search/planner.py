@@ -59,7 +59,7 @@ class Planner:
         self.loose = loose
         self.vocabulary = Vocabulary(lexicon.searcher, lexicon.languages, lexicon.forms)
         self.clauses = ClauseQueries(lexicon.schema, self.vocabulary)
-        self.empty: frozenset[str] = frozenset()
+        self.stop_words: frozenset[str] = frozenset()
         self.words: list[tuple[str, list[Form], float]] = []  # (field, forms of a word, times it is in the query)
         self.little: list[tuple[str, Form, int]] = []  # … of the words that say nothing
 
@@ -198,7 +198,7 @@ class Planner:
         self.vocabulary.hear(words)
         if len(self.vocabulary.languages) > 1 or len(self.vocabulary.fields) > 1:
             plan.language = self.vocabulary.language(words, self.spoken)
-        self.empty = analysis.empty_words(words, self.vocabulary.languages, plan.language)
+        self.stop_words = analysis.stop_words_of(words, self.vocabulary.languages, plan.language)
         for name in self.vocabulary.fields:
             times = Counter(self._content_terms(words, name))
             if len(times) > MOST_TERMS:
@@ -231,9 +231,9 @@ class Planner:
 
     def _little(self, words: list[str], plan: Plan) -> list[tuple[str, Form, int]]:
         """Words that say nothing, as typed: field, word, times it is in the query."""
-        if not self.empty:
+        if not self.stop_words:
             return []
-        said = " ".join(word for word in words if word in self.empty)
+        said = " ".join(word for word in words if word in self.stop_words)
         little = []
         for name in self.vocabulary.fields:
             for term, count in Counter(analysis.terms(said, name)).items():
@@ -273,7 +273,7 @@ class Planner:
         ]
 
     def _is_rare(self, word: str) -> bool:
-        if word in self.empty:
+        if word in self.stop_words:
             return False
         found = 0
         for name in self.vocabulary.fields:
@@ -282,24 +282,24 @@ class Planner:
         return found <= RARE
 
     def _content_terms(self, words: list[str], name: str) -> list[str]:
-        content = [word for word in words if word not in self.empty]
+        content = [word for word in words if word not in self.stop_words]
         return analysis.terms(" ".join(content), name) or analysis.terms(" ".join(words), name)
 
     def _bonuses(self, words: list[str]) -> list[Bonus]:
-        empty = {analysis.fold(word) for word in self.empty}
+        stop_words = {analysis.fold(word) for word in self.stop_words}
         near = [
             bonus
             for name in self.vocabulary.fields
             if name != analysis.BIGRAMS
-            for bonus in self._nearness(words[:MOST_PLACED], name, empty)
+            for bonus in self._nearness(words[:MOST_PLACED], name, stop_words)
         ]
-        return near + self._title_and_address(words[:MOST_NAMING], empty)
+        return near + self._title_and_address(words[:MOST_NAMING], stop_words)
 
-    def _nearness(self, words: list[str], name: str, empty: set[str]) -> Iterator[Bonus]:
+    def _nearness(self, words: list[str], name: str, stop_words: set[str]) -> Iterator[Bonus]:
         """Neighbouring words of the query that stand near each other in the page, better so as typed."""
         weights, factor, body = self.weights, self.vocabulary.factors[name], f"body_{name}"
         joined = _inside_words(words, self.vocabulary.languages)
-        placed = [p for p in analysis.positioned(" ".join(words), name) if p[1] not in empty]
+        placed = [p for p in analysis.positioned(" ".join(words), name) if p[1] not in stop_words]
         placed = [p for p in placed if self.vocabulary.forms(name, p[1])]
         pairs = list(pairwise(placed))
         if len(pairs) > MOST_PAIRS:  # of many words only those written as one are meant to stand together
@@ -316,9 +316,9 @@ class Planner:
             ]
             yield Bonus("phrase", Query.boolean_query(both), factor, name)
 
-    def _title_and_address(self, words: list[str], empty: set[str]) -> list[Bonus]:
+    def _title_and_address(self, words: list[str], stop_words: set[str]) -> list[Bonus]:
         folded = dict.fromkeys(analysis.terms(" ".join(words), analysis.WORDS))
-        content = [word for word in folded if word not in empty]
+        content = [word for word in folded if word not in stop_words]
         if not 1 <= len(content) <= MOST_NAMED:
             return []
         every = Query.boolean_query([(Occur.Must, term_query(self.schema, "title", word)) for word in content])
@@ -351,7 +351,7 @@ def _inside_words(words: Sequence[str], languages: Sequence[tuple[str, float]]) 
     for word in words:
         terms = analysis.word_analyzer().analyze(word)
         if len(terms) > 1 and not _LOOSE.search(word):
-            little = [any(analysis.is_empty(term, code) for code, _ in languages) for term in terms]
+            little = [any(analysis.is_stop_word(term, code) for code, _ in languages) for term in terms]
             places.update(at + i for i in range(1, len(terms)) if not little[i] and not little[i - 1])
         at += len(terms)
     return places

@@ -211,7 +211,7 @@ class Suggester:
         """Short words that are common, and the little words of a language, are meant as they are written."""
         if number is not None and self._counts[number] >= 8 and len(word) < 4:
             return True
-        return any(analysis.is_empty(word, language) for language in self._languages)
+        return any(analysis.is_stop_word(word, language) for language in self._languages)
 
     def _language(self, numbers: list[int]) -> int:
         spoken = [int(self._spoken[number]) for number in numbers if self._spoken[number] >= 0]

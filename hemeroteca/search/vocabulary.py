@@ -164,7 +164,7 @@ class Vocabulary:
 
 def _little(words: list[str], code: str) -> int:
     """How many of the words are little words of a language."""
-    return sum(analysis.is_empty(word, code) for word in words[:LONG_QUERY])
+    return sum(analysis.is_stop_word(word, code) for word in words[:LONG_QUERY])
 
 
 def _rarity(documents: int, total: int) -> float:
