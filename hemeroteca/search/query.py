@@ -89,6 +89,47 @@ _NOT_CLOSED = Note("a quotation mark that was never closed was ignored")
 _TOO_MANY_IN_BODY = Note("only {number} `inbody:` are looked for; the others were ignored", number=MOST_IN_BODY)
 
 
+class _Level:
+    """The clauses of one level of parentheses, as they are read."""
+
+    def __init__(self, operator: str) -> None:
+        self.operator = operator  # whose values they are, in `site:(a OR b)`
+        self.clauses: list[Clause] = []
+        self.joins: list[str] = []  # what stands before each clause: "", OR, AND
+        self.sign = ""  # of the next clause: "", +, -
+        self.join = ""  # before it
+
+    def is_operator(self, kind: str | None, piece: str) -> bool:
+        """Whether a piece only says something about the clause after it; it is taken note of."""
+        if kind == "bar" or piece == "OR":
+            self.join = "OR"
+        elif piece in ("AND", "&&"):
+            self.join = "AND"
+        elif piece == "NOT":
+            self.sign = "-"
+        elif kind == "sign":
+            self.sign = "-" if piece in "-−!" else "+"
+        else:
+            return False
+        return True
+
+    def add(self, node: Node | None) -> None:
+        if node is not None:
+            occurs = {"-": "not", "+": "must", "": "may"}[self.sign]
+            asked_of_a_property = field_of(self.operator[:-1]) in PROPERTIES
+            if occurs == "may" and not isinstance(node, Word | Wildcard | Fuzzy) and not asked_of_a_property:
+                occurs = "must"
+            self.clauses.append(Clause(node, occurs))
+            self.joins.append(self.join)
+        self.sign, self.join = "", ""
+
+    def replace_last(self) -> None:
+        """The next clause stands where the last one stood."""
+        if self.clauses.pop().occurs == "not":
+            self.sign = "-"
+        self.join = self.joins.pop()
+
+
 class _Parser:
     def __init__(self, text: str) -> None:
         self.notes: list[str] = []
@@ -114,73 +155,53 @@ class _Parser:
 
     def _group(self, depth: int, operator: str = "") -> Group:
         """Clauses up to the closing parenthesis or the end; all values of an `operator` in `site:(a OR b)`."""
-        clauses: list[Clause] = []
-        joins: list[str] = []  # what stands before each clause: "", OR, AND
-        sign, join = "", ""
+        level = _Level(operator)
         while (match := _TOKEN.match(self.text, self.at)) is not None:
             self.at = match.end()
             kind, piece = match.lastgroup, match.group()
-            node: Node | None = None
-            if kind == "space":
+            if kind == "space" or level.is_operator(kind, piece):
                 continue
             if kind == "close":
                 if depth:
                     break
                 self._say(_NOT_OPENED)
-                continue
-            if kind == "bar" or piece == "OR":
-                join = "OR"
-                continue
-            if piece == "AND" or piece == "&&":
-                join = "AND"
-                continue
-            if piece == "NOT":
-                sign = "-"
-                continue
-            if kind == "sign":
-                sign = "-" if piece in "-−!" else "+"
-                continue
-            if self.words >= MOST_WORDS:
+            elif self.words >= MOST_WORDS:
                 self.words += 1
-                continue
-            if kind == "open":
-                node = self._inner(depth, operator)
-            elif operator:
-                node = self._operand(operator, *self._value(match.start()))
-            elif kind == "quote":
-                node = self._phrase(piece)
-            elif kind == "address":
-                node = self._address(piece)
-            elif kind == "field":
-                if field_of(piece[:-1]) == "near":
-                    node = self._near(piece, clauses)
-                    if node is not None:  # stands where its first word stood
-                        sign, join = "-" if clauses.pop().occurs == "not" else sign, joins.pop()
-                else:
-                    node = self._field(piece, depth)
-            elif kind == "word":
-                node = self._word(piece)
-            if node is not None:
-                occurs = {"-": "not", "+": "must", "": "may"}[sign]
-                if (
-                    occurs == "may"
-                    and not isinstance(node, Word | Wildcard | Fuzzy)
-                    and field_of(operator[:-1]) not in PROPERTIES
-                ):
-                    occurs = "must"
-                clauses.append(Clause(node, occurs))
-                joins.append(join)
-            sign, join = "", ""
+            else:
+                level.add(self._node(match, depth, level))
         else:
             if depth:
                 self.notes.append(Note("a parenthesis that was never closed was closed at the end"))
-        if sign or join:
+        if level.sign or level.join:
             self.notes.append(Note("an operator with nothing after it was ignored"))
+        joins = level.joins
         if joins and joins[0]:
             self.notes.append(Note("an operator with nothing before it was ignored"))
         if not depth:
             self.either = "OR" in joins[1:] and "" not in joins[1:]
-        return Group(tuple(_joined(clauses, joins)))
+        return Group(tuple(_joined(level.clauses, joins)))
+
+    def _node(self, match: re.Match[str], depth: int, level: _Level) -> Node | None:
+        """What a piece of the query, and perhaps what follows it, looks for."""
+        kind, piece = match.lastgroup, match.group()
+        if kind == "open":
+            return self._inner(depth, level.operator)
+        if level.operator:
+            return self._operand(level.operator, *self._value(match.start()))
+        if kind == "quote":
+            return self._phrase(piece)
+        if kind == "address":
+            return self._address(piece)
+        if kind == "word":
+            return self._word(piece)
+        if kind != "field":
+            return None
+        if field_of(piece[:-1]) != "near":
+            return self._field(piece, depth)
+        node = self._near(piece, level.clauses)
+        if node is not None:
+            level.replace_last()
+        return node
 
     def _inner(self, depth: int, operator: str) -> Group | None:
         """What follows an opening parenthesis."""

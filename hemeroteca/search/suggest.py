@@ -10,7 +10,7 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 
@@ -77,32 +77,33 @@ class Suggester:
         text = text[-200:].lstrip()
         if not text.strip():
             return []
-        found: dict[str, Suggestion] = {}
-        for source, factor in (("queries", 3.0), ("titles", 1.0)):
-            if source == "queries" and asker is None:
-                continue
-            for phrase, times in self._phrases[source].beginning(fold(text), limit, asker):
-                if fold(phrase) != fold(text.strip()):
-                    singular = "query" if source == "queries" else "title"
-                    found.setdefault(fold(phrase), Suggestion(phrase, singular, factor * math.log1p(times)))
-        head, space, partial = text.rpartition(" ")
-        if partial:
-            completed = self._completed(fold(partial), self._numbers(head), limit)
-            found_words = [(word, weight) for word, weight in completed if fold(word) != fold(partial)]
-        else:
-            found_words = self.next_words(text, limit)
-        for word, weight in found_words:
+        found = self._known_phrases(text, limit, asker)
+        head, space, _ = text.rpartition(" ")
+        for word, weight in self._continuing(text, limit):
             whole = f"{head}{space}{word}"
             known = found.get(fold(whole))
             if known is None or known.source == "title":  # a title that is also what the words say stands among them
                 found[fold(whole)] = Suggestion(known.text if known else whole, "word", weight)
-        # earlier queries first, then a mixture of words and titles
-        by_weight = sorted(found.values(), key=lambda suggestion: -suggestion.weight)
-        queries = [suggestion for suggestion in by_weight if suggestion.source == "query"]
-        words = [suggestion for suggestion in by_weight if suggestion.source == "word"]
-        titles = [suggestion for suggestion in by_weight if suggestion.source == "title"]
-        most_words = max(2, limit // 2)
-        return [*queries, *words[:most_words], *titles, *words[most_words:]][:limit]
+        return _mixed(found.values(), limit)
+
+    def _known_phrases(self, text: str, limit: int, asker: int | None) -> dict[str, Suggestion]:
+        """Earlier queries and titles that begin so, by their folded texts."""
+        found: dict[str, Suggestion] = {}
+        for phrases, source, factor in (("queries", "query", 3.0), ("titles", "title", 1.0)):
+            if source == "query" and asker is None:
+                continue
+            for phrase, times in self._phrases[phrases].beginning(fold(text), limit, asker):
+                if fold(phrase) != fold(text.strip()):
+                    found.setdefault(fold(phrase), Suggestion(phrase, source, factor * math.log1p(times)))
+        return found
+
+    def _continuing(self, text: str, limit: int) -> list[tuple[str, float]]:
+        """How the word being typed may go on, or after a space which may come next."""
+        head, _, partial = text.rpartition(" ")
+        if not partial:
+            return self.next_words(text, limit)
+        completed = self._completed(fold(partial), self._numbers(head), limit)
+        return [(word, weight) for word, weight in completed if fold(word) != fold(partial)]
 
     def next_words(self, text: str, limit: int = 5, threshold: float = LEAST_PROBABILITY) -> list[tuple[str, float]]:
         """Words that probably come next, with their score; nothing when no word is likely enough."""
@@ -120,11 +121,7 @@ class Suggester:
         words = [(match.start(), match.group()) for match in _PIECES.finditer(query[:1000])][:30]
         if not words:
             return ""
-        spans = [match.span() for match in _AS_WRITTEN.finditer(query[:1000])]
-        protected = {at for at, _ in words if any(start <= at < end for start, end in spans)}
-        last_at, last = words[-1]
-        if typing and query.endswith(last) and self._begins(fold(last)):
-            protected.add(last_at)
+        protected = self._protected(query, words, typing)
         known = [self._number(fold(word)) for _, word in words]
         language = self._language([number for number in known if number is not None])
         options = [
@@ -135,12 +132,16 @@ class Suggester:
         ]
         chosen = self._best_path(options)
         changed = [(at, word, new) for (at, word), new in zip(words, chosen, strict=True) if fold(new) != fold(word)]
-        if not changed:
-            return ""
-        for at, word, new in reversed(changed):
-            new = new.capitalize() if word[0].isupper() and not word.isupper() else new
-            query = query[:at] + new + query[at + len(word) :]
-        return query
+        return _replaced(query, changed) if changed else ""
+
+    def _protected(self, query: str, words: list[tuple[int, str]], typing: bool) -> set[int]:
+        """Where words stand that are meant as they are written."""
+        spans = [match.span() for match in _AS_WRITTEN.finditer(query[:1000])]
+        protected = {at for at, _ in words if any(start <= at < end for start, end in spans)}
+        last_at, last = words[-1]
+        if typing and query.endswith(last) and self._begins(fold(last)):
+            protected.add(last_at)
+        return protected
 
     def spoken(self, words: list[str]) -> Counter[str]:
         """Languages of the words: how many of them are mostly in pages of each."""
@@ -291,6 +292,24 @@ class Suggester:
                 fresh.append(best)
             paths = fresh
         return min(paths, key=lambda path: path[0])[1]
+
+
+def _mixed(found: Iterable[Suggestion], limit: int) -> list[Suggestion]:
+    """Earlier queries first, then a mixture of words and titles."""
+    by_weight = sorted(found, key=lambda suggestion: -suggestion.weight)
+    queries = [suggestion for suggestion in by_weight if suggestion.source == "query"]
+    words = [suggestion for suggestion in by_weight if suggestion.source == "word"]
+    titles = [suggestion for suggestion in by_weight if suggestion.source == "title"]
+    most_words = max(2, limit // 2)
+    return [*queries, *words[:most_words], *titles, *words[most_words:]][:limit]
+
+
+def _replaced(query: str, changed: list[tuple[int, str, str]]) -> str:
+    """The query with new words in place of others, given with where these stand; capitals stay."""
+    for at, word, new in reversed(changed):
+        new = new.capitalize() if word[0].isupper() and not word.isupper() else new
+        query = query[:at] + new + query[at + len(word) :]
+    return query
 
 
 class _Phrases:
