@@ -24,8 +24,9 @@ from hemeroteca.search.clauses import (
     nodes,
 )
 from hemeroteca.search.dates import is_ago, moment
+from hemeroteca.search.levels import Level
 from hemeroteca.search.notes import Note
-from hemeroteca.search.operators import FIELDS, FOREIGN, PROPERTIES, TEXT_PARTS, TIMES, address, field_of, only
+from hemeroteca.search.operators import FIELDS, FOREIGN, TEXT_PARTS, TIMES, address, field_of, only
 
 LONGEST_QUERY = 100_000  # characters read; the rest is left out and noted
 MOST_WORDS = 10_000
@@ -89,47 +90,6 @@ _NOT_CLOSED = Note("a quotation mark that was never closed was ignored")
 _TOO_MANY_IN_BODY = Note("only {number} `inbody:` are looked for; the others were ignored", number=MOST_IN_BODY)
 
 
-class _Level:
-    """The clauses of one level of parentheses, as they are read."""
-
-    def __init__(self, operator: str) -> None:
-        self.operator = operator  # whose values they are, in `site:(a OR b)`
-        self.clauses: list[Clause] = []
-        self.joins: list[str] = []  # what stands before each clause: "", OR, AND
-        self.sign = ""  # of the next clause: "", +, -
-        self.join = ""  # before it
-
-    def is_operator(self, kind: str | None, piece: str) -> bool:
-        """Whether a piece only says something about the clause after it; it is taken note of."""
-        if kind == "bar" or piece == "OR":
-            self.join = "OR"
-        elif piece in ("AND", "&&"):
-            self.join = "AND"
-        elif piece == "NOT":
-            self.sign = "-"
-        elif kind == "sign":
-            self.sign = "-" if piece in "-−!" else "+"
-        else:
-            return False
-        return True
-
-    def add(self, node: Node | None) -> None:
-        if node is not None:
-            occurs = {"-": "not", "+": "must", "": "may"}[self.sign]
-            asked_of_a_property = field_of(self.operator[:-1]) in PROPERTIES
-            if occurs == "may" and not isinstance(node, Word | Wildcard | Fuzzy) and not asked_of_a_property:
-                occurs = "must"
-            self.clauses.append(Clause(node, occurs))
-            self.joins.append(self.join)
-        self.sign, self.join = "", ""
-
-    def replace_last(self) -> None:
-        """The next clause stands where the last one stood."""
-        if self.clauses.pop().occurs == "not":
-            self.sign = "-"
-        self.join = self.joins.pop()
-
-
 class _Parser:
     def __init__(self, text: str) -> None:
         self.notes: list[str] = []
@@ -155,7 +115,7 @@ class _Parser:
 
     def _group(self, depth: int, operator: str = "") -> Group:
         """Clauses up to the closing parenthesis or the end; all values of an `operator` in `site:(a OR b)`."""
-        level = _Level(operator)
+        level = Level(operator)
         while (match := _TOKEN.match(self.text, self.at)) is not None:
             self.at = match.end()
             kind, piece = match.lastgroup, match.group()
@@ -174,14 +134,13 @@ class _Parser:
                 self.notes.append(Note("a parenthesis that was never closed was closed at the end"))
         if level.sign or level.join:
             self.notes.append(Note("an operator with nothing after it was ignored"))
-        joins = level.joins
-        if joins and joins[0]:
+        if level.joins and level.joins[0]:
             self.notes.append(Note("an operator with nothing before it was ignored"))
         if not depth:
-            self.either = "OR" in joins[1:] and "" not in joins[1:]
-        return Group(tuple(_joined(level.clauses, joins)))
+            self.either = level.either
+        return level.group()
 
-    def _node(self, match: re.Match[str], depth: int, level: _Level) -> Node | None:
+    def _node(self, match: re.Match[str], depth: int, level: Level) -> Node | None:
         """What a piece of the query, and perhaps what follows it, looks for."""
         kind, piece = match.lastgroup, match.group()
         if kind == "open":
@@ -430,41 +389,3 @@ class _Parser:
 
     def _note_phrases(self) -> None:
         self.notes.append(Note("only {number} phrases are looked for; of the others, their words", number=MOST_PHRASES))
-
-
-def _joined(clauses: list[Clause], joins: list[str]) -> list[Clause]:
-    """Give AND and OR their meaning. AND binds closer than OR; words side by side are wanted, not required."""
-    if "OR" not in joins[1:] and "AND" not in joins[1:]:
-        return clauses
-    runs: list[list[int]] = []
-    for i, join in enumerate(joins):
-        if i and join in ("OR", "AND"):
-            runs[-1].append(i)
-        else:
-            runs.append([i])
-    out: list[Clause] = []
-    for run in runs:
-        if len(run) == 1:
-            out.append(clauses[run[0]])
-            continue
-        alternatives: list[list[Clause]] = [[clauses[run[0]]]]
-        for i in run[1:]:
-            if joins[i] == "AND":
-                alternatives[-1].append(clauses[i])
-            else:
-                alternatives.append([clauses[i]])
-        groups = [
-            Clause(part[0].node if part[0].occurs != "not" else Group((part[0],)))
-            if len(part) == 1
-            else Clause(Group(tuple(Clause(c.node, "must" if c.occurs != "not" else "not") for c in part)))
-            for part in alternatives
-        ]
-        if len(runs) == 1 and len(groups) > 1:
-            return groups
-        if len(groups) == 1:
-            inner = groups[0].node
-            assert isinstance(inner, Group)
-            out += inner.clauses
-        else:
-            out.append(Clause(Group(tuple(groups)), "must"))
-    return out
