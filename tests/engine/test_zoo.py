@@ -20,7 +20,7 @@ def crawled(tmp_path_factory):
             tmp_path_factory.mktemp("zoo") / "data",
             resolve=web.resolve,
             delay=0,
-            timeout=8,
+            timeout=24,  # a busy machine may take a while for 8 MiB
             connect_timeout=3,
             low_speed_seconds=2,
             max_body_bytes=8 << 20,
