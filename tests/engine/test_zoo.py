@@ -20,9 +20,9 @@ def crawled(tmp_path_factory):
             tmp_path_factory.mktemp("zoo") / "data",
             resolve=web.resolve,
             delay=0,
-            timeout=24,  # a busy machine may take a while for 8 MiB
-            connect_timeout=3,
-            low_speed_seconds=2,
+            timeout=30,  # far from what a busy machine takes for 8 MiB, or to take up a connection
+            connect_timeout=20,
+            low_speed_seconds=8,
             max_body_bytes=8 << 20,
             host_page_cap=1500,
             same_text_cap=50,
