@@ -148,7 +148,7 @@ def suggest(
     limit: Annotated[int, Query(ge=1, le=50, description="Most completions.")] = COMPLETIONS,
 ) -> Suggested:
     suggester = _suggester()
-    caller: access.Caller = request.auth  # type: ignore[attr-defined]
+    caller = access.caller(request)
     try:
         meant = suggester.correct(q, typing=True, is_known=index().is_known) if suggester else ""
     except SearchError as error:
