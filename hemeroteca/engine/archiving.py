@@ -8,7 +8,8 @@ from hemeroteca.archive import warc
 from hemeroteca.archive.values import NewCapture
 from hemeroteca.engine.ledger import Ledger
 from hemeroteca.engine.messages import Attached, Ingested, Job
-from hemeroteca.frontier.values import Role, Visit
+from hemeroteca.frontier.values import Visit
+from hemeroteca.urls.candidate import Role
 
 
 class Kept(NamedTuple):

@@ -34,8 +34,9 @@ from hemeroteca.frontier import services
 from hemeroteca.frontier.models import Crawl
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.frontier.traps import SameText
-from hemeroteca.frontier.values import Counts, Found
+from hemeroteca.frontier.values import Counts
 from hemeroteca.instance import Instance
+from hemeroteca.urls.candidate import Candidate
 
 if TYPE_CHECKING:
     from hemeroteca.watch.guard import Guarded
@@ -253,7 +254,7 @@ class Engine:
         services.mark_started(crawl.pk)
         self._reading.teach(run)
         self._frontier.open_crawl(run.id)
-        seeds = [Found(urls.key(seed), seed, urls.host(seed), run.id) for seed in crawl.seeds]
+        seeds = [Candidate(urls.key(seed), seed, urls.host(seed), run.id) for seed in crawl.seeds]
         self._frontier.add(seeds)
         self._commits.mark()
         self._commits.commit()

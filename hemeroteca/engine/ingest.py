@@ -17,7 +17,7 @@ from hemeroteca.engine.messages import Attached, Ingested, Job, Rules
 from hemeroteca.engine.spooled_body import SpooledBody
 from hemeroteca.extract import elements
 from hemeroteca.extract.scripted import needs_browser
-from hemeroteca.frontier.values import Role
+from hemeroteca.urls.candidate import Role
 
 COMPARED = {"html", "xhtml", "text"}
 

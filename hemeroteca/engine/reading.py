@@ -14,8 +14,9 @@ from hemeroteca.engine.runs import Run
 from hemeroteca.fetch import Result
 from hemeroteca.fetch.browser import Rendered
 from hemeroteca.frontier.queue import Frontier
-from hemeroteca.frontier.values import Role, Visit
+from hemeroteca.frontier.values import Visit
 from hemeroteca.instance import Instance
+from hemeroteca.urls.candidate import Role
 
 BATCH = 32  # captures taken together: one look-up of their digests
 MOST_NOTES = 10  # of a rendering

@@ -17,11 +17,12 @@ from hemeroteca.engine.headers import header
 from hemeroteca.engine.ledger import EDGES_AT_ONCE
 from hemeroteca.engine.messages import Edges
 from hemeroteca.frontier.models import Crawl, Host, Page
-from hemeroteca.frontier.values import Role, SiteSettings
+from hemeroteca.frontier.values import SiteSettings
 from hemeroteca.instance import Instance
 from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.graph import LinkGraph
 from hemeroteca.search.versions import VersionWriter
+from hemeroteca.urls.candidate import Role
 
 log = logging.getLogger("hemeroteca.engine")
 

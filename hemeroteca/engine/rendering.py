@@ -16,7 +16,8 @@ from hemeroteca.engine.robots_rules import MOST_BYTES, MOST_REDIRECTS, RobotsRul
 from hemeroteca.fetch import FetchSettings, Request, Result
 from hemeroteca.fetch.browser import BrowserFetcher, BrowserSettings, Rendered, missing
 from hemeroteca.fetch.browser.fetcher import Allowed, Answer
-from hemeroteca.frontier.values import Role, Visit
+from hemeroteca.frontier.values import Visit
+from hemeroteca.urls.candidate import Role
 
 MOST_WAITING = 16  # pages given to the browser at once; the hosts of further ones wait
 # The browser's own troubles, which say nothing about the host.
