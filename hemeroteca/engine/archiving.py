@@ -4,7 +4,7 @@ made of it."""
 from pathlib import Path
 from typing import NamedTuple
 
-from hemeroteca.archive import warc
+from hemeroteca import warc
 from hemeroteca.archive.values import NewCapture
 from hemeroteca.engine.ledger import Ledger
 from hemeroteca.engine.messages import Attached, Ingested, Job

@@ -21,7 +21,7 @@ from itertools import islice
 
 import msgspec
 
-from hemeroteca.archive import warc
+from hemeroteca import warc
 from hemeroteca.engine import usage, worker
 from hemeroteca.engine.messages import Ingested, Job, Rules
 from hemeroteca.engine.worker import (

@@ -8,7 +8,7 @@ import msgspec
 from django.db import connection
 
 from hemeroteca import urls
-from hemeroteca.archive import posts, queries, reader, rendered
+from hemeroteca.archive import queries, rendered
 from hemeroteca.archive.models import Capture
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.engine.collection_membership import Membership
@@ -23,6 +23,7 @@ from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.graph import LinkGraph
 from hemeroteca.search.versions import VersionWriter
 from hemeroteca.urls.candidate import Role
+from hemeroteca.warc import keys, reader
 
 log = logging.getLogger("hemeroteca.engine")
 
@@ -167,7 +168,7 @@ class Source:
 
     def is_for_the_record(self, row: CaptureRow) -> bool:
         """Kept, but not for readers."""
-        if row.urlkey.endswith(")/robots.txt") or posts.MARK in row.urlkey:  # an answer to POST has no address
+        if row.urlkey.endswith(")/robots.txt") or keys.MARK in row.urlkey:  # an answer to POST has no address
             return True
         return row.page_id is not None and Page.objects.filter(pk=row.page_id, role=Role.SITEMAP).exists()
 

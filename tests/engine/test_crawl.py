@@ -9,10 +9,10 @@ import sys
 import pytest
 
 from hemeroteca import urls
-from hemeroteca.archive import reader
 from hemeroteca.search import open_index
 from hemeroteca.search.graph import LinkGraph, LinkRanks
 from hemeroteca.search.suggest import Suggester
+from hemeroteca.warc import reader
 from simweb import SimWeb
 from tests.engine.system import System
 from tests.waiting import PATIENCE, wait_for

@@ -12,10 +12,10 @@ import pytest
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from hemeroteca.archive.writer import OPEN
 from hemeroteca.engine import handed_over, imported_pages, spool
 from hemeroteca.instance import Instance
 from hemeroteca.search import SearchDocument, handover
+from hemeroteca.warc.writer import OPEN
 from tests.archive.making import Archive
 from tests.engine.system import System
 from tests.waiting import PATIENCE, wait_for
