@@ -21,8 +21,9 @@ from itertools import islice
 
 import msgspec
 
+from hemeroteca import usage
 from hemeroteca.archive import warc
-from hemeroteca.engine import usage, worker
+from hemeroteca.engine import worker
 from hemeroteca.engine.messages import Ingested, Job, Rules
 from hemeroteca.engine.worker import (
     END,

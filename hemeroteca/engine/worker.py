@@ -13,8 +13,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+from hemeroteca import usage
 from hemeroteca.archive import warc
-from hemeroteca.engine import usage
 from hemeroteca.engine.ingest import Ingest
 from hemeroteca.engine.messages import Job, Rules
 

@@ -52,7 +52,7 @@ def import_(
     from hemeroteca import __version__
     from hemeroteca.archive.intake import Intake
     from hemeroteca.archive.writer import WarcWriter
-    from hemeroteca.engine import spool
+    from hemeroteca.instance import spool
 
     instance = settings.INSTANCE
     facts = {"software": f"Hemeroteca/{__version__}", "description": "imported"}
