@@ -17,7 +17,7 @@ SCRIPT = textwrap.dedent(
     from django.core.management import call_command
     from django.db import transaction
     from hemeroteca import urls
-    from hemeroteca.engine import usage
+    from hemeroteca import usage
     from hemeroteca.frontier import services
     from hemeroteca.frontier.queue import Frontier
     from hemeroteca.frontier.values import CrawlOptions, Outcome

@@ -3,9 +3,9 @@
 import selectors
 from collections.abc import Callable, Sequence
 
+from hemeroteca import usage
 from hemeroteca.archive import queries
 from hemeroteca.config import Config
-from hemeroteca.engine import usage
 from hemeroteca.engine.messages import AGENT, Ingested, Job, Rules
 from hemeroteca.engine.noise import Sites
 from hemeroteca.engine.pool import Pool, Reader

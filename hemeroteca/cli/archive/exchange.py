@@ -51,7 +51,7 @@ def import_(
 
     from hemeroteca import __version__
     from hemeroteca.archive.intake import Intake
-    from hemeroteca.engine import spool
+    from hemeroteca.instance import spool
     from hemeroteca.warc.writer import WarcWriter
 
     instance = settings.INSTANCE
