@@ -63,7 +63,7 @@ def listing(
     more = len(found) > limit
     return paging.Listing[PageOut](
         items=[_out(visit) for visit in found[:limit]],
-        next_cursor=paging.write(found[limit - 1].page.pk) if more else None,
+        next_cursor=paging.write(found[limit - 1].pk) if more else None,
     )
 
 

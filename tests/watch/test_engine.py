@@ -7,7 +7,7 @@ from django.conf import settings
 
 from hemeroteca import config, urls
 from hemeroteca.archive.models import Capture
-from hemeroteca.engine import crawler
+from hemeroteca.engine import loop
 from hemeroteca.engine.loop import Engine
 from hemeroteca.engine.repair import repair
 from hemeroteca.frontier import services as frontier
@@ -33,7 +33,7 @@ class Days:
         self.meanwhile = meanwhile
 
     def run(self, monkeypatch, **options) -> None:
-        monkeypatch.setattr(crawler, "LONGEST_PAUSE", 0.01)
+        monkeypatch.setattr(loop, "MAX_PAUSE", 0.01)
         settings.INSTANCE.create()
         given = config.load(resolve=self.web.resolve, delay=0, ingest_processes=1, commit_seconds=0.02, **options)
         repair(given, settings.INSTANCE)
