@@ -7,7 +7,7 @@ from django.conf import settings
 
 from hemeroteca import config, urls
 from hemeroteca.archive.models import Capture
-from hemeroteca.engine import loop
+from hemeroteca.engine import loop, orders
 from hemeroteca.engine.loop import Engine
 from hemeroteca.engine.repair import repair
 from hemeroteca.frontier import services as frontier
@@ -130,7 +130,7 @@ def test_what_is_set_for_a_site_reaches_a_running_engine(monkeypatch):
     with SimWeb(seed=7, hosts=1, pages_per_host=3, page_bytes=3000, trouble=0, robots="open") as web:
         watch(web, mode="fixed 6")
         host = urls.host(web.seed_urls(1)[0])
-        monkeypatch.setattr(crawler, "SITES_SECONDS", 0.0)
+        monkeypatch.setattr(orders, "SITES_SECONDS", 0.0)
         visits: list[int] = []
 
         def meanwhile(days: Days) -> None:
