@@ -20,7 +20,8 @@ SCRIPT = textwrap.dedent(
     from hemeroteca import usage
     from hemeroteca.frontier import services
     from hemeroteca.frontier.queue import Frontier
-    from hemeroteca.frontier.values import CrawlOptions, Outcome
+    from hemeroteca.frontier.values import Outcome
+    from hemeroteca.ingest.rules import CrawlOptions
 from hemeroteca.urls.candidate import Candidate
     call_command("migrate", verbosity=0)
     known, hosts = int(sys.argv[1]), 1000

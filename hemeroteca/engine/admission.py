@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 from hemeroteca import urls
 from hemeroteca.engine import reasons
-from hemeroteca.engine.messages import AGENT
 from hemeroteca.engine.page_outcomes import EXCLUDED, FAILED, QUEUED, PageOutcomes
 from hemeroteca.engine.robots_rules import RobotsRules, origin_of
 from hemeroteca.engine.runs import Run
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.frontier.traps import SameText
 from hemeroteca.frontier.values import Visit
+from hemeroteca.ingest.rules import AGENT
 from hemeroteca.urls.candidate import Candidate, Role
 
 CLOSED_SECONDS = 3600.0  # s after which pages outside their window are looked at again: a person may change it

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from hemeroteca.config import Config
 from hemeroteca.engine.host_waits import HostWaits
+from hemeroteca.engine.intake import Intake
 from hemeroteca.engine.page_outcomes import FAILED, QUEUED, PageOutcomes
-from hemeroteca.engine.reading import Reading
 from hemeroteca.engine.rendering import BROWSER_TROUBLES, PageRules, Rendering, is_met, requisites
 from hemeroteca.engine.runs import Run
 from hemeroteca.fetch import Request, Result
@@ -27,7 +27,7 @@ class Browsing:
         runs: dict[int, Run],
         frontier: Frontier,
         rendering: Rendering,
-        reading: Reading,
+        reading: Intake,
         page_outcomes: PageOutcomes,
         waits: HostWaits,
         page_rules: PageRules,

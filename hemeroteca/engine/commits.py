@@ -3,18 +3,14 @@
 import time
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from hemeroteca.engine import reasons
 from hemeroteca.engine.ledger import Ledger
-from hemeroteca.engine.noise import Sites
 from hemeroteca.engine.robots_rules import RobotsRules
 from hemeroteca.engine.runs import Run
+from hemeroteca.engine.sinks import Arrival
 from hemeroteca.frontier import services
 from hemeroteca.frontier.queue import Frontier
-
-if TYPE_CHECKING:
-    from hemeroteca.watch.guard import Guarded
 
 
 class Commits:
@@ -27,8 +23,6 @@ class Commits:
         frontier: Frontier,
         ledger: Ledger,
         robots_rules: RobotsRules,
-        sites: Sites,
-        scheduler: "Guarded | None",
         measure: Callable[[Run], None],
     ) -> None:
         self.dirty = False  # something waits
@@ -38,8 +32,6 @@ class Commits:
         self._frontier = frontier
         self._ledger = ledger
         self._robots_rules = robots_rules
-        self._sites = sites
-        self._scheduler = scheduler
         self._measure = measure
 
     def mark(self) -> None:
@@ -51,11 +43,10 @@ class Commits:
     def commit(self) -> None:
         for run in self._counted():
             self._measure(run)
-        self._ledger.commit(self._write_rest)
+        self._ledger.commit()
         self._count_reasons(self._frontier.gave_up, failed=True)
         self._count_reasons(self._frontier.refused, failed=False)
         self.dirty = False
-        self._ledger.commit_index()
 
     def _count_reasons(self, tally: Counter[tuple[int, str]], failed: bool) -> None:
         """What the frontier decided by itself, added to the crawls' counts."""
@@ -66,14 +57,20 @@ class Commits:
                 run.count_reason(reasons.code(reason), count)
         tally.clear()
 
-    def _write_rest(self) -> None:
+    # as a sink: what else belongs to the transaction
+
+    @property
+    def pending(self) -> bool:
+        return self.dirty
+
+    def take(self, arrival: Arrival) -> None:
+        """Nothing: runs are counted by the others."""
+
+    def write(self) -> None:
         self._robots_rules.write()
-        self._sites.write()
         for run in self._counted():
             services.save_counts(run.id, run.counts)
             run.touched = False
-        if self._scheduler is not None:
-            self._scheduler.write()
 
     def _counted(self) -> list[Run]:
         """Runs whose counts are worth writing: there may be thousands of standing ones, asleep."""

@@ -15,16 +15,16 @@ from hemeroteca import urls, usage
 from hemeroteca.config import Config
 from hemeroteca.engine.commits import Commits
 from hemeroteca.engine.following import Following
+from hemeroteca.engine.intake import BATCH, Intake
 from hemeroteca.engine.ledger import Ledger
-from hemeroteca.engine.noise import Sites
 from hemeroteca.engine.page_outcomes import PageOutcomes
-from hemeroteca.engine.pool import Reader
-from hemeroteca.engine.read_results import ReadResults
-from hemeroteca.engine.reading import BATCH, Reading
-from hemeroteca.engine.refresh import Refresher
+from hemeroteca.engine.rebuild import Rereads
 from hemeroteca.engine.rendering import Rendering
 from hemeroteca.engine.robots_rules import RobotsRules
 from hemeroteca.engine.runs import Run
+from hemeroteca.engine.search_upkeep import SearchUpkeep
+from hemeroteca.engine.sinks.frontier import FrontierSink
+from hemeroteca.engine.sinks.watch import WatchSink
 from hemeroteca.engine.subscriptions import Subscriptions
 from hemeroteca.engine.visits import Visits
 from hemeroteca.fetch import Fetcher, FetchSettings
@@ -33,6 +33,7 @@ from hemeroteca.frontier.models import Crawl
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.frontier.traps import SameText
 from hemeroteca.frontier.values import Counts
+from hemeroteca.ingest.pool import Reader
 from hemeroteca.instance import Instance
 from hemeroteca.instance.status import EngineStatus, write_engine_status
 from hemeroteca.urls.candidate import Candidate
@@ -69,29 +70,22 @@ class Engine:
         self._stop = ""
         self._selector = selectors.DefaultSelector()
         self._frontier = Frontier(config.host_page_cap)
-        self._ledger = Ledger(config, instance, self._frontier)
-        self._refresher = Refresher(instance, self._ledger)
+        self._ledger = Ledger(config, instance)
+        self._upkeep = SearchUpkeep(instance, self._ledger.search)
         scheduler = _scheduler(config, instance, watch_clock) if only is None else None
         robots_rules = RobotsRules()
-        self._sites = Sites()
         self._sites_revision = services.settings_revision()
         self._sites_due = 0.0
         self._commits = Commits(
-            config.commit_seconds,
-            self.runs,
-            self._frontier,
-            self._ledger,
-            robots_rules,
-            self._sites,
-            scheduler,
-            self._measure,
+            config.commit_seconds, self.runs, self._frontier, self._ledger, robots_rules, self._measure
         )
         changed = self._commits.mark
         fetch_settings = FetchSettings.from_config(config, instance.spool_dir)
         self._rendering = Rendering(fetch_settings, self._selector)
-        self._reading = Reading(
-            config, instance, self._selector, readers, self._frontier, self._sites, self._rendering, changed
+        self._intake = Intake(
+            config, instance, self._selector, readers, self._frontier, self._ledger.noise, self._rendering
         )
+        self._rereads = Rereads(instance, self._ledger, self._intake)
         self._fetcher = Fetcher(fetch_settings, self._selector)
         self._page_outcomes = PageOutcomes(self.runs, self._frontier, scheduler, changed)
         same_text = SameText(config.same_text_cap)
@@ -101,27 +95,21 @@ class Engine:
             self._frontier,
             self._fetcher,
             self._rendering,
-            self._reading,
+            self._intake,
             self._page_outcomes,
             robots_rules,
             same_text,
             changed,
         )
-        self._read_results = ReadResults(
-            self.runs,
-            self._frontier,
-            self._ledger,
-            self._reading,
-            self._rendering,
-            Following(config, self._frontier, same_text, scheduler, self._reading.teach, changed),
-            self._page_outcomes,
-            self._sites,
-            scheduler,
-            changed,
-        )
+        following = Following(config, self._frontier, same_text, scheduler, self._intake.teach, changed)
+        self._ledger.add(FrontierSink(self._frontier, following, self._page_outcomes), before=self._ledger.search)
+        self._ledger.add(self._commits)
+        self._ledger.add(self._rereads)
+        if scheduler is not None:
+            self._ledger.add(WatchSink(scheduler))
         self._subscriptions = None
         if scheduler is not None:
-            self._subscriptions = Subscriptions(scheduler, self.runs, self._frontier, self._reading.teach, changed)
+            self._subscriptions = Subscriptions(scheduler, self.runs, self._frontier, self._intake.teach, changed)
         self._look_due = 0.0
         self._pace: list[tuple[float, int]] = []
         self._started = time.time()
@@ -138,7 +126,6 @@ class Engine:
             while not self._finished():
                 self._step()
             self._drain()
-            self._sites.write(now=True)
         except BaseException:
             self._close(self._ledger.abandon)  # as after a crash: the next start repairs
             raise
@@ -155,7 +142,7 @@ class Engine:
     @property
     def at_work(self) -> bool:
         """Something is on its way: a request, a capture, a commit."""
-        return bool(self.active or self._reading.under_way or self._commits.dirty)
+        return bool(self.active or self._intake.under_way or self._commits.dirty)
 
     # the loop
 
@@ -166,7 +153,7 @@ class Engine:
         if self._visits.has_room:
             if (host_at := self._frontier.next_time()) is not None:
                 waits.append(host_at - now)
-            if self._frontier.unwritten and not self._fetcher.active and not self._reading.under_way:
+            if self._frontier.unwritten and not self._fetcher.active and not self._intake.under_way:
                 waits.append(0.0)
         for wait in (self._fetcher.timeout(), self._rendering.timeout()):
             if wait is not None:
@@ -178,15 +165,34 @@ class Engine:
         self._fetcher.tick()
         self._rendering.tick()
         moment = time.monotonic()
-        idle = self._reading.idle
-        answers = self._reading.answers
+        idle = self._intake.idle
+        answers = self._intake.answers
+        if answers or (not self._commits.dirty and self._ledger.pending):
+            self._commits.mark()
         if answers >= BATCH or (answers and (idle or moment >= self._commits.due)):
-            self._read_results.take_answers()
+            self._take_answers()
         starving = self._frontier.unwritten and not self._fetcher.active and idle
         if self._commits.dirty and (moment >= self._commits.due or starving):
             self._commits.commit()
         if moment >= self._look_due:
             self._look()
+
+    def _take_answers(self) -> None:
+        """Everything ingest has answered so far goes to the sinks."""
+        arrivals = []
+        for arrival in self._intake.take():
+            if arrival.done.needs_browser and arrival.trip is not None:
+                self._rendering.wanted[arrival.trip.visit.page] = arrival.trip.visit
+                self._frontier.ask_again(arrival.trip.visit)
+                arrival.trip.result.body.discard()
+            else:
+                arrivals.append(arrival)
+        again = self._ledger.take(arrivals)
+        for arrival in again:
+            self._intake.read(arrival)
+        for arrival in arrivals:
+            if arrival.trip is not None and arrival not in again:
+                arrival.trip.result.body.discard()
 
     def _finished(self) -> bool:
         if self._stop:
@@ -220,11 +226,11 @@ class Engine:
             self._follow_sites()
         if self._subscriptions is not None:
             self._subscriptions.look()
-        self._reading.check(moment)
+        self._intake.check(moment)
         queued = any(count > 0 for count in self._frontier.queued.values())
-        busy = self._fetcher.active or self._reading.under_way or queued
-        if self._refresher.look(idle=not busy):
-            self._commits.mark()
+        busy = self._fetcher.active or self._intake.under_way or queued
+        self._upkeep.look(idle=not busy)
+        self._rereads.look()
         self._tell()
         if self._tick:
             self._tick(self)
@@ -234,7 +240,7 @@ class Engine:
         changed = services.sites_set_since(self._sites_revision)
         for number, name, settings, revision in changed:
             self._frontier.set_host(number, settings)
-            self._sites.set_host(name, settings)
+            self._ledger.noise.set_host(name, settings)
             self._sites_revision = revision
         if changed and self._subscriptions is not None:
             self._subscriptions.refresh_sites()
@@ -244,14 +250,14 @@ class Engine:
 
     def _open(self, crawl: Crawl) -> None:
         options = services.options_of(crawl)
-        run = Run(crawl.pk, options, Counts(), cpu_before=self._reading.cpu_seconds())
+        run = Run(crawl.pk, options, Counts(), cpu_before=self._intake.cpu_seconds())
         if not self.runs and not self.ended and self._only is not None:
             run.cpu_before = 0.0  # the process exists for this crawl: its start-up counts
         self.runs[run.id] = run
         if run.options.concurrency:
             self._visits.share()
         services.mark_started(crawl.pk)
-        self._reading.teach(run)
+        self._intake.teach(run)
         self._frontier.open_crawl(run.id)
         seeds = [Candidate(urls.key(seed), seed, urls.host(seed), run.id) for seed in crawl.seeds]
         self._frontier.add(seeds)
@@ -264,7 +270,7 @@ class Engine:
         self._measure(run)
         services.mark_ended(run.id, state, reason, run.counts)
         self._frontier.close_crawl(run.id)
-        self._reading.forget(run.id)
+        self._intake.forget(run.id)
         self._rendering.forget(run.id)
         self._fetcher.forget_cookies(f"crawl-{run.id}")
         del self.runs[run.id]
@@ -275,7 +281,7 @@ class Engine:
             self.ended.pop(next(iter(self.ended)))
 
     def _measure(self, run: Run) -> None:
-        run.measure(self._reading.cpu_seconds(), self._reading.peak_bytes(), self.queued(run.id))
+        run.measure(self._intake.cpu_seconds(), self._intake.peak_bytes(), self.queued(run.id))
 
     def _tell(self) -> None:
         now = time.time()
@@ -293,11 +299,11 @@ class Engine:
                 updated_ms=int(now * 1000),
                 pages_per_second=round((pages - self._pace[0][1]) / span, 1) if span > 0.5 else 0.0,
                 active=self.active,
-                reading=self._reading.under_way,
+                reading=self._intake.under_way,
                 queued=sum(self._frontier.queued.values()),
                 crawls=list(self.runs),
-                rss_bytes=self._reading.peak_bytes(),
-                cpu_seconds=round(self._reading.cpu_seconds(), 1),
+                rss_bytes=self._intake.peak_bytes(),
+                cpu_seconds=round(self._intake.cpu_seconds(), 1),
                 troubles=troubles,
             ),
         )
@@ -309,12 +315,12 @@ class Engine:
         until = time.monotonic() + DRAIN_SECONDS
         for run in self.runs.values():
             run.stopping = run.stopping or self._stop
-        while (self._fetcher.active or self._reading.under_way) and time.monotonic() < until:
+        while (self._fetcher.active or self._intake.under_way) and time.monotonic() < until:
             for key, mask in self._selector.select(0.1):
                 key.data(key.fd, mask)
             self._fetcher.tick()
-            if self._reading.answers:
-                self._read_results.take_answers()
+            if self._intake.answers:
+                self._take_answers()
         for run in list(self.runs.values()):
             if self._only is None:
                 self._commits.commit()  # stays running: the next engine goes on with it
@@ -324,8 +330,8 @@ class Engine:
     def _close(self, close_ledger: Callable[[], None]) -> None:
         self._rendering.close()
         self._fetcher.close()
-        self._reading.close()
-        self._refresher.close()
+        self._intake.close()
+        self._upkeep.close()
         close_ledger()
         if self._subscriptions is not None:
             self._subscriptions.close()

@@ -10,12 +10,12 @@ import msgspec
 from hemeroteca import urls
 from hemeroteca.config import Config
 from hemeroteca.engine import reasons
-from hemeroteca.engine.messages import Ingested
 from hemeroteca.engine.runs import Run
 from hemeroteca.frontier import services
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.frontier.traps import SameText
 from hemeroteca.frontier.values import Visit
+from hemeroteca.ingest import Ingested
 from hemeroteca.urls.candidate import Role
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Following:
 
     def follow(self, done: Ingested, visit: Visit, run: Run) -> None:
         """Queue what a capture leads to; may add notes to `done`, all of which are counted."""
-        found = done.found
+        found = done.candidates
         trap = self._same_text.met(visit.host, visit.url, done.fingerprint)
         if trap and found:
             done.notes.append(trap)

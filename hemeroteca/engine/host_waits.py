@@ -1,7 +1,6 @@
 """How long a host is left alone after an answer: what its site, its crawl, its robots.txt and the answer itself say."""
 
 from hemeroteca.config import Config
-from hemeroteca.engine.messages import AGENT
 from hemeroteca.engine.reasons import BUSY
 from hemeroteca.engine.robots_rules import RobotsRules, origin_of
 from hemeroteca.engine.runs import Run
@@ -9,6 +8,7 @@ from hemeroteca.fetch import Result
 from hemeroteca.frontier import politeness
 from hemeroteca.frontier.queue import Frontier, HostQueue
 from hemeroteca.frontier.values import Visit
+from hemeroteca.ingest.rules import AGENT
 
 
 class HostWaits:

@@ -5,9 +5,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hemeroteca.engine import reasons
-from hemeroteca.engine.messages import Ingested, Job
 from hemeroteca.engine.runs import Run
-from hemeroteca.fetch import Result
+from hemeroteca.engine.sinks import Arrival, Trip
 from hemeroteca.frontier.models import Page
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.frontier.values import Outcome, Visit
@@ -32,38 +31,40 @@ class PageOutcomes:
         self._scheduler = scheduler
         self._changed = changed
 
-    def answered(self, job: Job, done: Ingested, visit: Visit, result: Result, run: Run, unchanged: bool) -> None:
+    def answered(self, arrival: Arrival, trip: Trip) -> None:
         """A page that answered and was read."""
-        now_ms = job.started_ms
+        capture, done, visit, run = arrival.capture, arrival.done, trip.visit, trip.run
+        now_ms, status, unchanged = capture.captured_ms, capture.status, arrival.unchanged
         run.counts.pages += 1
         reason = "; ".join(done.notes)
         failed = ""
         state = DONE
         if done.noarchive:
             state, failed, reason = EXCLUDED, "noarchive", "noarchive: the page asks not to be archived"
-        elif job.status in reasons.PASSING:
-            state, failed = FAILED, f"http-{job.status}"
-            reason = f"http-{job.status} after {visit.attempts + 1} tries"
-        elif job.status >= 400:
-            code = f"http-{job.status}"
+        elif status in reasons.PASSING:
+            state, failed = FAILED, f"http-{status}"
+            reason = f"http-{status} after {visit.attempts + 1} tries"
+        elif status >= 400:
+            code = f"http-{status}"
             run.count_reason(code)
             reason = f"{code}; {reason}" if reason else code
-        elif result.failure:
-            reason = f"{reasons.failure_text(result)}; {reason}"
-        good = job.status in (200, 203) and not job.truncated and not job.dom  # a shell says nothing of what fills it
+        elif trip.result.failure:
+            reason = f"{reasons.failure_text(trip.result)}; {reason}"
+        # a shell says nothing of what fills it
+        good = status in (200, 203) and not capture.truncated and not capture.attached
         outcome = Outcome(
-            visit.page,
-            state,
-            0,
-            0,
-            now_ms,
-            0 if unchanged else now_ms,
-            job.status,
-            reason,
-            (visit.etag if unchanged else done.etag) if good or unchanged else "",
-            (visit.last_modified if unchanged else done.last_modified) if good or unchanged else "",
-            visit.digest if unchanged else done.dom_digest or done.digest,
-            visit.versions if unchanged else visit.versions + 1,
+            page=visit.page,
+            state=state,
+            due_ms=0,
+            attempts=0,
+            visited_ms=now_ms,
+            changed_ms=0 if unchanged else now_ms,
+            status=status,
+            reason=reason,
+            etag=(visit.etag if unchanged else done.etag) if good or unchanged else "",
+            last_modified=(visit.last_modified if unchanged else done.last_modified) if good or unchanged else "",
+            digest=visit.digest if unchanged else done.shown_digest,
+            versions=visit.versions if unchanged else visit.versions + 1,
         )
         self._write(visit, outcome, failed)
 

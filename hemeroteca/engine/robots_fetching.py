@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from hemeroteca import urls
 from hemeroteca.config import Config
 from hemeroteca.engine.host_waits import HostWaits
-from hemeroteca.engine.messages import AGENT
-from hemeroteca.engine.reading import Reading
+from hemeroteca.engine.intake import Intake
 from hemeroteca.engine.reasons import PASSING, failure_text
 from hemeroteca.engine.robots_rules import MOST_BYTES, MOST_REDIRECTS, RobotsRules, unreachable
 from hemeroteca.engine.runs import Run
 from hemeroteca.fetch import Result
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.frontier.values import Visit
+from hemeroteca.ingest.rules import AGENT
 from hemeroteca.urls.candidate import Role
 
 
@@ -44,7 +44,7 @@ class RobotsFetching:
         frontier: Frontier,
         robots_rules: RobotsRules,
         waits: HostWaits,
-        reading: Reading,
+        reading: Intake,
         give_up: Callable[[int, str], None],
         changed: Callable[[], None],
     ) -> None:

@@ -3,7 +3,8 @@
 import time
 from dataclasses import dataclass, field
 
-from hemeroteca.frontier.values import Counts, CrawlOptions
+from hemeroteca.frontier.values import Counts
+from hemeroteca.ingest.rules import CrawlOptions
 
 
 @dataclass

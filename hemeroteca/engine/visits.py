@@ -9,9 +9,8 @@ from hemeroteca.engine import reasons
 from hemeroteca.engine.admission import Admission
 from hemeroteca.engine.browsing import Browsing
 from hemeroteca.engine.host_waits import HostWaits
-from hemeroteca.engine.messages import AGENT
+from hemeroteca.engine.intake import Intake
 from hemeroteca.engine.page_outcomes import FAILED, QUEUED, PageOutcomes
-from hemeroteca.engine.reading import Reading
 from hemeroteca.engine.rendering import PageRules, Rendering
 from hemeroteca.engine.robots_fetching import RobotsFetching, robots_visit
 from hemeroteca.engine.robots_rules import MOST_BYTES, RobotsRules
@@ -22,6 +21,7 @@ from hemeroteca.frontier import politeness
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.frontier.traps import SameText
 from hemeroteca.frontier.values import Visit
+from hemeroteca.ingest.rules import AGENT
 
 MOST_REFUSALS = 6  # tries of a page whose host says it is busy
 LEASES_AT_ONCE = 256
@@ -38,7 +38,7 @@ class Visits:
         frontier: Frontier,
         fetcher: Fetcher,
         rendering: Rendering,
-        reading: Reading,
+        reading: Intake,
         page_outcomes: PageOutcomes,
         robots_rules: RobotsRules,
         same_text: SameText,

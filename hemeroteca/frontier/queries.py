@@ -59,3 +59,7 @@ def seed_keys(most: int = 5000) -> list[int]:
         if len(keys) >= most:
             break
     return list(keys)[:most]
+
+
+def crawls_that_ignore_robots() -> set[int]:
+    return set(Crawl.objects.filter(options__ignore_robots=True).values_list("pk", flat=True))

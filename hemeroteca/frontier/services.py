@@ -12,7 +12,8 @@ from django.db import transaction
 from hemeroteca import urls
 from hemeroteca.extract import elements
 from hemeroteca.frontier.models import Crawl, Host, Page
-from hemeroteca.frontier.values import Counts, CrawlOptions, SiteSettings
+from hemeroteca.frontier.values import Counts, SiteSettings
+from hemeroteca.ingest.rules import CrawlOptions
 
 RENDER = ("auto", "always", "never")
 ELEMENTS = ("include", "exclude")  # settings that are lists of rules

@@ -6,7 +6,8 @@ from hemeroteca import urls
 from hemeroteca.frontier import queue, services
 from hemeroteca.frontier.models import Crawl, Host, Page
 from hemeroteca.frontier.queue import Frontier
-from hemeroteca.frontier.values import CrawlOptions, Outcome
+from hemeroteca.frontier.values import Outcome
+from hemeroteca.ingest.rules import CrawlOptions
 from hemeroteca.urls.candidate import Candidate
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]

@@ -9,7 +9,7 @@ from hemeroteca import config, urls
 from hemeroteca.archive.models import Capture
 from hemeroteca.engine import crawler
 from hemeroteca.engine.crawler import Engine
-from hemeroteca.engine.repair import repair
+from hemeroteca.engine.rebuild import repair
 from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Crawl, Page
 from hemeroteca.watch import metrics, services
