@@ -10,11 +10,12 @@ from django.db import transaction
 from hemeroteca import config, urls
 from hemeroteca.frontier.models import Host, Page, Visit
 from hemeroteca.frontier.visit import Ending, How
+from hemeroteca.ingest.difference import Difference, Listing
 from hemeroteca.watch import services
 from hemeroteca.watch.models import Subscription
 from hemeroteca.watch.scheduler import Scheduler
 from hemeroteca.watch.services import Order
-from hemeroteca.watch.values import Difference, Listing, Seen
+from hemeroteca.watch.values import Seen
 
 START = 1_767_225_600.0  # 2026-01-01, a Thursday
 HOUR = 3600.0
