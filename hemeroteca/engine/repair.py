@@ -9,7 +9,7 @@ from hemeroteca.engine import reindex, spool
 from hemeroteca.engine.ledger import last_capture, read_watermark, write_watermark
 from hemeroteca.instance import Instance
 from hemeroteca.search.index import open_index
-from hemeroteca.search.versions import VersionWriter, has_versions, open_versions
+from hemeroteca.search.index.versions import VersionWriter, has_versions, open_versions
 
 log = logging.getLogger("hemeroteca.engine")
 COMMIT_EVERY = 10_000

@@ -10,7 +10,7 @@ from hemeroteca.accounts import services
 from hemeroteca.accounts.models import Role
 from hemeroteca.api import paging, search
 from hemeroteca.frontier.models import Crawl
-from hemeroteca.search.services import learn
+from hemeroteca.search.maintenance import learn
 from tests.console.conftest import PASSWORD
 from tests.console.test_pages import replaced
 from tests.console.world import BREAD, HARBOUR, HOSTILE

@@ -14,7 +14,7 @@ from hemeroteca.console import messages, middleware
 from hemeroteca.console.templatetags import console as tags
 from hemeroteca.frontier.models import Crawl
 from hemeroteca.search import SearchDocument, open_index
-from hemeroteca.search.services import learn
+from hemeroteca.search.maintenance import learn
 from hemeroteca.urls.robots import Robots
 from tests.console.conftest import PASSWORD
 from tests.console.world import ATTACK, BREAD, HARBOUR, HOSTILE

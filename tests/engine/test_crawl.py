@@ -12,7 +12,7 @@ from hemeroteca import urls
 from hemeroteca.archive import reader
 from hemeroteca.search import open_index
 from hemeroteca.search.graph import LinkGraph, LinkRanks
-from hemeroteca.search.suggest import Suggester
+from hemeroteca.search.suggest.suggester import Suggester
 from simweb import SimWeb
 from tests.engine.system import System
 from tests.waiting import PATIENCE, wait_for
