@@ -81,7 +81,7 @@ class TestReading:
 
     def test_suggest_completes_and_corrects(self, call, world, instance):
         assert call("GET", "/suggest?q=pana")[1] == {"completions": [], "did_you_mean": ""}
-        learn(instance.index_dir, search.index())
+        learn(instance.index_dir, search.index().index)
         assert "panaderos" in call("GET", "/suggest?q=pana")[1]["completions"]
         assert call("GET", "/suggest?q=pnaderos")[1]["did_you_mean"] == "panaderos"
 
