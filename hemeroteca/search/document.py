@@ -6,8 +6,6 @@ from functools import lru_cache
 import msgspec
 import numpy as np
 
-from hemeroteca.extract import native
-
 LOOKED_AT = 100_000  # characters of a text that make its fingerprint; the compiled one knows it too
 
 
@@ -46,6 +44,8 @@ def simhash(text: str, digits: bool = True) -> int:
     Features are the first bytes of every word with the beginning of the next one. Texts of fewer than 8 words have no
     fingerprint (0): they would all look alike. Without `digits` it is that of the text without them.
     """
+    from hemeroteca.extract import native  # a search makes no fingerprints, and starts sooner without
+
     if not digits:
         found = native.simhash(text.encode("utf-8", "replace"), digits=False)
         if found is not None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hemeroteca import urls
 from hemeroteca.search import ranking
 from hemeroteca.search.document import document_key
 from hemeroteca.search.index import Match, SearchError
@@ -58,6 +57,8 @@ class Explanation(msgspec.Struct):
 
 def explained(searcher: Searcher, query: str, address: str, options: Options) -> Explanation:
     """Of a page by its address, or of an imported document by its identifier. Raises SearchError."""
+    from hemeroteca import urls  # a search needs none of it, and starts sooner without
+
     keys = [document_key(f"import:{address}")]
     try:
         keys.insert(0, urls.key(urls.canonical(address)))
