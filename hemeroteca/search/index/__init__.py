@@ -103,9 +103,10 @@ class IndexReader(Protocol):
         """In how many documents a word stands (those deleted since the last merge may be counted)."""
 
     def terms(self, field: str, prefix: str = "", most: int | None = None) -> list[tuple[str, int]]:
-        """Words of a field that begin so, with their frequencies: the most frequent, if there are more."""
+        """Words of a text or keyword that begin so, with their frequencies, the most frequent first."""
 
-    def average(self, column: str) -> float: ...
+    def average(self, column: str) -> float:
+        """Over all documents that have the number; 0 for none."""
 
     def explain(self, query: Query, place: Any) -> dict[str, Any]:
         """How the engine came to a score: `value`, `description`, `details` of the same kind."""

@@ -22,8 +22,19 @@ NOT_CRAWLED = 255  # "depth" of an imported document
 BODIES = {name: f"body_{name}" for name in analysis.FIELDS}  # all words of a page, by the kind of its script
 TEXTS = ("title", "anchor", "url")  # parts of it by themselves, with places
 KEYWORDS = ("host", "site", "language", "type", "collection")
-SIGNED = ("key", "page", "captured", "published", "until", "host_key")
-UNSIGNED = ("simhash", "depth", "length", "year", "language_number")
+NUMBERS = (  # of 64 bits, signed
+    "key",
+    "page",
+    "captured",
+    "published",
+    "until",
+    "year",
+    "host_key",
+    "language_number",
+    "depth",
+    "length",
+    "simhash",
+)
 FACETS = ("host", "language", "type", "year", "collection")
 
 
@@ -53,7 +64,7 @@ def numbers(page: SearchDocument) -> dict[str, int]:
         "until": page.until_ms or LAST_MS,
         "published": published,
         "host_key": document_key(page.host),
-        "simhash": page.simhash & (1 << 64) - 1,
+        "simhash": _signed(page.simhash),
         "depth": _depth(page),
         "length": len(page.text),
         "language_number": language_number(page.language),
@@ -89,6 +100,11 @@ def language_number(code: str) -> int:
     if len(code) == 2 and code.isascii() and code.islower():
         return (ord(code[0]) - 96) << 5 | (ord(code[1]) - 96)
     return 0
+
+
+def _signed(number: int) -> int:
+    """The same 64 bits as a signed number."""
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 @lru_cache(maxsize=4096)

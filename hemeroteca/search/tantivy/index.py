@@ -105,11 +105,10 @@ class TantivyReader:
 
     def _column(self, name: str, places: Sequence[Any]) -> np.ndarray:
         values = self._searcher.fast_field_values(name, list(places)) if places else []
-        kind = np.uint64 if name == "simhash" else np.int64
         try:
-            return np.array(values, dtype=kind).view(np.int64)
+            return np.array(values, dtype=np.int64)
         except TypeError:  # a document without the value
-            return np.array([value or 0 for value in values], dtype=kind).view(np.int64)
+            return np.array([value or 0 for value in values], dtype=np.int64)
 
     @_told
     def read(self, place: Any) -> SearchDocument:

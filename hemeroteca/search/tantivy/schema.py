@@ -24,10 +24,8 @@ def schema() -> tantivy.Schema:
         builder.add_text_field(name, tokenizer_name="words", index_option="position")
     for name in fields.KEYWORDS:
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic", fast=name in fields.FACETS)
-    for name in fields.SIGNED:
+    for name in fields.NUMBERS:
         builder.add_integer_field(name, indexed=name in ("key", "page"), fast=True)
-    for name in fields.UNSIGNED:
-        builder.add_unsigned_field(name, fast=True)
     return builder.build()
 
 
@@ -36,10 +34,7 @@ def document(page: SearchDocument) -> Document:
     page = fields.prepared(page)
     document = Document()
     for name, number in fields.numbers(page).items():
-        if name in fields.SIGNED:
-            document.add_integer(name, number)
-        else:
-            document.add_unsigned(name, number)
+        document.add_integer(name, number)
     for name, text in fields.keywords(page):
         document.add_text(name, text)
     for name, text in fields.texts(page):
