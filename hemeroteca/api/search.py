@@ -18,9 +18,9 @@ from hemeroteca.api import access
 from hemeroteca.api.moments import moment
 from hemeroteca.search import Hit, Options, Searcher, SearchError, open_searcher
 from hemeroteca.search.analysis import code_of
-from hemeroteca.search.explanation import explained
 from hemeroteca.search.index.versions import choose
 from hemeroteca.search.preferences import load_preferences
+from hemeroteca.search.score_explanation import explained
 from hemeroteca.search.suggest.suggester import Suggester
 
 router = Router()

@@ -20,10 +20,10 @@ from hemeroteca.console.access import for_readers
 from hemeroteca.console.results import SORTS, Asked, explanation, found_for, translated
 from hemeroteca.console.views import editor, number_in
 from hemeroteca.search import SearchError
-from hemeroteca.search.explanation import explained
 from hemeroteca.search.index.versions import has_versions
 from hemeroteca.search.preferences import load_preferences, prefer
 from hemeroteca.search.query.clauses import Note
+from hemeroteca.search.score_explanation import explained
 from hemeroteca.search.suggest.query_log import log_query
 from hemeroteca.watch import queries as watch
 from hemeroteca.watch import searches

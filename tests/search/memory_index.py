@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from hemeroteca.search import Index, SearchDocument, analysis
-from hemeroteca.search.index import Match, Matches, fields
+from hemeroteca.search.index import Match, Matches
+from hemeroteca.search.index import document_fields as fields
 from hemeroteca.search.index import expressions as q
 from hemeroteca.search.suggest.suggester import distance
 

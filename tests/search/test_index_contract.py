@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hemeroteca.search import Index, Options, SearchDocument, Searcher, open_index
+from hemeroteca.search.index import document_fields as fields
 from hemeroteca.search.index import expressions as q
-from hemeroteca.search.index import fields
 from tests.search.memory_index import MemoryIndex
 
 ENGINES: dict[str, Callable[[Path], Index]] = {

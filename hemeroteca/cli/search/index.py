@@ -26,7 +26,7 @@ def rebuild(data: common.Data = None, json: common.Json = False) -> None:
 
     from hemeroteca.engine import collection_membership, refresh, reindex
     from hemeroteca.engine.ledger import last_capture, write_watermark
-    from hemeroteca.search.index import rebuild as rebuilding
+    from hemeroteca.search import maintenance
     from hemeroteca.search.index.versions import rebuild_versions
 
     lock = settings.INSTANCE.lock_engine()
@@ -37,7 +37,7 @@ def rebuild(data: common.Data = None, json: common.Json = False) -> None:
         documents = reindex.documents(settings.INSTANCE)
         with common.progress_line(quiet=json) as show, errors_in_a_line():
             folder, heap = settings.INSTANCE.index_dir, config.index_heap_bytes
-            count = rebuilding.rebuild(folder, documents, heap, lambda done: show(f"indexing {done:,}"))
+            count = maintenance.rebuild(folder, documents, heap, lambda done: show(f"indexing {done:,}"))
             versions = 0
             if config.index_versions:
                 past = reindex.versions(settings.INSTANCE)

@@ -25,7 +25,7 @@ class TooManyError(SearchError):
     """Too many queries that take long are being answered."""
 
 
-class Throttle:
+class HeavyQueries:
     def __init__(self, at_once: int, waiting: int = WAITING, seconds: float = SECONDS) -> None:
         self._free = threading.Semaphore(at_once)
         self._places = threading.Semaphore(at_once + waiting)
@@ -58,4 +58,4 @@ def takes_long(query: str) -> bool:
     return len(query) > LONG or _PATTERN.search(query) is not None or len(_OPERATOR.findall(query)) > MANY
 
 
-THROTTLE = Throttle(max(1, (os.cpu_count() or 1) - 1))
+HEAVY_QUERIES = HeavyQueries(max(1, (os.cpu_count() or 1) - 1))

@@ -10,13 +10,13 @@ import msgspec
 from hemeroteca.search import ranking
 from hemeroteca.search.document import document_key
 from hemeroteca.search.index import Match, SearchError
+from hemeroteca.search.index.document_fields import BODIES
 from hemeroteca.search.index.expressions import KeysQuery, Query, TermQuery, all_of
-from hemeroteca.search.index.fields import BODIES
 from hemeroteca.search.results import Options
 
 if TYPE_CHECKING:
-    from hemeroteca.search.candidates import Retrieval
-    from hemeroteca.search.query.plan import Plan
+    from hemeroteca.search.query.query_plan import QueryPlan
+    from hemeroteca.search.retrieval import Retrieval
     from hemeroteca.search.searcher import Searcher
 
 RESULTS, PAGES = 10, 10  # on a page, and pages in which the place of a result is looked for
@@ -40,13 +40,11 @@ class Reasons(msgspec.Struct):
     terms: dict[str, list[str]]  # words that were looked for, by field
 
 
-class Explanation(msgspec.Struct):
-    place: int | None  # on the pages of results, counted from 1; None: on none of the first, or hidden as a copy
+class Explanation(Reasons):
+    """The same with where it stands."""
+
     title: str
-    score: float
-    text_score: float
-    factors: dict[str, float]  # as in Reasons
-    parts: dict[str, Contribution]
+    place: int | None  # on the pages of results, counted from 1; None: on none of the first, or hidden as a copy
 
     @property
     def words(self) -> dict[str, float]:
@@ -76,14 +74,9 @@ def explained(searcher: Searcher, query: str, address: str, options: Options) ->
             if f".{document.host}".endswith(f".{host}"):
                 raise SearchError(f"{host} is blocked; `hemeroteca search prefer {host} --forget` shows it again")
         raise SearchError(f"{address} does not match the query {query!r}")
-    return Explanation(
-        place=_place(searcher, query, key, options),
-        title=document.title,
-        score=why.score,
-        text_score=why.text_score,
-        factors=why.factors,
-        parts={name: part for name, part in why.parts.items() if part.score},
-    )
+    why.parts = {name: part for name, part in why.parts.items() if part.score}
+    place = _place(searcher, query, key, options)
+    return Explanation(**msgspec.structs.asdict(why), title=document.title, place=place)
 
 
 def _place(searcher: Searcher, query: str, key: int, options: Options) -> int | None:
@@ -99,7 +92,7 @@ def _place(searcher: Searcher, query: str, key: int, options: Options) -> int | 
     return None
 
 
-def reasons(retrieval: Retrieval, plan: Plan, key: int) -> Reasons | None:
+def reasons(retrieval: Retrieval, plan: QueryPlan, key: int) -> Reasons | None:
     """Why a document has its score; None when it does not match."""
     if plan.every is None or (match := _match(retrieval, plan.every(), key)) is None:
         return None
@@ -117,7 +110,7 @@ def reasons(retrieval: Retrieval, plan: Plan, key: int) -> Reasons | None:
     )
 
 
-def _contributions(retrieval: Retrieval, plan: Plan, key: int, place: Match) -> dict[str, Contribution]:
+def _contributions(retrieval: Retrieval, plan: QueryPlan, key: int, place: Match) -> dict[str, Contribution]:
     """What the words and each kind of bonus give a page."""
     parts: dict[str, Contribution] = {}
     for part in plan.parts:
@@ -138,7 +131,7 @@ def _match(retrieval: Retrieval, query: Query, key: int) -> Match | None:
     return next(iter(retrieval.reader.search(all_of((query, KeysQuery((key,)))), 1).best), None)
 
 
-def _each(retrieval: Retrieval, plan: Plan, key: int, factor: float) -> dict[str, float]:
+def _each(retrieval: Retrieval, plan: QueryPlan, key: int, factor: float) -> dict[str, float]:
     """What each word of the page would score alone, in the form it stands there, the best first."""
     scores: dict[str, float] = {}
     for name, term in plan.factors:

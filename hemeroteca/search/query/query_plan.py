@@ -15,20 +15,8 @@ import msgspec
 
 from hemeroteca.search import analysis
 from hemeroteca.search.index import IndexReader
-from hemeroteca.search.index.expressions import (
-    AllQuery,
-    BestQuery,
-    BooleanQuery,
-    ConstantQuery,
-    NoneQuery,
-    PhraseQuery,
-    Query,
-    TermQuery,
-    all_of,
-    any_of,
-    boosted,
-)
-from hemeroteca.search.index.fields import BODIES
+from hemeroteca.search.index import expressions as ex
+from hemeroteca.search.index.document_fields import BODIES
 from hemeroteca.search.query import clauses as q
 from hemeroteca.search.query.clauses import Note
 from hemeroteca.search.query.conditions import FEW_FORMS, MAX_FORMS, Conditions
@@ -54,28 +42,28 @@ _TOO_LONG = Note("the query is very long: its {number} rarest words were searche
 
 
 class Part(msgspec.Struct, frozen=True):
-    query: Query
+    query: ex.Query
     factor: float  # of its scores
     language: str = ""  # body field; empty: any
-    first: Query | None = None  # stricter and faster; enough when it finds enough
+    first: ex.Query | None = None  # stricter and faster; enough when it finds enough
 
 
 class Bonus(msgspec.Struct, frozen=True):
     """What makes a match better than its words alone."""
 
     name: str
-    query: Query
+    query: ex.Query
     weight: float
     language: str = ""  # body field; empty: any
 
 
-class Plan(msgspec.Struct):
-    every: Callable[[], Query] | None = None  # makes the query of every match; None when nothing is asked for
+class QueryPlan(msgspec.Struct):
+    every: Callable[[], ex.Query] | None = None  # makes the query of every match; None when nothing is asked for
     parts: list[Part] = []  # the same, as parts without common documents
     bonuses: list[Bonus] = []
     wanted: dict[str, set[str]] = {}  # body field → terms to mark
-    asked: q.Group = q.Group(())  # the query as it was read
-    in_body: bool = False  # some words of it are looked for in the text itself: see `body_match`
+    asked: q.ClauseGroup = q.ClauseGroup(())  # the query as it was read
+    in_body: bool = False  # some words of it are looked for in the text itself: see `conditions.stands`
     scored: list[tuple[str, str, int]] = []  # (field, term, documents) of plain words in all their forms
     factors: dict[tuple[str, str], float] = {}  # (field, term) → factor of its score
     plain: bool = True  # only words: the number of matches may be estimated
@@ -96,7 +84,7 @@ class Lexicon(NamedTuple):
     spoken: Callable[[list[str]], Counter[str]] | None = None  # languages words are of
 
 
-class Planner:
+class QueryPlanner:
     def __init__(self, lexicon: Lexicon, weights: Weights, blocks: Sequence[str] = (), loose: bool = False) -> None:
         """`blocks`: hosts nothing is shown of. `loose`: pages that have nothing but little words match too."""
         self.reader = lexicon.reader
@@ -110,10 +98,10 @@ class Planner:
         self.words: list[tuple[str, list[Form], float]] = []  # (field, forms of a word, times it is in the query)
         self.little: list[tuple[str, Form, int]] = []  # … of the words that say nothing
 
-    def plan(self, parsed: q.Parsed) -> Plan:
+    def plan(self, parsed: q.Parsed) -> QueryPlan:
         clauses = parsed.root.clauses
         self._keep_language(clauses)
-        plan = Plan(
+        plan = QueryPlan(
             wanted={name: set() for name in self.vocabulary.fields}, notes=list(parsed.notes), asked=parsed.root
         )
         words, others = self._sorted(clauses)
@@ -144,7 +132,7 @@ class Planner:
             others = [q.Clause(q.Only("site", host))]  # who types the name of a site means its pages too
         return words, others
 
-    def _plan_words(self, plan: Plan) -> None:
+    def _plan_words(self, plan: QueryPlan) -> None:
         """Of nothing but words: one query per field."""
         precisely = self._is_affordable(plan)
         plan.parts = self._by_field(precisely)
@@ -152,19 +140,19 @@ class Planner:
             plan.bonuses += self._little_bonuses()
         # not a closure over the plan: what refers to itself keeps the files of an index open until it is collected
         scored, factors = plan.scored, plan.factors
-        plan.every = lambda: BooleanQuery(should=tuple(self._scoring(scored, factors)))
+        plan.every = lambda: ex.BooleanQuery(should=tuple(self._scoring(scored, factors)))
 
-    def _plan_clauses(self, plan: Plan, scoring: list[Query], others: Sequence[q.Clause]) -> None:
+    def _plan_clauses(self, plan: QueryPlan, scoring: list[ex.Query], others: Sequence[q.Clause]) -> None:
         """Of words and clauses: one query of all; none when nothing is asked for that can be looked for."""
-        must: list[Query] = []
-        must_not: list[Query] = [TermQuery("site", host) for host in self.blocks]
+        must: list[ex.Query] = []
+        must_not: list[ex.Query] = [ex.TermQuery("site", host) for host in self.blocks]
         by_occurrence = {"may": scoring, "must": must, "not": must_not}
         for clause in others:
             query = self.clauses.clause(clause, plan)
             if query is not None:
                 by_occurrence[clause.occurs].append(query)
         if not scoring and not must and others and must_not:
-            must.append(ConstantQuery(AllQuery(), 1.0))
+            must.append(ex.ConstantQuery(ex.AllQuery(), 1.0))
         if not scoring and not must:
             return
         # beside a required word or phrase other words are optional; beside filters one of them must be there
@@ -179,7 +167,7 @@ class Planner:
             if node.property == "language":
                 self.vocabulary.keep_language(node.value)
 
-    def _is_affordable(self, plan: Plan) -> bool:
+    def _is_affordable(self, plan: QueryPlan) -> bool:
         """Whether every page that has a word can be looked at."""
         little = sum(form.documents for _, form, _ in self.little) if self.loose else 0
         words = sum(documents for _, _, documents in plan.scored) - little
@@ -204,18 +192,18 @@ class Planner:
             if self.loose:
                 terms += self._little_words(name)
             if terms:
-                query = BooleanQuery(should=tuple(terms))
+                query = ex.BooleanQuery(should=tuple(terms))
                 if precisely and not self.loose and (little := self._little_words(name)):
-                    query = BooleanQuery(must=(query,), should=tuple(little))
+                    query = ex.BooleanQuery(must=(query,), should=tuple(little))
                 parts.append(Part(query, factor, name, None if precisely or self.loose else self._every_word(name)))
         return parts
 
-    def _best_form(self, name: str, forms: list[Form], times: float) -> list[Query]:
+    def _best_form(self, name: str, forms: list[Form], times: float) -> list[ex.Query]:
         if len(forms) == 1:
             return self._sum(name, forms, times)
-        return [BestQuery(tuple(self._word(name, form.term, form.factor * times) for form in forms), TIE)]
+        return [ex.BestQuery(tuple(self._word(name, form.term, form.factor * times) for form in forms), TIE)]
 
-    def _sum(self, name: str, forms: list[Form], times: float) -> list[Query]:
+    def _sum(self, name: str, forms: list[Form], times: float) -> list[ex.Query]:
         least = sum(form.documents for form in forms) // 50
         return [
             self._word(name, form.term, form.factor * times * (1.0 if at == 0 else IN_SUM))
@@ -223,7 +211,7 @@ class Planner:
             if form.documents >= least
         ]
 
-    def _every_word(self, name: str) -> Query | None:
+    def _every_word(self, name: str) -> ex.Query | None:
         """All words, as typed where that is a usual form: of common words enough pages have them all."""
         words = [(forms, times) for field, forms, times in self.words if field == name]
         if not 1 <= len(words) <= MAX_REQUIRED:
@@ -233,12 +221,12 @@ class Planner:
             usual = sum(form.documents for form in forms) // 4
             chosen = forms[:1] if forms[0].documents >= usual else forms[:IN_SUM_FORMS]
             either = [self._word(name, form.term, form.factor * times) for form in chosen]
-            every.append(any_of(either) or either[0])
-        return every[0] if len(every) == 1 else all_of(every)
+            every.append(ex.any_of(either) or either[0])
+        return every[0] if len(every) == 1 else ex.all_of(every)
 
     # words that score
 
-    def _words(self, words: list[str], plan: Plan) -> None:
+    def _words(self, words: list[str], plan: QueryPlan) -> None:
         chosen: list[tuple[str, list[Form], int, float]] = []
         self.vocabulary.hear(words)
         if len(self.vocabulary.languages) > 1 or len(self.vocabulary.fields) > 1:
@@ -274,7 +262,7 @@ class Planner:
         plan.scored = [(name, term, having) for (name, term), having in documents.items()]
         plan.notes = list(dict.fromkeys(plan.notes))
 
-    def _little(self, words: list[str], plan: Plan) -> list[tuple[str, Form, int]]:
+    def _little(self, words: list[str], plan: QueryPlan) -> list[tuple[str, Form, int]]:
         """Words that say nothing, as typed: field, word, times it is in the query."""
         if not self.stop_words:
             return []
@@ -292,23 +280,23 @@ class Planner:
         kept = sorted((word for word in times if having[word]), key=having.__getitem__)[:MAX_TERMS]
         return Counter({word: times[word] for word in kept})
 
-    def _scoring(self, scored: list[tuple[str, str, int]], factors: dict[tuple[str, str], float]) -> list[Query]:
+    def _scoring(self, scored: list[tuple[str, str, int]], factors: dict[tuple[str, str], float]) -> list[ex.Query]:
         if not scored:
-            return [NoneQuery()]
+            return [ex.NoneQuery()]
         return [
-            boosted(TermQuery(BODIES[name], term), self.vocabulary.factor(name, term) * factors[name, term])
+            ex.boosted(ex.TermQuery(BODIES[name], term), self.vocabulary.factor(name, term) * factors[name, term])
             for name, term, _ in scored
         ]
 
-    def _word(self, name: str, word: str, factor: float) -> Query:
-        return boosted(TermQuery(BODIES[name], word), factor)
+    def _word(self, name: str, word: str, factor: float) -> ex.Query:
+        return ex.boosted(ex.TermQuery(BODIES[name], word), factor)
 
-    def _little_words(self, name: str) -> list[Query]:
+    def _little_words(self, name: str) -> list[ex.Query]:
         return [self._word(name, form.term, form.factor * times) for field, form, times in self.little if field == name]
 
     def _little_bonuses(self) -> list[Bonus]:
         """Little words where they only order the best pages that the other words find."""
-        every = ((name, any_of(self._little_words(name))) for name in self.vocabulary.fields)
+        every = ((name, ex.any_of(self._little_words(name))) for name in self.vocabulary.fields)
         return [
             Bonus("little words", query, self.vocabulary.factors[name], name)
             for name, query in every
@@ -351,9 +339,9 @@ class Planner:
             if first == second or then - at > MAX_APART:
                 continue
             pair = ((0, first), (then - at, second))
-            both = BooleanQuery(
-                must=(boosted(PhraseQuery(body, pair, slop=8), weights.near),),
-                should=(boosted(PhraseQuery(body, pair), weights.joined if then in joined else weights.phrase),),
+            both = ex.BooleanQuery(
+                must=(ex.boosted(ex.PhraseQuery(body, pair, slop=8), weights.near),),
+                should=(ex.boosted(ex.PhraseQuery(body, pair), weights.joined if then in joined else weights.phrase),),
             )
             yield Bonus("phrase", both, factor, name)
 
@@ -362,16 +350,16 @@ class Planner:
         content = [word for word in folded if word not in stop_words]
         if not 1 <= len(content) <= MAX_NAMED:
             return []
-        every = all_of(TermQuery("title", word) for word in content)
-        any_word = BooleanQuery(should=tuple(TermQuery("url", word) for word in content))
+        every = ex.all_of(ex.TermQuery("title", word) for word in content)
+        any_word = ex.BooleanQuery(should=tuple(ex.TermQuery("url", word) for word in content))
         return [Bonus("title", every, self.weights.title), Bonus("url", any_word, self.weights.url)]
 
 
-def _whole(scoring: list[Query], must: list[Query], must_not: list[Query], optional: bool) -> Query:
+def _whole(scoring: list[ex.Query], must: list[ex.Query], must_not: list[ex.Query], optional: bool) -> ex.Query:
     """`optional`: of the words that score none needs to be there."""
     if scoring and (must or must_not) and not optional:
-        must, scoring = [BooleanQuery(should=tuple(scoring)), *must], []
-    return BooleanQuery(must=tuple(must), should=tuple(scoring), must_not=tuple(must_not))
+        must, scoring = [ex.BooleanQuery(should=tuple(scoring)), *must], []
+    return ex.BooleanQuery(must=tuple(must), should=tuple(scoring), must_not=tuple(must_not))
 
 
 _LOOSE = re.compile("['’ʼ/]")

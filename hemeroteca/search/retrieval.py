@@ -17,9 +17,9 @@ from hemeroteca.search import dedup, ranking
 from hemeroteca.search.document import document_key
 from hemeroteca.search.graph import LinkRanks
 from hemeroteca.search.index import IndexReader, Match, Matches
+from hemeroteca.search.index.document_fields import language_number
 from hemeroteca.search.index.expressions import BooleanQuery, boosted
-from hemeroteca.search.index.fields import language_number
-from hemeroteca.search.query.plan import Bonus, Plan
+from hemeroteca.search.query.query_plan import Bonus, QueryPlan
 from hemeroteca.search.results import Options
 
 MIN_CANDIDATES = 40  # that are ordered anew
@@ -29,7 +29,7 @@ _MAX_CLOSELY = 200  # … and when many results are wanted
 _COLUMNS = ("key", "host_key", "captured", "depth", "length", "simhash", "language_number")
 
 
-class Ranked(msgspec.Struct):
+class RankedMatches(msgspec.Struct):
     """Candidates in their order."""
 
     places: list[Any]  # of the documents, for the reader
@@ -65,7 +65,7 @@ class Retrieval:
     def by_relevance(self) -> bool:
         return self.options.sort == "relevance"
 
-    def find(self, plan: Plan, reach: int) -> Matches:
+    def find(self, plan: QueryPlan, reach: int) -> Matches:
         """Pages from which results are chosen."""
         if self.by_relevance:
             return self._best(plan, reach)
@@ -73,7 +73,7 @@ class Retrieval:
         by = "captured" if self.options.sort == "captured" else "published"
         return self.reader.search(plan.every(), reach, by=by, descending=self.options.sort != "oldest")
 
-    def _best(self, plan: Plan, reach: int) -> Matches:
+    def _best(self, plan: QueryPlan, reach: int) -> Matches:
         """The best candidates by their text."""
         best: list[tuple[float, Any, str]] = []
         total = 0
@@ -92,7 +92,7 @@ class Retrieval:
         more += [0.0] * (len(best) - len(more))
         return Matches([Match(score + add, place) for (score, place, _), add in zip(best, more, strict=True)], total)
 
-    def _bonuses(self, plan: Plan, best: list[tuple[float, Any, str]], languages: set[str]) -> list[float]:
+    def _bonuses(self, plan: QueryPlan, best: list[tuple[float, Any, str]], languages: set[str]) -> list[float]:
         """What bonuses give each of the best candidates."""
         bonuses = [bonus for bonus in plan.bonuses if not bonus.language or languages & {bonus.language, ""}]
         if not bonuses or not best:
@@ -107,7 +107,7 @@ class Retrieval:
         others = tuple(boosted(bonus.query, bonus.weight) for bonus in bonuses if bonus.name != "phrase")
         return self.reader.scores([*phrases, BooleanQuery(should=others)] if others else phrases, keys)
 
-    def are_of_few_hosts(self, ranked: Ranked, plan: Plan, wanted: int) -> bool:
+    def are_of_few_hosts(self, ranked: RankedMatches, plan: QueryPlan, wanted: int) -> bool:
         """Whether a few hosts fill the candidates, so that results of others must be looked for further down."""
         if not self.options.diverse or not self.by_relevance or plan.one_host:
             return False
@@ -116,7 +116,7 @@ class Retrieval:
             return False
         return len(self.reader.terms("host", "", 2)) > 1
 
-    def rank(self, candidates: list[Match], plan: Plan, page: int, pages: int = 1) -> Ranked:
+    def rank(self, candidates: list[Match], plan: QueryPlan, page: int, pages: int = 1) -> RankedMatches:
         """Candidates in the order of results, arranged for so many `pages` of `page` results."""
         places = [place for _, place in candidates]
         columns = self.reader.columns(_COLUMNS, places)
@@ -130,9 +130,11 @@ class Retrieval:
             order = list(range(len(candidates)))
         order, duplicates = self._without_copies(order, columns["simhash"], places)
         order, delayed = self._spread(order, columns["host_key"], page, pages)
-        return Ranked(places, columns["key"].tolist(), columns["host_key"], scores, facts, order, duplicates, delayed)
+        return RankedMatches(
+            places, columns["key"].tolist(), columns["host_key"], scores, facts, order, duplicates, delayed
+        )
 
-    def _facts(self, columns: dict[str, np.ndarray], plan: Plan) -> ranking.Facts:
+    def _facts(self, columns: dict[str, np.ndarray], plan: QueryPlan) -> ranking.Facts:
         """What is known about the candidates beside their text."""
         hosts = columns["host_key"]
         boosts = self._boosts()

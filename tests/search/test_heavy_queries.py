@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from hemeroteca.search.throttle import Throttle, TooManyError, takes_long
+from hemeroteca.search.heavy_queries import HeavyQueries, TooManyError, takes_long
 from tests.waiting import wait_for
 
 HEAVY = "*a*e*i*"
@@ -30,7 +30,7 @@ def test_what_may_take_long_waits(query):
 
 
 def test_one_after_the_other_a_few_wait_and_the_rest_is_told():
-    turns = Throttle(at_once=1, waiting=1, seconds=240)
+    turns = HeavyQueries(at_once=1, waiting=1, seconds=240)
     may_end, began, answered = threading.Event(), threading.Event(), []
 
     def ask(name):
@@ -58,6 +58,6 @@ def test_one_after_the_other_a_few_wait_and_the_rest_is_told():
 
 
 def test_nobody_waits_for_ever():
-    turns = Throttle(at_once=1, waiting=1, seconds=0.01)
+    turns = HeavyQueries(at_once=1, waiting=1, seconds=0.01)
     with turns.turn_for(HEAVY), pytest.raises(TooManyError), turns.turn_for(HEAVY):
         pass
