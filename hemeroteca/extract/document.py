@@ -25,7 +25,7 @@ class Limits(msgspec.Struct, frozen=True):
     description_chars: int = 1000
     headings_chars: int = 4000
     anchor_chars: int = 200
-    context_chars: int = 60  # each side of an anchor
+    context_chars: int = 30  # each side of an anchor
     href_chars: int = 4096
     links: int = 50_000  # as many as a sitemap may have
 

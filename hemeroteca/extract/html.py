@@ -61,10 +61,9 @@ def read_html(
 ) -> None:
     """Fill `document` from UTF-8 `data`."""
     data = markup.cut(data, limits, document.note)
-    if not want_context:
-        found = native.read(data, limits, place)
-        if found is not None and _fill(document, found, data, limits, declared_language):
-            return
+    found = native.read(data, limits, context=want_context, place=place)
+    if found is not None and _fill(document, found, data, limits, declared_language):
+        return
     prepared = markup.prepare(data, limits, document.note)
     try:
         tree = HTMLTree.parse_from_bytes(prepared.data, "utf-8")
@@ -246,6 +245,8 @@ class _Page:
             link.nofollow = _unendorsed(node.getattr("rel") or "")
         if not link.text:
             link.text = self.anchor_text(node)
+            if link.text:
+                self.marks.anchors.append((node, link))
 
     def anchor_text(self, node: DOMNode) -> str:
         text = one_line(self.text_of(node), self.limits.anchor_chars)

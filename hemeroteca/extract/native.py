@@ -1,27 +1,29 @@
-"""The compiled fast path for plainly written HTML; absent where it was not built, and nothing is missing then.
+"""The compiled reader of plainly written HTML (native/, in Rust). Where it was not built nothing is missing but speed.
 
-`read` gives what the page says, or None: the page is not plain (or there is no library), and `html` reads it by
-itself. Built by `hatch_build.py` or `python -m hemeroteca.extract.native` with nothing but `rustc`.
+`read` gives what the page says, or None: the page is not plain (or there is no compiled reader), and `html` reads it.
 """
 
-import ctypes
 import os
+from functools import lru_cache
 from typing import Any
 
 import msgspec
 
+import hemeroteca
 from hemeroteca.extract.document import Leads, Limits, Link, Place
-from hemeroteca.extract.native.build import LIBRARY, version
 
 OFF = "HEMEROTECA_NATIVE"  # set to 0: pages are read without it
 
-READ_ONLY = 0x100  # PyBUF_READ
 DATE, AUTHOR, LINKED_DATA = range(3)
 CSS, SRCSET, REFRESH = "css", "srcset", "refresh"  # links of these kinds are still to be read: `Read.pending`
+_LIMITS = (
+    "html_bytes", "html_tags", "text_chars", "line_chars", "description_chars", "headings_chars", "anchor_chars",
+    "context_chars", "href_chars", "links", "css_bytes",
+)  # fmt: skip
 
 
 class Read(msgspec.Struct, array_like=True, gc=False):
-    """What was read, in the order in which `page.rs` writes it."""
+    """What was read, in the order of `Answer` in native/src/page/answer.rs."""
 
     doubtful: bool  # so long that it must be asked whether it is a bomb
     pending: bool
@@ -43,84 +45,39 @@ class Read(msgspec.Struct, array_like=True, gc=False):
     leads: Leads | None
 
 
-def _load() -> Any:
-    """The library; None where it is absent, of another version, or not wanted."""
-    if os.environ.get(OFF) == "0" or not LIBRARY.exists():
+def load() -> Any:
+    """The compiled module; None where it is absent, of another version, or not wanted."""
+    if os.environ.get(OFF) == "0":
         return None
     try:
-        library = ctypes.CDLL(str(LIBRARY))
-        library.hemeroteca_version.restype = ctypes.c_char_p
-        if library.hemeroteca_version() != version().encode():
-            return None
-        library.hemeroteca_read.restype = ctypes.c_ssize_t
-        library.hemeroteca_read.argtypes = [
-            ctypes.c_char_p,
-            ctypes.c_size_t,
-            ctypes.c_void_p,
-            ctypes.POINTER(ctypes.c_void_p),
-            ctypes.c_char_p,
-            ctypes.c_size_t,
-            ctypes.c_int64,
-            ctypes.c_int64,
-        ]
-        library.hemeroteca_simhash.restype = ctypes.c_uint64
-        library.hemeroteca_simhash.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_bool]
-    except (OSError, AttributeError):
+        import hemeroteca_native as module
+    except ImportError:
         return None
-    return library
+    return module if module.__version__ == hemeroteca.__version__ else None
 
 
-_library = _load()
-_read = _library and _library.hemeroteca_read
-_simhash = _library and _library.hemeroteca_simhash
+_module = load()
 _decode = msgspec.msgpack.Decoder(Read).decode
-_view = ctypes.pythonapi.PyMemoryView_FromMemory  # nothing is copied before it is decoded
-_view.restype = ctypes.py_object
-_view.argtypes = [ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int]
 _NOWHERE = Place(b"", 0, 0)
-_limits: tuple[Limits | None, Any] = (None, None)
 
 
 def available() -> bool:
-    return _read is not None
+    return _module is not None
 
 
-def read(data: bytes, limits: Limits, place: Place | None = None) -> Read | None:
-    """Read UTF-8 `data`; None: it is not plain. `place`: its links are resolved from there."""
-    if _read is None:
+def read(data: bytes, limits: Limits, *, context: bool = False, place: Place | None = None) -> Read | None:
+    """Read UTF-8 `data`; None: it is not plain. `context`: of each link. `place`: its links are resolved from there."""
+    if _module is None:
         return None
-    directory, host, page = place or _NOWHERE
-    answer = ctypes.c_void_p()
-    length = _read(data, len(data), _given(limits), answer, directory, len(directory), host, page)
-    return _decode(_view(answer, length, READ_ONLY)) if length >= 0 else None
+    answer = _reader(limits).read(data, context, *(place or _NOWHERE))
+    return None if answer is None else _decode(answer)
 
 
 def simhash(text: bytes, digits: bool = True) -> int | None:
-    """The fingerprint of a text (`search.document.simhash`); None: there is no library."""
-    return _simhash(text, len(text), digits) if _simhash is not None else None
+    """The fingerprint of a text (`search.document.simhash`); None: there is no compiled reader."""
+    return None if _module is None else _module.simhash(text, digits)
 
 
-def refusal(data: bytes, limits: Limits) -> int:
-    """Why it is not plain (`Reason` in `source.rs`), or 0; for those who teach the fast path more."""
-    return max(0, -_read(data, len(data), _given(limits), ctypes.c_void_p(), b"", 0, 0, 0)) if _read is not None else 0
-
-
-def _given(limits: Limits) -> Any:
-    """The limits as an array, made once for each."""
-    global _limits
-    if _limits[0] is not limits:
-        numbers = (
-            limits.html_bytes,
-            limits.html_tags,
-            limits.text_chars,
-            limits.line_chars,
-            limits.description_chars,
-            limits.headings_chars,
-            limits.anchor_chars,
-            limits.href_chars,
-            limits.links,
-            limits.css_bytes,
-            limits.depth,
-        )
-        _limits = limits, (ctypes.c_uint64 * len(numbers))(*numbers)
-    return _limits[1]
+@lru_cache(8)
+def _reader(limits: Limits) -> Any:
+    return _module.Reader(**{name: getattr(limits, name) for name in _LIMITS})

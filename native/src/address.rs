@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 
-use crate::search;
 use crate::source::{Plain, Reason};
 
 /// An address that may lead somewhere, without its fragment; otherwise empty.
 pub fn address(value: Cow<'_, str>, longest: usize) -> Plain<Cow<'_, str>> {
-    let end = search::position(value.as_bytes(), b'#').unwrap_or(value.len());
+    let end = memchr::memchr(b'#', value.as_bytes()).unwrap_or(value.len());
     let kept = value[..end].trim_matches([' ', '\n', '\r', '\t', '\x0c']);
     if other_scheme(kept)? {
         return Ok(Cow::Borrowed(""));

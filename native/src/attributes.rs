@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::source::{value, Plain};
+use crate::source::{Plain, value};
 
 macro_rules! attributes {
     ($($name:ident $text:literal;)*) => {

@@ -1,16 +1,15 @@
 //! Whether `markup.py` could take a page for a bomb. Sure when the answer is no; otherwise Python looks.
 
-use crate::nesting::plainly_nested;
 use crate::tags::{self, Tag};
 
 const FEW_TAGS: usize = 1500;
 const SHALLOW_TAGS: usize = 20_000;
 const SHORT_BYTES: usize = 128 << 10;
-const MOST_NODES: usize = 500_000;
+const MAX_NODES: usize = 500_000;
 const ALL_KINDS: usize = 11; // that `markup.py` tells apart
-const LONGEST_TAG: usize = 2048;
-const MOST_ROOTS: usize = 100;
-const MOST_HIDDEN_ENDS: usize = 40;
+const MAX_TAG: usize = 2048;
+const MAX_ROOTS: usize = 100;
+const MAX_HIDDEN_ENDS: usize = 40;
 
 /// What was seen of the tags: enough to say how many elements a parser could add by opening formatting again.
 #[derive(Default)]
@@ -54,14 +53,10 @@ impl Tally {
     }
 }
 
-/// `data`: as it came; `source`: with line ends and tabs as the parser gets them; `depth`: the most elements inside one
-/// another.
-pub fn doubtful(data: &[u8], source: &[u8], tags: usize, tally: &Tally, depth: usize) -> bool {
-    let nested = || !data.contains(&b'\r') && plainly_nested(source, depth);
-    if tags > SHALLOW_TAGS {
-        return !nested();
-    }
-    (tags > FEW_TAGS && tally.most_reopened(tags) > MOST_NODES && !nested())
+/// `tags`: how often `<` stands in `data`.
+pub fn doubtful(data: &[u8], tags: usize, tally: &Tally) -> bool {
+    tags > SHALLOW_TAGS
+        || (tags > FEW_TAGS && tally.most_reopened(tags) > MAX_NODES)
         || (data.len() > SHORT_BYTES && may_have_many_attributes(data))
 }
 
@@ -71,7 +66,7 @@ fn may_have_many_attributes(data: &[u8]) -> bool {
     for (at, &byte) in data.iter().enumerate() {
         match byte {
             b'>' => {
-                if at - last > LONGEST_TAG {
+                if at - last > MAX_TAG {
                     return true;
                 }
                 last = at;
@@ -81,7 +76,7 @@ fn may_have_many_attributes(data: &[u8]) -> bool {
             _ => {}
         }
     }
-    data.len() - last > LONGEST_TAG || roots > MOST_ROOTS || hidden_ends > MOST_HIDDEN_ENDS
+    data.len() - last > MAX_TAG || roots > MAX_ROOTS || hidden_ends > MAX_HIDDEN_ENDS
 }
 
 fn is_root(rest: &[u8]) -> bool {

@@ -1,65 +1,43 @@
 //! The one pass over a page: tags, the stack of open elements, and what is gathered on the way.
 
-mod closing;
-mod finishing;
-mod gathering;
-mod leading;
-mod opening;
+mod answer;
+mod content;
+mod end_tags;
+mod leads;
 mod stack;
+mod start_tags;
 mod tokens;
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+
+use foldhash::{HashMap, HashSet};
 
 use crate::address::address;
-use crate::attributes::{attribute, bit, Attribute, Attributes, ASKING};
+use crate::attributes::{ASKING, Attribute, Attributes, attribute, bit};
 use crate::bombs;
-use crate::pack;
-use crate::quick::Quick;
-use crate::search;
-use crate::source::{decode, normalised, value, Plain, Reason};
+use crate::source::{Plain, Reason, decode, normalised, value};
 use crate::tags::{self, Tag};
 use crate::targets::Place;
 use crate::text::{self, Mark};
 
-/// As `__init__.py` gives them.
+/// The fields of `extract.Limits` that matter here.
 pub struct Limits {
-    html_bytes: usize,
-    html_tags: usize,
-    text: usize,
-    line: usize,
-    description: usize,
-    headings: usize,
-    anchor: usize,
-    href: usize,
-    links: usize,
-    css: usize,
-    depth: usize,
+    pub html_bytes: usize,
+    pub html_tags: usize,
+    pub text_chars: usize,
+    pub line_chars: usize,
+    pub description_chars: usize,
+    pub headings_chars: usize,
+    pub anchor_chars: usize,
+    pub context_chars: usize,
+    pub href_chars: usize,
+    pub links: usize,
+    pub css_bytes: usize,
 }
 
-impl Limits {
-    pub const COUNT: usize = 11;
-
-    pub fn new(given: &[u64]) -> Limits {
-        let at = |place: usize| usize::try_from(given[place]).unwrap_or(usize::MAX);
-        Limits {
-            html_bytes: at(0),
-            html_tags: at(1),
-            text: at(2),
-            line: at(3),
-            description: at(4),
-            headings: at(5),
-            anchor: at(6),
-            href: at(7),
-            links: at(8),
-            css: at(9),
-            depth: at(10),
-        }
-    }
-}
-
-/// Writes what was read to `out`, or says why the page is not plain. `place`: where its links are to be resolved.
-pub fn read(data: &[u8], limits: &Limits, place: Option<&Place>, out: &mut Vec<u8>) -> Plain<()> {
+/// What was read, as msgpack, or why the page is not plain. `context`: each link has the text around its anchor.
+/// `place`: where its links are to be resolved.
+pub fn read(data: &[u8], limits: &Limits, context: bool, place: Option<&Place>) -> Plain<Vec<u8>> {
     if data.len() > limits.html_bytes {
         return Err(Reason::Limit);
     }
@@ -70,8 +48,8 @@ pub fn read(data: &[u8], limits: &Limits, place: Option<&Place>, out: &mut Vec<u
     }
     let mut page = Page::new(&source, limits);
     page.run()?;
-    let doubtful = bombs::doubtful(data, source.as_bytes(), tags, &page.tally, limits.depth);
-    page.finish(doubtful, place, out)
+    let doubtful = bombs::doubtful(data, tags, &page.tally);
+    page.answer(doubtful, context, place)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd)]
@@ -137,6 +115,14 @@ struct Link<'a> {
     text: String,
     nofollow: bool,
     region: u8,
+    anchor: Option<(usize, usize)>, // where its text stands in the raw text
+    context: String,
+}
+
+impl<'a> Link<'a> {
+    fn new(href: Cow<'a, str>, kind: u8) -> Link<'a> {
+        Link { href, kind, text: String::new(), nofollow: false, region: MAIN, anchor: None, context: String::new() }
+    }
 }
 
 struct Anchor<'a> {
@@ -145,6 +131,7 @@ struct Anchor<'a> {
     title: &'a str,
     alt: Option<&'a str>,
     region: u8,
+    hidden: bool,
     start: usize,
     end: usize,
 }
@@ -191,8 +178,8 @@ struct Page<'a> {
     named_open: Vec<usize>,
     named_counted: usize,
     links: Vec<Link<'a>>,
-    pages: HashMap<Cow<'a, str>, usize, Quick>,
-    others: HashSet<(Cow<'a, str>, u8), Quick>,
+    pages: HashMap<Cow<'a, str>, usize>,
+    others: HashSet<(Cow<'a, str>, u8)>,
     pending: bool,
     title: Option<&'a str>,
     og_title: String,

@@ -3,25 +3,23 @@
 use std::borrow::Cow;
 
 use crate::entities;
-use crate::search;
 
-/// Why a page is not plain. The numbers are for those who want to know what to teach the fast path next.
+/// Why a page is not plain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(i8)]
 pub enum Reason {
-    Characters = 1,
-    Reference = 2,
-    Markup = 3,
-    Attribute = 4,
-    Element = 5,
-    Formatting = 6,
-    Table = 7,
-    Nesting = 8,
-    Head = 9,
-    Limit = 10,
-    Script = 11,
-    Landmark = 12,
-    Close = 13,
+    Characters,
+    Reference,
+    Markup,
+    Attribute,
+    Element,
+    Formatting,
+    Table,
+    Nesting,
+    Head,
+    Limit,
+    Script,
+    Landmark,
+    Close,
 }
 
 pub type Plain<T> = Result<T, Reason>;
@@ -81,12 +79,12 @@ pub fn value(written: &str) -> Plain<Cow<'_, str>> {
 /// Text with its character references replaced, piece by piece.
 pub fn decode(text: &str, attribute: bool, mut push: impl FnMut(&str)) -> Plain<()> {
     let mut rest = text;
-    while let Some(at) = search::position(rest.as_bytes(), b'&') {
+    while let Some(at) = memchr::memchr(b'&', rest.as_bytes()) {
         push(&rest[..at]);
         rest = &rest[at..];
         match reference(rest, attribute)? {
             Some((sign, length)) => {
-                push(sign.encode_utf8(&mut [0; 4]));
+                push(&sign);
                 rest = &rest[length..];
             }
             None => {
@@ -99,18 +97,18 @@ pub fn decode(text: &str, attribute: bool, mut push: impl FnMut(&str)) -> Plain<
     Ok(())
 }
 
-/// The character a reference stands for and how long it is written; None where `&` is only itself.
-fn reference(text: &str, attribute: bool) -> Plain<Option<(char, usize)>> {
+/// What a reference stands for and how long it is written; None where `&` is only itself.
+fn reference(text: &str, attribute: bool) -> Plain<Option<(Cow<'static, str>, usize)>> {
     let bytes = text.as_bytes();
     match bytes.get(1) {
-        Some(b'#') => numeric(text).map(Some),
+        Some(b'#') => numeric(text).map(|(sign, length)| Some((Cow::Owned(sign.to_string()), length))),
         Some(first) if first.is_ascii_alphanumeric() => {
             let length = bytes[1..].iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(bytes.len() - 1);
             let name = &text[1..1 + length];
             let next = bytes.get(1 + length);
             if next == Some(&b';') {
                 return match entities::named(name) {
-                    Some(sign) => Ok(Some((sign, length + 2))),
+                    Some(sign) => Ok(Some((Cow::Borrowed(sign), length + 2))),
                     None => Err(Reason::Reference),
                 };
             }

@@ -249,9 +249,5 @@ fn breaks_any(name: &[u8]) -> u32 {
     for (to, from) in lowered.iter_mut().zip(name) {
         *to = from.to_ascii_lowercase();
     }
-    if length == 3 && breaks(&lowered) {
-        BREAK
-    } else {
-        0
-    }
+    if length == 3 && breaks(&lowered) { BREAK } else { 0 }
 }

@@ -3,9 +3,15 @@
 //! The same as `urls.links._Directory._plain` for links without escapes whose query has no parameter that `canon` might
 //! drop; for any other the answer is None, and Python resolves the links of that page.
 
-use crate::blake2b::key;
+use blake2::digest::consts::U8;
+use blake2::{Blake2b, Digest};
 
-const LONGEST_HREF: usize = 500; // links._MAX_REMEMBERED
+const MAX_HREF: usize = 500; // links._MAX_REMEMBERED
+
+/// How addresses and hosts become numbers: `urls.key`.
+pub fn key(data: &[u8]) -> i64 {
+    i64::from_le_bytes(Blake2b::<U8>::digest(data).into())
+}
 
 /// The page whose links they are, as Python tells it.
 pub struct Place<'a> {
@@ -36,7 +42,7 @@ impl<'a> Resolver<'a> {
     }
 
     pub fn resolve(&mut self, href: &str) -> Option<Target> {
-        if href.len() > LONGEST_HREF || href.is_empty() {
+        if href.len() > MAX_HREF || href.is_empty() {
             return None;
         }
         let directory = self.place.directory.as_bytes();

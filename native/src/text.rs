@@ -49,7 +49,7 @@ pub fn line(text: &str, limit: usize) -> String {
 fn is_one_line(text: &[u8]) -> bool {
     let mut before = b' ';
     for &byte in text {
-        if byte < b' ' || byte >= 0x7f || (byte == b' ' && before == b' ') {
+        if !(b' '..0x7f).contains(&byte) || (byte == b' ' && before == b' ') {
             return false;
         }
         before = byte;
@@ -213,6 +213,39 @@ impl Lines {
         let whole = main.len() == self.out.len();
         (main, whole)
     }
+}
+
+/// Text with its white space collapsed.
+#[derive(Default)]
+pub struct Flat {
+    pub out: String,
+    spaced: bool,
+}
+
+impl Flat {
+    pub fn add(&mut self, text: &str) {
+        for part in text.split_inclusive(char::is_whitespace) {
+            let word = part.trim_end();
+            if !word.is_empty() {
+                if self.spaced && !self.out.is_empty() {
+                    self.out.push(' ');
+                }
+                self.out.push_str(word);
+                self.spaced = false;
+            }
+            self.spaced |= word.len() < part.len();
+        }
+    }
+}
+
+/// The first characters of a text.
+pub fn first(text: &str, characters: usize) -> &str {
+    &text[..text.char_indices().nth(characters).map_or(text.len(), |(at, _)| at)]
+}
+
+/// The last characters of a text.
+pub fn last(text: &str, characters: usize) -> &str {
+    &text[text.char_indices().rev().take(characters).last().map_or(text.len(), |(at, _)| at)..]
 }
 
 /// Whether `wanted` is in the text, in capital or small letters.

@@ -1,20 +1,87 @@
 //! What remains at the end: texts of anchors, navigation by its names, the answer.
 
+use serde::Serialize;
+use serde::ser::{SerializeTuple, Serializer};
+
+use super::leads::Leads;
 use super::*;
 
-const MOST_COPIED: usize = 8 << 20; // html.MAX_COPIED, passages.MAX_COPIED
-const MOST_NAMED: usize = 3000; // passages.MAX_NAMED
-const MOST_BOILERPLATE: usize = 100;
+const MAX_COPIED: usize = 8 << 20; // html.MAX_COPIED, passages.MAX_COPIED
+const MAX_NAMED: usize = 3000; // passages.MAX_NAMED
+const MAX_BOILERPLATE: usize = 100;
 const NAMES_LOOKED_AT: usize = 300;
 
+/// What was read, in the order of the fields of `extract.native.Read`.
+#[derive(Serialize)]
+struct Answer<'p, 'a> {
+    doubtful: bool,
+    pending: bool,
+    title: String,
+    description: &'p str,
+    headings: String,
+    text: String,
+    main: Option<String>,
+    links: &'p [Link<'a>],
+    canonical: &'p Option<String>,
+    base: &'p Option<String>,
+    noindex: bool,
+    nofollow: bool,
+    noarchive: bool,
+    language: &'p str,
+    facts: &'p [(u8, String)],
+    social_title: &'p str,
+    cut: bool,
+    leads: Option<Leads>,
+}
+
+/// As `document.Link`, without what is as usual at its end.
+impl Serialize for Link<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let length = match self {
+            link if !link.context.is_empty() => 6,
+            link if link.region != MAIN => 5,
+            link if link.nofollow => 4,
+            link if !link.text.is_empty() => 3,
+            _ => 2,
+        };
+        let mut fields = serializer.serialize_tuple(length)?;
+        fields.serialize_element(&self.href)?;
+        fields.serialize_element(KINDS[usize::from(self.kind)])?;
+        if length > 2 {
+            fields.serialize_element(&self.text)?;
+        }
+        if length > 3 {
+            fields.serialize_element(&self.nofollow)?;
+        }
+        if length > 4 {
+            fields.serialize_element(REGIONS[usize::from(self.region)])?;
+        }
+        if length > 5 {
+            fields.serialize_element(&self.context)?;
+        }
+        fields.end()
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Event {
+    Hide,
+    Show,
+    Begin(usize),
+    End(usize),
+}
+
 impl<'a> Page<'a> {
-    pub(super) fn finish(&mut self, doubtful: bool, place: Option<&Place>, out: &mut Vec<u8>) -> Plain<()> {
+    pub(super) fn answer(&mut self, doubtful: bool, context: bool, place: Option<&Place>) -> Plain<Vec<u8>> {
         self.take_anchors()?;
         let headings = self.take_headings()?;
+        if context {
+            self.add_contexts();
+        }
         if !self.has_kept {
             self.drop_boilerplate()?;
         }
-        let most = self.limits.text;
+        let most = self.limits.text_chars;
         // Python cuts the raw text at twice the limit; what a little more or less white space may be is left to it.
         if self.raw.len() > most && self.raw.len() + self.raw.len() / 8 + 10_000 > 2 * most {
             return Err(Reason::Limit);
@@ -26,51 +93,37 @@ impl<'a> Page<'a> {
         }
         let mut title = String::new();
         decode(self.title.unwrap_or(""), false, |part| title.push_str(part))?;
-        let title = text::line(&title, self.limits.line);
-
-        out.reserve(text.len() * 2 + self.links.len() * 64 + 1024);
-        pack::list(out, 18);
-        pack::flag(out, doubtful);
-        pack::flag(out, self.pending);
-        pack::text(out, &title);
-        pack::text(out, &self.description);
-        pack::text(out, &headings);
-        pack::text(out, &text);
-        match main {
-            Some(main) => pack::text(out, &main),
-            None => pack::nothing(out),
-        }
-        pack::list(out, self.links.len());
-        for link in &self.links {
-            pack_link(out, link);
-        }
-        for found in [&self.canonical, &self.base] {
-            match found {
-                Some(found) => pack::text(out, found),
-                None => pack::nothing(out),
-            }
-        }
-        pack::flag(out, self.noindex);
-        pack::flag(out, self.nofollow);
-        pack::flag(out, self.noarchive);
-        pack::text(out, &self.language);
-        pack::list(out, self.facts.len());
-        for (kind, fact) in &self.facts {
-            pack::list(out, 2);
-            out.push(*kind);
-            pack::text(out, fact);
-        }
-        pack::text(out, &self.og_title);
-        pack::flag(out, cut);
-        self.pack_leads(place, out);
-        Ok(())
+        let out = Vec::with_capacity(text.len() * 2 + self.links.len() * 64 + 1024);
+        let answer = Answer {
+            doubtful,
+            pending: self.pending,
+            title: text::line(&title, self.limits.line_chars),
+            description: &self.description,
+            headings,
+            text,
+            main,
+            links: &self.links,
+            canonical: &self.canonical,
+            base: &self.base,
+            noindex: self.noindex,
+            nofollow: self.nofollow,
+            noarchive: self.noarchive,
+            language: &self.language,
+            facts: &self.facts,
+            social_title: &self.og_title,
+            cut,
+            leads: place.and_then(|place| self.leads(place)),
+        };
+        let mut serializer = rmp_serde::Serializer::new(out);
+        answer.serialize(&mut serializer).map_err(|_| Reason::Limit)?;
+        Ok(serializer.into_inner())
     }
 
     pub(super) fn take_anchors(&mut self) -> Plain<()> {
         let mut copied = 0;
         for anchor in std::mem::take(&mut self.anchors) {
             copied += anchor.end - anchor.start;
-            if copied > MOST_COPIED {
+            if copied > MAX_COPIED {
                 return Err(Reason::Limit);
             }
             let href = value(anchor.href)?;
@@ -78,8 +131,9 @@ impl<'a> Page<'a> {
                 continue;
             }
             let rel = value(anchor.rel)?;
-            let limit = self.limits.anchor;
-            self.page_link(href, &rel, anchor.region, |page| {
+            let limit = self.limits.anchor_chars;
+            let shown = (!anchor.hidden).then_some((anchor.start, anchor.end));
+            self.page_link(href, &rel, anchor.region, shown, |page| {
                 let text = text::line(&page.raw[anchor.start..anchor.end], limit);
                 if !text.is_empty() {
                     return Ok(text);
@@ -91,15 +145,60 @@ impl<'a> Page<'a> {
         Ok(())
     }
 
+    /// Gives each link the text around its anchor, with white space collapsed: `passages._give_contexts`.
+    fn add_contexts(&mut self) {
+        let mut events: Vec<(usize, Event)> = Vec::new();
+        for (number, link) in self.links.iter().enumerate() {
+            if let Some((start, end)) = link.anchor {
+                events.push((start, Event::Begin(number)));
+                events.push((end, Event::End(number)));
+            }
+        }
+        events.extend(self.marks.iter().filter_map(|&(at, mark)| match mark {
+            Mark::Hide => Some((at, Event::Hide)),
+            Mark::HideEnd => Some((at, Event::Show)),
+            _ => None,
+        }));
+        events.sort_by_key(|event| event.0);
+        let mut flat = text::Flat::default();
+        let mut places = vec![(0, 0); self.links.len()];
+        let (mut hidden, mut last) = (0_usize, 0);
+        for (at, event) in events {
+            if hidden == 0 {
+                flat.add(&self.raw[last..at]);
+            }
+            last = at;
+            match event {
+                Event::Hide => hidden += 1,
+                Event::Show => hidden -= 1,
+                Event::Begin(number) => places[number].0 = flat.out.len(),
+                Event::End(number) => {
+                    let end = flat.out.len();
+                    let text = flat.out[places[number].0..].trim_start();
+                    places[number] = (end - text.len(), end);
+                }
+            }
+        }
+        flat.add(&self.raw[last..]);
+        for (link, (start, end)) in self.links.iter_mut().zip(places) {
+            if link.anchor.is_some() {
+                let width = self.limits.context_chars;
+                let inside = text::first(&flat.out[start..end], self.limits.anchor_chars);
+                let context = [text::last(&flat.out[..start], width), inside, text::first(&flat.out[end..], width)];
+                link.context = context.concat();
+            }
+        }
+    }
+
     pub(super) fn take_headings(&mut self) -> Plain<String> {
         let mut out = String::new();
         let mut copied = 0;
         for &(start, end) in &self.headings {
             copied += end - start;
-            if copied > MOST_COPIED {
+            if copied > MAX_COPIED {
                 return Err(Reason::Limit);
             }
-            let heading = text::line(&self.raw[start..end], self.limits.line);
+            let heading = text::line(&self.raw[start..end], self.limits.line_chars);
             if !heading.is_empty() {
                 if !out.is_empty() {
                     out.push('\n');
@@ -107,7 +206,7 @@ impl<'a> Page<'a> {
                 out.push_str(&heading);
             }
         }
-        Ok(out.chars().take(self.limits.headings).collect())
+        Ok(out.chars().take(self.limits.headings_chars).collect())
     }
 
     /// Navigation by class and id, where a page has no <main> or <article> to go by: `passages._named_boilerplate`.
@@ -125,7 +224,7 @@ impl<'a> Page<'a> {
             for _ in 0..named.counted {
                 let this = number;
                 number += 1;
-                if this >= MOST_NAMED || found.len() >= MOST_BOILERPLATE {
+                if this >= MAX_NAMED || found.len() >= MAX_BOILERPLATE {
                     break;
                 }
                 if this < skip_until || !boilerplate {
@@ -136,7 +235,7 @@ impl<'a> Page<'a> {
                 }
                 let length = self.shown(named.start, named.end, 0);
                 copied += length + slack + 1000;
-                if copied > MOST_COPIED {
+                if copied > MAX_COPIED {
                     return Err(Reason::Limit);
                 }
                 if (length * 2).abs_diff(total) <= 2 * slack + 2 * self.marks.len() {
@@ -182,28 +281,6 @@ impl<'a> Page<'a> {
             }
         }
         length
-    }
-}
-
-/// As `document.Link`, without what is as usual at its end.
-fn pack_link(out: &mut Vec<u8>, link: &Link) {
-    let length = match link {
-        link if link.region != MAIN => 5,
-        link if link.nofollow => 4,
-        link if !link.text.is_empty() => 3,
-        _ => 2,
-    };
-    pack::short_list(out, length);
-    pack::text(out, &link.href);
-    pack::text(out, KINDS[usize::from(link.kind)]);
-    if length > 2 {
-        pack::text(out, &link.text);
-    }
-    if length > 3 {
-        pack::flag(out, link.nofollow);
-    }
-    if length > 4 {
-        pack::text(out, REGIONS[usize::from(link.region)]);
     }
 }
 

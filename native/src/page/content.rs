@@ -2,17 +2,18 @@
 
 use super::*;
 
-const MOST_LANDMARKS: usize = 64; // html.MAX_LANDMARKS
+const MAX_LANDMARKS: usize = 64; // html.MAX_LANDMARKS
 
 impl<'a> Page<'a> {
     pub(super) fn insert(&mut self, tag: Tag, flags: u32, name: &'a str) -> Plain<()> {
         let parent = self.stack.last().copied();
         let (mut region, mut in_main) = parent.map_or((MAIN, false), |open| (open.region, open.in_main));
         let mut duties = 0;
-        if self.anchor_open && self.attributes.has(Attribute::Alt) {
-            if let Some(anchor) = self.anchors.last_mut() {
-                anchor.alt = anchor.alt.or(self.attributes.written(Attribute::Alt));
-            }
+        if self.anchor_open
+            && self.attributes.has(Attribute::Alt)
+            && let Some(anchor) = self.anchors.last_mut()
+        {
+            anchor.alt = anchor.alt.or(self.attributes.written(Attribute::Alt));
         }
         if flags & tags::NAMED != 0 {
             duties |= self.name_of_element()?;
@@ -82,7 +83,7 @@ impl<'a> Page<'a> {
             return Ok(0);
         };
         self.landmarks += 1;
-        if self.landmarks > MOST_LANDMARKS {
+        if self.landmarks > MAX_LANDMARKS {
             return Err(Reason::Limit);
         }
         if landmark == MAIN {
@@ -137,6 +138,7 @@ impl<'a> Page<'a> {
             title: self.attributes.written(Attribute::Title).unwrap_or(""),
             alt: None,
             region,
+            hidden: self.hidden > 0 || self.attributes.has(Attribute::Hidden),
             start: here,
             end: here,
         });
@@ -177,22 +179,19 @@ impl<'a> Page<'a> {
                 let href = self.attributes.get(Attribute::Href)?;
                 let rel = self.attributes.get(Attribute::Rel)?;
                 let title = self.attributes.get(Attribute::Title)?;
-                let text = text::line(&title, self.limits.anchor);
-                self.page_link(href, &rel, MAIN, |_| Ok(text.clone()))?;
+                let text = text::line(&title, self.limits.anchor_chars);
+                self.page_link(href, &rel, MAIN, None, |_| Ok(text.clone()))?;
             }
-            Tag::Base => {
-                if self.base.is_none() {
-                    let found = address(self.attributes.get(Attribute::Href)?, self.limits.href)?;
-                    self.base = Some(found.into_owned()).filter(|found| !found.is_empty());
-                }
+            Tag::Base if self.base.is_none() => {
+                let found = address(self.attributes.get(Attribute::Href)?, self.limits.href_chars)?;
+                self.base = Some(found.into_owned()).filter(|found| !found.is_empty());
             }
-            Tag::Time => {
-                if self.attributes.has(Attribute::Pubdate)
-                    || self.attributes.get(Attribute::Itemprop)? == "datePublished"
-                {
-                    let date = self.attributes.get(Attribute::Datetime)?.into_owned();
-                    self.facts.push((DATE, date));
-                }
+            Tag::Time
+                if (self.attributes.has(Attribute::Pubdate)
+                    || self.attributes.get(Attribute::Itemprop)? == "datePublished") =>
+            {
+                let date = self.attributes.get(Attribute::Datetime)?.into_owned();
+                self.facts.push((DATE, date));
             }
             Tag::Link => self.link()?,
             Tag::Meta => self.meta()?,
@@ -220,7 +219,7 @@ impl<'a> Page<'a> {
                 media.as_str(),
                 "application/rss+xml" | "application/atom+xml" | "application/feed+json" | "application/rdf+xml"
             ) {
-                let title = text::line(&self.attributes.get(Attribute::Title)?, self.limits.anchor);
+                let title = text::line(&self.attributes.get(Attribute::Title)?, self.limits.anchor_chars);
                 self.add(href, FEED, &title)?;
             } else {
                 let language = text::line(&self.attributes.get(Attribute::Hreflang)?, 20);
@@ -231,10 +230,10 @@ impl<'a> Page<'a> {
         } else if has("sitemap") {
             self.add(href, SITEMAP, "")?;
         } else if has("next") || has("prev") {
-            let found = address(href, self.limits.href)?;
+            let found = address(href, self.limits.href_chars)?;
             if !found.is_empty() && !self.pages.contains_key(&found) {
                 self.pages.insert(found.clone(), self.links.len());
-                self.links.push(Link { href: found, kind: PAGE, text: String::new(), nofollow: false, region: 1 });
+                self.links.push(Link { region: 1, ..Link::new(found, PAGE) });
             }
         } else if ["stylesheet", "icon", "apple-touch-icon", "mask-icon", "manifest", "preload", "modulepreload"]
             .into_iter()
@@ -264,15 +263,11 @@ impl<'a> Page<'a> {
                     self.noarchive |= word == "noarchive";
                 }
             }
-            "description" | "og:description" => {
-                if self.description.is_empty() {
-                    self.description = text::line(&self.attributes.get(Attribute::Content)?, self.limits.description);
-                }
+            "description" | "og:description" if self.description.is_empty() => {
+                self.description = text::line(&self.attributes.get(Attribute::Content)?, self.limits.description_chars);
             }
-            "og:title" => {
-                if self.og_title.is_empty() {
-                    self.og_title = text::line(&self.attributes.get(Attribute::Content)?, self.limits.line);
-                }
+            "og:title" if self.og_title.is_empty() => {
+                self.og_title = text::line(&self.attributes.get(Attribute::Content)?, self.limits.line_chars);
             }
             "article:published_time"
             | "og:published_time"
@@ -301,7 +296,7 @@ impl<'a> Page<'a> {
     }
 
     pub(super) fn sheet(&mut self, sheet: Cow<'a, str>) -> Plain<()> {
-        if sheet.len() > self.limits.css {
+        if sheet.len() > self.limits.css_bytes {
             return Err(Reason::Limit);
         }
         if text::contains_any_case(&sheet, "url(") || text::contains_any_case(&sheet, "@import") {
@@ -315,7 +310,7 @@ impl<'a> Page<'a> {
 
     pub(super) fn leave_to_python(&mut self, written: Cow<'a, str>, kind: u8) -> Plain<()> {
         self.pending = true;
-        self.push_link(Link { href: written, kind, text: String::new(), nofollow: false, region: MAIN })
+        self.push_link(Link::new(written, kind))
     }
 
     pub(super) fn push_link(&mut self, link: Link<'a>) -> Plain<()> {
@@ -335,22 +330,24 @@ impl<'a> Page<'a> {
     }
 
     pub(super) fn add(&mut self, href: Cow<'a, str>, kind: u8, text: &str) -> Plain<String> {
-        let found = address(href, self.limits.href)?;
+        let found = address(href, self.limits.href_chars)?;
         let told = found.clone().into_owned();
         if !found.is_empty() && self.others.insert((found.clone(), kind)) {
-            self.push_link(Link { href: found, kind, text: text.to_owned(), nofollow: false, region: MAIN })?;
+            self.push_link(Link { text: text.to_owned(), ..Link::new(found, kind) })?;
         }
         Ok(told)
     }
 
+    /// A link to another page; `anchor`: where its text stands, if it is an anchor's.
     pub(super) fn page_link(
         &mut self,
         href: Cow<'a, str>,
         rel: &str,
         region: u8,
+        anchor: Option<(usize, usize)>,
         text: impl Fn(&Self) -> Plain<String>,
     ) -> Plain<()> {
-        let found = address(href, self.limits.href)?;
+        let found = address(href, self.limits.href_chars)?;
         if found.is_empty() {
             return Ok(());
         }
@@ -359,13 +356,17 @@ impl<'a> Page<'a> {
                 self.links[place].nofollow = unendorsed(rel);
             }
             if self.links[place].text.is_empty() {
-                self.links[place].text = text(self)?;
+                let text = text(self)?;
+                let link = &mut self.links[place];
+                if !text.is_empty() {
+                    (link.text, link.anchor) = (text, anchor);
+                }
             }
             return Ok(());
         }
         let text = text(self)?;
         self.pages.insert(found.clone(), self.links.len());
-        self.push_link(Link { href: found, kind: PAGE, text, nofollow: unendorsed(rel), region })
+        self.push_link(Link { text, nofollow: unendorsed(rel), region, anchor, ..Link::new(found, PAGE) })
     }
 }
 

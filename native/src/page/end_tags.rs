@@ -2,7 +2,7 @@
 
 use super::*;
 
-const MOST_ROUNDS: usize = 6; // after eight the parser gives up
+const MAX_ROUNDS: usize = 6; // after eight the parser gives up
 
 impl<'a> Page<'a> {
     pub(super) fn close(&mut self, tag: Tag, flags: u32, name: &str) -> Plain<()> {
@@ -103,7 +103,7 @@ impl<'a> Page<'a> {
             if let Some(last) = above.iter().rposition(|open| open.flags & tags::SPECIAL != 0) {
                 // Blocks stay open; each is moved out of the element and its content into another like it.
                 let unlike = |open: &Open| open.flags & (tags::SPECIAL | tags::SCOPE) != tags::SPECIAL;
-                if last >= MOST_ROUNDS
+                if last >= MAX_ROUNDS
                     || above[..=last].iter().any(unlike)
                     || self.stack[place].duties & UNREPEATABLE != 0
                 {

@@ -2,8 +2,8 @@
 
 use super::*;
 
-const MOST_ALIKE: usize = 3;
-const DEEPEST: usize = 256;
+const MAX_ALIKE: usize = 3;
+const MAX_DEPTH: usize = 256;
 
 impl<'a> Page<'a> {
     pub(super) fn top(&self) -> Open<'a> {
@@ -83,18 +83,18 @@ impl<'a> Page<'a> {
                 anchor.end = here;
             }
         }
-        if duties & HEADING != 0 {
-            if let Some(place) = self.headings_open.pop() {
-                self.headings[place].1 = here;
-            }
+        if duties & HEADING != 0
+            && let Some(place) = self.headings_open.pop()
+        {
+            self.headings[place].1 = here;
         }
-        if duties & NAMED != 0 {
-            if let Some(place) = self.named_open.pop() {
-                let counted = self.named_counted;
-                let named = &mut self.named[place];
-                named.end = here;
-                named.inside = counted - named.inside;
-            }
+        if duties & NAMED != 0
+            && let Some(place) = self.named_open.pop()
+        {
+            let counted = self.named_counted;
+            let named = &mut self.named[place];
+            named.end = here;
+            named.inside = counted - named.inside;
         }
         if duties & DROPPED != 0 {
             self.dropped -= 1;
@@ -116,7 +116,7 @@ impl<'a> Page<'a> {
     }
 
     pub(super) fn push_with(&mut self, open: Open<'a>) -> Plain<()> {
-        if self.stack.len() >= DEEPEST {
+        if self.stack.len() >= MAX_DEPTH {
             return Err(Reason::Limit);
         }
         if open.tag == Tag::P {
@@ -138,7 +138,7 @@ impl<'a> Page<'a> {
 
     pub(super) fn push_formatting(&mut self, mut open: Open<'a>) -> Plain<()> {
         let alike = self.formatting.iter().rev().take_while(|entry| !entry.marker);
-        if alike.filter(|entry| entry.open.tag == open.tag).count() >= MOST_ALIKE {
+        if alike.filter(|entry| entry.open.tag == open.tag).count() >= MAX_ALIKE {
             return Err(Reason::Formatting); // of equal ones the parser forgets the first
         }
         if open.tag == Tag::A || self.attributes.seen & (ASKING | bit(Attribute::Alt)) != 0 {

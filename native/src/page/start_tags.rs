@@ -2,7 +2,7 @@
 
 use super::*;
 
-const LONGEST_TITLE: usize = 4000;
+const MAX_TITLE: usize = 4000;
 
 impl<'a> Page<'a> {
     pub(super) fn open(&mut self, tag: Tag, flags: u32, name: &'a str) -> Plain<()> {
@@ -12,7 +12,7 @@ impl<'a> Page<'a> {
         match tag {
             Tag::Html | Tag::Head | Tag::Body => return self.open_root(tag, flags, name),
             _ if flags & tags::META != 0 || (tag == Tag::Noscript && self.mode != Mode::Body) => {
-                return self.open_meta(tag, flags, name)
+                return self.open_meta(tag, flags, name);
             }
             _ => {}
         }
@@ -51,10 +51,8 @@ impl<'a> Page<'a> {
             self.reopen()?;
         }
         match tag {
-            Tag::A => {
-                if self.anchor_open || self.stack.iter().any(|open| open.tag == Tag::A) {
-                    return Err(Reason::Nesting);
-                }
+            Tag::A if (self.anchor_open || self.stack.iter().any(|open| open.tag == Tag::A)) => {
+                return Err(Reason::Nesting);
             }
             Tag::Li => self.close_item(&[Tag::Li])?,
             Tag::Dd | Tag::Dt => self.close_item(&[Tag::Dd, Tag::Dt])?,
@@ -65,10 +63,8 @@ impl<'a> Page<'a> {
                 self.close_paragraph()?;
                 self.form_open = true;
             }
-            Tag::Button => {
-                if self.stack.iter().any(|open| open.tag == Tag::Button) {
-                    return Err(Reason::Nesting);
-                }
+            Tag::Button if self.stack.iter().any(|open| open.tag == Tag::Button) => {
+                return Err(Reason::Nesting);
             }
             Tag::Table => {
                 if self.standard {
@@ -174,7 +170,7 @@ impl<'a> Page<'a> {
                     return Err(Reason::Head);
                 }
                 let written = self.raw_text("title")?;
-                if written.contains('<') || written.len() > LONGEST_TITLE {
+                if written.contains('<') || written.len() > MAX_TITLE {
                     return Err(Reason::Head);
                 }
                 self.title = Some(written);
@@ -325,10 +321,10 @@ impl<'a> Page<'a> {
     }
 
     pub(super) fn close_paragraph(&mut self) -> Plain<()> {
-        if self.paragraphs > 0 {
-            if let Some(place) = self.in_scope(|open| open.tag == Tag::P, &[Tag::Button]) {
-                return self.pop_to(place);
-            }
+        if self.paragraphs > 0
+            && let Some(place) = self.in_scope(|open| open.tag == Tag::P, &[Tag::Button])
+        {
+            return self.pop_to(place);
         }
         Ok(())
     }

@@ -1,14 +1,16 @@
 //! From bytes to tags and text.
 
+use memchr::{memchr, memchr2};
+
 use super::*;
 
-const MOST_ATTRIBUTES: usize = 100;
+const MAX_ATTRIBUTES: usize = 100;
 
 impl<'a> Page<'a> {
     pub(super) fn run(&mut self) -> Plain<()> {
         while self.at < self.bytes.len() {
             let rest = &self.bytes[self.at..];
-            let (until_tag, refers) = search::next_tag(rest);
+            let (until_tag, refers) = next_tag(rest);
             let length = until_tag.unwrap_or(rest.len());
             if length > 0 {
                 self.text(&self.source[self.at..self.at + length], refers)?;
@@ -28,7 +30,7 @@ impl<'a> Page<'a> {
                 }
             }
         }
-        while self.stack.len() > 0 {
+        while !self.stack.is_empty() {
             self.pop()?;
         }
         Ok(())
@@ -149,7 +151,7 @@ impl<'a> Page<'a> {
                 }
             };
             count += 1;
-            if count > MOST_ATTRIBUTES {
+            if count > MAX_ATTRIBUTES {
                 return Err(Reason::Limit);
             }
             let name_end = at;
@@ -166,7 +168,7 @@ impl<'a> Page<'a> {
                 match bytes.get(at) {
                     Some(&quote @ (b'"' | b'\'')) => {
                         let start = at + 1;
-                        let length = search::position(&bytes[start..], quote).ok_or(Reason::Markup)?;
+                        let length = memchr(quote, &bytes[start..]).ok_or(Reason::Markup)?;
                         written = &self.source[start..start + length];
                         at = start + length + 1;
                     }
@@ -273,5 +275,13 @@ impl<'a> Page<'a> {
             }
             from = at + 2;
         }
+    }
+}
+
+/// Where the next tag begins, and whether a `&` stands before it.
+fn next_tag(bytes: &[u8]) -> (Option<usize>, bool) {
+    match memchr2(b'<', b'&', bytes) {
+        Some(at) if bytes[at] == b'&' => (memchr(b'<', &bytes[at..]).map(|tag| at + tag), true),
+        found => (found, false),
     }
 }
