@@ -7,9 +7,9 @@ roughly, but never count too low, and attributes, comments and scripts have no w
 
 import re
 
-from hemeroteca.extract.words import words
+from hemeroteca.extract.document import names
 
-FORMATTING = words("b big code em font i s small strike strong tt u")
+FORMATTING = names("b big code em font i s small strike strong tt u")
 
 
 def _bytes(text: str) -> frozenset[bytes]:

@@ -3,11 +3,27 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from hemeroteca.extract import charset
+from hemeroteca.extract import decode, language
 from hemeroteca.extract.document import Document, Limits, Link
+from hemeroteca.extract.readers import UNNAMED, Content, register
 
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`{}|\\^\[\]]{1,4096}", re.I)
 _TRAILING = ".,;:!?*_~"
+_NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+
+
+class TextReader:
+    def sniff(self, content: Content) -> str:
+        if content.media_type == "text/plain":
+            return "text"
+        if content.media_type not in UNNAMED:
+            return ""
+        start = content.start
+        return "text" if start and not start.lstrip().startswith(b"<") and not _NOT_TEXT.search(start) else ""
+
+    def read(self, content: Content, document: Document) -> None:
+        read_text(content.body, content.content_type, document, content.limits)
+        document.language = language.detect(document.main, content.language)
 
 
 def read_text(body: bytes, content_type: str, document: Document, limits: Limits) -> None:
@@ -15,7 +31,7 @@ def read_text(body: bytes, content_type: str, document: Document, limits: Limits
     if len(body) > limits.plain_bytes:
         body = body[: limits.plain_bytes]
         document.note("text-cut")
-    text, document.charset, note = charset.to_text(body, content_type)
+    text, document.charset, note = decode.to_text(body, content_type)
     if note:
         document.note(note)
     add_links(document, addresses(text), "page", limits)
@@ -51,3 +67,6 @@ def _trimmed(address: str) -> str:
     if address.endswith(")") and address.count("(") < address.count(")"):
         address = address[:-1].rstrip(_TRAILING)
     return address
+
+
+register(TextReader(), priority=10)
