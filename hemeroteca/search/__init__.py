@@ -12,7 +12,7 @@ in this room can be rebuilt from it (`hemeroteca search rebuild`).
 - `preferences`: hosts a person has raised, lowered or blocked.
 """
 
-from hemeroteca.search.document import SearchDocument
+from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.search.index import (
     Index,
     IndexBusyError,

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
+from hemeroteca.ingest.search_document import SearchDocument, document_key
 from hemeroteca.search import document_queue
 from hemeroteca.search.analysis import code_of, language_of, written_in
-from hemeroteca.search.document import SearchDocument, document_key
 from hemeroteca.search.index import HEAP_BYTES, Index
 from hemeroteca.search.results import Options
 

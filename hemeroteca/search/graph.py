@@ -23,7 +23,7 @@ from typing import BinaryIO
 import msgspec
 import numpy as np
 
-from hemeroteca.search.document import document_key
+from hemeroteca.ingest.search_document import document_key
 
 log = logging.getLogger("hemeroteca.search")
 _MAX_ANCHORS = 12  # different texts kept per page

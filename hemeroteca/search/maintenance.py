@@ -21,7 +21,7 @@ from pathlib import Path
 
 import msgspec
 
-from hemeroteca.search.document import SearchDocument
+from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.search.graph import LinkGraph, LinkRanks, rank_pages_and_hosts
 from hemeroteca.search.index import HEAP_BYTES, Index, IndexUnusableError, SearchError, open_index, replacement
 from hemeroteca.search.index.expressions import RangeQuery

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from hemeroteca.ingest.search_document import document_key
 from hemeroteca.search import dedup, ranking
-from hemeroteca.search.document import document_key
 from hemeroteca.search.graph import LinkRanks
 from hemeroteca.search.index import IndexReader, Match, Matches
 from hemeroteca.search.index.document_fields import language_number

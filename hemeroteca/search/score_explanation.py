@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from hemeroteca.ingest.search_document import document_key
 from hemeroteca.search import ranking
-from hemeroteca.search.document import document_key
 from hemeroteca.search.index import Match, SearchError
 from hemeroteca.search.index.document_fields import BODIES
 from hemeroteca.search.index.expressions import KeysQuery, Query, TermQuery, all_of

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
+from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.search import analysis, ranking
-from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.facets import facets
 from hemeroteca.search.graph import LinkRanks
 from hemeroteca.search.heavy_queries import HEAVY_QUERIES

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from hemeroteca.config import Config
-    from hemeroteca.search.document import SearchDocument
+    from hemeroteca.ingest.search_document import SearchDocument
 
 HEAP_BYTES = 48 << 20  # of a writer
 KEYS_AT_ONCE = 100_000

@@ -9,8 +9,8 @@ from urllib.parse import unquote
 
 import msgspec
 
+from hemeroteca.ingest.search_document import SearchDocument, document_key, simhash
 from hemeroteca.search import analysis
-from hemeroteca.search.document import SearchDocument, document_key, simhash
 
 MAX_TEXT = 1_000_000  # characters of a page that are indexed and kept
 MAX_TITLE = 1000

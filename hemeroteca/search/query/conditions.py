@@ -8,8 +8,8 @@ from functools import lru_cache
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
+from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.search import analysis
-from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.index import expressions as ex
 from hemeroteca.search.index.document_fields import BODIES
 from hemeroteca.search.query import clauses as q

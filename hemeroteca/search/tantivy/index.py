@@ -19,8 +19,8 @@ import numpy as np
 import tantivy
 from tantivy import Order, Query
 
+from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.search.analysis import BIGRAMS
-from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.index import (
     HEAP_BYTES,
     REBUILD,

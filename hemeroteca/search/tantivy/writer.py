@@ -12,8 +12,8 @@ import msgspec
 import tantivy
 from tantivy import Document
 
+from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.search import analysis
-from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.index import REBUILD, IndexBusyError, IndexUnusableError, IndexWriteError
 from hemeroteca.search.index import document_fields as fields
 
