@@ -190,7 +190,7 @@ def _kind(param: Any) -> str:
         return param.metavar
     if hasattr(param.type, "choices"):
         return "\\|".join(getattr(choice, "value", choice) for choice in param.type.choices)
-    return {"integer": "N", "float": "X", "path": "PATH"}.get(param.type.name.removesuffix(" range"), "TEXT")
+    return {"int": "N", "float": "X", "path": "PATH"}.get(param.type.name.removesuffix(" range"), "TEXT")
 
 
 def _value(param: Any) -> str:
