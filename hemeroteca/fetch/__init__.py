@@ -7,6 +7,6 @@ knows nothing of politeness, robots or databases, and never follows a redirect b
 from hemeroteca.fetch.body import Body
 from hemeroteca.fetch.fetcher import Fetcher
 from hemeroteca.fetch.guard import Guard
-from hemeroteca.fetch.values import FetchSettings, Request, Result
+from hemeroteca.fetch.request import FetchSettings, Request, Result
 
 __all__ = ["Body", "FetchSettings", "Fetcher", "Guard", "Request", "Result"]

@@ -49,7 +49,7 @@ class Outgoing:
     def send(self, url: str, *, content: bytes | None = None, headers: dict[str, str] | None = None) -> Answer:
         """GET, or POST when there is content."""
         try:
-            url = urls.canonical(url, urls.Rules(drop_session_ids=False, drop_tracking=False))
+            url = urls.canonical(url, urls.CanonRules(drop_session_ids=False, drop_tracking=False))
         except urls.UrlError as error:
             return Answer(0, reason=f"not an address ({error})")
         request = Request(

@@ -1,4 +1,4 @@
-"""A snapshot taken apart: what `compare` and the diffs look at.
+"""A version of a page, and the parts it is taken into: what `compare` and the diffs look at.
 
 HTML is parsed once; its parts are kept as they stand in the page. Noise is removed later and only from what differs,
 which gives the same answer for a fraction of the work.
@@ -16,8 +16,8 @@ from lxml import etree, html
 from resiliparse.parse.html import ELEMENT, TEXT, DOMNode, HTMLTree
 
 from hemeroteca import extract
-from hemeroteca.change import noise, rules
-from hemeroteca.change.values import ChangeRules, Snapshot
+from hemeroteca.change import noise
+from hemeroteca.change.site_rules import ChangeRules, Places, places
 from hemeroteca.extract import decode, markup
 
 LIMITS = extract.Limits(html_bytes=2 << 20, html_tags=50_000, text_chars=500_000, plain_bytes=2 << 20)
@@ -47,7 +47,17 @@ _HIDDEN, _SHOUTED = re2.compile(b"hidden"), re2.compile(b"HIDDEN")
 _TEXTUAL = re.compile(r"^text/|[/+](?:json|xml|javascript|ecmascript|x-javascript|x-sh|yaml|x-yaml|csv|sql)$")
 
 
-class Page:
+class Snapshot(msgspec.Struct, frozen=True):
+    """A capture as it is compared: its body with Content-Encoding undone, and what the server said of it."""
+
+    body: bytes
+    content_type: str = ""
+    url: str = ""
+    status: int = 200
+    screenshot: bytes = b""  # PNG, where a browser took one
+
+
+class Parts:
     """What a snapshot is made of, in the order of the document."""
 
     __slots__ = (
@@ -100,17 +110,17 @@ def tidy(passages: list[str]) -> list[str]:
     return list(filter(None, map(" ".join, map(str.split, passages))))
 
 
-def read(snapshot: Snapshot, given: ChangeRules, view: bool = True) -> Page:
+def take_apart(snapshot: Snapshot, given: ChangeRules, view: bool = True) -> Parts:
     """The parts of a snapshot that the rules leave; classes and styles only with `view`."""
     body = snapshot.body
     media = extract.media_type(snapshot.content_type)
     kind = extract.kind_of(body, snapshot.content_type, snapshot.url)
     if kind in ("html", "xhtml"):
-        page = Page("html")
+        page = Parts("html")
         _read_html(body, snapshot.content_type, given, page, view)
         return page
     if kind in ("pdf", "feed"):
-        page = Page(kind)
+        page = Parts(kind)
         document = extract.read(body, snapshot.content_type, snapshot.url, limits=LIMITS)
         page.notes = document.notes
         page.passages = _cut(f"{document.title}\n{document.text}", page).split("\n", MAX_LINES)
@@ -119,11 +129,11 @@ def read(snapshot: Snapshot, given: ChangeRules, view: bool = True) -> Page:
         page.links = {link.href: None for link in document.links}
         return page
     if kind != "gzip" and (media.endswith("json") or (not _TEXTUAL.search(media) and body[:1] in (b"{", b"["))):
-        page = Page("json")
+        page = Parts("json")
         if _read_json(body, page):
             return page
     if kind in ("text", "css", "sitemap") or (kind == "other" and _TEXTUAL.search(media) and b"\0" not in body[:1024]):
-        page = Page("text")
+        page = Parts("text")
         if len(body) > LIMITS.plain_bytes:
             body = body[: LIMITS.plain_bytes]
             page.note("text-cut")
@@ -132,11 +142,11 @@ def read(snapshot: Snapshot, given: ChangeRules, view: bool = True) -> Page:
             page.note(note)
         page.passages = _cut(text, page).replace("\r\n", "\n").replace("\r", "\n").split("\n", MAX_LINES)
         return page
-    return Page("binary")
+    return Parts("binary")
 
 
-def blocks(page: Page) -> Iterator[tuple[str, DOMNode]]:
-    """Each line of an HTML page with the element that holds its first letters. Slower than `Page.passages`."""
+def blocks(page: Parts) -> Iterator[tuple[str, DOMNode]]:
+    """Each line of an HTML page with the element that holds its first letters. Slower than `Parts.passages`."""
     root = page.tree.body if page.tree is not None else None
     if root is None:
         return
@@ -192,7 +202,7 @@ def path(node: DOMNode | None) -> str:
     return "/".join(reversed(names))
 
 
-def _read_html(body: bytes, content_type: str, given: ChangeRules, page: Page, view: bool) -> None:
+def _read_html(body: bytes, content_type: str, given: ChangeRules, page: Parts, view: bool) -> None:
     if len(body) > LIMITS.html_bytes:
         body = body[: LIMITS.html_bytes]
         page.note("html-cut")
@@ -200,7 +210,7 @@ def _read_html(body: bytes, content_type: str, given: ChangeRules, page: Page, v
     if note:
         page.note(note)
     data = markup.prepare(body, LIMITS, page.note).data
-    ignored, kept = rules.places(given.ignore), rules.places(given.keep)
+    ignored, kept = places(given.ignore), places(given.keep)
     if ignored.xpath or kept.xpath:
         data = _by_xpath(data, ignored.xpath, kept, page)
     try:
@@ -232,7 +242,7 @@ def _read_html(body: bytes, content_type: str, given: ChangeRules, page: Page, v
     page.passages += _cut(raw, page).split(markup.BREAK, MAX_LINES)
 
 
-def _read_elements(document: DOMNode, page: Page) -> list[DOMNode]:
+def _read_elements(document: DOMNode, page: Parts) -> list[DOMNode]:
     """Fill the page; returns the elements whose text nobody sees."""
     nodes = list(document.get_elements_by_tag_name("*"))
     page.tags = tags = list(map(_TAG, nodes))
@@ -284,7 +294,7 @@ def _with_address(nodes: list[DOMNode], name: str) -> dict[str, DOMNode | None]:
     return cast(dict[str, DOMNode | None], found)
 
 
-def _read_looks(document: DOMNode, page: Page) -> None:
+def _read_looks(document: DOMNode, page: Parts) -> None:
     page.classes = [node.class_name for node in document.query_selector_all("[class]")]
     page.inline = _values(document, "style")
     if "font" in page.tags or "table" in page.tags:  # pages from before style sheets
@@ -315,7 +325,7 @@ def _outermost(tree: HTMLTree, selector: str) -> str:
     return f"<body>{markup.BREAK.join(parts)}</body>"
 
 
-def _by_xpath(data: bytes, ignored: tuple[etree.XPath, ...], kept: rules.Places, page: Page) -> bytes:
+def _by_xpath(data: bytes, ignored: tuple[etree.XPath, ...], kept: Places, page: Parts) -> bytes:
     if data.count(b"<") > MAX_XPATH_TAGS:
         page.note("xpath-not-used")
         return data
@@ -350,13 +360,13 @@ def _elements(root: html.HtmlElement, paths: tuple[etree.XPath, ...]) -> list[ht
     return found
 
 
-def _cut(text: str, page: Page) -> str:
+def _cut(text: str, page: Parts) -> str:
     if len(text) > LIMITS.text_chars:
         page.note("text-cut")
     return text[: LIMITS.text_chars]
 
 
-def _read_json(body: bytes, page: Page) -> bool:
+def _read_json(body: bytes, page: Parts) -> bool:
     """A line per value with its place; the places are the form."""
     if len(body) > MAX_JSON_BYTES:
         return False

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from hemeroteca.change.values import Block, Change
+from hemeroteca.change.judgement import Block, Change
 
 # visits of a page after the first at which the block differed there, which proves nothing of the others
 FEW_VISITS = 3  # for blocks in which only digits and codes change, or whose old texts come back; of all pages together

@@ -6,13 +6,13 @@ import threading
 import pytest
 
 from hemeroteca.fetch import Request
-from hemeroteca.fetch.names import Names, system_lookup
+from hemeroteca.fetch.resolver import Resolver, system_lookup
 from tests.waiting import PATIENCE
 
 from .conftest import keep, ok
 
 
-def settle(names: Names, rung: threading.Event, count: int = 1):
+def settle(names: Resolver, rung: threading.Event, count: int = 1):
     found = []
     while len(found) < count:
         assert rung.wait(PATIENCE)
@@ -23,7 +23,7 @@ def settle(names: Names, rung: threading.Event, count: int = 1):
 
 def test_an_answer_is_kept_until_it_expires():
     rung = threading.Event()
-    names = Names(rung.set, lookup=lambda host: ["1.1.1.1", "10.0.0.1", "1.1.1.1", "fe80::1%eth0"], seconds=100)
+    names = Resolver(rung.set, lookup=lambda host: ["1.1.1.1", "10.0.0.1", "1.1.1.1", "fe80::1%eth0"], seconds=100)
     assert names.known("a", 0.0) is None
     names.ask("a")
     answer = settle(names, rung)["a"]
@@ -37,7 +37,7 @@ def test_an_answer_is_kept_until_it_expires():
 
 def test_the_cache_is_bounded():
     rung = threading.Event()
-    names = Names(rung.set, lookup=lambda host: ["1.1.1.1"], entries=10)
+    names = Resolver(rung.set, lookup=lambda host: ["1.1.1.1"], entries=10)
     for number in range(50):
         names.ask(f"h{number}")
     settle(names, rung, 50)
@@ -47,7 +47,7 @@ def test_the_cache_is_bounded():
 
 def test_there_are_never_more_threads_than_allowed():
     rung, gate = threading.Event(), threading.Event()
-    names = Names(rung.set, lookup=lambda host: gate.wait(PATIENCE) and ["1.1.1.1"], threads=3)
+    names = Resolver(rung.set, lookup=lambda host: gate.wait(PATIENCE) and ["1.1.1.1"], threads=3)
     for number in range(50):
         names.ask(f"h{number}")
     assert len(names._threads) == 3
@@ -103,7 +103,7 @@ def test_a_lookup_that_ends_after_close_harms_nobody(new_loop):
 
     loop = new_loop(lookup=lookup)
     loop.fetcher.submit(Request(url="http://slow.test/"), lambda result: None)
-    thread = loop.fetcher._names._threads[0]
+    thread = loop.fetcher._resolver._threads[0]
     loop.fetcher.close()
     gate.set()
     thread.join(PATIENCE)

@@ -1,33 +1,11 @@
-"""The values of the room."""
+"""What a comparison found: how much two versions differ, where, and whether it is important."""
 
 import msgspec
 
-THRESHOLD = 0.05
-"""F(μ) unless a site has its own: on a page of any length it is passed by one word that is not noise."""
+from hemeroteca.change.site_rules import THRESHOLD
 
 WEIGHTS = {"scripts": 0.25, "sheets": 0.25, "styles": 0.25}
 """Of components other than 1. There are few scripts and style sheets on a page, so one of them is a large share."""
-
-
-class Snapshot(msgspec.Struct, frozen=True):
-    """A capture as it is compared: its body with Content-Encoding undone, and what the server said of it."""
-
-    body: bytes
-    content_type: str = ""
-    url: str = ""
-    status: int = 200
-    screenshot: bytes = b""  # PNG, where a browser took one
-
-
-class ChangeRules(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a person set for one site. `check` tells whether the expressions in it can be used."""
-
-    threshold: float = THRESHOLD  # F(μ): a change is important above it
-    ignore: tuple[str, ...] = ()  # CSS selectors, or XPath (begins with `/`, `(` or `./`): left out
-    keep: tuple[str, ...] = ()  # the same: when given, only what they select is compared
-    ignore_text: tuple[str, ...] = ()  # RE2: what they match in a line of text is left out
-    weights: dict[str, float] = {}  # of components by name; 0 silences one
-    noise: bool = True  # put the noise aside that every site has
 
 
 class Block(msgspec.Struct, frozen=True):

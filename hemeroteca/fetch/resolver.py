@@ -17,7 +17,7 @@ from hemeroteca.fetch.guard import Guard
 Lookup = Callable[[str], Iterable[str]]  # name → addresses; OSError when there are none
 
 
-class Answer(NamedTuple):
+class Resolution(NamedTuple):
     """What is known about a name until `expires` (monotonic seconds)."""
 
     addresses: tuple[str, ...]
@@ -28,7 +28,7 @@ class Answer(NamedTuple):
     expires: float
 
 
-class Names:
+class Resolver:
     """Answers from the cache at once; asks for others and wakes the loop when they are known."""
 
     def __init__(
@@ -48,13 +48,13 @@ class Names:
         self._failure_seconds = failure_seconds
         self._entries = entries
         self._guard = Guard()
-        self._cache: dict[str, Answer] = {}
+        self._cache: dict[str, Resolution] = {}
         self._asked: set[str] = set()
         self._questions: SimpleQueue[str | None] = SimpleQueue()
         self._answers: deque[tuple[str, list[str], OSError | None]] = deque()
         self._threads: list[threading.Thread] = []
 
-    def known(self, host: str, now: float) -> Answer | None:
+    def known(self, host: str, now: float) -> Resolution | None:
         """The answer, when it is known and still fresh."""
         answer = self._cache.get(host)
         return answer if answer is not None and answer.expires > now else None
@@ -71,7 +71,7 @@ class Names:
             thread.start()
         self._questions.put(host)
 
-    def collect(self) -> list[tuple[str, Answer]]:
+    def collect(self) -> list[tuple[str, Resolution]]:
         """The answers that came since the last call; they are in the cache now."""
         found = []
         while self._answers:
@@ -90,7 +90,7 @@ class Names:
         for _ in self._threads:
             self._questions.put(None)
 
-    def _judge(self, found: list[str], error: OSError | None) -> Answer:
+    def _judge(self, found: list[str], error: OSError | None) -> Resolution:
         addresses, public, refused = [], [], []
         for text in found:
             if "%" in text:  # bound to one interface: never a public address, and libcurl could not be given it
@@ -114,7 +114,7 @@ class Names:
         elif not addresses and not refused:
             message = "the name has no address"
         seconds = self._failure_seconds if message else self._seconds
-        return Answer(tuple(addresses), tuple(public), refused, message, transient, monotonic() + seconds)
+        return Resolution(tuple(addresses), tuple(public), refused, message, transient, monotonic() + seconds)
 
     def _work(self) -> None:
         while (host := self._questions.get()) is not None:

@@ -1,17 +1,30 @@
-"""Rules people write, made ready for use: CSS selectors, XPath and regular expressions."""
+"""What a person set for one site: CSS selectors, XPath and regular expressions, checked and made ready for use."""
 
 import math
 from functools import lru_cache
 from typing import Any
 
+import msgspec
 import re2
 from lxml import etree
 from resiliparse.parse.html import HTMLTree
 
-from hemeroteca.change.values import ChangeRules
+THRESHOLD = 0.05
+"""F(μ) unless a site has its own: on a page of any length it is passed by one word that is not noise."""
 
 MAX_RULES = 100
 MAX_LENGTH = 1000
+
+
+class ChangeRules(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a person set for one site. `check` tells whether the expressions in it can be used."""
+
+    threshold: float = THRESHOLD  # F(μ): a change is important above it
+    ignore: tuple[str, ...] = ()  # CSS selectors, or XPath (begins with `/`, `(` or `./`): left out
+    keep: tuple[str, ...] = ()  # the same: when given, only what they select is compared
+    ignore_text: tuple[str, ...] = ()  # RE2: what they match in a line of text is left out
+    weights: dict[str, float] = {}  # of components by name; 0 silences one
+    noise: bool = True  # put the noise aside that every site has
 
 
 class RulesError(ValueError):

@@ -8,11 +8,11 @@ from typing import Any, Final
 import msgspec
 
 from hemeroteca.fetch.body import Body
-from hemeroteca.fetch.values import FetchSettings, Request, Result
+from hemeroteca.fetch.request import FetchSettings, Request, Result
 
 HEADER: Final = struct.Struct(">IB")  # length of the msgpack body, kind
 SETUP, ORDER, VERDICT, QUESTION, RENDERED, BROKEN = range(6)
-MOST_FRAME = 256 << 20
+MAX_FRAME = 256 << 20
 
 
 @dataclass(frozen=True)
