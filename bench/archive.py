@@ -49,9 +49,11 @@ def addresses(captures, count=500):
 WRITE = """
 import django
 django.setup()
-from hemeroteca.archive import scan, warc
+from tests.warc.making import exchange as exchange_of, revisit as revisit_of
+from hemeroteca import warc
+from hemeroteca.warc import scan
 from hemeroteca.archive.verify import new_capture
-from hemeroteca.archive.writer import WarcWriter
+from hemeroteca.warc.writer import WarcWriter
 bodies, count = list(pages()), 2000
 start = time.process_time()
 writer = WarcWriter(Path("ours"))
@@ -59,7 +61,7 @@ for number in range(count):
     body = bodies[number % len(bodies)]
     head = b"HTTP/1.1 200 OK\\r\\nContent-Type: text/html\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(body)
     request = b"GET / HTTP/1.1\\r\\nHost: example.org\\r\\n\\r\\n"
-    records = warc.exchange_records(
+    records = exchange_of(
         f"http://example.org/{number}", 1700000000000 + number, "93.184.216.34", "http/1.1", request, head, body)
     writer.append(records.data)
 writer.sync()
@@ -167,9 +169,10 @@ import django
 django.setup()
 from django.core.management import call_command
 call_command("migrate", verbosity=0)
-from hemeroteca.archive import queries, services, warc
+from hemeroteca.archive import queries, services
+from hemeroteca import warc
 from hemeroteca.archive.values import NewCapture
-from hemeroteca.archive.writer import WarcWriter
+from hemeroteca.warc.writer import WarcWriter
 bodies, versions = list(pages(40)), 50
 chance = random.Random(9)
 each, total = 0, 0
@@ -183,10 +186,10 @@ for version in range(versions):
         url, moment = f"http://example.org/{number}", 1700000000000 + version * 86400000 + number
         head = b"HTTP/1.1 200 OK\\r\\nContent-Type: text/html\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(body)
         exchange = (url, moment, "93.184.216.34", "http/1.1", b"GET / HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n", head)
-        whole = warc.exchange_records(*exchange, body)
+        whole = exchange_of(*exchange, body)
         each += whole.size
         original = digests.get(whole.digest)
-        records = warc.revisit_records(*exchange, original, len(body)) if original else whole
+        records = revisit_of(*exchange, original, len(body)) if original else whole
         name, offset = writer.append(records.data)
         total += records.size
         rows.append(NewCapture(records.main.record_id, url, moment, 200, "text/html", records.digest, records.main.kind,

@@ -17,7 +17,7 @@ from hemeroteca.api.answers import filled
 from hemeroteca.api.moments import moment
 from hemeroteca.frontier import queries, services
 from hemeroteca.frontier.models import Crawl
-from hemeroteca.frontier.values import CrawlOptions
+from hemeroteca.ingest.rules import CrawlOptions
 
 router = Router()
 

@@ -1,6 +1,7 @@
 """Observations as lessons: those of the archive, those of the past, and how good the predictions made of them are."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -9,19 +10,20 @@ from django.db.models import Max, Min
 
 from hemeroteca import urls
 from hemeroteca.archive import queries
-from hemeroteca.archive.values import CaptureRow, index_key
+from hemeroteca.archive.values import CaptureRow
 from hemeroteca.frontier.models import Page
+from hemeroteca.ingest.difference import Listing
 from hemeroteca.predict import Calibration, Observed, Planner, behaviour, calibrate, country_calendar, group
+from hemeroteca.warc.keys import index_key
 from hemeroteca.watch import memory, services
 from hemeroteca.watch.models import Observation, SignalSource, Subscription, WatchedPage
 from hemeroteca.watch.rules import History
-from hemeroteca.watch.values import DAY_MS, HOUR_MS, LONGEST_HOURS, Listing
+from hemeroteca.watch.values import DAY_MS, HOUR_MS, LONGEST_HOURS
 
 MOST_CAPTURES = 2_000_000  # learned of one subscription
 MOST_CALIBRATED = 200_000  # visits a calibration replays, the newest
 MANY_MOMENTS = 48
 CHANGES_KNOWN = 100  # of a page, to tell its behaviour
-PAGE = 1000
 
 
 # from the archive
@@ -142,19 +144,7 @@ def _captures(url: str, kind: str) -> Iterator[CaptureRow]:
             host = urls.registrable_domain(host) or host
         start = index_key(f"http://{host}/").partition(")")[0] + ("" if kind == "domain" else ")")
     end = queries.after_prefix(start)
-    after: tuple[str, int, int] = ("", 0, 0)
-    for _ in range(MOST_CAPTURES // PAGE):
-        part = queries.rows(
-            "urlkey >= %s AND urlkey < %s AND (urlkey > %s OR (urlkey = %s AND (captured_ms > %s OR "
-            "(captured_ms = %s AND capture.id > %s))))",
-            [max(start, after[0]), end, after[0], after[0], after[1], after[1], after[2]],
-            "urlkey, captured_ms, capture.id",
-            PAGE,
-        )
-        yield from part
-        if len(part) < PAGE:
-            return
-        after = (part[-1].urlkey, part[-1].captured_ms, part[-1].id)
+    yield from islice(queries.between(start, end), MOST_CAPTURES)
 
 
 def _useful(captures: list[CaptureRow]) -> list[CaptureRow]:

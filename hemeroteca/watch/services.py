@@ -17,7 +17,7 @@ from hemeroteca import change, urls
 from hemeroteca.accounts.models import User
 from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Crawl
-from hemeroteca.frontier.values import Comparison, CrawlOptions
+from hemeroteca.ingest.rules import Comparison, CrawlOptions
 from hemeroteca.predict import POLICIES, country_calendar
 from hemeroteca.watch import windows as times
 from hemeroteca.watch.models import Collection, Observation, SignalSource, Subscription, WatchedPage

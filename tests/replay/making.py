@@ -6,13 +6,16 @@ import brotli
 from django.conf import settings
 from django.core.management import call_command
 
+from hemeroteca import warc
 from hemeroteca.accounts import services
 from hemeroteca.accounts.models import Role
-from hemeroteca.archive import posts, warc
 from hemeroteca.archive import services as archive
-from hemeroteca.archive.values import NewCapture, index_key
+from hemeroteca.archive.values import NewCapture
+from hemeroteca.warc import keys
+from hemeroteca.warc.keys import index_key
 from tests.console.conftest import PASSWORD
 from tests.console.world import NOW, build
+from tests.warc.making import exchange
 
 FRONT = b"""<!doctype html><html><head><title>Portada %s</title><link rel="stylesheet" href="/estilo.css"></head>
 <body><h1>Portada %s</h1><p id="ran">no script</p><a href="/economia/pan">El pan</a>
@@ -47,14 +50,14 @@ def put(
     posted = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\r\n"
     head = f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\n{more}Content-Length: {len(body)}\r\n\r\n".encode()
     asked = posted if sent else b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
-    records = warc.exchange_records(page.url, ms, "192.0.2.1", "http/1.1", asked, head, body, sent=sent)
+    records = exchange(page.url, ms, "192.0.2.1", "http/1.1", asked, head, body, sent=sent)
     name, offset = world.writer.append(records.data)
     world.writer.sync()
     row = NewCapture(
         record_id=records.main.record_id, url=page.url, captured_ms=ms, status=int(status[:3]),
         mime=content_type.partition(";")[0], digest=records.digest, kind="response", version=True, warc_name=name,
         offset=offset, length=records.main.length, body_size=len(body), page_id=page.pk, crawl_id=world.crawl.pk,
-        urlkey=index_key(posts.address(page.url, "POST", "application/json", sent)) if sent else "",
+        urlkey=index_key(keys.address(page.url, "POST", "application/json", sent)) if sent else "",
     )  # fmt: skip
     archive.insert_captures([row], world.writer.sizes())
     return page

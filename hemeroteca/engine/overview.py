@@ -1,0 +1,142 @@
+"""What `hemeroteca status`, the API and the status page show: what is queued, running, stored, failing, and why."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from hemeroteca.instance import Instance
+from hemeroteca.instance.status import EngineStatus, read_engine_status
+
+if TYPE_CHECKING:
+    from hemeroteca.frontier.models import Crawl
+
+
+class CrawlStatus(msgspec.Struct):
+    """A crawl, as a list shows it."""
+
+    id: int
+    state: str
+    seeds: list[str]
+    stop_reason: str
+    created_ms: int
+    started_ms: int
+    ended_ms: int
+    counts: dict[str, object]
+
+
+class HostStatus(msgspec.Struct):
+    """A host that makes work wait."""
+
+    name: str
+    delay_seconds: float
+    next_ms: int
+    failures: int
+    pages: int
+    note: str
+
+
+class ReasonStatus(msgspec.Struct):
+    """Pages that failed or were excluded for one reason."""
+
+    reason: str
+    state: str
+    pages: int
+    example: str
+
+
+class Status(msgspec.Struct):
+    """The state of the instance."""
+
+    running: bool  # an engine is at work
+    engine: EngineStatus | None
+    pages: dict[str, int]  # by state: queued, done, failed, excluded
+    hosts: int
+    captures: int
+    versions: int
+    documents: int  # that search can find
+    warc_bytes: int
+    database_bytes: int
+    index_bytes: int
+    free_bytes: int
+    crawls: list[CrawlStatus]
+    waiting: list[HostStatus]
+    reasons: list[ReasonStatus]
+
+
+def status(crawls: int = 20, hosts: int = 20) -> Status:
+    """Everything `hemeroteca status`, the API and the status page show."""
+    import shutil
+
+    from django.conf import settings
+    from django.db.models import Count, Min, Sum
+
+    from hemeroteca.archive.models import Capture, WarcFile
+    from hemeroteca.frontier.models import Crawl, Host, Visit
+    from hemeroteca.frontier.visit import State
+
+    instance: Instance = settings.INSTANCE
+    live = read_engine_status(instance)
+    names = {state.value: state.name.lower() for state in State}
+    by_state = dict(Visit.objects.values_list("state").annotate(Count("id")))
+    reasons: dict[tuple[str, str], ReasonStatus] = {}
+    grouped = (
+        Visit.objects.filter(state__gte=State.FAILED)
+        .values("state", "reason")
+        .annotate(pages=Count("id"), example=Min("page__url"))
+        .order_by("-pages")[:500]
+    )
+    for row in grouped:
+        code = str(row["reason"]).partition(":")[0].partition(" of ")[0]
+        name = names[row["state"]]
+        entry = reasons.setdefault((name, code), ReasonStatus(code, name, 0, f"{row['example']}: {row['reason']}"))
+        entry.pages += row["pages"]
+    return Status(
+        running=live is not None,
+        engine=live,
+        pages={name: by_state.get(state, 0) for state, name in names.items()},
+        hosts=Host.objects.count(),
+        captures=Capture.objects.count(),
+        versions=Capture.objects.filter(version=True).count(),
+        documents=_documents(instance),
+        warc_bytes=WarcFile.objects.aggregate(total=Sum("size"))["total"] or 0,
+        database_bytes=sum(map(_size, instance.database_path.parent.glob(f"{instance.database_path.name}*"))),
+        index_bytes=sum(_size(path) for path in instance.index_dir.glob("**/*")),
+        free_bytes=shutil.disk_usage(instance.data).free,
+        crawls=[crawl_status(crawl) for crawl in Crawl.objects.order_by("-pk")[:crawls]],
+        waiting=[
+            HostStatus(host.name, host.delay_ms / 1000, host.next_ms, host.failures, host.pages, host.note)
+            for host in Host.objects.filter(next_ms__gt=int(time.time() * 1000)).order_by("-next_ms")[:hosts]
+        ],
+        reasons=sorted(reasons.values(), key=lambda entry: -entry.pages),
+    )
+
+
+def crawl_status(crawl: "Crawl") -> CrawlStatus:
+    return CrawlStatus(
+        crawl.pk,
+        crawl.state,
+        crawl.seeds,
+        crawl.stop_reason,
+        crawl.created_ms,
+        crawl.started_ms,
+        crawl.ended_ms,
+        crawl.counts,
+    )
+
+
+def _documents(instance: Instance) -> int:
+    from hemeroteca.search.index import SearchError, open_index
+
+    try:
+        return open_index(None, instance.index_dir).count()
+    except SearchError:
+        return 0
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size if path.is_file() else 0
+    except OSError:
+        return 0

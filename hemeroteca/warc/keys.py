@@ -1,0 +1,150 @@
+"""The key a capture is filed under: the SURT of its address, and for answers to POST what was sent, too.
+
+The index has one key per address, so what was sent becomes part of it, as pywb and the tools around it do:
+`?__wb_method=POST&` and the fields of the form or of the JSON, else the content in base64. Only the key is made so; the
+capture keeps the address that was asked.
+"""
+
+import base64
+import hashlib
+import json
+import math
+import re
+from email.parser import BytesHeaderParser
+from email.policy import HTTP
+from functools import lru_cache
+from typing import Any
+from urllib.parse import unquote_plus, urlencode
+
+from hemeroteca import urls
+
+MAX_KEY = 900
+"""Longest key kept whole, in characters: PostgreSQL cannot index longer ones."""
+
+SCREENSHOT, DOM = "urn:screenshot:", "urn:dom:"
+"""Before a page's address: what a browser made of it."""
+
+_PLAIN_ORIGIN = re.compile(r"https?://[a-z0-9-]+(?:\.[a-z0-9-]+)*+(?::[0-9]{1,5})?+").fullmatch
+_PLAIN_PATH = re.compile(r"(?:/[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*+)*+/?+").fullmatch
+"""Paths that a SURT only writes in small letters and without the last slash; most are of this kind."""
+
+MAX_SENT = 16 << 10
+"""Of what is sent; an answer to more is not kept."""
+MARK = "__wb_method="
+_MAX_QUERY = 4096  # pywb cuts there
+_MAX_FIELDS = 1000
+
+
+def index_key(url: str) -> str:
+    """The key a URL is filed under: its SURT, shortened with a hash when it is too long for an index."""
+    start = url.find("/", 8)
+    if start > 0 and len(url) < MAX_KEY and _PLAIN_PATH(url, start) and (place := _place(url[:start])):
+        return place + (url[start:].lower().rstrip("/") or "/")
+    if url.startswith((DOM, SCREENSHOT)):  # filed like the pages they belong to
+        prefix = DOM if url.startswith(DOM) else SCREENSHOT
+        return prefix + index_key(url[len(prefix) :])
+    try:
+        key = urls.surt(url)
+        if len(key) <= MAX_KEY:
+            return key
+    except urls.UrlError:  # longer than any web address: a data: URI in somebody's archive
+        key = url
+    return key[:MAX_KEY] + "#" + hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def address(url: str, method: str, content_type: str, content: bytes) -> str:
+    """The address an answer is filed under."""
+    if method.upper() in ("", "GET", "HEAD"):
+        return url
+    sent = query(content_type, content)
+    return f"{url}{'&' if '?' in url else '?'}{MARK}{method.upper()}" + (f"&{sent}" if sent else "")
+
+
+def query(content_type: str, content: bytes) -> str:
+    """What was sent, as the query of an address."""
+    if not content:
+        return ""
+    return _query(content_type, content)[:_MAX_QUERY]
+
+
+def is_kept(method: str, content: bytes) -> bool:
+    """Whether an answer can be filed: to a plain request, or to a POST of little."""
+    return method in ("", "GET", "HEAD") or (method == "POST" and len(content) <= MAX_SENT)
+
+
+def _query(content_type: str, content: bytes) -> str:
+    if content_type.startswith("application/x-www-form-urlencoded"):
+        try:
+            return unquote_plus(content.decode("utf-8"))
+        except UnicodeDecodeError:
+            return _binary(content)
+    if content_type.startswith("multipart/"):
+        fields = _multipart(content_type, content)
+        return _binary(content) if fields is None else urlencode(fields, True)
+    if content_type.startswith(("application/json", "text/plain")):
+        try:
+            return urlencode(_json(json.loads(content)))
+        except (ValueError, RecursionError):
+            return "" if content_type.startswith("application/json") else _binary(content)
+    return _binary(content)
+
+
+def _binary(content: bytes) -> str:
+    return "__wb_post_data=" + base64.b64encode(content).decode("ascii")
+
+
+def _multipart(content_type: str, content: bytes) -> list[tuple[str, str | bytes]] | None:
+    """Names and values of a form; None when the content has no boundary."""
+    head = BytesHeaderParser(policy=HTTP).parsebytes(f"Content-Type: {content_type}\r\n\r\n".encode())
+    boundary = head.get_boundary()
+    if not boundary:
+        return None
+    fields: list[tuple[str, str | bytes]] = []
+    for part in (b"\r\n" + content).split(b"\r\n--" + boundary.encode())[1 : _MAX_FIELDS + 1]:
+        if part.startswith(b"--"):
+            break
+        top, _, value = part.removeprefix(b"\r\n").partition(b"\r\n\r\n")
+        about = BytesHeaderParser(policy=HTTP).parsebytes(top + b"\r\n\r\n")
+        name = about.get_param("name", header="content-disposition")
+        is_file = about.get_param("filename", header="content-disposition") is not None
+        fields.append((str(name), value if is_file else value.decode("utf-8", "replace")))
+    return fields
+
+
+def _json(value: Any) -> dict[str, str]:
+    """The leaves of a JSON value by the last name on the way to each."""
+    found: dict[str, str] = {}
+    again: dict[str, int] = {}
+
+    def walk(value: Any, name: str) -> None:
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                walk(inner, key)
+        elif isinstance(value, list):
+            for inner in value:
+                walk(inner, name)
+        elif name:
+            key = name
+            if name in found:
+                again[name] = again.get(name, 1) + 1
+                key = f"{name}.{again[name]}_"
+            found[key] = _leaf(value)
+
+    walk(value, "")
+    return found
+
+
+def _leaf(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and math.isfinite(value) and value == int(value):
+        return str(int(value))
+    return str(value)
+
+
+@lru_cache(maxsize=10_000)
+def _place(origin: str) -> str:
+    """What the keys of an origin begin with: `org,example)`; empty when it is not plainly one."""
+    return urls.surt(origin + "/")[:-1] if _PLAIN_ORIGIN(origin) else ""

@@ -1,0 +1,46 @@
+"""`hemeroteca backup`: a copy that is an instance of its own."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests import commands
+from tests.warc.making import exchange
+
+PAGE = b"<title>Uno</title><p>La primera hemeroteca guarda periodicos antiguos."
+
+
+def run(data: Path, *arguments: object, code: int = 0):
+    return commands.run("from hemeroteca.cli import main; main()", data, *arguments, code=code)
+
+
+@pytest.fixture(scope="module")
+def instance(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("instance")
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+    source = folder / "other.warc.gz"
+    source.write_bytes(exchange("http://example.org/", 1_700_000_000_000, "", "", b"", head, PAGE).data)
+    run(folder / "data", "archive", "import", source)
+    return folder / "data"
+
+
+def test_the_copy_is_whole_and_can_be_read_and_searched(instance: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    report = json.loads(run(instance, "backup", copy, "--json").stdout)
+    assert report["files"] == sum(path.is_file() for path in copy.rglob("*"))
+    assert json.loads(run(copy, "archive", "verify", "--json").stdout)["captures"] == 1
+    assert PAGE.decode() in run(copy, "archive", "get", "http://example.org/").stdout
+    run(copy, "search", "rebuild")
+    assert "http://example.org/" in run(copy, "search", "hemeroteca").stdout
+
+
+def test_a_folder_with_something_in_it_is_not_written_into(instance: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("kept")
+    assert "is not empty" in run(instance, "backup", tmp_path, code=1).stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_the_data_folder_is_not_copied_into_itself(instance: Path) -> None:
+    assert "inside the data folder" in run(instance, "backup", instance / "copy", code=1).stderr
+    assert not (instance / "copy").exists()
