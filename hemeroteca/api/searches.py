@@ -12,7 +12,7 @@ from hemeroteca.api import access
 from hemeroteca.api.answers import filled
 from hemeroteca.api.moments import moment
 from hemeroteca.search import SearchError
-from hemeroteca.watch import searches
+from hemeroteca.watch import saved_searches
 from hemeroteca.watch.models import SavedSearch
 from hemeroteca.watch.services import WatchError
 
@@ -21,7 +21,9 @@ Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the saved 
 
 
 class SearchIn(Schema):
-    query: str = Field(min_length=1, max_length=searches.LONGEST_QUERY, description="Every word of it is required.")
+    query: str = Field(
+        min_length=1, max_length=saved_searches.MAX_QUERY_CHARS, description="Every word of it is required."
+    )
     name: str = Field("", max_length=200, description="What to call it; the query when empty.")
     channel: int | None = Field(
         None, ge=1, lt=1 << 63, description="Channel that is told; null: all that tell of everything."
@@ -42,7 +44,7 @@ class SearchOut(Schema):
 
 @router.get("", response=list[SearchOut], auth=access.reader, summary="Saved searches")
 def saved(request: HttpRequest) -> list[SearchOut]:
-    return [search_out(row) for row in searches.saved()]
+    return [search_out(row) for row in saved_searches.saved()]
 
 
 @router.post("", response={201: SearchOut}, auth=access.editor, summary="Tell somebody when something new matches")
@@ -50,7 +52,7 @@ def save(request: HttpRequest, given: SearchIn) -> Status[SearchOut]:
     """Pages that match already are not told; each later one is told once."""
     user = access.caller(request).user
     try:
-        return Status(201, search_out(searches.save(given.query, given.name, given.channel, user)))
+        return Status(201, search_out(saved_searches.save(given.query, given.name, given.channel, user)))
     except WatchError as error:
         raise HttpError(422, str(error))
     except SearchError as error:
@@ -60,7 +62,7 @@ def save(request: HttpRequest, given: SearchIn) -> Status[SearchOut]:
 @router.delete("/{number}", response={204: None}, auth=access.editor, summary="Forget a saved search")
 def remove(request: HttpRequest, number: Number) -> Status[None]:
     try:
-        searches.remove(number)
+        saved_searches.remove(number)
     except WatchError as error:
         raise Http404(str(error))
     return Status(204, None)
@@ -75,5 +77,5 @@ def search_out(row: SavedSearch) -> SearchOut:
         owner=row.owner.name if row.owner else None,
         created_at=moment(row.created_ms),
         found_at=moment(row.found_ms),
-        feed=searches.feed_path(row.query),
+        feed=saved_searches.feed_path(row.query),
     )

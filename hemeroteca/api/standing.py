@@ -13,7 +13,7 @@ from django.conf import settings
 
 from hemeroteca.engine.status import EngineStatus, Status, read_engine_status, status
 
-LEAST_AGE = 2.0  # seconds
+MIN_AGE = 2.0  # seconds
 SHARE = 0.1
 SAMPLES = 120
 SAMPLE_SECONDS = 2.0
@@ -55,7 +55,7 @@ class _Counts:
             began = time.monotonic()
             self._known = status()
             took = time.monotonic() - began
-            self._good_until = time.monotonic() + max(LEAST_AGE, took / SHARE)
+            self._good_until = time.monotonic() + max(MIN_AGE, took / SHARE)
             return self._known
         finally:
             self._lock.release()

@@ -17,7 +17,7 @@ from hemeroteca import urls
 from hemeroteca.api import access, paging
 from hemeroteca.api.answers import filled
 from hemeroteca.api.moments import moment
-from hemeroteca.api.watch_fields import (
+from hemeroteca.api.watch_shapes import (
     ChangeOut,
     ChannelIn,
     ChannelOut,
@@ -33,10 +33,14 @@ from hemeroteca.api.watch_fields import (
     SubscriptionOut,
     WatchedDayOut,
     WatchedPageOut,
+    change_out,
+    channel_out,
+    collection_out,
+    page_out,
+    subscription_out,
 )
-from hemeroteca.api.watch_rows import change_out, channel_out, collection_out, page_out, subscription_out
-from hemeroteca.watch import channels as channel_services
-from hemeroteca.watch import feeds, imports, metrics, notices, queries, services
+from hemeroteca.watch import change_feeds, metrics, queries, services, subscription_files
+from hemeroteca.watch.fields import ChannelOrder, Order
 
 router = Router()
 Result = TypeVar("Result")
@@ -58,7 +62,7 @@ def collections(request: HttpRequest) -> list[CollectionOut]:
 
 @router.put("/collections/{name}", response=CollectionOut, auth=access.editor, summary="Make or change a collection")
 def set_collection(request: HttpRequest, name: CollectionName, given: CollectionIn) -> CollectionOut:
-    made = _obey(lambda: services.set_collection(name, **given.dict()))
+    made = _obey(lambda: services.set_collection(name, given.dict(exclude_unset=True)))
     return collection_out(next(row for row in queries.collections() if row.pk == made.pk))
 
 
@@ -76,7 +80,7 @@ def remove_collection(request: HttpRequest, name: CollectionName) -> Status[None
 def subscribe(request: HttpRequest, given: SubscriptionIn) -> Status[SubscriptionOut]:
     """201 when it is new; 200 with the one that exists when this address is watched already."""
     user = access.caller(request).user
-    made, new = _obey(lambda: services.subscribe(services.Order(**given.dict()), user))
+    made, new = _obey(lambda: services.subscribe(Order(**given.dict()), user))
     return Status(201 if new else 200, subscription_out(made))
 
 
@@ -105,7 +109,7 @@ def import_subscriptions(
     collection: Annotated[str, Query(max_length=100, description="Collection of lines that name none.")] = "",
 ) -> ImportOut:
     user = access.caller(request).user
-    report = _obey(lambda: imports.read_file(file.read(), file.name or "", user, {"collection": collection}))
+    report = _obey(lambda: subscription_files.read_file(file.read(), file.name or "", user, {"collection": collection}))
     return filled(ImportOut, report, lines=[filled(ImportLine, line) for line in report.lines])
 
 
@@ -116,8 +120,8 @@ def export_subscriptions(
     format: Annotated[Literal["csv", "opml"], Query(description="CSV (all of it) or OPML (names).")] = "csv",  # noqa: A002
 ) -> HttpResponse:
     """What `import` takes back."""
-    found = queries.subscriptions(imports.MOST_ROWS, collection=collection)
-    text = imports.as_csv(found) if format == "csv" else imports.as_opml(found)
+    found = queries.subscriptions(subscription_files.MAX_ROWS, collection=collection)
+    text = subscription_files.as_csv(found) if format == "csv" else subscription_files.as_opml(found)
     kind = "text/csv" if format == "csv" else "text/x-opml"
     response = HttpResponse(text, content_type=f"{kind}; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="subscriptions.{format}"'
@@ -274,14 +278,14 @@ def feed(
     key: Annotated[str, Query(max_length=64, description="Opens this feed to a reader that cannot sign in.")] = "",
 ) -> HttpResponse:
     """Readable by everybody while `open_search` is set; else with the key that the subscription's `feed` carries."""
-    scope = feeds.scope_of(url, site, subscription, collection)
-    if not (key and feeds.opens(scope, key)) and access.open_reader(request) is None:
+    scope = change_feeds.scope_of(url, site, subscription, collection)
+    if not (key and change_feeds.opens(scope, key)) and access.open_reader(request) is None:
         raise HttpError(401, "This feed needs its key, or a token.")
     rows = _read(
         lambda: queries.changes(FEED_ENTRIES, url=url, site=site, subscription=subscription, collection=collection)
     )
     title = _feed_title(url, site, subscription, collection)
-    write = feeds.atom if format == "atom" else feeds.rss
+    write = change_feeds.atom if format == "atom" else change_feeds.rss
     base = settings.CONFIG.public_url.rstrip("/") or request.build_absolute_uri("/").rstrip("/")
     body = write(title, f"{base}{request.get_full_path()}", rows, base)
     response = HttpResponse(body, content_type=f"application/{format}+xml; charset=utf-8")
@@ -307,9 +311,8 @@ def channels(request: HttpRequest) -> list[ChannelOut]:
 def add_channel(request: HttpRequest, given: ChannelIn) -> Status[NewChannelOut]:
     """Each message of a webhook is signed: `X-Hemeroteca-Signature: sha256=HMAC(secret, timestamp + "." + body)`."""
     user = access.caller(request).user
-    order = channel_services.ChannelOrder(**given.dict(), check=notices.check_apprise)
-    made, secret = _obey(lambda: channel_services.add(order, user))
-    return Status(201, filled(NewChannelOut, channel_out(channel_services.find(made.pk)), secret=secret))
+    made, secret = _obey(lambda: services.add_channel(ChannelOrder(**given.dict()), user))
+    return Status(201, filled(NewChannelOut, channel_out(services.find_channel(made.pk)), secret=secret))
 
 
 @router.post(
@@ -320,13 +323,13 @@ def set_channel(
     number: ChannelNumber,
     action: Annotated[Literal["pause", "resume"], Path(description="What to do.")],
 ) -> ChannelOut:
-    _found(lambda: channel_services.set_active(number, action == "resume"))
-    return channel_out(channel_services.find(number))
+    _found(lambda: services.set_channel_active(number, action == "resume"))
+    return channel_out(services.find_channel(number))
 
 
 @router.delete("/channels/{number}", response={204: None}, auth=access.editor, summary="End a channel")
 def remove_channel(request: HttpRequest, number: ChannelNumber) -> Status[None]:
-    _found(lambda: channel_services.remove(number))
+    _found(lambda: services.remove_channel(number))
     return Status(204, None)
 
 

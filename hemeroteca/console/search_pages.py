@@ -26,7 +26,7 @@ from hemeroteca.search.notes import Note
 from hemeroteca.search.preferences import load_preferences, prefer
 from hemeroteca.search.versions import has_versions
 from hemeroteca.watch import queries as watch
-from hemeroteca.watch import searches
+from hemeroteca.watch import saved_searches
 from hemeroteca.watch.services import WatchError
 
 LONGEST = 2000  # characters of a query: it stands in every link of the page
@@ -98,16 +98,16 @@ def saved(request: HttpRequest) -> HttpResponse:
         form = {name: request.POST.get(name, "").strip() for name in form}
         try:
             if forget := number_in(request.POST.get("forget", ""), 0):
-                searches.remove(forget)
+                saved_searches.remove(forget)
             else:
-                made = searches.save(form["query"], form["name"], number_in(form["channel"], 0) or None, user)
+                made = saved_searches.save(form["query"], form["name"], number_in(form["channel"], 0) or None, user)
                 messages.success(request, _("You will be told when something new matches “%s”.") % made.name)
-                for note in translated(searches.ignored(made.query)):
+                for note in translated(saved_searches.ignored(made.query)):
                     messages.warning(request, note)
             return redirect("saved")
         except (WatchError, SearchError) as error:
             failure = str(error)
-    rows = [{"saved": row, "feed": searches.feed_path(row.query)} for row in searches.saved()]
+    rows = [{"saved": row, "feed": saved_searches.feed_path(row.query)} for row in saved_searches.saved()]
     channels = watch.channels()
     context = {"searches": rows, "channels": channels, "form": form, "failure": failure}
     return render(request, "console/saved.html", context, status=422 if failure else 200)

@@ -38,7 +38,7 @@ from hemeroteca.frontier.values import Counts, Found
 from hemeroteca.instance import Instance
 
 if TYPE_CHECKING:
-    from hemeroteca.watch.guard import Guarded
+    from hemeroteca.watch.scheduler import SafeScheduler
 
 LONGEST_PAUSE = 0.25  # s between looks at orders from outside
 SITES_SECONDS = 1.0  # s until what a person set for a site counts
@@ -333,7 +333,7 @@ class Engine:
         write_engine_status(self._instance, None)
 
 
-def _scheduler(config: Config, instance: Instance, clock: Callable[[], float]) -> "Guarded":
-    from hemeroteca.watch.guard import Guarded  # only here: one crawl alone needs neither planner nor comparisons
+def _scheduler(config: Config, instance: Instance, clock: Callable[[], float]) -> "SafeScheduler":
+    from hemeroteca.watch.scheduler import SafeScheduler  # only here: a crawl alone needs no planner
 
-    return Guarded(config, instance.data, clock)
+    return SafeScheduler(config, instance.data, clock)

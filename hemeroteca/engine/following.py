@@ -18,7 +18,7 @@ from hemeroteca.frontier.traps import SameText
 from hemeroteca.frontier.values import Role, Visit
 
 if TYPE_CHECKING:
-    from hemeroteca.watch.guard import Guarded
+    from hemeroteca.watch.scheduler import SafeScheduler
 
 REDIRECTS_REMEMBERED = 10_000
 
@@ -31,7 +31,7 @@ class Following:
         config: Config,
         frontier: Frontier,
         same_text: SameText,
-        scheduler: "Guarded | None",
+        scheduler: "SafeScheduler | None",
         teach: Callable[[Run], None],
         changed: Callable[[], None],
     ) -> None:

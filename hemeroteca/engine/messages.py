@@ -6,7 +6,7 @@ import msgspec
 
 from hemeroteca.frontier.values import Comparison, CrawlOptions, Found
 from hemeroteca.search.document import SearchDocument
-from hemeroteca.watch.values import Difference, Listing
+from hemeroteca.watch.visits import Difference, Listing
 
 AGENT = "Hemeroteca"  # our name in robots directives
 

@@ -15,10 +15,10 @@ from hemeroteca.engine.runs import Run
 from hemeroteca.fetch import Result
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.frontier.values import Role, Visit
-from hemeroteca.watch.values import Seen
+from hemeroteca.watch.visits import AnsweredVisit
 
 if TYPE_CHECKING:
-    from hemeroteca.watch.guard import Guarded
+    from hemeroteca.watch.scheduler import SafeScheduler
 
 
 class ReadResults:
@@ -34,7 +34,7 @@ class ReadResults:
         following: Following,
         page_outcomes: PageOutcomes,
         sites: Sites,
-        scheduler: "Guarded | None",
+        scheduler: "SafeScheduler | None",
         changed: Callable[[], None],
     ) -> None:
         self._runs = runs
@@ -104,9 +104,9 @@ class ReadResults:
                 self._ledger.unlink(visit.key)
 
 
-def _seen(job: Job, done: Ingested, visit: Visit, result: Result, kept: Kept, now_ms: int) -> Seen:
+def _seen(job: Job, done: Ingested, visit: Visit, result: Result, kept: Kept, now_ms: int) -> AnsweredVisit:
     """What the scheduler of subscriptions is told of a visit."""
-    return Seen(
+    return AnsweredVisit(
         crawl=visit.crawl,
         key=visit.key,
         page=visit.page,

@@ -44,7 +44,7 @@ def test_a_list_of_addresses_goes_on(client, world, monkeypatch):
 
 
 def test_a_collection_is_looked_up_by_its_name(client, world):
-    watch.set_collection("Puertos")
+    watch.set_collection("Puertos", {})
     watch.subscribe(watch.Order(url=HARBOUR, collection="Puertos"))
     page = text(client.get("/archive", {"collection": "Puertos"}))
     assert "news.example/harbour" in page

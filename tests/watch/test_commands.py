@@ -7,9 +7,9 @@ from typer.testing import CliRunner
 
 from hemeroteca.cli import command_line
 from hemeroteca.cli.watch import tables
-from hemeroteca.watch import imports, services
+from hemeroteca.watch import services, subscription_files
+from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Subscription
-from hemeroteca.watch.services import Order
 from tests.watch.driving import World
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
@@ -81,15 +81,15 @@ def test_what_is_exported_can_be_imported_again():
     services.subscribe(Order(url="https://b.test/", mode="fixed 12", ignore=["//a", ".b"], active=False))
     before = [services.order_of(row) for row in Subscription.objects.order_by("url")]
     rows = list(Subscription.objects.select_related("collection", "crawl"))
-    table, outline = imports.as_csv(rows), imports.as_opml(rows)
+    table, outline = subscription_files.as_csv(rows), subscription_files.as_opml(rows)
     for row in rows:
         services.remove(row.pk)
-    assert imports.read_file(table.encode(), "x.csv").new == 2
+    assert subscription_files.read_file(table.encode(), "x.csv").new == 2
     after = [services.order_of(row) for row in Subscription.objects.order_by("url")]
     assert [vars(order) for order in after] == [vars(order) for order in before]
     for row in Subscription.objects.all():
         services.remove(row.pk)
-    assert imports.read_file(outline.encode(), "x.opml").new == 2
+    assert subscription_files.read_file(outline.encode(), "x.opml").new == 2
     again = Subscription.objects.get(url=LONG)
     assert (again.name, again.collection.name) == ('Ñandú, "x"', "press")
 

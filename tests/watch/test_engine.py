@@ -13,8 +13,8 @@ from hemeroteca.engine.repair import repair
 from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Crawl, Page
 from hemeroteca.watch import metrics, services
+from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Change, Observation, SignalSource, WatchedPage
-from hemeroteca.watch.services import Order
 from simweb import SimWeb
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True), pytest.mark.slow]

@@ -8,7 +8,7 @@ from hemeroteca import urls
 from hemeroteca.frontier.models import Host, Page
 from hemeroteca.watch import services
 from hemeroteca.watch.models import Signal, SignalSource, Subscription, WatchedPage
-from hemeroteca.watch.reasons import sentence
+from hemeroteca.watch.next_visit import sentence
 from tests.watch.driving import HOUR, START, World, subscribe
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]

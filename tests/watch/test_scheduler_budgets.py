@@ -40,7 +40,7 @@ def test_a_budget_is_spent_evenly_and_never_exceeded(tmp_path):
 
 
 def test_site_and_collection_budgets_hold(tmp_path):
-    services.set_collection("museums", visits_per_day=10)
+    services.set_collection("museums", {"visits_per_day": 10})
     frontier.set_site("news.test", {"visits_per_day": 5})
     first = subscribe(mode="fixed 1", collection="museums")
     second = subscribe("https://other.test/", mode="fixed 1", collection="museums")
@@ -66,7 +66,7 @@ def test_a_budget_of_bytes_closes_until_it_is_paid_back(tmp_path):
 def test_a_budget_is_the_same_however_often_the_engine_starts_again(tmp_path, whose, limit, expected):
     settings = {f"watch_{name}": value for name, value in limit.items()} if whose == "instance" else {}
     if whose == "collection":
-        services.set_collection("museums", **limit)
+        services.set_collection("museums", limit)
     if whose == "site":
         frontier.set_site("news.test", limit)
     own = limit if whose == "subscription" else {}
@@ -130,7 +130,7 @@ def test_new_pages_of_a_subscription_with_a_budget_come_in_its_rhythm(tmp_path):
     ],
 )
 def test_a_page_that_waits_for_a_budget_or_a_window_says_until_when(tmp_path, limits, code, hours):
-    services.set_collection("museums", visits_per_day=1)
+    services.set_collection("museums", {"visits_per_day": 1})
     sub = subscribe(mode="fixed 1", **limits)
     world = World(tmp_path)
     world.add(sub, "https://news.test/a", [])

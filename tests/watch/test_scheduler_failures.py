@@ -116,7 +116,7 @@ def test_a_subscription_that_fails_while_it_works_is_set_aside_and_tried_again(t
     world = World(tmp_path)
     world.add(good, "https://news.test/a", [])
     world.add(bad, "https://bad.test/a", [])
-    broken = world.scheduler._state.subs[bad.pk].policy
+    broken = world.scheduler.state.subs[bad.pk].policy
 
     def fail(*_):
         raise ValueError("upside down")

@@ -23,7 +23,7 @@ def save(
     """Be told when something new matches: `hemeroteca serve` looks, the channels of `hemeroteca watch` tell."""
     common.setup(data, must_exist=True)
     from hemeroteca.accounts.models import User
-    from hemeroteca.watch import searches
+    from hemeroteca.watch import saved_searches
     from hemeroteca.watch.services import WatchError
 
     user = User.objects.filter(name=owner).first() if owner else None
@@ -31,22 +31,22 @@ def save(
         common.give_up(f"there is no user {owner!r}; `hemeroteca user list` shows them", common.USAGE)
     try:
         with errors_in_a_line():
-            made = searches.save(" ".join(query), name, channel, user)
+            made = saved_searches.save(" ".join(query), name, channel, user)
     except WatchError as error:
         common.give_up(str(error), common.USAGE)
-    for note in searches.ignored(made.query):
+    for note in saved_searches.ignored(made.query):
         typer.echo(f"note: {common.printable(note)}", err=True)
     tell(json, f"{made.pk}  {made.name}", **_saved_facts(made))
 
 
 def saved(data: common.Data = None, json: common.Json = False) -> None:
-    """Show the saved searches."""
+    """Show the saved saved_searches."""
     common.setup(data, must_exist=True)
     import msgspec
 
-    from hemeroteca.watch import searches
+    from hemeroteca.watch import saved_searches
 
-    for row in searches.saved():
+    for row in saved_searches.saved():
         if json:
             sys.stdout.write(msgspec.json.encode(_saved_facts(row)).decode() + "\n")
         else:
@@ -66,11 +66,11 @@ def unsave(
 ) -> None:
     """Forget a saved search."""
     common.setup(data, must_exist=True)
-    from hemeroteca.watch import searches
+    from hemeroteca.watch import saved_searches
     from hemeroteca.watch.services import WatchError
 
     try:
-        searches.remove(number)
+        saved_searches.remove(number)
     except WatchError as error:
         common.give_up(str(error), common.USAGE)
     tell(json, f"saved search {number} is forgotten", removed=number)

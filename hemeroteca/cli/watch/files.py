@@ -22,12 +22,13 @@ def import_(
 ) -> None:
     """Subscribe to everything a file lists; says which lines could not be used and why."""
     with watching(data) as services:
-        from hemeroteca.watch import imports
+        from hemeroteca.watch import subscription_files
 
-        if file.stat().st_size > imports.MOST_BYTES:
-            raise services.WatchError(f"{file} is larger than {common.size(imports.MOST_BYTES)}; cut it into parts")
+        if file.stat().st_size > subscription_files.MAX_FILE_BYTES:
+            most = common.size(subscription_files.MAX_FILE_BYTES)
+            raise services.WatchError(f"{file} is larger than {most}; cut it into parts")
         defaults = {"collection": collection, "mode": mode}
-        report = imports.read_file(file.read_bytes(), file.name, find_owner(owner), defaults)
+        report = subscription_files.read_file(file.read_bytes(), file.name, find_owner(owner), defaults)
         if json:
             facts.write(asdict(report))
         else:
@@ -47,11 +48,11 @@ def export_(
 ) -> None:
     """Write the subscriptions as CSV or OPML; `watch import` takes both back (OPML holds addresses and names only)."""
     with watching(data, must_exist=True) as services:
-        from hemeroteca.watch import imports, queries
+        from hemeroteca.watch import queries, subscription_files
 
-        found = queries.subscriptions(imports.MOST_ROWS, collection=collection)
+        found = queries.subscriptions(subscription_files.MAX_ROWS, collection=collection)
         opml = file is not None and file.suffix.lower() in (".opml", ".xml")
-        text = imports.as_opml(found) if opml else imports.as_csv(found)
+        text = subscription_files.as_opml(found) if opml else subscription_files.as_csv(found)
         if file is None:
             sys.stdout.write(text)
             return

@@ -6,7 +6,8 @@ import pytest
 
 from hemeroteca.instance import Instance
 from hemeroteca.search import SearchDocument, open_index
-from hemeroteca.watch import channels, notices, searches, services
+from hemeroteca.watch import notices, saved_searches, services
+from hemeroteca.watch.fields import ChannelOrder
 from hemeroteca.watch.models import Notice, SavedSearch
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -35,12 +36,12 @@ def index(settings, tmp_path):
 
 @pytest.fixture
 def channel(index):
-    return channels.add(channels.ChannelOrder(target="https://hook.example/"))[0]
+    return services.add_channel(ChannelOrder(target="https://hook.example/"))[0]
 
 
 @pytest.fixture
 def looker(settings, index):
-    return searches.Looker(settings.INSTANCE.index_dir)
+    return saved_searches.SavedSearchRun(settings.INSTANCE.index_dir)
 
 
 def told(kind="match"):
@@ -48,45 +49,45 @@ def told(kind="match"):
 
 
 def test_what_matched_before_is_not_told_and_what_is_new_is_told_once(index, channel, looker):
-    searches.save("faro")
-    assert looker.look() == 0
+    saved_searches.save("faro")
+    assert looker.run() == 0
     index(2, "un faro nuevo", captured_ms=1_000_000_000_000)  # captured long ago, indexed now: an import
     index(3, "nada de nada")
-    assert looker.look() == 1
+    assert looker.run() == 1
     assert told() == [["https://a.example/2"]]
     index(2, "el faro nuevo cambia de color")
     index(1, "el faro viejo cambia también")
-    assert looker.look() == 0
-    assert searches.Looker(looker._file.parents[1]).look() == 0  # after a restart
+    assert looker.run() == 0
+    assert saved_searches.SavedSearchRun(looker._file.parents[1]).run() == 0  # after a restart
     assert told() == [["https://a.example/2"]]
     assert SavedSearch.objects.get().found == 1
 
 
 def test_every_word_is_required_but_for_little_ones(index, channel, looker):
-    searches.save("el faro del bosque")
+    saved_searches.save("el faro del bosque")
     index(2, "un faro nuevo en el cabo")
     index(3, "un faro en un bosque")
     index(4, "el bosque")
-    looker.look()
+    looker.run()
     assert told() == [["https://a.example/3"]]
 
 
 def test_alternatives_filters_and_text_only_keep_their_meaning(index, channel, looker):
-    searches.save("grúa OR ballena", name="o")
-    searches.save("ballena host:b.example", name="otro sitio")
-    searches.save("inbody:página", name="solo título")
+    saved_searches.save("grúa OR ballena", name="o")
+    saved_searches.save("ballena host:b.example", name="otro sitio")
+    saved_searches.save("inbody:página", name="solo título")
     index(2, "una ballena azul")
-    looker.look()
+    looker.run()
     assert [n.facts["name"] for n in Notice.objects.all()] == ["o"]
 
 
 def test_one_notice_for_all_that_is_new_at_a_look(index, channel, looker):
-    searches.save("ballena")
+    saved_searches.save("ballena")
     for key in range(2, 30):
         index(key, f"la ballena {key}", captured_ms=1_700_000_000_000 + key)
-    assert looker.look() == 28
+    assert looker.run() == 28
     notice = Notice.objects.get()
-    assert (notice.facts["count"], len(notice.facts["results"])) == (28, searches.SHOWN)
+    assert (notice.facts["count"], len(notice.facts["results"])) == (28, saved_searches.SHOWN)
     title, text = notices.message([notice], "es")
     assert title == "28 resultados nuevos de ballena"
     assert "la ballena 29" in text
@@ -94,23 +95,23 @@ def test_one_notice_for_all_that_is_new_at_a_look(index, channel, looker):
 
 
 def test_a_message_about_one_result_says_which(index, channel, looker):
-    searches.save("ballena")
+    saved_searches.save("ballena")
     index(2, "la ballena azul")
-    looker.look()
+    looker.run()
     title, text = notices.message(list(Notice.objects.all()), "en")
     assert title == "New result: Página 2"
     assert "https://a.example/2\nla ballena azul" in text
 
 
 def test_channels_bound_to_something_else_are_not_told_and_a_digest_gathers(index, looker):
-    services.set_collection("Prensa")
-    channels.add(channels.ChannelOrder(target="https://one.example/", collection="Prensa"))
-    digest, _ = channels.add(channels.ChannelOrder(target="https://two.example/", digest_hours=24))
-    chosen, _ = channels.add(channels.ChannelOrder(target="https://three.example/", changes=False))
-    searches.save("ballena")
-    searches.save("azul", channel=chosen.pk)
+    services.set_collection("Prensa", {})
+    services.add_channel(ChannelOrder(target="https://one.example/", collection="Prensa"))
+    digest, _ = services.add_channel(ChannelOrder(target="https://two.example/", digest_hours=24))
+    chosen, _ = services.add_channel(ChannelOrder(target="https://three.example/", changes=False))
+    saved_searches.save("ballena")
+    saved_searches.save("azul", channel=chosen.pk)
     index(2, "la ballena azul")
-    looker.look()
+    looker.run()
     assert sorted(Notice.objects.values_list("channel_id", "facts__name")) == [
         (digest.pk, "ballena"),
         (chosen.pk, "azul"),
@@ -123,29 +124,29 @@ def test_channels_bound_to_something_else_are_not_told_and_a_digest_gathers(inde
 @pytest.mark.parametrize("query", ["", "   ", "x" * 3000])
 def test_what_cannot_be_saved_says_why(index, query):
     with pytest.raises(services.WatchError, match="1 to 2000 characters"):
-        searches.save(query)
+        saved_searches.save(query)
 
 
 @pytest.mark.parametrize("query", ["at:zz ((", "before:nunca", '"', "---"])
 def test_a_search_that_could_never_match_is_not_saved(index, query):
     with pytest.raises(services.WatchError, match="nothing of the query"):
-        searches.save(query)
-    assert searches.saved() == []
+        saved_searches.save(query)
+    assert saved_searches.saved() == []
 
 
 def test_forgetting(index, channel, looker):
-    number = searches.save("ballena").pk
-    searches.remove(number)
+    number = saved_searches.save("ballena").pk
+    saved_searches.remove(number)
     index(2, "la ballena azul")
-    assert looker.look() == 0
+    assert looker.run() == 0
     with pytest.raises(services.WatchError, match="no saved search"):
-        searches.remove(number)
+        saved_searches.remove(number)
 
 
 def test_a_webhook_gets_the_results(index, channel, looker, settings):
-    searches.save("ballena", name="Ballenas")
+    saved_searches.save("ballena", name="Ballenas")
     index(2, "la ballena azul")
-    looker.look()
+    looker.run()
     sent = []
 
     class Outgoing:
@@ -161,7 +162,7 @@ def test_a_webhook_gets_the_results(index, channel, looker, settings):
 
 
 def test_an_imported_document_has_no_time_of_capture(index, channel, looker):
-    searches.save("ballena")
+    saved_searches.save("ballena")
     index(2, "la ballena azul", captured_ms=0)
-    looker.look()
+    looker.run()
     assert Notice.objects.get().facts["results"][0]["captured"] == ""

@@ -20,31 +20,31 @@ from hemeroteca.search.matching import described, matching
 from hemeroteca.search.preferences import load_preferences
 from hemeroteca.search.query import parse
 from hemeroteca.search.tantivy_index import TantivyIndex
-from hemeroteca.watch import channels, feeds, notices, services
+from hemeroteca.watch import change_feeds, notices, services
+from hemeroteca.watch.fields import WatchError, plain
 from hemeroteca.watch.models import Channel, SavedMatch, SavedSearch
-from hemeroteca.watch.values import plain
 
 log = logging.getLogger("hemeroteca.watch")
 
-LONGEST_QUERY = 2000
-MOST_SEARCHES = 1000
+MAX_QUERY_CHARS = 2000
+MAX_SEARCHES = 1000
 SHOWN = 20  # results in one notice; the rest is counted
 
 
 def save(query: str, name: str = "", channel: int | None = None, owner: User | None = None) -> SavedSearch:
     """Remember a query and what matches it now. Raises WatchError, or SearchError when there is no index to ask."""
     query = " ".join(plain(query).split())
-    if not query or len(query) > LONGEST_QUERY:
-        raise services.WatchError(f"a query to save must have 1 to {LONGEST_QUERY} characters, not {len(query)}")
+    if not query or len(query) > MAX_QUERY_CHARS:
+        raise WatchError(f"a query to save must have 1 to {MAX_QUERY_CHARS} characters, not {len(query)}")
     if not parse(query).root.clauses:
         why = "; ".join(parse(query).notes) or "it has no word"
-        raise services.WatchError(f"nothing of the query {query[:200]!r} can be looked for: {why}")
+        raise WatchError(f"nothing of the query {query[:200]!r} can be looked for: {why}")
     name = " ".join(plain(name).split()) or query[:200]
     if len(name) > 200:
-        raise services.WatchError(f"a name must have 1 to 200 characters, not {len(name)}")
-    if SavedSearch.objects.count() >= MOST_SEARCHES:
-        raise services.WatchError(f"there are {MOST_SEARCHES} saved searches already; remove one first")
-    told = channels.find(channel) if channel is not None else None
+        raise WatchError(f"a name must have 1 to 200 characters, not {len(name)}")
+    if SavedSearch.objects.count() >= MAX_SEARCHES:
+        raise WatchError(f"there are {MAX_SEARCHES} saved searches already; remove one first")
+    told = services.find_channel(channel) if channel is not None else None
     keys = matching(_index(), query, _options())
     with transaction.atomic():
         search = SavedSearch.objects.create(
@@ -61,7 +61,7 @@ def ignored(query: str) -> list[str]:
 
 def remove(number: int) -> None:
     if not SavedSearch.objects.filter(pk=number).delete()[0]:
-        raise services.WatchError(f"there is no saved search {number}; `hemeroteca search saved` shows them")
+        raise WatchError(f"there is no saved search {number}; `hemeroteca search saved` shows them")
 
 
 def saved() -> list[SavedSearch]:
@@ -71,21 +71,21 @@ def saved() -> list[SavedSearch]:
 def feed_path(query: str) -> str:
     """Where the same search is a feed; where strangers may not search, with the key that opens it to feed readers."""
     path = f"/search.rss?q={quote(query, safe='')}"
-    return path if settings.CONFIG.open_search else f"{path}&key={feeds.feed_key(feed_scope(query))}"
+    return path if settings.CONFIG.open_search else f"{path}&key={change_feeds.feed_key(feed_scope(query))}"
 
 
 def feed_scope(query: str) -> str:
     return f"search|{query}"
 
 
-class Looker:
+class SavedSearchRun:
     """Runs the saved searches whenever the index has changed."""
 
     def __init__(self, index_dir: Path) -> None:
         self._file = index_dir / "main" / "meta.json"
         self._seen = 0
 
-    def look(self) -> int:
+    def run(self) -> int:
         """How many new pages were found."""
         try:
             stamp = self._file.stat().st_mtime_ns

@@ -14,7 +14,7 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from hemeroteca.watch.models import Change
 
 ATOM = "http://www.w3.org/2005/Atom"
-_SALT = "hemeroteca.watch.feeds"
+_SALT = "hemeroteca.watch.change_feeds"
 _KEY = re.compile(r"(?<=[?&])key=[^&]*&?")
 
 

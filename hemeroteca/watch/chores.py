@@ -1,4 +1,4 @@
-"""The process of `hemeroteca serve` that does what watching needs besides visits: `python -m hemeroteca.watch.worker`.
+"""The process of `hemeroteca serve` that does what watching needs besides visits: `python -m hemeroteca.watch.chores`.
 
 It runs saved searches, writes and delivers notices, subscribes at hubs, checks keys, learns from the archive, and
 learns the planner anew when that is worth it. It may be killed at any moment: everything it does is either done or
@@ -18,29 +18,29 @@ log = logging.getLogger("hemeroteca.watch")
 
 PAUSE = 1.0  # s between two rounds
 SEARCHED = 10.0  # s between looks at saved searches
-TENDED = 15.0  # s between looks at hubs and keys
+MAINTAINED = 15.0  # s between looks at hubs and keys
 LEARNED = 20.0  # s between looks at new subscriptions
 DESCRIBED = 600.0  # s between descriptions of behaviour
 CLEANED = 86_400.0
 AGAIN_MS = 86_400_000  # a subscription learns a second time from the archive once its first crawl has met its pages
 
 
-class Worker:
+class Chores:
     """`round` does what is due now; `stop` ends `run` after the round under way."""
 
     def __init__(self) -> None:
         from django.conf import settings
 
-        from hemeroteca.watch.outgoing import Outgoing
-        from hemeroteca.watch.searches import Looker
+        from hemeroteca.fetch.client import GuardedClient
+        from hemeroteca.watch.saved_searches import SavedSearchRun
 
         self._config = settings.CONFIG
         self._data = settings.INSTANCE.data
-        self._outgoing = Outgoing(settings.CONFIG)
+        self._client = GuardedClient(settings.CONFIG)
         self._stopped = threading.Event()
         self._due: dict[str, float] = {}
         self._described_ms = 0
-        self._searches = Looker(settings.INSTANCE.index_dir)
+        self._searches = SavedSearchRun(settings.INSTANCE.index_dir)
 
     def stop(self, *_: object) -> None:
         self._stopped.set()
@@ -63,10 +63,10 @@ class Worker:
         while notices.write_notices() >= notices.BATCH and not self._stopped.is_set():
             pass
         if self._is_due("search", SEARCHED):
-            self._searches.look()
-        notices.deliver(self._config, self._outgoing, now_ms)
-        if self._is_due("tend", TENDED):
-            signals.tend(self._outgoing, now_ms)
+            self._searches.run()
+        notices.deliver(self._config, self._client, now_ms)
+        if self._is_due("maintain", MAINTAINED):
+            signals.maintain(self._client, now_ms)
         if self._is_due("learn", LEARNED):
             self._learn(now_ms)
         if self._is_due("describe", DESCRIBED):
@@ -78,7 +78,7 @@ class Worker:
         """Captures made before somebody subscribed count from the first day."""
         from django.db.models import F, Q
 
-        from hemeroteca.watch import learning, memory
+        from hemeroteca.watch import observations
         from hemeroteca.watch.models import Observation, Subscription
 
         new = Subscription.objects.filter(active=True).filter(
@@ -88,21 +88,24 @@ class Worker:
         for subscription in list(new):
             if self._stopped.is_set():
                 return
-            learned += learning.learn_from_archive(subscription)
+            learned += observations.learn_from_archive(subscription)
             Subscription.objects.filter(pk=subscription.pk).update(learned_ms=now_ms)
-        lost = not (self._data / memory.FILE).exists() and Observation.objects.filter(interval_ms__gt=0).exists()
-        if learned or (lost and not (self._data / memory.FRESH).exists()):
-            planner, last = learning.rebuild()
-            learning.keep(self._data, planner, last)
+        lost = (
+            not (self._data / observations.PLANNER_FILE).exists()
+            and Observation.objects.filter(interval_ms__gt=0).exists()
+        )
+        if learned or (lost and not (self._data / observations.FRESH_FILE).exists()):
+            planner, last = observations.rebuild()
+            observations.keep(self._data, planner, last)
             log.info("learned %d observations from the archive", learned)
 
     def _describe(self, now_ms: int) -> None:
-        from hemeroteca.watch import learning
+        from hemeroteca.watch import observations
         from hemeroteca.watch.models import WatchedPage
 
         recent = WatchedPage.objects.filter(last_ms__gt=self._described_ms, listing="").order_by("last_ms")
         rows = list(recent.values_list("key", "last_ms")[:5000])
-        learning.describe_behaviour((key for key, _ in rows), now_ms)
+        observations.describe_behaviour((key for key, _ in rows), now_ms)
         if rows:
             self._described_ms = rows[-1][1]
 
@@ -121,11 +124,11 @@ def main() -> None:
     django.setup()
     from hemeroteca.watch import notices
 
-    worker = Worker()
+    chores = Chores()
     notices.settle_interrupted()
-    signal.signal(signal.SIGTERM, worker.stop)
-    signal.signal(signal.SIGINT, worker.stop)
-    worker.run()
+    signal.signal(signal.SIGTERM, chores.stop)
+    signal.signal(signal.SIGINT, chores.stop)
+    chores.run()
 
 
 if __name__ == "__main__":

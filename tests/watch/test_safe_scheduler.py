@@ -7,10 +7,9 @@ import pytest
 
 from hemeroteca import config
 from hemeroteca.frontier.values import Found
-from hemeroteca.watch import guard, services
-from hemeroteca.watch.guard import Guarded
-from hemeroteca.watch.scheduler import Scheduler
-from hemeroteca.watch.services import Order
+from hemeroteca.watch import scheduler, services
+from hemeroteca.watch.fields import Order
+from hemeroteca.watch.scheduler import SafeScheduler, Scheduler
 from tests.watch.driving import START
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
@@ -26,11 +25,11 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     made = Clock()
-    monkeypatch.setattr(guard.time, "monotonic", made)
+    monkeypatch.setattr(scheduler.time, "monotonic", made)
     return made
 
 
-def look(guarded: Guarded) -> None:
+def look(guarded: SafeScheduler) -> None:
     """As the engine does."""
     if guarded.changed():
         guarded.refresh()
@@ -47,7 +46,7 @@ def test_a_failure_is_logged_once_shown_and_retried_ever_more_slowly(tmp_path, m
         raise RuntimeError("the planner is upside down")
 
     monkeypatch.setattr(Scheduler, "due", broken)
-    guarded = Guarded(config.load(), tmp_path, lambda: START)
+    guarded = SafeScheduler(config.load(), tmp_path, lambda: START)
     with caplog.at_level(logging.ERROR, "hemeroteca.watch"):
         for _ in range(3600):
             look(guarded)
@@ -59,11 +58,11 @@ def test_a_failure_is_logged_once_shown_and_retried_ever_more_slowly(tmp_path, m
     found = [Found(1, "https://news.test/a", "news.test", 1)]
     assert guarded.pace(found, START) == found  # the crawl goes on
     monkeypatch.undo()
-    monkeypatch.setattr(guard.time, "monotonic", clock)
+    monkeypatch.setattr(scheduler.time, "monotonic", clock)
     clock.now += 700
     look(guarded)
     assert guarded.trouble  # not yet trusted
-    clock.now += guard.CALM + 1
+    clock.now += scheduler.CALM_SECONDS + 1
     look(guarded)
     assert guarded.trouble == ""
 
@@ -73,7 +72,7 @@ def test_rows_that_cannot_be_written_do_not_take_the_engines_transaction_with_th
 
     from hemeroteca.frontier.models import Host
 
-    guarded = Guarded(config.load(), tmp_path, lambda: START)
+    guarded = SafeScheduler(config.load(), tmp_path, lambda: START)
     look(guarded)
 
     def write(self):

@@ -1,19 +1,24 @@
-"""Values of the room that other processes need too. No Django here."""
+"""An answered visit as the engine tells it, and the units of time of the room. No Django here."""
 
+from datetime import UTC, date, datetime
 from uuid import UUID
 
 import msgspec
 
 HOUR_MS = 3_600_000
 DAY_MS = 86_400_000
-LONGEST_HOURS = 720.0  # between two visits when nobody set a maximum: the cap of the 2015 rule
+MAX_INTERVAL_HOURS = 720.0  # between two visits when nobody set a maximum: the cap of the 2015 rule
+WORTH = 0.4  # chance of a change from which a visit pays when no budget decides
+YOUNG_HOURS = (24.0, 48.0, 96.0)  # until the first visits of a page nobody knows yet, where no budget decides
+
+# Planner time: hours since a Monday's midnight not long ago, for its times of a page have 24 bits.
+PLANNER_ORIGIN = date(2024, 1, 1)
+_ORIGIN_MS = int(datetime(2024, 1, 1, tzinfo=UTC).timestamp() * 1000)
 
 
-def plain(text: str) -> str:
-    """Text of strangers as every database and message takes it: no zero characters, no halves of pairs."""
-    if "\x00" in text:
-        text = text.replace("\x00", "")
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+def planner_hour(ms: float) -> float:
+    """A time of the spine as planner time."""
+    return (ms - _ORIGIN_MS) / HOUR_MS
 
 
 class Difference(msgspec.Struct, array_like=True, frozen=True):
@@ -38,7 +43,7 @@ class Listing(msgspec.Struct, array_like=True, frozen=True):
     topic: str = ""  # the address the hub knows the feed by
 
 
-class Seen(msgspec.Struct, gc=False):
+class AnsweredVisit(msgspec.Struct, gc=False):
     """An answered visit of a watched page, as the engine tells it."""
 
     crawl: int

@@ -1,69 +1,52 @@
-"""What /watch takes and gives, field by field."""
+"""What /watch takes and gives, field by field, and rows as it shows them.
+
+What people order (`watch.fields`) is not repeated here: its models are made of the declarations.
+"""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from uuid import UUID
 
+from django.utils.translation import get_language
 from ninja import Schema
-from pydantic import Field
+from pydantic import Field, create_model
 
-Pattern = Annotated[str, Field(min_length=1, max_length=1000)]
-Patterns = Annotated[list[Pattern], Field(max_length=100)]
-
-
-class CollectionIn(Schema):
-    category: str | None = Field(None, max_length=100, description="Topic it belongs to.")
-    description: str | None = Field(None, max_length=5000, description="What it is for.")
-    visits_per_day: int | None = Field(None, ge=0, le=1_000_000_000, description="Most visits a day; 0: no limit.")
-    bytes_per_day: int | None = Field(None, ge=0, le=1 << 50, description="Most bytes received a day; 0: no limit.")
+from hemeroteca.api.answers import filled
+from hemeroteca.api.moments import moment
+from hemeroteca.watch import change_feeds, next_visit, queries, services
+from hemeroteca.watch import fields as declared
+from hemeroteca.watch.models import Change, Channel, Collection, Subscription, WatchedPage
 
 
-class CollectionOut(Schema):
+def model_of(name: str, fields: dict[str, declared.Field], base: type[Schema] = Schema, edit: bool = False) -> Any:
+    """A model with every declared field; `edit`: without those that cannot be changed later."""
+    made = {entry.name: _typed(entry) for entry in fields.values() if not (edit and entry.fixed)}
+    return create_model(name, __base__=base, **made)  # type: ignore[call-overload]
+
+
+def _typed(field: declared.Field) -> tuple[Any, Any]:
+    default = ... if field.fixed else list(field.default) if field.kind is tuple else field.default
+    if field.kind is tuple:
+        entry = Annotated[str, Field(min_length=1, max_length=field.max_length)]
+        return list[entry], Field(default, max_length=field.max_entries, description=field.help)  # type: ignore[valid-type]
+    if field.kind is str:
+        kind: Any = Literal[field.choices] if field.choices else str
+        length = {} if field.choices else {"max_length": field.max_length, "min_length": 1 if field.fixed else 0}
+        return kind, Field(default, description=field.help, **length)
+    if field.kind is bool:
+        return bool, Field(default, description=field.help)
+    kind = field.kind | None if field.optional else field.kind
+    return kind, Field(default, ge=field.minimum or 0, le=field.maximum, description=field.help)
+
+
+class CollectionFacts(Schema):
     feed: str = Field(description="Address of the Atom feed of its changes; it needs no sign-in.")
     id: int = Field(description="Number of the collection.")
     name: str = Field(description="Its name.")
-    category: str = Field(description="Topic it belongs to.")
-    description: str = Field(description="What it is for.")
-    visits_per_day: int = Field(description="Most visits a day; 0: no limit.")
-    bytes_per_day: int = Field(description="Most bytes received a day; 0: no limit.")
     subscriptions: int = Field(description="How many subscriptions it has.")
 
 
-class SubscriptionEdit(Schema):
-    name: str = Field("", max_length=200, description="What to call it; its address when empty.")
-    scope: Literal["", "page", "prefix", "host", "domain"] = Field(
-        "", description="What belongs to it; empty: the host for a front page, else the page alone."
-    )
-    include: Patterns = Field([], description="Regular expressions; a URL must match one of them.")
-    exclude: Patterns = Field([], description="Regular expressions; a URL may match none of them.")
-    depth: int | None = Field(None, ge=0, le=10_000, description="Most links away from the address.")
-    collection: str = Field("", max_length=100, description="Name of its collection; made when it is new.")
-    purpose: str = Field("", max_length=5000, description="Why it is watched.")
-    threshold: float = Field(0.05, gt=0, lt=1, description="F(μ): a change is important above it.")
-    ignore: Patterns = Field([], description="CSS selectors or XPath of parts that do not count.")
-    keep: Patterns = Field([], description="CSS selectors or XPath; when given, only these parts count.")
-    ignore_text: Patterns = Field([], description="Expressions (RE2) for text that does not count.")
-    mode: str = Field("auto", max_length=40, description="`auto`, `fixed HOURS`, or the name of another policy.")
-    min_hours: float = Field(0, ge=0, le=87_600, description="A page is never visited more often; 0: no own limit.")
-    max_hours: float = Field(0, ge=0, le=87_600, description="A page is never left alone longer; 0: 720.")
-    weight: float = Field(1, ge=0.001, le=1000, description="What its changes are worth against those of others.")
-    visits_per_day: int = Field(0, ge=0, le=1_000_000_000, description="Most visits a day; 0: no limit of its own.")
-    bytes_per_day: int = Field(0, ge=0, le=1 << 50, description="Most bytes received a day; 0: no limit of its own.")
-    windows: list[str] = Field(
-        [],
-        max_length=20,
-        description="When it may be visited, like `mon-fri 08:00-18:00 Europe/Madrid`; empty: always.",
-    )
-    country: str = Field("", max_length=10, description="Country whose holidays count, such as ES; or empty.")
-    requisites: bool = Field(True, description="Fetch images, styles and scripts of its pages too.")
-    active: bool = Field(True, description="False: paused.")
-
-
-class SubscriptionIn(SubscriptionEdit):
-    url: str = Field(min_length=1, max_length=4096, description="Page to watch, or page a site is entered by.")
-
-
-class SubscriptionOut(SubscriptionIn):
+class SubscriptionFacts(Schema):
     id: int = Field(description="Number of the subscription.")
     owner: str | None = Field(description="Who wants it.")
     crawl: int = Field(description="Number of the standing crawl that visits its pages.")
@@ -121,37 +104,15 @@ class ChangeOut(Schema):
     diff: str = Field(description="Beginning of a unified diff of the text.")
 
 
-class ChannelIn(Schema):
-    target: str = Field(
-        min_length=1, max_length=4000, description="An https address that gets JSON, or an Apprise URL."
-    )
-    name: str = Field("", max_length=100, description="What to call it.")
-    kind: Literal["", "webhook", "apprise"] = Field("", description="Empty: webhook for http(s), else apprise.")
-    subscription: int | None = Field(None, ge=1, description="Tell only of this subscription.")
-    collection: str = Field("", max_length=100, description="Tell only of this collection.")
-    digest_hours: float = Field(0, ge=0, le=744, description="Gather changes for so many hours; 0: at once.")
-    changes: bool = Field(True, description="Tell of important changes.")
-    errors: bool = Field(True, description="Tell when a subscription fails repeatedly, and recovers.")
-    language: Literal["es", "en"] = Field("en", description="Of the messages.")
-
-
-class ChannelOut(Schema):
+class ChannelFacts(Schema):
     id: int = Field(description="Number of the channel.")
-    name: str = Field(description="What it is called.")
-    kind: str = Field(description="webhook or apprise.")
-    subscription: int | None = Field(description="Only this subscription is told of.")
-    collection: str = Field(description="Only this collection is told of.")
-    digest_hours: float = Field(description="Hours changes are gathered for; 0: at once.")
-    changes: bool = Field(description="Tells of important changes.")
-    errors: bool = Field(description="Tells of failures and recoveries.")
-    language: str = Field(description="Of the messages.")
     active: bool = Field(description="False: paused, or given up after many failures.")
     failures: int = Field(description="Deliveries that failed in a row.")
     last_error: str = Field(description="Why the last of them failed.")
     last_delivery: datetime | None = Field(description="When something was delivered last.")
 
 
-class NewChannelOut(ChannelOut):
+class NewChannelFacts(ChannelFacts):
     secret: str = Field(description="Key the webhook's messages are signed with; shown only now.")
 
 
@@ -195,3 +156,88 @@ class ImportOut(Schema):
     known: int = Field(description="Lines whose address was watched already.")
     refused: int = Field(description="Lines that could not be used.")
     lines: list[ImportLine] = Field(description="New and refused lines.")
+
+
+if TYPE_CHECKING:
+    CollectionIn = Schema
+    SubscriptionIn = Schema
+    SubscriptionEdit = Schema
+    ChannelIn = Schema
+    CollectionOut = CollectionFacts
+    SubscriptionOut = SubscriptionFacts
+    ChannelOut = ChannelFacts
+    NewChannelOut = NewChannelFacts
+else:
+    SHOWN = {name: field for name, field in declared.CHANNEL.items() if name != "target"}  # it holds passwords
+    CollectionIn = model_of("CollectionIn", declared.COLLECTION)
+    CollectionOut = model_of("CollectionOut", declared.COLLECTION, CollectionFacts)
+    SubscriptionEdit = model_of("SubscriptionEdit", declared.SUBSCRIPTION, edit=True)
+    SubscriptionIn = model_of("SubscriptionIn", declared.SUBSCRIPTION)
+    SubscriptionOut = model_of("SubscriptionOut", declared.SUBSCRIPTION, SubscriptionFacts)
+    ChannelIn = model_of("ChannelIn", declared.CHANNEL)
+    ChannelOut = model_of("ChannelOut", SHOWN, ChannelFacts)
+    NewChannelOut = model_of("NewChannelOut", SHOWN, NewChannelFacts)
+
+
+def subscription_out(row: Subscription, figures: dict[str, int] | None = None) -> SubscriptionOut:
+    counts = queries.figures([row.pk]).get(row.pk, {}) if figures is None else figures
+    order = services.order_of(row)
+    values = {name: getattr(order, name) for name in declared.SUBSCRIPTION}
+    lists = {name: list(value) for name, value in values.items() if isinstance(value, tuple | list)}
+    return filled(
+        SubscriptionOut,
+        row,
+        **{**values, **lists},
+        id=row.pk,
+        owner=row.owner.name if row.owner else None,
+        crawl=row.crawl_id,
+        pages=counts.get("pages") or 0,
+        visits=counts.get("visits") or 0,
+        changes=counts.get("changes") or 0,
+        failing_since=moment(row.failing_since_ms),
+        created_at=moment(row.created_ms),
+        feed=change_feeds.address(subscription=row.pk),
+    )
+
+
+def page_out(row: WatchedPage) -> WatchedPageOut:
+    language = (get_language() or "en")[:2]
+    return filled(
+        WatchedPageOut,
+        row,
+        subscription=row.subscription_id,
+        observed_days=round(row.observed_days, 3),
+        chance=round(row.chance, 4),
+        last_visit=moment(row.last_ms),
+        last_change=moment(row.changed_ms),
+        next_visit=moment(row.next_ms),
+        why=next_visit.sentence(row.reason, language),
+        then=next_visit.sentence(row.next_reason, language),
+    )
+
+
+def change_out(row: Change) -> ChangeOut:
+    return filled(
+        ChangeOut,
+        row,
+        id=row.pk,
+        subscription=row.subscription_id,
+        seen_at=moment(row.seen_ms),
+        since=moment(row.since_ms),
+        capture=row.record_id,
+    )
+
+
+def channel_out(row: Channel) -> ChannelOut:
+    return filled(
+        ChannelOut,
+        row,
+        id=row.pk,
+        subscription=row.subscription_id,
+        collection=row.collection.name if row.collection else "",
+        last_delivery=moment(row.sent_ms),
+    )
+
+
+def collection_out(row: Collection) -> CollectionOut:
+    return filled(CollectionOut, row, id=row.pk, feed=change_feeds.address(collection=row.pk))

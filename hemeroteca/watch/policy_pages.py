@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hemeroteca.predict import POLICIES, Calendar, World, country_calendar, week_calendar
-from hemeroteca.watch.memory import ORIGIN
+from hemeroteca.watch.visits import PLANNER_ORIGIN
 
 BLOCK = 256
 WEEK = 168.0  # hours
@@ -116,7 +116,7 @@ class PolicyPages:
 
     def _new_block(self, start: float, size: int) -> "_Block":
         options = {"hours": self._fixed_hours} if self._name == "fixed" else {}
-        first = ORIGIN + timedelta(hours=start)
+        first = PLANNER_ORIGIN + timedelta(hours=start)
         calendar: Calendar = week_calendar(first)
         if self._country:
             name, _, part = self._country.partition("-")

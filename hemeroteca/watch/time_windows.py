@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-MOST = 20
+MAX_WINDOWS = 20
 _HOURS = re.compile(r"([01]?\d|2[0-4])(?::([0-5]\d))?-([01]?\d|2[0-4])(?::([0-5]\d))?")
 _WEEK = 7 * 24 * 60
 
@@ -70,8 +70,8 @@ def read(text: str) -> Window:
 
 def read_all(texts: Iterable[str]) -> list[Window]:
     found = [read(text) for text in texts if text.strip()]
-    if len(found) > MOST:
-        raise WindowError(f"{len(found)} windows are too many for one subscription; {MOST} are allowed")
+    if len(found) > MAX_WINDOWS:
+        raise WindowError(f"{len(found)} windows are too many for one subscription; {MAX_WINDOWS} are allowed")
     return found
 
 

@@ -7,13 +7,17 @@ import msgspec
 
 from hemeroteca.frontier.models import Page
 from hemeroteca.frontier.values import Found, Role
-from hemeroteca.watch import memory
-from hemeroteca.watch.scheduler.budgets import Budgets
-from hemeroteca.watch.scheduler.planning import Planning
-from hemeroteca.watch.scheduler.state import HOST_QUEUE, VISIT_PRIORITY, State, Sub
+from hemeroteca.watch.scheduler_state import (
+    HOST_QUEUE,
+    VISIT_PRIORITY,
+    ActiveSubscription,
+    SchedulerState,
+    VisitUnderWay,
+)
+from hemeroteca.watch.visits import planner_hour
 
 DOWN_AFTER = 3  # visits in a row without an answer after which a host gets single probes
-PROBES = (0.25, 24.0)  # hours between probes of a host that is down: first, and at most (doubling)
+PROBE_HOURS = (0.25, 24.0)  # between probes of a host that is down: first, and at most (doubling)
 
 
 class Entrance(msgspec.Struct):
@@ -21,28 +25,25 @@ class Entrance(msgspec.Struct):
 
     failures: int
     retry_at: float
-    asked: bool = False  # since the last failure
 
 
-class Down(msgspec.Struct):
+class DownHost(msgspec.Struct):
     """A host that does not answer."""
 
     failures: int = 0
     until: float = 0.0
 
 
-class Failures:
-    def __init__(self, state: State, budgets: Budgets, planning: Planning) -> None:
+class Outages:
+    def __init__(self, state: SchedulerState) -> None:
         self._state = state
-        self._budgets = budgets
-        self._planning = planning
-        self._down: dict[str, Down] = {}
+        self._down: dict[str, DownHost] = {}
         self._entrances: dict[int, Entrance] = {}
 
     def host_failed(self, site: str) -> None:
-        down = self._down.setdefault(site, Down())
+        down = self._down.setdefault(site, DownHost())
         down.failures += 1
-        first, most = PROBES
+        first, most = PROBE_HOURS
         down.until = self._state.clock() + 3600 * min(first * 2.0 ** max(0, down.failures - DOWN_AFTER), most)
 
     def host_answered(self, site: str) -> None:
@@ -59,7 +60,9 @@ class Failures:
         """Hosts that are down, and when each is tried again."""
         return {site: down.until for site, down in self._down.items() if down.failures >= DOWN_AFTER}
 
-    def no_answer(self, sub: Sub, key: int, site: str, reason: str, at_ms: int, asked: bool = True) -> None:
+    def no_answer(
+        self, sub: ActiveSubscription, key: int, site: str, reason: str, at_ms: int, asked: bool = True
+    ) -> None:
         """`asked`: a request was made; not, when a page was given up together with its host."""
         page = self._state.pages.get(key)
         first = min(3600.0, sub.fixed_hours * 3600) if sub.mode == "fixed" else 3600.0
@@ -70,29 +73,29 @@ class Failures:
             page.failures = min(page.failures + 1, 30)
             wait = min(first * 2.0 ** (page.failures - 1), 7 * 86_400.0)
             page.retry_at = at_ms / 1000 + wait
-            if sub.policy is None and key in self._planning.planner:
-                self._planning.planner.fail([key], memory.hour(at_ms))
-                self._planning.new_pages.retry(key, page)
+            if sub.policy is None and key in self._state.plan.planner:
+                self._state.plan.planner.fail([key], planner_hour(at_ms))
+                self._state.plan.visit_early(key, page, page.retry_at)
             elif sub.policy is not None:
-                sub.policy.postpone(key, memory.hour(page.retry_at * 1000))
-            self._state.records.page_failed(key, int(page.retry_at * 1000), wait / 3600)
+                sub.policy.postpone(key, planner_hour(page.retry_at * 1000))
+            self._state.writes.page_failed(key, int(page.retry_at * 1000), wait / 3600)
         sub.failures += asked or not sub.failures
         sub.failing_since_ms = sub.failing_since_ms or at_ms
-        self._state.records.trouble(sub.id, sub.failures, sub.failing_since_ms, f"{site}: {reason}")
+        self._state.writes.trouble(sub.id, sub.failures, sub.failing_since_ms, f"{site}: {reason}")
 
-    def well_again(self, sub: Sub) -> None:
+    def well_again(self, sub: ActiveSubscription) -> None:
         if sub.failures:
             sub.failures = sub.failing_since_ms = 0
-            self._state.records.trouble(sub.id, 0, 0, "")
+            self._state.writes.trouble(sub.id, 0, 0, "")
 
     def find_lost(self, now: float) -> None:
         """Visits that ended without a word: their host was given up, or their crawl ended."""
-        old = self._state.underway.overdue(now)
+        old = self._state.under_way.overdue(now)
         for start in range(0, len(old), 500):
             rows = Page.objects.filter(key__in=old[start : start + 500]).exclude(state=Page.State.QUEUED)
             for key, reason, state in rows.values_list("key", "reason", "state"):
                 page = self._state.pages[key]
-                self._state.underway.end(key, page.site)
+                self._state.under_way.end(key)
                 sub = self._state.subs.get(page.sub)
                 if sub is not None and state != Page.State.DONE:  # done: by another crawl that had it queued
                     reason = reason or "the visit ended without an answer"
@@ -110,10 +113,11 @@ class Failures:
                 sub, entrance = missing[key], self._entrances.get(key)
                 if entrance is None and sub.failures:  # it was counted before a restart
                     entrance = self._entrances[key] = Entrance(sub.failures, now)
-                if entrance is None or entrance.asked:
+                if entrance is None or key in self._state.under_way:
+                    self._state.under_way.end(key)
                     self.no_answer(sub, key, host, reason or "no answer", int(now * 1000))
-                elif now >= entrance.retry_at and sub.is_open and self._budgets.open(sub, host):
-                    entrance.asked = True
+                elif now >= entrance.retry_at and sub.is_open and self._state.budgets.open(sub, host):
+                    self._state.under_way.start(key, VisitUnderWay(host, now, planned=False))
                     found.append(Found(key, url, host, sub.crawl, 0, 0, Role.PAGE, VISIT_PRIORITY))
         return found
 

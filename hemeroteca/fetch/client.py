@@ -1,4 +1,4 @@
-"""Requests of our own (hubs, webhooks, keys) through the guarded fetcher: nobody makes us call a private address.
+"""One request at a time behind the address guard, for what is no visit: hubs, webhooks, keys.
 
 Redirects are not followed: an address somebody gave us is the address we use. Apprise brings its own HTTP and SMTP;
 `guarded_names` puts the same guard into the look-up of names they all share.
@@ -17,13 +17,15 @@ import msgspec
 
 from hemeroteca import urls
 from hemeroteca.config import Config
-from hemeroteca.fetch import Fetcher, FetchSettings, Guard, Request, Result
+from hemeroteca.fetch.fetcher import Fetcher
+from hemeroteca.fetch.guard import Guard
+from hemeroteca.fetch.values import FetchSettings, Request, Result
 
 SECONDS = 30.0
-MOST_BYTES = 256 << 10
+MAX_BODY_BYTES = 256 << 10
 
 
-class Answer(msgspec.Struct, frozen=True):
+class Reply(msgspec.Struct, frozen=True):
     """What came back. `status` 0: nothing, `reason` says why."""
 
     status: int
@@ -40,30 +42,30 @@ class Answer(msgspec.Struct, frozen=True):
         return self.status in (0, 408, 425, 429) or self.status >= 500
 
 
-class Outgoing:
-    """One request at a time; for the worker and commands, never inside the engine's loop."""
+class GuardedClient:
+    """One request at a time; for chores and commands, never inside the engine's loop."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
 
-    def send(self, url: str, *, content: bytes | None = None, headers: dict[str, str] | None = None) -> Answer:
+    def send(self, url: str, *, content: bytes | None = None, headers: dict[str, str] | None = None) -> Reply:
         """GET, or POST when there is content."""
         try:
             url = urls.canonical(url, urls.Rules(drop_session_ids=False, drop_tracking=False))
         except urls.UrlError as error:
-            return Answer(0, reason=f"not an address ({error})")
+            return Reply(0, reason=f"not an address ({error})")
         request = Request(
             url=url,
             method="GET" if content is None else "POST",
             content=content or b"",
             headers=tuple((headers or {}).items()),
-            max_body_bytes=MOST_BYTES,
+            max_body_bytes=MAX_BODY_BYTES,
             timeout=SECONDS,
         )
         with tempfile.TemporaryDirectory(prefix="hemeroteca-") as folder:
             return self._fetch(request, Path(folder))
 
-    def _fetch(self, request: Request, spool: Path) -> Answer:
+    def _fetch(self, request: Request, spool: Path) -> Reply:
         results: list[Result] = []
         selector = selectors.DefaultSelector()
         fetcher = Fetcher(FetchSettings.from_config(self._config, spool), selector)
@@ -78,12 +80,12 @@ class Outgoing:
             fetcher.close()
             selector.close()
         if not results:
-            return Answer(0, reason="no answer in time")
+            return Reply(0, reason="no answer in time")
         result = results[0]
         if result.failure and not result.status:
-            return Answer(0, reason=f"{result.failure}: {result.detail}" if result.detail else result.failure)
+            return Reply(0, reason=f"{result.failure}: {result.detail}" if result.detail else result.failure)
         reason = "" if 200 <= result.status < 300 else f"http-{result.status}"
-        return Answer(result.status, result.body.bytes(MOST_BYTES), reason)
+        return Reply(result.status, result.body.bytes(MAX_BODY_BYTES), reason)
 
 
 @contextmanager

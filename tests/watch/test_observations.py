@@ -10,10 +10,10 @@ from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.archive.values import index_key
 from hemeroteca.frontier.models import Host, Page
 from hemeroteca.predict import maximum_likelihood
-from hemeroteca.watch import learning, memory, metrics, services
+from hemeroteca.watch import metrics, observations, services
+from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Observation, Subscription, WatchedPage
-from hemeroteca.watch.services import Order
-from hemeroteca.watch.values import DAY_MS, HOUR_MS
+from hemeroteca.watch.visits import DAY_MS, HOUR_MS, planner_hour
 from tests.watch.driving import START, World
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
@@ -54,8 +54,8 @@ def test_captures_made_before_the_subscription_become_observations_once():
     captured("https://news.test/unvisited", [(-3, True), (-2, True)])
     captured("https://elsewhere.test/", [(-3, True), (-2, True)])
     captured("https://news.test/broken", [(-3, True), (-2, True)], status=503)
-    assert learning.learn_from_archive(subscription) == 6
-    assert learning.learn_from_archive(subscription) == 0
+    assert observations.learn_from_archive(subscription) == 6
+    assert observations.learn_from_archive(subscription) == 0
     rows = list(Observation.objects.filter(key=urls.key("https://news.test/a")).order_by("seen_ms"))
     assert [row.interval_ms // DAY_MS for row in rows] == [0, 1, 2, 1]
     assert [row.important for row in rows] == [False, False, True, False]
@@ -84,7 +84,7 @@ def test_only_captures_in_scope_are_learned(scope, url, expected):
         captured(address, [(-2, True)])
     captured("https://news.test.evil.test/", [(-2, True)])
     captured("https://newsx.test/", [(-2, True)])
-    assert learning.learn_from_archive(subscription) == expected
+    assert observations.learn_from_archive(subscription) == expected
 
 
 def test_history_of_the_archive_counts_from_the_first_day(tmp_path):
@@ -93,12 +93,12 @@ def test_history_of_the_archive_counts_from_the_first_day(tmp_path):
         url = f"https://news.test/{name}"
         page(subscription, url)
         captured(url, [(-60 + day, changing or day == 0) for day in range(59)])
-    learning.learn_from_archive(subscription)
-    learning.keep(tmp_path, *learning.rebuild())
+    observations.learn_from_archive(subscription)
+    observations.keep(tmp_path, *observations.rebuild())
     world = World(tmp_path)
-    assert not (tmp_path / memory.FRESH).exists()  # taken over
+    assert not (tmp_path / observations.FRESH_FILE).exists()  # taken over
     fast, slow = (urls.key(f"https://news.test/{name}") for name in ("fast", "slow"))
-    chances = world.scheduler._planning.planner.chance([fast, slow], memory.hour(START * 1000))
+    chances = world.scheduler.state.plan.planner.chance([fast, slow], planner_hour(START * 1000))
     assert chances[0] > 0.6
     assert chances[1] < 0.3
     world.changes = {f"https://news.test/{name}": [] for name in ("fast", "slow")}
@@ -116,7 +116,7 @@ def test_calibration_replays_the_history_and_tells_how_good_it_was(tmp_path):
         changes = np.cumsum(generator.exponential(24 / rate, 200))
         world.add(subscription, f"https://news.test/s{number % 3}/{number}", changes[changes < 40 * 24].tolist())
     world.run(40 * 24, step=3.0)
-    planner, last, found = learning.calibrated()
+    planner, last, found = observations.calibrated()
     assert found.visits == Observation.objects.filter(interval_ms__gt=0).count()
     assert last == Observation.objects.order_by("-pk").first().pk
     assert len(planner) == 12
@@ -133,7 +133,7 @@ def test_behaviour_is_found_from_the_changes(tmp_path):
     world.add(subscription, "https://news.test/never", [])
     world.run(31 * 24, step=2.0)
     keys = [urls.key(f"https://news.test/{name}") for name in ("daily", "never")]
-    learning.describe_behaviour(keys, int(world.now * 1000))
+    observations.describe_behaviour(keys, int(world.now * 1000))
     daily, never = (WatchedPage.objects.get(key=key) for key in keys)
     assert (daily.behaviour, daily.group) == ("periodic", "high")
     assert (never.behaviour, never.group) == ("silent", "low")

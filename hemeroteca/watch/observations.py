@@ -1,8 +1,14 @@
-"""Observations as lessons: those of the archive, those of the past, and how good the predictions made of them are."""
+"""What observations teach: those made of the archive, the planner learned from all, how good its predictions are.
 
+The observations in the database are the truth; the planner's file saves replaying them. It says up to which observation
+it has learned, so that the few made since are replayed at a start.
+"""
+
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+import msgspec
 import numpy as np
 from django.db import transaction
 from django.db.models import Max, Min
@@ -12,16 +18,18 @@ from hemeroteca.archive import queries
 from hemeroteca.archive.values import CaptureRow, index_key
 from hemeroteca.frontier.models import Page
 from hemeroteca.predict import Calibration, Observed, Planner, behaviour, calibrate, country_calendar, group
-from hemeroteca.watch import memory, services
+from hemeroteca.watch import services
 from hemeroteca.watch.models import Observation, SignalSource, Subscription, WatchedPage
-from hemeroteca.watch.rules import History
-from hemeroteca.watch.values import DAY_MS, HOUR_MS, LONGEST_HOURS, Listing
+from hemeroteca.watch.policy_pages import History
+from hemeroteca.watch.visits import DAY_MS, HOUR_MS, MAX_INTERVAL_HOURS, PLANNER_ORIGIN, Listing, planner_hour
 
-MOST_CAPTURES = 2_000_000  # learned of one subscription
-MOST_CALIBRATED = 200_000  # visits a calibration replays, the newest
-MANY_MOMENTS = 48
-CHANGES_KNOWN = 100  # of a page, to tell its behaviour
-PAGE = 1000
+MAX_CAPTURES = 2_000_000  # learned of one subscription
+MAX_CALIBRATED = 200_000  # visits a calibration replays, the newest
+MAX_MOMENTS = 48
+MAX_CHANGES = 100  # of a page, to tell its behaviour
+BATCH = 1000
+PLANNER_FILE = "planner.state"
+FRESH_FILE = "planner.fresh"  # learned anew, on its way to the engine
 
 
 # from the archive
@@ -113,10 +121,10 @@ def group_of(change_days: int, observed_days: float) -> str:
 
 def _histories(subscription: Subscription) -> Iterator[list[CaptureRow]]:
     """The useful captures of each page in scope, oldest first."""
-    scope = services.urls_scope(subscription)
+    scope = services.scope_of(subscription)
     matcher = urls.ScopeMatcher(scope)
     if scope.kind == "page":
-        found = queries.captures_of(subscription.url, limit=MOST_CAPTURES)
+        found = queries.captures_of(subscription.url, limit=MAX_CAPTURES)
         if useful := _useful(found):
             yield useful
         return
@@ -143,16 +151,16 @@ def _captures(url: str, kind: str) -> Iterator[CaptureRow]:
         start = index_key(f"http://{host}/").partition(")")[0] + ("" if kind == "domain" else ")")
     end = queries.after_prefix(start)
     after: tuple[str, int, int] = ("", 0, 0)
-    for _ in range(MOST_CAPTURES // PAGE):
+    for _ in range(MAX_CAPTURES // BATCH):
         part = queries.rows(
             "urlkey >= %s AND urlkey < %s AND (urlkey > %s OR (urlkey = %s AND (captured_ms > %s OR "
             "(captured_ms = %s AND capture.id > %s))))",
             [max(start, after[0]), end, after[0], after[0], after[1], after[1], after[2]],
             "urlkey, captured_ms, capture.id",
-            PAGE,
+            BATCH,
         )
         yield from part
-        if len(part) < PAGE:
+        if len(part) < BATCH:
             return
         after = (part[-1].urlkey, part[-1].captured_ms, part[-1].id)
 
@@ -178,7 +186,7 @@ def replay(planner: Planner, rows: Iterable[tuple[int, int, bool]]) -> int:
     def learn() -> None:
         if batch:
             keys = np.fromiter(batch, np.int64, len(batch))
-            planner.observe(keys, memory.hour(end), np.fromiter(batch.values(), bool, len(batch)))
+            planner.observe(keys, planner_hour(end), np.fromiter(batch.values(), bool, len(batch)))
 
     for key, at_ms, important in rows:
         if key not in planner:
@@ -205,14 +213,14 @@ def calibrated(progress: Callable[[int], None] | None = None, bins: int = 10) ->
     """The same, with a record of what it would have predicted before each visit."""
     planner, last = _empty_planner()
     rows = Observation.objects.filter(pk__lte=last).order_by("-seen_ms", "-pk")
-    newest = rows.values_list("key", "seen_ms", "important")[:MOST_CALIBRATED]
-    history = [Observed(key, memory.hour(at_ms), hit) for key, at_ms, hit in newest if key in planner]
+    newest = rows.values_list("key", "seen_ms", "important")[:MAX_CALIBRATED]
+    history = [Observed(key, planner_hour(at_ms), hit) for key, at_ms, hit in newest if key in planner]
     return planner, last, calibrate(planner, history, on_progress=progress, bins=bins)
 
 
 def keep(data: Path, planner: Planner, last: int) -> None:
     """Hand a planner learned anew to the engine."""
-    memory.save(data / memory.FRESH, planner, last)
+    save_planner(data / FRESH_FILE, planner, last)
     services.changed()
 
 
@@ -231,22 +239,50 @@ def _empty_planner() -> tuple[Planner, int]:
                 hour,
                 weight=sub.weight,
                 min_hours=sub.min_hours,
-                max_hours=sub.max_hours or LONGEST_HOURS,
+                max_hours=sub.max_hours or MAX_INTERVAL_HOURS,
             )
         if sub.country:
             name, _, part_of = sub.country.partition("-")
             for site in {page[1] for page in pages}:
-                planner.set_calendar(site, country_calendar(name, memory.ORIGIN, part_of or None))
+                planner.set_calendar(site, country_calendar(name, PLANNER_ORIGIN, part_of or None))
     return planner, last
 
 
 def by_time(pages: Sequence[tuple[int, str, str, int]]) -> dict[float, list[tuple[int, str, str, int]]]:
     """Pages (key, site, url, ms) by the hour of their time, or by its day when there are too many hours."""
-    step = HOUR_MS if len({page[3] // HOUR_MS for page in pages}) <= MANY_MOMENTS else DAY_MS
+    step = HOUR_MS if len({page[3] // HOUR_MS for page in pages}) <= MAX_MOMENTS else DAY_MS
     found: dict[float, list[tuple[int, str, str, int]]] = {}
     for page in pages:
-        found.setdefault(memory.hour(page[3] // step * step), []).append(page)
+        found.setdefault(planner_hour(page[3] // step * step), []).append(page)
     return found
+
+
+# its file
+
+
+class _Kept(msgspec.Struct):
+    observation: int
+    planner: bytes
+
+
+def load_planner(path: Path) -> tuple[Planner, int] | None:
+    """The planner and the number of the last observation it knows; None when there is no usable file."""
+    try:
+        kept = msgspec.msgpack.decode(path.read_bytes(), type=_Kept)
+        return Planner.loads(kept.planner), kept.observation
+    except FileNotFoundError:
+        return None
+    except Exception:  # a cut, foreign or older file: the observations are all there to learn from again
+        return None
+
+
+def save_planner(path: Path, planner: Planner, observation: int) -> None:
+    """Replace the file at once, readable by its owner only."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(msgspec.msgpack.encode(_Kept(observation, planner.dumps())))
+    os.replace(draft, path)
 
 
 # policies
@@ -261,7 +297,7 @@ def recent(most: int, clock: Callable[[], float]) -> History:
         for key in keys:
             newest = Observation.objects.filter(key=key, interval_ms__gt=0, seen_ms__lte=now_ms).order_by("-seen_ms")
             rows += newest.values_list("key", "seen_ms", "important")[:most]
-        return [(key, memory.hour(at_ms), hit) for key, at_ms, hit in sorted(rows, key=lambda row: row[1])]
+        return [(key, planner_hour(at_ms), hit) for key, at_ms, hit in sorted(rows, key=lambda row: row[1])]
 
     return history
 
@@ -276,10 +312,10 @@ def describe_behaviour(keys: Iterable[int], now_ms: int) -> None:
         if page is None:
             continue
         hits = Observation.objects.filter(key=key, important=True).order_by("-seen_ms")
-        times = [memory.hour(at) for at in hits.values_list("seen_ms", flat=True)[:CHANGES_KNOWN]]
+        times = [planner_hour(at) for at in hits.values_list("seen_ms", flat=True)[:MAX_CHANGES]]
         if page.visits < 3:
             continue
-        found = behaviour(sorted(times), memory.hour(page.first_ms), memory.hour(now_ms)) or ""
+        found = behaviour(sorted(times), planner_hour(page.first_ms), planner_hour(now_ms)) or ""
         if found != page.behaviour:
             WatchedPage.objects.filter(key=key).update(behaviour=str(found))
 

@@ -1,4 +1,4 @@
-"""Subscriptions from files: CSV (one a line, columns named as in `Order`) and OPML (as feed readers write it).
+"""Subscriptions in files: CSV (one a line, columns named as in `fields.Order`) and OPML (as feed readers write it).
 
 A line that cannot be used is named with its reason and the others are taken; nothing in a file can order more than a
 person could by hand.
@@ -13,28 +13,13 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from xml.parsers import expat
 
 from hemeroteca.accounts.models import User
+from hemeroteca.watch.fields import SUBSCRIPTION, Order, WatchError
 from hemeroteca.watch.models import Subscription
-from hemeroteca.watch.services import Order, WatchError, order_of, subscribe
+from hemeroteca.watch.services import order_of, subscribe
 
-MOST_BYTES = 16 << 20
-MOST_ROWS = 100_000
-MOST_DEPTH = 50
-LISTS = {"include", "exclude", "ignore", "keep", "ignore_text", "windows"}  # several values, a `|` between them
-NUMBERS = {"depth", "visits_per_day", "bytes_per_day"}
-FLOATS = {"threshold", "min_hours", "max_hours", "weight"}
-FLAGS = {"requisites", "active"}
-COLUMNS = tuple(Order.__dataclass_fields__)
-_WORDS = {
-    "1": True,
-    "true": True,
-    "yes": True,
-    "sí": True,
-    "si": True,
-    "0": False,
-    "false": False,
-    "no": False,
-    "": True,
-}
+MAX_FILE_BYTES = 16 << 20
+MAX_ROWS = 100_000
+MAX_OUTLINE_DEPTH = 50
 
 
 @dataclass
@@ -58,8 +43,8 @@ class Report:
 
 def read_file(data: bytes, name: str, owner: User | None = None, defaults: dict[str, Any] | None = None) -> Report:
     """Take a file; `name` tells by its ending (or the text by its beginning) which kind it is."""
-    if len(data) > MOST_BYTES:
-        raise WatchError(f"{name} has {len(data)} bytes, more than the {MOST_BYTES} allowed; cut it into parts")
+    if len(data) > MAX_FILE_BYTES:
+        raise WatchError(f"{name} has {len(data)} bytes, more than the {MAX_FILE_BYTES} allowed; cut it into parts")
     start = data[:1000].removeprefix(b"\xef\xbb\xbf").lstrip()
     opml = name.lower().endswith((".opml", ".xml")) or start.startswith(b"<")
     orders = read_opml(data) if opml else read_csv(data)
@@ -89,10 +74,10 @@ def as_csv(subscriptions: Iterable[Subscription]) -> str:
     """What `read_csv` takes: everything people ordered."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    writer.writerow(SUBSCRIPTION)
     for subscription in subscriptions:
         order = order_of(subscription)
-        writer.writerow([_cell(getattr(order, name)) for name in COLUMNS])
+        writer.writerow([field.write(getattr(order, name)) for name, field in SUBSCRIPTION.items()])
     return out.getvalue()
 
 
@@ -125,17 +110,17 @@ def read_csv(data: bytes) -> list[tuple[int, dict[str, str]]]:
         ]
     except csv.Error as error:
         raise WatchError(f"this is not CSV that can be read ({error}); save it as UTF-8 CSV")
-    if len(rows) > MOST_ROWS:
-        raise WatchError(f"the file has {len(rows)} lines, more than the {MOST_ROWS} allowed; cut it into parts")
+    if len(rows) > MAX_ROWS:
+        raise WatchError(f"the file has {len(rows)} lines, more than the {MAX_ROWS} allowed; cut it into parts")
     if not rows:
         return []
     header = [cell.strip().lower() for cell in rows[0][1]]
     if "url" not in header:
         header = ["url", "name"]
     else:
-        unknown = [name for name in header if name and name not in COLUMNS]
+        unknown = [name for name in header if name and name not in SUBSCRIPTION]
         if unknown:
-            raise WatchError(f"the column {unknown[0]!r} is not known; these are: {', '.join(COLUMNS)}")
+            raise WatchError(f"the column {unknown[0]!r} is not known; these are: {', '.join(SUBSCRIPTION)}")
         rows = rows[1:]
     found = []
     for number, row in rows:
@@ -169,8 +154,8 @@ class _Outlines:
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         if tag.lower() != "outline":
             return
-        if len(self._folders) >= MOST_DEPTH or len(self.found) >= MOST_ROWS:
-            raise WatchError(f"the file is deeper than {MOST_DEPTH} levels or longer than {MOST_ROWS} entries")
+        if len(self._folders) >= MAX_OUTLINE_DEPTH or len(self.found) >= MAX_ROWS:
+            raise WatchError(f"the file is deeper than {MAX_OUTLINE_DEPTH} levels or longer than {MAX_ROWS} entries")
         given = {name.lower(): value.strip() for name, value in attributes.items()}
         name = given.get("title") or given.get("text") or ""
         address = given.get("htmlurl") or given.get("xmlurl") or given.get("url") or ""
@@ -193,39 +178,8 @@ def _no_doctype(*_: Any) -> None:
     raise WatchError("the file declares a doctype or entities, which OPML does not need; remove them")
 
 
-def convert(name: str, text: str) -> Any:
-    """The value of an `Order`'s field from its text."""
-    try:
-        if name in LISTS:
-            return [part.strip() for part in text.split("|") if part.strip()]
-        if name in NUMBERS:
-            return int(text)
-        if name in FLOATS:
-            return float(text.replace(",", "."))
-        if name in FLAGS:
-            return _WORDS[text.strip().lower()]
-    except (ValueError, KeyError):
-        like = (
-            "a whole number, like 5000000"
-            if name in NUMBERS
-            else "a number, like 12.5"
-            if name in FLOATS
-            else "yes or no"
-        )
-        raise WatchError(f"{name} is {text!r}; write {like}")
-    return text
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, tuple | list):
-        return "|".join(value)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-
-
 def _convert(values: dict[str, str]) -> dict[str, Any]:
-    converted = {name: convert(name, text) for name, text in values.items()}
+    converted = {name: SUBSCRIPTION[name].read(text) for name, text in values.items()}
     if not converted.get("url"):
         raise WatchError("the line has no address; its column is `url`")
     return converted
