@@ -11,7 +11,7 @@ from ninja.errors import HttpError
 from pydantic import Field
 
 from hemeroteca import urls
-from hemeroteca.accounts.models import Role
+from hemeroteca.accounts import Actor, require
 from hemeroteca.api import access, paging
 from hemeroteca.api.answers import filled
 from hemeroteca.api.moments import moment
@@ -98,13 +98,10 @@ def resume(request: HttpRequest, number: Number) -> CrawlOut:
     return _obey(services.resume_crawl, number)
 
 
-def submit_order(order: Order, caller: access.Caller) -> Crawl:
+def submit_order(order: Order, caller: Actor) -> Crawl:
     """Hand an order to the frontier, after looking whether this caller may ask for all of it."""
     if order.ignore_robots or order.insecure or (order.delay is not None and order.delay < settings.CONFIG.delay):
-        caller.require(
-            Role.ADMINISTRATOR,
-            f"To ignore robots.txt, accept broken certificates or wait less than {settings.CONFIG.delay:g} s",
-        )
+        require(caller, "crawl.insist")
     options = CrawlOptions(
         scope=urls.Scope(
             kind=order.scope, include=tuple(order.include), exclude=tuple(order.exclude), depth=order.depth

@@ -8,7 +8,7 @@ from ninja import Path, Router, Schema
 from ninja.errors import HttpError
 from pydantic import Field
 
-from hemeroteca.accounts.models import Role
+from hemeroteca.accounts import require
 from hemeroteca.api import access
 from hemeroteca.archive import noise as learned
 from hemeroteca.frontier import services
@@ -79,7 +79,7 @@ def set_site(request: HttpRequest, host: HostName, given: SiteEdit) -> SiteOut:
     """Text is read by new rules from the next visit on; `hemeroteca search rebuild` reads all pages again."""
     changes: dict[str, Any] = given.dict(exclude_unset=True)
     if GUARDED & changes.keys():
-        access.caller(request).require(Role.ADMINISTRATOR, "To change how a site is visited")
+        require(access.caller(request), "site.insist")
     try:
         return _out(host, services.set_site(host, changes))
     except services.OrderError as error:

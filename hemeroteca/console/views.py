@@ -19,10 +19,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from ninja.errors import HttpError
 from pydantic import ValidationError
 
+from hemeroteca.accounts import Actor, can
 from hemeroteca.accounts import services as accounts
-from hemeroteca.accounts.models import Role, User
 from hemeroteca.api import standing
-from hemeroteca.api.access import Caller
 from hemeroteca.api.crawls import Order, submit_order
 from hemeroteca.console.access import for_readers
 from hemeroteca.console.templatetags.console import count as _count
@@ -128,7 +127,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         name = request.POST.get("name", "")
         try:
             user = accounts.sign_in(request, name, request.POST.get("password", ""), request.META["REMOTE_ADDR"])
-        except accounts.SignInError as error:
+        except accounts.SignInRefused as error:
             return render(request, "console/sign_in.html", context | {"failure": str(error), "name": name}, status=403)
         login(request, user)
         return redirect(target)
@@ -186,10 +185,11 @@ def _standing() -> dict[str, Any]:
     }
 
 
-def editor(request: HttpRequest) -> Caller:
+def editor(request: HttpRequest) -> Actor:
     """Whoever asks, when they may change things."""
-    if isinstance(request.user, User) and request.user.may(Role.EDITOR):
-        return Caller(request.user, Role(request.user.role))
+    actor = Actor.of(request.user)
+    if can(actor, "crawl.submit"):
+        return actor
     raise PermissionDenied(_("This needs the role of an editor."))
 
 

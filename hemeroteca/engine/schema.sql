@@ -1,8 +1,8 @@
--- migrations: 0229aba1f84353a5e6419a965deb7b54
+-- migrations: 01d8df88d08b55c34f37ed29d9cd5c00
 BEGIN TRANSACTION;
 CREATE TABLE "address_count" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "upto" bigint NOT NULL, "addresses" bigint NOT NULL);
 CREATE TABLE "allowance" ("owner" varchar(300) NOT NULL PRIMARY KEY, "visits" real NOT NULL, "bytes" real NOT NULL, "at_ms" bigint NOT NULL);
-CREATE TABLE "api_token" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "label" varchar(100) NOT NULL, "prefix" varchar(12) NOT NULL UNIQUE, "digest" varchar(64) NOT NULL, "role" varchar(13) NOT NULL, "created" datetime NOT NULL, "expires" datetime NULL, "last_used" datetime NULL, "user_id" bigint NOT NULL REFERENCES "user_account" ("id") DEFERRABLE INITIALLY DEFERRED);
+CREATE TABLE "api_token" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "label" varchar(100) NOT NULL, "prefix" varchar(12) NOT NULL UNIQUE, "digest" varchar(64) NOT NULL, "role" varchar(13) NOT NULL, "scopes" text NOT NULL CHECK ((JSON_VALID("scopes") OR "scopes" IS NULL)), "created" datetime NOT NULL, "expires" datetime NULL, "last_used" datetime NULL, "user_id" bigint NOT NULL REFERENCES "user_account" ("id") DEFERRABLE INITIALLY DEFERRED);
 CREATE TABLE "auth_group" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "name" varchar(150) NOT NULL UNIQUE);
 CREATE TABLE "auth_group_permissions" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "group_id" integer NOT NULL REFERENCES "auth_group" ("id") DEFERRABLE INITIALLY DEFERRED, "permission_id" integer NOT NULL REFERENCES "auth_permission" ("id") DEFERRABLE INITIALLY DEFERRED);
 CREATE TABLE "auth_permission" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "content_type_id" integer NOT NULL REFERENCES "django_content_type" ("id") DEFERRABLE INITIALLY DEFERRED, "codename" varchar(100) NOT NULL, "name" varchar(255) NOT NULL);
