@@ -13,10 +13,12 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 from django.utils.http import content_disposition_header
 from ninja.errors import HttpError
 
+from hemeroteca import warc
 from hemeroteca.api import access, memento
-from hemeroteca.archive import cdx, reader, warc
-from hemeroteca.archive.store import Source, WarcReadError, open_source
-from hemeroteca.archive.timestamps import http_date, start_ms
+from hemeroteca.archive import cdx
+from hemeroteca.warc import reader
+from hemeroteca.warc.store import Source, WarcReadError, open_source
+from hemeroteca.warc.timestamps import http_date, start_ms
 
 _MOST_REPACKED = 256 << 20
 

@@ -15,10 +15,10 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 from hemeroteca.api import access, copies
 from hemeroteca.archive import memento, queries
 from hemeroteca.archive.memento import Places, link_safe
-from hemeroteca.archive.reader import WarcReadError
-from hemeroteca.archive.timestamps import from_http_date, http_date, start_ms, timestamp
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.replay.addresses import capture_address, origin_for
+from hemeroteca.warc.reader import WarcReadError
+from hemeroteca.warc.timestamps import from_http_date, http_date, start_ms, timestamp
 
 __all__ = ["capture_uri", "copy", "link_safe", "places", "timegate", "timemap_json", "timemap_link"]
 

@@ -52,9 +52,9 @@ def setup(data: Path | None, must_exist: bool = False, at_least: str = "hemerote
         from django.db import DatabaseError, OperationalError
 
         django.setup()
-        from hemeroteca.engine.prepare import prepare_tables
+        from hemeroteca.instance import schema
 
-        prepare_tables()
+        schema.prepare()
     except config.ConfigError as error:
         give_up(str(error), USAGE)
     except (OperationalError, OSError) as error:

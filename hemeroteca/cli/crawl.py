@@ -147,9 +147,9 @@ def _run_engine(crawl_id: int, display: "_Display", readers: "list[Reader]") -> 
 def _follow(crawl_id: int, display: "_Display") -> None:
     from django.conf import settings
 
-    from hemeroteca.engine.status import read_engine_status
     from hemeroteca.frontier import services
     from hemeroteca.frontier.models import Crawl
+    from hemeroteca.instance.status import read_engine_status
 
     def ask_to_stop() -> None:
         Crawl.objects.filter(pk=crawl_id, state=Crawl.State.RUNNING).update(stop_requested=True)

@@ -13,7 +13,7 @@ from typing import TypeVar
 from django.db import transaction
 
 from hemeroteca.config import Config
-from hemeroteca.frontier.values import Found
+from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch.scheduler import Scheduler
 from hemeroteca.watch.values import Seen
 
@@ -64,7 +64,7 @@ class Guarded:
     def refresh_sites(self) -> None:
         self._try("read the budgets of sites", lambda s: s.refresh_sites(), None)
 
-    def due(self, now: float, crawls: Collection[int]) -> tuple[list[Found], list[Found]]:
+    def due(self, now: float, crawls: Collection[int]) -> tuple[list[Candidate], list[Candidate]]:
         found = self._try("choose what is due", lambda s: s.due(now, crawls), None)
         if found is None:
             return [], []
@@ -74,7 +74,7 @@ class Guarded:
             self._failures = 0
         return found
 
-    def pace(self, found: list[Found], now: float) -> list[Found]:
+    def pace(self, found: list[Candidate], now: float) -> list[Candidate]:
         return self._try("pace new pages", lambda s: s.pace(found, now), found)
 
     def observed(self, seen: Seen) -> None:

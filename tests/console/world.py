@@ -2,16 +2,15 @@
 
 import time
 
-from hemeroteca import extract, urls
+from hemeroteca import extract, urls, warc
 from hemeroteca.archive import services as archive
-from hemeroteca.archive import warc
 from hemeroteca.archive.values import NewCapture
-from hemeroteca.archive.writer import WarcWriter
-from hemeroteca.engine.status import EngineStatus, Trouble, write_engine_status
 from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Crawl, Host, Page
 from hemeroteca.frontier.values import CrawlOptions
+from hemeroteca.instance.status import EngineStatus, Trouble, write_engine_status
 from hemeroteca.search import SearchDocument, open_index
+from hemeroteca.warc.writer import WarcWriter
 
 NOW = 1_763_200_000_000
 BREAD = "https://diario.example/economia/pan"

@@ -6,7 +6,8 @@ from hemeroteca import urls
 from hemeroteca.frontier import queue, services
 from hemeroteca.frontier.models import Crawl, Host, Page
 from hemeroteca.frontier.queue import Frontier
-from hemeroteca.frontier.values import CrawlOptions, Found, Outcome
+from hemeroteca.frontier.values import CrawlOptions, Outcome
+from hemeroteca.urls.candidate import Candidate
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
@@ -15,8 +16,8 @@ def order(*seeds: str) -> Crawl:
     return services.submit_crawl(seeds or ("http://a.test/",), CrawlOptions(scope=urls.Scope(kind="host")))[0]
 
 
-def found(crawl: Crawl, *addresses: str, priority: int = 0) -> list[Found]:
-    return [Found(urls.key(a), a, urls.host(a), crawl.pk, priority=priority) for a in addresses]
+def found(crawl: Crawl, *addresses: str, priority: int = 0) -> list[Candidate]:
+    return [Candidate(urls.key(a), a, urls.host(a), crawl.pk, priority=priority) for a in addresses]
 
 
 def outcome(page: int, state: int = 1, due_ms: int = 0) -> Outcome:

@@ -6,10 +6,12 @@ import brotli
 from django.conf import settings
 from django.core.management import call_command
 
+from hemeroteca import warc
 from hemeroteca.accounts import SYSTEM, Role, services
-from hemeroteca.archive import posts, warc
 from hemeroteca.archive import services as archive
-from hemeroteca.archive.values import NewCapture, index_key
+from hemeroteca.archive.values import NewCapture
+from hemeroteca.warc import keys
+from hemeroteca.warc.keys import index_key
 from tests.console.conftest import PASSWORD
 from tests.console.world import NOW, build
 
@@ -53,7 +55,7 @@ def put(
         record_id=records.main.record_id, url=page.url, captured_ms=ms, status=int(status[:3]),
         mime=content_type.partition(";")[0], digest=records.digest, kind="response", version=True, warc_name=name,
         offset=offset, length=records.main.length, body_size=len(body), page_id=page.pk, crawl_id=world.crawl.pk,
-        urlkey=index_key(posts.address(page.url, "POST", "application/json", sent)) if sent else "",
+        urlkey=index_key(keys.address(page.url, "POST", "application/json", sent)) if sent else "",
     )  # fmt: skip
     archive.insert_captures([row], world.writer.sizes())
     return page

@@ -6,7 +6,7 @@ from django.db import DatabaseError
 
 from hemeroteca import urls
 from hemeroteca.frontier.models import Page
-from hemeroteca.frontier.values import Found, Role
+from hemeroteca.urls.candidate import Candidate, Role
 from hemeroteca.watch import learning, memory
 from hemeroteca.watch.models import Signal, SignalSource
 from hemeroteca.watch.scheduler.budgets import Budgets
@@ -44,9 +44,9 @@ class Announcements:
         for number, (_, subscription, site) in self.sources.items():
             self._speakers.setdefault(site if subscription is None else subscription, []).append(number)
 
-    def take(self, now: float) -> list[Found]:
+    def take(self, now: float) -> list[Candidate]:
         """Signals the web process wrote down: known pages are told to the planner, new ones of a scope are visited."""
-        new: list[Found] = []
+        new: list[Candidate] = []
         if self._state.records.signals:
             return []  # the last ones are still to be taken out
         active = SignalSource.State.ACTIVE
@@ -63,7 +63,7 @@ class Announcements:
         self._state.records.taken(row.pk for row in rows)
         return new
 
-    def gone_before(self, found: list[Found], now: float) -> list[Found]:
+    def gone_before(self, found: list[Candidate], now: float) -> list[Candidate]:
         """Pages named now that were not there when they were looked for: they may have come since."""
         if not found:
             return []
@@ -125,7 +125,7 @@ class Announcements:
         self.told.pop(key, None)
         self.hasty.pop(key, None)
 
-    def _hear(self, row: Signal, now: float) -> list[Found]:
+    def _hear(self, row: Signal, now: float) -> list[Candidate]:
         source = self.sources.get(row.source_id)
         if source is None:
             return []
@@ -152,7 +152,7 @@ class Announcements:
             return list(self._state.subs.values())
         return [self._state.subs[source[1]]] if source[1] in self._state.subs else []
 
-    def _newcomer(self, url: str, source: int, subs: list[Sub], now: float) -> list[Found]:
+    def _newcomer(self, url: str, source: int, subs: list[Sub], now: float) -> list[Candidate]:
         key = urls.key(url)
         if key in self.named_pages:
             return []  # it is on its way
@@ -163,7 +163,7 @@ class Announcements:
                 if sub.newcomers >= NEWCOMERS or not self.named_pages.take(key, source, now):
                     return []
                 sub.newcomers += 1
-                found = Found(key, url, urls.host(url), sub.crawl, 1, 0, 0, VISIT_PRIORITY)
+                found = Candidate(key, url, urls.host(url), sub.crawl, depth=1, priority=VISIT_PRIORITY)
                 return self._budgets.pace([found], now)
         return []
 

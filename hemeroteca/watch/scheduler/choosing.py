@@ -5,7 +5,7 @@ from itertools import zip_longest
 from typing import Protocol
 
 from hemeroteca.frontier.models import Page
-from hemeroteca.frontier.values import Found
+from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch.scheduler.announcements import Announcements
 from hemeroteca.watch.scheduler.budgets import Budgets
 from hemeroteca.watch.scheduler.failures import Failures
@@ -47,8 +47,8 @@ class Choosing:
                 break
         return [key for key in chosen if key in self._state.pages]
 
-    def found(self, keys: list[int]) -> list[Found]:
-        found: list[Found] = []
+    def found(self, keys: list[int]) -> list[Candidate]:
+        found: list[Candidate] = []
         for start in range(0, len(keys), 500):
             rows = Page.objects.filter(key__in=keys[start : start + 500]).values_list(
                 "key", "url", "host__name", "depth", "role", "state"
@@ -57,7 +57,7 @@ class Choosing:
                 if state == Page.State.QUEUED:
                     continue  # some crawl has it in its queue already; `find_lost` sees what becomes of it
                 crawl = self._state.subs[self._state.pages[key].sub].crawl
-                found.append(Found(key, url, host, crawl, depth, 0, role, VISIT_PRIORITY))
+                found.append(Candidate(key, url, host, crawl, depth, role=role, priority=VISIT_PRIORITY))
         return found
 
     def _allowed(self, key: int, now: float, told: bool = False) -> bool:

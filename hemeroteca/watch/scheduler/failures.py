@@ -6,7 +6,7 @@ A host that is down gets a single probe at a time, so that nothing waits to fall
 import msgspec
 
 from hemeroteca.frontier.models import Page
-from hemeroteca.frontier.values import Found, Role
+from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch import memory
 from hemeroteca.watch.scheduler.budgets import Budgets
 from hemeroteca.watch.scheduler.planning import Planning
@@ -98,7 +98,7 @@ class Failures:
                     reason = reason or "the visit ended without an answer"
                     self.no_answer(sub, key, page.site, reason, int(now * 1000), asked=False)
 
-    def try_entrances(self, now: float) -> list[Found]:
+    def try_entrances(self, now: float) -> list[Candidate]:
         """Addresses that have never answered: a subscription made while its site was down must not wait for ever."""
         missing = {key: sub for sub in self._state.subs.values() for key in sub.seeds if key not in self._state.pages}
         keys, found = list(missing), []
@@ -114,7 +114,7 @@ class Failures:
                     self.no_answer(sub, key, host, reason or "no answer", int(now * 1000))
                 elif now >= entrance.retry_at and sub.is_open and self._budgets.open(sub, host):
                     entrance.asked = True
-                    found.append(Found(key, url, host, sub.crawl, 0, 0, Role.PAGE, VISIT_PRIORITY))
+                    found.append(Candidate(key, url, host, sub.crawl, priority=VISIT_PRIORITY))
         return found
 
     def forget_entrance(self, key: int) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hemeroteca import urls
 from hemeroteca.config import Config
-from hemeroteca.frontier.values import Found, Role
+from hemeroteca.urls.candidate import Candidate, Role
 from hemeroteca.watch import memory
 from hemeroteca.watch.scheduler.announcements import GONE, Announcements
 from hemeroteca.watch.scheduler.budgets import Budgets
@@ -82,7 +82,7 @@ class Scheduler:
         """Read the budgets people set for sites."""
         self._budgets.read_sites()
 
-    def due(self, now: float, crawls: Collection[int]) -> tuple[list[Found], list[Found]]:
+    def due(self, now: float, crawls: Collection[int]) -> tuple[list[Candidate], list[Candidate]]:
         """Pages to visit now, of the crawls that are running: (met by a signal and new, to be visited again)."""
         if 0 <= now - self._look_at < PACE:
             return [], []
@@ -99,7 +99,7 @@ class Scheduler:
         again = self._announcements.gone_before(new, now)
         return [f for f in new if f not in again], again + entrances + self._choosing.found(chosen)
 
-    def pace(self, found: list[Found], now: float) -> list[Found]:
+    def pace(self, found: list[Candidate], now: float) -> list[Candidate]:
         """Pages met for the first time: where a budget is set, they are visited in its rhythm."""
         return self._budgets.pace(found, now)
 
@@ -217,7 +217,7 @@ class Scheduler:
             self._sweep_at = 0.0
         self._state.now = now
 
-    def _sweep(self, now: float) -> list[Found]:
+    def _sweep(self, now: float) -> list[Candidate]:
         """What is looked for now and then. Gives addresses to try again."""
         if 0 <= now - self._sweep_at < SWEEP:
             return []
