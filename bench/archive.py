@@ -49,9 +49,10 @@ def addresses(captures, count=500):
 WRITE = """
 import django
 django.setup()
-from hemeroteca.archive import scan, warc
+from hemeroteca import warc
+from hemeroteca.warc import scan
 from hemeroteca.archive.verify import new_capture
-from hemeroteca.archive.writer import WarcWriter
+from hemeroteca.warc.writer import WarcWriter
 bodies, count = list(pages()), 2000
 start = time.process_time()
 writer = WarcWriter(Path("ours"))
@@ -167,9 +168,10 @@ import django
 django.setup()
 from django.core.management import call_command
 call_command("migrate", verbosity=0)
-from hemeroteca.archive import queries, services, warc
+from hemeroteca.archive import queries, services
+from hemeroteca import warc
 from hemeroteca.archive.values import NewCapture
-from hemeroteca.archive.writer import WarcWriter
+from hemeroteca.warc.writer import WarcWriter
 bodies, versions = list(pages(40)), 50
 chance = random.Random(9)
 each, total = 0, 0

@@ -17,13 +17,15 @@ SCRIPT = textwrap.dedent(
     from django.core.management import call_command
     from django.db import transaction
     from hemeroteca import urls
-    from hemeroteca.engine import usage
+    from hemeroteca import usage
     from hemeroteca.frontier import services
     from hemeroteca.frontier.queue import Frontier
-    from hemeroteca.frontier.values import CrawlOptions, Found, Outcome
+    from hemeroteca.frontier.values import CrawlOptions, Outcome
+from hemeroteca.accounts import SYSTEM
+from hemeroteca.urls.candidate import Candidate
     call_command("migrate", verbosity=0)
     known, hosts = int(sys.argv[1]), 1000
-    crawl, _ = services.submit_crawl(["http://h0.test/"], CrawlOptions(scope=urls.Scope(kind="domain")))
+    crawl, _ = services.submit_crawl(SYSTEM, ["http://h0.test/"], CrawlOptions(scope=urls.Scope(kind="domain")))
     frontier = Frontier(10**9)
     frontier.open_crawl(crawl.pk)
     number = 0
@@ -32,7 +34,7 @@ SCRIPT = textwrap.dedent(
         found = []
         for number in range(number, number + count):
             url = f"http://h{number % hosts}.test/section-{number % 97}/page-{number}.html"
-            found.append(Found(urls.key(url), url, f"h{number % hosts}.test", crawl.pk, depth=1, priority=-1))
+            found.append(Candidate(urls.key(url), url, f"h{number % hosts}.test", crawl.pk, depth=1, priority=-1))
         number += 1
         frontier.add(found)
         with transaction.atomic():

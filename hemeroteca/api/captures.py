@@ -16,8 +16,8 @@ from hemeroteca.api.answers import filled
 from hemeroteca.api.citations import cite
 from hemeroteca.api.moments import moment
 from hemeroteca.archive import queries
-from hemeroteca.archive.reader import WarcReadError
 from hemeroteca.archive.values import CaptureRow
+from hemeroteca.warc.reader import WarcReadError
 
 router = Router()
 

@@ -13,11 +13,12 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 from django.utils.http import content_disposition_header
 from ninja.errors import HttpError
 
-from hemeroteca.accounts.models import Role
+from hemeroteca import warc
 from hemeroteca.api import access, memento
-from hemeroteca.archive import cdx, reader, warc
-from hemeroteca.archive.store import Source, WarcReadError, open_source
-from hemeroteca.archive.timestamps import http_date, start_ms
+from hemeroteca.archive import cdx
+from hemeroteca.warc import reader
+from hemeroteca.warc.store import Source, WarcReadError, open_source
+from hemeroteca.warc.timestamps import http_date, start_ms
 
 _MOST_REPACKED = 256 << 20
 
@@ -34,16 +35,12 @@ def wayback(request: HttpRequest) -> HttpResponseBase:
 
 def warc_file(request: HttpRequest, name: str) -> HttpResponseBase:
     """A WARC file or the one byte range asked for. Needs a token or a session: it holds everything as it was sent."""
+    if refusal := access.refusal(request, "archive.files"):
+        return refusal
     try:
-        caller = access.reader(request)
-        if caller is None:
-            return _plain(401, "WARC files are for members: sign in, or send `Authorization: Bearer …`")
-        caller.require(Role.READER, "This")
         source = open_source(settings.INSTANCE.warc_dir, name)
-    except HttpError as error:
-        return _plain(error.status_code, error.message)
     except WarcReadError:
-        return _plain(404, f"there is no WARC file {name[:200]!r}")
+        return access.plain(404, f"there is no WARC file {name[:200]!r}")
     found = re.fullmatch(r"bytes=(\d{0,15})-(\d{0,15})", request.headers.get("Range", ""))
     first, last = 0, source.size - 1
     if found and (found[1] or found[2]):
@@ -52,7 +49,7 @@ def warc_file(request: HttpRequest, name: str) -> HttpResponseBase:
         if request.GET.get("as") == "gzip" and name.endswith(warc.ZST):
             return _repacked(source, first)
         if first > last:
-            refusal = _plain(416, "that range is outside the file")
+            refusal = access.plain(416, "that range is outside the file")
             refusal.headers["Content-Range"] = f"bytes */{source.size}"
             source.close()
             return refusal
@@ -68,9 +65,9 @@ def warc_file(request: HttpRequest, name: str) -> HttpResponseBase:
 
 
 def _answer(request: HttpRequest, wayback: bool) -> HttpResponseBase:
+    if refusal := access.refusal(request, "archive.read"):
+        return refusal
     try:
-        if access.open_reader(request) is None:
-            return _plain(401, "this index is for members: sign in, or send `Authorization: Bearer …`")
         params = {name: request.GET.getlist(name) for name in request.GET}
         query = cdx.Query.read(params, wayback)
         fields = _fields(request, wayback, query)
@@ -79,7 +76,9 @@ def _answer(request: HttpRequest, wayback: bool) -> HttpResponseBase:
             pages, blocks = cdx.count_pages(query)
             facts = {"pages": pages, "pageSize": query.page_size, "blocks": blocks}
             return (
-                _plain(200, str(pages)) if wayback else HttpResponse(json.dumps(facts), content_type="application/json")
+                access.plain(200, str(pages))
+                if wayback
+                else HttpResponse(json.dumps(facts), content_type="application/json")
             )
         show_resume = request.GET.get("showResumeKey", "").lower() in ("true", "1")
         answer = cdx.run(query)
@@ -94,10 +93,10 @@ def _answer(request: HttpRequest, wayback: bool) -> HttpResponseBase:
         if output == "link":
             return _stream(_links(request, answer), "application/link-format")
     except cdx.CdxError as error:
-        return _plain(400, str(error))
+        return access.plain(400, str(error))
     except HttpError as error:
-        return _plain(error.status_code, error.message)
-    return _plain(400, f"`output` is {output[:50]!r}; it can be json, cdxj, text or link")
+        return access.plain(error.status_code, error.message)
+    return access.plain(400, f"`output` is {output[:50]!r}; it can be json, cdxj, text or link")
 
 
 def _fields(request: HttpRequest, wayback: bool, query: cdx.Query) -> tuple[str, ...]:
@@ -186,7 +185,7 @@ def _repacked(source: Source, offset: int) -> HttpResponseBase:
     try:
         record = reader.member_at(source.read_at, offset, source.size).stream().read(_MOST_REPACKED)
     except (*reader.UNREADABLE, OSError):
-        return _plain(404, "there is no record at that place")
+        return access.plain(404, "there is no record at that place")
     finally:
         source.close()
     response = HttpResponse(warc.as_gzip(record), status=206, content_type="application/warc")
@@ -201,9 +200,3 @@ def _piece(source: Source, position: int, end: int) -> Iterator[bytes]:
             yield data
     finally:
         source.close()
-
-
-def _plain(status: int, text: str) -> HttpResponse:
-    response = HttpResponse(text + "\n", status=status, content_type="text/plain; charset=utf-8")
-    response.headers["X-Content-Type-Options"] = "nosniff"
-    return response

@@ -5,9 +5,10 @@ from typing import NamedTuple
 from django.conf import settings
 
 from hemeroteca import extract
-from hemeroteca.archive import comparing, queries, reader, rendered
-from hemeroteca.archive.reader import Record
+from hemeroteca.archive import comparing, queries, rendered
 from hemeroteca.archive.values import CaptureRow
+from hemeroteca.warc import reader
+from hemeroteca.warc.reader import Record
 
 MAX_SHOWN = 8 << 20  # a copy longer than this is only offered as a download
 

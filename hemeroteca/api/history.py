@@ -14,10 +14,10 @@ from hemeroteca import change
 from hemeroteca.api import access, copies
 from hemeroteca.api.moments import moment
 from hemeroteca.archive import cdx, lookup, queries
-from hemeroteca.archive.reader import WarcReadError
 from hemeroteca.archive.selection import Selection
-from hemeroteca.archive.timestamps import from_iso, iso, start_ms
 from hemeroteca.archive.values import CaptureRow
+from hemeroteca.warc.reader import WarcReadError
+from hemeroteca.warc.timestamps import from_iso, iso, start_ms
 from hemeroteca.watch.queries import patterns_of
 
 router = Router()

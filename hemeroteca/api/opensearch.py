@@ -11,7 +11,6 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import conditional_page, require_safe
-from ninja.errors import HttpError
 
 from hemeroteca.api import access
 from hemeroteca.api.search import completions, index, options
@@ -53,7 +52,7 @@ def description(request: HttpRequest) -> HttpResponse:
 @never_cache
 def suggest(request: HttpRequest) -> HttpResponse:
     """`["typed", ["completion", …]]`, as browsers ask for it at every letter."""
-    if refusal := _refusal(request):
+    if refusal := access.refusal(request, "search.read"):
         return refusal
     typed = request.GET.get("q", "")[:200]
     answer = json.dumps([typed, completions(typed, request.user)], ensure_ascii=False)
@@ -65,7 +64,7 @@ def suggest(request: HttpRequest) -> HttpResponse:
 def feed(request: HttpRequest) -> HttpResponse:
     """The pages captured last that match every word of a query, as RSS. A page that changed comes again."""
     query = request.GET.get("q", "").strip()[:2000]
-    if not opens(feed_scope(query), request.GET.get("key", "")) and (refusal := _refusal(request)):
+    if not opens(feed_scope(query), request.GET.get("key", "")) and (refusal := access.refusal(request, "search.read")):
         return refusal
     try:
         hits = index().search(query, limit=_NEWEST, options=options(sort="captured", every=True)).hits if query else []
@@ -97,12 +96,3 @@ def _entry(channel: Element, hit: Hit) -> None:
 
 def _base(request: HttpRequest) -> str:
     return settings.CONFIG.public_url.rstrip("/") or request.build_absolute_uri("/").rstrip("/")
-
-
-def _refusal(request: HttpRequest) -> HttpResponse | None:
-    try:
-        if access.open_reader(request) is None:
-            return HttpResponse("Sign in, or send a token.\n", status=401, content_type="text/plain; charset=utf-8")
-    except HttpError as error:
-        return HttpResponse(f"{error.message}\n", status=error.status_code, content_type="text/plain; charset=utf-8")
-    return None

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from django.conf import settings
 
-from hemeroteca.engine.status import EngineStatus, Status, read_engine_status, status
+from hemeroteca.engine.overview import Status, status
+from hemeroteca.instance.status import EngineStatus, read_engine_status
 
 MIN_AGE = 2.0  # seconds
 SHARE = 0.1

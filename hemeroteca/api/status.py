@@ -9,7 +9,7 @@ from pydantic import Field
 from hemeroteca.api import access, standing
 from hemeroteca.api.answers import filled
 from hemeroteca.api.moments import moment
-from hemeroteca.engine.status import EngineStatus
+from hemeroteca.instance.status import EngineStatus
 
 router = Router()
 

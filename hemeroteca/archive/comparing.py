@@ -7,9 +7,10 @@ from typing import NamedTuple
 import msgspec
 
 from hemeroteca import change, extract, urls
-from hemeroteca.archive import lookup, noise, queries, reader, rendered, services
+from hemeroteca.archive import lookup, noise, queries, rendered, services
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.frontier import services as sites
+from hemeroteca.warc import reader
 
 READ_BYTES = 16 << 20  # of a decoded body
 DOM_TYPE = "text/html; charset=utf-8"

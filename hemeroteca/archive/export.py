@@ -18,13 +18,15 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
-from hemeroteca import __version__, extract
-from hemeroteca.archive import cdx, comparing, posts, queries, reader, warc, zipnum
-from hemeroteca.archive.reader import Record, WarcReadError
+from hemeroteca import __version__, extract, warc
+from hemeroteca.archive import cdx, comparing, queries, zipnum
 from hemeroteca.archive.selection import Selection
-from hemeroteca.archive.store import Source, open_source
-from hemeroteca.archive.timestamps import iso
-from hemeroteca.archive.values import DOM, CaptureRow
+from hemeroteca.archive.values import CaptureRow
+from hemeroteca.warc import keys, reader
+from hemeroteca.warc.keys import DOM
+from hemeroteca.warc.reader import Record, WarcReadError
+from hemeroteca.warc.store import Source, open_source
+from hemeroteca.warc.timestamps import iso
 
 WACZ_VERSION = "1.1.1"
 COLUMNS = (
@@ -162,7 +164,7 @@ _PAGE_LIST = {"format": "json-pages-1.0", "id": "pages", "title": "All Pages", "
 
 
 def _is_page(row: CaptureRow, line: cdx.Line) -> bool:
-    if row.urlkey.endswith(")/robots.txt") or posts.MARK in row.urlkey:
+    if row.urlkey.endswith(")/robots.txt") or keys.MARK in row.urlkey:
         return False
     return (row.mime or line["mime"]) in _PAGES and line["status"] == "200"
 
@@ -318,9 +320,9 @@ def _write_request(file: IO[bytes], folder: Path, row: CaptureRow, line: cdx.Lin
     if found is None:
         return
     file.write(found[1])
-    if posts.MARK in row.urlkey:  # other tools make the key of these
+    if keys.MARK in row.urlkey:  # other tools make the key of these
         line["method"] = "POST"
-        line["requestBody"] = posts.query(found[0].header("content-type"), found[0].payload(posts.MOST_BYTES))
+        line["requestBody"] = keys.query(found[0].header("content-type"), found[0].payload(keys.MAX_SENT))
 
 
 def _request_of(folder: Path, row: CaptureRow) -> tuple[Record, bytes] | None:

@@ -20,9 +20,9 @@ from uuid import UUID
 
 import msgspec
 
-from hemeroteca.archive import posts, scan, timestamps
-from hemeroteca.archive.reader import MAX_HEADERS, MAX_PAYLOAD, Record, uuid_of
-from hemeroteca.archive.values import DOM
+from hemeroteca.warc import keys, scan, timestamps
+from hemeroteca.warc.keys import DOM
+from hemeroteca.warc.reader import MAX_HEADERS, MAX_PAYLOAD, Record, uuid_of
 
 IN_MEMORY = 1 << 20
 
@@ -193,14 +193,14 @@ def _read_records(path: Path, name: str, spool: Path, max_payload: int) -> Itera
 
 def _whole_request(record: Record) -> bytes:
     """Head and what was sent, as far as that decides whether the answer is taken."""
-    return record.head + record.payload(posts.MOST_BYTES + 1)
+    return record.head + record.payload(keys.MAX_SENT + 1)
 
 
 def _checked(exchange: ImportedExchange) -> Iterator[_Item]:
     head, end, exchange.sent = exchange.request_head.partition(b"\r\n\r\n")
     exchange.request_head = head + end
     method = head.partition(b" ")[0]
-    if not posts.is_kept(method.decode("latin-1"), exchange.sent):
+    if not keys.is_kept(method.decode("latin-1"), exchange.sent):
         exchange.discard()
         name = method[:10].decode("latin-1")
         reason = f"{exchange.url} answers a {name}; only what a plain request or a short POST gets is taken"

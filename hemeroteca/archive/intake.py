@@ -13,14 +13,16 @@ from uuid import UUID
 
 from django.db import transaction
 
-from hemeroteca import urls
-from hemeroteca.archive import posts, queries, reader, services, warc
+from hemeroteca import urls, warc
+from hemeroteca.archive import queries, services
 from hemeroteca.archive.importing import ImportedExchange, Problem, read_archive
 from hemeroteca.archive.models import Capture
-from hemeroteca.archive.reader import http_headers
-from hemeroteca.archive.values import DOM, NewCapture, index_key
+from hemeroteca.archive.values import NewCapture
 from hemeroteca.archive.verify import renumber_versions
-from hemeroteca.archive.writer import WarcWriter
+from hemeroteca.warc import keys, reader
+from hemeroteca.warc.keys import DOM, index_key
+from hemeroteca.warc.reader import http_headers
+from hemeroteca.warc.writer import WarcWriter
 
 _BATCH = 500
 _LOOKED_BACK = 20  # captures of an address that a revisit may repeat
@@ -215,7 +217,7 @@ class Intake:
             refers_to=original.record_id if original else None,
         )
         self._captures[capture.record_id] = capture
-        if original is None and item.kind != "revisit" and not item.truncated and posts.MARK not in capture.urlkey:
+        if original is None and item.kind != "revisit" and not item.truncated and keys.MARK not in capture.urlkey:
             self._originals[capture.digest] = warc.Original(
                 capture.record_id, capture.url, capture.captured_ms, capture.digest
             )
@@ -281,7 +283,7 @@ def _filed(item: ImportedExchange) -> str:
     if method != "POST":
         return url
     kind = next((value for name, value in http_headers(item.request_head) if name.lower() == "content-type"), "")
-    return posts.address(url, method, kind, item.sent)
+    return keys.address(url, method, kind, item.sent)
 
 
 def _status(item: ImportedExchange) -> int:

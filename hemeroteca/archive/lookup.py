@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from hemeroteca.archive import cdx, queries
-from hemeroteca.archive.values import CaptureRow, index_key
+from hemeroteca.archive.values import CaptureRow
+from hemeroteca.warc.keys import index_key
 
 DAY_MS = 86_400_000
 

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from hemeroteca.archive import cdx, queries
-from hemeroteca.archive.timestamps import http_date
-from hemeroteca.archive.values import CaptureRow, index_key
-from hemeroteca.archive.warc import safe_url
+from hemeroteca.archive.values import CaptureRow
+from hemeroteca.warc.builder import safe_url
+from hemeroteca.warc.keys import index_key
+from hemeroteca.warc.timestamps import http_date
 
 
 @dataclass(frozen=True)

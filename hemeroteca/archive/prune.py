@@ -18,11 +18,13 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from hemeroteca.archive import queries, reader, scan, services, store, warc, zstd
+from hemeroteca import warc
+from hemeroteca.archive import queries, services
 from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.values import CaptureRow
-from hemeroteca.archive.writer import WarcWriter
+from hemeroteca.warc import reader, scan, store, zstd
+from hemeroteca.warc.writer import WarcWriter
 
 PERIODS = ("day", "week", "month", "year")
 MOST_PAGES = 10_000

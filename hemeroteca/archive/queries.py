@@ -6,10 +6,11 @@ from uuid import UUID
 
 from django.db import connection
 
-from hemeroteca.archive import posts
 from hemeroteca.archive.services import db_uuid
-from hemeroteca.archive.values import CaptureRow, index_key
-from hemeroteca.archive.warc import Original
+from hemeroteca.archive.values import CaptureRow
+from hemeroteca.warc import keys
+from hemeroteca.warc.builder import Original
+from hemeroteca.warc.keys import index_key
 
 
 def open_files() -> dict[str, int]:
@@ -31,7 +32,7 @@ def originals(digests: Iterable[str]) -> dict[str, Original]:
                 "SELECT digest, record_id, url, captured_ms FROM capture WHERE digest IN "  # noqa: S608
                 f"({', '.join(['%s'] * len(part))}) AND NOT (kind = 'revisit') AND truncated = '' "
                 "AND urlkey NOT LIKE %s ORDER BY id DESC",
-                [*part, f"%{posts.MARK}%"],  # a reader of the revisit asks for its original with GET
+                [*part, f"%{keys.MARK}%"],  # a reader of the revisit asks for its original with GET
             )
             for digest, record_id, url, captured_ms in cursor.fetchall():
                 found[digest] = Original(_uuid(record_id), url, captured_ms, digest)

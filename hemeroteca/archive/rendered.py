@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
-from hemeroteca.archive import queries, reader
-from hemeroteca.archive.values import DOM, SCREENSHOT, CaptureRow, index_key
+from hemeroteca.archive import queries
+from hemeroteca.archive.values import CaptureRow
+from hemeroteca.warc import reader
+from hemeroteca.warc.keys import DOM, SCREENSHOT, index_key
 
 READ_BYTES = 16 << 20
 PICTURE_BYTES = 64 << 20

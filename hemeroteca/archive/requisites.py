@@ -6,8 +6,8 @@ from pathlib import Path
 
 from hemeroteca import extract, urls
 from hemeroteca.archive import comparing, queries
-from hemeroteca.archive.reader import WarcReadError
 from hemeroteca.archive.selection import Selection
+from hemeroteca.warc.reader import WarcReadError
 
 _STEPS = 3
 _VERSIONS = 20  # of each address, the newest

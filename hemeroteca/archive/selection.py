@@ -7,7 +7,8 @@ from functools import lru_cache
 from itertools import chain
 
 from hemeroteca.archive import cdx, queries
-from hemeroteca.archive.values import DOM, SCREENSHOT, CaptureRow
+from hemeroteca.archive.values import CaptureRow
+from hemeroteca.warc.keys import DOM, SCREENSHOT
 
 
 @dataclass(frozen=True)

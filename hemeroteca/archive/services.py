@@ -13,10 +13,11 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from hemeroteca.archive.models import AddressCount, Capture
-from hemeroteca.archive.values import NewCapture, index_key
-from hemeroteca.archive.warc import safe_url
-from hemeroteca.archive.writer import ClosedFile, Recovered
+from hemeroteca.archive.values import NewCapture
 from hemeroteca.frontier.models import Page
+from hemeroteca.warc.builder import safe_url
+from hemeroteca.warc.keys import index_key
+from hemeroteca.warc.writer import ClosedFile, Recovered
 
 
 def insert_captures(captures: Sequence[NewCapture], sizes: Mapping[str, int]) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from django.db import OperationalError, connection
 
 from hemeroteca.archive.models import AddressCount
-from hemeroteca.archive.timestamps import timestamp
+from hemeroteca.warc.timestamps import timestamp
 
 
 @dataclass

@@ -12,12 +12,14 @@ from pathlib import Path
 from django.db import transaction
 
 from hemeroteca import urls
-from hemeroteca.archive import comparing, posts, prune, queries, reader, scan, services, store
+from hemeroteca.archive import comparing, prune, queries, services
 from hemeroteca.archive.models import Capture, WarcFile
-from hemeroteca.archive.reader import Record, uuid_of
-from hemeroteca.archive.values import DOM, CaptureRow, NewCapture, index_key
-from hemeroteca.archive.warc import safe_url
-from hemeroteca.archive.writer import OPEN, ClosedFile
+from hemeroteca.archive.values import CaptureRow, NewCapture
+from hemeroteca.warc import keys, reader, scan, store
+from hemeroteca.warc.builder import safe_url
+from hemeroteca.warc.keys import DOM, index_key
+from hemeroteca.warc.reader import Record, uuid_of
+from hemeroteca.warc.writer import OPEN, ClosedFile
 
 INDEXED = ("response", "revisit", "resource")
 MOST_PROBLEMS = 10_000
@@ -272,8 +274,8 @@ class _File:
             return
         if not self.digests:
             request = reader.read(self.folder, self.name, found.offset, found.length)
-        sent = request.payload(posts.MOST_BYTES)
-        capture.urlkey = index_key(posts.address(capture.url, "POST", request.header("content-type"), sent))
+        sent = request.payload(keys.MAX_SENT)
+        capture.urlkey = index_key(keys.address(capture.url, "POST", request.header("content-type"), sent))
         if row is not None and row.urlkey != capture.urlkey:
             text = f"the index files the answer to a POST to {capture.url} under another key"
             self.report.tell(self.name, row.offset, text, self.repair)

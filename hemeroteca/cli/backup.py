@@ -17,7 +17,7 @@ def backup(
     common.setup(data, must_exist=True)
     from django.conf import settings
 
-    from hemeroteca.engine.backup import BackupError, copy
+    from hemeroteca.instance.backup import BackupError, copy
 
     try:
         with common.progress_line(quiet=json) as show:

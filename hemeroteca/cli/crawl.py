@@ -57,7 +57,7 @@ def crawl(
     common.setup(data)
     from hemeroteca.frontier import services
     from hemeroteca.frontier.values import CrawlOptions
-    from hemeroteca.urls import Scope, UrlError
+    from hemeroteca.urls import Scope
 
     options = CrawlOptions(
         scope=Scope(kind=scope.value, include=tuple(include or ()), exclude=tuple(exclude or ()), depth=depth),
@@ -71,10 +71,7 @@ def crawl(
         requisites=requisites,
         insecure=insecure,
     )
-    try:
-        order, continued = services.submit_crawl(seeds, options)
-    except (services.OrderError, UrlError) as error:
-        common.give_up(str(error), common.USAGE)
+    order, continued = services.submit_crawl(common.actor(), seeds, options)
     if not json:
         from rich.console import Console
 
@@ -147,9 +144,9 @@ def _run_engine(crawl_id: int, display: "_Display", readers: "list[Reader]") -> 
 def _follow(crawl_id: int, display: "_Display") -> None:
     from django.conf import settings
 
-    from hemeroteca.engine.status import read_engine_status
     from hemeroteca.frontier import services
     from hemeroteca.frontier.models import Crawl
+    from hemeroteca.instance.status import read_engine_status
 
     def ask_to_stop() -> None:
         Crawl.objects.filter(pk=crawl_id, state=Crawl.State.RUNNING).update(stop_requested=True)

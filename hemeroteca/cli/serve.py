@@ -17,8 +17,8 @@ import typer
 
 from hemeroteca import config
 from hemeroteca.cli import common
-from hemeroteca.engine.supervisor import Program, Supervisor
 from hemeroteca.instance import Instance
+from hemeroteca.instance.supervisor import Program, Supervisor
 from hemeroteca.replay import addresses as replay_addresses
 from hemeroteca.replay import program as replay
 
@@ -173,7 +173,7 @@ def _only_server(instance: Instance) -> IO[str]:
 def _prepare(environment: dict[str, str]) -> dict[str, str] | None:
     """Tables and the first administrator, made in a process that ends and gives its memory back."""
     done = subprocess.run(
-        [sys.executable, "-m", "hemeroteca.engine.prepare"],
+        [sys.executable, "-m", "hemeroteca.accounts"],
         env={**os.environ, **environment},
         stdin=subprocess.DEVNULL,
         capture_output=True,

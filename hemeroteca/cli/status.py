@@ -8,7 +8,8 @@ from hemeroteca.cli import common
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hemeroteca.engine.status import EngineStatus, Status
+    from hemeroteca.engine.overview import Status
+    from hemeroteca.instance.status import EngineStatus
 
 
 def status(data: common.Data = None, json: common.Json = False) -> None:
@@ -16,7 +17,7 @@ def status(data: common.Data = None, json: common.Json = False) -> None:
     common.setup(data, must_exist=True)
     import msgspec
 
-    from hemeroteca.engine.status import status as read_status
+    from hemeroteca.engine.overview import status as read_status
 
     found = read_status()
     if json:

@@ -27,14 +27,14 @@ from hemeroteca.api.captures import download, permanent_address
 from hemeroteca.api.citations import cite
 from hemeroteca.archive import cdx, lookup
 from hemeroteca.archive import queries as archive
-from hemeroteca.archive.reader import WarcReadError
-from hemeroteca.archive.timestamps import timestamp
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.change.highlight import POLICY
 from hemeroteca.console.access import for_readers
 from hemeroteca.frontier import queries as frontier
 from hemeroteca.frontier.models import Page
 from hemeroteca.replay import addresses as replay_addresses
+from hemeroteca.warc.reader import WarcReadError
+from hemeroteca.warc.timestamps import timestamp
 from hemeroteca.watch.models import Collection
 
 ADDRESSES = 50

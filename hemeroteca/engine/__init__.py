@@ -15,7 +15,7 @@ version_changes (how it differs from the last version).
 
 Beside it: subscriptions (pages due), collection_membership, refresh (link ranks), uploads, repair (what a start
 does after a crash), imports and handed_over (what commands leave for a running engine), reindex (documents from the
-archive), status (what can be known about all this from outside), supervisor (`hemeroteca serve`).
+archive), overview (what `hemeroteca status`, API and console show of all this).
 """
 
 import os

@@ -10,7 +10,8 @@ from hemeroteca.engine.robots_rules import RobotsRules, origin_of
 from hemeroteca.engine.runs import Run
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.frontier.traps import SameText
-from hemeroteca.frontier.values import Found, Role, Visit
+from hemeroteca.frontier.values import Visit
+from hemeroteca.urls.candidate import Candidate, Role
 
 CLOSED_SECONDS = 3600.0  # s after which pages outside their window are looked at again: a person may change it
 
@@ -82,7 +83,7 @@ class Admission:
                 url = urls.canonical(urls.join(origin + "/", address) or "")
             except urls.UrlError:
                 continue
-            found.append(Found(urls.key(url), url, urls.host(url), run.id, 0, 0, Role.SITEMAP, 100))
+            found.append(Candidate(urls.key(url), url, urls.host(url), run.id, role=Role.SITEMAP, priority=100))
         if self._frontier.add(found):
             self._changed()
 

@@ -4,11 +4,12 @@ made of it."""
 from pathlib import Path
 from typing import NamedTuple
 
-from hemeroteca.archive import warc
+from hemeroteca import warc
 from hemeroteca.archive.values import NewCapture
 from hemeroteca.engine.ledger import Ledger
 from hemeroteca.engine.messages import Attached, Ingested, Job
-from hemeroteca.frontier.values import Role, Visit
+from hemeroteca.frontier.values import Visit
+from hemeroteca.urls.candidate import Role
 
 
 class Kept(NamedTuple):

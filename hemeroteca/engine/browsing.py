@@ -12,7 +12,8 @@ from hemeroteca.engine.runs import Run
 from hemeroteca.fetch import Request, Result
 from hemeroteca.fetch.browser import Rendered
 from hemeroteca.frontier.queue import Frontier
-from hemeroteca.frontier.values import Role, Visit
+from hemeroteca.frontier.values import Visit
+from hemeroteca.urls.candidate import Role
 
 Answered = Callable[[Visit, Result, Run, Rendered], None]
 

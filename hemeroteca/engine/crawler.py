@@ -11,9 +11,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from hemeroteca import urls
+from hemeroteca import urls, usage
 from hemeroteca.config import Config
-from hemeroteca.engine import usage
 from hemeroteca.engine.commits import Commits
 from hemeroteca.engine.following import Following
 from hemeroteca.engine.ledger import Ledger
@@ -26,7 +25,6 @@ from hemeroteca.engine.refresh import Refresher
 from hemeroteca.engine.rendering import Rendering
 from hemeroteca.engine.robots_rules import RobotsRules
 from hemeroteca.engine.runs import Run
-from hemeroteca.engine.status import EngineStatus, write_engine_status
 from hemeroteca.engine.subscriptions import Subscriptions
 from hemeroteca.engine.visits import Visits
 from hemeroteca.fetch import Fetcher, FetchSettings
@@ -34,8 +32,10 @@ from hemeroteca.frontier import services
 from hemeroteca.frontier.models import Crawl
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.frontier.traps import SameText
-from hemeroteca.frontier.values import Counts, Found
+from hemeroteca.frontier.values import Counts
 from hemeroteca.instance import Instance
+from hemeroteca.instance.status import EngineStatus, write_engine_status
+from hemeroteca.urls.candidate import Candidate
 
 if TYPE_CHECKING:
     from hemeroteca.watch.scheduler import SafeScheduler
@@ -253,7 +253,7 @@ class Engine:
         services.mark_started(crawl.pk)
         self._reading.teach(run)
         self._frontier.open_crawl(run.id)
-        seeds = [Found(urls.key(seed), seed, urls.host(seed), run.id) for seed in crawl.seeds]
+        seeds = [Candidate(urls.key(seed), seed, urls.host(seed), run.id) for seed in crawl.seeds]
         self._frontier.add(seeds)
         self._commits.mark()
         self._commits.commit()

@@ -2,8 +2,7 @@
 
 import hashlib
 
-from hemeroteca import extract, urls
-from hemeroteca.archive import warc
+from hemeroteca import extract, urls, warc
 from hemeroteca.engine import version_changes
 from hemeroteca.engine.edges import edges_of
 from hemeroteca.engine.headers import header, header_all

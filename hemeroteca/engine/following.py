@@ -15,7 +15,8 @@ from hemeroteca.engine.runs import Run
 from hemeroteca.frontier import services
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.frontier.traps import SameText
-from hemeroteca.frontier.values import Role, Visit
+from hemeroteca.frontier.values import Visit
+from hemeroteca.urls.candidate import Role
 
 if TYPE_CHECKING:
     from hemeroteca.watch.scheduler import SafeScheduler

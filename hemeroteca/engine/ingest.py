@@ -6,9 +6,7 @@ WARC records to append, the document to index and the links to follow; the engin
 
 from pathlib import Path
 
-from hemeroteca import extract, urls
-from hemeroteca.archive import warc
-from hemeroteca.archive.values import DOM, SCREENSHOT, index_key
+from hemeroteca import extract, urls, warc
 from hemeroteca.engine import documents, version_changes
 from hemeroteca.engine.edges import folder_host_key
 from hemeroteca.engine.headers import header, header_all
@@ -17,7 +15,8 @@ from hemeroteca.engine.messages import Attached, Ingested, Job, Rules
 from hemeroteca.engine.spooled_body import SpooledBody
 from hemeroteca.extract import elements
 from hemeroteca.extract.scripted import needs_browser
-from hemeroteca.frontier.values import Role
+from hemeroteca.urls.candidate import Role
+from hemeroteca.warc.keys import DOM, SCREENSHOT, index_key
 
 COMPARED = {"html", "xhtml", "text"}
 

@@ -14,11 +14,9 @@ from pathlib import Path
 
 from django.db import connection, transaction
 
-from hemeroteca import __version__, urls
-from hemeroteca.archive import posts, queries, services, warc
-from hemeroteca.archive.values import DOM, NewCapture
-from hemeroteca.archive.warc import Original
-from hemeroteca.archive.writer import ClosedFile, WarcWriter
+from hemeroteca import __version__, urls, warc
+from hemeroteca.archive import queries, services
+from hemeroteca.archive.values import NewCapture
 from hemeroteca.config import Config
 from hemeroteca.engine import packing
 from hemeroteca.engine.collection_membership import Membership
@@ -32,6 +30,10 @@ from hemeroteca.search.index import SearchError
 from hemeroteca.search.matching import keys_of_site
 from hemeroteca.search.tantivy_index import VERSIONS, TantivyIndex, folder_of
 from hemeroteca.search.versions import VersionWriter, open_versions
+from hemeroteca.warc import keys
+from hemeroteca.warc.builder import Original
+from hemeroteca.warc.keys import DOM
+from hemeroteca.warc.writer import ClosedFile, WarcWriter
 
 EDGES_AT_ONCE = 250_000  # links kept in memory, at most; a crash loses them, which costs only quality of ranking
 EDGES_SECONDS = 60.0
@@ -85,7 +87,7 @@ class Ledger:
         capture.warc_name, offset = self.warcs.append(records)
         capture.offset += offset
         self._captures.append(capture)
-        if capture.kind == "response" and not capture.truncated and posts.MARK not in capture.urlkey:
+        if capture.kind == "response" and not capture.truncated and keys.MARK not in capture.urlkey:
             self._originals[capture.digest] = Original(
                 capture.record_id, capture.url, capture.captured_ms, capture.digest
             )

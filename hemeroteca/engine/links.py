@@ -5,7 +5,7 @@ import re
 from hemeroteca import extract, urls
 from hemeroteca.engine.edges import edges_known, edges_of
 from hemeroteca.engine.messages import Ingested, Job, Rules
-from hemeroteca.frontier.values import Found, Role
+from hemeroteca.urls.candidate import Candidate, Role
 
 LINKS_REMEMBERED = 100_000  # addresses of a crawl a reader knows to have sent already
 REQUISITE_STEPS = 3
@@ -41,15 +41,15 @@ class Links:
                 where = f"leads to {location[:200]!r}" if location else "names no target"
                 result.notes.append(f"bad-redirect: {where}")
             return
-        found = Found(
+        found = Candidate(
             urls.key(target),
             target,
             urls.host(target),
             job.crawl,
             job.depth,
-            job.redirects + 1,
-            job.role,
-            1 - job.depth,
+            redirects=job.redirects + 1,
+            role=job.role,
+            priority=1 - job.depth,
         )
         # Where a seed leads is where the person wanted to go; the engine widens the scope for it.
         if job.depth and job.role == Role.PAGE and (reason := self._refusal(job.crawl, target, job.depth)):
@@ -122,7 +122,11 @@ class Links:
             sent.add(key)
             if key != job.key:
                 priority = _PRIORITY_SITEMAP if role == Role.SITEMAP else -min(job.depth + (role == Role.PAGE), 1000)
-                result.found.append(Found(key, target, urls.host(target), job.crawl, depth, 0, role, priority))
+                result.found.append(
+                    Candidate(
+                        key, target, urls.host(target), job.crawl, depth, role=role, parent=job.key, priority=priority
+                    )
+                )
         del result.notes[20:]
 
     def _refusal(self, crawl: int, url: str, depth: int) -> str | None:

@@ -4,8 +4,9 @@ from uuid import UUID
 
 import msgspec
 
-from hemeroteca.frontier.values import Comparison, CrawlOptions, Found
+from hemeroteca.frontier.values import Comparison, CrawlOptions
 from hemeroteca.search.document import SearchDocument
+from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch.visits import Difference, Listing
 
 AGENT = "Hemeroteca"  # our name in robots directives
@@ -96,8 +97,8 @@ class Ingested(msgspec.Struct, array_like=True):
     etag: str = ""
     last_modified: str = ""
     notes: list[str] = []
-    found: list[Found] = []
-    redirect: Found | None = None
+    found: list[Candidate] = []
+    redirect: Candidate | None = None
     outside: str = ""  # where a redirect leads when that is not part of the crawl
     document: SearchDocument | None = None
     edges: Edges | None = None

@@ -6,9 +6,11 @@ are packed without one. Files carry the dictionary they were packed with, so a n
 
 import os
 
-from hemeroteca.archive import queries, reader, warc, zstd
+from hemeroteca import warc
+from hemeroteca.archive import queries
 from hemeroteca.config import Config, ConfigError
 from hemeroteca.instance import Instance
+from hemeroteca.warc import reader, zstd
 
 SAMPLES = 1000  # captures that teach
 FEW = 100  # teach too little
@@ -23,7 +25,7 @@ def choose(config: Config, instance: Instance) -> None:
             zstd.library()
         except zstd.ZstdError:
             raise ConfigError("warc_compression is zstd, which needs a library: pip install 'hemeroteca[zstd]'")
-        path = instance.data / "warc.dict"
+        path = instance.data / "records.dict"
         if not path.exists() and (dictionary := zstd.train(_samples(instance))):
             draft = path.with_suffix(".new")
             draft.write_bytes(dictionary)

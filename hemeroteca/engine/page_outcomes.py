@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from hemeroteca.engine import reasons
 from hemeroteca.engine.messages import Ingested, Job
 from hemeroteca.engine.runs import Run
-from hemeroteca.engine.status import Trouble
 from hemeroteca.fetch import Result
 from hemeroteca.frontier.models import Page
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.frontier.values import Outcome, Visit
+from hemeroteca.instance.status import Trouble
 
 if TYPE_CHECKING:
     from hemeroteca.watch.scheduler import SafeScheduler

@@ -21,8 +21,8 @@ from itertools import islice
 
 import msgspec
 
-from hemeroteca.archive import warc
-from hemeroteca.engine import usage, worker
+from hemeroteca import usage, warc
+from hemeroteca.engine import worker
 from hemeroteca.engine.messages import Ingested, Job, Rules
 from hemeroteca.engine.worker import (
     END,

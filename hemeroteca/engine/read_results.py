@@ -14,7 +14,8 @@ from hemeroteca.engine.rendering import Rendering
 from hemeroteca.engine.runs import Run
 from hemeroteca.fetch import Result
 from hemeroteca.frontier.queue import Frontier
-from hemeroteca.frontier.values import Role, Visit
+from hemeroteca.frontier.values import Visit
+from hemeroteca.urls.candidate import Role
 from hemeroteca.watch.visits import AnsweredVisit
 
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 import selectors
 from collections.abc import Callable, Sequence
 
+from hemeroteca import usage
 from hemeroteca.archive import queries
 from hemeroteca.config import Config
-from hemeroteca.engine import usage
 from hemeroteca.engine.messages import AGENT, Ingested, Job, Rules
 from hemeroteca.engine.noise import Sites
 from hemeroteca.engine.pool import Pool, Reader
@@ -14,8 +14,9 @@ from hemeroteca.engine.runs import Run
 from hemeroteca.fetch import Result
 from hemeroteca.fetch.browser import Rendered
 from hemeroteca.frontier.queue import Frontier
-from hemeroteca.frontier.values import Role, Visit
+from hemeroteca.frontier.values import Visit
 from hemeroteca.instance import Instance
+from hemeroteca.urls.candidate import Role
 
 BATCH = 32  # captures taken together: one look-up of their digests
 MOST_NOTES = 10  # of a rendering

@@ -8,7 +8,7 @@ import msgspec
 from django.db import connection
 
 from hemeroteca import urls
-from hemeroteca.archive import posts, queries, reader, rendered
+from hemeroteca.archive import queries, rendered
 from hemeroteca.archive.models import Capture
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.engine.collection_membership import Membership
@@ -17,11 +17,13 @@ from hemeroteca.engine.headers import header
 from hemeroteca.engine.ledger import EDGES_AT_ONCE
 from hemeroteca.engine.messages import Edges
 from hemeroteca.frontier.models import Crawl, Host, Page
-from hemeroteca.frontier.values import Role, SiteSettings
+from hemeroteca.frontier.values import SiteSettings
 from hemeroteca.instance import Instance
 from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.graph import LinkGraph
 from hemeroteca.search.versions import VersionWriter
+from hemeroteca.urls.candidate import Role
+from hemeroteca.warc import keys, reader
 
 log = logging.getLogger("hemeroteca.engine")
 
@@ -166,7 +168,7 @@ class Source:
 
     def is_for_the_record(self, row: CaptureRow) -> bool:
         """Kept, but not for readers."""
-        if row.urlkey.endswith(")/robots.txt") or posts.MARK in row.urlkey:  # an answer to POST has no address
+        if row.urlkey.endswith(")/robots.txt") or keys.MARK in row.urlkey:  # an answer to POST has no address
             return True
         return row.page_id is not None and Page.objects.filter(pk=row.page_id, role=Role.SITEMAP).exists()
 

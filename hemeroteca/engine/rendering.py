@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from hemeroteca import urls
-from hemeroteca.archive import posts, queries
+from hemeroteca.archive import queries
 from hemeroteca.archive.rendered import screenshot_of
 from hemeroteca.engine.headers import header
 from hemeroteca.engine.messages import Job
@@ -16,7 +16,9 @@ from hemeroteca.engine.robots_rules import MOST_BYTES, MOST_REDIRECTS, RobotsRul
 from hemeroteca.fetch import FetchSettings, Request, Result
 from hemeroteca.fetch.browser import BrowserFetcher, BrowserSettings, Rendered, missing
 from hemeroteca.fetch.browser.fetcher import Allowed, Answer
-from hemeroteca.frontier.values import Role, Visit
+from hemeroteca.frontier.values import Visit
+from hemeroteca.urls.candidate import Role
+from hemeroteca.warc import keys
 
 MOST_WAITING = 16  # pages given to the browser at once; the hosts of further ones wait
 # The browser's own troubles, which say nothing about the host.
@@ -162,20 +164,20 @@ def requisites(rendered: Rendered, visit: Visit) -> tuple[list[tuple[Visit, Resu
     too_long = 0
     for exchange in rendered.exchanges:
         key, method = _key(exchange.request.url), exchange.request.method
-        if exchange.status and method == "POST" and not posts.is_kept(method, exchange.request.content):
+        if exchange.status and method == "POST" and not keys.is_kept(method, exchange.request.content):
             too_long += 1
         elif exchange.status and key is not None and (method == "POST" or (method == "GET" and key != visit.key)):
             url = urls.canonical(exchange.request.url)
             kept.append((Visit(0, key, url, visit.host, visit.crawl, 0, 0, Role.REQUISITE, 0, "", "", "", 0), exchange))
             continue
         exchange.body.discard()
-    return kept, [f"post-not-kept: {too_long} answers to more than {posts.MOST_BYTES} bytes"] if too_long else []
+    return kept, [f"post-not-kept: {too_long} answers to more than {keys.MAX_SENT} bytes"] if too_long else []
 
 
 def answers_post(job: Job, request: Request) -> None:
     """Say what was sent: the answer is filed by it."""
     job.sent = request.content
-    job.filed = posts.address(job.url, request.method, header(job.request_head, b"content-type"), request.content)
+    job.filed = keys.address(job.url, request.method, header(job.request_head, b"content-type"), request.content)
 
 
 def is_met(exchange: Result) -> bool:

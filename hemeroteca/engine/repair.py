@@ -3,13 +3,13 @@
 import logging
 
 from hemeroteca.archive import queries, services
-from hemeroteca.archive.writer import WarcWriter
 from hemeroteca.config import Config
-from hemeroteca.engine import reindex, spool
+from hemeroteca.engine import reindex
 from hemeroteca.engine.ledger import last_capture, read_watermark, write_watermark
-from hemeroteca.instance import Instance
+from hemeroteca.instance import Instance, spool
 from hemeroteca.search.index import open_index
 from hemeroteca.search.versions import VersionWriter, has_versions, open_versions
+from hemeroteca.warc.writer import WarcWriter
 
 log = logging.getLogger("hemeroteca.engine")
 COMMIT_EVERY = 10_000

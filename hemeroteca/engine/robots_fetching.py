@@ -17,7 +17,8 @@ from hemeroteca.engine.robots_rules import MOST_BYTES, MOST_REDIRECTS, RobotsRul
 from hemeroteca.engine.runs import Run
 from hemeroteca.fetch import Result
 from hemeroteca.frontier.queue import Frontier
-from hemeroteca.frontier.values import Role, Visit
+from hemeroteca.frontier.values import Visit
+from hemeroteca.urls.candidate import Role
 
 
 @dataclass

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hemeroteca.engine.runs import Run
-from hemeroteca.engine.status import Trouble
 from hemeroteca.frontier import services
 from hemeroteca.frontier.queue import Frontier
+from hemeroteca.instance.status import Trouble
 
 if TYPE_CHECKING:
     from hemeroteca.watch.scheduler import SafeScheduler

@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hemeroteca.archive.models import WarcFile
-from hemeroteca.archive.store import RemoteStore, StoreError, open_store
 from hemeroteca.config import Config
+from hemeroteca.warc.store import RemoteStore, StoreError, open_store
 
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 600.0  # s after a failure
 LAST_SECONDS = 30.0  # given to what is left when the engine ends

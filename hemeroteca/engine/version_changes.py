@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Union
 import msgspec
 
 from hemeroteca import extract, urls
-from hemeroteca.archive import reader
 from hemeroteca.frontier.values import Comparison
+from hemeroteca.warc import reader
 from hemeroteca.watch.visits import Difference, Listing
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from hemeroteca.archive import warc
-from hemeroteca.engine import usage
+from hemeroteca import usage, warc
 from hemeroteca.engine.ingest import Ingest
 from hemeroteca.engine.messages import Job, Rules
 

@@ -16,7 +16,8 @@ from django.db import connection
 from hemeroteca.frontier import store
 from hemeroteca.frontier.models import Host
 from hemeroteca.frontier.seen import SeenSet
-from hemeroteca.frontier.values import Found, Outcome, SiteSettings, Visit
+from hemeroteca.frontier.values import Outcome, SiteSettings, Visit
+from hemeroteca.urls.candidate import Candidate
 
 READ_AHEAD = (16, 512)  # pages of a host read at once: few for a slow host, more for one that is visited fast
 MOST_HOSTS = 20_000  # hosts with work kept in memory; the others wait on disk
@@ -73,8 +74,8 @@ class Frontier:
         self._pushes = 0
         self._names: dict[str, list[int]] = {}  # name → [id, pages known]
         self._seen: dict[int, SeenSet] = {}
-        self._new: list[Found] = []
-        self._again: list[Found] = []  # pages known already, for another visit
+        self._new: list[Candidate] = []
+        self._again: list[Candidate] = []  # pages known already, for another visit
         self._outcomes: list[tuple[HostQueue, Outcome, int]] = []
         self._touched: set[HostQueue] = set()
         self._leased: set[int] = set()
@@ -109,7 +110,7 @@ class Frontier:
 
     # what comes in
 
-    def add(self, found: list[Found]) -> int:
+    def add(self, found: list[Candidate]) -> int:
         """Queue URLs their crawl had not met; returns how many were new. They can be leased after `write`."""
         before = len(self._new)
         for crawl in {f.crawl for f in found}:
@@ -121,7 +122,7 @@ class Frontier:
             self._new.extend(f for f, new in zip(mine, fresh, strict=True) if new)
         return len(self._new) - before
 
-    def requeue(self, found: list[Found]) -> None:
+    def requeue(self, found: list[Candidate]) -> None:
         """Queue pages for another visit, whether or not their crawl has met them. They can be leased after `write`."""
         for f in found:
             if f.crawl in self._seen:
@@ -271,7 +272,7 @@ class Frontier:
         if not found and not again:
             return
         self._learn_names({f.host for f in (*found, *again)})
-        taken: list[Found] = list(again)
+        taken: list[Candidate] = list(again)
         grown: Counter[int] = Counter()
         for f in found:
             entry = self._names[f.host]

@@ -10,7 +10,8 @@ import numpy as np
 from django.db import connection
 
 from hemeroteca.frontier.models import Page
-from hemeroteca.frontier.values import Found, Outcome, Visit
+from hemeroteca.frontier.values import Outcome, Visit
+from hemeroteca.urls.candidate import Candidate
 
 QUEUED = int(Page.State.QUEUED)
 FAILED = int(Page.State.FAILED)
@@ -62,7 +63,7 @@ def host_ids(names: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def add_pages(found: Sequence[Found], hosts: dict[str, int], now_ms: int) -> int:
+def add_pages(found: Sequence[Candidate], hosts: dict[str, int], now_ms: int) -> int:
     """Queue pages; returns how many were queued (a page another running crawl holds stays with that one)."""
     if not found:
         return 0

@@ -1,6 +1,5 @@
 """Values that travel between the frontier, the engine and the people's rooms. No Django here."""
 
-from enum import IntEnum
 from typing import Literal
 
 import msgspec
@@ -8,14 +7,6 @@ import msgspec
 from hemeroteca.urls import Scope
 
 THRESHOLD = 0.05  # F(μ) where nobody set another, as in `change`
-
-
-class Role(IntEnum):
-    """Why a page is visited."""
-
-    PAGE = 0  # for itself: it is in scope
-    REQUISITE = 1  # a page in scope needs it: image, style, script, frame; up to three steps
-    SITEMAP = 2  # it lists pages
 
 
 class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -82,20 +73,6 @@ class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):
         return Comparison(
             threshold, (*self.ignore, *own.ignore), own.keep or self.keep, (*self.ignore_text, *own.ignore_text)
         )
-
-
-class Found(msgspec.Struct, gc=False):
-    """A URL that belongs to a crawl and that the crawl had not met before."""
-
-    key: int
-    url: str
-    host: str
-    crawl: int
-    depth: int = 0
-    redirects: int = 0
-    role: int = 0
-    priority: int = 0
-    due_ms: int = 0  # not before this time
 
 
 class Visit(msgspec.Struct, gc=False):

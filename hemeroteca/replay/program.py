@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from hemeroteca.config import Config
-from hemeroteca.engine.supervisor import Program
 from hemeroteca.instance import Instance
+from hemeroteca.instance.supervisor import Program
 from hemeroteca.replay.addresses import key_of
 from hemeroteca.replay.install import beside
 

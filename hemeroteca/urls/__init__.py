@@ -5,6 +5,7 @@ Pure: text in, values out; no clock, no network, no files. Whatever text comes i
 """
 
 from hemeroteca.urls import robots
+from hemeroteca.urls.candidate import Candidate, Role
 from hemeroteca.urls.canon import DEFAULT_RULES, Rules, canonical, key
 from hemeroteca.urls.domains import registrable_domain
 from hemeroteca.urls.links import Target, directory, resolve_links, resolve_targets
@@ -15,6 +16,8 @@ from hemeroteca.urls.whatwg import UrlError, host, join, origin
 
 __all__ = [
     "DEFAULT_RULES",
+    "Candidate",
+    "Role",
     "Rules",
     "Scope",
     "ScopeMatcher",

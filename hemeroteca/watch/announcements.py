@@ -11,7 +11,7 @@ from django.db import DatabaseError
 
 from hemeroteca import urls
 from hemeroteca.frontier.models import Page
-from hemeroteca.frontier.values import Found, Role
+from hemeroteca.urls.candidate import Candidate, Role
 from hemeroteca.watch import observations
 from hemeroteca.watch.models import Signal, SignalSource
 from hemeroteca.watch.scheduler_state import (
@@ -81,9 +81,9 @@ class Announcements:
             about = source.site if source.subscription is None else source.subscription
             self._speakers.setdefault(about, []).append(number)
 
-    def take(self, now: float) -> list[Found]:
+    def take(self, now: float) -> list[Candidate]:
         """Signals the web process wrote down: known pages are told to the planner, new ones of a scope are visited."""
-        new: list[Found] = []
+        new: list[Candidate] = []
         if self._state.writes.signals:
             return []  # the last ones are still to be taken out
         active = SignalSource.State.ACTIVE
@@ -100,7 +100,7 @@ class Announcements:
         self._state.writes.taken(row.pk for row in rows)
         return new
 
-    def gone_before(self, found: list[Found], now: float) -> list[Found]:
+    def gone_before(self, found: list[Candidate], now: float) -> list[Candidate]:
         """Pages named now that were not there when they were looked for: they may have come since."""
         if not found:
             return []
@@ -173,7 +173,7 @@ class Announcements:
         self.waiting.pop(key, None)
         self._on_their_way.pop(key, None)
 
-    def _hear(self, row: Signal, now: float) -> list[Found]:
+    def _hear(self, row: Signal, now: float) -> list[Candidate]:
         source = self.sources.get(row.source_id)
         if source is None:
             return []
@@ -201,7 +201,7 @@ class Announcements:
         sub = self._state.subs.get(source.subscription)
         return [sub] if sub is not None else []
 
-    def _newcomer(self, url: str, source: int, subs: list[ActiveSubscription], now: float) -> list[Found]:
+    def _newcomer(self, url: str, source: int, subs: list[ActiveSubscription], now: float) -> list[Candidate]:
         key = urls.key(url)
         if key in self._state.under_way:
             return []
@@ -213,7 +213,7 @@ class Announcements:
                     return []
                 sub.newcomers += 1
                 self._name(key, urls.host(url), source, now)
-                found = Found(key, url, urls.host(url), sub.crawl, 1, 0, 0, VISIT_PRIORITY)
+                found = Candidate(key, url, urls.host(url), sub.crawl, depth=1, priority=VISIT_PRIORITY)
                 return self._state.budgets.pace([found], now)
         return []
 

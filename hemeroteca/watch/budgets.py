@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator
 import msgspec
 
 from hemeroteca.frontier.models import Host
-from hemeroteca.frontier.values import Found, Role, SiteSettings
+from hemeroteca.frontier.values import SiteSettings
+from hemeroteca.urls.candidate import Candidate, Role
 from hemeroteca.watch.models import Allowance
 from hemeroteca.watch.models import Collection as CollectionRow
 from hemeroteca.watch.scheduler_state import ActiveSubscription, SchedulerState
@@ -195,7 +196,7 @@ class Budgets:
             rows, update_conflicts=True, unique_fields=["owner"], update_fields=["visits", "bytes", "at_ms"]
         )
 
-    def pace(self, found: list[Found], now: float) -> list[Found]:
+    def pace(self, found: list[Candidate], now: float) -> list[Candidate]:
         """Pages met for the first time: where a budget is set, they are visited in its rhythm, using half of it."""
         for f in found:
             sub = self._state.by_crawl.get(f.crawl) if f.role == Role.PAGE else None

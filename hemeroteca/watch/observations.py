@@ -15,9 +15,10 @@ from django.db.models import Max, Min
 
 from hemeroteca import urls
 from hemeroteca.archive import queries
-from hemeroteca.archive.values import CaptureRow, index_key
+from hemeroteca.archive.values import CaptureRow
 from hemeroteca.frontier.models import Page
 from hemeroteca.predict import Calibration, Observed, Planner, behaviour, calibrate, country_calendar, group
+from hemeroteca.warc.keys import index_key
 from hemeroteca.watch import services
 from hemeroteca.watch.models import Observation, SignalSource, Subscription, WatchedPage
 from hemeroteca.watch.policy_pages import History

@@ -6,7 +6,7 @@ A host that is down gets a single probe at a time, so that nothing waits to fall
 import msgspec
 
 from hemeroteca.frontier.models import Page
-from hemeroteca.frontier.values import Found, Role
+from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch.scheduler_state import (
     HOST_QUEUE,
     VISIT_PRIORITY,
@@ -101,7 +101,7 @@ class Outages:
                     reason = reason or "the visit ended without an answer"
                     self.no_answer(sub, key, page.site, reason, int(now * 1000), asked=False)
 
-    def try_entrances(self, now: float) -> list[Found]:
+    def try_entrances(self, now: float) -> list[Candidate]:
         """Addresses that have never answered: a subscription made while its site was down must not wait for ever."""
         missing = {key: sub for sub in self._state.subs.values() for key in sub.seeds if key not in self._state.pages}
         keys, found = list(missing), []
@@ -118,7 +118,7 @@ class Outages:
                     self.no_answer(sub, key, host, reason or "no answer", int(now * 1000))
                 elif now >= entrance.retry_at and sub.is_open and self._state.budgets.open(sub, host):
                     self._state.under_way.start(key, VisitUnderWay(host, now, planned=False))
-                    found.append(Found(key, url, host, sub.crawl, 0, 0, Role.PAGE, VISIT_PRIORITY))
+                    found.append(Candidate(key, url, host, sub.crawl, priority=VISIT_PRIORITY))
         return found
 
     def forget_entrance(self, key: int) -> None:

@@ -14,8 +14,8 @@ import numpy as np
 from django.db.models import Max
 
 from hemeroteca.frontier.models import Page
-from hemeroteca.frontier.values import Found
 from hemeroteca.predict import Planner, country_calendar
+from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch import observations
 from hemeroteca.watch.budgets import Bucket
 from hemeroteca.watch.models import Observation, WatchedPage
@@ -224,7 +224,7 @@ class Selection:
         self._state = state
         self._late: dict[int, list[int]] = {}  # by subscription, see `find_late`
 
-    def choose(self, now: float) -> list[Found]:
+    def choose(self, now: float) -> list[Candidate]:
         """Visits to queue; they are under way and paid for from here on."""
         state = self._state
         chosen: list[int] = []
@@ -253,8 +253,8 @@ class Selection:
             if now * 1000 - page.last_ms >= self._state.subs[page.sub].max_ms:
                 late.append(key)
 
-    def _found(self, keys: list[int]) -> list[Found]:
-        found: list[Found] = []
+    def _found(self, keys: list[int]) -> list[Candidate]:
+        found: list[Candidate] = []
         for start in range(0, len(keys), 500):
             rows = Page.objects.filter(key__in=keys[start : start + 500]).values_list(
                 "key", "url", "host__name", "depth", "role", "state"
@@ -263,7 +263,7 @@ class Selection:
                 if state == Page.State.QUEUED:
                     continue  # some crawl has it in its queue already
                 crawl = self._state.subs[self._state.pages[key].sub].crawl
-                found.append(Found(key, url, host, crawl, depth, 0, role, VISIT_PRIORITY))
+                found.append(Candidate(key, url, host, crawl, depth, role=role, priority=VISIT_PRIORITY))
         return found
 
     def _allowed(self, key: int, now: float, told: bool = False) -> bool:

@@ -24,8 +24,8 @@ from django.db import DatabaseError, transaction
 from hemeroteca import urls
 from hemeroteca.config import Config
 from hemeroteca.frontier.models import Page
-from hemeroteca.frontier.values import Found, Role
 from hemeroteca.predict import country_calendar
+from hemeroteca.urls.candidate import Candidate, Role
 from hemeroteca.watch import observations, queries, services
 from hemeroteca.watch.announcements import GONE, POLL_HOURS, Announcements
 from hemeroteca.watch.budgets import Budgets
@@ -98,7 +98,7 @@ class Scheduler:
         """Read the budgets people set for sites."""
         self.state.budgets.read_sites()
 
-    def due(self, now: float, crawls: Collection[int]) -> tuple[list[Found], list[Found]]:
+    def due(self, now: float, crawls: Collection[int]) -> tuple[list[Candidate], list[Candidate]]:
         """Pages to visit now, of the crawls that are running: (met by a signal and new, to be visited again)."""
         if 0 <= now - self._look_at < LOOK_SECONDS:
             return [], []
@@ -115,7 +115,7 @@ class Scheduler:
         again = self.state.announcements.gone_before(new, now)
         return [f for f in new if f not in again], again + entrances + chosen
 
-    def pace(self, found: list[Found], now: float) -> list[Found]:
+    def pace(self, found: list[Candidate], now: float) -> list[Candidate]:
         """Pages met for the first time: where a budget is set, they are visited in its rhythm."""
         return self.state.budgets.pace(found, now)
 
@@ -234,7 +234,7 @@ class Scheduler:
             self._sweep_at = 0.0
         self.state.now = now
 
-    def _sweep(self, now: float) -> list[Found]:
+    def _sweep(self, now: float) -> list[Candidate]:
         """What is looked for now and then. Gives addresses to try again."""
         if 0 <= now - self._sweep_at < SWEEP_SECONDS:
             return []
@@ -449,7 +449,7 @@ class SafeScheduler:
     def refresh_sites(self) -> None:
         self._try("read the budgets of sites", lambda s: s.refresh_sites(), None)
 
-    def due(self, now: float, crawls: Collection[int]) -> tuple[list[Found], list[Found]]:
+    def due(self, now: float, crawls: Collection[int]) -> tuple[list[Candidate], list[Candidate]]:
         found = self._try("choose what is due", lambda s: s.due(now, crawls), None)
         if found is None:
             return [], []
@@ -459,7 +459,7 @@ class SafeScheduler:
             self._failures = 0
         return found
 
-    def pace(self, found: list[Found], now: float) -> list[Found]:
+    def pace(self, found: list[Candidate], now: float) -> list[Candidate]:
         return self._try("pace new pages", lambda s: s.pace(found, now), found)
 
     def observed(self, visit: AnsweredVisit) -> None:

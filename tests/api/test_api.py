@@ -6,8 +6,7 @@ from urllib.parse import quote
 import pytest
 from django.test import Client
 
-from hemeroteca.accounts import services
-from hemeroteca.accounts.models import Role
+from hemeroteca.accounts import SYSTEM, Role, services
 from hemeroteca.api import paging, search
 from hemeroteca.frontier.models import Crawl
 from hemeroteca.search.services import learn
@@ -35,7 +34,7 @@ def call(client):
 
 @pytest.fixture
 def token(editor):
-    return services.create_token(editor, "test").secret
+    return services.create_token(SYSTEM, editor, "test").secret
 
 
 def is_problem(answer, status):
@@ -210,7 +209,7 @@ class TestOrders:
     @pytest.mark.parametrize("rude", [{"ignore_robots": True}, {"insecure": True}, {"delay": 0}])
     def test_rude_orders_need_an_administrator(self, call, instance, token, administrator, rude):
         assert "administrator" in is_problem(call("POST", "/crawls", token, ORDER | rude)[2], 403)["detail"]
-        assert call("POST", "/crawls", services.create_token(administrator, "").secret, ORDER | rude)[0] == 201
+        assert call("POST", "/crawls", services.create_token(SYSTEM, administrator, "").secret, ORDER | rude)[0] == 201
 
 
 class TestAccess:
@@ -219,7 +218,7 @@ class TestAccess:
         is_problem(problem, 401)
         assert problem.headers["WWW-Authenticate"].startswith("Bearer")
         is_problem(call("POST", "/crawls", "hem_wrong", ORDER)[2], 401)
-        reading = services.create_token(editor, "", Role.READER).secret
+        reading = services.create_token(SYSTEM, editor, "", Role.READER).secret
         is_problem(call("POST", "/crawls", reading, ORDER)[2], 403)
         assert not Crawl.objects.exists()
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from hemeroteca import urls
+from hemeroteca.accounts import SYSTEM, Role
 from hemeroteca.accounts import services as accounts
-from hemeroteca.accounts.models import Role
 from hemeroteca.api import search
 from hemeroteca.instance import Instance
 from hemeroteca.search import SearchDocument, open_index
@@ -43,8 +43,8 @@ def call(client, folder):
 
     def ask(method, path, body=None, role=Role.EDITOR):
         if role not in tokens:
-            user = accounts.add_user(role.value, role, "una frase bien larga")
-            tokens[role] = accounts.create_token(user, "test").secret
+            user = accounts.add_user(SYSTEM, role.value, role, "una frase bien larga")
+            tokens[role] = accounts.create_token(SYSTEM, user, "test").secret
         answer = client.generic(
             method, f"/api/v1{path}", json.dumps(body) if body is not None else "", "application/json",
             headers={"Authorization": f"Bearer {tokens[role]}"},

@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
-from hemeroteca.archive import queries, services, warc
-from hemeroteca.archive.timestamps import start_ms
-from hemeroteca.archive.values import NewCapture, index_key
-from hemeroteca.archive.writer import WarcWriter
+from hemeroteca import warc
+from hemeroteca.archive import queries, services
+from hemeroteca.archive.values import NewCapture
+from hemeroteca.warc.keys import index_key
+from hemeroteca.warc.timestamps import start_ms
+from hemeroteca.warc.writer import WarcWriter
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: example.org\r\n\r\n"
 

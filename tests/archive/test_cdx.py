@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hemeroteca.archive import cdx, services
-from hemeroteca.archive.timestamps import end_ms, from_iso, iso, start_ms, timestamp
+from hemeroteca.warc.timestamps import end_ms, from_iso, iso, start_ms, timestamp
 from tests.archive.test_index import FILE, capture
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db, pytest.mark.urls("tests.archive.routes")]

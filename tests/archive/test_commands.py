@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hemeroteca.archive import warc
+from hemeroteca import warc
 from tests import commands
 
 MS = 1_700_000_000_000
@@ -171,7 +171,7 @@ def test_what_comes_in_is_compared_and_indexed_like_what_is_crawled(tmp_path):
 
 FULL = """
 import errno
-from hemeroteca.archive.writer import WarcWriter
+from hemeroteca.warc.writer import WarcWriter
 def append(self, data):
     raise OSError(errno.ENOSPC, "No space left on device")
 WarcWriter.append = append

@@ -16,15 +16,16 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from hemeroteca.archive import export, importing, queries, warc, zipnum
+from hemeroteca import warc
+from hemeroteca.archive import export, importing, queries, zipnum
 from hemeroteca.archive.importing import ImportedExchange, Problem, dechunk, read_archive
 from hemeroteca.archive.intake import Intake
 from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.verify import verify
-from hemeroteca.archive.writer import WarcWriter
+from hemeroteca.warc.writer import WarcWriter
 from tests.archive.making import small_archive
-from tests.archive.reading import by_fastwarc, by_warcio, warcio_check
+from tests.warc.reading import by_fastwarc, by_warcio, warcio_check
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 

@@ -5,12 +5,13 @@ from django.db import connection
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hemeroteca import urls
-from hemeroteca.archive import queries, services, warc
+from hemeroteca import urls, warc
+from hemeroteca.archive import queries, services
 from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.archive.selection import Selection
-from hemeroteca.archive.values import MAX_KEY, NewCapture, index_key
-from hemeroteca.archive.writer import ClosedFile
+from hemeroteca.archive.values import NewCapture
+from hemeroteca.warc.keys import MAX_KEY, index_key
+from hemeroteca.warc.writer import ClosedFile
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 

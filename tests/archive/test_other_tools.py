@@ -16,7 +16,7 @@ import pytest
 from hemeroteca.archive import queries
 from hemeroteca.archive.intake import Intake
 from hemeroteca.archive.verify import verify
-from hemeroteca.archive.writer import WarcWriter
+from hemeroteca.warc.writer import WarcWriter
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from hemeroteca.archive import posts, queries, verify, warc
+from hemeroteca import warc
+from hemeroteca.archive import queries, verify
 from hemeroteca.archive.cdx import Query, run
 from hemeroteca.archive.export import export_wacz
 from hemeroteca.archive.intake import Intake
 from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.archive.selection import Selection
-from hemeroteca.archive.writer import WarcWriter
+from hemeroteca.warc import keys
+from hemeroteca.warc.writer import WarcWriter
 
 URL = "http://example.org/graphql"
 JSON = "application/json"
@@ -52,14 +54,14 @@ def test_the_address_is_the_one_pywb_makes(url):
     asked = json.dumps([(kind, data.hex()) for kind, data in SENT])
     done = subprocess.run([python, "-c", PEER, url], input=asked, capture_output=True, text=True, check=True)
     theirs = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [posts.address(url, "POST", kind, data) for kind, data in SENT] == theirs
+    assert [keys.address(url, "POST", kind, data) for kind, data in SENT] == theirs
 
 
 def test_plain_requests_keep_their_address():
-    assert posts.address(URL, "GET", "", b"") == URL
-    assert posts.is_kept("POST", b"x" * posts.MOST_BYTES)
-    assert not posts.is_kept("POST", b"x" * (posts.MOST_BYTES + 1))
-    assert not posts.is_kept("PUT", b"")
+    assert keys.address(URL, "GET", "", b"") == URL
+    assert keys.is_kept("POST", b"x" * keys.MAX_SENT)
+    assert not keys.is_kept("POST", b"x" * (keys.MAX_SENT + 1))
+    assert not keys.is_kept("PUT", b"")
 
 
 def write_foreign(path: Path) -> None:
@@ -87,7 +89,7 @@ def test_they_are_taken_filed_exported_and_the_index_is_rebuilt(tmp_path):
     done = Intake(WarcWriter(folder)).read([tmp_path / "foreign.warc.gz"], tmp_path)
     assert (done.taken, done.lost) == (2, 0)
     assert "short POST" in done.problems[0].reason
-    filed = {page: posts.address(URL, "POST", JSON, b'{"page": %d}' % page) for page in (1, 2)}
+    filed = {page: keys.address(URL, "POST", JSON, b'{"page": %d}' % page) for page in (1, 2)}
     assert lines(filed[1]) != lines(filed[2])
     assert [len(lines(url)) for url in (*filed.values(), URL)] == [1, 1, 0]
     assert verify.verify(folder).sound

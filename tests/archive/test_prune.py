@@ -2,12 +2,13 @@
 
 import pytest
 
-from hemeroteca.archive import queries, reader, services
+from hemeroteca.archive import queries, services
 from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.archive.prune import Rules, finish, prune
 from hemeroteca.archive.selection import Selection
-from hemeroteca.archive.timestamps import start_ms
 from hemeroteca.archive.verify import verify
+from hemeroteca.warc import reader
+from hemeroteca.warc.timestamps import start_ms
 from tests.archive.making import Archive
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]

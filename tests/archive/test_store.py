@@ -4,12 +4,13 @@ import hashlib
 
 import pytest
 
-from hemeroteca.archive import export, queries, reader, store
+from hemeroteca.archive import export, queries
 from hemeroteca.archive.models import WarcFile
 from hemeroteca.archive.prune import Rules, prune
 from hemeroteca.archive.selection import Selection
-from hemeroteca.archive.timestamps import start_ms
 from hemeroteca.archive.verify import verify
+from hemeroteca.warc import reader, store
+from hemeroteca.warc.timestamps import start_ms
 from tests.archive.making import small_archive
 
 pytest.importorskip("obstore")

@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hemeroteca.archive import queries, scan, warc
+from hemeroteca import warc
+from hemeroteca.archive import queries
 from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.archive.verify import verify
+from hemeroteca.warc import scan
 from tests.archive.making import Archive, small_archive
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]

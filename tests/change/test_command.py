@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hemeroteca.archive import warc
+from hemeroteca import warc
 from tests import commands
 
 MS = 1_700_000_000_000

@@ -1,7 +1,6 @@
 import pytest
 
-from hemeroteca.accounts import services
-from hemeroteca.accounts.models import Role
+from hemeroteca.accounts import SYSTEM, Role, services
 from hemeroteca.api import search, standing
 from hemeroteca.instance import Instance
 
@@ -29,14 +28,14 @@ def world(db, instance):
 
 @pytest.fixture
 def reader(db):
-    return services.add_user("leo", Role.READER, PASSWORD)
+    return services.add_user(SYSTEM, "leo", Role.READER, PASSWORD)
 
 
 @pytest.fixture
 def editor(db):
-    return services.add_user("eva", Role.EDITOR, PASSWORD)
+    return services.add_user(SYSTEM, "eva", Role.EDITOR, PASSWORD)
 
 
 @pytest.fixture
 def administrator(db):
-    return services.add_user("root", Role.ADMINISTRATOR, PASSWORD)
+    return services.add_user(SYSTEM, "root", Role.ADMINISTRATOR, PASSWORD)

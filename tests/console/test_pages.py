@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from hemeroteca.accounts.models import Role, User
+from hemeroteca.accounts import Role
+from hemeroteca.accounts.models import User
 from hemeroteca.api import search
 from hemeroteca.console import messages, middleware
 from hemeroteca.console.templatetags import console as tags

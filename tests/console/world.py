@@ -2,16 +2,16 @@
 
 import time
 
-from hemeroteca import extract, urls
+from hemeroteca import extract, urls, warc
+from hemeroteca.accounts import SYSTEM
 from hemeroteca.archive import services as archive
-from hemeroteca.archive import warc
 from hemeroteca.archive.values import NewCapture
-from hemeroteca.archive.writer import WarcWriter
-from hemeroteca.engine.status import EngineStatus, Trouble, write_engine_status
 from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Crawl, Host, Page
 from hemeroteca.frontier.values import CrawlOptions
+from hemeroteca.instance.status import EngineStatus, Trouble, write_engine_status
 from hemeroteca.search import SearchDocument, open_index
+from hemeroteca.warc.writer import WarcWriter
 
 NOW = 1_763_200_000_000
 BREAD = "https://diario.example/economia/pan"
@@ -37,7 +37,7 @@ class World:
     def __init__(self, instance):
         self.instance = instance
         instance.create()
-        self.crawl, _ = frontier.submit_crawl(["https://diario.example/"], CrawlOptions(scope=urls.Scope()))
+        self.crawl, _ = frontier.submit_crawl(SYSTEM, ["https://diario.example/"], CrawlOptions(scope=urls.Scope()))
         self.writer = WarcWriter(instance.warc_dir)
         self.captures = {}
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hemeroteca.archive import reader
 from hemeroteca.fetch import FetchSettings
 from hemeroteca.fetch.browser import BrowserSettings, missing
+from hemeroteca.warc import reader
 from tests.engine.system import System
 from tests.fetch.browser_site import STORY, Site
 

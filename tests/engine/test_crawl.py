@@ -9,10 +9,10 @@ import sys
 import pytest
 
 from hemeroteca import urls
-from hemeroteca.archive import reader
 from hemeroteca.search import open_index
 from hemeroteca.search.graph import LinkGraph, LinkRanks
 from hemeroteca.search.suggest import Suggester
+from hemeroteca.warc import reader
 from simweb import SimWeb
 from tests.engine.system import System
 from tests.waiting import PATIENCE, wait_for
@@ -234,7 +234,7 @@ def test_scope_depth_include_and_exclude_bound_the_crawl(web, system):
 
 
 def test_a_command_follows_the_engine_of_serve_when_one_runs(web, system):
-    subprocess.run([sys.executable, "-m", "hemeroteca.engine.prepare"], env=system.environment, check=True)
+    subprocess.run([sys.executable, "-m", "hemeroteca.accounts"], env=system.environment, check=True)
     engine = subprocess.Popen(
         [sys.executable, "-m", "hemeroteca.engine"],
         env=system.environment,

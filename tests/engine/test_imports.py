@@ -12,10 +12,10 @@ import pytest
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from hemeroteca.archive.writer import OPEN
-from hemeroteca.engine import handed_over, imported_pages, spool
-from hemeroteca.instance import Instance
+from hemeroteca.engine import handed_over, imported_pages
+from hemeroteca.instance import Instance, spool
 from hemeroteca.search import SearchDocument, handover
+from hemeroteca.warc.writer import OPEN
 from tests.archive.making import Archive
 from tests.engine.system import System
 from tests.waiting import PATIENCE, wait_for
@@ -38,7 +38,7 @@ def write_warc(path, pages):
 def system(tmp_path):
     system = System(tmp_path / "data", index_commit_seconds=0.2)
     assert system.run("archive", "stats").returncode == 1  # there is none
-    subprocess.run([sys.executable, "-m", "hemeroteca.engine.prepare"], env=system.environment, check=True)
+    subprocess.run([sys.executable, "-m", "hemeroteca.accounts"], env=system.environment, check=True)
     return system
 
 
@@ -82,7 +82,7 @@ def test_an_import_beside_a_running_engine_is_kept_weighed_and_found(system, eng
 
 def test_all_versions_can_be_found_where_they_are_indexed(tmp_path):
     system = System(tmp_path / "data", index_commit_seconds=0.2, index_versions=1)
-    subprocess.run([sys.executable, "-m", "hemeroteca.engine.prepare"], env=system.environment, check=True)
+    subprocess.run([sys.executable, "-m", "hemeroteca.accounts"], env=system.environment, check=True)
     engine = start_engine(system)
     pages = [("http://old.example/", f"{year}-01-01T00:00:00Z", f"año{year}") for year in (2019, 2020, 2021)]
     assert system.run("archive", "import", str(write_warc(tmp_path / "old.warc.gz", pages))).returncode == 0

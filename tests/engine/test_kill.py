@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from hemeroteca.archive import reader
+from hemeroteca.warc import reader
 from simweb import SimWeb
 from tests.engine.system import System
 from tests.waiting import wait_for

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from fastwarc.warc import ArchiveIterator
 
-from hemeroteca.archive import scan, zstd
+from hemeroteca.warc import scan, zstd
 from tests.engine.system import System
 from tests.fetch.browser_site import Site
 

@@ -6,11 +6,12 @@ import brotli
 from django.conf import settings
 from django.core.management import call_command
 
-from hemeroteca.accounts import services
-from hemeroteca.accounts.models import Role
-from hemeroteca.archive import posts, warc
+from hemeroteca import warc
+from hemeroteca.accounts import SYSTEM, Role, services
 from hemeroteca.archive import services as archive
-from hemeroteca.archive.values import NewCapture, index_key
+from hemeroteca.archive.values import NewCapture
+from hemeroteca.warc import keys
+from hemeroteca.warc.keys import index_key
 from tests.console.conftest import PASSWORD
 from tests.console.world import NOW, build
 
@@ -54,7 +55,7 @@ def put(
         record_id=records.main.record_id, url=page.url, captured_ms=ms, status=int(status[:3]),
         mime=content_type.partition(";")[0], digest=records.digest, kind="response", version=True, warc_name=name,
         offset=offset, length=records.main.length, body_size=len(body), page_id=page.pk, crawl_id=world.crawl.pk,
-        urlkey=index_key(posts.address(page.url, "POST", "application/json", sent)) if sent else "",
+        urlkey=index_key(keys.address(page.url, "POST", "application/json", sent)) if sent else "",
     )  # fmt: skip
     archive.insert_captures([row], world.writer.sizes())
     return page
@@ -87,4 +88,4 @@ def fill(port):
     packed = brotli.compress(b"<p>packed with brotli")
     put(world, "https://diario.example/br", packed, more="Content-Encoding: br\r\n")
     put(world, "https://evil.example/away", b"", status="302 Found", more="Location: https://live.example/x\r\n")
-    services.add_user("eva", Role.EDITOR, PASSWORD)
+    services.add_user(SYSTEM, "eva", Role.EDITOR, PASSWORD)

@@ -7,8 +7,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from hemeroteca.accounts import SYSTEM, Role
 from hemeroteca.accounts import services as accounts
-from hemeroteca.accounts.models import Role
 from hemeroteca.watch import change_feeds
 from hemeroteca.watch.models import Channel, Subscription, WatchedPage
 from tests.watch.driving import World
@@ -18,8 +18,8 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 class Caller:
     def __init__(self, role: Role) -> None:
-        user = accounts.add_user(f"{role.value}-1", role, "correct horse battery")
-        token = accounts.create_token(user, "test").secret
+        user = accounts.add_user(SYSTEM, f"{role.value}-1", role, "correct horse battery")
+        token = accounts.create_token(SYSTEM, user, "test").secret
         self.client = Client(headers={"host": "localhost", "authorization": f"Bearer {token}"})
 
     def __call__(self, method: str, path: str, body: object = None, **options):

@@ -7,9 +7,9 @@ import pytest
 
 from hemeroteca import urls
 from hemeroteca.archive.models import Capture, WarcFile
-from hemeroteca.archive.values import index_key
 from hemeroteca.frontier.models import Host, Page
 from hemeroteca.predict import maximum_likelihood
+from hemeroteca.warc.keys import index_key
 from hemeroteca.watch import metrics, observations, services
 from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Observation, Subscription, WatchedPage

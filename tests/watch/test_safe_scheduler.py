@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from hemeroteca import config
-from hemeroteca.frontier.values import Found
+from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch import scheduler, services
 from hemeroteca.watch.fields import Order
 from hemeroteca.watch.scheduler import SafeScheduler, Scheduler
@@ -55,7 +55,7 @@ def test_a_failure_is_logged_once_shown_and_retried_ever_more_slowly(tmp_path, m
     assert len(tries) < 20
     assert len(caplog.records) == 1
     assert "the planner is upside down" in guarded.trouble
-    found = [Found(1, "https://news.test/a", "news.test", 1)]
+    found = [Candidate(1, "https://news.test/a", "news.test", 1)]
     assert guarded.pace(found, START) == found  # the crawl goes on
     monkeypatch.undo()
     monkeypatch.setattr(scheduler.time, "monotonic", clock)

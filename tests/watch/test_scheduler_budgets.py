@@ -2,9 +2,10 @@
 
 import pytest
 
+from hemeroteca.accounts import SYSTEM
 from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Host, Page
-from hemeroteca.frontier.values import Found
+from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch import services
 from hemeroteca.watch.models import WatchedPage
 from tests.watch.driving import HOUR, START, World, poisson, restarted, subscribe
@@ -41,7 +42,7 @@ def test_a_budget_is_spent_evenly_and_never_exceeded(tmp_path):
 
 def test_site_and_collection_budgets_hold(tmp_path):
     services.set_collection("museums", {"visits_per_day": 10})
-    frontier.set_site("news.test", {"visits_per_day": 5})
+    frontier.set_site(SYSTEM, "news.test", {"visits_per_day": 5})
     first = subscribe(mode="fixed 1", collection="museums")
     second = subscribe("https://other.test/", mode="fixed 1", collection="museums")
     world = World(tmp_path)
@@ -68,7 +69,7 @@ def test_a_budget_is_the_same_however_often_the_engine_starts_again(tmp_path, wh
     if whose == "collection":
         services.set_collection("museums", limit)
     if whose == "site":
-        frontier.set_site("news.test", limit)
+        frontier.set_site(SYSTEM, "news.test", limit)
     own = limit if whose == "subscription" else {}
     sub = subscribe(mode="fixed 1", collection="museums" if whose == "collection" else "", **own)
     world = World(tmp_path, **settings)
@@ -108,14 +109,14 @@ def test_pages_met_after_a_restart_come_after_those_met_before(tmp_path):
     due_ms = int((world.now + 5 * HOUR) * 1000)
     Page.objects.create(key=1, url="https://news.test/1", host=host, crawl_id=sub.crawl_id, due_ms=due_ms)
     again = World(tmp_path)
-    found = again.scheduler.pace([Found(2, "https://news.test/2", "news.test", sub.crawl_id, 1)], world.now)
+    found = again.scheduler.pace([Candidate(2, "https://news.test/2", "news.test", sub.crawl_id, 1)], world.now)
     assert found[0].due_ms == due_ms + 3_600_000
 
 
 def test_new_pages_of_a_subscription_with_a_budget_come_in_its_rhythm(tmp_path):
     sub = subscribe(visits_per_day=48)
     world = World(tmp_path)
-    found = [Found(n, f"https://news.test/{n}", "news.test", sub.crawl_id, 1) for n in range(10)]
+    found = [Candidate(n, f"https://news.test/{n}", "news.test", sub.crawl_id, 1) for n in range(10)]
     paced = world.scheduler.pace(found, world.now)
     assert [round((f.due_ms / 1000 - world.now) / HOUR) for f in paced] == list(range(1, 11))
 

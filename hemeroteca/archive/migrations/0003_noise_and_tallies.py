@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 def refile(apps, editor):
     """What browsers made of pages is filed like the pages; captures are counted once."""
-    from hemeroteca.archive.values import index_key
+    from hemeroteca.warc.keys import index_key
 
     with editor.connection.cursor() as cursor:
         cursor.execute("SELECT id, url FROM capture WHERE urlkey >= 'urn:' AND urlkey < 'urn;'")

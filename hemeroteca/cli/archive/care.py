@@ -121,7 +121,7 @@ def prune(
     from django.conf import settings
 
     from hemeroteca.archive import prune as pruning
-    from hemeroteca.archive.reader import WarcReadError
+    from hemeroteca.warc.reader import WarcReadError
 
     if not older_than and not one_per:
         give_up("say what may go: --older-than DATE or --one-per day|week|month|year", USAGE)
@@ -156,8 +156,8 @@ def offload(
     from django.conf import settings
 
     from hemeroteca.archive.models import WarcFile
-    from hemeroteca.archive.store import StoreError
-    from hemeroteca.archive.store import offload as bring
+    from hemeroteca.warc.store import StoreError
+    from hemeroteca.warc.store import offload as bring
 
     names = list(WarcFile.objects.filter(closed=True, size__gt=0).order_by("name").values_list("name", flat=True))
     try:

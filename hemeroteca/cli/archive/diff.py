@@ -54,8 +54,8 @@ def diff(
     from django.conf import settings
 
     from hemeroteca.archive import comparing
-    from hemeroteca.archive.reader import WarcReadError
-    from hemeroteca.archive.timestamps import iso
+    from hemeroteca.warc.reader import WarcReadError
+    from hemeroteca.warc.timestamps import iso
 
     rules = _with_options(comparing.rules_of(url), ignore or [], keep or [], ignore_text or [], threshold)
     rows = _captures(url, first, second)
@@ -114,7 +114,7 @@ def _vectors(found: "Change") -> Table:
 
 def _captures(url: str, first: str, second: str) -> tuple["CaptureRow", "CaptureRow"]:
     from hemeroteca.archive import queries
-    from hemeroteca.archive.values import index_key
+    from hemeroteca.warc.keys import index_key
 
     hint = f"`hemeroteca archive versions {url}` lists them"
     if first and second:
@@ -133,7 +133,7 @@ def _captures(url: str, first: str, second: str) -> tuple["CaptureRow", "Capture
 
 def _capture(url: str, text: str, hint: str) -> "CaptureRow":
     from hemeroteca.archive import queries
-    from hemeroteca.archive.timestamps import from_iso, start_ms
+    from hemeroteca.warc.timestamps import from_iso, start_ms
 
     try:
         row = queries.by_record(UUID(text))

@@ -51,8 +51,8 @@ def import_(
 
     from hemeroteca import __version__
     from hemeroteca.archive.intake import Intake
-    from hemeroteca.archive.writer import WarcWriter
-    from hemeroteca.engine import spool
+    from hemeroteca.instance import spool
+    from hemeroteca.warc.writer import WarcWriter
 
     instance = settings.INSTANCE
     facts = {"software": f"Hemeroteca/{__version__}", "description": "imported"}

@@ -62,8 +62,9 @@ def get(
     from django.conf import settings
 
     from hemeroteca import extract
-    from hemeroteca.archive import queries, reader, rendered
+    from hemeroteca.archive import queries, rendered
     from hemeroteca.archive.export import facts
+    from hemeroteca.warc import reader
 
     row = queries.closest(url, moment(at)) if at else queries.latest(url)
     if row is None:

@@ -48,7 +48,7 @@ def select(
 
 
 def moment(text: str) -> int:
-    from hemeroteca.archive.timestamps import from_iso, start_ms
+    from hemeroteca.warc.timestamps import from_iso, start_ms
 
     digits = text.translate(str.maketrans("", "", "-: T"))
     try:

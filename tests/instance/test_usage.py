@@ -2,14 +2,14 @@ import os
 import subprocess
 import sys
 
-from hemeroteca.engine import usage
+from hemeroteca import usage
 
 LARGE = 200 << 20
 
 
 def test_a_process_does_not_count_the_memory_of_the_one_that_started_it():
     large = bytearray(os.urandom(1)) * LARGE
-    command = [sys.executable, "-c", "from hemeroteca.engine import usage; print(usage.own_peak_bytes())"]
+    command = [sys.executable, "-c", "from hemeroteca import usage; print(usage.own_peak_bytes())"]
     peak = int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     assert 1 << 20 < peak < LARGE < len(large) + 1
 

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from hemeroteca.archive import reader, warc
-from hemeroteca.archive.writer import OPEN, WarcWriteError, WarcWriter
-from tests.archive.reading import by_fastwarc, by_warcio, warcio_check
+from hemeroteca import warc
+from hemeroteca.warc import reader
+from hemeroteca.warc.writer import OPEN, WarcWriteError, WarcWriter
 from tests.waiting import PATIENCE
+from tests.warc.reading import by_fastwarc, by_warcio, warcio_check
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
 
@@ -121,8 +122,8 @@ def test_a_real_limit_of_the_file_system_is_survived(tmp_path):
     code = f"""
 import resource, signal, sys
 from pathlib import Path
-from tests.archive.test_writer import page
-from hemeroteca.archive.writer import WarcWriter, WarcWriteError
+from tests.warc.test_writer import page
+from hemeroteca.warc.writer import WarcWriter, WarcWriteError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
 writer = WarcWriter(Path({str(tmp_path)!r}))
@@ -260,8 +261,8 @@ def test_killed_at_any_moment_no_acknowledged_record_is_lost(tmp_path):
     code = f"""
 import sys
 from pathlib import Path
-from tests.archive.test_writer import page
-from hemeroteca.archive.writer import WarcWriter
+from tests.warc.test_writer import page
+from hemeroteca.warc.writer import WarcWriter
 writer = WarcWriter(Path({str(tmp_path)!r}), max_bytes=900)
 number = 0
 while True:

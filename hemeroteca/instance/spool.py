@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hemeroteca.instance import Instance
+from hemeroteca.instance.folder import Instance
 
 
 @contextmanager

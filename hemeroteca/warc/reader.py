@@ -18,10 +18,9 @@ from uuid import UUID
 
 from isal import isal_zlib
 
-from hemeroteca.archive import timestamps, zstd
-from hemeroteca.archive.rest import Rest
-from hemeroteca.archive.store import WarcReadError as WarcReadError
-from hemeroteca.archive.store import open_source
+from hemeroteca.warc import timestamps, zstd
+from hemeroteca.warc.store import WarcReadError as WarcReadError
+from hemeroteca.warc.store import open_source
 
 MAX_PAYLOAD = 256 << 20
 MAX_HEADERS = 1 << 20
@@ -223,7 +222,7 @@ class Member:
         start = self.read(_IN_MEMORY)
         if self.eof:
             return io.BytesIO(start)
-        return io.BufferedReader(Rest(start, self), 1 << 16)
+        return io.BufferedReader(zstd.Rest(start, self), 1 << 16)
 
     def read(self, size: int) -> bytes:
         """Up to `size` unpacked bytes; fewer only at the end. Raises EOFError when the file ends before the member."""

@@ -1,23 +1,55 @@
-"""Answers to POST requests, filed so that replay finds them: as pywb and the tools around it do.
+"""The key a capture is filed under: the SURT of its address, and for answers to POST what was sent, too.
 
-The index has one key per address, so what was sent becomes part of the address: `?__wb_method=POST&` and the fields of
-the form or of the JSON, else the content in base64. pywb makes the same of the request of a replayed page. Only the key
-is made so; the capture keeps the address that was asked.
+The index has one key per address, so what was sent becomes part of it, as pywb and the tools around it do:
+`?__wb_method=POST&` and the fields of the form or of the JSON, else the content in base64. Only the key is made so; the
+capture keeps the address that was asked.
 """
 
 import base64
+import hashlib
 import json
 import math
+import re
 from email.parser import BytesHeaderParser
 from email.policy import HTTP
+from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote_plus, urlencode
 
-MOST_BYTES = 16 << 10
+from hemeroteca import urls
+
+MAX_KEY = 900
+"""Longest key kept whole, in characters: PostgreSQL cannot index longer ones."""
+
+SCREENSHOT, DOM = "urn:screenshot:", "urn:dom:"
+"""Before a page's address: what a browser made of it."""
+
+_PLAIN_ORIGIN = re.compile(r"https?://[a-z0-9-]+(?:\.[a-z0-9-]+)*+(?::[0-9]{1,5})?+").fullmatch
+_PLAIN_PATH = re.compile(r"(?:/[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*+)*+/?+").fullmatch
+"""Paths that a SURT only writes in small letters and without the last slash; most are of this kind."""
+
+MAX_SENT = 16 << 10
 """Of what is sent; an answer to more is not kept."""
 MARK = "__wb_method="
-_MOST_QUERY = 4096  # pywb cuts there
-_MOST_FIELDS = 1000
+_MAX_QUERY = 4096  # pywb cuts there
+_MAX_FIELDS = 1000
+
+
+def index_key(url: str) -> str:
+    """The key a URL is filed under: its SURT, shortened with a hash when it is too long for an index."""
+    start = url.find("/", 8)
+    if start > 0 and len(url) < MAX_KEY and _PLAIN_PATH(url, start) and (place := _place(url[:start])):
+        return place + (url[start:].lower().rstrip("/") or "/")
+    if url.startswith((DOM, SCREENSHOT)):  # filed like the pages they belong to
+        prefix = DOM if url.startswith(DOM) else SCREENSHOT
+        return prefix + index_key(url[len(prefix) :])
+    try:
+        key = urls.surt(url)
+        if len(key) <= MAX_KEY:
+            return key
+    except urls.UrlError:  # longer than any web address: a data: URI in somebody's archive
+        key = url
+    return key[:MAX_KEY] + "#" + hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def address(url: str, method: str, content_type: str, content: bytes) -> str:
@@ -32,12 +64,12 @@ def query(content_type: str, content: bytes) -> str:
     """What was sent, as the query of an address."""
     if not content:
         return ""
-    return _query(content_type, content)[:_MOST_QUERY]
+    return _query(content_type, content)[:_MAX_QUERY]
 
 
 def is_kept(method: str, content: bytes) -> bool:
     """Whether an answer can be filed: to a plain request, or to a POST of little."""
-    return method in ("", "GET", "HEAD") or (method == "POST" and len(content) <= MOST_BYTES)
+    return method in ("", "GET", "HEAD") or (method == "POST" and len(content) <= MAX_SENT)
 
 
 def _query(content_type: str, content: bytes) -> str:
@@ -68,7 +100,7 @@ def _multipart(content_type: str, content: bytes) -> list[tuple[str, str | bytes
     if not boundary:
         return None
     fields: list[tuple[str, str | bytes]] = []
-    for part in (b"\r\n" + content).split(b"\r\n--" + boundary.encode())[1 : _MOST_FIELDS + 1]:
+    for part in (b"\r\n" + content).split(b"\r\n--" + boundary.encode())[1 : _MAX_FIELDS + 1]:
         if part.startswith(b"--"):
             break
         top, _, value = part.removeprefix(b"\r\n").partition(b"\r\n\r\n")
@@ -110,3 +142,9 @@ def _leaf(value: Any) -> str:
     if isinstance(value, float) and math.isfinite(value) and value == int(value):
         return str(int(value))
     return str(value)
+
+
+@lru_cache(maxsize=10_000)
+def _place(origin: str) -> str:
+    """What the keys of an origin begin with: `org,example)`; empty when it is not plainly one."""
+    return urls.surt(origin + "/")[:-1] if _PLAIN_ORIGIN(origin) else ""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hemeroteca.archive import warc
+from hemeroteca import warc
 from tests import commands
 
 PAGE = b"<title>Uno</title><p>La primera hemeroteca guarda periodicos antiguos."

@@ -24,8 +24,8 @@ from uuid import UUID
 import msgspec
 from isal import igzip_lib, isal_zlib
 
-from hemeroteca.archive import zstd
-from hemeroteca.archive.timestamps import iso
+from hemeroteca.warc import zstd
+from hemeroteca.warc.timestamps import iso
 
 IDENTICAL_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"

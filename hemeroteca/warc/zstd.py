@@ -9,9 +9,7 @@ import io
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import IO, Any
-
-from hemeroteca.archive.rest import Rest
+from typing import IO, Any, Protocol
 
 MAGIC = b"\x28\xb5\x2f\xfd"
 DICTIONARY_FRAME = 0x184D2A5D
@@ -100,6 +98,33 @@ def dictionary_of(read_at: ReadAt) -> bytes:
         except zstandard.ZstdError as error:
             raise ZstdError(f"the dictionary of the file is damaged ({error})")
     return bytes(data)
+
+
+class Unpacked(Protocol):
+    def read(self, size: int) -> bytes:
+        """Up to `size` unpacked bytes; raises EOFError when the file ends too early."""
+
+
+class Rest(io.RawIOBase):
+    """What was unpacked already, then the rest; a file that ends too early reads as the end."""
+
+    def __init__(self, start: bytes, source: Unpacked) -> None:
+        self._start = start
+        self._source = source
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "bytearray | memoryview") -> int:  # type: ignore[override]
+        if self._start:
+            data, self._start = self._start[: len(buffer)], self._start[len(buffer) :]
+        else:
+            try:
+                data = self._source.read(len(buffer))
+            except EOFError:
+                data = b""
+        buffer[: len(data)] = data
+        return len(data)
 
 
 class Frame:

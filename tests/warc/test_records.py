@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hemeroteca.archive import warc
-from tests.archive.reading import by_fastwarc, by_warcio, warcio_check
+from hemeroteca import warc
+from hemeroteca.warc import builder
+from tests.warc.reading import by_fastwarc, by_warcio, warcio_check
 
 ID = UUID("018bcfe5-687b-7000-8000-000000000001")
 MS = 1_700_000_000_123
@@ -199,7 +200,7 @@ def test_no_head_or_body_can_make_readers_disagree(lines, body, status):
 
 @given(WILD)
 def test_any_head_at_all_is_stored_as_http(head):
-    stored = warc.stored_head(head, 3)
+    stored = builder.stored_head(head, 3)
     assert stored.startswith((b"HTTP/1.1 ", b"HTTP/1.0 "))
     assert stored.find(b"\r\n\r\n") == len(stored) - 4
     assert stored.count(b"\n") == stored.count(b"\r") == stored.count(b"\r\n")
@@ -235,7 +236,7 @@ def _raw_warcio(data):
     """warcio without content decoding: a random Content-Encoding header must not matter here."""
     from warcio.archiveiterator import ArchiveIterator
 
-    from tests.archive.reading import Seen
+    from tests.warc.reading import Seen
 
     return [
         Seen(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hemeroteca import config
-from hemeroteca.archive.writer import OPEN
+from hemeroteca.warc.writer import OPEN
 
 WARCS = (".warc.gz", ".warc.zst")
 

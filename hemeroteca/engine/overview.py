@@ -1,9 +1,5 @@
-"""What can be known about the engine from outside: queue, pace, stored, failing, and why.
+"""What `hemeroteca status`, the API and the status page show: what is queued, running, stored, failing, and why."""
 
-The engine writes its live figures to `engine.json` a few times a second; everything else is counted in the database.
-"""
-
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,35 +7,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from hemeroteca.instance import Instance
+from hemeroteca.instance.status import EngineStatus, read_engine_status
 
 if TYPE_CHECKING:
     from hemeroteca.frontier.models import Crawl
-
-STALE_MS = 5_000  # an engine that has not written for longer is not running
-
-
-class Trouble(msgspec.Struct):
-    """Something that went wrong, for people."""
-
-    at_ms: int
-    url: str
-    reason: str
-
-
-class EngineStatus(msgspec.Struct):
-    """Live figures of the engine."""
-
-    pid: int
-    started_ms: int
-    updated_ms: int
-    pages_per_second: float = 0.0
-    active: int = 0  # requests under way
-    reading: int = 0  # captures in the ingest processes
-    queued: int = 0
-    crawls: list[int] = []
-    rss_bytes: int = 0
-    cpu_seconds: float = 0.0
-    troubles: list[Trouble] = []
 
 
 class CrawlStatus(msgspec.Struct):
@@ -152,30 +123,6 @@ def crawl_status(crawl: "Crawl") -> CrawlStatus:
         crawl.ended_ms,
         crawl.counts,
     )
-
-
-def write_engine_status(instance: Instance, figures: EngineStatus | None) -> None:
-    """Replace the live figures at once; None when the engine ends."""
-    path = _path(instance)
-    if figures is None:
-        path.unlink(missing_ok=True)
-        return
-    draft = path.with_suffix(".new")
-    draft.write_bytes(msgspec.json.encode(figures))
-    os.replace(draft, path)
-
-
-def read_engine_status(instance: Instance) -> EngineStatus | None:
-    """The live figures; None when no engine is at work."""
-    try:
-        figures = msgspec.json.decode(_path(instance).read_bytes(), type=EngineStatus)
-    except (OSError, msgspec.MsgspecError):
-        return None
-    return figures if time.time() * 1000 - figures.updated_ms < STALE_MS else None
-
-
-def _path(instance: Instance) -> Path:
-    return instance.data / "engine.json"
 
 
 def _documents(instance: Instance) -> int:

@@ -13,8 +13,8 @@ from typing import IO, cast
 import msgspec
 from isal import isal_zlib
 
-from hemeroteca.archive import zstd
-from hemeroteca.archive.reader import MAX_PAYLOAD, UNREADABLE, Member, Record, next_record
+from hemeroteca.warc import zstd
+from hemeroteca.warc.reader import MAX_PAYLOAD, UNREADABLE, Member, Record, next_record
 
 
 class Found(msgspec.Struct):

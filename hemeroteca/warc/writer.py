@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hemeroteca.archive import warc
+from hemeroteca.warc import builder as warc
 
 OPEN = ".open"
 MAX_TAIL = 256 << 20

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 from django.db import connection
 
-from hemeroteca.instance import Instance
+from hemeroteca.instance.folder import Instance
 
 
 class BackupError(Exception):

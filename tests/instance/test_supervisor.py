@@ -18,7 +18,7 @@ from tests.waiting import PATIENCE, wait_for
 
 SUPERVISE = """
 import logging, sys, json
-from hemeroteca.engine.supervisor import Limits, Program, Supervisor
+from hemeroteca.instance.supervisor import Limits, Program, Supervisor
 logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
 programs = [Program(name, [sys.executable, "-uc", code]) for name, code in json.loads(sys.argv[1]).items()]
 limits = Limits(**json.loads(sys.argv[2]))

@@ -1,0 +1,30 @@
+"""A URL that somebody found, and where: what seeds, links, sitemaps, feeds and signals give the frontier."""
+
+from enum import IntEnum
+
+import msgspec
+
+
+class Role(IntEnum):
+    """Why a page is visited."""
+
+    PAGE = 0  # for itself: it is in scope
+    REQUISITE = 1  # a page in scope needs it: image, style, script, frame; up to three steps
+    SITEMAP = 2  # it lists pages
+
+
+class Candidate(msgspec.Struct, gc=False, array_like=True):
+    """A URL that belongs to a crawl, with where it was found."""
+
+    key: int
+    url: str
+    host: str
+    crawl: int
+    depth: int = 0
+    redirects: int = 0  # redirects in a row that led here
+    role: int = Role.PAGE
+    due_ms: int = 0  # not before this time
+    parent: int = 0  # key of the page that links here; 0: a seed, a sitemap, a signal
+    anchor: str = ""  # text of the link
+    context: str = ""  # text around the link
+    priority: int = 0  # until the crawl's Prioritiser scores candidates
