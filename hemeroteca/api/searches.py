@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated
 
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 from ninja import Path, Router, Schema, Status
 from ninja.errors import HttpError
 from pydantic import Field
@@ -14,7 +14,6 @@ from hemeroteca.api.moments import moment
 from hemeroteca.search import SearchError
 from hemeroteca.watch import saved_searches
 from hemeroteca.watch.models import SavedSearch
-from hemeroteca.watch.services import WatchError
 
 router = Router()
 Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the saved search.")]
@@ -50,21 +49,16 @@ def saved(request: HttpRequest) -> list[SearchOut]:
 @router.post("", response={201: SearchOut}, auth=access.editor, summary="Tell somebody when something new matches")
 def save(request: HttpRequest, given: SearchIn) -> Status[SearchOut]:
     """Pages that match already are not told; each later one is told once."""
-    user = access.caller(request).user
     try:
-        return Status(201, search_out(saved_searches.save(given.query, given.name, given.channel, user)))
-    except WatchError as error:
-        raise HttpError(422, str(error))
+        made = saved_searches.save(access.caller(request), given.query, given.name, given.channel)
+        return Status(201, search_out(made))
     except SearchError as error:
         raise HttpError(503, str(error))
 
 
 @router.delete("/{number}", response={204: None}, auth=access.editor, summary="Forget a saved search")
 def remove(request: HttpRequest, number: Number) -> Status[None]:
-    try:
-        saved_searches.remove(number)
-    except WatchError as error:
-        raise Http404(str(error))
+    saved_searches.remove(access.caller(request), number)
     return Status(204, None)
 
 

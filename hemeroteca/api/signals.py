@@ -57,10 +57,7 @@ def sources(
 
 @router.delete("/sources/{number}", response={204: None}, auth=access.editor, summary="Listen to a source no longer")
 def remove_source(request: HttpRequest, number: Number) -> Status[None]:
-    try:
-        services.remove_source(number)
-    except services.WatchError as error:
-        raise HttpError(404, str(error))
+    services.remove_source(access.caller(request), number)
     return Status(204, None)
 
 
@@ -69,10 +66,7 @@ def make_webhook(
     request: HttpRequest, number: Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the subscription.")]
 ) -> Status[WebhookOut]:
     """A new address each time; the one before stops to work."""
-    try:
-        _, token = services.add_webhook(number)
-    except services.WatchError as error:
-        raise HttpError(404, str(error))
+    _, token = services.add_webhook(access.caller(request), number)
     return Status(201, WebhookOut(path=f"/api/v1/signals/{token}"))
 
 

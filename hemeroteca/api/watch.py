@@ -62,13 +62,13 @@ def collections(request: HttpRequest) -> list[CollectionOut]:
 
 @router.put("/collections/{name}", response=CollectionOut, auth=access.editor, summary="Make or change a collection")
 def set_collection(request: HttpRequest, name: CollectionName, given: CollectionIn) -> CollectionOut:
-    made = _obey(lambda: services.set_collection(name, given.dict(exclude_unset=True)))
+    made = services.set_collection(access.caller(request), name, given.dict(exclude_unset=True))
     return collection_out(next(row for row in queries.collections() if row.pk == made.pk))
 
 
 @router.delete("/collections/{name}", response={204: None}, auth=access.editor, summary="Remove an empty collection")
 def remove_collection(request: HttpRequest, name: CollectionName) -> Status[None]:
-    _obey(lambda: services.remove_collection(name))
+    services.remove_collection(access.caller(request), name)
     return Status(204, None)
 
 
@@ -79,8 +79,7 @@ def remove_collection(request: HttpRequest, name: CollectionName) -> Status[None
              summary="Watch a page or site")  # fmt: skip
 def subscribe(request: HttpRequest, given: SubscriptionIn) -> Status[SubscriptionOut]:
     """201 when it is new; 200 with the one that exists when this address is watched already."""
-    user = access.caller(request).user
-    made, new = _obey(lambda: services.subscribe(Order(**given.dict()), user))
+    made, new = services.subscribe(access.caller(request), Order(**given.dict()))
     return Status(201 if new else 200, subscription_out(made))
 
 
@@ -108,8 +107,8 @@ def import_subscriptions(
     file: Annotated[UploadedFile, File(description="CSV with columns named like the fields, or OPML.")],
     collection: Annotated[str, Query(max_length=100, description="Collection of lines that name none.")] = "",
 ) -> ImportOut:
-    user = access.caller(request).user
-    report = _obey(lambda: subscription_files.read_file(file.read(), file.name or "", user, {"collection": collection}))
+    actor = access.caller(request)
+    report = subscription_files.read_file(actor, file.read(), file.name or "", None, {"collection": collection})
     return filled(ImportOut, report, lines=[filled(ImportLine, line) for line in report.lines])
 
 
@@ -130,32 +129,29 @@ def export_subscriptions(
 
 @router.get("/subscriptions/{number}", response=SubscriptionOut, auth=access.reader, summary="One subscription")
 def subscription(request: HttpRequest, number: Number) -> SubscriptionOut:
-    return subscription_out(_found(lambda: services.find(number)))
+    return subscription_out(services.find(number))
 
 
 @router.patch("/subscriptions/{number}", response=SubscriptionOut, auth=access.editor, summary="Change a subscription")
 def edit(request: HttpRequest, number: Number, given: SubscriptionEdit) -> SubscriptionOut:
     """Only the fields that are sent change."""
-    _found(lambda: services.find(number))
-    return subscription_out(_obey(lambda: services.edit(number, given.dict(exclude_unset=True))))
+    return subscription_out(services.edit(access.caller(request), number, given.dict(exclude_unset=True)))
 
 
 @router.post("/subscriptions/{number}/pause", response=SubscriptionOut, auth=access.editor, summary="Pause")
 def pause(request: HttpRequest, number: Number) -> SubscriptionOut:
-    _found(lambda: services.find(number))
-    return subscription_out(_obey(lambda: services.pause(number)))
+    return subscription_out(services.pause(access.caller(request), number))
 
 
 @router.post("/subscriptions/{number}/resume", response=SubscriptionOut, auth=access.editor, summary="Go on")
 def resume(request: HttpRequest, number: Number) -> SubscriptionOut:
-    _found(lambda: services.find(number))
-    return subscription_out(_obey(lambda: services.resume(number)))
+    return subscription_out(services.resume(access.caller(request), number))
 
 
 @router.delete("/subscriptions/{number}", response={204: None}, auth=access.editor, summary="End a subscription")
 def remove(request: HttpRequest, number: Number) -> Status[None]:
     """Captures, observations and changes stay."""
-    _found(lambda: services.remove(number))
+    services.remove(access.caller(request), number)
     return Status(204, None)
 
 
@@ -310,8 +306,7 @@ def channels(request: HttpRequest) -> list[ChannelOut]:
 @router.post("/channels", response={201: NewChannelOut}, auth=access.editor, summary="Tell somebody about changes")
 def add_channel(request: HttpRequest, given: ChannelIn) -> Status[NewChannelOut]:
     """Each message of a webhook is signed: `X-Hemeroteca-Signature: sha256=HMAC(secret, timestamp + "." + body)`."""
-    user = access.caller(request).user
-    made, secret = _obey(lambda: services.add_channel(ChannelOrder(**given.dict()), user))
+    made, secret = services.add_channel(access.caller(request), ChannelOrder(**given.dict()))
     return Status(201, filled(NewChannelOut, channel_out(services.find_channel(made.pk)), secret=secret))
 
 
@@ -323,13 +318,13 @@ def set_channel(
     number: ChannelNumber,
     action: Annotated[Literal["pause", "resume"], Path(description="What to do.")],
 ) -> ChannelOut:
-    _found(lambda: services.set_channel_active(number, action == "resume"))
+    services.set_channel_active(access.caller(request), number, action == "resume")
     return channel_out(services.find_channel(number))
 
 
 @router.delete("/channels/{number}", response={204: None}, auth=access.editor, summary="End a channel")
 def remove_channel(request: HttpRequest, number: ChannelNumber) -> Status[None]:
-    _found(lambda: services.remove_channel(number))
+    services.remove_channel(access.caller(request), number)
     return Status(204, None)
 
 
@@ -338,24 +333,10 @@ def remove_channel(request: HttpRequest, number: ChannelNumber) -> Status[None]:
 
 def _feed_title(url: str, site: str, subscription: int | None, collection: int | None) -> str:
     if subscription is not None:
-        return _found(lambda: services.find(subscription)).name
+        return services.find(subscription).name
     if collection is not None:
-        return _found(lambda: services.find_collection(str(collection))).name
+        return services.find_collection(str(collection)).name
     return url or site or "Hemeroteca"
-
-
-def _obey(service: Callable[[], Result]) -> Result:
-    try:
-        return service()
-    except services.WatchError as error:
-        raise HttpError(422, str(error))
-
-
-def _found(service: Callable[[], Result]) -> Result:
-    try:
-        return service()
-    except services.WatchError as error:
-        raise Http404(str(error))
 
 
 def _read(query: Callable[[], Result]) -> Result:

@@ -28,10 +28,12 @@ def _typed(field: declared.Field) -> tuple[Any, Any]:
     default = ... if field.fixed else list(field.default) if field.kind is tuple else field.default
     if field.kind is tuple:
         entry = Annotated[str, Field(min_length=1, max_length=field.max_length)]
-        return list[entry], Field(default, max_length=field.max_entries, description=field.help)  # type: ignore[valid-type]
+        return list[entry], Field(default, max_length=field.max_entries, description=field.help)
     if field.kind is str:
         kind: Any = Literal[field.choices] if field.choices else str
-        length = {} if field.choices else {"max_length": field.max_length, "min_length": 1 if field.fixed else 0}
+        length: dict[str, Any] = (
+            {} if field.choices else {"max_length": field.max_length, "min_length": 1 if field.fixed else 0}
+        )
         return kind, Field(default, description=field.help, **length)
     if field.kind is bool:
         return bool, Field(default, description=field.help)

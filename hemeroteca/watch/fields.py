@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from hemeroteca.errors import Invalid
+
 MAX_ENTRIES = 100  # of a list
 MAX_HOURS = 24.0 * 3650
 MAX_VISITS = 10**9
@@ -26,10 +28,6 @@ _FLAGS = {
     "false": False,
     "no": False,
 }
-
-
-class WatchError(ValueError):
-    """An order that cannot be carried out; the message says why and what to write instead."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class Field:
     fixed: bool = False  # cannot be changed later
 
     def check(self, value: Any) -> Any:
-        """The value as it is kept. Raises WatchError."""
+        """The value as it is kept. Raises Invalid."""
         if value is None and self.optional:
             return None
         if self.kind is bool:
@@ -59,26 +57,26 @@ class Field:
         if self.kind is tuple:
             found = tuple(text for text in value if text.strip())
             if len(found) > self.max_entries:
-                raise WatchError(f"{len(found)} entries in {self.name} are too many; {self.max_entries} are allowed")
+                raise Invalid(f"{len(found)} entries in {self.name} are too many; {self.max_entries} are allowed")
             return found
         if self.kind is str:
             text = plain(value).strip() if self.lines else " ".join(plain(value).split())
             if len(text) > self.max_length:
-                raise WatchError(f"{self.name} must have 1 to {self.max_length} characters, not {len(text)}")
+                raise Invalid(f"{self.name} must have 1 to {self.max_length} characters, not {len(text)}")
             if self.choices and text not in self.choices:
-                raise WatchError(
+                raise Invalid(
                     f"the {self.name} {text!r} does not exist; choose {' or '.join(filter(None, self.choices))}"
                 )
             return text
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise WatchError(f"{self.name} must be a number, not {value!r}")
+            raise Invalid(f"{self.name} must be a number, not {value!r}")
         low, high = self.minimum or 0.0, math.inf if self.maximum is None else self.maximum
         if not low <= value <= high:
-            raise WatchError(f"{self.name} is {value:g}; it must lie between {low:g} and {high:g}")
+            raise Invalid(f"{self.name} is {value:g}; it must lie between {low:g} and {high:g}")
         return self.kind(value)
 
     def read(self, text: str) -> Any:
-        """The value from a cell of CSV or from NAME=VALUE; a list has `|` between its entries. Raises WatchError."""
+        """The value from a cell of CSV or from NAME=VALUE; a list has `|` between its entries. Raises Invalid."""
         try:
             if self.kind is tuple:
                 return [part.strip() for part in text.split("|") if part.strip()]
@@ -89,7 +87,7 @@ class Field:
             return float(text.replace(",", ".")) if self.kind is float else self.kind(text)
         except (ValueError, KeyError):
             like = {int: "a whole number, like 5000000", float: "a number, like 12.5"}.get(self.kind, "yes or no")
-            raise WatchError(f"{self.name} is {text!r}; write {like}")
+            raise Invalid(f"{self.name} is {text!r}; write {like}")
 
     def write(self, value: Any) -> str:
         """The cell of CSV that `read` takes back."""

@@ -14,14 +14,16 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 
+from hemeroteca.accounts import Actor, require
 from hemeroteca.accounts.models import User
+from hemeroteca.errors import Invalid, NotFound
 from hemeroteca.search.index import Options, SearchError
 from hemeroteca.search.matching import described, matching
 from hemeroteca.search.preferences import load_preferences
 from hemeroteca.search.query import parse
 from hemeroteca.search.tantivy_index import TantivyIndex
 from hemeroteca.watch import change_feeds, notices, services
-from hemeroteca.watch.fields import WatchError, plain
+from hemeroteca.watch.fields import plain
 from hemeroteca.watch.models import Channel, SavedMatch, SavedSearch
 
 log = logging.getLogger("hemeroteca.watch")
@@ -31,24 +33,27 @@ MAX_SEARCHES = 1000
 SHOWN = 20  # results in one notice; the rest is counted
 
 
-def save(query: str, name: str = "", channel: int | None = None, owner: User | None = None) -> SavedSearch:
-    """Remember a query and what matches it now. Raises WatchError, or SearchError when there is no index to ask."""
+def save(
+    actor: Actor, query: str, name: str = "", channel: int | None = None, owner: User | None = None
+) -> SavedSearch:
+    """Remember a query and what matches it now. Raises SearchError when there is no index to ask."""
+    require(actor, "search.save")
     query = " ".join(plain(query).split())
     if not query or len(query) > MAX_QUERY_CHARS:
-        raise WatchError(f"a query to save must have 1 to {MAX_QUERY_CHARS} characters, not {len(query)}")
+        raise Invalid(f"a query to save must have 1 to {MAX_QUERY_CHARS} characters, not {len(query)}")
     if not parse(query).root.clauses:
         why = "; ".join(parse(query).notes) or "it has no word"
-        raise WatchError(f"nothing of the query {query[:200]!r} can be looked for: {why}")
+        raise Invalid(f"nothing of the query {query[:200]!r} can be looked for: {why}")
     name = " ".join(plain(name).split()) or query[:200]
     if len(name) > 200:
-        raise WatchError(f"a name must have 1 to 200 characters, not {len(name)}")
+        raise Invalid(f"a name must have 1 to 200 characters, not {len(name)}")
     if SavedSearch.objects.count() >= MAX_SEARCHES:
-        raise WatchError(f"there are {MAX_SEARCHES} saved searches already; remove one first")
+        raise Invalid(f"there are {MAX_SEARCHES} saved searches already; remove one first")
     told = services.find_channel(channel) if channel is not None else None
     keys = matching(_index(), query, _options())
     with transaction.atomic():
         search = SavedSearch.objects.create(
-            name=name, query=query, owner=owner, channel=told, created_ms=services.now_ms()
+            name=name, query=query, owner=owner or actor.user, channel=told, created_ms=services.now_ms()
         )
         _remember(search, keys, 0)
     return search
@@ -59,9 +64,12 @@ def ignored(query: str) -> list[str]:
     return parse(query).notes
 
 
-def remove(number: int) -> None:
-    if not SavedSearch.objects.filter(pk=number).delete()[0]:
-        raise WatchError(f"there is no saved search {number}; `hemeroteca search saved` shows them")
+def remove(actor: Actor, number: int) -> None:
+    search = SavedSearch.objects.select_related("owner").filter(pk=number).first()
+    if search is None:
+        raise NotFound(f"there is no saved search {number}; `hemeroteca search saved` shows them")
+    require(actor, "search.forget", search)
+    search.delete()
 
 
 def saved() -> list[SavedSearch]:

@@ -23,13 +23,14 @@ from django.db import DatabaseError, transaction
 
 from hemeroteca import urls
 from hemeroteca.config import Config
+from hemeroteca.errors import Invalid, Refused
 from hemeroteca.frontier.models import Page
 from hemeroteca.predict import country_calendar
 from hemeroteca.urls.candidate import Candidate, Role
 from hemeroteca.watch import observations, queries, services
 from hemeroteca.watch.announcements import GONE, POLL_HOURS, Announcements
 from hemeroteca.watch.budgets import Budgets
-from hemeroteca.watch.fields import WatchError, plain
+from hemeroteca.watch.fields import plain
 from hemeroteca.watch.models import Subscription, WatchedPage
 from hemeroteca.watch.next_visit import NextVisit
 from hemeroteca.watch.outages import Outages
@@ -289,7 +290,7 @@ class ActiveSubscriptions:
         except DatabaseError:
             raise  # says nothing about the subscription
         except Exception as error:
-            said = str(error) if isinstance(error, WatchError) else f"{type(error).__name__}: {error}"
+            said = str(error) if isinstance(error, Refused) else f"{type(error).__name__}: {error}"
             reason = plain(said[:300])
             if self.faults.get(number) != reason:
                 log.error("subscription %d cannot be watched (%s)", number, reason, exc_info=error)
@@ -342,7 +343,7 @@ class ActiveSubscriptions:
             failing_since_ms=row.failing_since_ms,
         )
         if row.mode not in services.MODES:
-            raise WatchError(f"this version has no policy {row.mode!r}; `watch edit {row.pk} --mode auto`")
+            raise Invalid(f"this version has no policy {row.mode!r}; `watch edit {row.pk} --mode auto`")
         if row.country:
             name, _, part = row.country.partition("-")
             country_calendar(name, PLANNER_ORIGIN, part or None)  # a country that is not known any more shows here

@@ -14,14 +14,15 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 
 from hemeroteca import change, urls
-from hemeroteca.accounts import SYSTEM
+from hemeroteca.accounts import SYSTEM, Actor, require
 from hemeroteca.accounts.models import User
+from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Crawl
 from hemeroteca.frontier.values import Comparison, CrawlOptions
 from hemeroteca.predict import POLICIES, country_calendar
 from hemeroteca.watch import time_windows
-from hemeroteca.watch.fields import CHANNEL, COLLECTION, MAX_HOURS, SUBSCRIPTION, ChannelOrder, Order, WatchError
+from hemeroteca.watch.fields import CHANNEL, COLLECTION, MAX_HOURS, SUBSCRIPTION, ChannelOrder, Order
 from hemeroteca.watch.models import Channel, Collection, Observation, SignalSource, Subscription
 
 MIN_FIXED_HOURS = 1 / 60
@@ -35,11 +36,12 @@ OWN_COLUMNS = tuple(name for name in SUBSCRIPTION if name not in PLACED)
 # collections
 
 
-def set_collection(name: str, changes: Mapping[str, Any]) -> Collection:
+def set_collection(actor: Actor, name: str, changes: Mapping[str, Any]) -> Collection:
     """Make a collection or change one; what is not named stays as it is."""
+    require(actor, "watch.collect")
     collection = _collection(name)
     if collection is None:
-        raise WatchError("a collection's name must have 1 to 100 characters, not 0")
+        raise Invalid("a collection's name must have 1 to 100 characters, not 0")
     for field, value in changes.items():
         setattr(collection, field, COLLECTION[field].check(value))
     collection.save()
@@ -47,11 +49,12 @@ def set_collection(name: str, changes: Mapping[str, Any]) -> Collection:
     return collection
 
 
-def remove_collection(name: str) -> None:
+def remove_collection(actor: Actor, name: str) -> None:
+    require(actor, "watch.collect")
     collection = find_collection(name)
     count = Subscription.objects.filter(collection=collection).count()
     if count:
-        raise WatchError(
+        raise Conflict(
             f"the collection {name!r} still has {count} subscriptions; remove them or move them to another one first"
         )
     collection.delete()
@@ -63,15 +66,16 @@ def find_collection(name: str) -> Collection:
     if found is None and name.strip().isdigit():
         found = Collection.objects.filter(pk=int(name)).first()
     if found is None:
-        raise WatchError(f"there is no collection {name!r}; `hemeroteca watch collection list` shows them")
+        raise NotFound(f"there is no collection {name!r}; `hemeroteca watch collection list` shows them")
     return found
 
 
 # subscriptions
 
 
-def subscribe(order: Order, owner: User | None = None) -> tuple[Subscription, bool]:
+def subscribe(actor: Actor, order: Order, owner: User | None = None) -> tuple[Subscription, bool]:
     """Watch a page or site. The same address with the same scope again changes nothing: (subscription, is new)."""
+    require(actor, "watch.subscribe")
     values, options, seeds = _read(order)
     for other in Subscription.objects.filter(url=values["url"]):
         if scope_of(other).kind == options.scope.kind:
@@ -79,19 +83,24 @@ def subscribe(order: Order, owner: User | None = None) -> tuple[Subscription, bo
     with transaction.atomic():
         crawl = frontier.keep_crawl(None, seeds, options, running=order.active)
         subscription = Subscription.objects.create(
-            **values, owner=owner, collection=_collection(order.collection), crawl=crawl, created_ms=now_ms()
+            **values,
+            owner=owner or actor.user,
+            collection=_collection(order.collection),
+            crawl=crawl,
+            created_ms=now_ms(),
         )
         changed()
     return subscription, True
 
 
-def edit(number: int, changes: Mapping[str, Any]) -> Subscription:
+def edit(actor: Actor, number: int, changes: Mapping[str, Any]) -> Subscription:
     """Change what `Order` has; everything else stays. The address stays too: another one is another subscription."""
     subscription = find(number)
+    require(actor, "watch.change", subscription)
     editable = sorted(name for name, field in SUBSCRIPTION.items() if not field.fixed)
     for name in changes:
         if name not in editable:
-            raise WatchError(
+            raise Invalid(
                 f"`{name}` cannot be changed; these can: {', '.join(editable)}"
                 + ("; subscribe to the other address instead" if name == "url" else "")
             )
@@ -111,9 +120,10 @@ def edit(number: int, changes: Mapping[str, Any]) -> Subscription:
     return subscription
 
 
-def pause(number: int) -> Subscription:
+def pause(actor: Actor, number: int) -> Subscription:
     """No more visits, until `resume`; nothing that is known is lost."""
     subscription = find(number)
+    require(actor, "watch.change", subscription)
     with transaction.atomic():
         subscription.active = False
         subscription.save(update_fields=["active"])
@@ -122,13 +132,14 @@ def pause(number: int) -> Subscription:
     return subscription
 
 
-def resume(number: int) -> Subscription:
-    return edit(number, {"active": True})
+def resume(actor: Actor, number: int) -> Subscription:
+    return edit(actor, number, {"active": True})
 
 
-def remove(number: int) -> None:
+def remove(actor: Actor, number: int) -> None:
     """Stop watching. Captures, observations and changes stay."""
     subscription = find(number)
+    require(actor, "watch.end", subscription)
     with transaction.atomic():
         _stop(subscription)
         _end_at_hubs(SignalSource.objects.filter(subscription=subscription))
@@ -140,7 +151,7 @@ def remove(number: int) -> None:
 def find(number: int) -> Subscription:
     found = Subscription.objects.select_related("collection", "owner", "crawl").filter(pk=number).first()
     if found is None:
-        raise WatchError(f"there is no subscription {number}; `hemeroteca watch list` shows them")
+        raise NotFound(f"there is no subscription {number}; `hemeroteca watch list` shows them")
     return found
 
 
@@ -170,54 +181,59 @@ def scope_of(subscription: Subscription) -> urls.Scope:
 # channels: what is told through them, and when, is the affair of `notices`
 
 
-def add_channel(order: ChannelOrder, owner: User | None = None) -> tuple[Channel, str]:
+def add_channel(actor: Actor, order: ChannelOrder) -> tuple[Channel, str]:
     """A channel, and the key its webhook messages are signed with (shown once)."""
+    require(actor, "watch.channel")
     from hemeroteca.watch.notices import check_apprise
 
     values = {name: field.check(getattr(order, name)) for name, field in CHANNEL.items()}
     target = values["target"]
     kind = values["kind"] = values["kind"] or ("webhook" if re.match(r"https?://", target, re.I) else "apprise")
     if not target:
-        raise WatchError("the target is empty; give an Apprise URL or an https address")
+        raise Invalid("the target is empty; give an Apprise URL or an https address")
     if kind == "webhook":
         try:
             urls.canonical(target)
         except urls.UrlError as error:
-            raise WatchError(f"{target!r} is not an address a webhook can have ({error})")
+            raise Invalid(f"{target!r} is not an address a webhook can have ({error})")
     elif problem := check_apprise(target):
-        raise WatchError(problem)
+        raise Invalid(problem)
     values["name"] = values["name"] or f"{kind} of {_place(target)}"
     values["subscription"] = find(order.subscription) if order.subscription is not None else None
     values["collection"] = find_collection(order.collection) if order.collection else None
     secret = secrets.token_urlsafe(32) if kind == "webhook" else ""
-    return Channel.objects.create(**values, owner=owner, secret=secret, created_ms=now_ms()), secret
+    return Channel.objects.create(**values, owner=actor.user, secret=secret, created_ms=now_ms()), secret
 
 
-def set_channel_active(number: int, active: bool) -> Channel:
+def set_channel_active(actor: Actor, number: int, active: bool) -> Channel:
     channel = find_channel(number)
+    require(actor, "watch.channel", channel)
     channel.active = active
     channel.failures = 0
     channel.save(update_fields=["active", "failures"])
     return channel
 
 
-def remove_channel(number: int) -> None:
-    find_channel(number).delete()
+def remove_channel(actor: Actor, number: int) -> None:
+    channel = find_channel(number)
+    require(actor, "watch.channel", channel)
+    channel.delete()
 
 
 def find_channel(number: int) -> Channel:
-    found = Channel.objects.select_related("subscription", "collection").filter(pk=number).first()
+    found = Channel.objects.select_related("subscription", "collection", "owner").filter(pk=number).first()
     if found is None:
-        raise WatchError(f"there is no channel {number}; `hemeroteca watch channel list` shows them")
+        raise NotFound(f"there is no channel {number}; `hemeroteca watch channel list` shows them")
     return found
 
 
 # sources of signals
 
 
-def add_webhook(number: int) -> tuple[SignalSource, str]:
+def add_webhook(actor: Actor, number: int) -> tuple[SignalSource, str]:
     """An address (by its secret, shown once) where a site can tell that pages of a subscription changed."""
     subscription = find(number)
+    require(actor, "watch.source", subscription)
     token = secrets.token_urlsafe(24)
     source, _ = SignalSource.objects.update_or_create(
         kind=SignalSource.Kind.WEBHOOK,
@@ -232,11 +248,13 @@ def add_webhook(number: int) -> tuple[SignalSource, str]:
     return source, token
 
 
-def remove_source(number: int) -> None:
+def remove_source(actor: Actor, number: int) -> None:
     """Listen no longer; a hub is told so by the chores."""
+    source = SignalSource.objects.select_related("subscription__owner").filter(pk=number).first()
+    if source is None:
+        raise NotFound(f"there is no source {number}; `hemeroteca watch sources` shows them")
+    require(actor, "watch.source", source.subscription)
     sources = SignalSource.objects.filter(pk=number)
-    if not sources.exists():
-        raise WatchError(f"there is no source {number}; `hemeroteca watch sources` shows them")
     _end_at_hubs(sources)
     sources.exclude(state=SignalSource.State.ENDING).delete()
     changed()
@@ -266,7 +284,7 @@ def now_ms() -> int:
 
 
 def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
-    """Columns of the subscription, options and seeds of its crawl; raises WatchError for what cannot be done."""
+    """Columns of the subscription, options and seeds of its crawl; raises Invalid for what cannot be done."""
     given = {name: field.check(getattr(order, name)) for name, field in SUBSCRIPTION.items()}
     url = _address(given["url"])
     scope = urls.Scope(
@@ -279,9 +297,9 @@ def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
     comparison = Comparison(**{name: given[name] for name in Comparison.__struct_fields__})
     mode, fixed_hours = _mode(given["mode"])
     if mode != "auto" and getattr(POLICIES[mode], "budgeted", False) and not given["visits_per_day"]:
-        raise WatchError(f"the policy {mode} shares out a budget; give visits_per_day too")
+        raise Invalid(f"the policy {mode} shares out a budget; give visits_per_day too")
     if 0 < given["max_hours"] < given["min_hours"]:
-        raise WatchError(
+        raise Invalid(
             f"max_hours ({given['max_hours']:g}) is less than min_hours ({given['min_hours']:g}); exchange them"
         )
     given["country"] = given["country"].upper()
@@ -293,7 +311,7 @@ def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
             name, _, part = given["country"].partition("-")
             country_calendar(name, date(1970, 1, 1), part or None)
     except (urls.UrlError, change.RulesError, time_windows.WindowError, ValueError) as error:
-        raise WatchError(str(error))
+        raise Invalid(str(error))
     values = {name: given[name] for name in OWN_COLUMNS} | {
         "url": url,
         "name": given["name"] or url[:200],
@@ -310,28 +328,28 @@ def _address(text: str) -> str:
     url = text
     if "://" not in text:
         if "." not in text.partition("/")[0]:
-            raise WatchError(f"{text!r} is not an address that can be watched; write one like https://example.org/")
+            raise Invalid(f"{text!r} is not an address that can be watched; write one like https://example.org/")
         url = "https://" + text
     try:
         return urls.canonical(url)
     except urls.UrlError as error:
-        raise WatchError(f"{text!r} is not an address that can be watched ({error})")
+        raise Invalid(f"{text!r} is not an address that can be watched ({error})")
 
 
 def _mode(text: str) -> tuple[str, float]:
     name, _, hours = text.lower().partition(" ")
     if name not in MODES:
-        raise WatchError(f"there is no policy {name!r}; choose one of {', '.join(sorted(MODES))}")
+        raise Invalid(f"there is no policy {name!r}; choose one of {', '.join(sorted(MODES))}")
     if not hours:
         return name, 24.0
     if name != "fixed":
-        raise WatchError(f"only `fixed` takes hours, as in `fixed 12`; {name} finds its intervals by itself")
+        raise Invalid(f"only `fixed` takes hours, as in `fixed 12`; {name} finds its intervals by itself")
     try:
         value = float(hours.removesuffix("h"))
     except ValueError:
-        raise WatchError(f"{hours!r} are no hours; write it like `fixed 12`")
+        raise Invalid(f"{hours!r} are no hours; write it like `fixed 12`")
     if not MIN_FIXED_HOURS <= value <= MAX_HOURS:
-        raise WatchError(f"fixed hours must be a number between {MIN_FIXED_HOURS:g} and {MAX_HOURS:g}, not {value:g}")
+        raise Invalid(f"fixed hours must be a number between {MIN_FIXED_HOURS:g} and {MAX_HOURS:g}, not {value:g}")
     return name, value
 
 

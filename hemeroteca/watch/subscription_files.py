@@ -6,14 +6,16 @@ person could by hand.
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from xml.parsers import expat
 
+from hemeroteca.accounts import Actor
 from hemeroteca.accounts.models import User
-from hemeroteca.watch.fields import SUBSCRIPTION, Order, WatchError
+from hemeroteca.errors import Denied, Invalid, Refused
+from hemeroteca.watch.fields import SUBSCRIPTION, Order
 from hemeroteca.watch.models import Subscription
 from hemeroteca.watch.services import order_of, subscribe
 
@@ -41,24 +43,24 @@ class Report:
     """New subscriptions with their numbers, and refused lines with their reasons; known ones are only counted."""
 
 
-def read_file(data: bytes, name: str, owner: User | None = None, defaults: dict[str, Any] | None = None) -> Report:
-    """Take a file; `name` tells by its ending (or the text by its beginning) which kind it is."""
+def read_file(
+    actor: Actor, data: bytes, name: str, owner: User | None = None, defaults: Mapping[str, Any] | None = None
+) -> Report:
+    """Subscribe to everything in a file; `name` tells by its ending (or the text by its beginning) which kind it is."""
     if len(data) > MAX_FILE_BYTES:
-        raise WatchError(f"{name} has {len(data)} bytes, more than the {MAX_FILE_BYTES} allowed; cut it into parts")
+        raise Invalid(f"{name} has {len(data)} bytes, more than the {MAX_FILE_BYTES} allowed; cut it into parts")
     start = data[:1000].removeprefix(b"\xef\xbb\xbf").lstrip()
     opml = name.lower().endswith((".opml", ".xml")) or start.startswith(b"<")
     orders = read_opml(data) if opml else read_csv(data)
-    return take(orders, owner, defaults or {})
-
-
-def take(orders: list[tuple[int, dict[str, str]]], owner: User | None, defaults: dict[str, Any]) -> Report:
     report = Report()
     for number, values in orders:
         url = values.get("url", "")
         try:
-            order = Order(**{**defaults, **_convert(values)})
-            subscription, new = subscribe(order, owner)
-        except (WatchError, ValueError) as error:
+            order = Order(**{**(defaults or {}), **_convert(values)})
+            subscription, new = subscribe(actor, order, owner)
+        except Denied:
+            raise
+        except (Refused, ValueError) as error:
             report.refused += 1
             report.lines.append(Line(number, url[:300], "refused", str(error)))
             continue
@@ -109,9 +111,9 @@ def read_csv(data: bytes) -> list[tuple[int, dict[str, str]]]:
             (n, row) for n, row in enumerate(csv.reader(io.StringIO(text), dialect), 1) if any(c.strip() for c in row)
         ]
     except csv.Error as error:
-        raise WatchError(f"this is not CSV that can be read ({error}); save it as UTF-8 CSV")
+        raise Invalid(f"this is not CSV that can be read ({error}); save it as UTF-8 CSV")
     if len(rows) > MAX_ROWS:
-        raise WatchError(f"the file has {len(rows)} lines, more than the {MAX_ROWS} allowed; cut it into parts")
+        raise Invalid(f"the file has {len(rows)} lines, more than the {MAX_ROWS} allowed; cut it into parts")
     if not rows:
         return []
     header = [cell.strip().lower() for cell in rows[0][1]]
@@ -120,7 +122,7 @@ def read_csv(data: bytes) -> list[tuple[int, dict[str, str]]]:
     else:
         unknown = [name for name in header if name and name not in SUBSCRIPTION]
         if unknown:
-            raise WatchError(f"the column {unknown[0]!r} is not known; these are: {', '.join(SUBSCRIPTION)}")
+            raise Invalid(f"the column {unknown[0]!r} is not known; these are: {', '.join(SUBSCRIPTION)}")
         rows = rows[1:]
     found = []
     for number, row in rows:
@@ -140,7 +142,7 @@ def read_opml(data: bytes) -> list[tuple[int, dict[str, str]]]:
     try:
         parser.Parse(data, True)
     except expat.ExpatError as error:
-        raise WatchError(f"this is not OPML that can be read ({error}); export it again from your feed reader")
+        raise Invalid(f"this is not OPML that can be read ({error}); export it again from your feed reader")
     return outlines.found
 
 
@@ -155,7 +157,7 @@ class _Outlines:
         if tag.lower() != "outline":
             return
         if len(self._folders) >= MAX_OUTLINE_DEPTH or len(self.found) >= MAX_ROWS:
-            raise WatchError(f"the file is deeper than {MAX_OUTLINE_DEPTH} levels or longer than {MAX_ROWS} entries")
+            raise Invalid(f"the file is deeper than {MAX_OUTLINE_DEPTH} levels or longer than {MAX_ROWS} entries")
         given = {name.lower(): value.strip() for name, value in attributes.items()}
         name = given.get("title") or given.get("text") or ""
         address = given.get("htmlurl") or given.get("xmlurl") or given.get("url") or ""
@@ -175,13 +177,13 @@ class _Outlines:
 
 
 def _no_doctype(*_: Any) -> None:
-    raise WatchError("the file declares a doctype or entities, which OPML does not need; remove them")
+    raise Invalid("the file declares a doctype or entities, which OPML does not need; remove them")
 
 
 def _convert(values: dict[str, str]) -> dict[str, Any]:
     converted = {name: SUBSCRIPTION[name].read(text) for name, text in values.items()}
     if not converted.get("url"):
-        raise WatchError("the line has no address; its column is `url`")
+        raise Invalid("the line has no address; its column is `url`")
     return converted
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from django.db import transaction
 
 from hemeroteca import config, urls
+from hemeroteca.accounts import SYSTEM
 from hemeroteca.frontier.models import Host, Page
 from hemeroteca.watch import services
 from hemeroteca.watch.fields import Order
@@ -115,7 +116,7 @@ class World:
 
 
 def subscribe(url="https://news.test/", **options) -> Subscription:
-    return services.subscribe(Order(url=url, scope="host", **options))[0]
+    return services.subscribe(SYSTEM, Order(url=url, scope="host", **options))[0]
 
 
 def poisson(rate_per_day: float, days: float, seed: int) -> list[float]:

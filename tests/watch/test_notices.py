@@ -9,9 +9,11 @@ import pytest
 from django.conf import settings
 
 from hemeroteca import config, urls
+from hemeroteca.accounts import SYSTEM
+from hemeroteca.errors import Refused
 from hemeroteca.fetch.client import GuardedClient, guarded_names
 from hemeroteca.watch import change_feeds, notices, services
-from hemeroteca.watch.fields import ChannelOrder, Order, WatchError
+from hemeroteca.watch.fields import ChannelOrder, Order
 from hemeroteca.watch.models import Change, Channel, Notice, Subscription
 from tests.watch.receiver import Receiver
 
@@ -25,7 +27,7 @@ def receiver():
 
 
 def subscribe(url="https://news.test/", **options) -> Subscription:
-    return services.subscribe(Order(url=url, **options))[0]
+    return services.subscribe(SYSTEM, Order(url=url, **options))[0]
 
 
 def change(subscription: Subscription, url="https://news.test/a", total=0.5, **values) -> Change:
@@ -56,7 +58,7 @@ def deliver(now_ms: int | None = None) -> int:
 
 def test_an_important_change_is_told_once_signed_and_with_its_difference(receiver):
     subscription = subscribe()
-    channel, secret = services.add_channel(ChannelOrder(target=f"{receiver.url}/hook"))
+    channel, secret = services.add_channel(SYSTEM, ChannelOrder(target=f"{receiver.url}/hook"))
     row = change(subscription)
     assert notices.write_notices() == 1
     assert deliver() == 1
@@ -77,7 +79,7 @@ def test_an_important_change_is_told_once_signed_and_with_its_difference(receive
 
 def test_a_failed_delivery_is_tried_again_later_and_then_given_up(receiver):
     subscription = subscribe()
-    services.add_channel(ChannelOrder(target=f"{receiver.url}/hook"))
+    services.add_channel(SYSTEM, ChannelOrder(target=f"{receiver.url}/hook"))
     change(subscription)
     notices.write_notices()
     receiver.answers = [(503, b""), (200, b"")]
@@ -108,7 +110,7 @@ def test_a_channel_hears_only_what_it_is_about_and_above_each_threshold():
         ChannelOrder(target="https://hooks.test/4", subscription=overlapping.pk, name="overlapping"),
         ChannelOrder(target="https://hooks.test/5", changes=False, name="errors only"),
     ):
-        services.add_channel(order)
+        services.add_channel(SYSTEM, order)
     change(first, "https://news.test/section/a", total=0.5)
     change(first, "https://news.test/section/b", total=0.2)
     notices.write_notices()
@@ -123,7 +125,7 @@ def test_a_channel_hears_only_what_it_is_about_and_above_each_threshold():
 
 def test_a_digest_gathers_changes_into_one_message(receiver):
     subscription = subscribe()
-    services.add_channel(ChannelOrder(target=f"{receiver.url}/hook", digest_hours=24, language="es"))
+    services.add_channel(SYSTEM, ChannelOrder(target=f"{receiver.url}/hook", digest_hours=24, language="es"))
     for number in range(3):
         change(subscription, f"https://news.test/{number}")
     notices.write_notices()
@@ -139,7 +141,7 @@ def test_a_digest_gathers_changes_into_one_message(receiver):
 
 def test_repeated_failures_are_told_once_and_so_is_the_recovery(receiver):
     subscription = subscribe()
-    services.add_channel(ChannelOrder(target=f"{receiver.url}/hook"))
+    services.add_channel(SYSTEM, ChannelOrder(target=f"{receiver.url}/hook"))
 
     def fail(failures: int, since: int) -> None:
         Subscription.objects.update(failures=failures, failing_since_ms=since, last_error="news.test: timeout")
@@ -171,7 +173,7 @@ def test_apprise_can_send_and_cannot_reach_private_addresses(receiver):
     pytest.importorskip("apprise")
     subscription = subscribe()
     target = f"json://127.0.0.1:{receiver.port}/hook"
-    channel, secret = services.add_channel(ChannelOrder(target=target))
+    channel, secret = services.add_channel(SYSTEM, ChannelOrder(target=target))
     assert channel.kind == "apprise"
     assert secret == ""
     change(subscription)
@@ -192,8 +194,8 @@ def test_apprise_can_send_and_cannot_reach_private_addresses(receiver):
 def test_a_message_that_was_under_way_when_the_worker_was_killed_is_not_read_twice(receiver, monkeypatch):
     pytest.importorskip("apprise")
     subscription = subscribe()
-    services.add_channel(ChannelOrder(target=f"json://127.0.0.1:{receiver.port}/box"))
-    services.add_channel(ChannelOrder(target=f"{receiver.url}/hook"))
+    services.add_channel(SYSTEM, ChannelOrder(target=f"json://127.0.0.1:{receiver.port}/box"))
+    services.add_channel(SYSTEM, ChannelOrder(target=f"{receiver.url}/hook"))
     change(subscription)
     notices.write_notices()
     send = notices._send
@@ -220,7 +222,7 @@ def test_a_message_that_was_under_way_when_the_worker_was_killed_is_not_read_twi
 def test_a_subscription_whose_scope_cannot_be_read_does_not_silence_the_others(receiver):
     broken, good = subscribe("https://broken.test/"), subscribe()
     Subscription.objects.filter(pk=broken.pk).update(scope={"kind": "moon"})
-    services.add_channel(ChannelOrder(target=f"{receiver.url}/hook"))
+    services.add_channel(SYSTEM, ChannelOrder(target=f"{receiver.url}/hook"))
     change(good)
     notices.write_notices()
     assert deliver() == 1
@@ -229,8 +231,8 @@ def test_a_subscription_whose_scope_cannot_be_read_does_not_silence_the_others(r
 @pytest.mark.parametrize("target", ["dbus://", "syslog://", "nonsense", "foo://bar"])
 def test_a_target_apprise_cannot_use_is_refused_with_a_reason(target):
     pytest.importorskip("apprise")
-    with pytest.raises(WatchError):
-        services.add_channel(ChannelOrder(target=target))
+    with pytest.raises(Refused):
+        services.add_channel(SYSTEM, ChannelOrder(target=target))
     assert not Channel.objects.exists()
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hemeroteca import urls
+from hemeroteca.accounts import SYSTEM
 from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.frontier.models import Host, Page
 from hemeroteca.predict import maximum_likelihood
@@ -44,7 +45,7 @@ def page(subscription: Subscription, url: str) -> None:
 
 
 def subscribe(url: str = "https://news.test/", scope: str = "host", **options) -> Subscription:
-    return services.subscribe(Order(url=url, scope=scope, **options))[0]
+    return services.subscribe(SYSTEM, Order(url=url, scope=scope, **options))[0]
 
 
 def test_captures_made_before_the_subscription_become_observations_once():

@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 
 from hemeroteca import config
+from hemeroteca.accounts import SYSTEM
 from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch import scheduler, services
 from hemeroteca.watch.fields import Order
@@ -38,7 +39,7 @@ def look(guarded: SafeScheduler) -> None:
 
 
 def test_a_failure_is_logged_once_shown_and_retried_ever_more_slowly(tmp_path, monkeypatch, clock, caplog):
-    services.subscribe(Order(url="https://news.test/"))
+    services.subscribe(SYSTEM, Order(url="https://news.test/"))
     tries = []
 
     def broken(self, now, crawls):

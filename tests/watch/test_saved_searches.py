@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from hemeroteca.accounts import SYSTEM
+from hemeroteca.errors import Refused
 from hemeroteca.instance import Instance
 from hemeroteca.search import SearchDocument, open_index
 from hemeroteca.watch import notices, saved_searches, services
@@ -36,7 +38,7 @@ def index(settings, tmp_path):
 
 @pytest.fixture
 def channel(index):
-    return services.add_channel(ChannelOrder(target="https://hook.example/"))[0]
+    return services.add_channel(SYSTEM, ChannelOrder(target="https://hook.example/"))[0]
 
 
 @pytest.fixture
@@ -49,7 +51,7 @@ def told(kind="match"):
 
 
 def test_what_matched_before_is_not_told_and_what_is_new_is_told_once(index, channel, looker):
-    saved_searches.save("faro")
+    saved_searches.save(SYSTEM, "faro")
     assert looker.run() == 0
     index(2, "un faro nuevo", captured_ms=1_000_000_000_000)  # captured long ago, indexed now: an import
     index(3, "nada de nada")
@@ -64,7 +66,7 @@ def test_what_matched_before_is_not_told_and_what_is_new_is_told_once(index, cha
 
 
 def test_every_word_is_required_but_for_little_ones(index, channel, looker):
-    saved_searches.save("el faro del bosque")
+    saved_searches.save(SYSTEM, "el faro del bosque")
     index(2, "un faro nuevo en el cabo")
     index(3, "un faro en un bosque")
     index(4, "el bosque")
@@ -73,16 +75,16 @@ def test_every_word_is_required_but_for_little_ones(index, channel, looker):
 
 
 def test_alternatives_filters_and_text_only_keep_their_meaning(index, channel, looker):
-    saved_searches.save("grúa OR ballena", name="o")
-    saved_searches.save("ballena host:b.example", name="otro sitio")
-    saved_searches.save("inbody:página", name="solo título")
+    saved_searches.save(SYSTEM, "grúa OR ballena", name="o")
+    saved_searches.save(SYSTEM, "ballena host:b.example", name="otro sitio")
+    saved_searches.save(SYSTEM, "inbody:página", name="solo título")
     index(2, "una ballena azul")
     looker.run()
     assert [n.facts["name"] for n in Notice.objects.all()] == ["o"]
 
 
 def test_one_notice_for_all_that_is_new_at_a_look(index, channel, looker):
-    saved_searches.save("ballena")
+    saved_searches.save(SYSTEM, "ballena")
     for key in range(2, 30):
         index(key, f"la ballena {key}", captured_ms=1_700_000_000_000 + key)
     assert looker.run() == 28
@@ -95,7 +97,7 @@ def test_one_notice_for_all_that_is_new_at_a_look(index, channel, looker):
 
 
 def test_a_message_about_one_result_says_which(index, channel, looker):
-    saved_searches.save("ballena")
+    saved_searches.save(SYSTEM, "ballena")
     index(2, "la ballena azul")
     looker.run()
     title, text = notices.message(list(Notice.objects.all()), "en")
@@ -104,12 +106,12 @@ def test_a_message_about_one_result_says_which(index, channel, looker):
 
 
 def test_channels_bound_to_something_else_are_not_told_and_a_digest_gathers(index, looker):
-    services.set_collection("Prensa", {})
-    services.add_channel(ChannelOrder(target="https://one.example/", collection="Prensa"))
-    digest, _ = services.add_channel(ChannelOrder(target="https://two.example/", digest_hours=24))
-    chosen, _ = services.add_channel(ChannelOrder(target="https://three.example/", changes=False))
-    saved_searches.save("ballena")
-    saved_searches.save("azul", channel=chosen.pk)
+    services.set_collection(SYSTEM, "Prensa", {})
+    services.add_channel(SYSTEM, ChannelOrder(target="https://one.example/", collection="Prensa"))
+    digest, _ = services.add_channel(SYSTEM, ChannelOrder(target="https://two.example/", digest_hours=24))
+    chosen, _ = services.add_channel(SYSTEM, ChannelOrder(target="https://three.example/", changes=False))
+    saved_searches.save(SYSTEM, "ballena")
+    saved_searches.save(SYSTEM, "azul", channel=chosen.pk)
     index(2, "la ballena azul")
     looker.run()
     assert sorted(Notice.objects.values_list("channel_id", "facts__name")) == [
@@ -123,28 +125,28 @@ def test_channels_bound_to_something_else_are_not_told_and_a_digest_gathers(inde
 
 @pytest.mark.parametrize("query", ["", "   ", "x" * 3000])
 def test_what_cannot_be_saved_says_why(index, query):
-    with pytest.raises(services.WatchError, match="1 to 2000 characters"):
-        saved_searches.save(query)
+    with pytest.raises(Refused, match="1 to 2000 characters"):
+        saved_searches.save(SYSTEM, query)
 
 
 @pytest.mark.parametrize("query", ["at:zz ((", "before:nunca", '"', "---"])
 def test_a_search_that_could_never_match_is_not_saved(index, query):
-    with pytest.raises(services.WatchError, match="nothing of the query"):
-        saved_searches.save(query)
+    with pytest.raises(Refused, match="nothing of the query"):
+        saved_searches.save(SYSTEM, query)
     assert saved_searches.saved() == []
 
 
 def test_forgetting(index, channel, looker):
-    number = saved_searches.save("ballena").pk
-    saved_searches.remove(number)
+    number = saved_searches.save(SYSTEM, "ballena").pk
+    saved_searches.remove(SYSTEM, number)
     index(2, "la ballena azul")
     assert looker.run() == 0
-    with pytest.raises(services.WatchError, match="no saved search"):
-        saved_searches.remove(number)
+    with pytest.raises(Refused, match="no saved search"):
+        saved_searches.remove(SYSTEM, number)
 
 
 def test_a_webhook_gets_the_results(index, channel, looker, settings):
-    saved_searches.save("ballena", name="Ballenas")
+    saved_searches.save(SYSTEM, "ballena", name="Ballenas")
     index(2, "la ballena azul")
     looker.run()
     sent = []
@@ -162,7 +164,7 @@ def test_a_webhook_gets_the_results(index, channel, looker, settings):
 
 
 def test_an_imported_document_has_no_time_of_capture(index, channel, looker):
-    saved_searches.save("ballena")
+    saved_searches.save(SYSTEM, "ballena")
     index(2, "la ballena azul", captured_ms=0)
     looker.run()
     assert Notice.objects.get().facts["results"][0]["captured"] == ""

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.test import Client
 
 from hemeroteca import config
+from hemeroteca.accounts import SYSTEM
 from hemeroteca.fetch.client import GuardedClient
 from hemeroteca.watch import services, signals
 from hemeroteca.watch.fields import Order
@@ -36,7 +37,7 @@ def public(monkeypatch):
 
 
 def subscribe(url="https://news.test/") -> Subscription:
-    return services.subscribe(Order(url=url, scope="host"))[0]
+    return services.subscribe(SYSTEM, Order(url=url, scope="host"))[0]
 
 
 def post(path: str, body: object, **headers: str):
@@ -47,7 +48,7 @@ def post(path: str, body: object, **headers: str):
 
 
 def test_a_webhook_takes_pages_by_json_form_or_nothing():
-    _, token = services.add_webhook(subscribe().pk)
+    _, token = services.add_webhook(SYSTEM, subscribe().pk)
     path = f"/api/v1/signals/{token}"
     assert post(path, {"urls": ["https://news.test/a", "https://news.test/b"]}).json() == {"taken": 2}
     assert post(path, {"url": "https://news.test/c"}).status_code == 202
@@ -65,7 +66,7 @@ def test_a_webhook_takes_pages_by_json_form_or_nothing():
 
 @pytest.mark.parametrize("body", [b"{", b"[1]", b'{"urls": 3}', b'{"urls": [1]}', b"\xff\xfe"])
 def test_a_webhook_refuses_nonsense_with_a_reason(body):
-    _, token = services.add_webhook(subscribe().pk)
+    _, token = services.add_webhook(SYSTEM, subscribe().pk)
     answer = post(f"/api/v1/signals/{token}", body)
     assert answer.status_code in (400, 422)
     assert answer.json()["detail"]
@@ -73,21 +74,21 @@ def test_a_webhook_refuses_nonsense_with_a_reason(body):
 
 
 def test_any_text_as_an_address_can_be_kept():
-    _, token = services.add_webhook(subscribe().pk)
+    _, token = services.add_webhook(SYSTEM, subscribe().pk)
     answer = post(f"/api/v1/signals/{token}", {"urls": ["\x00", "a\ud800b", "ü" * 5000]})
     assert answer.status_code == 202
     assert Signal.objects.count() == 3
 
 
 def test_a_wrong_token_is_not_known():
-    services.add_webhook(subscribe().pk)
+    services.add_webhook(SYSTEM, subscribe().pk)
     assert post("/api/v1/signals/wrong-token-123", {}).status_code == 404
     assert not Signal.objects.exists()
 
 
 def test_more_signals_than_can_wait_are_dropped_and_counted(monkeypatch):
     monkeypatch.setattr(signals, "MAX_WAITING", 3)
-    source, _ = services.add_webhook(subscribe().pk)
+    source, _ = services.add_webhook(SYSTEM, subscribe().pk)
     assert signals.receive(source, [(f"https://news.test/{n}", 0) for n in range(5)]) == 3
     source.refresh_from_db()
     assert (source.received, source.dropped) == (3, 2)
@@ -212,9 +213,9 @@ def test_a_hub_is_told_when_nobody_listens_any_more(receiver, public, end):
     assert client.get(callback, question).status_code == 404  # a stranger cannot end it
     SignalSource.objects.update(state="active")
     if end == "subscription":
-        services.remove(source.subscription_id)
+        services.remove(SYSTEM, source.subscription_id)
     else:
-        services.remove_source(source.pk)
+        services.remove_source(SYSTEM, source.pk)
     assert post(callback, FEED, type="application/atom+xml").status_code == 410
     receiver.answers = [(500, b"")]
     signals.maintain(GuardedClient(config.load()), services.now_ms())
@@ -229,7 +230,7 @@ def test_a_hub_is_told_when_nobody_listens_any_more(receiver, public, end):
 def test_a_hub_that_does_not_care_is_forgotten(receiver, public):
     source = hub_source(receiver)
     signals.maintain(GuardedClient(config.load()), services.now_ms())
-    services.remove_source(source.pk)
+    services.remove_source(SYSTEM, source.pk)
     receiver.answers = [(500, b"")] * 10
     for hour in range(6):
         signals.maintain(GuardedClient(config.load()), services.now_ms() + hour * 3_600_000)

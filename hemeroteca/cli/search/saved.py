@@ -7,6 +7,7 @@ import typer
 
 from hemeroteca.cli import common
 from hemeroteca.cli.search.shared import errors_in_a_line, iso, tell
+from hemeroteca.errors import Refused
 
 if TYPE_CHECKING:
     from hemeroteca.watch.models import SavedSearch
@@ -24,15 +25,14 @@ def save(
     common.setup(data, must_exist=True)
     from hemeroteca.accounts.models import User
     from hemeroteca.watch import saved_searches
-    from hemeroteca.watch.services import WatchError
 
     user = User.objects.filter(name=owner).first() if owner else None
     if owner and user is None:
         common.give_up(f"there is no user {owner!r}; `hemeroteca user list` shows them", common.USAGE)
     try:
         with errors_in_a_line():
-            made = saved_searches.save(" ".join(query), name, channel, user)
-    except WatchError as error:
+            made = saved_searches.save(common.actor(), " ".join(query), name, channel, user)
+    except Refused as error:
         common.give_up(str(error), common.USAGE)
     for note in saved_searches.ignored(made.query):
         typer.echo(f"note: {common.printable(note)}", err=True)
@@ -40,7 +40,7 @@ def save(
 
 
 def saved(data: common.Data = None, json: common.Json = False) -> None:
-    """Show the saved saved_searches."""
+    """Show the saved searches."""
     common.setup(data, must_exist=True)
     import msgspec
 
@@ -67,11 +67,10 @@ def unsave(
     """Forget a saved search."""
     common.setup(data, must_exist=True)
     from hemeroteca.watch import saved_searches
-    from hemeroteca.watch.services import WatchError
 
     try:
-        saved_searches.remove(number)
-    except WatchError as error:
+        saved_searches.remove(common.actor(), number)
+    except Refused as error:
         common.give_up(str(error), common.USAGE)
     tell(json, f"saved search {number} is forgotten", removed=number)
 

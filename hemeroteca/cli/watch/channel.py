@@ -23,7 +23,7 @@ def add(
 ) -> None:
     """Tell somebody about changes."""
     with watching(data) as services:
-        made, secret = services.add_channel(ChannelOrder(target=target, **given))
+        made, secret = services.add_channel(common.actor(), ChannelOrder(target=target, **given))
         typer.echo(f"{made.pk}  {made.name}")
         if secret:
             typer.echo(f"its messages are signed with {secret}; keep it now, it is shown once", err=True)
@@ -83,19 +83,19 @@ def try_out(number: ChannelNumber, data: common.Data = None) -> None:
 def pause(number: ChannelNumber, data: common.Data = None) -> None:
     """Tell nothing until `resume`; what happens meanwhile is not told later."""
     with watching(data, must_exist=True) as services:
-        typer.echo(f"{services.set_channel_active(number, False).name} is paused")
+        typer.echo(f"{services.set_channel_active(common.actor(), number, False).name} is paused")
 
 
 @app.command("resume")
 def resume(number: ChannelNumber, data: common.Data = None) -> None:
     """Go on with a channel that was paused, or given up after many failures."""
     with watching(data, must_exist=True) as services:
-        typer.echo(f"{services.set_channel_active(number, True).name} is active")
+        typer.echo(f"{services.set_channel_active(common.actor(), number, True).name} is active")
 
 
 @app.command("remove")
 def remove(number: ChannelNumber, data: common.Data = None) -> None:
     """End a channel."""
     with watching(data, must_exist=True) as services:
-        services.remove_channel(number)
+        services.remove_channel(common.actor(), number)
         typer.echo(f"channel {number} has ended")

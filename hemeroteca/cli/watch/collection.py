@@ -21,7 +21,7 @@ def set_(
 ) -> None:
     """Make a collection or change one."""
     with watching(data) as services:
-        made = services.set_collection(name, given)
+        made = services.set_collection(common.actor(), name, given)
         typer.echo(f"{made.pk}  {made.name}")
 
 
@@ -55,5 +55,5 @@ def listing(data: common.Data = None, json: common.Json = False) -> None:
 def remove(name: str, data: common.Data = None) -> None:
     """Remove an empty collection."""
     with watching(data, must_exist=True) as services:
-        services.remove_collection(name)
+        services.remove_collection(common.actor(), name)
         typer.echo(f"the collection {name} is gone")

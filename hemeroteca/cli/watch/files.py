@@ -10,6 +10,7 @@ import typer
 from hemeroteca.cli import common
 from hemeroteca.cli.watch import facts
 from hemeroteca.cli.watch.session import find_owner, watching
+from hemeroteca.errors import Invalid
 
 
 def import_(
@@ -21,14 +22,14 @@ def import_(
     json: common.Json = False,
 ) -> None:
     """Subscribe to everything a file lists; says which lines could not be used and why."""
-    with watching(data) as services:
+    with watching(data):
         from hemeroteca.watch import subscription_files
 
         if file.stat().st_size > subscription_files.MAX_FILE_BYTES:
             most = common.size(subscription_files.MAX_FILE_BYTES)
-            raise services.WatchError(f"{file} is larger than {most}; cut it into parts")
+            raise Invalid(f"{file} is larger than {most}; cut it into parts")
         defaults = {"collection": collection, "mode": mode}
-        report = subscription_files.read_file(file.read_bytes(), file.name, find_owner(owner), defaults)
+        report = subscription_files.read_file(common.actor(), file.read_bytes(), file.name, find_owner(owner), defaults)
         if json:
             facts.write(asdict(report))
         else:
@@ -47,7 +48,7 @@ def export_(
     data: common.Data = None,
 ) -> None:
     """Write the subscriptions as CSV or OPML; `watch import` takes both back (OPML holds addresses and names only)."""
-    with watching(data, must_exist=True) as services:
+    with watching(data, must_exist=True):
         from hemeroteca.watch import queries, subscription_files
 
         found = queries.subscriptions(subscription_files.MAX_ROWS, collection=collection)
@@ -59,5 +60,5 @@ def export_(
         try:
             file.write_text(text, "utf-8")
         except OSError as error:
-            raise services.WatchError(f"{file} cannot be written ({error.strerror}); choose another place")
+            raise Invalid(f"{file} cannot be written ({error.strerror}); choose another place")
         typer.echo(f"{len(found)} subscriptions are in {file}", err=True)

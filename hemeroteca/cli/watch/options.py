@@ -58,7 +58,7 @@ def _parameter(option: str, field: Field, edit: bool) -> inspect.Parameter:
     if field.choices:
         kind = Literal[tuple(choice for choice in field.choices if choice)]
         default = default or None
-    limits = {"min": minimum or 0, "max": field.maximum} if field.kind in (int, float) else {}
+    limits: dict[str, Any] = {"min": minimum or 0, "max": field.maximum} if field.kind in (int, float) else {}
     info = typer.Option(help=said, **limits)
-    annotation = Annotated[kind | None if default is None else kind, info]
+    annotation: Any = Annotated[kind | None if default is None else kind, info]
     return inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

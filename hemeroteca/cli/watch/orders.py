@@ -7,6 +7,7 @@ import typer
 from hemeroteca.cli import common
 from hemeroteca.cli.watch import facts, options
 from hemeroteca.cli.watch.session import find_owner, watching
+from hemeroteca.errors import Invalid
 from hemeroteca.watch.fields import SUBSCRIPTION, Order
 
 
@@ -22,7 +23,7 @@ def add(
     with watching(data) as services:
         user = find_owner(owner)
         for url in urls:
-            made, new = services.subscribe(Order(url=url, **given), user)
+            made, new = services.subscribe(common.actor(), Order(url=url, **given), user)
             if json:
                 facts.write({**facts.of(made), "new": new})
             else:
@@ -43,8 +44,8 @@ def edit(
     with watching(data, must_exist=True) as services:
         wanted = given | _changes(changes or [])
         if not wanted:
-            raise services.WatchError("nothing to change was named; give options, such as --mode simple (see --help)")
-        row = services.edit(number, wanted)
+            raise Invalid("nothing to change was named; give options, such as --mode simple (see --help)")
+        row = services.edit(common.actor(), number, wanted)
         if json:
             facts.write(facts.of(row))
         else:
@@ -54,19 +55,19 @@ def edit(
 def pause(number: options.Number, data: common.Data = None) -> None:
     """Stop visiting a subscription until `resume`."""
     with watching(data, must_exist=True) as services:
-        typer.echo(f"{services.pause(number).url} is paused")
+        typer.echo(f"{services.pause(common.actor(), number).url} is paused")
 
 
 def resume(number: options.Number, data: common.Data = None) -> None:
     """Go on with a paused subscription."""
     with watching(data, must_exist=True) as services:
-        typer.echo(f"{services.resume(number).url} is active")
+        typer.echo(f"{services.resume(common.actor(), number).url} is active")
 
 
 def remove(number: options.Number, data: common.Data = None) -> None:
     """End a subscription; everything captured and observed stays."""
     with watching(data, must_exist=True) as services:
-        services.remove(number)
+        services.remove(common.actor(), number)
         typer.echo(f"subscription {number} has ended")
 
 
@@ -84,13 +85,11 @@ def learn(number: options.Number, data: common.Data = None) -> None:
 
 
 def _changes(given: list[str]) -> dict[str, Any]:
-    from hemeroteca.watch.services import WatchError
-
     changes: dict[str, Any] = {}
     for change in given:
         name, equals, value = change.partition("=")
         if not equals:
-            raise WatchError(f"{change!r} is not NAME=VALUE, like max_hours=48")
+            raise Invalid(f"{change!r} is not NAME=VALUE, like max_hours=48")
         name = name.strip()
         changes[name] = SUBSCRIPTION[name].read(value) if name in SUBSCRIPTION else value
     return changes
