@@ -17,7 +17,6 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 
-from hemeroteca import urls
 from hemeroteca.config import Config
 from hemeroteca.fetch.client import GuardedClient, guarded_names
 from hemeroteca.watch import services
@@ -80,36 +79,27 @@ class DeliveryError(Exception):
 
 def write_notices(limit: int = BATCH) -> int:
     """Notices for changes and failures nobody has been told of; returns how many changes were looked at."""
-    changes = list(Change.objects.filter(told=False).order_by("pk")[:limit])
+    unread = Change.objects.filter(told=False).select_related("subscription").order_by("pk")
+    changes = list(unread[:limit])
     if changes:
-        subscriptions = [(s, _matcher(s)) for s in Subscription.objects.filter(active=True)]
         channels = list(Channel.objects.filter(active=True, changes=True))
         with transaction.atomic():
             for change in changes:
-                _tell_change(change, subscriptions, channels)
+                _tell_change(change, channels)
             Change.objects.filter(pk__in=[change.pk for change in changes]).update(told=True)
     _tell_failures()
     return len(changes)
 
 
-def _tell_change(
-    change: Change, subscriptions: list[tuple[Subscription, urls.ScopeMatcher | None]], channels: list[Channel]
-) -> None:
-    """All subscriptions the page belongs to hear of it, each by its own threshold."""
-    if not channels:
+def _tell_change(change: Change, channels: list[Channel]) -> None:
+    """Tell of a change that is important to its subscription; a channel of several is told of a capture once."""
+    subscription = change.subscription
+    if subscription is None or not subscription.active:
         return
-    covering = [
-        s
-        for s, matcher in subscriptions
-        if (s.pk == change.subscription_id or (matcher is not None and matcher.refusal(change.url, 0) is None))
-        and change.total > _threshold(s)
-    ]
-    event = f"change:{change.record_id or change.pk}"
     for channel in channels:
-        concerned = [s for s in covering if _concerns(channel, s)]
-        if concerned:
-            facts = _change_facts(change, concerned[0])
-            write(channel, event, "change", facts, change.seen_ms)
+        if _concerns(channel, subscription):
+            event = f"change:{change.record_id or change.pk}"
+            write(channel, event, "change", _change_facts(change, subscription), change.seen_ms)
 
 
 def _tell_failures() -> None:
@@ -367,18 +357,6 @@ def _concerns(channel: Channel, subscription: Subscription) -> bool:
     if channel.subscription_id is not None:
         return channel.subscription_id == subscription.pk
     return channel.collection_id is None or channel.collection_id == subscription.collection_id
-
-
-def _matcher(subscription: Subscription) -> urls.ScopeMatcher | None:
-    """None when its scope cannot be read: the others are told all the same."""
-    try:
-        return urls.ScopeMatcher(services.scope_of(subscription))
-    except (urls.UrlError, msgspec.ValidationError):
-        return None
-
-
-def _threshold(subscription: Subscription) -> float:
-    return float(subscription.comparison.get("threshold", 0.05))
 
 
 def moment(ms: int) -> str:

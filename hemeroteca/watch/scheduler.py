@@ -25,6 +25,7 @@ from hemeroteca import urls
 from hemeroteca.config import Config
 from hemeroteca.errors import Invalid, Refused
 from hemeroteca.frontier.models import Page
+from hemeroteca.frontier.values import Comparison
 from hemeroteca.predict import country_calendar
 from hemeroteca.urls.candidate import Candidate, Role
 from hemeroteca.watch import observations, queries, services
@@ -36,9 +37,17 @@ from hemeroteca.watch.next_visit import NextVisit
 from hemeroteca.watch.outages import Outages
 from hemeroteca.watch.plan import Plan, Selection
 from hemeroteca.watch.policy_pages import REPLAYED, PolicyPages
-from hemeroteca.watch.scheduler_state import ActivePage, ActiveSubscription, SchedulerState, VisitUnderWay
+from hemeroteca.watch.scheduler_state import ActivePage, ActiveSubscription, SchedulerState, VisitUnderWay, domain_of
 from hemeroteca.watch.time_windows import Window
-from hemeroteca.watch.visits import HOUR_MS, MAX_INTERVAL_HOURS, PLANNER_ORIGIN, AnsweredVisit, planner_hour
+from hemeroteca.watch.visits import (
+    HOUR_MS,
+    MAX_INTERVAL_HOURS,
+    PLANNER_ORIGIN,
+    AnsweredVisit,
+    Difference,
+    Judge,
+    planner_hour,
+)
 
 LOOK_SECONDS = 1.0  # between two looks
 SWEEP_SECONDS = 60.0  # between looks at what changes slowly
@@ -154,6 +163,29 @@ class Scheduler:
         else:
             self._seen_again(sub, site, page, visit)
 
+    def judges(self, crawl: int, url: str) -> list[Judge]:
+        """How a page is compared for each subscription that covers it; that of the crawl first."""
+        sub = self.state.by_crawl.get(crawl)
+        alike: dict[Comparison, list[int]] = {}
+        for other in self.state.covering(sub, url) if sub is not None else ():
+            alike.setdefault(other.comparison, []).append(other.id)
+        return [Judge(comparison, tuple(numbers)) for comparison, numbers in alike.items()]
+
+    def _judged(self, sub: ActiveSubscription, visit: AnsweredVisit) -> dict[int, Difference | None]:
+        """Subscriptions to which a change is important, by the rules of each, and what differs by them."""
+        seen = visit.difference
+        verdicts = {} if seen is None else {number: d for d in (seen, *seen.others) for number in d.subscriptions}
+        found: dict[int, Difference | None] = {}
+        for other in self.state.covering(sub, visit.url):
+            if seen is None:
+                found[other.id] = None
+            elif other.id in verdicts:
+                if verdicts[other.id].important:
+                    found[other.id] = verdicts[other.id]
+            elif seen.important if other is sub else seen.total > other.comparison.threshold:
+                found[other.id] = seen  # it came while the page was under way
+        return found
+
     def _welcome(self, sub: ActiveSubscription, site: str, visit: AnsweredVisit) -> None:
         """A page seen for the first time."""
         self.state.outages.forget_entrance(visit.key)
@@ -171,13 +203,14 @@ class Scheduler:
     def _seen_again(self, sub: ActiveSubscription, site: str, page: ActivePage, visit: AnsweredVisit) -> None:
         """A page that was seen before: did it change, was that foreseen, and when is it visited next?"""
         interval = max(visit.at_ms - page.last_ms, 0)
-        important = visit.changed and not visit.first and (visit.difference is None or visit.difference.important)
+        judged = self._judged(sub, visit) if visit.changed and not visit.first else {}
+        important = bool(judged)  # to somebody: that is what the planner foresees
         hour = planner_hour(visit.at_ms)
         chance = self.state.plan.chance(visit.key, hour)
         told = self.state.announcements.verify(visit.key, page, important)
         self.state.writes.observation(visit, sub.id, interval, important, chance)
-        if important:
-            self.state.writes.change(visit, sub.id, site, page.last_ms)
+        for place, (number, difference) in enumerate(judged.items()):
+            self.state.writes.change(visit, number, difference, site, page.last_ms, first=not place)
         page.last_ms, page.retry_at, page.failures, page.visits = visit.at_ms, 0.0, 0, page.visits + 1
         owner = self.state.subs.get(page.sub, sub)
         if owner.policy is not None:
@@ -314,12 +347,13 @@ class ActiveSubscriptions:
         sub.windows = windows
         self._state.is_shut(sub, self._state.now)  # a zone that is gone shows here
         sub.matcher = urls.ScopeMatcher(msgspec.convert(row.crawl.options["scope"], urls.Scope))
+        sub.comparison = msgspec.convert(row.comparison, Comparison)
         sub.collection = row.collection_id
         sub.budget.resize(row.visits_per_day, row.bytes_per_day)
         if row.collection is not None:
             self._state.budgets.set_collection(row.collection)
         if new:
-            self._state.subs[row.pk] = self._state.by_crawl[sub.crawl] = sub
+            self._state.add_subscription(sub)
             self._load_pages(sub)
 
     def _make(self, row: Subscription) -> ActiveSubscription:
@@ -337,6 +371,8 @@ class ActiveSubscriptions:
             collection=row.collection_id,
             seeds=[urls.key(seed) for seed in row.crawl.seeds],
             matcher=urls.ScopeMatcher(scope),
+            comparison=Comparison(),
+            domain=domain_of(row.url),
             budget=self._state.budgets.subscription(row.pk),
             key=_key(row),
             failures=row.failures,
@@ -390,9 +426,7 @@ class ActiveSubscriptions:
 
     def _let_go(self, number: int, forget: bool) -> None:
         """Stop watching a subscription's pages; unless it was removed, what was learned waits for its return."""
-        sub = self._state.subs.pop(number)
-        self._state.by_crawl.pop(sub.crawl, None)
-        self._state.closed.pop(sub.crawl, None)
+        sub = self._state.remove_subscription(number)
         gone = [key for key, page in self._state.pages.items() if page.sub == number]
         self._state.plan.let_go(gone, forget)
         if forget:
@@ -468,6 +502,9 @@ class SafeScheduler:
 
     def failed(self, crawl: int, key: int, url: str, reason: str, unanswered: bool) -> None:
         self._try(f"learn from {url}", lambda s: s.failed(crawl, key, url, reason, unanswered), None)
+
+    def judges(self, crawl: int, url: str) -> list[Judge]:
+        return self._try(f"compare {url}", lambda s: s.judges(crawl, url), [])
 
     def write(self) -> None:
         """Inside the engine's transaction, which goes on without what cannot be written."""

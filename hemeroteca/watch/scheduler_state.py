@@ -17,11 +17,12 @@ from django.db.models import F
 from hemeroteca import urls
 from hemeroteca.archive.services import db_uuid
 from hemeroteca.config import Config
+from hemeroteca.frontier.values import Comparison
 from hemeroteca.watch.fields import plain
 from hemeroteca.watch.models import Signal, SignalSource, Subscription, WatchedPage
 from hemeroteca.watch.policy_pages import PolicyPages
 from hemeroteca.watch.time_windows import Window, any_open, next_open
-from hemeroteca.watch.visits import DAY_MS, AnsweredVisit
+from hemeroteca.watch.visits import DAY_MS, AnsweredVisit, Difference
 
 if TYPE_CHECKING:
     from hemeroteca.watch.announcements import Announcements
@@ -53,6 +54,8 @@ class ActiveSubscription:
     collection: int | None
     seeds: list[int]
     matcher: urls.ScopeMatcher
+    comparison: Comparison
+    domain: str  # registrable domain of its address: all its pages are below it
     budget: "Budget"
     key: tuple[object, ...]  # what must not change without loading its pages again
     policy: PolicyPages | None = None  # None: the planner
@@ -136,6 +139,7 @@ class SchedulerState:
         self.now = clock()  # as of the last look
         self.subs: dict[int, ActiveSubscription] = {}
         self.by_crawl: dict[int, ActiveSubscription] = {}
+        self.by_domain: dict[str, dict[int, ActiveSubscription]] = {}
         self.pages: dict[int, ActivePage] = {}
         self.polled: set[int] = set()  # feeds and sitemaps among the pages
         self.under_way = UnderWay()
@@ -146,6 +150,24 @@ class SchedulerState:
     def now_ms(self) -> int:
         return int(self.clock() * 1000)
 
+    def add_subscription(self, sub: ActiveSubscription) -> None:
+        self.subs[sub.id] = self.by_crawl[sub.crawl] = sub
+        self.by_domain.setdefault(sub.domain, {})[sub.id] = sub
+
+    def remove_subscription(self, number: int) -> ActiveSubscription:
+        sub = self.subs.pop(number)
+        self.by_crawl.pop(sub.crawl, None)
+        self.closed.pop(sub.crawl, None)
+        self.by_domain[sub.domain].pop(number)
+        if not self.by_domain[sub.domain]:
+            del self.by_domain[sub.domain]
+        return sub
+
+    def covering(self, sub: ActiveSubscription, url: str) -> list[ActiveSubscription]:
+        """All subscriptions a page belongs to; the one that has it visited first."""
+        alike = self.by_domain.get(domain_of(url), {})
+        return [sub, *(s for s in alike.values() if s is not sub and s.matcher.refusal(url, 0) is None)]
+
     def is_shut(self, sub: ActiveSubscription, now: float) -> bool:
         """Whether a subscription is outside its windows; the engine is told until when."""
         shut = bool(sub.windows) and not any_open(sub.windows, now)
@@ -154,6 +176,11 @@ class SchedulerState:
         else:
             self.closed.pop(sub.crawl, None)
         return shut
+
+
+def domain_of(url: str) -> str:
+    host = urls.host(url)
+    return urls.registrable_domain(host) or host
 
 
 Reason = dict[str, Any]  # a code and values for a sentence of `next_visit`
@@ -210,12 +237,14 @@ class PendingWrites:
     def page_failed(self, key: int, next_ms: int, hours: float) -> None:
         self._failed[key] = (next_ms, json.dumps({"code": "then-retry", "hours": round(hours, 2)}), key)
 
-    def change(self, visit: AnsweredVisit, sub: int, site: str, since_ms: int) -> None:
-        d = visit.difference
+    def change(
+        self, visit: AnsweredVisit, sub: int, d: Difference | None, site: str, since_ms: int, first: bool
+    ) -> None:
+        """`d`: how the page differs by the rules of this subscription; None: it could not be compared."""
         sums = (d.view, d.form, d.content, d.total) if d else (0.0, 0.0, 1.0, 1.0)
         words = (d.words_added, d.words_removed, plain(d.diff[:MAX_DIFF_CHARS])) if d else (0, 0, "")
         page = visit.key, sub, site, visit.url, plain(visit.title[:500])
-        self._changes.append((*page, visit.at_ms, since_ms, db_uuid(visit.record_id), *sums, *words, False))
+        self._changes.append((*page, visit.at_ms, since_ms, db_uuid(visit.record_id), *sums, *words, False, first))
 
     def verdict(self, source: int, what: str) -> None:
         """`right`, `wrong` or `missed`."""
@@ -310,7 +339,7 @@ _CHOSEN = "UPDATE watched_page SET next_ms = %s, next_reason = '{}', reason = %s
 _FAILED = "UPDATE watched_page SET next_ms = %s, next_reason = %s, failures = failures + 1 WHERE key = %s"
 _CHANGED = """
 INSERT INTO change (key, subscription_id, site, url, title, seen_ms, since_ms, record_id, "view", form, content, total,
-    words_added, words_removed, diff, told)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+    words_added, words_removed, diff, told, first)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 ON CONFLICT DO NOTHING
 """

@@ -5,6 +5,8 @@ from uuid import UUID
 
 import msgspec
 
+from hemeroteca.frontier.values import Comparison
+
 HOUR_MS = 3_600_000
 DAY_MS = 86_400_000
 MAX_INTERVAL_HOURS = 720.0  # between two visits when nobody set a maximum: the cap of the 2015 rule
@@ -21,6 +23,13 @@ def planner_hour(ms: float) -> float:
     return (ms - _ORIGIN_MS) / HOUR_MS
 
 
+class Judge(msgspec.Struct, array_like=True, frozen=True):
+    """Subscriptions that cover a page and compare its versions in the same way."""
+
+    comparison: Comparison
+    subscriptions: tuple[int, ...]
+
+
 class Difference(msgspec.Struct, array_like=True, frozen=True):
     """How a new version differs from the last one, as ingest measured it (`hemeroteca.change`)."""
 
@@ -32,6 +41,8 @@ class Difference(msgspec.Struct, array_like=True, frozen=True):
     words_added: int = 0
     words_removed: int = 0
     diff: str = ""  # the beginning of a unified diff of the text
+    subscriptions: tuple[int, ...] = ()  # who judges it so
+    others: list["Difference"] = []  # as other subscriptions judge it, by their rules
 
 
 class Listing(msgspec.Struct, array_like=True, frozen=True):

@@ -111,8 +111,9 @@ def test_a_channel_hears_only_what_it_is_about_and_above_each_threshold():
         ChannelOrder(target="https://hooks.test/5", changes=False, name="errors only"),
     ):
         services.add_channel(SYSTEM, order)
-    change(first, "https://news.test/section/a", total=0.5)
-    change(first, "https://news.test/section/b", total=0.2)
+    change(first, "https://news.test/section/a", total=0.5)  # a row of each that judges it important
+    change(overlapping, "https://news.test/section/a", total=0.5)
+    change(overlapping, "https://news.test/section/b", total=0.2)
     notices.write_notices()
     told = sorted(Notice.objects.values_list("channel__name", "facts__url"))
     assert told == [
