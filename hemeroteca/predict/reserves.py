@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .neighbours import Sections
-from .pages import Floats, Pages
+from .page_table import Floats, PageTable
 from .paths import SectionIndex
-from .signals import Signals
+from .source_trust import SourceTrust
 
 ROUNDS = 10  # longest gap, in rounds over all pages at the present pace …
 RESERVE = 0.125  # … kept by this share of the visits when pages are overdue
@@ -16,8 +16,8 @@ SENSORS = 0.15  # share of the visits that look into sections nobody has looked 
 DEMANDED = 0.5  # share of the visits that maximum intervals set by people may claim
 
 
-class Rations:
-    def __init__(self, pages: Pages, index: SectionIndex, sections: Sections, signals: Signals) -> None:
+class Reserves:
+    def __init__(self, pages: PageTable, index: SectionIndex, sections: Sections, signals: SourceTrust) -> None:
         self._pages = pages
         self._index = index
         self._sections = sections
@@ -32,7 +32,7 @@ class Rations:
         longest = ROUNDS * max(len(self._pages), 1) / self.pace if self.pace > 0 else np.inf
         return gap / np.where(max_gap > 0, max_gap, longest)
 
-    def ration(self, value: Floats, chance: Floats, day: float, budget: int) -> None:
+    def apply(self, value: Floats, chance: Floats, day: float, budget: int) -> None:
         """Lift overdue pages above the rest, and hold announced ones down to the share their sources have earned."""
         open_ = value >= 0
         told = np.flatnonzero(open_ & (self._pages.rows["told"] > 0))

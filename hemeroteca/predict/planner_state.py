@@ -19,9 +19,9 @@ FORMAT = 3
 
 def write(planner: Planner) -> bytes:
     out = io.BytesIO()
-    evidence, rations = planner.evidence, planner.rations
-    alone = {"pace": rations.pace, "clock": planner.clock, "changes": evidence.changes, "days": evidence.days}
-    alone |= {"sensors": rations.sensors, "sensed": rations.sensed, "today": float(rations.visits_today)}
+    evidence, reserves = planner.evidence, planner.reserves
+    alone = {"pace": reserves.pace, "clock": planner.clock, "changes": evidence.changes, "days": evidence.days}
+    alone |= {"sensors": reserves.sensors, "sensed": reserves.sensed, "today": float(reserves.visits_today)}
     alone |= {"min_gap": float(planner.min_gap), "weekday": planner.profiles.first_weekday}
     alone |= {"day": planner.sections.day}
     facts = {"format": FORMAT, "numbers": alone, "index": planner.index.facts(), "sources": planner.signals.names}
@@ -40,10 +40,10 @@ def read(data: bytes, make: Callable[..., Planner]) -> Planner:
             )
         alone = facts["numbers"]
         planner = make(first_weekday=int(alone["weekday"]), min_gap_hours=float(alone["min_gap"]) * 24)
-        evidence, rations = planner.evidence, planner.rations
-        rations.pace, planner.clock = float(alone["pace"]), float(alone["clock"])
-        rations.sensors, rations.sensed = float(alone["sensors"]), float(alone["sensed"])
-        rations.visits_today = int(alone["today"])
+        evidence, reserves = planner.evidence, planner.reserves
+        reserves.pace, planner.clock = float(alone["pace"]), float(alone["clock"])
+        reserves.sensors, reserves.sensed = float(alone["sensors"]), float(alone["sensed"])
+        reserves.visits_today = int(alone["today"])
         evidence.changes, evidence.days = float(alone["changes"]), float(alone["days"])
         planner.sections.day = int(alone["day"])
         planner.index.restore(facts["index"])

@@ -28,7 +28,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PolicyComparison:
     outcomes: tuple[Outcome, ...]
     visits_per_day: float
     pages: int
@@ -43,7 +43,7 @@ def compare(
     *,
     more: Mapping[str, Make] | None = None,
     progress: Progress | None = None,
-) -> Comparison:
+) -> PolicyComparison:
     """Run every named policy. `more` are policies of one's own; `fixed:HOURS` is a fixed rule left as it is."""
     settings = settings or Settings()
     known = {**POLICIES, **(more or {})}
@@ -62,7 +62,7 @@ def compare(
         outcomes.append(outcome)
         stretch[name] = factor
     days = (run.steps * settings.resolution) / DAY
-    return Comparison(tuple(outcomes), per_step * DAY / settings.resolution, len(trace), days, stretch)
+    return PolicyComparison(tuple(outcomes), per_step * DAY / settings.resolution, len(trace), days, stretch)
 
 
 class _Runner:

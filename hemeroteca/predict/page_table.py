@@ -36,7 +36,7 @@ PAGE = np.dtype(
 )
 
 
-class Pages:
+class PageTable:
     def __init__(self) -> None:
         self.rows = np.zeros(0, PAGE)
         self.count = np.zeros((0, SCALES.size), np.float32)  # changes …

@@ -19,7 +19,7 @@ Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 
-class Signals:
+class SourceTrust:
     """Counts per site and source."""
 
     def __init__(self) -> None:
