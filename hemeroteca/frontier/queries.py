@@ -2,8 +2,11 @@
 
 from collections.abc import Iterable
 
+from django.db.models import Exists, OuterRef
+
 from hemeroteca import urls
-from hemeroteca.frontier.models import Crawl, Host, Page
+from hemeroteca.frontier.models import Crawl, Host, Page, Visit
+from hemeroteca.frontier.visit import State
 
 
 def crawl(number: int) -> Crawl | None:
@@ -21,24 +24,26 @@ def page(url: str) -> Page | None:
     return Page.objects.select_related("host").filter(key=urls.key(urls.canonical(url))).first()
 
 
-def pages(
-    limit: int,
-    *,
-    before: int | None = None,
-    state: Page.State | None = None,
-    host: str = "",
-    crawl: int | None = None,
-) -> list[Page]:
-    """Newest first, those met before page number `before`."""
-    found = Page.objects.select_related("host").order_by("-pk")
+def last_visit(page: Page) -> Visit | None:
+    """What became of the last order to visit a page."""
+    return Visit.objects.select_related("page", "page__host").filter(page=page).order_by("-crawl").first()
+
+
+def visits(
+    limit: int, *, before: int | None = None, state: State | None = None, host: str = "", crawl: int | None = None
+) -> list[Visit]:
+    """Newest pages first, those met before page number `before`: visits of one crawl, or the last one of each page."""
+    found = Visit.objects.select_related("page", "page__host").order_by("-page")
+    if crawl is not None:
+        found = found.filter(crawl=crawl)
+    else:
+        found = found.filter(~Exists(Visit.objects.filter(page=OuterRef("page"), crawl__gt=OuterRef("crawl"))))
     if before is not None:
-        found = found.filter(pk__lt=before)
+        found = found.filter(page__lt=before)
     if state is not None:
         found = found.filter(state=state)
     if host:
         found = found.filter(host__name=host.lower())
-    if crawl is not None:
-        found = found.filter(crawl=crawl)
     return list(found[:limit])
 
 

@@ -9,10 +9,11 @@ from hemeroteca import config, urls
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.archive.models import Capture
 from hemeroteca.engine import crawler
-from hemeroteca.engine.crawler import Engine
+from hemeroteca.engine.loop import Engine
 from hemeroteca.engine.repair import repair
 from hemeroteca.frontier import services as frontier
-from hemeroteca.frontier.models import Crawl, Page
+from hemeroteca.frontier.models import Crawl, Page, Visit
+from hemeroteca.frontier.visit import State
 from hemeroteca.watch import metrics, services
 from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Change, Observation, SignalSource, WatchedPage
@@ -154,12 +155,12 @@ def test_outside_its_window_not_even_the_first_visit_is_made(monkeypatch):
         looks: list[int] = []
 
         def tick(engine: Engine) -> None:
-            looks.append(Page.objects.filter(due_ms__gt=0).count())
+            looks.append(Visit.objects.filter(due_ms__gt=0).count())
             if looks[-1] or len(looks) > 200:
                 engine.stop("seen enough")
 
         monkeypatch.setattr(days, "tick", tick)
         days.run(monkeypatch)
         assert not Capture.objects.exists()
-        (page,) = Page.objects.filter(state=Page.State.QUEUED)
-        assert now.timestamp() < page.due_ms / 1000 < now.timestamp() + 86_400
+        (visit,) = Visit.objects.filter(state=State.QUEUED)
+        assert now.timestamp() < visit.due_ms / 1000 < now.timestamp() + 86_400
