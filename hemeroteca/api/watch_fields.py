@@ -5,13 +5,15 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from ninja import Schema
-from pydantic import Field
+from pydantic import ConfigDict, Field
+
+from hemeroteca.api.shapes import Body
 
 Pattern = Annotated[str, Field(min_length=1, max_length=1000)]
 Patterns = Annotated[list[Pattern], Field(max_length=100)]
 
 
-class CollectionIn(Schema):
+class CollectionIn(Body):
     category: str | None = Field(None, max_length=100, description="Topic it belongs to.")
     description: str | None = Field(None, max_length=5000, description="What it is for.")
     visits_per_day: int | None = Field(None, ge=0, le=1_000_000_000, description="Most visits a day; 0: no limit.")
@@ -29,7 +31,7 @@ class CollectionOut(Schema):
     subscriptions: int = Field(description="How many subscriptions it has.")
 
 
-class SubscriptionEdit(Schema):
+class SubscriptionEdit(Body):
     name: str = Field("", max_length=200, description="What to call it; its address when empty.")
     scope: Literal["", "page", "prefix", "host", "domain"] = Field(
         "", description="What belongs to it; empty: the host for a front page, else the page alone."
@@ -64,6 +66,8 @@ class SubscriptionIn(SubscriptionEdit):
 
 
 class SubscriptionOut(SubscriptionIn):
+    model_config = ConfigDict(extra="ignore")
+
     id: int = Field(description="Number of the subscription.")
     owner: str | None = Field(description="Who wants it.")
     crawl: int = Field(description="Number of the standing crawl that visits its pages.")
@@ -121,7 +125,7 @@ class ChangeOut(Schema):
     diff: str = Field(description="Beginning of a unified diff of the text.")
 
 
-class ChannelIn(Schema):
+class ChannelIn(Body):
     target: str = Field(
         min_length=1, max_length=4000, description="An https address that gets JSON, or an Apprise URL."
     )

@@ -2,9 +2,9 @@
 
 from django.utils.translation import get_language
 
-from hemeroteca.api.answers import filled
-from hemeroteca.api.moments import moment
+from hemeroteca.api.shapes import filled
 from hemeroteca.api.watch_fields import ChangeOut, ChannelOut, CollectionOut, SubscriptionOut, WatchedPageOut
+from hemeroteca.warc.timestamps import moment
 from hemeroteca.watch import feeds, queries, reasons, services
 from hemeroteca.watch.models import Change, Channel, Collection, Subscription, WatchedPage
 
