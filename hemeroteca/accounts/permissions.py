@@ -54,6 +54,7 @@ def _public(words: str) -> Permission:
 # The first word of an action is its scope: a token may be limited to some scopes.
 ACTIONS: dict[str, Permission] = {
     "search.read": _reading("search the archive"),
+    "search.feed": _public("read a feed of results"),  # its key, or `search.read`
     "search.saved": Permission("see saved searches", READERS),
     "search.save": Permission("save a search", EDITORS),
     "search.forget": Permission("remove a saved search", EDITORS, owner=True),

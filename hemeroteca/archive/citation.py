@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 from django.utils import translation
 from django.utils.formats import date_format
 
-from hemeroteca.api.moments import moment
 from hemeroteca.archive.values import CaptureRow
+from hemeroteca.warc.timestamps import moment
 
 WORDS = {
     "en": "{title}. {host}. Captured on {day} at {time} UTC. Hemeroteca. {permanent}. Original: {url}",

@@ -1,10 +1,10 @@
 """Search: the first page, its results, the searches people saved, the hosts they judged."""
 
+import re
 from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.html import format_html_join
@@ -14,17 +14,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from hemeroteca.api import search as search_api
-from hemeroteca.api.search import index, readers_languages
-from hemeroteca.console.access import for_readers
+from hemeroteca.accounts import Actor
 from hemeroteca.console.results import SORTS, Asked, explanation, found_for, translated
-from hemeroteca.console.views import editor, number_in
-from hemeroteca.errors import Invalid, NotFound
-from hemeroteca.search import SearchError
-from hemeroteca.search.asked import note_query
-from hemeroteca.search.explaining import explained
+from hemeroteca.errors import Invalid, NotFound, Unavailable
+from hemeroteca.search import portal
 from hemeroteca.search.notes import Note
-from hemeroteca.search.preferences import load_preferences, prefer
 from hemeroteca.search.versions import has_versions
 from hemeroteca.watch import queries as watch
 from hemeroteca.watch import saved_searches
@@ -34,7 +28,6 @@ _CUT = Note("only the first {number} characters of the query were read", number=
 
 
 @require_safe
-@for_readers
 def search(request: HttpRequest) -> HttpResponse:
     sort = request.GET.get("sort", "")
     asked = Asked(
@@ -52,49 +45,45 @@ def search(request: HttpRequest) -> HttpResponse:
     }
     try:
         if not asked.query:
-            context["documents"] = index().count()
+            context["documents"] = portal.index().count()
         else:
-            context |= found_for(asked, number, cursor, readers_languages(request, get_language()))
+            context |= found_for(asked, number, cursor, _languages(request))
             if len(request.GET["q"].strip()) > LONGEST:
                 context["notes"] += translated([_CUT])
-            if context["found"].total and number == 1 and request.user.is_authenticated:  # strangers teach nothing
-                note_query(settings.INSTANCE.index_dir, asked.query, request.user.pk)
-    except SearchError as error:
+            if context["found"].total and number == 1:
+                portal.note(Actor.of(request.user), asked.query)
+    except Unavailable as error:
         context["failure"] = str(error)
     return render(request, "console/search.html", context)
 
 
 @require_safe
 @never_cache
-@for_readers
 def completions(request: HttpRequest) -> HttpResponse:
     """What the search box offers while somebody types: the options of its list."""
-    found = search_api.completions(request.GET.get("q", "")[:200], request.user)
+    found = portal.completions(Actor.of(request.user), request.GET.get("q", "")[:200])
     return HttpResponse(format_html_join("", '<option value="{}">', ((text,) for text in found)))
 
 
 @require_safe
-@for_readers
 def explain(request: HttpRequest) -> HttpResponse:
     """Why a result stands where it does."""
     query, url = request.GET.get("q", "").strip()[:2000], request.GET.get("url", "").strip()[:4096]
     context: dict[str, Any] = {"query": query, "url": url}
     try:
-        wanted = search_api.options(languages=readers_languages(request, get_language()))
-        context |= explanation(explained(index(), query, url, wanted))
-    except SearchError as error:
+        context |= explanation(portal.explain(query, url, _languages(request)))
+    except (NotFound, Unavailable) as error:
         context["failure"] = str(error)
     return render(request, "console/explain.html", context, status=404 if "failure" in context else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_readers
 def saved(request: HttpRequest) -> HttpResponse:
     """The searches whose new results are told."""
     form = {"query": request.GET.get("q", "")[:2000], "name": "", "channel": ""}
     failure = ""
     if request.method == "POST":
-        actor = editor(request)
+        actor = Actor.of(request.user)
         form = {name: request.POST.get(name, "").strip() for name in form}
         try:
             if forget := number_in(request.POST.get("forget", ""), 0):
@@ -105,7 +94,7 @@ def saved(request: HttpRequest) -> HttpResponse:
                 for note in translated(saved_searches.ignored(made.query)):
                     messages.warning(request, note)
             return redirect("saved")
-        except (Invalid, NotFound, SearchError) as error:
+        except (Invalid, NotFound, Unavailable) as error:
             failure = str(error)
     rows = [{"saved": row, "feed": saved_searches.feed_path(row.query)} for row in saved_searches.saved()]
     channels = watch.channels()
@@ -114,28 +103,35 @@ def saved(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def preferences(request: HttpRequest) -> HttpResponse:
     """The hosts somebody judged; a result's menu sends its judgement here."""
-    folder = settings.INSTANCE.index_dir
+    actor = Actor.of(request.user)
     failure = ""
     if request.method == "POST":
-        editor(request)
         host, given = request.POST.get("host", "")[:300], request.POST.get("factor", "")
         try:
-            prefer(folder, host, float(given) if given else None)
+            portal.prefer(actor, host, float(given) if given else None)
             messages.success(request, _judged(host, given))
             back = request.POST.get("next", "")
             local = url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure())
             return redirect(back if local else "preferences")
-        except (SearchError, ValueError) as error:
+        except (Invalid, ValueError) as error:
             failure = str(error)
     try:
-        judged = load_preferences(folder)
+        judged = portal.preferences(actor)
         context = {"boosts": sorted(judged.boosts.items()), "blocks": sorted(judged.blocks), "failure": failure}
-    except SearchError as error:
+    except Unavailable as error:
         context = {"failure": str(error)}
     return render(request, "console/preferences.html", context, status=422 if failure else 200)
+
+
+def _languages(request: HttpRequest) -> tuple[str, ...]:
+    return portal.reader_languages(request.headers.get("Accept-Language", ""), get_language())
+
+
+def number_in(text: str, default: int) -> int:
+    """A whole number from 1 on as a form or address gives it."""
+    return int(text) if re.fullmatch(r"[1-9][0-9]{0,15}", text) else default
 
 
 def _judged(host: str, given: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.dates import MONTHS, WEEKDAYS, WEEKDAYS_ABBR
@@ -22,20 +22,19 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from hemeroteca import change, extract, urls
-from hemeroteca.api import copies, history
-from hemeroteca.api.captures import download, permanent_address
-from hemeroteca.api.citations import cite
-from hemeroteca.archive import cdx, lookup
+from hemeroteca.archive import content, lookup
 from hemeroteca.archive import queries as archive
+from hemeroteca.archive.citation import cite
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.change.highlight import POLICY
-from hemeroteca.console.access import for_readers
+from hemeroteca.errors import Invalid, NotFound
 from hemeroteca.frontier import queries as frontier
 from hemeroteca.frontier.visit import State
 from hemeroteca.replay import addresses as replay_addresses
 from hemeroteca.warc.reader import WarcReadError
-from hemeroteca.warc.timestamps import timestamp
+from hemeroteca.warc.timestamps import read_moment, timestamp
 from hemeroteca.watch.models import Collection
+from hemeroteca.watch.queries import patterns_of
 
 ADDRESSES = 50
 CAPTURES = 200
@@ -57,7 +56,6 @@ MATCHES = {
 
 
 @require_safe
-@for_readers
 def look_up(request: HttpRequest) -> HttpResponseBase:
     """By address, beginning, host, domain or collection, and by date."""
     names = ("url", "match", "collection", "since", "until")
@@ -70,10 +68,11 @@ def look_up(request: HttpRequest) -> HttpResponseBase:
         return redirect(f"{reverse('page')}?{urlencode({'url': _whole(form['url']), 'year': year})}")
     if form["url"] or form["collection"]:
         try:
-            ranges = history.wanted(form["url"], form["match"], form["collection"], form["since"], form["until"])
+            patterns = patterns_of(form["collection"]) if form["collection"] else None
+            ranges = lookup.ranges(form["url"], form["match"], form["since"], form["until"], patterns)
             found = lookup.addresses(ranges, ADDRESSES + 1, request.GET.get("after", "")[:2000])
-        except (cdx.CdxError, LookupError) as error:
-            return render(request, "console/look_up.html", context | {"failure": error.args[0]}, status=422)
+        except Invalid as error:
+            return render(request, "console/look_up.html", context | {"failure": str(error)}, status=422)
         context |= {"found": found[:ADDRESSES], "asked": True}
         if len(found) > ADDRESSES:
             context["more"] = urlencode({**form, "after": found[ADDRESSES - 1].urlkey})
@@ -81,7 +80,6 @@ def look_up(request: HttpRequest) -> HttpResponseBase:
 
 
 @require_safe
-@for_readers
 def page(request: HttpRequest) -> HttpResponse:
     """One address: what became of it, a calendar of its captures, its versions."""
     url = request.GET.get("url", "").strip()[:8192]
@@ -101,7 +99,6 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@for_readers
 def capture(request: HttpRequest, record_id: UUID) -> HttpResponse:
     """A capture as text, facts, citation, or framed without scripts. The page itself never touches this origin."""
     row = _capture(record_id)
@@ -112,15 +109,16 @@ def capture(request: HttpRequest, record_id: UUID) -> HttpResponse:
     context["previous"], context["next"] = lookup.version_before(row), lookup.version_after(row)
     title = ""
     try:
-        document = copies.text(row)
+        document = content.text(row)
         title = document.title
         context |= {"document": document, "paragraphs": _paragraphs(document), "cut": len(document.text) > MAX_TEXT}
         if view == "facts":
-            context["headers"] = copies.original(row).head.decode("utf-8", "replace").strip()
+            context["headers"] = content.original(row).head.decode("utf-8", "replace").strip()
     except WarcReadError as error:
         context["failure"] = str(error)
     if view == "cite":
-        address = permanent_address(request, row)
+        base = settings.CONFIG.public_url.rstrip("/") or f"{request.scheme}://{request.get_host()}"
+        address = f"{base}/v/{row.record_id}"
         context["permanent"] = address
         context["citations"] = [
             (code, name, cite(row, title, address, code)) for code, name in settings.LANGUAGES if code in ("es", "en")
@@ -129,29 +127,31 @@ def capture(request: HttpRequest, record_id: UUID) -> HttpResponse:
 
 
 @require_safe
-@for_readers
 def capture_copy(request: HttpRequest, record_id: UUID) -> HttpResponse:
     """The archived page for the sandboxed frame: no scripts, no origin, nothing loaded, whoever opens it."""
     row = _capture(record_id)
     try:
-        copy = copies.decoded(row)
+        copy = content.decoded(row)
     except WarcReadError as error:
-        raise Http404(str(error))
+        raise NotFound(str(error))
     if copy.media_type not in HTML:
-        raise Http404(_("This capture is not a page; download its original."))
+        raise NotFound(_("This capture is not a page; download its original."))
     charset = extract.read(copy.body, copy.charset_header, row.url).charset or "utf-8"
-    return _sandboxed(HttpResponse(copy.body, content_type=f"text/html; charset={charset}"), copies.SANDBOX)
+    return _sandboxed(HttpResponse(copy.body, content_type=f"text/html; charset={charset}"), content.SANDBOX)
 
 
 @require_safe
-@for_readers
 def capture_original(request: HttpRequest, record_id: UUID) -> HttpResponseBase:
-    return download(_capture(record_id))
+    try:
+        found = content.download(_capture(record_id))
+    except WarcReadError as error:
+        raise NotFound(str(error))
+    kind = "application/octet-stream"
+    return FileResponse(found.file, as_attachment=True, filename=found.name, content_type=kind, headers=found.headers)
 
 
 @require_safe
 @never_cache
-@for_readers
 def capture_replay(request: HttpRequest, record_id: UUID) -> HttpResponseBase:
     """To the page with its scripts, where that cannot harm; to the one without them when there is no such place."""
     return redirect(_replay_address(request, _capture(record_id)))
@@ -159,12 +159,11 @@ def capture_replay(request: HttpRequest, record_id: UUID) -> HttpResponseBase:
 
 @require_safe
 @never_cache
-@for_readers
 def at(request: HttpRequest) -> HttpResponseBase:
     """`url` at the moment `at`: the capture, the version before or after it (`go`), or what is known about it."""
     url, go = request.GET.get("url", "").strip()[:8192], request.GET.get("go", "")
     asked = request.GET.get("at", "")[:40]
-    moment = history.read_moment(asked) if asked else None
+    moment = read_moment(asked) if asked else None
     row = archive.closest(url, moment) if moment is not None else archive.latest(url)
     if row is not None and go in ("previous", "next"):
         row = lookup.version_before(row) if go == "previous" else lookup.version_after(row)
@@ -174,7 +173,6 @@ def at(request: HttpRequest) -> HttpResponseBase:
 
 
 @require_safe
-@for_readers
 def compare(request: HttpRequest) -> HttpResponse:
     """Two captures of an address: how much they differ, and where: as text, side by side, or marked in the page."""
     old_row, new_row = _pair(request)
@@ -183,7 +181,7 @@ def compare(request: HttpRequest) -> HttpResponse:
     context["view"] = view = view if view in ("sides", "page") else "text"
     context["ask"] = urlencode({"url": new_row.url, "a": str(old_row.record_id), "b": str(new_row.record_id)})
     try:
-        pair = copies.compare(old_row, new_row)
+        pair = content.compare(old_row, new_row)
     except WarcReadError as error:
         return render(request, "console/compare.html", context | {"failure": str(error)})
     found = pair.change
@@ -196,15 +194,14 @@ def compare(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@for_readers
 def compare_page(request: HttpRequest) -> HttpResponse:
     """The newer page with its changes marked, for the sandboxed frame."""
     old_row, new_row = _pair(request)
     try:
-        pair = copies.compare(old_row, new_row)
+        pair = content.compare(old_row, new_row)
         marked = change.highlighted_page(pair.old, pair.new, pair.rules)
     except WarcReadError as error:
-        raise Http404(str(error))
+        raise NotFound(str(error))
     response = HttpResponse(marked, content_type="text/html; charset=utf-8")
     return _sandboxed(response, f"sandbox; {POLICY}; frame-ancestors 'self'")
 
@@ -226,7 +223,7 @@ def _history(request: HttpRequest, url: str, days: dict[int, tuple[int, int]]) -
         years[date.year] = years.get(date.year, 0) + count
     asked = request.GET.get("year", "")
     year = int(asked) if re.fullmatch(r"\d{4}", asked) and int(asked) >= 1970 else max(years)
-    since, until = history.year_span(year)
+    since, until = lookup.year_span(year)
     day = _day(request.GET.get("day", ""))
     if day is not None:
         year = day.year
@@ -301,10 +298,7 @@ def _with_gaps(rows: list[change.Row]) -> list[tuple[bool, change.Row]]:
 
 def _pair(request: HttpRequest) -> tuple[CaptureRow, CaptureRow]:
     url = request.GET.get("url", "").strip()[:8192]
-    try:
-        return history.pair(url, request.GET.get("a", "")[:40], request.GET.get("b", "")[:40])
-    except LookupError as error:
-        raise Http404(error.args[0])
+    return lookup.pair(url, request.GET.get("a", "")[:40], request.GET.get("b", "")[:40])
 
 
 def _replay_origin(request: HttpRequest, row: CaptureRow) -> str:
@@ -332,7 +326,7 @@ def _sandboxed(response: HttpResponse, policy: str) -> HttpResponse:
 def _capture(record_id: UUID) -> CaptureRow:
     row = archive.by_record(record_id)
     if row is None:
-        raise Http404(_("There is no capture of that name."))
+        raise NotFound(_("There is no capture of that name."))
     return row
 
 

@@ -1,6 +1,6 @@
-"""A capture's bytes and text, as they may be handed out: bounded, and never as something a browser would run."""
+"""The bytes and the text of a capture as they may be handed out: bounded, never as something a browser would run."""
 
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from django.conf import settings
 
@@ -18,6 +18,15 @@ SANDBOX = (
     "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; font-src data:; "
     "form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
 )
+
+
+_ENDINGS = {
+    "text/html": "html",
+    "application/pdf": "pdf",
+    "text/plain": "txt",
+    "text/css": "css",
+    "image/png": "png",
+}
 
 
 class Copy(NamedTuple):
@@ -44,6 +53,32 @@ def decoded(capture: CaptureRow) -> Copy:
     if not note and record.size > len(raw):
         note = "cut"
     return Copy(body, header.partition(";")[0].strip().lower() or capture.mime, header, note)
+
+
+class Download(NamedTuple):
+    """The body as received, still in its content coding, for whoever wants the bytes."""
+
+    file: IO[bytes]
+    name: str
+    headers: dict[str, str]
+
+
+def download(capture: CaptureRow) -> Download:
+    """Never as something a browser would show. Raises WarcReadError when bytes are missing."""
+    record = original(capture)
+    record.body.seek(0)
+    headers = {
+        "Content-Length": str(record.size),
+        "Content-Security-Policy": SANDBOX,
+        "X-Content-Type-Options": "nosniff",
+        "X-Hemeroteca-Media-Type": record.header("content-type")[:200].encode("ascii", "ignore").decode(),
+        # Not Content-Encoding: a client would unpack it, and these are the bytes as they were received.
+        "X-Hemeroteca-Content-Encoding": record.header("content-encoding")[:100].encode("ascii", "ignore").decode(),
+    }
+    ending = _ENDINGS.get(capture.mime.partition(";")[0].strip().lower(), "bin")
+    return Download(
+        record.body, f"{capture.record_id}.{ending}", {name: text for name, text in headers.items() if text}
+    )
 
 
 def compare(old: CaptureRow, new: CaptureRow) -> comparing.Pair:
