@@ -29,6 +29,7 @@ class Reading:
 
     def __init__(self, engine: "Engine", begun: Sequence[Reader]) -> None:
         config = engine.config
+        self._engine = engine
         self._most_depth = config.most_depth
         self._warc_dir = engine.instance.warc_dir
         self._frontier = engine.frontier
@@ -75,7 +76,9 @@ class Reading:
         if result.request.method == "POST":
             answers_post(job, result.request)
         if job.earlier is not None:
-            self._sites.prepare(job, run.options.watch)
+            scheduler = self._engine.scheduler
+            judges = scheduler.judges(run.id, visit.url) if run.standing and scheduler is not None else []
+            self._sites.prepare(job, judges)
         if rendered is not None:
             self._add_rendered(job, visit, rendered)
         elif visit.page and visit.role == Role.PAGE and self._frontier.host(visit.host).settings.render == "auto":
