@@ -148,7 +148,7 @@ def pages(
     more = len(found) > limit
     return Listing[PageOut](
         items=[_page_out(visit) for visit in found[:limit]],
-        next_cursor=write_cursor(found[limit - 1].page.pk) if more else None,
+        next_cursor=write_cursor(found[limit - 1].pk) if more else None,
     )
 
 

@@ -122,9 +122,6 @@ class Books:
         self._give_up = give_up
         self._leases: dict[Lease, None] = {}
 
-    def open(self, lessee: str, deadline: float) -> Lease:
-        return Lease(self, lessee, deadline)
-
     def take(self, lease: Lease, host: HostQueue, visit: Visit) -> Lease:
         """Hand out a visit; one that asked for its host again stays with the lease it has."""
         if visit.lease is not None:
@@ -283,7 +280,7 @@ class Books:
             host.held -= 1
             if not host.held:
                 host.holder = None
-        self._order.add(host)
+                self._order.add(host)
 
     def _tell(self, visit: Visit, how: How, reason: str) -> None:
         if visit.crawl in self.told:

@@ -92,7 +92,7 @@ class Visit(models.Model):
     """A crawl's wish to see a page; several crawls may want the same one."""
 
     crawl = models.ForeignKey(Crawl, models.PROTECT, db_index=False, db_comment="crawl that wants it")
-    page = models.ForeignKey(Page, models.PROTECT, db_comment="page it wants")
+    page = models.ForeignKey(Page, models.PROTECT, db_index=False, db_comment="page it wants")
     host = models.ForeignKey(Host, models.PROTECT, db_index=False, db_comment="host of the page")
     state = models.SmallIntegerField(
         choices=[(state.value, state.name.lower()) for state in State],

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from hemeroteca.urls import Candidate, Role
-from hemeroteca.urls.candidate import page_depth
+from hemeroteca.urls.candidate import REQUISITE_DEPTH
 
 SITEMAP = 100.0  # it names pages: before all others
 KNOWN = 50.0  # a page that is due for another visit goes before those just met
@@ -26,7 +26,7 @@ class BreadthFirst:
     def score(self, candidate: Candidate) -> float:
         if candidate.role == Role.SITEMAP:
             return SITEMAP
-        return float((candidate.redirects > 0) - page_depth(candidate))
+        return float((candidate.redirects > 0) - candidate.depth % REQUISITE_DEPTH)
 
 
 class Freshness(BreadthFirst):

@@ -7,6 +7,7 @@ from django.db.models import Exists, OuterRef
 from hemeroteca import urls
 from hemeroteca.frontier.models import Crawl, Host, Page, Visit
 from hemeroteca.frontier.visit import State
+from hemeroteca.urls.candidate import Role
 
 
 def crawl(number: int) -> Crawl | None:
@@ -25,21 +26,29 @@ def page(url: str) -> Page | None:
 
 
 def last_visit(page: Page) -> Visit | None:
-    """What became of the last order to visit a page."""
-    return Visit.objects.select_related("page", "page__host").filter(page=page).order_by("-crawl").first()
+    """What became of the last order to visit a page. Looks it up by crawl and page, as all are found."""
+    found = Visit.objects.select_related("page", "page__host").filter(page=page, crawl__in=Crawl.objects.values("pk"))
+    return found.order_by("-crawl").first()
+
+
+def is_sitemap(page: int) -> bool:
+    """Whether a crawl has visited the page as a list of others."""
+    visits = Visit.objects.filter(page=page, crawl__in=Crawl.objects.values("pk"))
+    return visits.filter(role=Role.SITEMAP).exists()
 
 
 def visits(
     limit: int, *, before: int | None = None, state: State | None = None, host: str = "", crawl: int | None = None
 ) -> list[Visit]:
-    """Newest pages first, those met before page number `before`: visits of one crawl, or the last one of each page."""
-    found = Visit.objects.select_related("page", "page__host").order_by("-page")
+    """Newest first, those before visit number `before`: of one crawl, or the last one of each page."""
+    found = Visit.objects.select_related("page", "page__host").order_by("-pk")
     if crawl is not None:
         found = found.filter(crawl=crawl)
     else:
-        found = found.filter(~Exists(Visit.objects.filter(page=OuterRef("page"), crawl__gt=OuterRef("crawl"))))
+        later = Crawl.objects.filter(pk__gt=OuterRef(OuterRef("crawl"))).values("pk")
+        found = found.filter(~Exists(Visit.objects.filter(page=OuterRef("page"), crawl__in=later)))
     if before is not None:
-        found = found.filter(page__lt=before)
+        found = found.filter(pk__lt=before)
     if state is not None:
         found = found.filter(state=state)
     if host:

@@ -137,24 +137,22 @@ class Frontier:
         self._now = now
         if now >= self._expire_at:
             self.expire(now)
-        lease = self._books.open(lessee, now + seconds)
-        while len(lease.visits) < max_visits:
-            host = self._next_host(now)
-            if host is None:
-                break
-            for _ in range(min(per_host, max_visits - len(lease.visits))):
-                visit = host.ready.popleft()
+        lease: Lease | None = None
+        taken = 0
+        while taken < max_visits and (host := self._next_host(now)) is not None:
+            for _ in range(min(per_host, max_visits - taken)):
+                visit = host.ready[0]
                 if visit.lease is not None:  # it asked for its host again: it comes alone
-                    if lease.visits:
-                        host.ready.appendleft(visit)
-                        self._order.wake(host, visit.score)
+                    if lease is not None:
+                        self._order.add(host)
                         return lease
-                    return self._books.take(visit.lease, host, visit)
-                self._books.take(lease, host, visit)
+                    return self._books.take(visit.lease, host, host.ready.popleft())
+                lease = self._books.take(lease or Lease(self._books, lessee, now + seconds), host, host.ready.popleft())
+                taken += 1
                 host.best = host.ready[0].score if host.ready else visit.score
-                if not self._has_visit(host):
+                if taken < max_visits and not self._has_visit(host):
                     break
-        return lease if lease.visits else None
+        return lease
 
     def expire(self, now: float) -> int:
         """End the visits whose lease has passed its deadline; how many."""

@@ -29,8 +29,3 @@ class Candidate(msgspec.Struct, gc=False, array_like=True):
     parent: int = 0  # key of the page that links here; 0: a seed, a sitemap, a signal
     anchor: str = ""  # text of the link
     context: str = ""  # text around the link
-
-
-def page_depth(candidate: Candidate) -> int:
-    """Links from a seed to the candidate, or to the page that needs it."""
-    return candidate.depth % REQUISITE_DEPTH

@@ -8,7 +8,7 @@ from django.conf import settings
 from hemeroteca import config, urls
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.archive.models import Capture
-from hemeroteca.engine import crawler
+from hemeroteca.engine import loop, orders
 from hemeroteca.engine.loop import Engine
 from hemeroteca.engine.repair import repair
 from hemeroteca.frontier import services as frontier
@@ -34,7 +34,7 @@ class Days:
         self.meanwhile = meanwhile
 
     def run(self, monkeypatch, **options) -> None:
-        monkeypatch.setattr(crawler, "LONGEST_PAUSE", 0.01)
+        monkeypatch.setattr(loop, "MAX_PAUSE", 0.01)
         settings.INSTANCE.create()
         given = config.load(resolve=self.web.resolve, delay=0, ingest_processes=1, commit_seconds=0.02, **options)
         repair(given, settings.INSTANCE)
@@ -131,7 +131,7 @@ def test_what_is_set_for_a_site_reaches_a_running_engine(monkeypatch):
     with SimWeb(seed=7, hosts=1, pages_per_host=3, page_bytes=3000, trouble=0, robots="open") as web:
         watch(web, mode="fixed 6")
         host = urls.host(web.seed_urls(1)[0])
-        monkeypatch.setattr(crawler, "SITES_SECONDS", 0.0)
+        monkeypatch.setattr(orders, "SITES_SECONDS", 0.0)
         visits: list[int] = []
 
         def meanwhile(days: Days) -> None:

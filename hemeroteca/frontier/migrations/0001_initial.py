@@ -100,7 +100,7 @@ class Migration(migrations.Migration):
                 ('reason', models.TextField(db_comment='why it failed or was excluded, for people', default='')),
                 ('crawl', models.ForeignKey(db_comment='crawl that wants it', db_index=False, on_delete=django.db.models.deletion.PROTECT, to='frontier.crawl')),
                 ('host', models.ForeignKey(db_comment='host of the page', db_index=False, on_delete=django.db.models.deletion.PROTECT, to='frontier.host')),
-                ('page', models.ForeignKey(db_comment='page it wants', on_delete=django.db.models.deletion.PROTECT, to='frontier.page')),
+                ('page', models.ForeignKey(db_comment='page it wants', db_index=False, on_delete=django.db.models.deletion.PROTECT, to='frontier.page')),
             ],
             options={
                 'db_table': 'visit',
