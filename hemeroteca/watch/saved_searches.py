@@ -49,7 +49,10 @@ def save(
         raise Invalid(f"a name must have 1 to 200 characters, not {len(name)}")
     if SavedSearch.objects.count() >= MAX_SEARCHES:
         raise Invalid(f"there are {MAX_SEARCHES} saved searches already; remove one first")
-    told = services.find_channel(channel) if channel is not None else None
+    try:
+        told = services.find_channel(channel) if channel is not None else None
+    except NotFound as error:
+        raise Invalid(str(error))
     keys = matching(_index(), query, _options())
     with transaction.atomic():
         search = SavedSearch.objects.create(
@@ -66,9 +69,9 @@ def ignored(query: str) -> list[str]:
 
 def remove(actor: Actor, number: int) -> None:
     search = SavedSearch.objects.select_related("owner").filter(pk=number).first()
+    require(actor, "search.forget", search)
     if search is None:
         raise NotFound(f"there is no saved search {number}; `hemeroteca search saved` shows them")
-    require(actor, "search.forget", search)
     search.delete()
 
 

@@ -38,7 +38,7 @@ def subscribe(site: Receiver) -> dict[str, int]:
         "all": Order(url=f"{site.url}/", scope="host", mode="fixed 6", requisites=False),
         "no clock": Order(url=f"{site.url}/", scope="page", mode="fixed 6", ignore=["#clock"], requisites=False),
         "price": Order(url=f"{site.url}/", scope="prefix", mode="fixed 6", keep=["#price"], requisites=False),
-        "large": Order(url=f"{site.url}/", scope="domain", mode="fixed 6", threshold=1.0, requisites=False),
+        "large": Order(url=f"{site.url}/", scope="domain", mode="fixed 6", threshold=0.99, requisites=False),
     }
     found = {}
     for name, order in orders.items():
