@@ -95,7 +95,7 @@ def subscribe(actor: Actor, order: Order, owner: User | None = None) -> tuple[Su
 
 def edit(actor: Actor, number: int, changes: Mapping[str, Any]) -> Subscription:
     """Change what `Order` has; everything else stays. The address stays too: another one is another subscription."""
-    subscription = _find(actor, "watch.change", number)
+    subscription = find(number, actor, "watch.change")
     editable = sorted(name for name, field in SUBSCRIPTION.items() if not field.fixed)
     for name in changes:
         if name not in editable:
@@ -121,7 +121,7 @@ def edit(actor: Actor, number: int, changes: Mapping[str, Any]) -> Subscription:
 
 def pause(actor: Actor, number: int) -> Subscription:
     """No more visits, until `resume`; nothing that is known is lost."""
-    subscription = _find(actor, "watch.change", number)
+    subscription = find(number, actor, "watch.change")
     with transaction.atomic():
         subscription.active = False
         subscription.save(update_fields=["active"])
@@ -136,7 +136,7 @@ def resume(actor: Actor, number: int) -> Subscription:
 
 def remove(actor: Actor, number: int) -> None:
     """Stop watching. Captures, observations and changes stay."""
-    subscription = _find(actor, "watch.end", number)
+    subscription = find(number, actor, "watch.end")
     with transaction.atomic():
         _stop(subscription)
         _end_at_hubs(SignalSource.objects.filter(subscription=subscription))
@@ -145,16 +145,12 @@ def remove(actor: Actor, number: int) -> None:
         changed()
 
 
-def find(number: int) -> Subscription:
-    return _find(SYSTEM, "watch.subscriptions", number)
-
-
-def _find(actor: Actor, action: str, number: int) -> Subscription:
-    """Whoever may not do this with all subscriptions learns nothing about those that are not theirs."""
+def find(number: int, actor: Actor = SYSTEM, action: str = "watch.subscriptions") -> Subscription:
+    """A subscription with which somebody may do something."""
     found = Subscription.objects.select_related("collection", "owner", "crawl").filter(pk=number).first()
-    require(actor, action, found)
     if found is None:
         raise NotFound(f"there is no subscription {number}; `hemeroteca watch list` shows them")
+    require(actor, action, found)
     return found
 
 
@@ -225,11 +221,11 @@ def remove_channel(actor: Actor, number: int) -> None:
 
 
 def find_channel(number: int, actor: Actor = SYSTEM) -> Channel:
-    """One that somebody may change."""
+    """A channel that somebody may change."""
     found = Channel.objects.select_related("subscription", "collection", "owner").filter(pk=number).first()
-    require(actor, "watch.channel", found)
     if found is None:
         raise NotFound(f"there is no channel {number}; `hemeroteca watch channel list` shows them")
+    require(actor, "watch.channel", found)
     return found
 
 
@@ -238,7 +234,7 @@ def find_channel(number: int, actor: Actor = SYSTEM) -> Channel:
 
 def add_webhook(actor: Actor, number: int) -> tuple[SignalSource, str]:
     """An address (by its secret, shown once) where a site can tell that pages of a subscription changed."""
-    subscription = _find(actor, "watch.source", number)
+    subscription = find(number, actor, "watch.source")
     token = secrets.token_urlsafe(24)
     source, _ = SignalSource.objects.update_or_create(
         kind=SignalSource.Kind.WEBHOOK,
@@ -256,9 +252,9 @@ def add_webhook(actor: Actor, number: int) -> tuple[SignalSource, str]:
 def remove_source(actor: Actor, number: int) -> None:
     """Listen no longer; a hub is told so by the chores."""
     source = SignalSource.objects.select_related("subscription__owner").filter(pk=number).first()
-    require(actor, "watch.source", source.subscription if source is not None else None)
     if source is None:
         raise NotFound(f"there is no source {number}; `hemeroteca watch sources` shows them")
+    require(actor, "watch.source", source.subscription)
     sources = SignalSource.objects.filter(pk=number)
     _end_at_hubs(sources)
     sources.exclude(state=SignalSource.State.ENDING).delete()
