@@ -20,7 +20,7 @@ SCRIPT = textwrap.dedent(
     from hemeroteca import usage
     from hemeroteca.frontier import services
     from hemeroteca.frontier.queue import Frontier
-    from hemeroteca.frontier.values import CrawlOptions
+    from hemeroteca.ingest.rules import CrawlOptions
     from hemeroteca.accounts import SYSTEM
     from hemeroteca.frontier.visit import Outcome
     from hemeroteca.urls.candidate import Candidate

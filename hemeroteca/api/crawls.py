@@ -13,8 +13,8 @@ from hemeroteca.api.shapes import Body, Cursor, Limit, Listing, filled, read_cur
 from hemeroteca.errors import NotFound
 from hemeroteca.frontier import queries, services
 from hemeroteca.frontier.models import Crawl, Visit
-from hemeroteca.frontier.values import CrawlOptions
 from hemeroteca.frontier.visit import State as VisitState
+from hemeroteca.ingest.rules import CrawlOptions
 from hemeroteca.urls.candidate import REQUISITE_DEPTH
 from hemeroteca.warc.timestamps import moment
 

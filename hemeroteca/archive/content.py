@@ -7,7 +7,7 @@ from django.conf import settings
 from hemeroteca import extract
 from hemeroteca.archive import comparing, queries, rendered
 from hemeroteca.archive.values import CaptureRow
-from hemeroteca.warc import reader
+from hemeroteca.warc import DOM_TYPE
 from hemeroteca.warc.reader import Record
 
 MAX_SHOWN = 8 << 20  # a copy longer than this is only offered as a download
@@ -41,16 +41,15 @@ def original(capture: CaptureRow) -> Record:
     holder = capture
     if capture.kind == "revisit" and capture.refers_to:
         holder = queries.by_record(capture.refers_to) or capture
-    return reader.read(settings.INSTANCE.warc_dir, holder.warc_name, holder.offset, holder.length)
+    return holder.location(settings.INSTANCE.warc_dir).read()
 
 
 def decoded(capture: CaptureRow) -> Copy:
     """What a reader would have seen, without the coding it travelled in; at most MAX_SHOWN bytes."""
     record = original(capture)
-    raw = record.payload(MAX_SHOWN)
-    body, note = extract.decode_body(raw, record.header("content-encoding"), MAX_SHOWN)
+    body, note = record.content(MAX_SHOWN)
     header = record.header("content-type")
-    if not note and record.size > len(raw):
+    if not note and record.size > MAX_SHOWN:
         note = "cut"
     return Copy(body, header.partition(";")[0].strip().lower() or capture.mime, header, note)
 
@@ -89,6 +88,6 @@ def compare(old: CaptureRow, new: CaptureRow) -> comparing.Pair:
 def text(capture: CaptureRow) -> extract.Document:
     """Title, text and language of a capture, read again from the archive."""
     if dom := rendered.dom(settings.INSTANCE.warc_dir, capture):
-        return extract.read(dom[:MAX_SHOWN], comparing.DOM_TYPE, capture.url)
+        return extract.read(dom[:MAX_SHOWN], DOM_TYPE, capture.url)
     copy = decoded(capture)
     return extract.read(copy.body, copy.charset_header, capture.url)

@@ -18,7 +18,7 @@ from resiliparse.parse.html import ELEMENT, TEXT, DOMNode, HTMLTree
 from hemeroteca import extract
 from hemeroteca.change import noise, rules
 from hemeroteca.change.values import ChangeRules, Snapshot
-from hemeroteca.extract import charset, kinds, markup
+from hemeroteca.extract import decode, markup
 
 LIMITS = extract.Limits(html_bytes=2 << 20, html_tags=50_000, text_chars=500_000, plain_bytes=2 << 20)
 MAX_LINES = 50_000
@@ -103,8 +103,8 @@ def tidy(passages: list[str]) -> list[str]:
 def read(snapshot: Snapshot, given: ChangeRules, view: bool = True) -> Page:
     """The parts of a snapshot that the rules leave; classes and styles only with `view`."""
     body = snapshot.body
-    media = kinds.media_type(snapshot.content_type)
-    kind = kinds.kind_of(body, media, snapshot.url)
+    media = extract.media_type(snapshot.content_type)
+    kind = extract.kind_of(body, snapshot.content_type, snapshot.url)
     if kind in ("html", "xhtml"):
         page = Page("html")
         _read_html(body, snapshot.content_type, given, page, view)
@@ -127,7 +127,7 @@ def read(snapshot: Snapshot, given: ChangeRules, view: bool = True) -> Page:
         if len(body) > LIMITS.plain_bytes:
             body = body[: LIMITS.plain_bytes]
             page.note("text-cut")
-        text, _, note = charset.to_text(body, snapshot.content_type)
+        text, _, note = decode.to_text(body, snapshot.content_type)
         if note:
             page.note(note)
         page.passages = _cut(text, page).replace("\r\n", "\n").replace("\r", "\n").split("\n", MAX_LINES)
@@ -196,11 +196,9 @@ def _read_html(body: bytes, content_type: str, given: ChangeRules, page: Page, v
     if len(body) > LIMITS.html_bytes:
         body = body[: LIMITS.html_bytes]
         page.note("html-cut")
-    text, name, note = charset.to_text(body, content_type)
+    body, _, note = decode.to_utf8(body, content_type)
     if note:
         page.note(note)
-    if name != "utf-8" or note or body[:1] == b"\xef":
-        body = text.encode("utf-8", "replace")
     data = markup.prepare(body, LIMITS, page.note).data
     ignored, kept = rules.places(given.ignore), rules.places(given.keep)
     if ignored.xpath or kept.xpath:

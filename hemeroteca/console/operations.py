@@ -19,7 +19,7 @@ from hemeroteca.engine import overview
 from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.frontier import queries, services
 from hemeroteca.frontier.models import Crawl
-from hemeroteca.frontier.values import CrawlOptions
+from hemeroteca.ingest.rules import CrawlOptions
 
 CRAWLS = 50
 SCOPES = {

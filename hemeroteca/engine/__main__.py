@@ -7,7 +7,7 @@ import sys
 import time
 
 from hemeroteca import config as settings_of_instance
-from hemeroteca.engine.pool import fork_readers
+from hemeroteca.ingest.pool import fork_readers
 
 
 def main() -> None:
@@ -20,7 +20,7 @@ def main() -> None:
     from django.conf import settings
 
     from hemeroteca.engine.loop import Engine
-    from hemeroteca.engine.repair import repair
+    from hemeroteca.engine.rebuild import repair
 
     config, instance = settings.CONFIG, settings.INSTANCE
     stopped = False

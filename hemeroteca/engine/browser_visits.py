@@ -4,13 +4,13 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hemeroteca.engine.messages import AGENT
 from hemeroteca.engine.rendering import BROWSER_TROUBLES, PageRules, is_met, requisites
 from hemeroteca.engine.robots import robots_visit
 from hemeroteca.engine.runs import Run
 from hemeroteca.fetch import Result
 from hemeroteca.fetch.browser import Rendered
 from hemeroteca.frontier.visit import State, Visit
+from hemeroteca.ingest.rules import AGENT
 from hemeroteca.urls.candidate import Role
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class BrowserVisits:
             rendered.discard()
             return
         for part, exchange in self._requisites(rendered, visit):
-            self._engine.reading.submit(part, exchange, run)
+            self._engine.intake.submit(part, exchange, run)
         again = rendered.transient and not visit.lease.is_last_try(visit)
         if rendered.failure in BROWSER_TROUBLES and (again or not rendered.main.status):
             self._not_rendered(visit, rendered, run)
@@ -94,4 +94,4 @@ class BrowserVisits:
         """Archive a robots.txt that a page waited for."""
         rules = robots_visit("", url, page.crawl)
         rules.host = page.host
-        self._engine.reading.submit(rules, result, self._engine.runs.get(page.crawl))
+        self._engine.intake.submit(rules, result, self._engine.runs.get(page.crawl))

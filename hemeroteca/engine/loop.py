@@ -16,17 +16,17 @@ from hemeroteca import usage
 from hemeroteca.config import Config
 from hemeroteca.engine import reasons
 from hemeroteca.engine.browser_visits import BrowserVisits
-from hemeroteca.engine.discovery import Discovery
+from hemeroteca.engine.intake import BATCH, Intake
 from hemeroteca.engine.ledger import Ledger
-from hemeroteca.engine.noise import Sites
 from hemeroteca.engine.orders import Orders
-from hemeroteca.engine.pool import Reader
-from hemeroteca.engine.read_results import ReadResults
-from hemeroteca.engine.reading import BATCH, Reading
-from hemeroteca.engine.refresh import Refresher
+from hemeroteca.engine.rebuild import Rereads
 from hemeroteca.engine.rendering import Rendering
 from hemeroteca.engine.robots import RobotsFiles
 from hemeroteca.engine.runs import Run
+from hemeroteca.engine.search_upkeep import SearchUpkeep
+from hemeroteca.engine.sinks import Arrival
+from hemeroteca.engine.sinks.frontier import FrontierSink
+from hemeroteca.engine.sinks.watch import WatchSink
 from hemeroteca.engine.visits import Visits
 from hemeroteca.fetch import Fetcher, FetchSettings
 from hemeroteca.frontier import services
@@ -34,6 +34,7 @@ from hemeroteca.frontier.models import Crawl
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.frontier.robots import RobotsCache
 from hemeroteca.frontier.traps import SameText
+from hemeroteca.ingest.pool import Reader
 from hemeroteca.instance import Instance
 from hemeroteca.instance.status import EngineStatus, write_engine_status
 
@@ -68,25 +69,27 @@ class Engine:
         self.frontier = Frontier(config.host_page_cap, config.retries + 1)
         self.robots = RobotsCache()
         self.traps = SameText(config.same_text_cap)
-        self.ledger = Ledger(config, instance, self.frontier)
-        self.sites = Sites()
+        self.ledger = Ledger(config, instance)
         self.scheduler = _scheduler(config, instance, watch_clock) if only is None else None
         fetch_settings = FetchSettings.from_config(config, instance.spool_dir)
         self.fetcher = Fetcher(fetch_settings, self.selector)
         self.rendering = Rendering(fetch_settings, self.selector)
-        self.reading = Reading(self, readers)
+        self.intake = Intake(self, readers)
         self.visits = Visits(self)
         self.robots_files = RobotsFiles(self)
         self.browser_visits = BrowserVisits(self)
-        self.discovery = Discovery(self)
-        self._read_results = ReadResults(self)
-        self._refresher = Refresher(instance, self.ledger)
+        self.ledger.add(FrontierSink(self), before=self.ledger.search)
+        self._upkeep = SearchUpkeep(instance, self.ledger.search)
+        self._rereads = Rereads(instance, self.ledger, self.intake)
+        self.ledger.add(self._rereads)
+        self.ledger.add(self)
+        if self.scheduler is not None:
+            self.ledger.add(WatchSink(self.scheduler))
         self._orders = Orders(self, only)
         self._only = only
         self._tick = tick
         self._stop = ""
         self._commit_due = 0.0  # monotonic; 0: nothing waits
-        self._refreshed = False  # documents wait for a commit
         self._look_due = 0.0
         self._pace: list[tuple[float, int]] = []
         self._started = time.time()
@@ -103,7 +106,6 @@ class Engine:
             while not self._finished():
                 self._step()
             self._drain()
-            self.sites.write(now=True)
         except BaseException:
             self._close(self.ledger.abandon)  # as after a crash: the next start repairs
             raise
@@ -120,23 +122,11 @@ class Engine:
     @property
     def at_work(self) -> bool:
         """Something is on its way: a request, a capture, a commit."""
-        return bool(self.active or self.reading.under_way or self.pending)
-
-    @property
-    def pending(self) -> bool:
-        """Whether a part has something to write."""
-        return bool(
-            self.frontier.pending
-            or self.reading.answers
-            or self.ledger.pending
-            or self.robots.pending
-            or self._refreshed
-            or (self.scheduler is not None and self.scheduler.unwritten)
-        )
+        return bool(self.active or self.intake.under_way or self.ledger.pending)
 
     def measure(self, run: Run) -> None:
         """Bring the counts of a run up to date."""
-        run.measure(self.reading.cpu_seconds(), self.reading.peak_bytes(), self.queued(run.id))
+        run.measure(self.intake.cpu_seconds(), self.intake.peak_bytes(), self.queued(run.id))
 
     # the loop
 
@@ -147,7 +137,7 @@ class Engine:
         if self.visits.has_room:
             if (host_at := self.frontier.next_time()) is not None:
                 waits.append(host_at - now)
-            if self.frontier.unwritten and not self.fetcher.active and not self.reading.under_way:
+            if self.frontier.unwritten and not self.fetcher.active and not self.intake.under_way:
                 waits.append(0.0)
         for wait in (self.fetcher.timeout(), self.rendering.timeout()):
             if wait is not None:
@@ -159,39 +149,63 @@ class Engine:
         self.fetcher.tick()
         self.rendering.tick()
         moment = time.monotonic()
-        if not self._commit_due and self.pending:
+        if not self._commit_due and (self.intake.answers or self.ledger.pending):
             self._commit_due = moment + self.config.commit_seconds
         due = bool(self._commit_due) and moment >= self._commit_due
-        idle = self.reading.idle
-        answers = self.reading.answers
+        idle = self.intake.idle
+        answers = self.intake.answers
         if answers >= BATCH or (answers and (idle or due)):
-            self._read_results.take_answers()
+            self._take_answers()
         if due or (self.frontier.unwritten and not self.fetcher.active and idle):
             self.commit()
         if moment >= self._look_due:
             self._look()
 
+    def _take_answers(self) -> None:
+        """Everything ingest has answered so far goes to the sinks."""
+        arrivals = []
+        for arrival in self.intake.take():
+            if arrival.done.needs_browser and arrival.trip is not None:
+                visit = arrival.trip.visit
+                if visit.lease is not None:
+                    visit.lease.again(visit)
+                arrival.trip.result.body.discard()
+            else:
+                arrivals.append(arrival)
+        again = self.ledger.take(arrivals)
+        for arrival in again:
+            self.intake.read(arrival)
+        for arrival in arrivals:
+            if arrival.trip is not None and arrival not in again:
+                arrival.trip.result.body.discard()
+
     def commit(self) -> None:
         """Everything so far becomes durable, together."""
         for run in self._counted():
             self.measure(run)
-        self.ledger.commit(self._write_rest)
+        self.ledger.commit()
         self._count_reasons(self.frontier.gave_up, failed=True)
         self._count_reasons(self.frontier.refused, failed=False)
-        self._commit_due, self._refreshed = 0.0, False
-        self.ledger.commit_index()
+        self._commit_due = 0.0
 
-    def _write_rest(self) -> None:
-        """What belongs to the same transaction as captures and visits."""
+    # as a sink: what else belongs to the transaction
+
+    @property
+    def pending(self) -> bool:
+        return self.robots.pending
+
+    def take(self, arrival: Arrival) -> None:
+        """Nothing: runs are counted by the others."""
+
+    def write(self) -> None:
+        """Robots files, the counts of runs, and what the scheduler is told of visits that ended."""
         self.robots.write()
-        self.sites.write()
         for run in self._counted():
             services.save_counts(run.id, run.counts)
             run.touched = False
         endings = self.frontier.take_endings()
         if self.scheduler is not None:
             self.scheduler.ended(endings)
-            self.scheduler.write()
 
     def _count_reasons(self, tally: Counter[tuple[int, str]], failed: bool) -> None:
         """What the frontier decided by itself, added to the crawls' counts."""
@@ -218,11 +232,11 @@ class Engine:
         moment = time.monotonic()
         self._look_due = moment + MAX_PAUSE
         self._orders.look(moment)
-        self.reading.check(moment)
+        self.intake.check(moment)
         queued = any(count > 0 for count in self.frontier.queued.values())
-        busy = self.fetcher.active or self.reading.under_way or queued
-        if self._refresher.look(idle=not busy):
-            self._refreshed = True
+        busy = self.fetcher.active or self.intake.under_way or queued
+        self._upkeep.look(idle=not busy)
+        self._rereads.look()
         self._tell()
         if self._tick:
             self._tick(self)
@@ -240,11 +254,11 @@ class Engine:
                 updated_ms=int(now * 1000),
                 pages_per_second=round((pages - self._pace[0][1]) / span, 1) if span > 0.5 else 0.0,
                 active=self.active,
-                reading=self.reading.under_way,
+                reading=self.intake.under_way,
                 queued=sum(self.frontier.queued.values()),
                 crawls=list(self.runs),
-                rss_bytes=self.reading.peak_bytes(),
-                cpu_seconds=round(self.reading.cpu_seconds(), 1),
+                rss_bytes=self.intake.peak_bytes(),
+                cpu_seconds=round(self.intake.cpu_seconds(), 1),
                 troubles=self.visits.troubles[-50:] + self._orders.troubles(),
             ),
         )
@@ -256,12 +270,12 @@ class Engine:
         until = time.monotonic() + DRAIN_SECONDS
         for run in self.runs.values():
             run.stopping = run.stopping or self._stop
-        while (self.fetcher.active or self.reading.under_way) and time.monotonic() < until:
+        while (self.fetcher.active or self.intake.under_way) and time.monotonic() < until:
             for key, mask in self.selector.select(0.1):
                 key.data(key.fd, mask)
             self.fetcher.tick()
-            if self.reading.answers:
-                self._read_results.take_answers()
+            if self.intake.answers:
+                self._take_answers()
         for run in list(self.runs.values()):
             if self._only is None:
                 self.commit()  # stays running: the next engine goes on with it
@@ -271,8 +285,8 @@ class Engine:
     def _close(self, close_ledger: Callable[[], None]) -> None:
         self.rendering.close()
         self.fetcher.close()
-        self.reading.close()
-        self._refresher.close()
+        self.intake.close()
+        self._upkeep.close()
         close_ledger()
         if self.scheduler is not None:
             self.scheduler.close()

@@ -48,7 +48,7 @@ class Orders:
         engine.measure(run)
         services.mark_ended(run.id, state, reason, run.counts)
         engine.frontier.close_crawl(run.id)
-        engine.reading.forget(run.id)
+        engine.intake.forget(run.id)
         engine.fetcher.forget_cookies(f"crawl-{run.id}")
         del engine.runs[run.id]
         if run.options.concurrency:
@@ -77,14 +77,14 @@ class Orders:
     def _open(self, crawl: Crawl) -> None:
         engine = self._engine
         options = services.options_of(crawl)
-        run = Run(crawl.pk, options, Counts(), crawl.created_ms, cpu_before=engine.reading.cpu_seconds())
+        run = Run(crawl.pk, options, Counts(), crawl.created_ms, cpu_before=engine.intake.cpu_seconds())
         if not engine.runs and not engine.ended and self._only is not None:
             run.cpu_before = 0.0  # the process exists for this crawl: its start-up counts
         engine.runs[run.id] = run
         if options.concurrency:
             engine.visits.share()
         services.mark_started(crawl.pk)
-        engine.reading.teach(run)
+        engine.intake.teach(run)
         engine.frontier.open_crawl(run.id, prioritisers.prioritiser(options.order), tell=run.standing)
         engine.frontier.add([Candidate(urls.key(seed), seed, urls.host(seed), run.id) for seed in crawl.seeds])
         engine.commit()
@@ -98,7 +98,7 @@ class Orders:
                 run.stopping = run.stopping or "stopped by a person"
             elif limit is not None and moment - run.since >= limit:
                 run.stopping = run.stopping or f"limit of {limit:g} seconds reached"
-            if engine.frontier.under_way(run.id) or engine.reading.reads(run.id) or engine.frontier.unwritten:
+            if engine.frontier.under_way(run.id) or engine.intake.reads(run.id) or engine.frontier.unwritten:
                 continue
             if run.stopping:
                 self.end(run, Crawl.State.STOPPED, run.stopping)
@@ -111,7 +111,7 @@ class Orders:
         changed = services.sites_set_since(self._sites_revision)
         for number, name, settings, revision in changed:
             engine.frontier.set_host(number, settings)
-            engine.sites.set_host(name, settings)
+            engine.ledger.noise.set_host(name, settings)
             self._sites_revision = revision
         if changed and engine.scheduler is not None:
             engine.scheduler.refresh_sites()
@@ -126,7 +126,7 @@ class Orders:
                 options = services.current_options(run.id)
                 if options != run.options:
                     run.options = options
-                    engine.reading.teach(run)
+                    engine.intake.teach(run)
         new, again = scheduler.due(scheduler.now_ms / 1000, engine.runs.keys())
         for run in engine.runs.values():
             run.closed_until = scheduler.closed.get(run.id, 0.0)

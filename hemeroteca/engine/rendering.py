@@ -10,15 +10,13 @@ import msgspec
 from hemeroteca import urls
 from hemeroteca.archive import queries
 from hemeroteca.archive.rendered import screenshot_of
-from hemeroteca.engine.headers import header
-from hemeroteca.engine.messages import Job
 from hemeroteca.fetch import FetchSettings, Request, Result
 from hemeroteca.fetch.browser import BrowserFetcher, BrowserSettings, Rendered, missing
 from hemeroteca.fetch.browser.fetcher import Allowed, Answer
 from hemeroteca.frontier.robots import MAX_BYTES, MAX_REDIRECTS, RobotsCache
 from hemeroteca.frontier.visit import Visit
 from hemeroteca.urls.candidate import Role
-from hemeroteca.warc import keys
+from hemeroteca.warc import Location, keys
 
 MOST_WAITING = 16  # pages given to the browser at once; the hosts of further ones wait
 # The browser's own troubles, which say nothing about the host.
@@ -146,11 +144,11 @@ def led_away(rendered: Rendered, key: int) -> str:
     return address if any(_is_page(exchange, address) for exchange in rendered.exchanges) else ""
 
 
-def picture_place(folder: Path, visit: Visit) -> tuple[str, str, int, int] | None:
+def picture_place(folder: Path, visit: Visit) -> Location | None:
     """Where the screenshot of a page's last version lies."""
     version = queries.whole(visit.digest) if visit.digest else None  # the DOM, when a browser made that version
     row = screenshot_of(version) if version is not None else None
-    return None if row is None else (str(folder), row.warc_name, row.offset, row.length)
+    return None if row is None else row.location(folder)
 
 
 def requisites(rendered: Rendered, visit: Visit) -> tuple[list[tuple[Visit, Result]], list[str]]:
@@ -167,12 +165,6 @@ def requisites(rendered: Rendered, visit: Visit) -> tuple[list[tuple[Visit, Resu
             continue
         exchange.body.discard()
     return kept, [f"post-not-kept: {too_long} answers to more than {keys.MAX_SENT} bytes"] if too_long else []
-
-
-def answers_post(job: Job, request: Request) -> None:
-    """Say what was sent: the answer is filed by it."""
-    job.sent = request.content
-    job.filed = keys.address(job.url, request.method, header(job.request_head, b"content-type"), request.content)
 
 
 def is_met(exchange: Result) -> bool:

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hemeroteca import urls
-from hemeroteca.engine.messages import AGENT
 from hemeroteca.engine.reasons import PASSING, failure_text
 from hemeroteca.fetch import Result
 from hemeroteca.frontier.robots import MAX_BYTES, MAX_REDIRECTS, unreachable
 from hemeroteca.frontier.visit import Visit
+from hemeroteca.ingest.rules import AGENT
 from hemeroteca.urls.candidate import Role
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class RobotsFiles:
             fetch.asked, fetch.took = now, result.elapsed
         body = result.body.bytes(MAX_BYTES) if result.status else b""
         if result.status:
-            engine.reading.submit(errand, result, engine.runs.get(errand.crawl))
+            engine.intake.submit(errand, result, engine.runs.get(errand.crawl))
         else:
             result.body.discard()
         wait = engine.visits.plain_wait(errand.host, errand.crawl, result.elapsed)

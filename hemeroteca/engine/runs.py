@@ -4,8 +4,9 @@ import time
 from dataclasses import dataclass, field
 
 from hemeroteca.engine import reasons
-from hemeroteca.frontier.values import Counts, CrawlOptions
+from hemeroteca.frontier.values import Counts
 from hemeroteca.frontier.visit import State
+from hemeroteca.ingest.rules import CrawlOptions
 
 
 @dataclass

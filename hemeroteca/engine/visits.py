@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from hemeroteca import urls
 from hemeroteca.archive import queries as archive
 from hemeroteca.engine import reasons
-from hemeroteca.engine.messages import AGENT
 from hemeroteca.engine.runs import Run
 from hemeroteca.fetch import Request, Result
 from hemeroteca.fetch.body import Body
@@ -14,9 +13,10 @@ from hemeroteca.fetch.browser import Rendered
 from hemeroteca.frontier import politeness
 from hemeroteca.frontier.robots import MAX_BYTES, origin_of
 from hemeroteca.frontier.visit import State, Visit
+from hemeroteca.ingest.rules import AGENT
 from hemeroteca.instance.status import Trouble
 from hemeroteca.urls.candidate import Candidate, Role
-from hemeroteca.warc import reader
+from hemeroteca.warc import WarcReadError
 
 if TYPE_CHECKING:
     from hemeroteca.engine.loop import Engine
@@ -40,7 +40,7 @@ class Visits:
 
     @property
     def has_room(self) -> bool:
-        return self._engine.fetcher.active < self._max_active and self._engine.reading.has_room
+        return self._engine.fetcher.active < self._max_active and self._engine.intake.has_room
 
     def share(self) -> None:
         """How many requests may be under way at once; asked when a crawl with a wish of its own begins or ends."""
@@ -107,7 +107,7 @@ class Visits:
         elif unanswered:
             self.fail(visit, reasons.failure_text(result))
         else:
-            self._engine.reading.submit(visit, result, run, rendered)
+            self._engine.intake.submit(visit, result, run, rendered)
             return
         result.body.discard()
 
@@ -181,7 +181,7 @@ class Visits:
             pass
         elif served := self._served(visit, run, now):
             lease.unasked(visit)
-            engine.reading.submit(visit, served, run)
+            engine.intake.submit(visit, served, run)
         elif by_browser:
             engine.browser_visits.render(visit, run)
         else:
@@ -250,8 +250,8 @@ class Visits:
         ):
             return None
         try:
-            record = reader.read(self._engine.instance.warc_dir, row.warc_name, row.offset, row.length)
-        except reader.WarcReadError:
+            record = row.location(self._engine.instance.warc_dir).read()
+        except WarcReadError:
             return None
         visit.served = True
         body = record.payload()

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from hemeroteca.config import Config
+from hemeroteca.fetch import heads
 from hemeroteca.fetch.body import Body
 
 
@@ -97,7 +98,6 @@ class Result(msgspec.Struct, kw_only=True):
     truncated: str = ""
     started_ms: int = 0
     elapsed: float = 0.0
-    _fields: list[tuple[str, str]] | None = None
 
     @property
     def ok(self) -> bool:
@@ -106,32 +106,12 @@ class Result(msgspec.Struct, kw_only=True):
 
     def header(self, name: str) -> str:
         """The value of the first header with this name (any case), or an empty text."""
-        name = name.lower()
-        for field, value in self.fields():
-            if field == name:
-                return value
-        return ""
+        return heads.header(self.response_head, name)
 
     def header_all(self, name: str) -> list[str]:
         """The values of all headers with this name, in order."""
-        name = name.lower()
-        return [value for field, value in self.fields() if field == name]
+        return heads.header_all(self.response_head, name)
 
     def fields(self) -> list[tuple[str, str]]:
         """All headers of the response as (lower-case name, value)."""
-        if self._fields is None:
-            self._fields = list(_read_fields(self.response_head))
-        return self._fields
-
-
-def _read_fields(head: bytes) -> list[tuple[str, str]]:
-    fields: list[tuple[str, str]] = []
-    for line in head.decode("latin-1").split("\n")[1:]:
-        if line[:1] in (" ", "\t") and fields:  # a folded line goes on
-            name, value = fields[-1]
-            fields[-1] = (name, f"{value} {line.strip()}")
-            continue
-        name, colon, value = line.partition(":")
-        if colon:
-            fields.append((name.strip().lower(), value.strip()))
-    return fields
+        return [(name.lower(), value) for name, value in heads.fields(self.response_head)]

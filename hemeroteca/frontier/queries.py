@@ -7,7 +7,6 @@ from django.db.models import Exists, OuterRef
 from hemeroteca import urls
 from hemeroteca.frontier.models import Crawl, Host, Page, Visit
 from hemeroteca.frontier.visit import State
-from hemeroteca.urls.candidate import Role
 
 
 def crawl(number: int) -> Crawl | None:
@@ -29,12 +28,6 @@ def last_visit(page: Page) -> Visit | None:
     """What became of the last order to visit a page. Looks it up by crawl and page, as all are found."""
     found = Visit.objects.select_related("page", "page__host").filter(page=page, crawl__in=Crawl.objects.values("pk"))
     return found.order_by("-crawl").first()
-
-
-def is_sitemap(page: int) -> bool:
-    """Whether a crawl has visited the page as a list of others."""
-    visits = Visit.objects.filter(page=page, crawl__in=Crawl.objects.values("pk"))
-    return visits.filter(role=Role.SITEMAP).exists()
 
 
 def visits(
@@ -73,3 +66,7 @@ def seed_keys(most: int = 5000) -> list[int]:
         if len(keys) >= most:
             break
     return list(keys)[:most]
+
+
+def crawls_that_ignore_robots() -> set[int]:
+    return set(Crawl.objects.filter(options__ignore_robots=True).values_list("pk", flat=True))

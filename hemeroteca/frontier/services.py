@@ -16,8 +16,9 @@ from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.extract import elements
 from hemeroteca.frontier import prioritisers
 from hemeroteca.frontier.models import Crawl, Host, Visit
-from hemeroteca.frontier.values import Counts, CrawlOptions, SiteSettings
+from hemeroteca.frontier.values import Counts, SiteSettings
 from hemeroteca.frontier.visit import State
+from hemeroteca.ingest.rules import CrawlOptions
 
 RENDER = ("auto", "always", "never")
 ELEMENTS = ("include", "exclude")  # settings that are lists of rules

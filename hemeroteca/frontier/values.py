@@ -4,44 +4,9 @@ from typing import Literal
 
 import msgspec
 
-from hemeroteca.urls import Scope
-
-THRESHOLD = 0.05  # F(μ) where nobody set another, as in `change`
-
-
-class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How new versions are compared; the part of `change.ChangeRules` a person sets, without loading that room."""
-
-    threshold: float = THRESHOLD  # F(μ)
-    ignore: tuple[str, ...] = ()
-    keep: tuple[str, ...] = ()
-    ignore_text: tuple[str, ...] = ()
-
+from hemeroteca.ingest.rules import THRESHOLD, Comparison
 
 _USUAL = Comparison()
-
-
-class CrawlOptions(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How a crawl goes: what belongs to it, when it ends, how it behaves."""
-
-    scope: Scope
-    limit: int | None = None
-    max_bytes: int | None = None
-    max_seconds: float | None = None
-    delay: float | None = None  # None: adaptive
-    concurrency: int | None = None
-    ignore_robots: bool = False
-    sitemaps: bool = True
-    requisites: bool = True
-    insecure: bool = False
-    order: str = "breadth-first"  # which pages go first: a name of `frontier.prioritisers`
-    watch: Comparison | None = None  # a standing crawl: it never ends, and new versions are compared in this way
-    again: bool = False  # all pages of the same order, which has finished, are visited once more
-
-    @property
-    def knows_its_pages(self) -> bool:
-        """Its pages are queued whether or not a link to them is seen again: an unchanged page need not be read."""
-        return self.again or self.watch is not None
 
 
 class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -9,7 +9,7 @@ Beside it: `filling` (rebuilt, imported), `batch` (many queries, to measure), `g
 `suggest` (completion, next words, spelling), `services` (what is refreshed from time to time).
 """
 
-from hemeroteca.search.document import SearchDocument
+from hemeroteca.ingest.document import SearchDocument
 from hemeroteca.search.index import (
     Hit,
     Index,

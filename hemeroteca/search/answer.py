@@ -16,9 +16,9 @@ import numpy as np
 import tantivy
 from tantivy import Occur, Order, Query
 
+from hemeroteca.ingest.document import document_key
 from hemeroteca.search import analysis, copies, ranking
 from hemeroteca.search.clauses import required
-from hemeroteca.search.document import document_key
 from hemeroteca.search.in_body import stands
 from hemeroteca.search.index import Contribution, Hit, Options, Reasons, Results
 from hemeroteca.search.notes import Note

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from hemeroteca import urls
-from hemeroteca.search.document import document_key
+from hemeroteca.ingest.document import document_key
 from hemeroteca.search.index import Contribution, Index, Options, SearchError
 
 RESULTS, PAGES = 10, 10  # on a page, and pages in which the place of a result is looked for

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import msgspec
 
+from hemeroteca.ingest.document import SearchDocument, document_key
 from hemeroteca.search import collection_files, handover
 from hemeroteca.search.collection_files import Row
-from hemeroteca.search.document import SearchDocument, document_key
 from hemeroteca.search.guess import language_of, written_in
 from hemeroteca.search.index import Index, SearchError
 from hemeroteca.search.languages import code_of

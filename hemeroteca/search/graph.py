@@ -21,7 +21,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from hemeroteca.search.document import document_key
+from hemeroteca.ingest.document import document_key
 
 log = logging.getLogger("hemeroteca.search")
 _MOST_ANCHORS = 12  # different texts kept per page

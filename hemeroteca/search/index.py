@@ -14,7 +14,7 @@ from hemeroteca.search.ranking import Preferences, Weights
 
 if TYPE_CHECKING:
     from hemeroteca.config import Config
-    from hemeroteca.search.document import SearchDocument
+    from hemeroteca.ingest.document import SearchDocument
 
 REBUILD = "rebuild it from the archive with `hemeroteca search rebuild`"  # the next step where an index is unusable
 

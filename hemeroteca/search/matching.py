@@ -6,9 +6,9 @@ from html import unescape
 
 from tantivy import FieldType, Occur, Order, Query
 
+from hemeroteca.ingest.document import SearchDocument
 from hemeroteca.search.analysis import field_of
 from hemeroteca.search.answer import Answer
-from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.in_body import stands
 from hemeroteca.search.index import Hit, IndexUnusableError, Options
 from hemeroteca.search.snippet import Marks

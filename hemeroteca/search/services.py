@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from hemeroteca.ingest.document import SearchDocument
 from hemeroteca.search.asked import asked
-from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.graph import LinkGraph, LinkRanks, rank_pages_and_hosts
 from hemeroteca.search.index import Index, SearchError
 from hemeroteca.search.learn import Learner

@@ -8,8 +8,8 @@ import msgspec
 import tantivy
 from tantivy import Document
 
+from hemeroteca.ingest.document import SearchDocument, document_key, simhash
 from hemeroteca.search import analysis
-from hemeroteca.search.document import SearchDocument, document_key, simhash
 
 SCHEMA_VERSION = 3
 LONGEST_TEXT = 1_000_000  # characters of a page that are indexed and kept

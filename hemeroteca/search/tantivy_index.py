@@ -18,9 +18,9 @@ import msgspec
 import tantivy
 from tantivy import Query
 
+from hemeroteca.ingest.document import SearchDocument
 from hemeroteca.search import analysis, memory, ranking
 from hemeroteca.search.answer import Answer
-from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.graph import LinkRanks
 from hemeroteca.search.index import (
     READER,

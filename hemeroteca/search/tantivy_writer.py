@@ -8,8 +8,8 @@ from typing import NoReturn
 import tantivy
 from tantivy import Document
 
+from hemeroteca.ingest.document import SearchDocument
 from hemeroteca.search import tantivy_document
-from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.index import REBUILD, IndexBusyError, IndexUnusableError, IndexWriteError
 
 HELD, HELD_CHARACTERS = 32, 1 << 20  # documents that wait to be given to the engine, at most

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from hemeroteca.search.document import SearchDocument, document_key
+from hemeroteca.ingest.document import SearchDocument, document_key
 from hemeroteca.search.tantivy_index import VERSIONS, TantivyIndex, replace_index
 from hemeroteca.search.tantivy_writer import TantivyWriter
 

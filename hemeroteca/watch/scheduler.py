@@ -25,8 +25,9 @@ from hemeroteca import urls
 from hemeroteca.config import Config
 from hemeroteca.errors import Invalid, Refused
 from hemeroteca.frontier.models import Visit
-from hemeroteca.frontier.values import Comparison
 from hemeroteca.frontier.visit import Ending, How, State
+from hemeroteca.ingest.difference import Difference
+from hemeroteca.ingest.rules import Comparison, Judge
 from hemeroteca.predict import country_calendar
 from hemeroteca.urls.candidate import Candidate, Role
 from hemeroteca.watch import observations, queries, services
@@ -45,8 +46,6 @@ from hemeroteca.watch.visits import (
     MAX_INTERVAL_HOURS,
     PLANNER_ORIGIN,
     AnsweredVisit,
-    Difference,
-    Judge,
     planner_hour,
 )
 

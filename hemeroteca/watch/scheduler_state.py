@@ -17,12 +17,13 @@ from django.db.models import F
 from hemeroteca import urls
 from hemeroteca.archive.services import db_uuid
 from hemeroteca.config import Config
-from hemeroteca.frontier.values import Comparison
+from hemeroteca.ingest.difference import Difference
+from hemeroteca.ingest.rules import Comparison
 from hemeroteca.watch.fields import plain
 from hemeroteca.watch.models import Signal, SignalSource, Subscription, WatchedPage
 from hemeroteca.watch.policy_pages import PolicyPages
 from hemeroteca.watch.time_windows import Window, any_open, next_open
-from hemeroteca.watch.visits import DAY_MS, AnsweredVisit, Difference
+from hemeroteca.watch.visits import DAY_MS, AnsweredVisit
 
 if TYPE_CHECKING:
     from hemeroteca.watch.announcements import Announcements

@@ -8,11 +8,13 @@ from hemeroteca.archive import services as archive
 from hemeroteca.archive.values import NewCapture
 from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Crawl, Host, Page, Visit
-from hemeroteca.frontier.values import CrawlOptions
 from hemeroteca.frontier.visit import State
+from hemeroteca.ingest.rules import CrawlOptions
 from hemeroteca.instance.status import EngineStatus, Trouble, write_engine_status
 from hemeroteca.search import SearchDocument, open_index
 from hemeroteca.warc.writer import WarcWriter
+from tests.warc.making import exchange
+from tests.warc.making import revisit as revisit_of
 
 NOW = 1_763_200_000_000
 BREAD = "https://diario.example/economia/pan"
@@ -56,10 +58,10 @@ class World:
         head = f"HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
         asked = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
         if original is None:
-            records = warc.exchange_records(page.url, ms, "192.0.2.1", "http/1.1", asked, head, body)
+            records = exchange(page.url, ms, "192.0.2.1", "http/1.1", asked, head, body)
         else:
             repeated = warc.Original(original.record_id, original.url, original.captured_ms, original.digest)
-            records = warc.revisit_records(page.url, ms, "192.0.2.1", "http/1.1", asked, head, repeated, len(body))
+            records = revisit_of(page.url, ms, "192.0.2.1", "http/1.1", asked, head, repeated, len(body))
         name, offset = self.writer.append(records.data)
         self.writer.sync()
         row = NewCapture(

@@ -7,11 +7,11 @@ from hemeroteca import config, urls
 from hemeroteca.archive.models import Capture
 from hemeroteca.engine import loop
 from hemeroteca.engine.loop import Engine
-from hemeroteca.engine.repair import repair
+from hemeroteca.engine.rebuild import repair
 from hemeroteca.frontier import services
 from hemeroteca.frontier.models import Crawl, Visit
-from hemeroteca.frontier.values import CrawlOptions
 from hemeroteca.frontier.visit import State
+from hemeroteca.ingest.rules import CrawlOptions
 from simweb import SimWeb
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]

@@ -5,8 +5,8 @@ from hemeroteca.accounts import SYSTEM
 from hemeroteca.frontier import services
 from hemeroteca.frontier.models import Crawl
 from hemeroteca.frontier.queue import Frontier
-from hemeroteca.frontier.values import CrawlOptions
 from hemeroteca.frontier.visit import Outcome, State, Visit
+from hemeroteca.ingest.rules import CrawlOptions
 from hemeroteca.urls.candidate import Candidate
 
 

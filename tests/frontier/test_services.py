@@ -7,8 +7,8 @@ from hemeroteca.accounts import SYSTEM
 from hemeroteca.errors import Refused
 from hemeroteca.frontier import services
 from hemeroteca.frontier.models import Crawl, Visit
-from hemeroteca.frontier.values import CrawlOptions
 from hemeroteca.frontier.visit import State
+from hemeroteca.ingest.rules import CrawlOptions
 from tests.frontier.making import finish, leased, opened, order
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]

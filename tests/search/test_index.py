@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from hemeroteca.ingest.document import simhash
 from hemeroteca.search import IndexBusyError, IndexUnusableError, SearchDocument, open_index
-from hemeroteca.search.document import simhash
 from hemeroteca.search.tantivy_index import replace_index
 
 

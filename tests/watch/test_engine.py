@@ -10,7 +10,7 @@ from hemeroteca.accounts import SYSTEM
 from hemeroteca.archive.models import Capture
 from hemeroteca.engine import loop, orders
 from hemeroteca.engine.loop import Engine
-from hemeroteca.engine.repair import repair
+from hemeroteca.engine.rebuild import repair
 from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Crawl, Page, Visit
 from hemeroteca.frontier.visit import State

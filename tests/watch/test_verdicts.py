@@ -4,7 +4,7 @@ import pytest
 
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
-from hemeroteca.frontier.values import Comparison
+from hemeroteca.ingest.rules import Comparison
 from hemeroteca.watch import notices, queries, services
 from hemeroteca.watch.fields import ChannelOrder, Order
 from hemeroteca.watch.models import Change, Notice, WatchedPage

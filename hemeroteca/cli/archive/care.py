@@ -39,15 +39,16 @@ def verify(
     setup(data, must_exist=True, at_least="warc" if repair else "hemeroteca.sqlite3")
     from django.conf import settings
 
+    from hemeroteca.archive.queries import last_id
     from hemeroteca.archive.verify import verify as check
-    from hemeroteca.engine.ledger import last_capture, write_watermark
+    from hemeroteca.engine.sinks.search import write_watermark
 
     with alone(repair, "repair"), progress_line(as_json) as show:
 
         def progress(file: str, records: int) -> None:
             show(f"{records:,} records, {file}")
 
-        lost = repair and not last_capture()
+        lost = repair and not last_id()
         report = check(settings.INSTANCE.warc_dir, repair=repair, digests=digests, progress=progress)
         if lost and report.added:  # rows have new numbers: what the search index holds is unknown
             write_watermark(settings.INSTANCE, 0, versions_too=True)

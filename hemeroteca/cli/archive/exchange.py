@@ -31,7 +31,6 @@ from hemeroteca.cli.common import (
 if TYPE_CHECKING:
     from hemeroteca.archive.export import Exported
     from hemeroteca.config import Config
-    from hemeroteca.engine.imports import Around
 
 Since = Annotated[str, typer.Option("--from", help="Not before: 2026, 202601, 20260131120000, 2026-01-31.")]
 Until = Annotated[str, typer.Option("--to", help="Not after; the same forms.")]
@@ -50,7 +49,7 @@ def import_(
     from django.conf import settings
 
     from hemeroteca import __version__
-    from hemeroteca.archive.intake import Intake
+    from hemeroteca.archive.importing import Importer
     from hemeroteca.instance import spool
     from hemeroteca.warc.writer import WarcWriter
 
@@ -59,13 +58,13 @@ def import_(
     writer = WarcWriter(instance.warc_dir, max_bytes=config.warc_bytes, facts=facts)
     with (
         writing(instance.data),
-        _importing(config, as_json) as around,
+        _importing(config, as_json),
         spool.own(instance) as folder,
         progress_line(as_json) as show,
     ):
-        intake = Intake(writer, around, lambda file, captures: show(f"{captures:,} captures, {file}"))
-        with _on_interrupt(intake.stop):
-            done = intake.read(files, folder)
+        importer = Importer(writer, lambda file, captures: show(f"{captures:,} captures, {file}"))
+        with _on_interrupt(importer.stop):
+            done = importer.read(files, folder)
     if done.stopped:
         typer.echo("stopped; what was taken stays, and the same command goes on from there", err=True)
     if as_json:
@@ -106,7 +105,7 @@ def export(
     from django.conf import settings
 
     from hemeroteca.archive import export as exporting
-    from hemeroteca.archive import requisites
+    from hemeroteca.archive import requisites, wacz
 
     chosen = form or format_of(target)
     folder = settings.INSTANCE.warc_dir
@@ -131,7 +130,7 @@ def export(
         elif chosen is Format.warc:
             done = exporting.export_warc(folder, selection, target, time.time_ns() // 1_000_000, progress)
         else:
-            done = exporting.export_wacz(folder, selection, target, time.time_ns() // 1_000_000, title, progress)
+            done = wacz.write(folder, selection, target, time.time_ns() // 1_000_000, title, progress)
     _report_export(target, done, as_json)
 
 
@@ -180,29 +179,30 @@ def _wanted(config: "Config", urls: list[str] | None, collection: str, search: s
 
 
 @contextmanager
-def _importing(config: "Config", quiet: bool) -> "Iterator[Around]":
-    """Be the only one that imports while this lasts: instead of an engine, or beside one."""
+def _importing(config: "Config", quiet: bool) -> Iterator[None]:
+    """Be the only one that imports while this lasts: instead of an engine, or beside one. Ends when all is findable."""
     from django.conf import settings
 
-    from hemeroteca.engine.imports import beside_an_engine, finishing
+    from hemeroteca.archive import queries
+    from hemeroteca.engine import rebuild, search_upkeep
 
     instance = settings.INSTANCE
     imports = instance.lock_import()
     if imports is None:
         give_up("another `hemeroteca archive import` is at work on this folder; wait until it has ended")
-
-    def waiting() -> None:
-        if not quiet:
-            typer.echo("the captures are kept; the engine at work on this folder makes them findable …", err=True)
-
     with imports:
         engine = instance.lock_engine()
-        if engine is None:
-            with beside_an_engine(config, instance, waiting) as around:
-                yield around
-        else:
-            with engine, finishing(config, instance) as around:
-                yield around
+        if engine is not None:
+            with engine:
+                yield
+                if rebuild.catch_up(config, instance):
+                    search_upkeep.refresh(instance, config.index_heap_bytes)
+            return
+        yield
+        if queries.stale_pages(1):
+            if not quiet:
+                typer.echo("the captures are kept; the engine at work on this folder makes them findable …", err=True)
+            rebuild.wait_until_read(config, instance)
 
 
 @contextmanager

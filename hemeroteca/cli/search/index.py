@@ -24,27 +24,30 @@ def rebuild(data: common.Data = None, json: common.Json = False) -> None:
     config = common.setup(data, must_exist=not only_imported)
     from django.conf import settings
 
-    from hemeroteca.engine import collection_membership, refresh, reindex
-    from hemeroteca.engine.ledger import last_capture, write_watermark
+    from hemeroteca.archive.queries import last_id
+    from hemeroteca.engine import rebuild as archive
+    from hemeroteca.engine import search_upkeep
+    from hemeroteca.engine.sinks.search import write_watermark
     from hemeroteca.search import filling
     from hemeroteca.search.versions import rebuild_versions
+    from hemeroteca.watch.membership import Membership
 
     lock = settings.INSTANCE.lock_engine()
     if lock is None:
         common.give_up("an engine is at work on this folder; stop it, rebuild, and start it again")
     with lock:
-        last = last_capture()
-        documents = reindex.documents(settings.INSTANCE)
+        last = last_id()
+        documents = archive.documents(settings.INSTANCE)
         with common.progress_line(quiet=json) as show, errors_in_a_line():
             folder, heap = settings.INSTANCE.index_dir, config.index_heap_bytes
             count = filling.rebuild(folder, documents, heap, lambda done: show(f"indexing {done:,}"))
             versions = 0
             if config.index_versions:
-                past = reindex.versions(settings.INSTANCE)
+                past = archive.versions(settings.INSTANCE)
                 versions = rebuild_versions(folder, past, heap)
-        collection_membership.write_applied(settings.INSTANCE.index_dir, collection_membership.Membership.load())
+        search_upkeep.write_applied(settings.INSTANCE.index_dir, Membership.load())
         write_watermark(settings.INSTANCE, last, versions_too=config.index_versions)
-        refresh.run(settings.INSTANCE, config.index_heap_bytes)
+        search_upkeep.refresh(settings.INSTANCE, config.index_heap_bytes)
     more = f", {versions:,} versions" if config.index_versions else ""
     tell(json, f"{counted(count, 'document')} indexed{more}", documents=count, versions=versions)
 

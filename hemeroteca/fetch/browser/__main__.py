@@ -125,8 +125,6 @@ async def _render(
         rendered.failure = rendered.detail = ""
     elif main is None and not rendered.failure:
         rendered.failure, rendered.detail = "browser", "the browser did not ask for the page"
-    for result in (rendered.main, *rendered.exchanges):
-        result._fields = None  # read anew by whoever needs them
     return rendered, sound
 
 
