@@ -9,6 +9,8 @@ import re2
 from lxml import etree
 from resiliparse.parse.html import HTMLTree
 
+from hemeroteca.errors import Invalid
+
 THRESHOLD = 0.05
 """F(μ) unless a site has its own: on a page of any length it is passed by one word that is not noise."""
 
@@ -27,7 +29,7 @@ class ChangeRules(msgspec.Struct, frozen=True, omit_defaults=True):
     noise: bool = True  # put the noise aside that every site has
 
 
-class RulesError(ValueError):
+class RulesError(Invalid, ValueError):
     """A rule that cannot be used; the message quotes it and says why."""
 
 
