@@ -64,7 +64,7 @@ format: setup-dev
 
 # Compiles the translations of the console; the results are committed.
 messages: setup
-	$(BIN)/python -m hemeroteca.console.messages
+	$(BIN)/pybabel compile --domain django --directory hemeroteca/console/locale
 
 # Writes the versions installed now; a lock file carries names and versions, no host.
 lock:

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 from hemeroteca.change import fonts
 from hemeroteca.change.compare import compare
 from hemeroteca.change.diffs import Row, Run, changed_runs, side_by_side, text_diff
-from hemeroteca.change.values import Change, ChangeRules, Snapshot
+from hemeroteca.change.judgement import Change
+from hemeroteca.change.site_rules import ChangeRules
+from hemeroteca.change.snapshot import Snapshot
 
 MAX_PAGES = 100
 MARGIN, SIZE, LEADING = 48.0, 9.0, 13.0  # in points

@@ -83,7 +83,7 @@ class Document(msgspec.Struct):
     refresh: str | None = None
     notes: list[str] = []
     leads: Leads | None = None  # when asked for, and all links are plain
-    finds: dict[str, Any] = {}  # what readers of other rooms found, by name: a service description, an article
+    finds: dict[str, Any] = {}  # of readers of other rooms, by name; anything msgpack can carry
 
     def note(self, reason: str) -> None:
         """Record why something was left out, once."""

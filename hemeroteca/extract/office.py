@@ -17,7 +17,6 @@ from hemeroteca.extract.document import Document, Limits
 from hemeroteca.extract.html import read_html
 from hemeroteca.extract.readers import Content, register
 
-KINDS = ("docx", "pptx", "xlsx", "odt", "ods", "odp", "epub")
 _UNPACKABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _BROKEN = (
     zipfile.BadZipFile, zlib.error, struct.error, RuntimeError, NotImplementedError, EOFError, ValueError, OSError,

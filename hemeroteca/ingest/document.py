@@ -3,12 +3,10 @@
 import hashlib
 
 from hemeroteca import extract
-from hemeroteca.extract.office import KINDS as OFFICE
 from hemeroteca.ingest.rules import Rules
 from hemeroteca.ingest.search_document import SearchDocument, simhash, without_digits
 from hemeroteca.warc import Capture
 
-SEARCHABLE = {"html", "xhtml", "pdf", "text", "feed", *OFFICE}
 
 
 def search_document(
@@ -16,7 +14,7 @@ def search_document(
 ) -> SearchDocument | None:
     """What search should know about a page; None when it should not find it."""
     text = document.main or document.text
-    if capture.status != 200 or document.kind not in SEARCHABLE or not (text or document.title):
+    if capture.status != 200 or not (text or document.title):
         return None
     return SearchDocument(
         key=rules.key,

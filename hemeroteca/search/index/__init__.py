@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from hemeroteca.errors import Unavailable
 from hemeroteca.search.index.expressions import KeysQuery, Query, RangeQuery, TermQuery, all_of
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ VERSIONS = "versions"  # name of the folder of an index of all versions
 REBUILD = "rebuild it from the archive with `hemeroteca search rebuild`"  # the next step where an index is unusable
 
 
-class SearchError(Exception):
+class SearchError(Unavailable):
     """Search cannot do this; the message names the thing, the reason and the next step."""
 
 
