@@ -18,10 +18,10 @@ from hemeroteca.frontier.visit import State
 from hemeroteca.predict import Planner, country_calendar
 from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch import observations
+from hemeroteca.watch.answered_visit import HOUR_MS, PLANNER_ORIGIN, WORTH, YOUNG_HOURS, planner_hour
 from hemeroteca.watch.budgets import Bucket
 from hemeroteca.watch.models import Observation, WatchedPage
 from hemeroteca.watch.scheduler_state import HOST_QUEUE, ActivePage, SchedulerState, VisitUnderWay
-from hemeroteca.watch.visits import HOUR_MS, PLANNER_ORIGIN, WORTH, YOUNG_HOURS, planner_hour
 
 SAVE_SECONDS = 1800.0  # between two copies of what was learned
 SIGNAL_REST = 60.0  # s after a visit from which a signal may bring another

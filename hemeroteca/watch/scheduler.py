@@ -32,6 +32,13 @@ from hemeroteca.predict import country_calendar
 from hemeroteca.urls.candidate import Candidate, Role
 from hemeroteca.watch import observations, queries, services
 from hemeroteca.watch.announcements import GONE, POLL_HOURS, Announcements
+from hemeroteca.watch.answered_visit import (
+    HOUR_MS,
+    MAX_INTERVAL_HOURS,
+    PLANNER_ORIGIN,
+    AnsweredVisit,
+    planner_hour,
+)
 from hemeroteca.watch.budgets import Budgets
 from hemeroteca.watch.fields import plain
 from hemeroteca.watch.models import Subscription, WatchedPage
@@ -41,13 +48,6 @@ from hemeroteca.watch.plan import Plan, Selection
 from hemeroteca.watch.policy_pages import REPLAYED, PolicyPages
 from hemeroteca.watch.scheduler_state import ActivePage, ActiveSubscription, SchedulerState, VisitUnderWay, domain_of
 from hemeroteca.watch.time_windows import Window
-from hemeroteca.watch.visits import (
-    HOUR_MS,
-    MAX_INTERVAL_HOURS,
-    PLANNER_ORIGIN,
-    AnsweredVisit,
-    planner_hour,
-)
 
 LOOK_SECONDS = 1.0  # between two looks
 SWEEP_SECONDS = 60.0  # between looks at what changes slowly

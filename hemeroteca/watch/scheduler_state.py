@@ -19,11 +19,11 @@ from hemeroteca.archive.services import db_uuid
 from hemeroteca.config import Config
 from hemeroteca.ingest.difference import Difference
 from hemeroteca.ingest.rules import Comparison
+from hemeroteca.watch.answered_visit import DAY_MS, AnsweredVisit
 from hemeroteca.watch.fields import plain
 from hemeroteca.watch.models import Signal, SignalSource, Subscription, WatchedPage
 from hemeroteca.watch.policy_pages import PolicyPages
 from hemeroteca.watch.time_windows import Window, any_open, next_open
-from hemeroteca.watch.visits import DAY_MS, AnsweredVisit
 
 if TYPE_CHECKING:
     from hemeroteca.watch.announcements import Announcements
