@@ -211,7 +211,7 @@ class Announcements:
                 if sub.newcomers >= MAX_NEWCOMERS or not self._may_name(source, now):
                     return []
                 sub.newcomers += 1
-                self._name(key, urls.host(url), source)
+                self._name(key, VisitUnderWay(sub.crawl, urls.host(url), planned=False, source=source))
                 found = Candidate(key, url, urls.host(url), sub.crawl, depth=1)
                 return self._state.budgets.pace([found], now)
         return []
@@ -226,8 +226,8 @@ class Announcements:
         named.brought += 1
         return True
 
-    def _name(self, key: int, site: str, source: int) -> None:
-        self._state.under_way.start(key, VisitUnderWay(site, planned=False, source=source))
+    def _name(self, key: int, visit: VisitUnderWay) -> None:
+        self._state.under_way.start(key, visit)
         self._on_their_way[key] = None
         if len(self._on_their_way) > MAX_NAMED:  # the frontier may have known one, and never visits it
             oldest = next(iter(self._on_their_way))

@@ -236,8 +236,9 @@ class Selection:
                 if page is None:
                     continue  # its subscription was set aside meanwhile
                 chosen.append(key)
-                state.under_way.start(key, VisitUnderWay(page.site))
-                state.budgets.start(state.subs[page.sub], page.site, told=key in state.announcements.waiting)
+                sub = state.subs[page.sub]
+                state.under_way.start(key, VisitUnderWay(sub.crawl, page.site))
+                state.budgets.start(sub, page.site, told=key in state.announcements.waiting)
             if not state.budgets.instance.open:
                 break
         return self._candidates([key for key in chosen if key in state.pages])
