@@ -13,16 +13,18 @@ from hemeroteca.api import access, paging
 from hemeroteca.api.answers import filled
 from hemeroteca.api.moments import moment
 from hemeroteca.frontier import queries
-from hemeroteca.frontier.models import Page
+from hemeroteca.frontier.models import Visit
+from hemeroteca.frontier.visit import State as VisitState
+from hemeroteca.urls.candidate import REQUISITE_DEPTH
 
 router = Router()
 
 State = Literal["queued", "done", "failed", "excluded"]
 STATES: dict[int, State] = {
-    Page.State.QUEUED: "queued",
-    Page.State.DONE: "done",
-    Page.State.FAILED: "failed",
-    Page.State.EXCLUDED: "excluded",
+    VisitState.QUEUED: "queued",
+    VisitState.DONE: "done",
+    VisitState.FAILED: "failed",
+    VisitState.EXCLUDED: "excluded",
 }
 Url = Annotated[str, Query(min_length=1, max_length=8192, description="Address of the page.")]
 
@@ -51,16 +53,16 @@ def listing(
     cursor: paging.Cursor = "",
 ) -> paging.Listing[PageOut]:
     position = paging.read(cursor, 1)
-    found = queries.pages(
+    found = queries.visits(
         limit + 1,
         before=position[0] if position else None,
-        state=Page.State[state.upper()] if state else None,
+        state=VisitState[state.upper()] if state else None,
         host=host,
         crawl=crawl,
     )
     more = len(found) > limit
     return paging.Listing[PageOut](
-        items=[_out(page) for page in found[:limit]],
+        items=[_out(visit) for visit in found[:limit]],
         next_cursor=paging.write(found[limit - 1].pk) if more else None,
     )
 
@@ -71,18 +73,22 @@ def one(request: HttpRequest, url: Url) -> PageOut:
         page = queries.page(url)
     except urls.UrlError as error:
         raise HttpError(422, f"url: {error}")
-    if page is None:
+    visit = queries.last_visit(page) if page is not None else None
+    if visit is None:
         raise Http404("No crawl has met this page; POST /api/v1/crawls with its address visits it.")
-    return _out(page)
+    return _out(visit)
 
 
-def _out(page: Page) -> PageOut:
+def _out(visit: Visit) -> PageOut:
+    page = visit.page
     return filled(
         PageOut,
         page,
         host=page.host.name,
-        state=STATES[page.state],
-        crawl=page.crawl_id,  # type: ignore[attr-defined]  # not page.crawl.pk: that would ask the database
+        state=STATES[visit.state],
+        reason=visit.reason,
+        depth=visit.depth % REQUISITE_DEPTH,
+        crawl=visit.crawl_id,  # type: ignore[attr-defined]  # not visit.crawl.pk: that would ask the database
         found_at=moment(page.found_ms),
         visited_at=moment(page.visited_ms),
         changed_at=moment(page.changed_ms),

@@ -15,7 +15,7 @@ import typer
 from hemeroteca.cli import common
 
 if TYPE_CHECKING:
-    from hemeroteca.engine.crawler import Engine
+    from hemeroteca.engine.loop import Engine
     from hemeroteca.frontier.models import Crawl
     from hemeroteca.frontier.values import Counts
     from hemeroteca.ingest.pool import Reader
@@ -121,8 +121,8 @@ def _run_engine(crawl_id: int, display: "_Display", readers: "list[Reader]") -> 
     from django.conf import settings
 
     from hemeroteca.config import ConfigError
-    from hemeroteca.engine.crawler import Engine
     from hemeroteca.engine.ledger import DiskFullError
+    from hemeroteca.engine.loop import Engine
     from hemeroteca.engine.rebuild import repair
     from hemeroteca.engine.search_upkeep import refresh
     from hemeroteca.frontier import services

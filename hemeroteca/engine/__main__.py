@@ -19,7 +19,7 @@ def main() -> None:
     django.setup()
     from django.conf import settings
 
-    from hemeroteca.engine.crawler import Engine
+    from hemeroteca.engine.loop import Engine
     from hemeroteca.engine.rebuild import repair
 
     config, instance = settings.CONFIG, settings.INSTANCE

@@ -1,25 +1,25 @@
 """Captures on their way through the ingest processes: the rules each is read by, and what came back."""
 
-import selectors
+from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from hemeroteca import usage
 from hemeroteca.archive import queries
-from hemeroteca.config import Config
-from hemeroteca.engine.rendering import Rendering, led_away, picture_place
+from hemeroteca.engine.rendering import led_away, picture_place
 from hemeroteca.engine.runs import Run
 from hemeroteca.engine.sinks import Arrival, Trip
-from hemeroteca.engine.sinks.noise import NoiseSink
 from hemeroteca.fetch import Result
 from hemeroteca.fetch.browser import Rendered
-from hemeroteca.frontier.queue import Frontier
-from hemeroteca.frontier.values import Visit
+from hemeroteca.frontier.visit import Visit
 from hemeroteca.ingest import CrawlRules, Ingested, Rules
 from hemeroteca.ingest.pool import Pool, Reader
 from hemeroteca.ingest.worker import Task
-from hemeroteca.instance import Instance
 from hemeroteca.urls.candidate import Role
 from hemeroteca.warc import Capture
+
+if TYPE_CHECKING:
+    from hemeroteca.engine.loop import Engine
 
 BATCH = 32  # captures taken together: one look-up of their digests
 MAX_NOTES = 10  # of a rendering
@@ -28,25 +28,18 @@ MAX_NOTES = 10  # of a rendering
 class Intake:
     """`begun`: ingest processes that run already."""
 
-    def __init__(
-        self,
-        config: Config,
-        instance: Instance,
-        selector: selectors.BaseSelector,
-        begun: Sequence[Reader],
-        frontier: Frontier,
-        noise: NoiseSink,
-        rendering: Rendering,
-    ) -> None:
+    def __init__(self, engine: "Engine", begun: Sequence[Reader]) -> None:
+        config = engine.config
         self._max_depth = config.most_depth
-        self._warc_dir = instance.warc_dir
-        self._frontier = frontier
-        self._noise = noise
-        self._rendering = rendering
+        self._warc_dir = engine.instance.warc_dir
+        self._frontier = engine.frontier
+        self._noise = engine.ledger.noise
+        self._rendering = engine.rendering
         self._max_under_way = BATCH + 8 * config.readers
         self._arrivals: dict[int, Arrival] = {}  # by the identity of their tasks, until they are taken
+        self._crawls: Counter[int] = Counter()  # the same, by crawl
         self._answers: list[tuple[Task, Ingested]] = []
-        self._pool = Pool(config.readers, selector, self._answered, begun)
+        self._pool = Pool(config.readers, engine.selector, self._answered, begun)
 
     # captures
 
@@ -54,6 +47,10 @@ class Intake:
     def under_way(self) -> int:
         """Captures with an ingest process, or whose answers nobody took."""
         return len(self._arrivals)
+
+    def reads(self, crawl: int) -> int:
+        """Captures of a crawl among them."""
+        return self._crawls[crawl]
 
     @property
     def has_room(self) -> bool:
@@ -74,8 +71,6 @@ class Intake:
         if run is None:
             result.body.discard()
             return
-        if not visit.page:
-            run.outstanding += 1  # the crawl waits for what is only kept, too
         capture = Capture.fetched(visit.url, result)
         rules = self._rules(visit, result, run)
         if rendered is not None:
@@ -91,6 +86,7 @@ class Intake:
         """Have a capture read; also one from the archive, or once more."""
         task = Task(arrival.capture, arrival.rules)
         self._arrivals[id(task)] = arrival
+        self._crawls[arrival.rules.crawl] += 1
         self._pool.submit(task)
 
     def take(self) -> list[Arrival]:
@@ -100,6 +96,7 @@ class Intake:
         for task, done in answers:
             arrival = self._arrivals.pop(id(task))
             arrival.done = done
+            self._crawls[arrival.rules.crawl] -= 1
             arrivals.append(arrival)
         return arrivals
 
@@ -111,6 +108,7 @@ class Intake:
 
     def forget(self, crawl: int) -> None:
         self._pool.forget(crawl)
+        self._crawls.pop(crawl, None)
 
     def check(self, now: float) -> None:
         self._pool.check(now)
@@ -141,8 +139,11 @@ class Intake:
             include=host.settings.include,
             exclude=host.settings.exclude,
             obey=not run.options.ignore_robots,
+            keep=not visit.served,
             read=bool(visit.page),
         )
+        if visit.served:
+            return rules
         if visit.digest and visit.page and result.status != 304 and (row := queries.whole(visit.digest)) is not None:
             rules.earlier = row.location(self._warc_dir)
             self._noise.prepare(rules, run.options.watch)

@@ -41,42 +41,6 @@ class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):
         )
 
 
-class Visit(msgspec.Struct, gc=False):
-    """A planned fetch of a page, leased to a fetcher."""
-
-    page: int
-    key: int
-    url: str
-    host: int
-    crawl: int
-    depth: int
-    redirects: int
-    role: int
-    attempts: int
-    etag: str
-    last_modified: str
-    digest: str
-    versions: int
-    robots_for: str = ""  # set on a visit of robots.txt: the origin whose rules are wanted
-
-
-class Outcome(msgspec.Struct, gc=False):
-    """What became of a page, ready to be written."""
-
-    page: int
-    state: int
-    due_ms: int
-    attempts: int
-    visited_ms: int
-    changed_ms: int
-    status: int
-    reason: str
-    etag: str
-    last_modified: str
-    digest: str
-    versions: int
-
-
 class Counts(msgspec.Struct):
     """Totals of one run of a crawl."""
 

@@ -8,15 +8,13 @@ from hemeroteca import extract, urls
 from hemeroteca.ingest.document import document_key
 from hemeroteca.ingest.ingested import Edges, Ingested
 from hemeroteca.ingest.rules import CrawlRules, Rules
-from hemeroteca.urls.candidate import Candidate, Role
+from hemeroteca.urls.candidate import REQUISITE_DEPTH, Candidate, Role
 from hemeroteca.warc import Capture
 
 LINKS_REMEMBERED = 100_000  # addresses of a crawl a process knows to have sent already
 EDGES = 150  # links of one page that the link graph learns
 TEXTS_REMEMBERED = 100_000  # link texts a process knows to have sent already
 REQUISITE_STEPS = 3
-REQUISITE_BASE = 1000  # depth of a requisite: this plus its steps from the page that needs it
-_PRIORITY_SITEMAP = 100
 _REFRESH = re.compile(r"\s*\d*\.?\d*\s*[;,]\s*(?:url\s*=\s*)?['\"]?([^'\"\s]+)", re.IGNORECASE)
 
 
@@ -61,7 +59,6 @@ class Links:
             redirects=rules.redirects + 1,
             role=rules.role,
             parent=rules.key,
-            priority=1 - rules.depth,
         )
 
     def refresh(self, capture: Capture, rules: Rules, document: extract.Document, result: Ingested) -> None:
@@ -149,7 +146,6 @@ class Links:
                 sent.clear()
             sent.add(key)
             if key != rules.key:
-                priority = _PRIORITY_SITEMAP if role == Role.SITEMAP else -min(rules.depth + (role == Role.PAGE), 1000)
                 result.candidates.append(
                     Candidate(
                         key,
@@ -161,7 +157,6 @@ class Links:
                         parent=rules.key,
                         anchor=link.text,
                         context=link.context,
-                        priority=priority,
                     )
                 )
 
@@ -247,5 +242,7 @@ def _role(kind: str, role: int, depth: int) -> tuple[Role | None, int]:
 
 def _requisite(role: int, depth: int) -> tuple[Role | None, int]:
     """Requisites of requisites (a style's fonts, a frame's images) are followed for a few steps."""
-    steps = depth - REQUISITE_BASE + 1 if role == Role.REQUISITE else 1
-    return (Role.REQUISITE, REQUISITE_BASE + steps) if steps <= REQUISITE_STEPS else (None, 0)
+    steps = depth // REQUISITE_DEPTH + 1 if role == Role.REQUISITE else 1
+    if steps > REQUISITE_STEPS:
+        return None, 0
+    return Role.REQUISITE, steps * REQUISITE_DEPTH + depth % REQUISITE_DEPTH

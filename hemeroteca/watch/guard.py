@@ -13,6 +13,7 @@ from typing import TypeVar
 from django.db import transaction
 
 from hemeroteca.config import Config
+from hemeroteca.frontier.visit import Ending
 from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch.scheduler import Scheduler
 from hemeroteca.watch.values import Seen
@@ -80,8 +81,8 @@ class Guarded:
     def observed(self, seen: Seen) -> None:
         self._try(f"learn from {seen.url}", lambda s: s.observed(seen), None)
 
-    def failed(self, crawl: int, key: int, url: str, reason: str, unanswered: bool) -> None:
-        self._try(f"learn from {url}", lambda s: s.failed(crawl, key, url, reason, unanswered), None)
+    def ended(self, endings: list[Ending]) -> None:
+        self._try("learn from visits without an answer", lambda s: s.ended(endings), None)
 
     def write(self) -> None:
         """Inside the engine's transaction, which goes on without what cannot be written."""

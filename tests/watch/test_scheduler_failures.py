@@ -3,10 +3,11 @@
 import pytest
 
 from hemeroteca import urls
-from hemeroteca.frontier.models import Host, Page
+from hemeroteca.frontier.models import Host, Page, Visit
+from hemeroteca.frontier.visit import State
 from hemeroteca.watch import services
 from hemeroteca.watch.models import Subscription, WatchedPage
-from tests.watch.driving import HOUR, World, subscribe
+from tests.watch.driving import HOUR, World, no_answer, subscribe
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
@@ -63,8 +64,8 @@ def test_pages_given_up_with_their_host_are_no_visits(tmp_path):
     _, again = world.scheduler.due(world.now, world.crawls)
     assert len(again) > 3
     first = again[0]
-    world.scheduler.failed(first.crawl, first.key, first.url, "connect: nobody listens", unanswered=True)
-    Page.objects.update(state=Page.State.FAILED, reason="host-unreachable")
+    world.scheduler.ended([no_answer(first.crawl, first.key, first.url)])
+    Visit.objects.update(state=State.FAILED, reason="host-unreachable")
     world.now += 200
     world.scheduler.due(world.now, world.crawls)
     world.write()
@@ -83,9 +84,7 @@ def test_a_pending_visit_that_ended_without_a_word_is_made_again(tmp_path):
     world.now += 200
     world.look()
     assert WatchedPage.objects.get().failures == 0
-    from hemeroteca.frontier.models import Page
-
-    Page.objects.update(state=Page.State.FAILED, reason="host-unreachable")
+    Visit.objects.update(state=State.FAILED, reason="host-unreachable")
     world.run(24)
     assert world.visits["https://news.test/a"] >= 2
 
@@ -151,9 +150,10 @@ def test_a_site_that_is_down_when_it_is_subscribed_to_is_tried_again(tmp_path, t
     world.changes["https://news.test/"] = []
     host = Host.objects.create(name="news.test")
     key = urls.key("https://news.test/")
-    Page.objects.create(key=key, url="https://news.test/", host=host, crawl_id=sub.crawl_id, state=2, reason="robots")
+    page = Page.objects.create(key=key, url="https://news.test/", host=host)
+    Visit.objects.create(page=page, host=host, crawl_id=sub.crawl_id, state=2, reason="robots")
     if told:
-        world.scheduler.failed(sub.crawl_id, key, "https://news.test/", "connect", unanswered=True)
+        world.scheduler.ended([no_answer(sub.crawl_id, key, "https://news.test/")])
     world.run(24, step=0.05)
     sub.refresh_from_db()
     assert 4 <= sub.failures <= 7

@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('frontier', '0003_host_revision'),
+        ('frontier', '0001_initial'),
     ]
 
     operations = [

@@ -18,7 +18,7 @@ from django.utils.module_loading import import_string
 from hemeroteca.archive.values import NewCapture
 from hemeroteca.engine.runs import Run
 from hemeroteca.fetch import Result
-from hemeroteca.frontier.values import Visit
+from hemeroteca.frontier.visit import Visit
 from hemeroteca.ingest import Ingested, Rules
 from hemeroteca.warc import Capture
 

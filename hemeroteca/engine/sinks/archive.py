@@ -50,6 +50,9 @@ class ArchiveSink:
         """Raises `PayloadGoneError`; then nothing was kept."""
         if arrival.trip is None:
             return
+        if arrival.trip.visit.served:  # the crawl that made it has kept it
+            arrival.unchanged = True
+            return
         capture, rules, done = arrival.capture, arrival.rules, arrival.done
         not_modified = capture.status == 304 and bool(rules.previous)
         arrival.unchanged = not_modified or done.same

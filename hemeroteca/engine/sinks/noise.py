@@ -54,6 +54,8 @@ class NoiseSink:
     def take(self, arrival: Arrival) -> None:
         """From a visit of a page with an earlier version, whether it differed or not."""
         found = arrival.done.sightings
+        if arrival.trip is not None and arrival.trip.visit.served:
+            return  # it was learned from when it was made
         if not arrival.is_page or not arrival.rules.previous or arrival.done.mime not in TAUGHT_BY:
             return
         if not arrival.unchanged and found is None:

@@ -12,7 +12,7 @@ from hemeroteca.watch.models import Signal, SignalSource
 from hemeroteca.watch.scheduler.budgets import Budgets
 from hemeroteca.watch.scheduler.named_pages import NamedPages
 from hemeroteca.watch.scheduler.planning import Planning
-from hemeroteca.watch.scheduler.state import VISIT_PRIORITY, State, Sub, Watched
+from hemeroteca.watch.scheduler.state import State, Sub, Watched
 from hemeroteca.watch.values import HOUR_MS, Seen
 
 GONE = {404, 410}
@@ -67,7 +67,7 @@ class Announcements:
         """Pages named now that were not there when they were looked for: they may have come since."""
         if not found:
             return []
-        gone = Page.objects.filter(key__in=[f.key for f in found], state=Page.State.DONE, status__in=GONE)
+        gone = Page.objects.filter(key__in=[f.key for f in found], status__in=GONE)
         keys = set(gone.filter(visited_ms__lt=int(now * 1000) - HOUR_MS).values_list("key", flat=True))
         return [f for f in found if f.key in keys]
 
@@ -163,7 +163,7 @@ class Announcements:
                 if sub.newcomers >= NEWCOMERS or not self.named_pages.take(key, source, now):
                     return []
                 sub.newcomers += 1
-                found = Candidate(key, url, urls.host(url), sub.crawl, depth=1, priority=VISIT_PRIORITY)
+                found = Candidate(key, url, urls.host(url), sub.crawl, depth=1)
                 return self._budgets.pace([found], now)
         return []
 

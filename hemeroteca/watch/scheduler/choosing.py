@@ -4,12 +4,13 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Protocol
 
-from hemeroteca.frontier.models import Page
+from hemeroteca.frontier.models import Page, Visit
+from hemeroteca.frontier.visit import State as VisitState
 from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch.scheduler.announcements import Announcements
 from hemeroteca.watch.scheduler.budgets import Budgets
 from hemeroteca.watch.scheduler.failures import Failures
-from hemeroteca.watch.scheduler.state import VISIT_PRIORITY, Allowed, State
+from hemeroteca.watch.scheduler.state import Allowed, State
 
 
 class Way(Protocol):
@@ -50,14 +51,17 @@ class Choosing:
     def found(self, keys: list[int]) -> list[Candidate]:
         found: list[Candidate] = []
         for start in range(0, len(keys), 500):
-            rows = Page.objects.filter(key__in=keys[start : start + 500]).values_list(
-                "key", "url", "host__name", "depth", "role", "state"
-            )
-            for key, url, host, depth, role, state in rows:
-                if state == Page.State.QUEUED:
-                    continue  # some crawl has it in its queue already; `find_lost` sees what becomes of it
-                crawl = self._state.subs[self._state.pages[key].sub].crawl
-                found.append(Candidate(key, url, host, crawl, depth, role=role, priority=VISIT_PRIORITY))
+            part = keys[start : start + 500]
+            crawls = {key: self._state.subs[self._state.pages[key].sub].crawl for key in part}
+            visits = Visit.objects.filter(page__key__in=part, crawl__in=set(crawls.values()))
+            known = {
+                (key, crawl): (depth, role, state)
+                for key, crawl, depth, role, state in visits.values_list("page__key", "crawl", "depth", "role", "state")
+            }
+            for key, url, host in Page.objects.filter(key__in=part).values_list("key", "url", "host__name"):
+                depth, role, state = known.get((key, crawls[key]), (0, 0, VisitState.DONE))
+                if state != VisitState.QUEUED:  # else its crawl has it in its queue already
+                    found.append(Candidate(key, url, host, crawls[key], depth, role=role))
         return found
 
     def _allowed(self, key: int, now: float, told: bool = False) -> bool:

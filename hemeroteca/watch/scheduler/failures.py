@@ -5,12 +5,13 @@ A host that is down gets a single probe at a time, so that nothing waits to fall
 
 import msgspec
 
-from hemeroteca.frontier.models import Page
+from hemeroteca.frontier.models import Visit
+from hemeroteca.frontier.visit import State as VisitState
 from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch import memory
 from hemeroteca.watch.scheduler.budgets import Budgets
 from hemeroteca.watch.scheduler.planning import Planning
-from hemeroteca.watch.scheduler.state import HOST_QUEUE, VISIT_PRIORITY, State, Sub
+from hemeroteca.watch.scheduler.state import HOST_QUEUE, State, Sub
 
 DOWN_AFTER = 3  # visits in a row without an answer after which a host gets single probes
 PROBES = (0.25, 24.0)  # hours between probes of a host that is down: first, and at most (doubling)
@@ -89,12 +90,14 @@ class Failures:
         """Visits that ended without a word: their host was given up, or their crawl ended."""
         old = self._state.underway.overdue(now)
         for start in range(0, len(old), 500):
-            rows = Page.objects.filter(key__in=old[start : start + 500]).exclude(state=Page.State.QUEUED)
-            for key, reason, state in rows.values_list("key", "reason", "state"):
+            rows = Visit.objects.filter(page__key__in=old[start : start + 500]).exclude(state=VisitState.QUEUED)
+            for key, crawl, reason, state in rows.values_list("page__key", "crawl", "reason", "state"):
                 page = self._state.pages[key]
-                self._state.underway.end(key, page.site)
                 sub = self._state.subs.get(page.sub)
-                if sub is not None and state != Page.State.DONE:  # done: by another crawl that had it queued
+                if sub is not None and crawl != sub.crawl:
+                    continue
+                self._state.underway.end(key, page.site)
+                if sub is not None and state != VisitState.DONE:
                     reason = reason or "the visit ended without an answer"
                     self.no_answer(sub, key, page.site, reason, int(now * 1000), asked=False)
 
@@ -103,18 +106,19 @@ class Failures:
         missing = {key: sub for sub in self._state.subs.values() for key in sub.seeds if key not in self._state.pages}
         keys, found = list(missing), []
         for start in range(0, len(keys), 500):
-            failed = Page.objects.filter(
-                key__in=keys[start : start + 500], state__in=[Page.State.FAILED, Page.State.EXCLUDED]
-            )
-            for key, url, host, reason in failed.values_list("key", "url", "host__name", "reason"):
+            failed = Visit.objects.filter(page__key__in=keys[start : start + 500], state__gte=VisitState.FAILED)
+            rows = failed.values_list("page__key", "page__url", "host__name", "crawl", "reason")
+            for key, url, host, crawl, reason in rows:
                 sub, entrance = missing[key], self._entrances.get(key)
+                if crawl != sub.crawl:
+                    continue
                 if entrance is None and sub.failures:  # it was counted before a restart
                     entrance = self._entrances[key] = Entrance(sub.failures, now)
                 if entrance is None or entrance.asked:
                     self.no_answer(sub, key, host, reason or "no answer", int(now * 1000))
                 elif now >= entrance.retry_at and sub.is_open and self._budgets.open(sub, host):
                     entrance.asked = True
-                    found.append(Candidate(key, url, host, sub.crawl, priority=VISIT_PRIORITY))
+                    found.append(Candidate(key, url, host, sub.crawl))
         return found
 
     def forget_entrance(self, key: int) -> None:

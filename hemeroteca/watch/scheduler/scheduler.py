@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hemeroteca import urls
 from hemeroteca.config import Config
+from hemeroteca.frontier.visit import Ending, How
 from hemeroteca.urls.candidate import Candidate, Role
 from hemeroteca.watch import memory
 from hemeroteca.watch.scheduler.announcements import GONE, Announcements
@@ -173,20 +174,23 @@ class Scheduler:
         next_ms, why = self._explaining.then(owner, page, seen)
         self._state.records.page_seen(seen.key, seen.at_ms, interval, next_ms, why, important, chance or 0.0)
 
-    def failed(self, crawl: int, key: int, url: str, reason: str, unanswered: bool) -> None:
-        """A visit of a standing crawl that brought no answer, or was not allowed."""
-        sub = self._state.by_crawl.get(crawl)
-        if sub is not None:
-            with self._subscriptions.alone(sub.id):
-                self._failed(sub, key, url, reason, unanswered)
+    def ended(self, endings: list[Ending]) -> None:
+        """Visits of standing crawls that have ended: those that brought no answer, or were not allowed, are learned
+        from here."""
+        for ending in endings:
+            sub = self._state.by_crawl.get(ending.crawl)
+            if sub is not None and ending.how in (How.FAILED, How.EXCLUDED):
+                with self._subscriptions.alone(sub.id):
+                    self._failed(sub, ending)
 
-    def _failed(self, sub: Sub, key: int, url: str, reason: str, unanswered: bool) -> None:
-        site = urls.host(url)
-        planned = self._state.underway.end(key, site)
-        if unanswered:
+    def _failed(self, sub: Sub, ending: Ending) -> None:
+        site = urls.host(ending.url)
+        planned = self._state.underway.end(ending.key, site)
+        asked = ending.asked or ending.how is How.EXCLUDED
+        if asked and ending.how is How.FAILED:
             self._budgets.spend(sub, site, 0, 1, planned)
             self._failures.host_failed(site)
-        self._failures.no_answer(sub, key, site, reason, self._state.now_ms)
+        self._failures.no_answer(sub, ending.key, site, ending.reason, self._state.now_ms, asked=asked)
 
     def write(self) -> None:
         """Put everything on disk. Called inside the engine's transaction."""

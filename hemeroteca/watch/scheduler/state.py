@@ -16,7 +16,6 @@ from hemeroteca.watch.scheduler.underway import UnderWay
 from hemeroteca.watch.windows import Window, any_open, next_open
 
 HOST_QUEUE = 50  # watched pages of a host that wait at a time
-VISIT_PRIORITY = 50  # of a visit that is due, against pages just met (0 and less) and sitemaps (100)
 WORTH = 0.4  # chance of a change from which a visit pays when no budget decides
 
 

@@ -8,7 +8,8 @@ import msgspec
 from django.db import DatabaseError
 
 from hemeroteca import urls
-from hemeroteca.frontier.models import Page
+from hemeroteca.frontier.models import Visit
+from hemeroteca.frontier.visit import State as VisitState
 from hemeroteca.predict import country_calendar
 from hemeroteca.watch import learning, memory, queries, services
 from hemeroteca.watch.models import Subscription, WatchedPage
@@ -163,8 +164,8 @@ class Subscriptions:
             sub.policy.add([(row[0], memory.hour(row[3])) for row in ordinary])
         else:
             self._planning.add_all(sub.id, [(row[0], row[1], row[2], row[3]) for row in ordinary])
-        queued = Page.objects.filter(crawl=sub.crawl, state=Page.State.QUEUED)
-        for key, due_ms in queued.values_list("key", "due_ms"):
+        queued = Visit.objects.filter(crawl=sub.crawl, state=VisitState.QUEUED)
+        for key, due_ms in queued.values_list("page__key", "due_ms"):
             if key in self._state.pages:
                 self._state.underway.start(key, self._state.pages[key].site, self._state.now)
             else:  # pages met after a restart come after those met before
