@@ -110,7 +110,7 @@ class Rereading:
                 rules.earlier = earlier.location(self._folder)
                 picture = rendered.screenshot_of(before)
                 rules.earlier_picture = picture.location(self._folder) if picture is not None else None
-        self._noise.prepare(rules, None)
+        self._noise.prepare(rules)
         return Arrival(capture, rules, Ingested(), versions=versions, newest=newest)
 
     def _rules(self, row: CaptureRow) -> Rules:

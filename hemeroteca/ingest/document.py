@@ -8,7 +8,6 @@ import numpy as np
 
 from hemeroteca import extract
 from hemeroteca.extract import native
-from hemeroteca.extract.office import KINDS as OFFICE
 from hemeroteca.ingest.rules import Rules
 from hemeroteca.warc import Capture
 
@@ -40,15 +39,12 @@ class SearchDocument(msgspec.Struct, kw_only=True, gc=False):
     until_ms: int = 0  # … and when the next version was captured; 0: this is the last one
 
 
-SEARCHABLE = {"html", "xhtml", "pdf", "text", "feed", *OFFICE}
-
-
 def search_document(
     capture: Capture, rules: Rules, document: extract.Document, digest: str, likeness: int
 ) -> SearchDocument | None:
     """What search should know about a page; None when it should not find it."""
     text = document.main or document.text
-    if capture.status != 200 or document.kind not in SEARCHABLE or not (text or document.title):
+    if capture.status != 200 or not (text or document.title):
         return None
     return SearchDocument(
         key=rules.key,

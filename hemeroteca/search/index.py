@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
+from hemeroteca.errors import Unavailable
 from hemeroteca.search.ranking import Preferences, Weights
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 REBUILD = "rebuild it from the archive with `hemeroteca search rebuild`"  # the next step where an index is unusable
 
 
-class SearchError(Exception):
+class SearchError(Unavailable):
     """Search cannot do this; the message names the thing, the reason and the next step."""
 
 

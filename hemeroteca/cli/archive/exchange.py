@@ -158,10 +158,7 @@ def _wanted(config: "Config", urls: list[str] | None, collection: str, search: s
     if collection:
         from hemeroteca.watch.queries import patterns_of
 
-        try:
-            patterns = patterns_of(collection)
-        except LookupError as error:
-            give_up(f"{error.args[0]} `hemeroteca watch collection list` shows them", USAGE)
+        patterns = patterns_of(collection)
         if not patterns and not urls:
             give_up(f"the collection {collection!r} has no subscriptions", USAGE)
         return [*(urls or ()), *patterns]
