@@ -1,5 +1,11 @@
-"""Who may do what: people with one of three roles, and the tokens that programs use in their name.
+"""People, their roles, and the tokens that programs use in their name.
 
-A reader looks, an editor also orders crawls, an administrator also manages people. Passwords and tokens are kept as
-hashes only. `services` is the only writer of these tables.
+permissions  `Actor` and the one table of who may do what: `can(actor, action, thing)`, `require(…)`
+services     people, passwords, sign-in and tokens; the only writer of these tables
+throttle     slows down guessing of passwords
+models       the tables; passwords and tokens are kept as hashes only
 """
+
+from hemeroteca.accounts.permissions import STRANGER, SYSTEM, Actor, PermissionDenied, Role, can, require
+
+__all__ = ["STRANGER", "SYSTEM", "Actor", "PermissionDenied", "Role", "can", "require"]

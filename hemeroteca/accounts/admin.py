@@ -44,9 +44,9 @@ class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]
 class ApiTokenAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """Tokens are made with `hemeroteca token create`, which can show the secret; here they are seen and deleted."""
 
-    list_display = ("prefix", "label", "user", "role", "created", "expires", "last_used")
-    readonly_fields = ("prefix", "user", "role", "created", "last_used")
-    fields = ("label", "prefix", "user", "role", "created", "expires", "last_used")
+    list_display = ("prefix", "label", "user", "role", "scopes", "created", "expires", "last_used")
+    readonly_fields = ("prefix", "user", "role", "scopes", "created", "last_used")
+    fields = ("label", "prefix", "user", "role", "scopes", "created", "expires", "last_used")
 
     def has_add_permission(self, request: HttpRequest, *args: Any) -> bool:
         return False

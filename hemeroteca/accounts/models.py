@@ -8,20 +8,13 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from hemeroteca.accounts.permissions import Actor, Role, can
 
-class Role(models.TextChoices):
-    """What somebody may do. Each role includes those before it."""
-
-    READER = "reader", _("reader")
-    EDITOR = "editor", _("editor")
-    ADMINISTRATOR = "administrator", _("administrator")
-
-    @property
-    def rank(self) -> int:
-        return list(Role).index(self)
-
-    def includes(self, other: "Role") -> bool:
-        return self.rank >= other.rank
+ROLES = {
+    Role.READER: _("reader"),
+    Role.EDITOR: _("editor"),
+    Role.ADMINISTRATOR: _("administrator"),
+}
 
 
 class UserManager(BaseUserManager["User"]):
@@ -31,7 +24,7 @@ class UserManager(BaseUserManager["User"]):
 
 
 class User(AbstractBaseUser):
-    """A person who signs in. Three roles replace Django's groups and permissions."""
+    """A person who signs in. Roles replace Django's groups and permissions."""
 
     USERNAME_FIELD = "name"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
@@ -41,7 +34,7 @@ class User(AbstractBaseUser):
         db_comment="name to sign in with, lower case, NFKC",
     )  # fmt: skip
     role = models.CharField(
-        _("role"), max_length=13, choices=Role, default=Role.READER, db_comment="reader, editor, administrator"
+        _("role"), max_length=13, choices=ROLES, default=Role.READER, db_comment="reader, editor, administrator"
     )
     password = models.CharField(_("password"), max_length=128, db_comment="salted hash, as Django writes it")
     is_active = models.BooleanField(_("may sign in"), default=True, db_comment="false: locked out, kept for history")
@@ -66,13 +59,10 @@ class User(AbstractBaseUser):
     def spelling(cls, name: str) -> str:
         return str(cls.normalize_username(name.strip())).lower()
 
-    def may(self, role: Role) -> bool:
-        return self.is_active and Role(self.role).includes(role)
-
     # What Django's admin asks of a user.
     @property
     def is_superuser(self) -> bool:
-        return self.may(Role.ADMINISTRATOR)
+        return can(Actor.of(self), "account.user")
 
     @property
     def is_staff(self) -> bool:
@@ -92,7 +82,10 @@ class ApiToken(models.Model):
     label = models.CharField(max_length=100, db_comment="what it is for, in the words of its owner")
     prefix = models.CharField(max_length=12, unique=True, db_comment="first characters, to recognise it by")
     digest = models.CharField(max_length=64, db_comment="SHA-256 of the whole token; the token itself is not kept")
-    role = models.CharField(max_length=13, choices=Role, db_comment="the most it may do: reader, editor, administrator")
+    role = models.CharField(
+        max_length=13, choices=ROLES, db_comment="the most it may do: reader, editor, administrator"
+    )
+    scopes = models.JSONField(default=list, db_comment="first words of the actions it is for; empty: all")
     created = models.DateTimeField(default=timezone.now, db_comment="when it was made")
     expires = models.DateTimeField(null=True, blank=True, db_comment="not valid from then on; null: no end")
     last_used = models.DateTimeField(null=True, blank=True, db_comment="last use, to about ten minutes; null never")

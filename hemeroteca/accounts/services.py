@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import secrets
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -15,7 +16,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from hemeroteca.accounts import throttle
-from hemeroteca.accounts.models import ApiToken, Role, User
+from hemeroteca.accounts.models import ApiToken, User
+from hemeroteca.accounts.permissions import SCOPES, SYSTEM, Actor, Role, covers, require
+from hemeroteca.errors import Conflict, Denied, Invalid, NotFound
 
 FIRST_ADMINISTRATOR = "admin"
 TOKEN_MARK = "hem_"  # noqa: S105 - lets people and secret scanners recognise a leaked token
@@ -23,12 +26,10 @@ PREFIX_LENGTH = 12
 LAST_USED_STEP = timedelta(minutes=10)  # a read through the API must not become a write each time
 
 
-class AccountError(ValueError):
-    """Something that cannot be done, with the reason and the next step."""
-
-
-class SignInError(Exception):
+class SignInRefused(Denied):
     """A sign-in that failed; the message is for the person at the keyboard and tells nothing about other accounts."""
+
+    code = "sign-in-failed"
 
 
 class NewToken(NamedTuple):
@@ -42,39 +43,42 @@ def ensure_administrator() -> tuple[User, str] | None:
         if User.objects.exists():
             return None
         password = secrets.token_urlsafe(15)
-        return add_user(FIRST_ADMINISTRATOR, Role.ADMINISTRATOR, password), password
+        return add_user(SYSTEM, FIRST_ADMINISTRATOR, Role.ADMINISTRATOR, password), password
 
 
-def add_user(name: str, role: Role, password: str) -> User:
+def add_user(actor: Actor, name: str, role: Role, password: str) -> User:
+    require(actor, "account.user")
     user = User(name=name, role=role)
     user.clean()
     if User.objects.filter(name=user.name).exists():
-        raise AccountError(f"there is already a user {user.name!r}; choose another name or change that one")
+        raise Conflict(f"there is already a user {user.name!r}; choose another name or change that one")
     _check_password(password, user)
     user.set_password(password)
     try:
         user.full_clean()
     except ValidationError as error:
-        raise AccountError(f"{name!r} cannot be a user: {' '.join(error.messages)}")
+        raise Invalid(f"{name!r} cannot be a user: {' '.join(error.messages)}")
     user.save()
     return user
 
 
-def set_password(name: str, password: str) -> User:
+def set_password(actor: Actor, name: str, password: str) -> User:
     """A new password; it ends every session of that person (Django signs sessions with the hash)."""
     user = find_user(name)
+    require(actor, "account.password", user)
     _check_password(password, user)
     user.set_password(password)
     user.save(update_fields=["password"])
     return user
 
 
-def remove_user(name: str) -> None:
+def remove_user(actor: Actor, name: str) -> None:
+    require(actor, "account.user")
     with transaction.atomic():
         user = find_user(name)
         others = User.objects.filter(role=Role.ADMINISTRATOR, is_active=True).exclude(pk=user.pk)
         if user.is_superuser and not others.exists():
-            raise AccountError(
+            raise Conflict(
                 f"{user.name!r} is the last administrator; first add another: "
                 "`hemeroteca user add NAME --role administrator`"
             )
@@ -85,41 +89,57 @@ def find_user(name: str) -> User:
     try:
         return User.objects.get_by_natural_key(name)
     except User.DoesNotExist:
-        raise AccountError(f"there is no user {name!r}; `hemeroteca user list` shows who exists")
+        raise NotFound(f"there is no user {name!r}; `hemeroteca user list` shows who exists")
 
 
 def sign_in(request: HttpRequest, name: str, password: str, address: str) -> User:
-    """The user with that name and password, or SignInError. Does not begin the session."""
+    """The user with that name and password, or SignInRefused. Does not begin the session."""
     name = User.spelling(name)[:64]
     wait = throttle.wait(name, address)
     if wait is not None:
         minutes = max(1, round(wait.total_seconds() / 60))
-        raise SignInError(_("Too many wrong passwords. Try again in %(minutes)d min.") % {"minutes": minutes})
+        raise SignInRefused(_("Too many wrong passwords. Try again in %(minutes)d min.") % {"minutes": minutes})
     # Hashing a password costs time in proportion to its length only beyond any real one.
     user = authenticate(request, username=name, password=password[:1024])
     if not isinstance(user, User):
         throttle.failed(name, address)
-        raise SignInError(_("Name or password is wrong."))
+        raise SignInRefused(_("Name or password is wrong."))
     throttle.succeeded(name, address)
     return user
 
 
-def create_token(user: User, label: str, role: Role | None = None, expires: datetime | None = None) -> NewToken:
-    """A token for a program. `role` limits it below its owner's role; the owner's role always limits it too."""
-    role = role or Role(user.role)
-    if not Role(user.role).includes(role):
-        raise AccountError(f"{user.name!r} is {user.role} and cannot give a token the role {role.value}")
+def create_token(
+    actor: Actor,
+    user: User,
+    label: str,
+    role: Role | None = None,
+    expires: datetime | None = None,
+    scopes: Iterable[str] = (),
+) -> NewToken:
+    """A token for a program. `role` and `scopes` limit it; its owner's role always limits it too."""
+    require(actor, "account.token", user)
+    role, scopes = role or Role(user.role), sorted(set(scopes))
+    if not covers(Role(user.role), role):
+        raise Invalid(f"{user.name!r} is {user.role} and cannot give a token the role {role}")
+    if not set(scopes).issubset(SCOPES):
+        raise Invalid(f"a token can be limited to {', '.join(SCOPES)}, not to {', '.join(scopes)}")
     if expires is not None and expires <= timezone.now():
-        raise AccountError("a token cannot expire in the past; give a later date")
+        raise Invalid("a token cannot expire in the past; give a later date")
     secret = TOKEN_MARK + secrets.token_urlsafe(32)
-    token = ApiToken(user=user, label=label[:100], prefix=secret[:PREFIX_LENGTH], digest=_digest(secret), role=role)
-    token.expires = expires
-    token.save()
+    token = ApiToken.objects.create(
+        user=user,
+        label=label[:100],
+        prefix=secret[:PREFIX_LENGTH],
+        digest=_digest(secret),
+        role=role,
+        scopes=scopes,
+        expires=expires,
+    )
     return NewToken(token, secret)
 
 
-def token_user(secret: str) -> tuple[User, Role] | None:
-    """Whom a bearer token stands for and what it may do now; None when it is unknown, ended or its owner locked."""
+def token_actor(secret: str) -> Actor | None:
+    """Whom a bearer token stands for; None when it is unknown, ended or its owner locked."""
     if not secret.startswith(TOKEN_MARK) or len(secret) > 200:
         return None
     token = ApiToken.objects.select_related("user").filter(prefix=secret[:PREFIX_LENGTH]).first()
@@ -130,21 +150,34 @@ def token_user(secret: str) -> tuple[User, Role] | None:
         return None
     if token.last_used is None or token.last_used < now - LAST_USED_STEP:
         ApiToken.objects.filter(pk=token.pk).update(last_used=now)
-    return token.user, min(Role(token.role), Role(token.user.role), key=lambda role: role.rank)
+    return Actor.with_token(token)
 
 
-def revoke_token(prefix: str) -> None:
-    found = ApiToken.objects.filter(prefix__startswith=prefix.removesuffix("…"))
-    if len(prefix) <= len(TOKEN_MARK) or found.count() != 1:
-        raise AccountError(f"{prefix!r} does not name one token; `hemeroteca token list` shows their first characters")
-    found.delete()
+def revoke_token(actor: Actor, prefix: str) -> None:
+    found = list(ApiToken.objects.select_related("user").filter(prefix__startswith=prefix.removesuffix("…"))[:2])
+    if len(prefix) <= len(TOKEN_MARK) or len(found) != 1:
+        raise NotFound(f"{prefix!r} does not name one token; `hemeroteca token list` shows their first characters")
+    require(actor, "account.token", found[0])
+    found[0].delete()
+
+
+def users(actor: Actor) -> list[User]:
+    require(actor, "account.users")
+    return list(User.objects.order_by("name"))
+
+
+def tokens(actor: Actor, of: User | None = None) -> list[ApiToken]:
+    """All tokens, oldest first; those of one person with `of`."""
+    require(actor, "account.tokens", of)
+    found = ApiToken.objects.select_related("user").order_by("created")
+    return list(found.filter(user=of) if of else found)
 
 
 def _check_password(password: str, user: User) -> None:
     try:
         validate_password(password, user)
     except ValidationError as error:
-        raise AccountError(" ".join(error.messages))
+        raise Invalid(" ".join(error.messages))
 
 
 def _digest(secret: str) -> str:

@@ -1,71 +1,88 @@
-"""Who may call an operation: a bearer token, or the session of somebody signed in to the console."""
+"""Who calls an operation: a bearer token, or the session of somebody signed in to the console."""
 
+from collections.abc import Callable
+from functools import wraps
 from hmac import compare_digest
+from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from ninja.errors import HttpError
 from ninja.security import HttpBearer
 from ninja.utils import check_csrf
 
-from hemeroteca.accounts import services
-from hemeroteca.accounts.models import Role, User
+from hemeroteca.accounts import STRANGER, Actor, Role, require, services
+from hemeroteca.accounts.permissions import ACTIONS, Strangers
+from hemeroteca.api.problems import status_of
+from hemeroteca.errors import Refused
 from hemeroteca.replay.addresses import key_of
 
-
-class Caller:
-    """Whoever asks, and the role they ask with."""
-
-    def __init__(self, user: User | None, role: Role) -> None:
-        self.user = user
-        self.role = role
-
-    def require(self, role: Role, what: str) -> None:
-        if not self.role.includes(role):
-            raise HttpError(403, f"{what} needs the role {role.value}; yours is {self.role.value}.")
+View = Callable[..., HttpResponseBase]
 
 
 class Bearer(HttpBearer):
-    """The least role an operation asks for; `open_to_all` lets strangers read while `open_search` is set."""
+    """Lets those in who may do something."""
 
-    def __init__(self, role: Role, open_to_all: bool = False) -> None:
+    def __init__(self, action: str) -> None:
         super().__init__()
-        self.role = role
-        self.open_to_all = open_to_all
+        self.action = action
 
-    def __call__(self, request: HttpRequest) -> Caller | None:
-        caller = self._caller(request)
-        if caller is not None:
-            caller.require(self.role, "This")
-        elif self.open_to_all and settings.CONFIG.open_search:
-            return Caller(None, Role.READER)
-        return caller
+    def __call__(self, request: HttpRequest) -> Actor:
+        actor = actor_of(request)
+        if actor.user is None or not ACTIONS[self.action].owner:  # else the service asks whose the thing is
+            require(actor, self.action)
+        return actor
 
-    def authenticate(self, request: HttpRequest, token: str) -> Caller:
+    def authenticate(self, request: HttpRequest, token: str) -> Actor:
+        return actor_of(request)
+
+
+def protocol(action: str, view: View) -> View:
+    """A view that speaks another protocol than the API, for those who may do something; refusals are plain text."""
+
+    @wraps(view)
+    def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            if ACTIONS[action].strangers is not Strangers.ALWAYS:
+                require(actor_of(request), action)
+            return view(request, *args, **kwargs)
+        except Refused as error:
+            return plain(status_of(error), str(error))
+        except HttpError as error:
+            return plain(error.status_code, error.message)
+
+    return checked
+
+
+def plain(status: int, text: str) -> HttpResponse:
+    response = HttpResponse(text + "\n", status=status, content_type="text/plain; charset=utf-8")
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Access-Control-Allow-Origin"] = "*"
+    return response
+
+
+def actor_of(request: HttpRequest) -> Actor:
+    """Whoever sent a request. Raises HttpError for a token or session that must not be believed."""
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        token = token.strip()
         if compare_digest(token.encode(), key_of(settings.SECRET_KEY).encode()):
-            return Caller(None, Role.READER)  # replay, which asks for its readers
-        found = services.token_user(token)
-        if found is None:
+            return Actor("replay", roles=(Role.READER,))  # it asks for its readers
+        actor = services.token_actor(token)
+        if actor is None:
             raise HttpError(401, "This token is unknown, expired or revoked; `hemeroteca token create` makes another.")
-        return Caller(*found)
-
-    def _caller(self, request: HttpRequest) -> Caller | None:
-        header = request.headers.get("Authorization", "")
-        scheme, _, token = header.partition(" ")
-        if scheme.lower() == "bearer":
-            return self.authenticate(request, token.strip())
-        if isinstance(request.user, User) and request.user.is_active:
-            if check_csrf(request) is not None:
-                raise HttpError(403, "A call with a session cookie needs its CSRF token in the header X-CSRFToken.")
-            return Caller(request.user, Role(request.user.role))
-        return None
+        return actor
+    actor = Actor.of(request.user)
+    if actor is not STRANGER and check_csrf(request) is not None:
+        raise HttpError(403, "A call with a session cookie needs its CSRF token in the header X-CSRFToken.")
+    return actor
 
 
-def caller(request: HttpRequest) -> Caller:
-    """Who called an operation that asks for a role."""
+def caller(request: HttpRequest) -> Actor:
+    """Who called an operation that asks for a permission."""
     return request.auth  # type: ignore[attr-defined]  # set by django-ninja
 
 
-reader = Bearer(Role.READER)
-open_reader = Bearer(Role.READER, open_to_all=True)
-editor = Bearer(Role.EDITOR)
+def base_of(request: HttpRequest) -> str:
+    """The address this server is reached by, without a slash at its end."""
+    return settings.CONFIG.public_url.rstrip("/") or f"{request.scheme}://{request.get_host()}"

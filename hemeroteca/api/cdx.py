@@ -11,12 +11,11 @@ from itertools import chain
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.utils.http import content_disposition_header
-from ninja.errors import HttpError
 
 from hemeroteca import warc
-from hemeroteca.accounts.models import Role
 from hemeroteca.api import access, memento
 from hemeroteca.archive import cdx
+from hemeroteca.archive.memento import link_safe
 from hemeroteca.warc import reader
 from hemeroteca.warc.store import Source, WarcReadError, open_source
 from hemeroteca.warc.timestamps import http_date, start_ms
@@ -37,15 +36,9 @@ def wayback(request: HttpRequest) -> HttpResponseBase:
 def warc_file(request: HttpRequest, name: str) -> HttpResponseBase:
     """A WARC file or the one byte range asked for. Needs a token or a session: it holds everything as it was sent."""
     try:
-        caller = access.reader(request)
-        if caller is None:
-            return _plain(401, "WARC files are for members: sign in, or send `Authorization: Bearer …`")
-        caller.require(Role.READER, "This")
         source = open_source(settings.INSTANCE.warc_dir, name)
-    except HttpError as error:
-        return _plain(error.status_code, error.message)
     except WarcReadError:
-        return _plain(404, f"there is no WARC file {name[:200]!r}")
+        return access.plain(404, f"there is no WARC file {name[:200]!r}")
     found = re.fullmatch(r"bytes=(\d{0,15})-(\d{0,15})", request.headers.get("Range", ""))
     first, last = 0, source.size - 1
     if found and (found[1] or found[2]):
@@ -54,7 +47,7 @@ def warc_file(request: HttpRequest, name: str) -> HttpResponseBase:
         if request.GET.get("as") == "gzip" and name.endswith(warc.ZST):
             return _repacked(source, first)
         if first > last:
-            refusal = _plain(416, "that range is outside the file")
+            refusal = access.plain(416, "that range is outside the file")
             refusal.headers["Content-Range"] = f"bytes */{source.size}"
             source.close()
             return refusal
@@ -71,8 +64,6 @@ def warc_file(request: HttpRequest, name: str) -> HttpResponseBase:
 
 def _answer(request: HttpRequest, wayback: bool) -> HttpResponseBase:
     try:
-        if access.open_reader(request) is None:
-            return _plain(401, "this index is for members: sign in, or send `Authorization: Bearer …`")
         params = {name: request.GET.getlist(name) for name in request.GET}
         query = cdx.Query.read(params, wayback)
         fields = _fields(request, wayback, query)
@@ -81,7 +72,9 @@ def _answer(request: HttpRequest, wayback: bool) -> HttpResponseBase:
             pages, blocks = cdx.count_pages(query)
             facts = {"pages": pages, "pageSize": query.page_size, "blocks": blocks}
             return (
-                _plain(200, str(pages)) if wayback else HttpResponse(json.dumps(facts), content_type="application/json")
+                access.plain(200, str(pages))
+                if wayback
+                else HttpResponse(json.dumps(facts), content_type="application/json")
             )
         show_resume = request.GET.get("showResumeKey", "").lower() in ("true", "1")
         answer = cdx.run(query)
@@ -96,10 +89,8 @@ def _answer(request: HttpRequest, wayback: bool) -> HttpResponseBase:
         if output == "link":
             return _stream(_links(request, answer), "application/link-format")
     except cdx.CdxError as error:
-        return _plain(400, str(error))
-    except HttpError as error:
-        return _plain(error.status_code, error.message)
-    return _plain(400, f"`output` is {output[:50]!r}; it can be json, cdxj, text or link")
+        return access.plain(400, str(error))
+    return access.plain(400, f"`output` is {output[:50]!r}; it can be json, cdxj, text or link")
 
 
 def _fields(request: HttpRequest, wayback: bool, query: cdx.Query) -> tuple[str, ...]:
@@ -155,11 +146,11 @@ def _lists(answer: cdx.Answer, fields: tuple[str, ...], resume: bool) -> Iterato
 
 def _links(request: HttpRequest, answer: cdx.Answer) -> Iterator[str]:
     places = memento.places(request, request.GET["url"].rstrip("*"))
-    yield f'<{memento.link_safe(places.original)}>; rel="original",\n'
-    yield f'<{memento.link_safe(places.timegate)}>; rel="timegate",\n'
-    yield f'<{memento.link_safe(places.timemap)}>; rel="timemap"; type="application/link-format"'
+    yield f'<{link_safe(places.original)}>; rel="original",\n'
+    yield f'<{link_safe(places.timegate)}>; rel="timegate",\n'
+    yield f'<{link_safe(places.timemap)}>; rel="timemap"; type="application/link-format"'
     for line in answer:
-        uri = memento.link_safe(memento.capture_uri(request, line["timestamp"], line["url"]))
+        uri = link_safe(memento.capture_uri(request, line["timestamp"], line["url"]))
         yield f',\n<{uri}>; rel="memento"; datetime="{http_date(start_ms(line["timestamp"]))}"'
     yield "\n"
 
@@ -188,7 +179,7 @@ def _repacked(source: Source, offset: int) -> HttpResponseBase:
     try:
         record = reader.member_at(source.read_at, offset, source.size).stream().read(_MOST_REPACKED)
     except (*reader.UNREADABLE, OSError):
-        return _plain(404, "there is no record at that place")
+        return access.plain(404, "there is no record at that place")
     finally:
         source.close()
     response = HttpResponse(warc.as_gzip(record), status=206, content_type="application/warc")
@@ -203,9 +194,3 @@ def _piece(source: Source, position: int, end: int) -> Iterator[bytes]:
             yield data
     finally:
         source.close()
-
-
-def _plain(status: int, text: str) -> HttpResponse:
-    response = HttpResponse(text + "\n", status=status, content_type="text/plain; charset=utf-8")
-    response.headers["X-Content-Type-Options"] = "nosniff"
-    return response

@@ -11,22 +11,17 @@ from itertools import chain
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
-from ninja.errors import HttpError
 
-from hemeroteca.api import access, copies
-from hemeroteca.archive import memento, queries
+from hemeroteca.api import access
+from hemeroteca.archive import content, memento, queries
 from hemeroteca.archive.memento import Places, link_safe
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.replay.addresses import capture_address, origin_for
 from hemeroteca.warc.reader import WarcReadError
 from hemeroteca.warc.timestamps import from_http_date, http_date, start_ms, timestamp
 
-__all__ = ["capture_uri", "copy", "link_safe", "places", "timegate", "timemap_json", "timemap_link"]
-
 
 def timegate(request: HttpRequest, url: str) -> HttpResponseBase:
-    if refusal := _refusal(request):
-        return refusal
     url = _whole(request, url)
     asked = request.headers.get("Accept-Datetime", "")
     moment = from_http_date(asked) if asked else None
@@ -34,9 +29,9 @@ def timegate(request: HttpRequest, url: str) -> HttpResponseBase:
     row = None if wrong else memento.negotiate(url, moment)
     where = places(request, url)
     if wrong:
-        response = _plain(400, "Accept-Datetime is not an HTTP date; write for instance Sat, 31 Jan 2026 12:00:00 GMT")
+        response = access.plain(400, "Accept-Datetime is not an HTTP date; write it like Sat, 31 Jan 2026 12:00:00 GMT")
     elif row is None:
-        response = _plain(404, f"there is no capture of {url}")
+        response = access.plain(404, f"there is no capture of {url}")
         response.headers["Link"] = memento.link_header(where, None, _uri_of(request))
     else:
         response = HttpResponse(status=302)
@@ -57,27 +52,25 @@ def timemap_json(request: HttpRequest, url: str) -> HttpResponseBase:
 
 def copy(request: HttpRequest, stamp: str, url: str) -> HttpResponseBase:
     """The capture of that second, as a document that can neither run scripts nor reach our cookies."""
-    if refusal := _refusal(request):
-        return refusal
     url = _whole(request, url)
     try:
         moment = start_ms(stamp)
     except ValueError as error:
-        return _plain(404, str(error))
+        return access.plain(404, str(error))
     row = queries.closest(url, moment)
     if row is None:
-        return _plain(404, f"there is no capture of {url}")
+        return access.plain(404, f"there is no capture of {url}")
     if timestamp(row.captured_ms) != stamp:
         response = HttpResponse(status=302)
         response.headers["Location"] = link_safe(capture_uri(request, timestamp(row.captured_ms), row.url, here=True))
         return response
     try:
-        found = copies.decoded(row)
+        found = content.decoded(row)
     except WarcReadError as error:
-        return _plain(404, f"the archive cannot give these bytes: {error}")
+        return access.plain(404, f"the archive cannot give these bytes: {error}")
     response = HttpResponse(found.body, status=200)
     response.headers["Content-Type"] = _UNPRINTABLE.sub("", found.charset_header) or found.media_type
-    response.headers["Content-Security-Policy"] = copies.SANDBOX
+    response.headers["Content-Security-Policy"] = content.SANDBOX
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Memento-Datetime"] = http_date(row.captured_ms)
     response.headers["Link"] = memento.link_header(places(request, row.url), row, _uri_of(request))
@@ -86,7 +79,7 @@ def copy(request: HttpRequest, stamp: str, url: str) -> HttpResponseBase:
 
 
 def places(request: HttpRequest, url: str) -> Places:
-    base = _base(request)
+    base = access.base_of(request)
     if "://" not in url and not url.startswith("urn:"):
         url = f"http://{url}"  # asked for as people write it; in a link it must be whole
     return Places(url, f"{base}/timegate/{url}", f"{base}/timemap/link/{url}", f"{base}/timemap/json/{url}")
@@ -95,18 +88,16 @@ def places(request: HttpRequest, url: str) -> Places:
 def capture_uri(request: HttpRequest, stamp: str, url: str, here: bool = False) -> str:
     """Where the capture of that second can be seen: at the replayer when there is one, else here."""
     origin = "" if here else origin_for(request.get_host(), settings.CONFIG.replay_url)
-    return capture_address(origin, stamp, url) if origin else f"{_base(request)}/memento/{stamp}/{url}"
+    return capture_address(origin, stamp, url) if origin else f"{access.base_of(request)}/memento/{stamp}/{url}"
 
 
 def _timemap(request: HttpRequest, url: str, media_type: str) -> HttpResponseBase:
-    if refusal := _refusal(request):
-        return refusal
     url = _whole(request, url)
     make = memento.json_lines if media_type == "application/json" else memento.link_lines
     lines: Iterator[str] = make(places(request, url), _uri_of(request))
     first = next(lines, None)
     if first is None:
-        return _plain(404, f"there is no capture of {url}")
+        return access.plain(404, f"there is no capture of {url}")
     response = StreamingHttpResponse((line.encode() for line in chain([first], lines)), content_type=media_type)
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Access-Control-Allow-Origin"] = "*"
@@ -120,30 +111,9 @@ def _uri_of(request: HttpRequest) -> Callable[[CaptureRow], str]:
     return lambda row: capture_uri(request, timestamp(row.captured_ms), row.url)
 
 
-def _base(request: HttpRequest) -> str:
-    public = settings.CONFIG.public_url.rstrip("/")
-    return public or f"{request.scheme}://{request.get_host()}"
-
-
 def _whole(request: HttpRequest, url: str) -> str:
     """The URL behind the route with its query, which the server took for ours."""
     query = request.META.get("QUERY_STRING", "")
     if url.startswith(("http:/", "https:/")) and "://" not in url:
         url = url.replace(":/", "://", 1)  # some servers and proxies merge slashes
     return f"{url}?{query}" if query else url
-
-
-def _refusal(request: HttpRequest) -> HttpResponse | None:
-    try:
-        if access.open_reader(request) is not None:
-            return None
-        return _plain(401, "this archive is for members: sign in, or send `Authorization: Bearer …`")
-    except HttpError as error:
-        return _plain(error.status_code, error.message)
-
-
-def _plain(status: int, text: str) -> HttpResponse:
-    response = HttpResponse(text + "\n", status=status, content_type="text/plain; charset=utf-8")
-    response.headers["X-Content-Type-Options"] = "nosniff"
-    response.headers["Access-Control-Allow-Origin"] = "*"
-    return response

@@ -10,6 +10,9 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
+from hemeroteca.errors import Conflict, Denied, Invalid, NotFound, Refused, Unavailable
+from hemeroteca.warc.store import WarcReadError
+
 log = logging.getLogger("hemeroteca.api")
 
 MEDIA_TYPE = "application/problem+json"
@@ -25,6 +28,7 @@ SCHEMA = {
         "title": {"type": "string", "description": "The status in words."},
         "status": {"type": "integer", "description": "HTTP status."},
         "detail": {"type": "string", "description": "What happened this time and what to do."},
+        "code": {"type": "string", "description": "Why it was refused, for programs: role-needed, conflict, …"},
         "errors": {
             "type": "array",
             "description": "Which parts of the request are wrong, with status 422.",
@@ -51,12 +55,28 @@ def problem(status: int, detail: str = "", **extra: Any) -> HttpResponse:
     return response
 
 
+def status_of(error: Refused) -> int:
+    """The HTTP status of something refused."""
+    if error.code == "sign-in-needed":
+        return 401
+    statuses = {NotFound: 404, Invalid: 422, Conflict: 409, Denied: 403, Unavailable: 503}
+    return next((status for kind, status in statuses.items() if isinstance(error, kind)), 400)
+
+
 def install(api: NinjaAPI) -> None:
     """Answer the exceptions of operations with problems."""
 
     @api.exception_handler(HttpError)
     def http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
         return problem(error.status_code, error.message)
+
+    @api.exception_handler(Refused)
+    def refused(request: HttpRequest, error: Refused) -> HttpResponse:
+        return problem(status_of(error), str(error), code=error.code)
+
+    @api.exception_handler(WarcReadError)
+    def unreadable(request: HttpRequest, error: WarcReadError) -> HttpResponse:
+        return problem(404, f"The archive cannot give these bytes: {error}")
 
     @api.exception_handler(AuthenticationError)
     def unauthorized(request: HttpRequest, error: AuthenticationError) -> HttpResponse:

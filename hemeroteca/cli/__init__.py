@@ -3,10 +3,15 @@
 import os
 import sys
 from importlib import import_module
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from hemeroteca import __version__
+from hemeroteca.accounts import require
+from hemeroteca.cli import common
+from hemeroteca.errors import Refused
 
 # name, which is its module too → what the module has for it: a function, or an `app` with verbs
 COMMANDS = {
@@ -26,11 +31,95 @@ COMMANDS = {
 }
 
 
+# words of a command → what it does, in the table of permissions (`accounts.permissions`)
+ACTIONS = {
+    "serve": "instance.operate",
+    "crawl": "crawl.submit",
+    "status": "instance.status",
+    "simulate": "predict.simulate",
+    "backup": "instance.backup",
+    "config": "instance.operate",
+    "search": "search.read",  # also what is not a verb: a query
+    "search find": "search.read",
+    "search explain": "search.read",
+    "search query": "search.read",
+    "search suggest": "search.read",
+    "search rebuild": "search.rebuild",
+    "search import": "search.import",
+    "search learn": "search.learn",
+    "search rank": "search.rank",
+    "search prefer": "search.prefer",
+    "search save": "search.save",
+    "search saved": "search.saved",
+    "search unsave": "search.forget",
+    "archive versions": "archive.read",
+    "archive get": "archive.read",
+    "archive diff": "archive.read",
+    "archive stats": "archive.read",
+    "archive verify": "archive.verify",
+    "archive import": "archive.import",
+    "archive export": "archive.export",
+    "archive prune": "archive.prune",
+    "archive offload": "archive.offload",
+    "watch add": "watch.subscribe",
+    "watch import": "watch.subscribe",
+    "watch list": "watch.subscriptions",
+    "watch show": "watch.subscriptions",
+    "watch export": "watch.subscriptions",
+    "watch edit": "watch.change",
+    "watch pause": "watch.change",
+    "watch resume": "watch.change",
+    "watch remove": "watch.end",
+    "watch pages": "watch.read",
+    "watch changes": "watch.read",
+    "watch metrics": "watch.read",
+    "watch learn": "watch.learn",
+    "watch sources": "watch.sources",
+    "watch webhook": "watch.source",
+    "watch channel add": "watch.channel",
+    "watch channel list": "watch.channels",
+    "watch channel test": "watch.channel",
+    "watch channel pause": "watch.channel",
+    "watch channel resume": "watch.channel",
+    "watch channel remove": "watch.channel",
+    "watch collection set": "watch.collect",
+    "watch collection list": "watch.read",
+    "watch collection remove": "watch.collect",
+    "predict calibrate": "predict.read",
+    "site set": "site.change",
+    "site show": "site.read",
+    "site noise": "site.change",
+    "user add": "account.user",
+    "user list": "account.users",
+    "user password": "account.password",
+    "user remove": "account.user",
+    "token create": "account.token",
+    "token list": "account.tokens",
+    "token revoke": "account.token",
+}
+
+
+class Commands(TyperGroup):
+    """Looks whether whoever calls may do this, and ends with one line and an exit code when it is refused."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            words = [*ctx._protected_args, *ctx.args][:3]
+            named = (" ".join(words[:length]) for length in (3, 2, 1))
+            action = next((ACTIONS[name] for name in named if name in ACTIONS), "")
+            if action:
+                require(common.actor(), action)
+            return super().invoke(ctx)
+        except Refused as error:
+            common.refuse(error)
+
+
 def command_line(only: str = "") -> typer.Typer:
     """Everything, or the one command that is called: half of a short command's time would go into the others."""
     app = typer.Typer(
         name="hemeroteca",
         help="Watches the parts of the web you care about, keeps every version, and lets you search them.",
+        cls=Commands,
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,

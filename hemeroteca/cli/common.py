@@ -6,17 +6,21 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 
 from hemeroteca import config
+from hemeroteca.accounts import SYSTEM, Actor
+from hemeroteca.errors import Denied, Invalid, Refused
 
 Data = Annotated[Path | None, typer.Option("--data", help="Folder that holds everything.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Facts as JSON, for programs.")]
 
 USAGE = 2
+NOT_ALLOWED = 77  # EX_NOPERM of sysexits.h
 INTERRUPTED = 130
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -78,6 +82,16 @@ def give_up(message: str, code: int = 1) -> NoReturn:
     raise typer.Exit(code)
 
 
+def refuse(error: Refused) -> NoReturn:
+    """End with what a service refused to do."""
+    give_up(str(error), USAGE if isinstance(error, Invalid) else NOT_ALLOWED if isinstance(error, Denied) else 1)
+
+
+def actor() -> Actor:
+    """Who gives a command: whoever can read the data folder on this machine may do everything."""
+    return SYSTEM
+
+
 @contextmanager
 def writing(target: Path) -> Iterator[None]:
     """What cannot be written ends with its name and the reason, not with a trace."""
@@ -116,6 +130,10 @@ def size(count: float) -> str:
             return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
         count /= 1000
     return f"{count:.1f} TB"
+
+
+def stamp(moment: datetime | None) -> str:
+    return moment.strftime("%Y-%m-%d %H:%M UTC") if moment else ""
 
 
 def duration(seconds: float) -> str:

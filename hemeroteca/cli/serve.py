@@ -79,7 +79,7 @@ def run(settings: config.Config) -> None:
     programs = [
         Program("web", web, environment, descriptors),
         Program("engine", [sys.executable, "-m", "hemeroteca.engine"], environment),
-        Program("watch", [sys.executable, "-m", "hemeroteca.watch.worker"], environment),
+        Program("watch", [sys.executable, "-m", "hemeroteca.watch.chores"], environment),
     ]
     if with_pywb:
         shared = [listener.fileno() for listener in replay_sockets]

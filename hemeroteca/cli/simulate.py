@@ -15,8 +15,8 @@ from hemeroteca.cli import common
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hemeroteca.predict.compare import Comparison
     from hemeroteca.predict.policies import Policy
+    from hemeroteca.predict.policy_comparison import PolicyComparison
     from hemeroteca.predict.simulator import Outcome
     from hemeroteca.predict.traces import Trace
 
@@ -63,7 +63,7 @@ def simulate(
     Without --trace and --process, 400 bursty pages are simulated. `--policy all` names every policy.
     """
     from hemeroteca.predict import plot as charts
-    from hemeroteca.predict.compare import Settings, compare
+    from hemeroteca.predict.policy_comparison import Settings, compare
 
     names = [name.strip() for name in (ALL if policy == "all" else policy).split(",") if name.strip()]
     try:
@@ -139,7 +139,7 @@ def _signals(text: str) -> tuple[float, float]:
     return recall, false
 
 
-def _facts(result: "Comparison") -> dict[str, object]:
+def _facts(result: "PolicyComparison") -> dict[str, object]:
     from hemeroteca.predict.simulator import PUBLISHED
 
     measured = [
@@ -157,7 +157,7 @@ def _facts(result: "Comparison") -> dict[str, object]:
     }
 
 
-def _show(result: "Comparison", warmup: float) -> None:
+def _show(result: "PolicyComparison", warmup: float) -> None:
     from rich.console import Console
 
     from hemeroteca.predict.simulator import PUBLISHED

@@ -8,8 +8,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hemeroteca.cli.accounts import RoleName, accounts, stamp
-from hemeroteca.cli.common import Data, Json, unmarked
+from hemeroteca.accounts import Role
+from hemeroteca.cli.common import Data, Json, actor, setup, stamp, unmarked
 
 app = typer.Typer(no_args_is_help=True, help="Tokens for programs that use the API.")
 
@@ -18,19 +18,21 @@ app = typer.Typer(no_args_is_help=True, help="Tokens for programs that use the A
 def create(
     user: Annotated[str, typer.Argument(help="Whose name the program acts in.")],
     label: Annotated[str, typer.Option(help="What it is for.")] = "",
-    role: Annotated[RoleName | None, typer.Option(help="The most it may do; default: its owner's role.")] = None,
+    role: Annotated[Role | None, typer.Option(help="The most it may do; default: its owner's role.")] = None,
+    scope: Annotated[list[str] | None, typer.Option(help="Only this: search, archive, crawl, site, watch, …")] = None,
     days: Annotated[int | None, typer.Option(min=1, max=36500, help="Valid for so many days; default: no end.")] = None,
     data: Data = None,
 ) -> None:
     """Make a token and print it. It cannot be shown again."""
-    with accounts(data) as services:
-        from hemeroteca.accounts.models import Role
+    setup(data)
+    from hemeroteca.accounts import services
 
-        expires = datetime.now(UTC) + timedelta(days=days) if days else None
-        owner = services.find_user(user)
-        new = services.create_token(owner, label, Role(role.value) if role else None, expires)
+    expires = datetime.now(UTC) + timedelta(days=days) if days else None
+    owner = services.find_user(user)
+    new = services.create_token(actor(), owner, label, role, expires, scope or ())
     typer.echo(new.secret)
-    typer.echo(f"for {owner.name} ({new.token.role}); keep it now, only its hash is stored", err=True)
+    limits = ", ".join([new.token.role, *new.token.scopes])
+    typer.echo(f"for {owner.name} ({limits}); keep it now, only its hash is stored", err=True)
 
 
 @app.command("list")
@@ -39,20 +41,22 @@ def listing(
     json: Json = False,
 ) -> None:
     """Show which tokens exist."""
-    with accounts(data):
-        from hemeroteca.accounts.models import ApiToken
+    setup(data)
+    from hemeroteca.accounts import services
 
-        tokens = list(ApiToken.objects.select_related("user").order_by("created"))
+    tokens = services.tokens(actor())
     if json:
         for token in tokens:
             row = {"prefix": token.prefix, "label": token.label, "user": token.user.name, "role": token.role}
+            row["scopes"] = token.scopes
             times = {"created": token.created, "expires": token.expires, "last_used": token.last_used}
             typer.echo(dumps({**row, **{name: stamp(time) for name, time in times.items()}}))
         return
-    table = Table("begins with", "label", "user", "role", "created", "expires", "last used")
+    table = Table("begins with", "label", "user", "may do", "created", "expires", "last used")
     for token in tokens:
+        may = ", ".join([token.role, *token.scopes])
         shown = [stamp(token.created), stamp(token.expires) or "no end", stamp(token.last_used) or "never"]
-        table.add_row(f"{token.prefix}…", unmarked(token.label), token.user.name, token.role, *shown)
+        table.add_row(f"{token.prefix}…", unmarked(token.label), token.user.name, may, *shown)
     Console().print(table)
 
 
@@ -62,6 +66,8 @@ def revoke(
     data: Data = None,
 ) -> None:
     """End a token at once."""
-    with accounts(data) as services:
-        services.revoke_token(prefix)
+    setup(data)
+    from hemeroteca.accounts import services
+
+    services.revoke_token(actor(), prefix)
     typer.echo(f"{prefix} is no longer valid")

@@ -8,8 +8,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hemeroteca.cli.accounts import RoleName, accounts, stamp
-from hemeroteca.cli.common import Data, Json
+from hemeroteca.accounts import Role
+from hemeroteca.cli.common import Data, Json, actor, setup, stamp
 
 app = typer.Typer(no_args_is_help=True, help="People who may sign in, and their roles.")
 
@@ -23,16 +23,16 @@ Password = Annotated[
 @app.command()
 def add(
     name: Name,
-    role: Annotated[RoleName, typer.Option(help="What the person may do.")] = RoleName.reader,
+    role: Annotated[Role, typer.Option(help="What the person may do.")] = Role.READER,
     password: Password = None,
     data: Data = None,
 ) -> None:
     """Let somebody sign in."""
-    with accounts(data) as services:
-        from hemeroteca.accounts.models import Role
+    setup(data)
+    from hemeroteca.accounts import services
 
-        chosen, shown = _choose(password)
-        user = services.add_user(name, Role(role.value), chosen)
+    chosen, shown = _choose(password)
+    user = services.add_user(actor(), name, role, chosen)
     typer.echo(f"{user.name} ({user.role}) can sign in" + (f" with the password {chosen}" if shown else ""))
 
 
@@ -42,10 +42,10 @@ def listing(
     json: Json = False,
 ) -> None:
     """Show who may sign in."""
-    with accounts(data):
-        from hemeroteca.accounts.models import User
+    setup(data)
+    from hemeroteca.accounts import services
 
-        people = list(User.objects.order_by("name"))
+    people = services.users(actor())
     if json:
         for user in people:
             row = {"name": user.name, "role": user.role, "active": user.is_active, "created": stamp(user.created)}
@@ -61,17 +61,21 @@ def listing(
 @app.command()
 def password(name: Name, password: Password = None, data: Data = None) -> None:
     """Set a new password; it also ends the person's sessions."""
-    with accounts(data) as services:
-        chosen, shown = _choose(password)
-        user = services.set_password(name, chosen)
+    setup(data)
+    from hemeroteca.accounts import services
+
+    chosen, shown = _choose(password)
+    user = services.set_password(actor(), name, chosen)
     typer.echo(f"{user.name} has a new password" + (f": {chosen}" if shown else ""))
 
 
 @app.command()
 def remove(name: Name, data: Data = None) -> None:
     """Remove somebody, with all their tokens."""
-    with accounts(data) as services:
-        services.remove_user(name)
+    setup(data)
+    from hemeroteca.accounts import services
+
+    services.remove_user(actor(), name)
     typer.echo(f"{name} can no longer sign in")
 
 

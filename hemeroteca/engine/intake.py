@@ -30,6 +30,7 @@ class Intake:
 
     def __init__(self, engine: "Engine", begun: Sequence[Reader]) -> None:
         config = engine.config
+        self._engine = engine
         self._max_depth = config.most_depth
         self._warc_dir = engine.instance.warc_dir
         self._frontier = engine.frontier
@@ -146,7 +147,8 @@ class Intake:
             return rules
         if visit.digest and visit.page and result.status != 304 and (row := queries.whole(visit.digest)) is not None:
             rules.earlier = row.location(self._warc_dir)
-            self._noise.prepare(rules, run.options.watch)
+            scheduler = self._engine.scheduler if run.standing else None
+            self._noise.prepare(rules, scheduler.judges(run.id, visit.url) if scheduler is not None else ())
         return rules
 
     def _add_rendered(self, capture: Capture, rules: Rules, visit: Visit, rendered: Rendered) -> None:

@@ -39,7 +39,7 @@ from hemeroteca.instance import Instance
 from hemeroteca.instance.status import EngineStatus, write_engine_status
 
 if TYPE_CHECKING:
-    from hemeroteca.watch.guard import Guarded
+    from hemeroteca.watch.scheduler import SafeScheduler
 
 MAX_PAUSE = 0.25  # s between looks at orders from outside
 DRAIN_SECONDS = 10.0  # for requests under way when the engine is asked to stop
@@ -294,7 +294,7 @@ class Engine:
         write_engine_status(self.instance, None)
 
 
-def _scheduler(config: Config, instance: Instance, clock: Callable[[], float]) -> "Guarded":
-    from hemeroteca.watch.guard import Guarded  # only here: one crawl alone needs neither planner nor comparisons
+def _scheduler(config: Config, instance: Instance, clock: Callable[[], float]) -> "SafeScheduler":
+    from hemeroteca.watch.scheduler import SafeScheduler  # only here: a crawl alone needs no planner
 
-    return Guarded(config, instance.data, clock)
+    return SafeScheduler(config, instance.data, clock)

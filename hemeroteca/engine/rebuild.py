@@ -27,7 +27,7 @@ from hemeroteca.engine.sinks.search import SearchSink, read_watermark, write_wat
 from hemeroteca.frontier import queries as frontier
 from hemeroteca.ingest import Ingest, Ingested, Rules, SearchDocument
 from hemeroteca.instance import Instance, spool
-from hemeroteca.search.versions import has_versions
+from hemeroteca.search.index.versions import has_versions
 from hemeroteca.warc import Capture, WarcReadError
 from hemeroteca.warc.builder import FINAL_URL
 from hemeroteca.warc.keys import DOM, MARK, SCREENSHOT
@@ -110,7 +110,7 @@ class Rereading:
                 rules.earlier = earlier.location(self._folder)
                 picture = rendered.screenshot_of(before)
                 rules.earlier_picture = picture.location(self._folder) if picture is not None else None
-        self._noise.prepare(rules, None)
+        self._noise.prepare(rules)
         return Arrival(capture, rules, Ingested(), versions=versions, newest=newest)
 
     def _rules(self, row: CaptureRow) -> Rules:
@@ -270,13 +270,18 @@ def catch_up(config: Config, instance: Instance) -> int:
         source = Rereading(instance, noise, search.keeps_versions)
         while stale:
             found: list[tuple[float | None, int]] = []
+            read: list[Arrival] = []
             for row, arrival in source.of_pages((page.urlkey, page.after_id) for page in stale):
                 arrival.done = ingest(arrival.capture, arrival.rules)
-                for sink in (noise, search, links):
-                    sink.take(arrival)
+                arrival.capture.body = b""
+                noise.take(arrival)
+                links.take(arrival)
+                read.append(arrival)
                 if arrival.done.difference is not None:
                     found.append((min(1.0, arrival.done.difference.total), row.id))
-                done += 1
+            for arrival in read:  # now that the texts of links to them are known
+                search.take(arrival)
+            done += len(read)
             search.commit(now=True)
             links.commit(now=True)
             with transaction.atomic():

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from hemeroteca.fetch.body import Body
     from hemeroteca.fetch.fetcher import Fetcher
     from hemeroteca.fetch.guard import Guard
-    from hemeroteca.fetch.values import FetchSettings, Request, Result
+    from hemeroteca.fetch.request import FetchSettings, Request, Result
 
 __all__ = ["Body", "FetchSettings", "Fetcher", "Guard", "Request", "Result"]
 
@@ -20,5 +20,5 @@ def __getattr__(name: str) -> Any:
     """Loaded when asked for: who only reads HTTP heads (`heads`) needs no libcurl."""
     if name not in __all__:
         raise AttributeError(name)
-    place = {"Body": "body", "Fetcher": "fetcher", "Guard": "guard"}.get(name, "values")
+    place = {"Body": "body", "Fetcher": "fetcher", "Guard": "guard"}.get(name, "request")
     return getattr(import_module(f"hemeroteca.fetch.{place}"), name)

@@ -1,6 +1,7 @@
 """How a version differs from the one before, and what a feed or sitemap announces."""
 
 import re
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -8,8 +9,12 @@ from hemeroteca import extract, urls
 from hemeroteca.ingest.rules import Rules
 from hemeroteca.warc import DOM_TYPE, Capture, Location, WarcReadError
 
+if TYPE_CHECKING:
+    from hemeroteca import change
+
 COMPARED_BYTES = 8 << 20  # of a decoded body
 DIFF_CHARS = 6000
+MAX_COMPARED = 8  # sets of rules by which a page is compared; further subscriptions only have their threshold
 PICTURE_BYTES = 64 << 20
 HEAD_BYTES = 64 << 10  # of a feed, searched for its hub
 _LINK = re.compile(rb"<(?:\w+:)?link\b[^<>]{0,2000}>", re.I)
@@ -27,10 +32,12 @@ class Difference(msgspec.Struct, array_like=True, frozen=True):
     form: float
     content: float
     total: float
-    important: bool  # by the threshold of the subscription that visits the page
+    important: bool  # by the threshold of those who judge it
     words_added: int = 0
     words_removed: int = 0
     diff: str = ""  # the beginning of a unified diff of the text
+    subscriptions: tuple[int, ...] = ()  # who judges it so
+    others: list["Difference"] = []  # as other subscriptions judge it, by their rules
 
 
 class Listing(msgspec.Struct, array_like=True, frozen=True):
@@ -65,22 +72,38 @@ def difference(capture: Capture, rules: Rules, diff: bool) -> tuple[Difference, 
     else:
         body = capture.content(COMPARED_BYTES)[0]
         new = change.Snapshot(body, capture.media_type, capture.url, capture.status)
-    given = change.ChangeRules(**msgspec.structs.asdict(rules.compare))
-    found = change.compare(old, new, given, change.NoisePlaces(rules.noise))
+    verdicts: list[Difference] = []
+    compared: dict[tuple[tuple[str, ...], ...], tuple[change.Change, str]] = {}  # once per set of rules
+    for judge in rules.judges:
+        given = change.ChangeRules(**msgspec.structs.asdict(judge.comparison))
+        parts = given.ignore, given.keep, given.ignore_text
+        if parts not in compared:
+            if len(compared) == MAX_COMPARED:
+                continue
+            compared[parts] = change.compare(old, new, given, change.NoisePlaces(rules.noise)), ""
+        found, text = compared[parts]
+        important = found.total > given.threshold
+        if important and diff and not text:
+            text = change.text_diff(old, new, given)[:DIFF_CHARS]
+            compared[parts] = found, text
+        verdicts.append(_verdict(found, important, text if important else "", judge.subscriptions))
+    first, _ = next(iter(compared.values()))
+    sightings = [msgspec.structs.astuple(sighting) for sighting in change.sightings(first)]
+    return msgspec.structs.replace(verdicts[0], others=verdicts[1:]), sightings
+
+
+def _verdict(found: "change.Change", important: bool, text: str, subscriptions: tuple[int, ...]) -> Difference:
     view, form, content = found.sums
-    text = change.text_diff(old, new, given) if diff and found.important else ""
-    return (
-        Difference(
-            view=view,
-            form=form,
-            content=content,
-            total=found.total,
-            important=found.important,
-            words_added=found.words_added,
-            words_removed=found.words_removed,
-            diff=text[:DIFF_CHARS],
-        ),
-        [msgspec.structs.astuple(sighting) for sighting in change.sightings(found)],
+    return Difference(
+        view=view,
+        form=form,
+        content=content,
+        total=found.total,
+        important=important,
+        words_added=found.words_added,
+        words_removed=found.words_removed,
+        diff=text,
+        subscriptions=subscriptions,
     )
 
 

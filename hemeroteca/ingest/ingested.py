@@ -1,11 +1,11 @@
 """`Ingested`: what was found in a capture."""
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from hemeroteca.ingest.difference import Difference, Sighted
-from hemeroteca.ingest.document import SearchDocument
+from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.urls.candidate import Candidate
 from hemeroteca.warc import Records
 
@@ -53,7 +53,7 @@ class Ingested(msgspec.Struct, array_like=True):
         """What tells whether the page has changed: that of the DOM where a browser opened it, else of the body."""
         return self.dom_digest or self.digest
 
-    def add_find(self, name: str, value: msgspec.Struct) -> None:
+    def add_find(self, name: str, value: Any) -> None:
         self.finds = {**self.finds, name: msgspec.Raw(msgspec.msgpack.encode(value))}
 
     def find(self, name: str, kind: type[Find]) -> Find | None:

@@ -109,6 +109,8 @@ def _read(capture: Capture, rules: Rules, result: Ingested) -> extract.Document:
     if rules.include or rules.exclude:
         elements.narrow(document, raw, media_type, rules.include, rules.exclude)
     result.notes.extend(document.notes)
+    for name, value in document.finds.items():
+        result.add_find(name, value)
     if rules.browser and capture.status == 200 and not dom and needs_browser(document, raw):
         if rules.browser == "ask":
             result.needs_browser = True

@@ -18,6 +18,13 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
     ignore_text: tuple[str, ...] = ()
 
 
+class Judge(msgspec.Struct, array_like=True, frozen=True):
+    """Subscriptions that cover a page and compare its versions in the same way."""
+
+    comparison: Comparison = Comparison()
+    subscriptions: tuple[int, ...] = ()  # none: of a crawl nobody subscribed to
+
+
 class CrawlOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     """How a crawl goes: what belongs to it, when it ends, how it behaves."""
 
@@ -62,7 +69,7 @@ class Rules(msgspec.Struct, array_like=True, kw_only=True):
     previous: str = ""  # digest of the last version; empty when there is none
     earlier: Location | None = None  # the version to compare with …
     earlier_picture: Location | None = None  # … and its screenshot
-    compare: Comparison = Comparison()  # how versions of the site are compared …
+    judges: tuple[Judge, ...] = (Judge(),)  # how versions of the page are compared, and for whom …
     noise: list[str] = []  # … and the blocks of its pages that are noise
     include: tuple[str, ...] = ()  # rules of the site for the elements that hold text …
     exclude: tuple[str, ...] = ()  # … and for those that do not

@@ -6,11 +6,11 @@ from urllib.parse import quote
 import pytest
 from django.test import Client
 
-from hemeroteca.accounts import services
-from hemeroteca.accounts.models import Role
-from hemeroteca.api import paging, search
+from hemeroteca.accounts import SYSTEM, Role, services
+from hemeroteca.api import shapes
 from hemeroteca.frontier.models import Crawl
-from hemeroteca.search.services import learn
+from hemeroteca.search import portal
+from hemeroteca.search.maintenance import learn
 from tests.console.conftest import PASSWORD
 from tests.console.test_pages import replaced
 from tests.console.world import BREAD, HARBOUR, HOSTILE
@@ -35,7 +35,7 @@ def call(client):
 
 @pytest.fixture
 def token(editor):
-    return services.create_token(editor, "test").secret
+    return services.create_token(SYSTEM, editor, "test").secret
 
 
 def is_problem(answer, status):
@@ -81,7 +81,7 @@ class TestReading:
 
     def test_suggest_completes_and_corrects(self, call, world, instance):
         assert call("GET", "/suggest?q=pana")[1] == {"completions": [], "did_you_mean": ""}
-        learn(instance.index_dir, search.index())
+        learn(instance.index_dir, portal.searcher().index)
         assert "panaderos" in call("GET", "/suggest?q=pana")[1]["completions"]
         assert call("GET", "/suggest?q=pnaderos")[1]["did_you_mean"] == "panaderos"
 
@@ -210,7 +210,7 @@ class TestOrders:
     @pytest.mark.parametrize("rude", [{"ignore_robots": True}, {"insecure": True}, {"delay": 0}])
     def test_rude_orders_need_an_administrator(self, call, instance, token, administrator, rude):
         assert "administrator" in is_problem(call("POST", "/crawls", token, ORDER | rude)[2], 403)["detail"]
-        assert call("POST", "/crawls", services.create_token(administrator, "").secret, ORDER | rude)[0] == 201
+        assert call("POST", "/crawls", services.create_token(SYSTEM, administrator, "").secret, ORDER | rude)[0] == 201
 
 
 class TestAccess:
@@ -219,7 +219,7 @@ class TestAccess:
         is_problem(problem, 401)
         assert problem.headers["WWW-Authenticate"].startswith("Bearer")
         is_problem(call("POST", "/crawls", "hem_wrong", ORDER)[2], 401)
-        reading = services.create_token(editor, "", Role.READER).secret
+        reading = services.create_token(SYSTEM, editor, "", Role.READER).secret
         is_problem(call("POST", "/crawls", reading, ORDER)[2], 403)
         assert not Crawl.objects.exists()
 
@@ -279,9 +279,9 @@ class TestProblems:
         is_problem(answer, 400)
 
     def test_a_failure_of_ours_is_a_problem_without_its_secrets(self, client, instance, monkeypatch):
-        from hemeroteca.api import standing
+        from hemeroteca.engine import overview
 
-        monkeypatch.setattr(standing, "now", lambda: 1 / 0)
+        monkeypatch.setattr(overview, "now", lambda: 1 / 0)
         client.raise_request_exception = False
         body = is_problem(client.get("/api/v1/status"), 500)
         assert "division" not in json.dumps(body)
@@ -303,8 +303,8 @@ class TestDescription:
 
 
 def test_a_cursor_comes_back_as_it_was_written():
-    assert paging.read(paging.write(5, -(1 << 62)), 2) == [5, -(1 << 62)]
-    assert paging.read("", 2) is None
+    assert shapes.read_cursor(shapes.write_cursor(5, -(1 << 62)), 2) == [5, -(1 << 62)]
+    assert shapes.read_cursor("", 2) is None
 
 
 def test_sites_have_rules_of_comparison(call, token, world):

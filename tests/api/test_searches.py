@@ -5,12 +5,11 @@ import json
 import pytest
 
 from hemeroteca import urls
+from hemeroteca.accounts import SYSTEM, Role
 from hemeroteca.accounts import services as accounts
-from hemeroteca.accounts.models import Role
-from hemeroteca.api import search
 from hemeroteca.instance import Instance
-from hemeroteca.search import SearchDocument, open_index
-from hemeroteca.search.versions import VersionWriter, open_versions
+from hemeroteca.search import SearchDocument, open_index, portal
+from hemeroteca.search.index.versions import VersionWriter, open_versions
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 MARCH, JUNE = 1_710_500_000_000, 1_718_000_000_000
@@ -20,14 +19,12 @@ MARCH, JUNE = 1_710_500_000_000, 1_718_000_000_000
 def folder(settings, tmp_path):
     settings.INSTANCE = Instance(tmp_path / "data")
     settings.INSTANCE.create()
-    search.index.cache_clear()
-    search._index_at.cache_clear()
+    portal.searcher_at.cache_clear()
     with open_index(None, settings.INSTANCE.index_dir).writer(15 << 20) as writer:
         writer.put(page(JUNE, "el pan cuesta doscientas monedas"))
         writer.commit()
     yield settings.INSTANCE.index_dir
-    search.index.cache_clear()
-    search._index_at.cache_clear()
+    portal.searcher_at.cache_clear()
 
 
 def page(captured_ms, text):
@@ -43,8 +40,8 @@ def call(client, folder):
 
     def ask(method, path, body=None, role=Role.EDITOR):
         if role not in tokens:
-            user = accounts.add_user(role.value, role, "una frase bien larga")
-            tokens[role] = accounts.create_token(user, "test").secret
+            user = accounts.add_user(SYSTEM, role.value, role, "una frase bien larga")
+            tokens[role] = accounts.create_token(SYSTEM, user, "test").secret
         answer = client.generic(
             method, f"/api/v1{path}", json.dumps(body) if body is not None else "", "application/json",
             headers={"Authorization": f"Bearer {tokens[role]}"},

@@ -1,9 +1,9 @@
 import pytest
 
-from hemeroteca.accounts import services
-from hemeroteca.accounts.models import Role
-from hemeroteca.api import search, standing
+from hemeroteca.accounts import SYSTEM, Role, services
+from hemeroteca.engine import overview
 from hemeroteca.instance import Instance
+from hemeroteca.search import portal
 
 PASSWORD = "una frase bien larga"
 
@@ -13,11 +13,11 @@ def instance(settings, tmp_path):
     """A data folder of its own for what lies outside the database."""
     settings.INSTANCE = Instance(tmp_path / "data")
     settings.INSTANCE.create()
-    search.index.cache_clear()
-    standing.forget()
+    portal.index_at.cache_clear()
+    overview.forget()
     yield settings.INSTANCE
-    search.index.cache_clear()
-    standing.forget()
+    portal.index_at.cache_clear()
+    overview.forget()
 
 
 @pytest.fixture
@@ -29,14 +29,14 @@ def world(db, instance):
 
 @pytest.fixture
 def reader(db):
-    return services.add_user("leo", Role.READER, PASSWORD)
+    return services.add_user(SYSTEM, "leo", Role.READER, PASSWORD)
 
 
 @pytest.fixture
 def editor(db):
-    return services.add_user("eva", Role.EDITOR, PASSWORD)
+    return services.add_user(SYSTEM, "eva", Role.EDITOR, PASSWORD)
 
 
 @pytest.fixture
 def administrator(db):
-    return services.add_user("root", Role.ADMINISTRATOR, PASSWORD)
+    return services.add_user(SYSTEM, "root", Role.ADMINISTRATOR, PASSWORD)

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from hemeroteca.api.citations import cite
+from hemeroteca.accounts import SYSTEM
+from hemeroteca.archive.citation import cite
 from hemeroteca.watch import services as watch
 from tests.console.world import ATTACK, BREAD, HARBOUR, HOSTILE
 
@@ -34,7 +35,7 @@ def test_addresses_are_found_by_beginning_host_domain_and_date(client, world):
 
 
 def test_a_list_of_addresses_goes_on(client, world, monkeypatch):
-    monkeypatch.setattr("hemeroteca.console.archive_pages.ADDRESSES", 1)
+    monkeypatch.setattr("hemeroteca.console.archive.ADDRESSES", 1)
     seen, ask = [], "url=*.example"
     while ask:
         page = client.get(f"/archive?{ask}")
@@ -44,8 +45,8 @@ def test_a_list_of_addresses_goes_on(client, world, monkeypatch):
 
 
 def test_a_collection_is_looked_up_by_its_name(client, world):
-    watch.set_collection("Puertos")
-    watch.subscribe(watch.Order(url=HARBOUR, collection="Puertos"))
+    watch.set_collection(SYSTEM, "Puertos", {})
+    watch.subscribe(SYSTEM, watch.Order(url=HARBOUR, collection="Puertos"))
     page = text(client.get("/archive", {"collection": "Puertos"}))
     assert "news.example/harbour" in page
     assert "diario.example/economia" not in page

@@ -6,8 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.core.signals import request_finished, request_started
 
-from hemeroteca.accounts import services
-from hemeroteca.accounts.models import Role
+from hemeroteca.accounts import SYSTEM, Role, services
 from tests.console.conftest import PASSWORD
 from tests.console.world import BREAD, HOSTILE
 from tests.waiting import wait_for
@@ -71,7 +70,7 @@ def test_search_leads_to_the_result_and_to_its_archived_copy(visit, world):
 
 
 def test_results_are_reached_and_hosts_judged_by_keyboard(visit, world):
-    services.add_user("eva", Role.EDITOR, PASSWORD)
+    services.add_user(SYSTEM, "eva", Role.EDITOR, PASSWORD)
     page = visit("/sign-in?next=/%3Fq=harbour")
     page.get_by_label("Name").fill("eva")
     page.get_by_label("Password").fill(PASSWORD)
@@ -171,7 +170,7 @@ def test_a_hostile_copy_runs_nothing_reaches_nothing_and_has_no_origin(visit, wo
 
 
 def test_an_editor_signs_in_and_orders_a_crawl(visit):
-    services.add_user("eva", Role.EDITOR, PASSWORD)
+    services.add_user(SYSTEM, "eva", Role.EDITOR, PASSWORD)
     page = visit("/crawls")
     assert page.get_by_role("button", name="Start the crawl").count() == 0
     page.get_by_role("link", name="Sign in").click()

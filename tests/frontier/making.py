@@ -1,6 +1,7 @@
 """Crawls, candidates and outcomes for tests of the frontier."""
 
 from hemeroteca import urls
+from hemeroteca.accounts import SYSTEM
 from hemeroteca.frontier import services
 from hemeroteca.frontier.models import Crawl
 from hemeroteca.frontier.queue import Frontier
@@ -10,7 +11,7 @@ from hemeroteca.urls.candidate import Candidate
 
 
 def order(*seeds: str) -> Crawl:
-    return services.submit_crawl(seeds or ("http://a.test/",), CrawlOptions(scope=urls.Scope(kind="host")))[0]
+    return services.submit_crawl(SYSTEM, seeds or ("http://a.test/",), CrawlOptions(scope=urls.Scope(kind="host")))[0]
 
 
 def candidates(crawl: Crawl, *addresses: str, **fields) -> list[Candidate]:

@@ -3,6 +3,7 @@
 import pytest
 
 from hemeroteca import urls
+from hemeroteca.accounts import SYSTEM
 from hemeroteca.frontier import queue, services
 from hemeroteca.frontier.models import Host, Page, Visit
 from hemeroteca.frontier.prioritisers import BreadthFirst, Freshness, prioritiser, register
@@ -186,12 +187,12 @@ def test_a_crawl_that_is_held_gets_no_more_visits_and_others_of_the_same_host_do
 
 
 def test_a_site_that_is_paused_and_set_free_again_goes_on():
-    services.set_site("a.test", {"paused": "true"})
+    services.set_site(SYSTEM, "a.test", {"paused": "true"})
     since = services.settings_revision()
     frontier = opened(order(), "http://a.test/1")
     assert frontier.lease(1.0) is None
-    services.set_site("b.test", {"delay": "3"})
-    services.set_site("a.test", {"paused": "false"})
+    services.set_site(SYSTEM, "b.test", {"delay": "3"})
+    services.set_site(SYSTEM, "a.test", {"paused": "false"})
     changed = services.sites_set_since(since)
     assert [name for _, name, _, _ in changed] == ["b.test", "a.test"]
     for number, _, settings, _ in changed:

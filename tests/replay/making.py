@@ -7,8 +7,7 @@ from django.conf import settings
 from django.core.management import call_command
 
 from hemeroteca import warc
-from hemeroteca.accounts import services
-from hemeroteca.accounts.models import Role
+from hemeroteca.accounts import SYSTEM, Role, services
 from hemeroteca.archive import services as archive
 from hemeroteca.archive.values import NewCapture
 from hemeroteca.warc import keys
@@ -90,4 +89,4 @@ def fill(port):
     packed = brotli.compress(b"<p>packed with brotli")
     put(world, "https://diario.example/br", packed, more="Content-Encoding: br\r\n")
     put(world, "https://evil.example/away", b"", status="302 Found", more="Location: https://live.example/x\r\n")
-    services.add_user("eva", Role.EDITOR, PASSWORD)
+    services.add_user(SYSTEM, "eva", Role.EDITOR, PASSWORD)

@@ -8,14 +8,16 @@ from pathlib import Path
 from django.db import transaction
 
 from hemeroteca import config, urls
+from hemeroteca.accounts import SYSTEM
 from hemeroteca.frontier.models import Host, Page, Visit
 from hemeroteca.frontier.visit import Ending, How
 from hemeroteca.ingest.difference import Difference, Listing
+from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch import services
+from hemeroteca.watch.answered_visit import AnsweredVisit
+from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Subscription
 from hemeroteca.watch.scheduler import Scheduler
-from hemeroteca.watch.services import Order
-from hemeroteca.watch.values import Seen
 
 START = 1_767_225_600.0  # 2026-01-01, a Thursday
 HOUR = 3600.0
@@ -94,7 +96,7 @@ class World:
             entries = [(urls.key(u), int((START + h * HOUR) * 1000), u) for u, h in self.listings[url]]
             listing = Listing("feed", entries) if changed or last is None else None
         self.scheduler.observed(
-            Seen(
+            AnsweredVisit(
                 crawl=crawl,
                 key=key,
                 page=0,
@@ -117,7 +119,7 @@ class World:
 
 
 def subscribe(url="https://news.test/", **options) -> Subscription:
-    return services.subscribe(Order(url=url, scope="host", **options))[0]
+    return services.subscribe(SYSTEM, Order(url=url, scope="host", **options))[0]
 
 
 def poisson(rate_per_day: float, days: float, seed: int) -> list[float]:
@@ -137,3 +139,10 @@ def restarted(world: World, tmp_path: Path, **settings: object) -> World:
 
 def no_answer(crawl: int, key: int, url: str) -> Ending:
     return Ending(crawl=crawl, key=key, url=url, role=0, how=How.FAILED, reason="connect: nobody listens")
+
+
+def given_up(found: Candidate) -> Ending:
+    """A visit that waited for a host nobody can reach."""
+    return Ending(
+        crawl=found.crawl, key=found.key, url=found.url, role=0, how=How.FAILED, reason="host-unreachable", asked=False
+    )

@@ -6,6 +6,7 @@ import pytest
 from django.conf import settings
 
 from hemeroteca import config, urls
+from hemeroteca.accounts import SYSTEM
 from hemeroteca.archive.models import Capture
 from hemeroteca.engine import loop, orders
 from hemeroteca.engine.loop import Engine
@@ -14,8 +15,8 @@ from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Crawl, Page, Visit
 from hemeroteca.frontier.visit import State
 from hemeroteca.watch import metrics, services
+from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Change, Observation, SignalSource, WatchedPage
-from hemeroteca.watch.services import Order
 from simweb import SimWeb
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -56,7 +57,7 @@ class Days:
 
 def watch(web: SimWeb, **options):
     order = Order(url=web.seed_urls(1)[0], scope="host", requisites=False, **options)
-    return services.subscribe(order)[0]
+    return services.subscribe(SYSTEM, order)[0]
 
 
 def test_auto_sees_about_as_much_as_a_fixed_frequency_with_fewer_visits(monkeypatch):
@@ -64,7 +65,7 @@ def test_auto_sees_about_as_much_as_a_fixed_frequency_with_fewer_visits(monkeypa
     for mode in ("fixed 24", "auto"):
         with SimWeb(seed=5, hosts=1, pages_per_host=15, page_bytes=3000, trouble=0, robots="open") as web:
             for other in list(services.Subscription.objects.all()):
-                services.remove(other.pk)
+                services.remove(SYSTEM, other.pk)
             Observation.objects.all().delete()
             Page.objects.update(digest="", etag="", last_modified="")
             watch(web, mode=mode)
@@ -116,7 +117,7 @@ def test_a_subscription_made_while_the_engine_runs_begins_at_once_and_a_pause_en
             if hours == 6:
                 made.append(watch(web, mode="fixed 6").pk)
             elif hours == 60:
-                services.pause(made[0])
+                services.pause(SYSTEM, made[0])
             elif hours >= 72:
                 counted.append(Observation.objects.count())
 
@@ -136,7 +137,7 @@ def test_what_is_set_for_a_site_reaches_a_running_engine(monkeypatch):
         def meanwhile(days: Days) -> None:
             hours = (days.now - days.start) / 3600
             if hours in (24, 72):
-                frontier.set_site(host, {"visits_per_day": "1" if hours == 24 else None})
+                frontier.set_site(SYSTEM, host, {"visits_per_day": "1" if hours == 24 else None})
             visits.append(Observation.objects.count())
 
         Days(web, days=5, step_hours=6, meanwhile=meanwhile).run(monkeypatch)

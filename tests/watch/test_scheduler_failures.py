@@ -1,13 +1,15 @@
 """Visits without an answer, sites that are down, subscriptions that cannot be worked with."""
 
 import pytest
+from msgspec.structs import replace
 
 from hemeroteca import urls
+from hemeroteca.accounts import SYSTEM
 from hemeroteca.frontier.models import Host, Page, Visit
-from hemeroteca.frontier.visit import State
 from hemeroteca.watch import services
+from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Subscription, WatchedPage
-from tests.watch.driving import HOUR, World, no_answer, subscribe
+from tests.watch.driving import HOUR, World, given_up, no_answer, restarted, subscribe
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
@@ -65,26 +67,24 @@ def test_pages_given_up_with_their_host_are_no_visits(tmp_path):
     assert len(again) > 3
     first = again[0]
     world.scheduler.ended([no_answer(first.crawl, first.key, first.url)])
-    Visit.objects.update(state=State.FAILED, reason="host-unreachable")
-    world.now += 200
-    world.scheduler.due(world.now, world.crawls)
+    world.scheduler.ended([given_up(other) for other in again[1:]])
     world.write()
     assert Subscription.objects.get().failures == 1
 
 
-def test_a_pending_visit_that_ended_without_a_word_is_made_again(tmp_path):
+def test_a_visit_that_was_given_up_with_its_host_is_made_again(tmp_path):
     sub = subscribe(mode="fixed 6")
     world = World(tmp_path)
     world.add(sub, "https://news.test/a", [])
     world.scheduler.due(world.now, world.crawls)  # the budget begins to fill
     world.now += 7 * HOUR
     _, again = world.scheduler.due(world.now, world.crawls)
-    assert len(again) == 1  # queued; then its host is given up and the engine says nothing
+    assert len(again) == 1
     world.write()
     world.now += 200
     world.look()
     assert WatchedPage.objects.get().failures == 0
-    Visit.objects.update(state=State.FAILED, reason="host-unreachable")
+    world.scheduler.ended([given_up(again[0])])
     world.run(24)
     assert world.visits["https://news.test/a"] >= 2
 
@@ -99,7 +99,7 @@ def test_a_subscription_that_cannot_be_worked_with_is_set_aside_and_the_others_g
     bad.refresh_from_db()
     assert "policy-of-later" in bad.fault
     assert world.scheduler.faults.keys() == {bad.pk}
-    services.edit(bad.pk, {"mode": "fixed 1"})
+    services.edit(SYSTEM, bad.pk, {"mode": "fixed 1"})
     assert world.scheduler.changed()
     world.scheduler.refresh()
     world.add(bad, "https://bad.test/a", [])
@@ -115,7 +115,7 @@ def test_a_subscription_that_fails_while_it_works_is_set_aside_and_tried_again(t
     world = World(tmp_path)
     world.add(good, "https://news.test/a", [])
     world.add(bad, "https://bad.test/a", [])
-    broken = world.scheduler._state.subs[bad.pk].policy
+    broken = world.scheduler.state.subs[bad.pk].policy
 
     def fail(*_):
         raise ValueError("upside down")
@@ -137,8 +137,8 @@ def test_a_subscription_that_fails_while_it_works_is_set_aside_and_tried_again(t
 def test_a_subscription_of_a_policy_that_is_gone_can_be_paused_and_removed():
     sub = subscribe()
     Subscription.objects.filter(pk=sub.pk).update(mode="policy-of-later")
-    assert not services.pause(sub.pk).active
-    services.remove(sub.pk)
+    assert not services.pause(SYSTEM, sub.pk).active
+    services.remove(SYSTEM, sub.pk)
     assert not Subscription.objects.exists()
 
 
@@ -154,6 +154,9 @@ def test_a_site_that_is_down_when_it_is_subscribed_to_is_tried_again(tmp_path, t
     Visit.objects.create(page=page, host=host, crawl_id=sub.crawl_id, state=2, reason="robots")
     if told:
         world.scheduler.ended([no_answer(sub.crawl_id, key, "https://news.test/")])
+    else:  # it was given up before the engine started
+        world = restarted(world, tmp_path)
+        world.dead.add("news.test")
     world.run(24, step=0.05)
     sub.refresh_from_db()
     assert 4 <= sub.failures <= 7
@@ -172,3 +175,29 @@ def test_a_page_visited_every_minute_is_tried_again_soon(tmp_path):
     world.run(0.3, step=1 / 3600)
     sub.refresh_from_db()
     assert sub.failures >= 3
+
+
+def test_an_address_that_never_answered_stays_with_the_subscription_that_is_left(tmp_path):
+    left, removed = subscribe(), services.subscribe(SYSTEM, Order(url="https://news.test/", scope="page"))[0]
+    world = World(tmp_path)
+    world.dead.add("news.test")
+    key = urls.key("https://news.test/")
+    world.scheduler.ended([no_answer(sub.crawl_id, key, "https://news.test/") for sub in (left, removed)])
+    services.remove(SYSTEM, removed.pk)
+    world.scheduler.refresh()
+    world.run(24, step=0.05)
+    assert world.visits["https://news.test/"] >= 4
+
+
+def test_the_visit_of_another_crawl_does_not_end_the_one_under_way(tmp_path):
+    sub, other = subscribe(mode="fixed 6"), services.subscribe(SYSTEM, Order(url="https://news.test/a"))[0]
+    world = World(tmp_path)
+    world.add(sub, "https://news.test/a", [])
+    world.look()
+    world.now += 7 * HOUR
+    _, (due,) = world.scheduler.due(world.now, world.crawls)
+    assert due.crawl == sub.crawl_id
+    world.scheduler.ended([given_up(replace(due, crawl=other.crawl_id))])
+    assert due.key in world.scheduler.state.under_way
+    world.scheduler.ended([given_up(due)])
+    assert due.key not in world.scheduler.state.under_way

@@ -6,13 +6,14 @@ later: what a crash loses is learned again. A site nothing was learned of costs 
 
 import time
 from collections import OrderedDict
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from hemeroteca.archive.models import SiteNoise
 from hemeroteca.engine.sinks import Arrival
 from hemeroteca.frontier import services
 from hemeroteca.frontier.values import SiteSettings
-from hemeroteca.ingest import Comparison, Rules
+from hemeroteca.ingest.rules import Judge, Rules
 
 if TYPE_CHECKING:
     from hemeroteca.change import NoiseModel
@@ -32,9 +33,12 @@ class NoiseSink:
     def pending(self) -> bool:
         return bool(self._dirty) and time.monotonic() >= self._write_due
 
-    def prepare(self, rules: Rules, own: Comparison | None) -> None:
-        """Say how to compare; `own` is what its subscription says."""
-        rules.compare = self.settings_of(rules.host).comparison(own)
+    def prepare(self, rules: Rules, judges: Iterable[Judge] = ()) -> None:
+        """Say how to compare; `judges`: what the subscriptions that cover the page say."""
+        compare = self.settings_of(rules.host).comparison
+        rules.judges = tuple(
+            Judge(compare(judge.comparison), judge.subscriptions) for judge in (*judges,) or (Judge(),)
+        )
         site = self._site(rules.host)
         if site.model is not None:
             rules.noise = site.model.noisy()

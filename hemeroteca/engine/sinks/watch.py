@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 from hemeroteca.engine.sinks import Arrival
 from hemeroteca.ingest import Listing
-from hemeroteca.watch.values import Seen
+from hemeroteca.watch.answered_visit import AnsweredVisit
 
 if TYPE_CHECKING:
-    from hemeroteca.watch.guard import Guarded
+    from hemeroteca.watch.scheduler import SafeScheduler
 
 
 class WatchSink:
-    def __init__(self, scheduler: "Guarded") -> None:
+    def __init__(self, scheduler: "SafeScheduler") -> None:
         self._scheduler = scheduler
 
     @property
@@ -24,7 +24,7 @@ class WatchSink:
             return
         visit, done, status = trip.visit, arrival.done, arrival.capture.status
         self._scheduler.observed(
-            Seen(
+            AnsweredVisit(
                 crawl=visit.crawl,
                 key=visit.key,
                 page=visit.page,

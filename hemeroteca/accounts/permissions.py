@@ -1,0 +1,197 @@
+"""Who may do what, in one table: `ACTIONS`.
+
+API, console and commands build an `Actor` and hand it to services and queries, which ask `require(actor, action)`.
+To add a role, add it to `Role` and to the groups below; to add something that can be done, add a row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from hemeroteca.errors import Denied
+
+if TYPE_CHECKING:
+    from hemeroteca.accounts.models import ApiToken, User
+
+
+class Role(StrEnum):
+    READER = "reader"
+    EDITOR = "editor"
+    ADMINISTRATOR = "administrator"
+
+
+READERS = frozenset(Role)
+EDITORS = frozenset({Role.EDITOR, Role.ADMINISTRATOR})
+ADMINISTRATORS = frozenset({Role.ADMINISTRATOR})
+
+
+class Strangers(StrEnum):
+    """When somebody who has not signed in may do something too."""
+
+    NEVER = "never"
+    OPEN = "open"  # while the setting `open_search` is on
+    ALWAYS = "always"
+
+
+@dataclass(frozen=True)
+class Permission:
+    words: str  # completes "you may not …"
+    roles: frozenset[Role]
+    strangers: Strangers = Strangers.NEVER
+    owner: bool = False  # also whoever the thing belongs to
+
+
+def _reading(words: str) -> Permission:
+    return Permission(words, READERS, Strangers.OPEN)
+
+
+def _public(words: str) -> Permission:
+    return Permission(words, READERS, Strangers.ALWAYS)
+
+
+# The first word of an action is its scope: a token may be limited to some scopes.
+ACTIONS: dict[str, Permission] = {
+    "search.read": _reading("search the archive"),
+    "search.feed": _public("read a feed of results"),  # its key, or `search.read`
+    "search.saved": Permission("see saved searches", READERS),
+    "search.save": Permission("save a search", EDITORS),
+    "search.forget": Permission("remove a saved search", EDITORS, owner=True),
+    "search.preferences": Permission("see which hosts are raised, lowered or blocked", READERS),
+    "search.prefer": Permission("raise, lower or block a host in search", EDITORS),
+    "search.import": Permission("put documents into the index", ADMINISTRATORS),
+    "search.rebuild": Permission("rebuild the index", ADMINISTRATORS),
+    "search.rank": Permission("rank the link graph", ADMINISTRATORS),
+    "search.learn": Permission("learn words for suggestions", ADMINISTRATORS),
+    "archive.read": _reading("read the archive"),
+    "archive.files": Permission("read whole WARC files", READERS),
+    "archive.import": Permission("import captures", EDITORS),
+    "archive.export": Permission("export captures", EDITORS),
+    "archive.verify": Permission("verify and repair the archive", ADMINISTRATORS),
+    "archive.prune": Permission("delete versions from the archive", ADMINISTRATORS),
+    "archive.offload": Permission("move WARC files to another store", ADMINISTRATORS),
+    "crawl.read": _reading("see crawls and pages"),
+    "crawl.submit": Permission("order a crawl", EDITORS),
+    "crawl.stop": Permission("stop a crawl", EDITORS),
+    "crawl.resume": Permission("resume a crawl", EDITORS),
+    "crawl.insist": Permission("ignore robots.txt, accept broken certificates or hurry", ADMINISTRATORS),
+    "site.read": Permission("see the settings of a site", EDITORS),
+    "site.change": Permission("change how a site is read and compared", EDITORS),
+    "site.insist": Permission("change how politely and with which secrets a site is visited", ADMINISTRATORS),
+    "watch.read": _reading("see what is watched and what changed"),
+    "watch.subscriptions": Permission("see subscriptions", READERS),
+    "watch.subscribe": Permission("subscribe to a site", EDITORS),
+    "watch.change": Permission("change a subscription", EDITORS, owner=True),
+    "watch.end": Permission("end a subscription", EDITORS, owner=True),
+    "watch.collect": Permission("make, change or remove a collection", EDITORS),
+    "watch.channels": Permission("see where notices go", EDITORS),
+    "watch.channel": Permission("make, change or remove a channel for notices", EDITORS, owner=True),
+    "watch.sources": Permission("see who tells that pages changed", READERS),
+    "watch.source": Permission("make or remove a source of signals", EDITORS, owner=True),
+    "watch.learn": Permission("learn what changes from the archive", ADMINISTRATORS),
+    "watch.signal": _public("tell that pages changed"),  # each sender proves who it is by itself
+    "watch.feed": _public("read a feed of changes"),  # its key, or `watch.read`
+    "predict.read": Permission("see how good predictions are", READERS),
+    "predict.simulate": Permission("simulate policies", READERS),
+    "account.sign_in": _public("sign in"),
+    "account.users": Permission("see who may sign in", ADMINISTRATORS),
+    "account.user": Permission("add, change or remove people", ADMINISTRATORS),
+    "account.password": Permission("set a password", ADMINISTRATORS, owner=True),
+    "account.tokens": Permission("see tokens", ADMINISTRATORS, owner=True),
+    "account.token": Permission("make or revoke a token", ADMINISTRATORS, owner=True),
+    "job.read": Permission("see a job", EDITORS, owner=True),
+    "job.cancel": Permission("cancel a job", ADMINISTRATORS, owner=True),
+    "instance.about": _public("read what this server is"),  # descriptions, robots.txt, pictures
+    "instance.status": _reading("see the status"),
+    "instance.operate": Permission("operate the instance", ADMINISTRATORS),
+    "instance.backup": Permission("make a backup", ADMINISTRATORS),
+}
+SCOPES = tuple(dict.fromkeys(action.partition(".")[0] for action in ACTIONS))
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Whoever asks: a person, a program with a person's token, a part of the system, or a stranger."""
+
+    name: str
+    user: User | None = None
+    roles: tuple[Role, ...] = ()  # every one of them must allow an action: a token's and its owner's
+    scopes: frozenset[str] | None = None  # None: all
+
+    @classmethod
+    def of(cls, user: Any) -> Actor:
+        """The actor of whoever is signed in (`request.user`)."""
+        if not getattr(user, "is_active", False):
+            return STRANGER
+        return cls(str(user), user, (Role(user.role),))
+
+    @classmethod
+    def with_token(cls, token: ApiToken) -> Actor:
+        """A program, with the rights of its token within those of the token's owner."""
+        if not token.user.is_active:
+            return STRANGER
+        roles = (Role(token.user.role), Role(token.role))
+        return cls(str(token.user), token.user, roles, frozenset(token.scopes) or None)
+
+    @property
+    def role(self) -> str:
+        """For people to read: the role, or what stands for one."""
+        return " limited to ".join(dict.fromkeys(self.roles)) or self.name
+
+
+SYSTEM = Actor("system")  # the engine, and commands of whoever operates the machine: may do everything
+STRANGER = Actor("stranger")
+
+
+class PermissionDenied(Denied):
+    """Names the action, and the roles that may do it."""
+
+    def __init__(self, actor: Actor, action: str) -> None:
+        permission = ACTIONS[action]
+        self.action = action
+        self.roles = tuple(role for role in Role if role in permission.roles)
+        self.scope = action.partition(".")[0]
+        least = self.roles[0]
+        if actor == STRANGER:
+            reason, code = "sign in, or send `Authorization: Bearer …` with a token", "sign-in-needed"
+        elif actor.scopes is not None and self.scope not in actor.scopes:
+            reason, code = f"this token is not for the scope {self.scope}; make one that is", "scope-needed"
+        else:
+            reason, code = f"it needs the role {least}; yours is {actor.role}", "role-needed"
+        super().__init__(f"you may not {permission.words}: {reason}", code)
+
+
+def can(actor: Actor, action: str, thing: object = None) -> bool:
+    """Whether somebody may do something, with this thing. Raises KeyError for an action that is not in the table."""
+    permission = ACTIONS[action]
+    if actor is SYSTEM or permission.strangers is Strangers.ALWAYS:
+        return True
+    if permission.strangers is Strangers.OPEN and _is_open():
+        return True
+    if actor.scopes is not None and action.partition(".")[0] not in actor.scopes:
+        return False
+    if actor.roles and all(role in permission.roles for role in actor.roles):
+        return True
+    return permission.owner and thing is not None and actor.user is not None and owner_of(thing) == actor.user
+
+
+def require(actor: Actor, action: str, thing: object = None) -> None:
+    if not can(actor, action, thing):
+        raise PermissionDenied(actor, action)
+
+
+def owner_of(thing: object) -> object:
+    """Whom a thing belongs to: its `owner` or `user`; people belong to themselves."""
+    return getattr(thing, "owner", None) or getattr(thing, "user", None) or thing
+
+
+def covers(role: Role, other: Role) -> bool:
+    """Whether a role may do everything that another may."""
+    return all(role in permission.roles for permission in ACTIONS.values() if other in permission.roles)
+
+
+def _is_open() -> bool:
+    from django.conf import settings
+
+    return bool(settings.CONFIG.open_search)

@@ -1,0 +1,48 @@
+"""Errors that a person meets: something was asked for and is not done.
+
+Services raise them; the API answers them as problem details, the console as pages, commands as one line and an exit
+code. A message names the thing, the reason and the next step. `code` is for programs and does not change.
+"""
+
+from typing import ClassVar
+
+
+class Refused(Exception):  # noqa: N818 - what happened, in the word of the design
+    """The base of all of them."""
+
+    code: ClassVar[str] = "refused"
+
+    def __init__(self, message: str, code: str = "") -> None:
+        super().__init__(message)
+        if code:
+            self.code = code  # type: ignore[misc]  # a case of its own among those of the class
+
+
+class NotFound(Refused):
+    """There is no such thing."""
+
+    code = "not-found"
+
+
+class Invalid(Refused):
+    """What was given cannot be used: wrong, missing, out of range."""
+
+    code = "invalid"
+
+
+class Conflict(Refused):
+    """It cannot be done as things stand now: it exists already, has ended, is under way."""
+
+    code = "conflict"
+
+
+class Denied(Refused):
+    """Whoever asks may not do this."""
+
+    code = "denied"
+
+
+class Unavailable(Refused):
+    """A part of the system cannot answer now; ask again later."""
+
+    code = "unavailable"

@@ -1,0 +1,46 @@
+"""An answered visit as the engine tells it, and the units of time of the room. No Django here."""
+
+from datetime import UTC, date, datetime
+from uuid import UUID
+
+import msgspec
+
+from hemeroteca.ingest.difference import Difference, Listing
+
+HOUR_MS = 3_600_000
+DAY_MS = 86_400_000
+MAX_INTERVAL_HOURS = 720.0  # between two visits when nobody set a maximum: the cap of the 2015 rule
+WORTH = 0.4  # chance of a change from which a visit pays when no budget decides
+YOUNG_HOURS = (24.0, 48.0, 96.0)  # until the first visits of a page nobody knows yet, where no budget decides
+
+# Planner time: hours since a Monday's midnight not long ago, for its times of a page have 24 bits.
+PLANNER_ORIGIN = date(2024, 1, 1)
+_ORIGIN_MS = int(datetime(2024, 1, 1, tzinfo=UTC).timestamp() * 1000)
+
+
+def planner_hour(ms: float) -> float:
+    """A time of the spine as planner time."""
+    return (ms - _ORIGIN_MS) / HOUR_MS
+
+
+class AnsweredVisit(msgspec.Struct, gc=False):
+    """An answered visit of a watched page, as the engine tells it."""
+
+    crawl: int
+    key: int
+    page: int
+    host: int
+    url: str
+    role: int
+    at_ms: int
+    status: int
+    first: bool  # no version was known before
+    changed: bool  # the bytes differ
+    not_modified: bool  # 304
+    bytes: int
+    stored: int
+    cost_ms: int
+    record_id: UUID | None = None
+    difference: Difference | None = None
+    listing: Listing | None = None
+    title: str = ""
