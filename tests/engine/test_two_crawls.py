@@ -4,6 +4,7 @@ import pytest
 from django.conf import settings
 
 from hemeroteca import config, urls
+from hemeroteca.accounts import SYSTEM
 from hemeroteca.archive.models import Capture
 from hemeroteca.engine import loop
 from hemeroteca.engine.loop import Engine
@@ -25,7 +26,7 @@ def web():
 
 def order(web: SimWeb, **options) -> Crawl:
     scope = urls.Scope(kind="domain")
-    return services.submit_crawl(web.seed_urls(1), CrawlOptions(scope=scope, requisites=False, **options))[0]
+    return services.submit_crawl(SYSTEM, web.seed_urls(1), CrawlOptions(scope=scope, requisites=False, **options))[0]
 
 
 def run(web: SimWeb, monkeypatch, tick=None) -> None:
@@ -87,7 +88,7 @@ def test_one_that_begins_later_asks_again_only_for_what_was_visited_before_it_wa
 def test_each_crawl_keeps_to_its_own_scope(web, monkeypatch):
     order(web)
     seed = web.seed_urls(1)[0]
-    narrow, _ = services.submit_crawl([seed], CrawlOptions(scope=urls.Scope(kind="page"), requisites=False))
+    narrow, _ = services.submit_crawl(SYSTEM, [seed], CrawlOptions(scope=urls.Scope(kind="page"), requisites=False))
     run(web, monkeypatch)
     assert pages(narrow) == {seed}
     assert web.stats().max_fetches == 1

@@ -1,4 +1,4 @@
-"""What becomes of visits when servers do not behave: tried again, failed, excluded; seen at the server and on record."""
+"""What becomes of visits when servers do not behave: tried again, failed, excluded, and why."""
 
 import socket
 from collections import Counter

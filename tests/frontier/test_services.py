@@ -39,7 +39,7 @@ def test_an_address_that_cannot_be_crawled_is_refused_by_name(bad):
 def test_settings_of_a_site_are_checked_and_kept():
     settings = services.set_site(SYSTEM, "A.test", {"delay": "2.5", "insecure": "true"})
     assert (settings.delay, settings.insecure) == (2.5, True)
-    assert services.site("a.test") == settings
+    assert services.site(SYSTEM, "a.test") == settings
     assert services.set_site(SYSTEM, "a.test", {"delay": None}).delay is None
     with pytest.raises(Refused, match="not a setting"):
         services.set_site(SYSTEM, "a.test", {"dealy": "2"})
