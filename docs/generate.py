@@ -212,10 +212,9 @@ def _kind(param: Any) -> str:
     """What follows a flag: its own placeholder, the words it takes, or the kind of value."""
     if param.metavar:
         return param.metavar
-    kind = param.type_descriptor.annotation
-    if hasattr(kind, "__members__"):
-        return "\\|".join(member.value for member in kind)
-    return {"int": "N", "float": "X", "Path": "PATH"}.get(getattr(kind, "__name__", ""), "TEXT")
+    if hasattr(param.type, "choices"):
+        return "\\|".join(getattr(choice, "value", choice) for choice in param.type.choices)
+    return {"int": "N", "float": "X", "path": "PATH"}.get(param.type.name.removesuffix(" range"), "TEXT")
 
 
 def _value(param: Any) -> str:

@@ -27,7 +27,7 @@ from hemeroteca.engine.sinks.search import SearchSink, read_watermark, write_wat
 from hemeroteca.frontier import queries as frontier
 from hemeroteca.ingest import Ingest, Ingested, Rules, SearchDocument
 from hemeroteca.instance import Instance, spool
-from hemeroteca.search.versions import has_versions
+from hemeroteca.search.index.versions import has_versions
 from hemeroteca.warc import Capture, WarcReadError
 from hemeroteca.warc.builder import FINAL_URL
 from hemeroteca.warc.keys import DOM, MARK, SCREENSHOT

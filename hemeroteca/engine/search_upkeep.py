@@ -20,9 +20,9 @@ from hemeroteca.engine.sinks.search import SearchSink
 from hemeroteca.frontier import queries
 from hemeroteca.ingest import SearchDocument
 from hemeroteca.instance import Instance
-from hemeroteca.search import handover
+from hemeroteca.search import document_queue
 from hemeroteca.search.index import SearchError, open_index
-from hemeroteca.search.refresh import TEXTS
+from hemeroteca.search.maintenance import TEXTS
 from hemeroteca.watch import queries as watch
 from hemeroteca.watch.membership import Member, Membership
 
@@ -142,7 +142,7 @@ class Collections:
 
 
 class LeftDocuments:
-    """Documents that a command left for the engine (`search.handover`), put into the index bit by bit."""
+    """Documents that a command left for the engine (`search.document_queue`), put into the index bit by bit."""
 
     def __init__(self, instance: Instance, search: SearchSink) -> None:
         self._folder = instance.index_dir
@@ -179,9 +179,9 @@ class LeftDocuments:
             return False
         self._due = moment + DOCUMENTS_SECONDS
         known = {file for file, _ in self._put}
-        self._file = next((file for file in handover.waiting(self._folder) if file not in known), None)
+        self._file = next((file for file in document_queue.pending(self._folder) if file not in known), None)
         if self._file is not None:
-            self._rows = handover.read(self._file)
+            self._rows = document_queue.read(self._file)
         return self._file is not None
 
 
@@ -228,7 +228,7 @@ def _put_texts(instance: Instance, heap_bytes: int, texts: list[tuple[int, str]]
 def _start(instance: Instance, learned: int) -> subprocess.Popen[bytes]:
     (instance.index_dir / TEXTS).unlink(missing_ok=True)
     process = subprocess.Popen(
-        [sys.executable, "-m", "hemeroteca.search.refresh", str(instance.index_dir), str(learned)],
+        [sys.executable, "-m", "hemeroteca.search.maintenance", str(instance.index_dir), str(learned)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"},

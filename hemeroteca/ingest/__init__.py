@@ -6,7 +6,8 @@
 ingestion    `ingest`, and `Ingest` for many captures
 rules        what it must know besides the capture: of the crawl, the site, the version before
 ingested     what it finds: records, document, candidates, edges, difference, finds of other rooms
-document     what search learns of a page;  candidates: where it leads;  difference: how it changed
+document     what search learns of a page; its struct: search_document;  candidates: where it leads
+difference   how it changed
 pool         the processes that run it (worker), driven by the engine's selector
 """
 
@@ -16,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hemeroteca.ingest.difference import Difference, Listing
-    from hemeroteca.ingest.document import SearchDocument
     from hemeroteca.ingest.ingested import Edges, Ingested
     from hemeroteca.ingest.ingestion import Ingest, ingest
     from hemeroteca.ingest.rules import Comparison, CrawlOptions, CrawlRules, Rules
+    from hemeroteca.ingest.search_document import SearchDocument
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start threads that nothing here uses
 
@@ -39,7 +40,7 @@ __all__ = [
 _PLACES = {
     "Difference": "difference",
     "Listing": "difference",
-    "SearchDocument": "document",
+    "SearchDocument": "search_document",
     "Edges": "ingested",
     "Ingested": "ingested",
     "Ingest": "ingestion",

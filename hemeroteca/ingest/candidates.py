@@ -5,9 +5,9 @@ from array import array
 from functools import lru_cache
 
 from hemeroteca import extract, urls
-from hemeroteca.ingest.document import document_key
 from hemeroteca.ingest.ingested import Edges, Ingested
 from hemeroteca.ingest.rules import CrawlRules, Rules
+from hemeroteca.ingest.search_document import document_key
 from hemeroteca.urls.candidate import REQUISITE_DEPTH, Candidate, Role
 from hemeroteca.warc import Capture
 

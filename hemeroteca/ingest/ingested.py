@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from hemeroteca.ingest.difference import Difference, Sighted
-from hemeroteca.ingest.document import SearchDocument
+from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.urls.candidate import Candidate
 from hemeroteca.warc import Records
 

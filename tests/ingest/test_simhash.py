@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hemeroteca.extract import native
-from hemeroteca.ingest.document import LOOKED_AT, _simhash, simhash, without_digits
+from hemeroteca.ingest.search_document import LOOKED_AT, _simhash, simhash, without_digits
 
 WORDS = st.lists(
     st.sampled_from(["the", "Word", "é", "\n", "漢字", "\x01", "x", "a" * 20, "", "Ñandú"]) | st.text(max_size=9)

@@ -17,10 +17,9 @@ from hemeroteca.engine.sinks import Arrival
 from hemeroteca.engine.sinks.links import LinksSink
 from hemeroteca.ingest import SearchDocument
 from hemeroteca.instance import Instance
-from hemeroteca.search.index import SearchError
-from hemeroteca.search.matching import keys_of_site
-from hemeroteca.search.tantivy_index import VERSIONS, TantivyIndex, folder_of
-from hemeroteca.search.versions import VersionWriter, open_versions
+from hemeroteca.search.index import VERSIONS, SearchError, folder_of, open_index
+from hemeroteca.search.index.expressions import TermQuery
+from hemeroteca.search.index.versions import VersionWriter, open_versions
 from hemeroteca.watch.membership import Membership
 
 
@@ -29,7 +28,7 @@ class SearchSink:
         self._config = config
         self._instance = instance
         self._links = links
-        self._reader = TantivyIndex(instance.index_dir, config.search_mapped_bytes)
+        self._reader = open_index(config, instance.index_dir)
         self._index = self._reader.writer(config.index_heap_bytes)
         self._versions = None
         if config.index_versions:
@@ -84,7 +83,7 @@ class SearchSink:
 
     def pages_of(self, site: str) -> Iterator[int]:
         """Keys of the documents of a domain."""
-        return keys_of_site(self._reader, site)
+        return self._reader.keys(TermQuery("site", site))
 
     def recollect(self, key: int) -> bool:
         """Give a document the collections it belongs to now, unless a newer one, which has them, waits."""
