@@ -1,0 +1,11 @@
+"""The archive: the index of captures, their versions, and exchange with other tools. The bytes are the room `warc`'s.
+
+captures     captures on their way in: records appended, rows that wait for the commit
+dedup        which payloads the archive has already;  versions: which captures differ from the one before
+importing    archives of other tools taken in;  export: captures handed out;  wacz: WACZ written and read, with zipnum
+selection    which captures an export or a pruning is about;  requisites: what their pages need to be shown
+queries      the index asked by URL, time, digest;  services: its only writer;  cdx, memento: its protocols
+lookup       addresses and versions for people;  content, rendered: what a capture holds;  comparing: two of them
+verify       files and index checked against each other;  prune: what tells nothing new goes;  uploads: to a store
+noise        what differs at every visit of a site;  stats: numbers;  citation: how to cite a capture
+"""

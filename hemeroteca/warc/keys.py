@@ -10,8 +10,6 @@ import hashlib
 import json
 import math
 import re
-from email.parser import BytesHeaderParser
-from email.policy import HTTP
 from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote_plus, urlencode
@@ -95,6 +93,9 @@ def _binary(content: bytes) -> str:
 
 def _multipart(content_type: str, content: bytes) -> list[tuple[str, str | bytes]] | None:
     """Names and values of a form; None when the content has no boundary."""
+    from email.parser import BytesHeaderParser  # only here: it takes long to load
+    from email.policy import HTTP
+
     head = BytesHeaderParser(policy=HTTP).parsebytes(f"Content-Type: {content_type}\r\n\r\n".encode())
     boundary = head.get_boundary()
     if not boundary:

@@ -3,7 +3,6 @@
 import calendar
 import re
 from datetime import UTC, datetime
-from email.utils import format_datetime, parsedate_to_datetime
 from functools import lru_cache
 
 
@@ -23,11 +22,15 @@ def end_ms(digits: str) -> int:
 
 
 def http_date(ms: int) -> str:
+    from email.utils import format_datetime  # only here: it takes long to load
+
     return format_datetime(datetime.fromtimestamp(ms // 1000, UTC), usegmt=True)
 
 
 def from_http_date(text: str) -> int | None:
     """Milliseconds of an `Accept-Datetime` header, or None when it is not a date."""
+    from email.utils import parsedate_to_datetime
+
     try:
         return int(parsedate_to_datetime(text).timestamp() * 1000)
     except (ValueError, TypeError, IndexError, OverflowError):
