@@ -8,7 +8,6 @@ from hemeroteca.ingest.search_document import SearchDocument, simhash, without_d
 from hemeroteca.warc import Capture
 
 
-
 def search_document(
     capture: Capture, rules: Rules, document: extract.Document, digest: str, likeness: int
 ) -> SearchDocument | None:

@@ -10,13 +10,13 @@ from django.utils.translation.trans_real import parse_accept_lang_header
 from hemeroteca.accounts import Actor, require
 from hemeroteca.errors import Invalid, NotFound
 from hemeroteca.search.analysis import code_of
-from hemeroteca.search.score_explanation import Explanation, explained
 from hemeroteca.search.index import SearchError
 from hemeroteca.search.index.versions import choose
 from hemeroteca.search.preferences import load_preferences
 from hemeroteca.search.preferences import prefer as judge
 from hemeroteca.search.ranking import Preferences
 from hemeroteca.search.results import Options
+from hemeroteca.search.score_explanation import Explanation, explained
 from hemeroteca.search.searcher import Searcher, open_searcher
 from hemeroteca.search.suggest.query_log import log_query
 from hemeroteca.search.suggest.suggester import Suggester
