@@ -26,6 +26,7 @@ COMMANDS = {
     "site": "app",
     "user": "app",
     "token": "app",
+    "job": "app",
     "backup": "backup",
     "config": "config",
 }
@@ -39,6 +40,11 @@ ACTIONS = {
     "simulate": "predict.simulate",
     "backup": "instance.backup",
     "config": "instance.operate",
+    "job list": "job.read",
+    "job show": "job.read",
+    "job follow": "job.read",
+    "job cancel": "job.cancel",
+    "job resume": "job.cancel",
     "search": "search.read",  # also what is not a verb: a query
     "search find": "search.read",
     "search explain": "search.read",

@@ -74,12 +74,15 @@ def run(settings: config.Config) -> None:
         )
     sys.stdout.flush()
 
+    ear = instance.ear("jobs")
+    instance.wake("jobs")  # something may be queued since an earlier run
     descriptors = [listener.fileno() for listener in sockets]
     web = [sys.executable, "-m", "hemeroteca.console.web", *map(str, descriptors)]
     programs = [
         Program("web", web, environment, descriptors),
         Program("engine", [sys.executable, "-m", "hemeroteca.engine"], environment),
         Program("watch", [sys.executable, "-m", "hemeroteca.watch.worker"], environment),
+        Program("jobs", [sys.executable, "-m", "hemeroteca.jobs"], environment, wakers=[ear]),
     ]
     if with_pywb:
         shared = [listener.fileno() for listener in replay_sockets]

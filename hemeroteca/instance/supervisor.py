@@ -10,6 +10,7 @@ import logging
 import os
 import selectors
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -36,6 +37,7 @@ class Program:
     arguments: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
     inherit: Sequence[int] = ()  # file descriptors it needs, such as the listening socket
+    wakers: Sequence[int] = ()  # it is started when one of these can be read, and sleeps again when it has ended well
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class Supervisor:
 
     def _pause(self, now: float) -> float | None:
         moments = (
-            [child.start_at for child in self._children if not child.alive]
+            [child.start_at for child in self._children if not child.alive and not child.asleep]
             if not self._stop_signals
             else [self._kill_at]
         )
@@ -134,6 +136,9 @@ class _Child:
         self._stopping = False
         self._killed = False
         self.start_at = 0.0
+        self.asleep = False
+        if program.wakers:
+            self._sleep()
 
     @property
     def alive(self) -> bool:
@@ -143,7 +148,7 @@ class _Child:
         """Notice a death, and start the program when it is time."""
         if self._process is not None and _has_ended(self._process.pid):
             self._bury(now)
-        if self._process is None and may_start and now >= self.start_at:
+        if self._process is None and may_start and not self.asleep and now >= self.start_at:
             self._start(now)
 
     def stop(self) -> None:
@@ -160,6 +165,19 @@ class _Child:
     def wait(self) -> None:
         if self._process is not None:
             self._process.wait()
+
+    def _sleep(self) -> None:
+        self.asleep = True
+        for waker in self._program.wakers:
+            self._selector.register(waker, selectors.EVENT_READ, self._wake)
+
+    def _wake(self) -> None:
+        if self.asleep:
+            self.asleep = False
+            for waker in self._program.wakers:
+                self._selector.unregister(waker)
+                if stat.S_ISFIFO(os.fstat(waker).st_mode):
+                    _drain(waker)
 
     def _start(self, now: float) -> None:
         self._process = subprocess.Popen(
@@ -214,6 +232,9 @@ class _Child:
         code, self._process = self._process.returncode, None
         if self._stopping:
             log.info("%s stopped", self._program.name)
+            return
+        if self._program.wakers and not code:
+            self._sleep()
             return
         if now - self._started > MINUTE:
             self._delay = FIRST_DELAY
