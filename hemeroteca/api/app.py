@@ -11,6 +11,7 @@ from hemeroteca.api import (
     captures,
     crawls,
     history,
+    jobs,
     pages,
     preferences,
     problems,
@@ -57,6 +58,7 @@ problems.install(api)
 api.add_router("", search.router, tags=["search"])
 api.add_router("", status.router, tags=["status"])
 api.add_router("/crawls", crawls.router, tags=["crawls"])
+api.add_router("/jobs", jobs.router, tags=["jobs"])
 api.add_router("/pages", pages.router, tags=["pages"])
 api.add_router("/captures", captures.router, tags=["captures"])
 api.add_router("/watch", watch.router, tags=["watch"])
