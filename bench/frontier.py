@@ -21,10 +21,11 @@ SCRIPT = textwrap.dedent(
     from hemeroteca.frontier import services
     from hemeroteca.frontier.queue import Frontier
     from hemeroteca.frontier.values import CrawlOptions, Outcome
+from hemeroteca.accounts import SYSTEM
 from hemeroteca.urls.candidate import Candidate
     call_command("migrate", verbosity=0)
     known, hosts = int(sys.argv[1]), 1000
-    crawl, _ = services.submit_crawl(["http://h0.test/"], CrawlOptions(scope=urls.Scope(kind="domain")))
+    crawl, _ = services.submit_crawl(SYSTEM, ["http://h0.test/"], CrawlOptions(scope=urls.Scope(kind="domain")))
     frontier = Frontier(10**9)
     frontier.open_crawl(crawl.pk)
     number = 0

@@ -1,17 +1,14 @@
 """/crawls: orders to visit everything in a scope."""
 
-from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from django.conf import settings
 from django.http import Http404, HttpRequest
 from ninja import Path, Router, Schema, Status
-from ninja.errors import HttpError
 from pydantic import Field
 
 from hemeroteca import urls
-from hemeroteca.accounts import Actor, require
+from hemeroteca.accounts import Actor
 from hemeroteca.api import access, paging
 from hemeroteca.api.answers import filled
 from hemeroteca.api.moments import moment
@@ -90,18 +87,15 @@ def one(request: HttpRequest, number: Number) -> CrawlOut:
 @router.post("/{number}/stop", response=CrawlOut, auth=access.editor, summary="Stop a crawl")
 def stop(request: HttpRequest, number: Number) -> CrawlOut:
     """The engine obeys within a second or two and keeps what it has; `resume` goes on from there."""
-    return _obey(services.stop_crawl, number)
+    return crawl_out(services.stop_crawl(access.caller(request), number))
 
 
 @router.post("/{number}/resume", response=CrawlOut, auth=access.editor, summary="Go on with a stopped crawl")
 def resume(request: HttpRequest, number: Number) -> CrawlOut:
-    return _obey(services.resume_crawl, number)
+    return crawl_out(services.resume_crawl(access.caller(request), number))
 
 
 def submit_order(order: Order, caller: Actor) -> Crawl:
-    """Hand an order to the frontier, after looking whether this caller may ask for all of it."""
-    if order.ignore_robots or order.insecure or (order.delay is not None and order.delay < settings.CONFIG.delay):
-        require(caller, "crawl.insist")
     options = CrawlOptions(
         scope=urls.Scope(
             kind=order.scope, include=tuple(order.include), exclude=tuple(order.exclude), depth=order.depth
@@ -116,11 +110,7 @@ def submit_order(order: Order, caller: Actor) -> Crawl:
         requisites=order.requisites,
         insecure=order.insecure,
     )
-    try:
-        crawl, _ = services.submit_crawl(order.seeds, options)
-    except (services.OrderError, urls.UrlError) as error:
-        raise HttpError(422, str(error))
-    return crawl
+    return services.submit_crawl(caller, order.seeds, options)[0]
 
 
 def crawl_out(crawl: Crawl) -> CrawlOut:
@@ -132,13 +122,6 @@ def crawl_out(crawl: Crawl) -> CrawlOut:
         started_at=moment(crawl.started_ms),
         ended_at=moment(crawl.ended_ms),
     )
-
-
-def _obey(service: Callable[[int], Crawl], number: int) -> CrawlOut:
-    try:
-        return crawl_out(service(_crawl(number).pk))
-    except services.OrderError as error:
-        raise HttpError(409, str(error))
 
 
 def _crawl(number: int) -> Crawl:

@@ -3,12 +3,10 @@
 from typing import Annotated, Any, Literal
 
 import msgspec
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 from ninja import Path, Router, Schema
-from ninja.errors import HttpError
 from pydantic import Field
 
-from hemeroteca.accounts import require
 from hemeroteca.api import access
 from hemeroteca.archive import noise as learned
 from hemeroteca.frontier import services
@@ -18,8 +16,6 @@ router = Router()
 HostName = Annotated[str, Path(max_length=255, description="Host name, like example.org.")]
 Rules = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=100)]
 Patterns = Annotated[list[Annotated[str, Field(min_length=1, max_length=1000)]], Field(max_length=100)]
-# what could make us impolite, or call where nobody should
-GUARDED = frozenset(("delay", "ignore_robots", "allow_private", "insecure", "proxy", "username", "password"))
 
 
 class SiteEdit(Schema):
@@ -68,28 +64,18 @@ class SiteOut(Schema):
 
 @router.get("/{host}", response=SiteOut, auth=access.editor, summary="Settings of a site")
 def site(request: HttpRequest, host: HostName) -> SiteOut:
-    try:
-        return _out(host, services.site(host))
-    except services.OrderError as error:
-        raise Http404(str(error))
+    return _out(host, services.site(access.caller(request), host))
 
 
 @router.patch("/{host}", response=SiteOut, auth=access.editor, summary="Change settings of a site")
 def set_site(request: HttpRequest, host: HostName, given: SiteEdit) -> SiteOut:
     """Text is read by new rules from the next visit on; `hemeroteca search rebuild` reads all pages again."""
-    changes: dict[str, Any] = given.dict(exclude_unset=True)
-    if GUARDED & changes.keys():
-        require(access.caller(request), "site.insist")
-    try:
-        return _out(host, services.set_site(host, changes))
-    except services.OrderError as error:
-        raise HttpError(422, str(error))
+    return _out(host, services.set_site(access.caller(request), host, given.dict(exclude_unset=True)))
 
 
 @router.delete("/{host}/noise", response={204: None}, auth=access.editor, summary="Forget the learned noise of a site")
 def forget_noise(request: HttpRequest, host: HostName) -> tuple[int, None]:
-    if not learned.forget(_name(host)):
-        raise Http404(f"Nothing was learned of {host}.")
+    learned.forget(access.caller(request), _name(host))
     return 204, None
 
 

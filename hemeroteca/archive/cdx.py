@@ -20,6 +20,7 @@ from django.db import connection
 from hemeroteca.archive import queries
 from hemeroteca.archive.services import db_uuid
 from hemeroteca.archive.values import CaptureRow
+from hemeroteca.errors import Invalid
 from hemeroteca.urls import UrlError
 from hemeroteca.warc.keys import index_key
 from hemeroteca.warc.timestamps import end_ms, start_ms, timestamp
@@ -34,7 +35,7 @@ BLOCK = 3000
 """Captures in one block; `pageSize` counts blocks, as pywb's does."""
 
 
-class CdxError(ValueError):
+class CdxError(Invalid, ValueError):
     """Parameters that cannot be answered; the message says which and what to write instead."""
 
 

@@ -2,8 +2,10 @@
 
 import time
 
+from hemeroteca.accounts import Actor, require
 from hemeroteca.archive.models import SiteNoise
 from hemeroteca.change import NoiseModel
+from hemeroteca.errors import NotFound
 
 
 def load(host: str) -> NoiseModel:
@@ -18,6 +20,8 @@ def save(host: str, model: NoiseModel) -> None:
     )
 
 
-def forget(host: str) -> bool:
-    """Let everything learned of a host go; whether there was something."""
-    return SiteNoise.objects.filter(host=host).delete()[0] > 0
+def forget(actor: Actor, host: str) -> None:
+    """Let everything learned of a host go."""
+    require(actor, "site.change")
+    if not SiteNoise.objects.filter(host=host).delete()[0]:
+        raise NotFound(f"nothing was learned of {host}; that takes a few visits of its pages")

@@ -9,12 +9,13 @@ from lxml import etree
 from resiliparse.parse.html import HTMLTree
 
 from hemeroteca.change.values import ChangeRules
+from hemeroteca.errors import Invalid
 
 MAX_RULES = 100
 MAX_LENGTH = 1000
 
 
-class RulesError(ValueError):
+class RulesError(Invalid, ValueError):
     """A rule that cannot be used; the message quotes it and says why."""
 
 

@@ -40,11 +40,7 @@ def set_(
     common.setup(data)
     from hemeroteca.frontier import services
 
-    try:
-        settings = services.set_site(host, values)
-    except services.OrderError as error:
-        common.give_up(str(error), common.USAGE)
-    _print(host, settings, json)
+    _print(host, services.set_site(common.actor(), host, values), json)
 
 
 @app.command("show")
@@ -57,10 +53,7 @@ def show(
     common.setup(data, must_exist=True)
     from hemeroteca.frontier import services
 
-    try:
-        _print(host, services.site(host), json)
-    except services.OrderError as error:
-        common.give_up(str(error))
+    _print(host, services.site(common.actor(), host), json)
 
 
 @app.command("noise")
@@ -77,8 +70,8 @@ def noise(
     from hemeroteca.archive import noise as learned
 
     name = host.strip().lower().rstrip(".")
-    if forget and not learned.forget(name):
-        common.give_up(f"nothing was learned of {name}; that takes a few visits of its pages")
+    if forget:
+        learned.forget(common.actor(), name)
     model = learned.load(name)
     if json:
         facts = {"host": name, "blocks": len(model.blocks), "noise": model.noisy()}

@@ -16,7 +16,6 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
-from ninja.errors import HttpError
 from pydantic import ValidationError
 
 from hemeroteca.accounts import Actor, can
@@ -25,6 +24,7 @@ from hemeroteca.api import standing
 from hemeroteca.api.crawls import Order, submit_order
 from hemeroteca.console.access import for_readers
 from hemeroteca.console.templatetags.console import count as _count
+from hemeroteca.errors import Refused
 from hemeroteca.frontier import queries as frontier
 from hemeroteca.frontier import services as frontier_services
 
@@ -64,8 +64,8 @@ def crawls(request: HttpRequest) -> HttpResponse:
                 {**form, "seeds": form["seeds"].split(), "limit": form["limit"] or None, "depth": form["depth"] or None}
             )
             return redirect("crawl", submit_order(order, caller).pk)
-        except HttpError as error:
-            failure = error.message
+        except Refused as error:
+            failure = str(error)
         except ValidationError as error:
             failure = "; ".join(f"{item['loc'][0]}: {item['msg']}" for item in error.errors()[:3])
     before = number_in(request.GET.get("before", ""), 0)
@@ -87,12 +87,12 @@ def crawl(request: HttpRequest, number: int) -> HttpResponse:
     if found is None:
         raise Http404(_("There is no crawl %(number)d.") % {"number": number})
     if request.method == "POST":
-        editor(request)
+        actor = editor(request)
         act = {"stop": frontier_services.stop_crawl, "resume": frontier_services.resume_crawl}
         if request.POST.get("do") in act:
             try:
-                act[request.POST["do"]](found.pk)
-            except frontier_services.OrderError as error:
+                act[request.POST["do"]](actor, found.pk)
+            except Refused as error:
                 messages.error(request, str(error))
         return redirect("crawl", number)
     counts = found.counts

@@ -12,6 +12,7 @@ from functools import lru_cache
 import msgspec
 from resiliparse.parse.html import DOMNode, HTMLTree
 
+from hemeroteca.errors import Invalid
 from hemeroteca.extract import charset, markup
 from hemeroteca.extract.document import Document, Limits
 from hemeroteca.extract.html import read_html
@@ -27,7 +28,7 @@ _RULE = re.compile(
 _MOST_TESTS = 300_000  # of elements against rules in one page: about a second
 
 
-class RuleError(ValueError):
+class RuleError(Invalid, ValueError):
     """A rule that cannot be read; the message says how one is written."""
 
 

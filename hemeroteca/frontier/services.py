@@ -7,15 +7,20 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 import msgspec
+from django.conf import settings
 from django.db import transaction
 
 from hemeroteca import urls
+from hemeroteca.accounts import Actor, require
+from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.extract import elements
 from hemeroteca.frontier.models import Crawl, Host, Page
 from hemeroteca.frontier.values import Counts, CrawlOptions, SiteSettings
 
 RENDER = ("auto", "always", "never")
 ELEMENTS = ("include", "exclude")  # settings that are lists of rules
+# settings that could make us impolite, or call where nobody should
+GUARDED = frozenset(("delay", "ignore_robots", "allow_private", "insecure", "proxy", "username", "password"))
 RANGES = {  # a number beyond them is a slip of the hand, and the largest cannot be kept at all
     "depth": (0, 10_000),
     "limit": (1, 1 << 53),
@@ -28,16 +33,16 @@ RANGES = {  # a number beyond them is a slip of the hand, and the largest cannot
 }
 
 
-class OrderError(ValueError):
-    """An order that cannot be carried out; the message says why and what to write instead."""
-
-
-def submit_crawl(seeds: Iterable[str], options: CrawlOptions) -> tuple[Crawl, bool]:
+def submit_crawl(actor: Actor, seeds: Iterable[str], options: CrawlOptions) -> tuple[Crawl, bool]:
     """Order a crawl; the same order as one that has not finished goes on where that one stopped, and the same order as
     one that has finished visits its pages again.
 
     Returns the crawl and whether it is a continuation. `options.scope.seeds` is filled in from `seeds`.
     """
+    require(actor, "crawl.submit")
+    hurried = options.delay is not None and options.delay < settings.CONFIG.delay
+    if options.ignore_robots or options.insecure or hurried:
+        require(actor, "crawl.insist")
     canonical = _seeds(seeds)
     options = msgspec.structs.replace(options, scope=msgspec.structs.replace(options.scope, seeds=tuple(canonical)))
     _check(options)
@@ -91,61 +96,67 @@ def keep_crawl(crawl_id: int | None, seeds: Iterable[str], options: CrawlOptions
     return crawl
 
 
-def stop_crawl(crawl_id: int) -> Crawl:
+def stop_crawl(actor: Actor, crawl_id: int) -> Crawl:
     """Ask the engine to stop a crawl; it can be resumed."""
+    require(actor, "crawl.stop")
     crawl = _get(crawl_id)
     if crawl.state != Crawl.State.RUNNING:
-        raise OrderError(f"crawl {crawl_id} is {crawl.state}; only a running crawl can be stopped")
+        raise Conflict(f"crawl {crawl_id} is {crawl.state}; only a running crawl can be stopped")
     Crawl.objects.filter(pk=crawl_id).update(stop_requested=True)
     crawl.refresh_from_db()
     return crawl
 
 
-def resume_crawl(crawl_id: int) -> Crawl:
+def resume_crawl(actor: Actor, crawl_id: int) -> Crawl:
     """Let a stopped crawl go on where it stopped."""
+    require(actor, "crawl.resume")
     crawl = _get(crawl_id)
     if crawl.state == Crawl.State.FINISHED:
-        raise OrderError(f"crawl {crawl_id} has finished; submit it again to visit its pages once more")
+        raise Conflict(f"crawl {crawl_id} has finished; submit it again to visit its pages once more")
     Crawl.objects.filter(pk=crawl_id).update(state=Crawl.State.RUNNING, stop_requested=False, stop_reason="")
     crawl.refresh_from_db()
     return crawl
 
 
-def set_site(host: str, changes: dict[str, Any]) -> SiteSettings:
+def set_site(actor: Actor, host: str, changes: dict[str, Any]) -> SiteSettings:
     """Change settings of one host; a value of None returns to the default."""
     from hemeroteca import change  # only here: the engine never needs its parsers
+
+    require(actor, "site.change")
+    if GUARDED.intersection(changes):
+        require(actor, "site.insist")
 
     name = host.strip().lower().rstrip(".")
     known = {field.name for field in msgspec.structs.fields(SiteSettings)}
     for key in changes:
         if key not in known:
-            raise OrderError(f"`{key}` is not a setting of a site; these are: {', '.join(sorted(known))}")
+            raise Invalid(f"`{key}` is not a setting of a site; these are: {', '.join(sorted(known))}")
     if changes.get("render") not in (None, *RENDER):
-        raise OrderError(f"render={changes['render']} is not known; write one of: {', '.join(RENDER)}")
+        raise Invalid(f"render={changes['render']} is not known; write one of: {', '.join(RENDER)}")
     try:
         name = urls.host(urls.canonical(f"http://{name}/"))
         changes = {**changes, **{key: _rules(changes[key]) for key in ELEMENTS if changes.get(key) is not None}}
     except urls.UrlError as error:
-        raise OrderError(f"{host!r} is not a host name ({error}); write it like example.org")
+        raise Invalid(f"{host!r} is not a host name ({error}); write it like example.org")
     except elements.RuleError as error:
-        raise OrderError(str(error))
+        raise Invalid(str(error))
     row, _ = Host.objects.get_or_create(name=name)
     merged = {**row.settings, **changes}
     merged = {key: value for key, value in merged.items() if value is not None}
     try:
-        settings = msgspec.convert(merged, SiteSettings, strict=False)
+        kept = msgspec.convert(merged, SiteSettings, strict=False)
     except msgspec.ValidationError as error:
-        raise OrderError(f"settings of {name}: {error}")
-    _in_range(settings)
+        raise Invalid(f"settings of {name}: {error}")
+    _in_range(kept)
     try:
-        change.check(change.ChangeRules(**msgspec.structs.asdict(settings.comparison())))
+        change.check(change.ChangeRules(**msgspec.structs.asdict(kept.comparison())))
     except change.RulesError as error:
-        raise OrderError(f"settings of {name}: {error}")
-    row.settings = msgspec.to_builtins(settings)
+        raise Invalid(f"settings of {name}: {error}")
+    row.settings = msgspec.to_builtins(kept)
     with transaction.atomic():
         row.revision = settings_revision() + 1
         row.save(update_fields=["settings", "revision"])
-    return settings
+    return kept
 
 
 def settings_revision() -> int:
@@ -169,11 +180,12 @@ def settings_of(host: str) -> SiteSettings:
     return msgspec.convert(kept or {}, SiteSettings)
 
 
-def site(host: str) -> SiteSettings:
+def site(actor: Actor, host: str) -> SiteSettings:
     """The settings of one host."""
+    require(actor, "site.read")
     row = Host.objects.filter(name=host.strip().lower().rstrip(".")).first()
     if row is None:
-        raise OrderError(f"the host {host!r} is not known; it becomes known by a crawl or by `hemeroteca site set`")
+        raise NotFound(f"the host {host!r} is not known; it becomes known by a crawl or by `hemeroteca site set`")
     return msgspec.convert(row.settings, SiteSettings)
 
 
@@ -240,7 +252,7 @@ def mark_interrupted(crawl_id: int) -> None:
 def _get(crawl_id: int) -> Crawl:
     crawl = Crawl.objects.filter(pk=crawl_id).first()
     if crawl is None:
-        raise OrderError(f"there is no crawl {crawl_id}; `hemeroteca status` lists them")
+        raise NotFound(f"there is no crawl {crawl_id}; `hemeroteca status` lists them")
     return crawl
 
 
@@ -263,7 +275,7 @@ def _in_range(given: msgspec.Struct) -> None:
             continue
         least, most = RANGES[name]
         if not least <= value <= most:  # false for what is not a number too
-            raise OrderError(f"{name} {value} is out of range; write a number from {least:,} to {most:,.0f}")
+            raise Invalid(f"{name} {value} is out of range; write a number from {least:,} to {most:,.0f}")
 
 
 def _seeds(seeds: Iterable[str]) -> list[str]:
@@ -277,9 +289,9 @@ def _seeds(seeds: Iterable[str]) -> list[str]:
         try:
             canonical[urls.canonical(text)] = None
         except urls.UrlError as error:
-            raise OrderError(f"{seed.strip()!r} is not an address that can be crawled ({error})")
+            raise Invalid(f"{seed.strip()!r} is not an address that can be crawled ({error})")
     if not canonical:
-        raise OrderError("no address was given; name at least one, like https://example.org/")
+        raise Invalid("no address was given; name at least one, like https://example.org/")
     return list(canonical)
 
 

@@ -5,10 +5,12 @@ from functools import lru_cache
 
 import ada_url
 
+from hemeroteca.errors import Invalid
+
 MAX_LENGTH = 8192  # characters; longer ones (data: images, mostly) are refused before any work is done on them
 
 
-class UrlError(ValueError):
+class UrlError(Invalid, ValueError):
     """A text is not the address of a web page; the message says why."""
 
 

@@ -14,6 +14,7 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 
 from hemeroteca import change, urls
+from hemeroteca.accounts import SYSTEM
 from hemeroteca.accounts.models import User
 from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Crawl
@@ -383,7 +384,7 @@ def _end_at_hubs(sources: QuerySet[SignalSource]) -> None:
 def _stop(subscription: Subscription) -> None:
     """Its standing crawl rests. Nothing is checked: what cannot be worked with any more can still be ended."""
     if subscription.crawl.state == Crawl.State.RUNNING:
-        frontier.stop_crawl(subscription.crawl_id)
+        frontier.stop_crawl(SYSTEM, subscription.crawl_id)
 
 
 def _mode(text: str) -> tuple[str, float]:

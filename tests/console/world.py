@@ -3,6 +3,7 @@
 import time
 
 from hemeroteca import extract, urls, warc
+from hemeroteca.accounts import SYSTEM
 from hemeroteca.archive import services as archive
 from hemeroteca.archive.values import NewCapture
 from hemeroteca.frontier import services as frontier
@@ -36,7 +37,7 @@ class World:
     def __init__(self, instance):
         self.instance = instance
         instance.create()
-        self.crawl, _ = frontier.submit_crawl(["https://diario.example/"], CrawlOptions(scope=urls.Scope()))
+        self.crawl, _ = frontier.submit_crawl(SYSTEM, ["https://diario.example/"], CrawlOptions(scope=urls.Scope()))
         self.writer = WarcWriter(instance.warc_dir)
         self.captures = {}
 

@@ -3,6 +3,8 @@
 import pytest
 
 from hemeroteca import urls
+from hemeroteca.accounts import SYSTEM
+from hemeroteca.errors import Refused
 from hemeroteca.frontier import queue, services
 from hemeroteca.frontier.models import Crawl, Host, Page
 from hemeroteca.frontier.queue import Frontier
@@ -13,7 +15,7 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 
 def order(*seeds: str) -> Crawl:
-    return services.submit_crawl(seeds or ("http://a.test/",), CrawlOptions(scope=urls.Scope(kind="host")))[0]
+    return services.submit_crawl(SYSTEM, seeds or ("http://a.test/",), CrawlOptions(scope=urls.Scope(kind="host")))[0]
 
 
 def found(crawl: Crawl, *addresses: str, priority: int = 0) -> list[Candidate]:
@@ -210,43 +212,46 @@ def test_a_second_crawl_visits_known_pages_again_but_does_not_take_those_of_a_ru
 
 
 def test_the_same_order_goes_on_until_it_has_finished():
-    first, continued = services.submit_crawl(["a.test"], CrawlOptions(scope=urls.Scope(kind="host")))
+    first, continued = services.submit_crawl(SYSTEM, ["a.test"], CrawlOptions(scope=urls.Scope(kind="host")))
     assert not continued
-    again, continued = services.submit_crawl(["https://A.test/"], CrawlOptions(scope=urls.Scope(kind="host"), limit=5))
+    more = CrawlOptions(scope=urls.Scope(kind="host"), limit=5)
+    again, continued = services.submit_crawl(SYSTEM, ["https://A.test/"], more)
+        SYSTEM, ["https://A.test/"], CrawlOptions(scope=urls.Scope(kind="host"), limit=5)
+    )
     assert continued
     assert again.pk == first.pk
     assert services.options_of(again).limit == 5
     Crawl.objects.update(state=Crawl.State.FINISHED)
-    fresh, continued = services.submit_crawl(["a.test"], CrawlOptions(scope=urls.Scope(kind="host")))
+    fresh, continued = services.submit_crawl(SYSTEM, ["a.test"], CrawlOptions(scope=urls.Scope(kind="host")))
     assert not continued
     assert fresh.pk != first.pk
 
 
 @pytest.mark.parametrize("bad", ["", "   ", "ftp://a.test/", "http://", "http://a b/", "javascript:alert(1)"])
 def test_an_address_that_cannot_be_crawled_is_refused_by_name(bad):
-    with pytest.raises(services.OrderError) as caught:
-        services.submit_crawl([bad], CrawlOptions(scope=urls.Scope(kind="host")))
+    with pytest.raises(Refused) as caught:
+        services.submit_crawl(SYSTEM, [bad], CrawlOptions(scope=urls.Scope(kind="host")))
     assert "address" in str(caught.value)
 
 
 def test_settings_of_a_site_are_checked_and_kept():
-    settings = services.set_site("A.test", {"delay": "2.5", "insecure": "true"})
+    settings = services.set_site(SYSTEM, "A.test", {"delay": "2.5", "insecure": "true"})
     assert (settings.delay, settings.insecure) == (2.5, True)
-    assert services.site("a.test") == settings
-    assert services.set_site("a.test", {"delay": None}).delay is None
-    with pytest.raises(services.OrderError, match="not a setting"):
-        services.set_site("a.test", {"dealy": "2"})
-    with pytest.raises(services.OrderError):
-        services.set_site("a.test", {"delay": "fast"})
+    assert services.site(SYSTEM, "a.test") == settings
+    assert services.set_site(SYSTEM, "a.test", {"delay": None}).delay is None
+    with pytest.raises(Refused, match="not a setting"):
+        services.set_site(SYSTEM, "a.test", {"dealy": "2"})
+    with pytest.raises(Refused):
+        services.set_site(SYSTEM, "a.test", {"delay": "fast"})
 
 
 def test_a_site_that_is_paused_and_set_free_again_goes_on():
-    services.set_site("a.test", {"paused": "true"})
+    services.set_site(SYSTEM, "a.test", {"paused": "true"})
     since = services.settings_revision()
     frontier = opened(order(), "http://a.test/1")
     assert frontier.lease(1.0) is None
-    services.set_site("b.test", {"delay": "3"})
-    services.set_site("a.test", {"paused": "false"})
+    services.set_site(SYSTEM, "b.test", {"delay": "3"})
+    services.set_site(SYSTEM, "a.test", {"paused": "false"})
     changed = services.sites_set_since(since)
     assert [name for _, name, _, _ in changed] == ["b.test", "a.test"]
     for number, _, settings, _ in changed:
@@ -295,20 +300,20 @@ def test_what_was_met_by_other_means_is_not_queued():
 
 
 def test_an_unknown_way_to_render_is_refused_with_the_known_ones():
-    with pytest.raises(services.OrderError, match="render=often is not known; write one of: auto, always, never"):
-        services.set_site("a.test", {"render": "often"})
-    assert services.set_site("a.test", {"render": "always"}).render == "always"
-    assert services.set_site("a.test", {"render": None}).render == "auto"
+    with pytest.raises(Refused, match="render=often is not known; write one of: auto, always, never"):
+        services.set_site(SYSTEM, "a.test", {"render": "often"})
+    assert services.set_site(SYSTEM, "a.test", {"render": "always"}).render == "always"
+    assert services.set_site(SYSTEM, "a.test", {"render": None}).render == "auto"
 
 
 @pytest.mark.parametrize(
     "options", [{"limit": 10**30}, {"limit": 0}, {"max_bytes": 1 << 70}, {"delay": float("inf")}, {"delay": -1.0}]
 )
 def test_numbers_that_nobody_means_are_refused_and_leave_nothing_behind(options):
-    with pytest.raises(services.OrderError, match="is out of range; write a number from"):
-        services.submit_crawl(["http://a.test/"], CrawlOptions(scope=urls.Scope(kind="host"), **options))
-    with pytest.raises(services.OrderError, match="depth"):
+    with pytest.raises(Refused, match="is out of range; write a number from"):
+        services.submit_crawl(SYSTEM, ["http://a.test/"], CrawlOptions(scope=urls.Scope(kind="host"), **options))
+    with pytest.raises(Refused, match="depth"):
         services.keep_crawl(None, ["http://a.test/"], CrawlOptions(scope=urls.Scope(depth=10**20)), running=True)
-    with pytest.raises(services.OrderError, match="delay nan"):
-        services.set_site("a.test", {"delay": float("nan")})
+    with pytest.raises(Refused, match="delay nan"):
+        services.set_site(SYSTEM, "a.test", {"delay": float("nan")})
     assert not Crawl.objects.exists()

@@ -6,6 +6,7 @@ import pytest
 from django.conf import settings
 
 from hemeroteca import config, urls
+from hemeroteca.accounts import SYSTEM
 from hemeroteca.archive.models import Capture
 from hemeroteca.engine import crawler
 from hemeroteca.engine.crawler import Engine
@@ -135,7 +136,7 @@ def test_what_is_set_for_a_site_reaches_a_running_engine(monkeypatch):
         def meanwhile(days: Days) -> None:
             hours = (days.now - days.start) / 3600
             if hours in (24, 72):
-                frontier.set_site(host, {"visits_per_day": "1" if hours == 24 else None})
+                frontier.set_site(SYSTEM, host, {"visits_per_day": "1" if hours == 24 else None})
             visits.append(Observation.objects.count())
 
         Days(web, days=5, step_hours=6, meanwhile=meanwhile).run(monkeypatch)

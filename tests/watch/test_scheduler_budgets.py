@@ -2,6 +2,7 @@
 
 import pytest
 
+from hemeroteca.accounts import SYSTEM
 from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Host, Page
 from hemeroteca.urls.candidate import Candidate
@@ -41,7 +42,7 @@ def test_a_budget_is_spent_evenly_and_never_exceeded(tmp_path):
 
 def test_site_and_collection_budgets_hold(tmp_path):
     services.set_collection("museums", visits_per_day=10)
-    frontier.set_site("news.test", {"visits_per_day": 5})
+    frontier.set_site(SYSTEM, "news.test", {"visits_per_day": 5})
     first = subscribe(mode="fixed 1", collection="museums")
     second = subscribe("https://other.test/", mode="fixed 1", collection="museums")
     world = World(tmp_path)
@@ -68,7 +69,7 @@ def test_a_budget_is_the_same_however_often_the_engine_starts_again(tmp_path, wh
     if whose == "collection":
         services.set_collection("museums", **limit)
     if whose == "site":
-        frontier.set_site("news.test", limit)
+        frontier.set_site(SYSTEM, "news.test", limit)
     own = limit if whose == "subscription" else {}
     sub = subscribe(mode="fixed 1", collection="museums" if whose == "collection" else "", **own)
     world = World(tmp_path, **settings)
