@@ -38,6 +38,7 @@ class Program:
     environment: Mapping[str, str] = field(default_factory=dict)
     inherit: Sequence[int] = ()  # file descriptors it needs, such as the listening socket
     wakers: Sequence[int] = ()  # it is started when one of these can be read, and sleeps again when it has ended well
+    wake_seconds: float = 0.0  # a sleeping one is started after so long in any case; 0: never
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class Supervisor:
 
     def _pause(self, now: float) -> float | None:
         moments = (
-            [child.start_at for child in self._children if not child.alive and not child.asleep]
+            [child.start_at for child in self._children if not child.alive]
             if not self._stop_signals
             else [self._kill_at]
         )
@@ -136,9 +137,9 @@ class _Child:
         self._stopping = False
         self._killed = False
         self.start_at = 0.0
-        self.asleep = False
+        self._asleep = False
         if program.wakers:
-            self._sleep()
+            self._sleep(time.monotonic())
 
     @property
     def alive(self) -> bool:
@@ -148,7 +149,8 @@ class _Child:
         """Notice a death, and start the program when it is time."""
         if self._process is not None and _has_ended(self._process.pid):
             self._bury(now)
-        if self._process is None and may_start and not self.asleep and now >= self.start_at:
+        if self._process is None and may_start and now >= self.start_at:
+            self._wake(now)
             self._start(now)
 
     def stop(self) -> None:
@@ -166,14 +168,16 @@ class _Child:
         if self._process is not None:
             self._process.wait()
 
-    def _sleep(self) -> None:
-        self.asleep = True
+    def _sleep(self, now: float) -> None:
+        self._asleep = True
+        self.start_at = now + (self._program.wake_seconds or float("inf"))
         for waker in self._program.wakers:
             self._selector.register(waker, selectors.EVENT_READ, self._wake)
 
-    def _wake(self) -> None:
-        if self.asleep:
-            self.asleep = False
+    def _wake(self, now: float = 0.0) -> None:
+        if self._asleep:
+            self._asleep = False
+            self.start_at = now
             for waker in self._program.wakers:
                 self._selector.unregister(waker)
                 if stat.S_ISFIFO(os.fstat(waker).st_mode):
@@ -234,7 +238,7 @@ class _Child:
             log.info("%s stopped", self._program.name)
             return
         if self._program.wakers and not code:
-            self._sleep()
+            self._sleep(now)
             return
         if now - self._started > MINUTE:
             self._delay = FIRST_DELAY
