@@ -85,9 +85,9 @@ ACTIONS: dict[str, Permission] = {
     "watch.end": Permission("end a subscription", EDITORS, owner=True),
     "watch.collect": Permission("make, change or remove a collection", EDITORS),
     "watch.channels": Permission("see where notices go", EDITORS),
-    "watch.channel": Permission("make, change or remove a channel for notices", EDITORS),
+    "watch.channel": Permission("make, change or remove a channel for notices", EDITORS, owner=True),
     "watch.sources": Permission("see who tells that pages changed", READERS),
-    "watch.source": Permission("make or remove a source of signals", EDITORS),
+    "watch.source": Permission("make or remove a source of signals", EDITORS, owner=True),
     "watch.learn": Permission("learn what changes from the archive", ADMINISTRATORS),
     "watch.signal": _public("tell that pages changed"),  # each sender proves who it is by itself
     "watch.feed": _public("read a feed of changes"),  # its key, or `watch.read`

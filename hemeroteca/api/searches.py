@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated
 
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 from ninja import Path, Router, Schema, Status
 from ninja.errors import HttpError
 from pydantic import Field
@@ -12,16 +12,17 @@ from hemeroteca.api import access
 from hemeroteca.api.answers import filled
 from hemeroteca.api.moments import moment
 from hemeroteca.search import SearchError
-from hemeroteca.watch import searches
+from hemeroteca.watch import saved_searches
 from hemeroteca.watch.models import SavedSearch
-from hemeroteca.watch.services import WatchError
 
 router = Router()
 Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the saved search.")]
 
 
 class SearchIn(Schema):
-    query: str = Field(min_length=1, max_length=searches.LONGEST_QUERY, description="Every word of it is required.")
+    query: str = Field(
+        min_length=1, max_length=saved_searches.MAX_QUERY_CHARS, description="Every word of it is required."
+    )
     name: str = Field("", max_length=200, description="What to call it; the query when empty.")
     channel: int | None = Field(
         None, ge=1, lt=1 << 63, description="Channel that is told; null: all that tell of everything."
@@ -42,27 +43,22 @@ class SearchOut(Schema):
 
 @router.get("", response=list[SearchOut], auth=access.reader, summary="Saved searches")
 def saved(request: HttpRequest) -> list[SearchOut]:
-    return [search_out(row) for row in searches.saved()]
+    return [search_out(row) for row in saved_searches.saved()]
 
 
 @router.post("", response={201: SearchOut}, auth=access.editor, summary="Tell somebody when something new matches")
 def save(request: HttpRequest, given: SearchIn) -> Status[SearchOut]:
     """Pages that match already are not told; each later one is told once."""
-    user = access.caller(request).user
     try:
-        return Status(201, search_out(searches.save(given.query, given.name, given.channel, user)))
-    except WatchError as error:
-        raise HttpError(422, str(error))
+        made = saved_searches.save(access.caller(request), given.query, given.name, given.channel)
+        return Status(201, search_out(made))
     except SearchError as error:
         raise HttpError(503, str(error))
 
 
 @router.delete("/{number}", response={204: None}, auth=access.editor, summary="Forget a saved search")
 def remove(request: HttpRequest, number: Number) -> Status[None]:
-    try:
-        searches.remove(number)
-    except WatchError as error:
-        raise Http404(str(error))
+    saved_searches.remove(access.caller(request), number)
     return Status(204, None)
 
 
@@ -75,5 +71,5 @@ def search_out(row: SavedSearch) -> SearchOut:
         owner=row.owner.name if row.owner else None,
         created_at=moment(row.created_ms),
         found_at=moment(row.found_ms),
-        feed=searches.feed_path(row.query),
+        feed=saved_searches.feed_path(row.query),
     )

@@ -21,7 +21,7 @@ router = Router()
 
 Token = Annotated[str, Path(min_length=8, max_length=200, description="Secret of this address.")]
 Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the source.")]
-MOST_BYTES = 4 << 20
+MAX_BYTES = 4 << 20
 
 
 class TakenOut(Schema):
@@ -57,10 +57,7 @@ def sources(
 
 @router.delete("/sources/{number}", response={204: None}, auth=access.editor, summary="Listen to a source no longer")
 def remove_source(request: HttpRequest, number: Number) -> Status[None]:
-    try:
-        services.remove_source(number)
-    except services.WatchError as error:
-        raise HttpError(404, str(error))
+    services.remove_source(access.caller(request), number)
     return Status(204, None)
 
 
@@ -69,10 +66,7 @@ def make_webhook(
     request: HttpRequest, number: Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the subscription.")]
 ) -> Status[WebhookOut]:
     """A new address each time; the one before stops to work."""
-    try:
-        _, token = services.add_webhook(number)
-    except services.WatchError as error:
-        raise HttpError(404, str(error))
+    _, token = services.add_webhook(access.caller(request), number)
     return Status(201, WebhookOut(path=f"/api/v1/signals/{token}"))
 
 
@@ -143,12 +137,12 @@ def _addresses(request: HttpRequest) -> list[str]:
     if not body.strip():
         found: Any = []
     elif kind == "application/x-www-form-urlencoded":
-        found = parse_qs(body.decode("utf-8", "replace"), max_num_fields=signals.MOST_URLS).get("url", [])
+        found = parse_qs(body.decode("utf-8", "replace"), max_num_fields=signals.MAX_URLS).get("url", [])
     else:
         given = _json(request)
         found = given.get("urls") or ([given["url"]] if given.get("url") else [])
-    if not isinstance(found, list) or len(found) > signals.MOST_URLS or not all(isinstance(u, str) for u in found):
-        raise HttpError(422, f"`urls` must be a list of at most {signals.MOST_URLS} texts.")
+    if not isinstance(found, list) or len(found) > signals.MAX_URLS or not all(isinstance(u, str) for u in found):
+        raise HttpError(422, f"`urls` must be a list of at most {signals.MAX_URLS} texts.")
     return found
 
 
@@ -164,8 +158,8 @@ def _json(request: HttpRequest) -> dict[str, Any]:
 
 def _body(request: HttpRequest) -> bytes:
     body = request.body
-    if len(body) > MOST_BYTES:
-        raise HttpError(413, f"More than {MOST_BYTES} bytes are not read.")
+    if len(body) > MAX_BYTES:
+        raise HttpError(413, f"More than {MAX_BYTES} bytes are not read.")
     return body
 
 

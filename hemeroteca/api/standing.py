@@ -14,7 +14,7 @@ from django.conf import settings
 from hemeroteca.engine.overview import Status, status
 from hemeroteca.instance.status import EngineStatus, read_engine_status
 
-LEAST_AGE = 2.0  # seconds
+MIN_AGE = 2.0  # seconds
 SHARE = 0.1
 SAMPLES = 120
 SAMPLE_SECONDS = 2.0
@@ -56,7 +56,7 @@ class _Counts:
             began = time.monotonic()
             self._known = status()
             took = time.monotonic() - began
-            self._good_until = time.monotonic() + max(LEAST_AGE, took / SHARE)
+            self._good_until = time.monotonic() + max(MIN_AGE, took / SHARE)
             return self._known
         finally:
             self._lock.release()

@@ -17,7 +17,7 @@ from hemeroteca import urls
 from hemeroteca.api import access, paging
 from hemeroteca.api.answers import filled
 from hemeroteca.api.moments import moment
-from hemeroteca.api.watch_fields import (
+from hemeroteca.api.watch_shapes import (
     ChangeOut,
     ChannelIn,
     ChannelOut,
@@ -33,10 +33,14 @@ from hemeroteca.api.watch_fields import (
     SubscriptionOut,
     WatchedDayOut,
     WatchedPageOut,
+    change_out,
+    channel_out,
+    collection_out,
+    page_out,
+    subscription_out,
 )
-from hemeroteca.api.watch_rows import change_out, channel_out, collection_out, page_out, subscription_out
-from hemeroteca.watch import channels as channel_services
-from hemeroteca.watch import feeds, imports, metrics, notices, queries, services
+from hemeroteca.watch import change_feeds, metrics, queries, services, subscription_files
+from hemeroteca.watch.fields import ChannelOrder, Order
 
 router = Router()
 Result = TypeVar("Result")
@@ -58,13 +62,13 @@ def collections(request: HttpRequest) -> list[CollectionOut]:
 
 @router.put("/collections/{name}", response=CollectionOut, auth=access.editor, summary="Make or change a collection")
 def set_collection(request: HttpRequest, name: CollectionName, given: CollectionIn) -> CollectionOut:
-    made = _obey(lambda: services.set_collection(name, **given.dict()))
+    made = services.set_collection(access.caller(request), name, given.dict(exclude_unset=True))
     return collection_out(next(row for row in queries.collections() if row.pk == made.pk))
 
 
 @router.delete("/collections/{name}", response={204: None}, auth=access.editor, summary="Remove an empty collection")
 def remove_collection(request: HttpRequest, name: CollectionName) -> Status[None]:
-    _obey(lambda: services.remove_collection(name))
+    services.remove_collection(access.caller(request), name)
     return Status(204, None)
 
 
@@ -75,8 +79,7 @@ def remove_collection(request: HttpRequest, name: CollectionName) -> Status[None
              summary="Watch a page or site")  # fmt: skip
 def subscribe(request: HttpRequest, given: SubscriptionIn) -> Status[SubscriptionOut]:
     """201 when it is new; 200 with the one that exists when this address is watched already."""
-    user = access.caller(request).user
-    made, new = _obey(lambda: services.subscribe(services.Order(**given.dict()), user))
+    made, new = services.subscribe(access.caller(request), Order(**given.dict()))
     return Status(201 if new else 200, subscription_out(made))
 
 
@@ -104,8 +107,8 @@ def import_subscriptions(
     file: Annotated[UploadedFile, File(description="CSV with columns named like the fields, or OPML.")],
     collection: Annotated[str, Query(max_length=100, description="Collection of lines that name none.")] = "",
 ) -> ImportOut:
-    user = access.caller(request).user
-    report = _obey(lambda: imports.read_file(file.read(), file.name or "", user, {"collection": collection}))
+    actor = access.caller(request)
+    report = subscription_files.read_file(actor, file.read(), file.name or "", None, {"collection": collection})
     return filled(ImportOut, report, lines=[filled(ImportLine, line) for line in report.lines])
 
 
@@ -116,8 +119,8 @@ def export_subscriptions(
     format: Annotated[Literal["csv", "opml"], Query(description="CSV (all of it) or OPML (names).")] = "csv",  # noqa: A002
 ) -> HttpResponse:
     """What `import` takes back."""
-    found = queries.subscriptions(imports.MOST_ROWS, collection=collection)
-    text = imports.as_csv(found) if format == "csv" else imports.as_opml(found)
+    found = queries.subscriptions(subscription_files.MAX_ROWS, collection=collection)
+    text = subscription_files.as_csv(found) if format == "csv" else subscription_files.as_opml(found)
     kind = "text/csv" if format == "csv" else "text/x-opml"
     response = HttpResponse(text, content_type=f"{kind}; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="subscriptions.{format}"'
@@ -126,32 +129,29 @@ def export_subscriptions(
 
 @router.get("/subscriptions/{number}", response=SubscriptionOut, auth=access.reader, summary="One subscription")
 def subscription(request: HttpRequest, number: Number) -> SubscriptionOut:
-    return subscription_out(_found(lambda: services.find(number)))
+    return subscription_out(services.find(number))
 
 
 @router.patch("/subscriptions/{number}", response=SubscriptionOut, auth=access.editor, summary="Change a subscription")
 def edit(request: HttpRequest, number: Number, given: SubscriptionEdit) -> SubscriptionOut:
     """Only the fields that are sent change."""
-    _found(lambda: services.find(number))
-    return subscription_out(_obey(lambda: services.edit(number, given.dict(exclude_unset=True))))
+    return subscription_out(services.edit(access.caller(request), number, given.dict(exclude_unset=True)))
 
 
 @router.post("/subscriptions/{number}/pause", response=SubscriptionOut, auth=access.editor, summary="Pause")
 def pause(request: HttpRequest, number: Number) -> SubscriptionOut:
-    _found(lambda: services.find(number))
-    return subscription_out(_obey(lambda: services.pause(number)))
+    return subscription_out(services.pause(access.caller(request), number))
 
 
 @router.post("/subscriptions/{number}/resume", response=SubscriptionOut, auth=access.editor, summary="Go on")
 def resume(request: HttpRequest, number: Number) -> SubscriptionOut:
-    _found(lambda: services.find(number))
-    return subscription_out(_obey(lambda: services.resume(number)))
+    return subscription_out(services.resume(access.caller(request), number))
 
 
 @router.delete("/subscriptions/{number}", response={204: None}, auth=access.editor, summary="End a subscription")
 def remove(request: HttpRequest, number: Number) -> Status[None]:
     """Captures, observations and changes stay."""
-    _found(lambda: services.remove(number))
+    services.remove(access.caller(request), number)
     return Status(204, None)
 
 
@@ -274,14 +274,14 @@ def feed(
     key: Annotated[str, Query(max_length=64, description="Opens this feed to a reader that cannot sign in.")] = "",
 ) -> HttpResponse:
     """Readable by everybody while `open_search` is set; else with the key that the subscription's `feed` carries."""
-    scope = feeds.scope_of(url, site, subscription, collection)
-    if not (key and feeds.opens(scope, key)) and access.open_reader(request) is None:
+    scope = change_feeds.scope_of(url, site, subscription, collection)
+    if not (key and change_feeds.opens(scope, key)) and access.open_reader(request) is None:
         raise HttpError(401, "This feed needs its key, or a token.")
     rows = _read(
         lambda: queries.changes(FEED_ENTRIES, url=url, site=site, subscription=subscription, collection=collection)
     )
     title = _feed_title(url, site, subscription, collection)
-    write = feeds.atom if format == "atom" else feeds.rss
+    write = change_feeds.atom if format == "atom" else change_feeds.rss
     base = settings.CONFIG.public_url.rstrip("/") or request.build_absolute_uri("/").rstrip("/")
     body = write(title, f"{base}{request.get_full_path()}", rows, base)
     response = HttpResponse(body, content_type=f"application/{format}+xml; charset=utf-8")
@@ -306,10 +306,8 @@ def channels(request: HttpRequest) -> list[ChannelOut]:
 @router.post("/channels", response={201: NewChannelOut}, auth=access.editor, summary="Tell somebody about changes")
 def add_channel(request: HttpRequest, given: ChannelIn) -> Status[NewChannelOut]:
     """Each message of a webhook is signed: `X-Hemeroteca-Signature: sha256=HMAC(secret, timestamp + "." + body)`."""
-    user = access.caller(request).user
-    order = channel_services.ChannelOrder(**given.dict(), check=notices.check_apprise)
-    made, secret = _obey(lambda: channel_services.add(order, user))
-    return Status(201, filled(NewChannelOut, channel_out(channel_services.find(made.pk)), secret=secret))
+    made, secret = services.add_channel(access.caller(request), ChannelOrder(**given.dict()))
+    return Status(201, filled(NewChannelOut, channel_out(services.find_channel(made.pk)), secret=secret))
 
 
 @router.post(
@@ -320,13 +318,13 @@ def set_channel(
     number: ChannelNumber,
     action: Annotated[Literal["pause", "resume"], Path(description="What to do.")],
 ) -> ChannelOut:
-    _found(lambda: channel_services.set_active(number, action == "resume"))
-    return channel_out(channel_services.find(number))
+    services.set_channel_active(access.caller(request), number, action == "resume")
+    return channel_out(services.find_channel(number))
 
 
 @router.delete("/channels/{number}", response={204: None}, auth=access.editor, summary="End a channel")
 def remove_channel(request: HttpRequest, number: ChannelNumber) -> Status[None]:
-    _found(lambda: channel_services.remove(number))
+    services.remove_channel(access.caller(request), number)
     return Status(204, None)
 
 
@@ -335,24 +333,10 @@ def remove_channel(request: HttpRequest, number: ChannelNumber) -> Status[None]:
 
 def _feed_title(url: str, site: str, subscription: int | None, collection: int | None) -> str:
     if subscription is not None:
-        return _found(lambda: services.find(subscription)).name
+        return services.find(subscription).name
     if collection is not None:
-        return _found(lambda: services.find_collection(str(collection))).name
+        return services.find_collection(str(collection)).name
     return url or site or "Hemeroteca"
-
-
-def _obey(service: Callable[[], Result]) -> Result:
-    try:
-        return service()
-    except services.WatchError as error:
-        raise HttpError(422, str(error))
-
-
-def _found(service: Callable[[], Result]) -> Result:
-    try:
-        return service()
-    except services.WatchError as error:
-        raise Http404(str(error))
 
 
 def _read(query: Callable[[], Result]) -> Result:

@@ -16,8 +16,8 @@ from hemeroteca.cli.progress import progress_line
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hemeroteca.predict.compare import Comparison
     from hemeroteca.predict.policies import Policy
+    from hemeroteca.predict.policy_comparison import PolicyComparison
     from hemeroteca.predict.simulator import Outcome
     from hemeroteca.predict.traces import Trace
 
@@ -64,7 +64,7 @@ def simulate(
     Without --trace and --process, 400 bursty pages are simulated. `--policy all` names every policy.
     """
     from hemeroteca.predict import plot as charts
-    from hemeroteca.predict.compare import Settings, compare
+    from hemeroteca.predict.policy_comparison import Settings, compare
 
     names = [name.strip() for name in (ALL if policy == "all" else policy).split(",") if name.strip()]
     try:
@@ -140,7 +140,7 @@ def _signals(text: str) -> tuple[float, float]:
     return recall, false
 
 
-def _facts(result: "Comparison") -> dict[str, object]:
+def _facts(result: "PolicyComparison") -> dict[str, object]:
     from hemeroteca.predict.simulator import PUBLISHED
 
     measured = [
@@ -158,7 +158,7 @@ def _facts(result: "Comparison") -> dict[str, object]:
     }
 
 
-def _show(result: "Comparison", warmup: float) -> None:
+def _show(result: "PolicyComparison", warmup: float) -> None:
     from rich.console import Console
 
     from hemeroteca.predict.simulator import PUBLISHED

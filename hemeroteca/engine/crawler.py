@@ -38,7 +38,7 @@ from hemeroteca.instance.status import EngineStatus, write_engine_status
 from hemeroteca.urls.candidate import Candidate
 
 if TYPE_CHECKING:
-    from hemeroteca.watch.guard import Guarded
+    from hemeroteca.watch.scheduler import SafeScheduler
 
 LONGEST_PAUSE = 0.25  # s between looks at orders from outside
 IDLE_PAUSE = 1.0  # the same while there is nothing to do; whoever orders something wakes us (`Instance.wake`)
@@ -346,7 +346,7 @@ class Engine:
         write_engine_status(self._instance, None)
 
 
-def _scheduler(config: Config, instance: Instance, clock: Callable[[], float]) -> "Guarded":
-    from hemeroteca.watch.guard import Guarded  # only here: one crawl alone needs neither planner nor comparisons
+def _scheduler(config: Config, instance: Instance, clock: Callable[[], float]) -> "SafeScheduler":
+    from hemeroteca.watch.scheduler import SafeScheduler  # only here: a crawl alone needs no planner
 
-    return Guarded(config, instance.data, clock)
+    return SafeScheduler(config, instance.data, clock)

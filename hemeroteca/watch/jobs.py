@@ -17,10 +17,10 @@ class Learned(msgspec.Struct):
 @kind("watch.learn", remote=True)
 def learn_from_archive(job: ActiveJob, order: Learn) -> Learned:
     """Observations that are known are not made again."""
-    from hemeroteca.watch import learning, services
+    from hemeroteca.watch import observations, services
 
-    count = learning.learn_from_archive(services.find(order.subscription), job.progress)
+    count = observations.learn_from_archive(services.find(order.subscription), job.progress)
     if count:
         job.progress(count, count, "planning")
-        learning.keep(settings.INSTANCE.data, *learning.rebuild())
+        observations.keep(settings.INSTANCE.data, *observations.rebuild())
     return Learned(count)

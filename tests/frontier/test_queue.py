@@ -216,8 +216,6 @@ def test_the_same_order_goes_on_until_it_has_finished():
     assert not continued
     more = CrawlOptions(scope=urls.Scope(kind="host"), limit=5)
     again, continued = services.submit_crawl(SYSTEM, ["https://A.test/"], more)
-        SYSTEM, ["https://A.test/"], CrawlOptions(scope=urls.Scope(kind="host"), limit=5)
-    )
     assert continued
     assert again.pk == first.pk
     assert services.options_of(again).limit == 5
