@@ -10,7 +10,7 @@ from pydantic import Field
 
 from hemeroteca.api import access
 from hemeroteca.search import SearchError
-from hemeroteca.search.preferences import LEAST, MOST, load_preferences, prefer
+from hemeroteca.search.preferences import MAX_FACTOR, MIN_FACTOR, load_preferences, prefer
 from hemeroteca.search.ranking import Preferences
 
 router = Router()
@@ -23,7 +23,9 @@ class Judged(Schema):
 
 
 class Judgement(Schema):
-    factor: float = Field(ge=0, le=MOST, description=f"Above 1 raises, below 1 lowers (least {LEAST:g}), 0 blocks.")
+    factor: float = Field(
+        ge=0, le=MAX_FACTOR, description=f"Above 1 raises, below 1 lowers (least {MIN_FACTOR:g}), 0 blocks."
+    )
 
 
 @router.get("", response=Judged, auth=access.reader, summary="Hosts that were judged")

@@ -16,12 +16,12 @@ from pydantic import Field
 
 from hemeroteca.api import access
 from hemeroteca.api.moments import moment
-from hemeroteca.search import Hit, Index, Options, SearchError, open_index
-from hemeroteca.search.explaining import explained
-from hemeroteca.search.languages import code_of
+from hemeroteca.search import Hit, Options, Searcher, SearchError, open_searcher
+from hemeroteca.search.analysis import code_of
+from hemeroteca.search.explanation import explained
+from hemeroteca.search.index.versions import choose
 from hemeroteca.search.preferences import load_preferences
-from hemeroteca.search.services import choose
-from hemeroteca.search.suggest import Suggester
+from hemeroteca.search.suggest.suggester import Suggester
 
 router = Router()
 COMPLETIONS = 8
@@ -186,18 +186,18 @@ def readers_languages(request: HttpRequest, chosen: str | None = None) -> tuple[
 
 
 @cache
-def index() -> Index:
+def index() -> Searcher:
     """The index of this instance, opened once a process; it sees later commits by itself."""
     settings.INSTANCE.create()
-    return open_index(settings.CONFIG, settings.INSTANCE.index_dir)
+    return open_searcher(settings.CONFIG, settings.INSTANCE.index_dir)
 
 
 @cache
-def _index_at(path: Path) -> Index:
-    return open_index(settings.CONFIG, path)
+def _index_at(path: Path) -> Searcher:
+    return open_searcher(settings.CONFIG, path)
 
 
-def index_for(query: str, versions: bool | None = None) -> Index:
+def index_for(query: str, versions: bool | None = None) -> Searcher:
     """The index that answers a query: of last versions, or of all of them. Raises SearchError."""
     folder = settings.INSTANCE.index_dir
     path = choose(folder, query, versions)

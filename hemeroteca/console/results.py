@@ -14,11 +14,11 @@ from hemeroteca.archive import queries as archive
 from hemeroteca.frontier import queries as frontier
 from hemeroteca.frontier.models import Page
 from hemeroteca.search import Hit, Options, Results, semantic
-from hemeroteca.search.explaining import Explanation
-from hemeroteca.search.filters import filters, loosened, narrowed, without
-from hemeroteca.search.notes import Note
+from hemeroteca.search.explanation import Explanation
+from hemeroteca.search.index.versions import has_versions
+from hemeroteca.search.query.clauses import Note
+from hemeroteca.search.query.filters import filters, loosened, narrowed, without
 from hemeroteca.search.ranking import Preferences
-from hemeroteca.search.versions import has_versions
 from hemeroteca.watch.saved_searches import feed_path
 
 RESULTS = 10

@@ -21,11 +21,11 @@ from hemeroteca.console.results import SORTS, Asked, explanation, found_for, tra
 from hemeroteca.console.views import editor, number_in
 from hemeroteca.errors import Invalid, NotFound
 from hemeroteca.search import SearchError
-from hemeroteca.search.asked import note_query
-from hemeroteca.search.explaining import explained
-from hemeroteca.search.notes import Note
+from hemeroteca.search.explanation import explained
+from hemeroteca.search.index.versions import has_versions
 from hemeroteca.search.preferences import load_preferences, prefer
-from hemeroteca.search.versions import has_versions
+from hemeroteca.search.query.clauses import Note
+from hemeroteca.search.suggest.query_log import log_query
 from hemeroteca.watch import queries as watch
 from hemeroteca.watch import saved_searches
 
@@ -52,13 +52,13 @@ def search(request: HttpRequest) -> HttpResponse:
     }
     try:
         if not asked.query:
-            context["documents"] = index().count()
+            context["documents"] = index().index.count()
         else:
             context |= found_for(asked, number, cursor, readers_languages(request, get_language()))
             if len(request.GET["q"].strip()) > LONGEST:
                 context["notes"] += translated([_CUT])
             if context["found"].total and number == 1 and request.user.is_authenticated:  # strangers teach nothing
-                note_query(settings.INSTANCE.index_dir, asked.query, request.user.pk)
+                log_query(settings.INSTANCE.index_dir, asked.query, request.user.pk)
     except SearchError as error:
         context["failure"] = str(error)
     return render(request, "console/search.html", context)

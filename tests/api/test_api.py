@@ -9,7 +9,7 @@ from django.test import Client
 from hemeroteca.accounts import SYSTEM, Role, services
 from hemeroteca.api import paging, search
 from hemeroteca.frontier.models import Crawl
-from hemeroteca.search.services import learn
+from hemeroteca.search.maintenance import learn
 from tests.console.conftest import PASSWORD
 from tests.console.test_pages import replaced
 from tests.console.world import BREAD, HARBOUR, HOSTILE
@@ -80,7 +80,7 @@ class TestReading:
 
     def test_suggest_completes_and_corrects(self, call, world, instance):
         assert call("GET", "/suggest?q=pana")[1] == {"completions": [], "did_you_mean": ""}
-        learn(instance.index_dir, search.index())
+        learn(instance.index_dir, search.index().index)
         assert "panaderos" in call("GET", "/suggest?q=pana")[1]["completions"]
         assert call("GET", "/suggest?q=pnaderos")[1]["did_you_mean"] == "panaderos"
 

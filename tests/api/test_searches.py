@@ -10,7 +10,7 @@ from hemeroteca.accounts import services as accounts
 from hemeroteca.api import search
 from hemeroteca.instance import Instance
 from hemeroteca.search import SearchDocument, open_index
-from hemeroteca.search.versions import VersionWriter, open_versions
+from hemeroteca.search.index.versions import VersionWriter, open_versions
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 MARCH, JUNE = 1_710_500_000_000, 1_718_000_000_000

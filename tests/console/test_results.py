@@ -24,7 +24,7 @@ def links(page, pattern):
 
 
 def put(*documents):
-    with search.index().writer(15 << 20) as writer:
+    with search.index().index.writer(15 << 20) as writer:
         for document in documents:
             writer.put(document)
         writer.commit()
