@@ -75,11 +75,15 @@ def index(generated: dict[str, str]) -> str:
 
 
 def commands() -> str:
+    from hemeroteca.cli.common import EXIT_CODES
+
     found = list(walk(command_line(), "hemeroteca"))
     verbs = [(name, command) for name, command in found if not hasattr(command, "commands")]
     lines = ["# Commands", "", NOTICE, "", COMMANDS, ""]
     lines += ["| command | what it does |", "|---|---|"]
     lines += [f"| [`{name}`](#{_anchor(name)}) | {_cell(_first_paragraph(command.help))} |" for name, command in verbs]
+    lines += ["", "## Exit codes", "", "| code | meaning |", "|---|---|"]
+    lines += [f"| {code} | {_cell(meaning)} |" for code, meaning in EXIT_CODES.items()]
     for name, command in found:
         if section := list(_command(name, command)):
             lines += ["", *section]
@@ -188,10 +192,9 @@ def _kind(param: Any) -> str:
     """What follows a flag: its own placeholder, the words it takes, or the kind of value."""
     if param.metavar:
         return param.metavar
-    kind = param.type_descriptor.annotation
-    if hasattr(kind, "__members__"):
-        return "\\|".join(member.value for member in kind)
-    return {"int": "N", "float": "X", "Path": "PATH"}.get(getattr(kind, "__name__", ""), "TEXT")
+    if choices := getattr(param.type, "choices", None):
+        return "\\|".join(getattr(choice, "value", choice) for choice in choices)
+    return {"integer": "N", "float": "X", "path": "PATH"}.get(param.type.name.removesuffix(" range"), "TEXT")
 
 
 def _value(param: Any) -> str:

@@ -21,6 +21,13 @@ Json = Annotated[bool, typer.Option("--json", help="Facts as JSON, for programs.
 USAGE = 2
 NOT_ALLOWED = 77  # EX_NOPERM of sysexits.h
 INTERRUPTED = 130
+EXIT_CODES = {
+    0: "done",
+    1: "not done, or something is wrong with what was looked at; the last line says what, and what to do",
+    USAGE: "the command or a setting was not understood; nothing was done",
+    NOT_ALLOWED: "whoever calls may not do this",
+    INTERRUPTED: "ended by Ctrl-C; what was done stays, and the same command or `hemeroteca job resume` goes on",
+}
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
