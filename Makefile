@@ -5,28 +5,39 @@ BIN := .venv/bin
 export PIP_RETRIES ?= 10
 export PIP_DEFAULT_TIMEOUT ?= 60
 
+# A cargo of rustup has its toolchain beside it; whoever has another home than its owner's must tell it.
+CARGO := $(shell command -v cargo 2>/dev/null)
+RUSTUP := $(abspath $(dir $(CARGO))../../.rustup)
+ifneq ($(and $(CARGO),$(wildcard $(RUSTUP))),)
+export RUSTUP_HOME ?= $(RUSTUP)
+endif
+
 .PHONY: setup setup-dev native run demo test bench lint format messages lock
 
-setup: .venv/.installed
+setup: .venv/.installed native
 
-.venv/.installed: requirements.lock pyproject.toml hatch_build.py hemeroteca/extract/native/build.py $(wildcard hemeroteca/extract/native/*.rs hemeroteca/extract/native/page/*.rs)
+.venv/.installed: requirements.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip  # its making was interrupted
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv -c requirements.lock -e .
-	$(BIN)/python -m hemeroteca.extract.native
 	$(BIN)/python -m compileall -q hemeroteca
 	-$(BIN)/python -m hemeroteca.replay.install
 	touch $@
 
-setup-dev: .venv/.installed-dev
+# The compiled HTML reader, where there is a cargo; without it pages are read by Python alone, several times slower.
+native: .venv/.installed-native
 
-.venv/.installed-dev: .venv/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv -c requirements.lock -e '.[dev]'
+.venv/.installed-native: .venv/.installed native/Cargo.toml native/Cargo.lock native/pyproject.toml $(wildcard native/src/*.rs native/src/page/*.rs)
+	@if [ -z "$(CARGO)" ]; then echo "There is no cargo: pages will be read by Python alone, several times slower."; \
+	else $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv --force-reinstall --no-deps ./native \
+		|| echo "The compiled reader could not be built: pages will be read by Python alone, several times slower."; fi
 	touch $@
 
-# Compiles the fast path for HTML anew where its sources have changed.
-native: setup
-	$(BIN)/python -m hemeroteca.extract.native
+setup-dev: .venv/.installed-dev
+
+.venv/.installed-dev: .venv/.installed .venv/.installed-native
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv -c requirements.lock -e '.[dev]'
+	touch $@
 
 run: setup
 	$(BIN)/hemeroteca serve
@@ -35,6 +46,7 @@ demo: setup
 	$(BIN)/python -m simweb.demo
 
 test: setup-dev lint
+	$(if $(CARGO),$(CARGO) test --quiet --manifest-path native/Cargo.toml)
 	tests/run
 
 bench: setup-dev
@@ -52,8 +64,8 @@ format: setup-dev
 
 # Compiles the translations of the console; the results are committed.
 messages: setup
-	$(BIN)/python -m hemeroteca.console.messages
+	$(BIN)/pybabel compile --domain django --directory hemeroteca/console/locale
 
 # Writes the versions installed now; a lock file carries names and versions, no host.
 lock:
-	$(BIN)/python -m pip freeze --exclude-editable | LC_ALL=C sort -f > requirements.lock
+	$(BIN)/python -m pip freeze --exclude-editable --exclude hemeroteca-native | LC_ALL=C sort -f > requirements.lock

@@ -49,6 +49,7 @@ def addresses(captures, count=500):
 WRITE = """
 import django
 django.setup()
+from tests.warc.making import exchange as exchange_of, revisit as revisit_of
 from hemeroteca import warc
 from hemeroteca.warc import scan
 from hemeroteca.archive.verify import new_capture
@@ -60,7 +61,7 @@ for number in range(count):
     body = bodies[number % len(bodies)]
     head = b"HTTP/1.1 200 OK\\r\\nContent-Type: text/html\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(body)
     request = b"GET / HTTP/1.1\\r\\nHost: example.org\\r\\n\\r\\n"
-    records = warc.exchange_records(
+    records = exchange_of(
         f"http://example.org/{number}", 1700000000000 + number, "93.184.216.34", "http/1.1", request, head, body)
     writer.append(records.data)
 writer.sync()
@@ -185,10 +186,10 @@ for version in range(versions):
         url, moment = f"http://example.org/{number}", 1700000000000 + version * 86400000 + number
         head = b"HTTP/1.1 200 OK\\r\\nContent-Type: text/html\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(body)
         exchange = (url, moment, "93.184.216.34", "http/1.1", b"GET / HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n", head)
-        whole = warc.exchange_records(*exchange, body)
+        whole = exchange_of(*exchange, body)
         each += whole.size
         original = digests.get(whole.digest)
-        records = warc.revisit_records(*exchange, original, len(body)) if original else whole
+        records = revisit_of(*exchange, original, len(body)) if original else whole
         name, offset = writer.append(records.data)
         total += records.size
         rows.append(NewCapture(records.main.record_id, url, moment, 200, "text/html", records.digest, records.main.kind,

@@ -9,8 +9,8 @@ from resiliparse.parse.html import HTMLTree
 
 from bench.report import Row
 from hemeroteca.change import ChangeRules, NoiseModel, Snapshot, compare
-from hemeroteca.change.pages import read
 from hemeroteca.change.sequences import opcodes
+from hemeroteca.change.snapshot import take_apart
 
 SIZE = 100_000
 
@@ -22,7 +22,7 @@ def main() -> list[Row]:
     rules = ChangeRules()
     size = f"{len(old.body) / 1000:.0f} kB, {old.body.count(b'<')} tags"
     near = cpu_ms(lambda: compare(old, new, view=False))
-    before, after = read(old, rules).lines, read(new, rules).lines
+    before, after = take_apart(old, rules).lines, take_apart(new, rules).lines
     theirs = cpu_ms(lambda: difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes())
     return [
         Row(

@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from hemeroteca.search.suggest.model import Bounds, Learner, fold
+from hemeroteca.search.suggest.language_model import Bounds, Learner, fold
 from hemeroteca.search.suggest.suggester import Suggester
 
 SAMPLE = 1500

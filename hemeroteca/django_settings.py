@@ -77,6 +77,7 @@ MIDDLEWARE = [
     "hemeroteca.api.problems.ProblemsOnly",
     "hemeroteca.console.middleware.HostCheck",
     "hemeroteca.console.middleware.SecurityHeaders",
+    "hemeroteca.console.middleware.RefusedPages",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -88,7 +89,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
 ]
-ROOT_URLCONF = "hemeroteca.console.routes"
+ROOT_URLCONF = "hemeroteca.django_urls"
 WSGI_APPLICATION = "hemeroteca.console.wsgi.application"
 # Ninja's copy of Swagger UI, so that the API's page needs no CDN. As an installed app it would be imported by every
 # process, and half of Django with it.
@@ -112,7 +113,7 @@ TEMPLATES = [
 AUTH_USER_MODEL = "accounts.User"
 LOGIN_URL = "/sign-in"
 LOGIN_REDIRECT_URL = "/"
-CSRF_FAILURE_VIEW = "hemeroteca.console.views.csrf_failure"
+CSRF_FAILURE_VIEW = "hemeroteca.console.error_pages.csrf_failure"
 # scrypt needs memory rather than time: as strong, and a sign-in on a Raspberry Pi does not take seconds.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.ScryptPasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [

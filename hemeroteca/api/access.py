@@ -1,17 +1,23 @@
 """Who calls an operation: a bearer token, or the session of somebody signed in to the console."""
 
+from collections.abc import Callable
+from functools import wraps
 from hmac import compare_digest
+from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from ninja.errors import HttpError
 from ninja.security import HttpBearer
 from ninja.utils import check_csrf
 
-from hemeroteca.accounts import STRANGER, Actor, Role, require, services
+from hemeroteca.accounts import STRANGER, Actor, PermissionDenied, Role, require, services
+from hemeroteca.accounts.permissions import ACTIONS, Strangers, may_try
 from hemeroteca.api.problems import status_of
 from hemeroteca.errors import Refused
 from hemeroteca.replay.addresses import key_of
+
+View = Callable[..., HttpResponseBase]
 
 
 class Bearer(HttpBearer):
@@ -23,22 +29,29 @@ class Bearer(HttpBearer):
 
     def __call__(self, request: HttpRequest) -> Actor:
         actor = actor_of(request)
-        require(actor, self.action)
+        if not may_try(actor, self.action):
+            raise PermissionDenied(actor, self.action)
         return actor
 
     def authenticate(self, request: HttpRequest, token: str) -> Actor:
         return actor_of(request)
 
 
-def refusal(request: HttpRequest, action: str) -> HttpResponse | None:
-    """For what speaks another protocol than the API: why the sender may not do this, as text; None when they may."""
-    try:
-        require(actor_of(request), action)
-        return None
-    except Refused as error:
-        return plain(status_of(error), str(error))
-    except HttpError as error:
-        return plain(error.status_code, error.message)
+def protocol(action: str, view: View) -> View:
+    """A view that speaks another protocol than the API, for those who may do something; refusals are plain text."""
+
+    @wraps(view)
+    def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            if ACTIONS[action].strangers is not Strangers.ALWAYS:
+                require(actor_of(request), action)
+            return view(request, *args, **kwargs)
+        except Refused as error:
+            return plain(status_of(error), str(error))
+        except HttpError as error:
+            return plain(error.status_code, error.message)
+
+    return checked
 
 
 def plain(status: int, text: str) -> HttpResponse:
@@ -70,6 +83,6 @@ def caller(request: HttpRequest) -> Actor:
     return request.auth  # type: ignore[attr-defined]  # set by django-ninja
 
 
-reader = Bearer("search.saved")
-open_reader = Bearer("search.read")
-editor = Bearer("crawl.submit")
+def base_of(request: HttpRequest) -> str:
+    """The address this server is reached by, without a slash at its end."""
+    return settings.CONFIG.public_url.rstrip("/") or f"{request.scheme}://{request.get_host()}"

@@ -1,33 +1,34 @@
-"""/captures: what was fetched, when, and the bytes themselves."""
+"""/captures and /history: what was fetched and when, the bytes themselves, and how two captures differ."""
 
-from datetime import datetime
-from typing import Annotated, Literal
+import datetime as dt
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from django.conf import settings
-from django.http import FileResponse, Http404, HttpRequest
-from ninja import Path, Query, Router, Schema
-from ninja.errors import HttpError
+from django.http import FileResponse, HttpRequest
+from ninja import Path, Query, Schema
 from pydantic import Field
 
-from hemeroteca import urls
-from hemeroteca.api import access, copies, paging
-from hemeroteca.api.answers import filled
-from hemeroteca.api.citations import cite
-from hemeroteca.api.moments import moment
-from hemeroteca.archive import queries
+from hemeroteca import change, urls
+from hemeroteca.api import access
+from hemeroteca.api.shapes import Cursor, Limit, Listing, filled, read_cursor, write_cursor
+from hemeroteca.archive import content as archived
+from hemeroteca.archive import lookup, queries
+from hemeroteca.archive.citation import cite
 from hemeroteca.archive.values import CaptureRow
-from hemeroteca.warc.reader import WarcReadError
-
-router = Router()
+from hemeroteca.errors import NotFound
+from hemeroteca.warc.store import WarcReadError
+from hemeroteca.warc.timestamps import iso, moment
+from hemeroteca.watch.queries import patterns_of
 
 Id = Annotated[UUID, Path(description="Permanent name of the capture (its WARC-Record-ID).")]
+Url = Annotated[str, Query(min_length=1, max_length=8192, description="Address of the page.")]
+Moment = Annotated[str, Query(max_length=40, description="Date, or digits from the year on: 2026, 20260131.")]
 
 
 class CaptureOut(Schema):
     id: UUID = Field(description="Permanent name: the WARC-Record-ID.")
     url: str = Field(description="Address as requested.")
-    captured_at: datetime | None = Field(description="When the request was sent.")
+    captured_at: dt.datetime | None = Field(description="When the request was sent.")
     status: int = Field(description="HTTP status.")
     mime: str = Field(description="Media type, from the header.")
     digest: str = Field(description="Digest of the payload.")
@@ -41,36 +42,33 @@ class CaptureOut(Schema):
     length: int = Field(description="Compressed length of the record.")
 
 
-@router.get("", response=paging.Listing[CaptureOut], auth=access.open_reader, summary="Captures of a URL, oldest first")
 def listing(
     request: HttpRequest,
-    url: Annotated[str, Query(min_length=1, max_length=8192, description="Address of the page.")],
-    limit: paging.Limit = 50,
-    cursor: paging.Cursor = "",
-) -> paging.Listing[CaptureOut]:
-    position = paging.read(cursor, 2)
-    try:
-        address = urls.canonical(url)
-    except urls.UrlError as error:
-        raise HttpError(422, f"url: {error}")
-    found = queries.captures_of(address, limit=limit + 1, after=(position[0], position[1]) if position else None)
+    url: Url,
+    limit: Limit = 50,
+    cursor: Cursor = "",
+) -> Listing[CaptureOut]:
+    position = read_cursor(cursor, 2)
+    found = queries.captures_of(
+        urls.canonical(url), limit=limit + 1, after=(position[0], position[1]) if position else None
+    )
     more = len(found) > limit
     part = found[:limit]
-    return paging.Listing[CaptureOut](
+    return Listing[CaptureOut](
         items=[_out(row) for row in part],
-        next_cursor=paging.write(part[-1].captured_ms, part[-1].id) if more else None,
+        next_cursor=write_cursor(part[-1].captured_ms, part[-1].id) if more else None,
     )
 
 
-@router.get("/{id}", response=CaptureOut, auth=access.open_reader, summary="One capture")
 def one(request: HttpRequest, id: Id) -> CaptureOut:  # noqa: A002 - the name in the path
     return _out(_capture(id))
 
 
-@router.get("/{id}/content", response={200: None}, auth=access.open_reader, summary="The captured bytes")
 def content(request: HttpRequest, id: Id) -> FileResponse:  # noqa: A002
     """The body as received, still in its content coding, as a download."""
-    return download(_capture(id))
+    found = archived.download(_capture(id))
+    kind = "application/octet-stream"
+    return FileResponse(found.file, as_attachment=True, filename=found.name, content_type=kind, headers=found.headers)
 
 
 class CitationOut(Schema):
@@ -78,7 +76,6 @@ class CitationOut(Schema):
     bibtex: str = Field(description="As an entry of BibTeX.")
 
 
-@router.get("/{id}/citation", response=CitationOut, auth=access.open_reader, summary="How to cite a capture")
 def citation(
     request: HttpRequest,
     id: Id,  # noqa: A002
@@ -86,46 +83,87 @@ def citation(
 ) -> CitationOut:
     row = _capture(id)
     try:
-        title = copies.text(row).title
+        title = archived.text(row).title
     except WarcReadError:
         title = ""
-    cited = cite(row, title, permanent_address(request, row), language)
+    cited = cite(row, title, f"{access.base_of(request)}/v/{row.record_id}", language)
     return CitationOut(text=cited.text, bibtex=cited.bibtex)
 
 
-def permanent_address(request: HttpRequest, row: CaptureRow) -> str:
-    base = settings.CONFIG.public_url.rstrip("/") or f"{request.scheme}://{request.get_host()}"
-    return f"{base}/v/{row.record_id}"
+class AddressOut(Schema):
+    url: str = Field(description="Address as captured.")
+    captures: int = Field(description="How often it was captured in that time.")
+    versions: int = Field(description="How many of those differed from the capture before.")
+    first_at: dt.datetime | None = Field(description="First of those captures.")
+    last_at: dt.datetime | None = Field(description="Last of those captures.")
 
 
-def download(row: CaptureRow) -> FileResponse:
-    try:
-        record = copies.original(row)
-    except WarcReadError as error:
-        raise Http404(f"The archive cannot give these bytes: {error}")
-    record.body.seek(0)
-    response = FileResponse(record.body, as_attachment=True, filename=f"{row.record_id}.{_ending(row.mime)}")
-    response.headers["Content-Type"] = "application/octet-stream"
-    response.headers["Content-Length"] = str(record.size)
-    response.headers["Content-Security-Policy"] = copies.SANDBOX
-    response.headers["X-Content-Type-Options"] = "nosniff"
-    response.headers["X-Hemeroteca-Media-Type"] = record.header("content-type")[:200].encode("ascii", "ignore").decode()
-    coding = record.header("content-encoding")[:100].encode("ascii", "ignore").decode()
-    if coding:
-        # Not Content-Encoding: a client would unpack it, and these are the bytes as they were received.
-        response.headers["X-Hemeroteca-Content-Encoding"] = coding
-    return response
+class AddressList(Schema):
+    items: list[AddressOut] = Field(description="Addresses of this part of the list.")
+    next_after: str | None = Field(description="Give it as `after` to get what follows; null at the end.")
 
 
-def _ending(mime: str) -> str:
-    known = {"text/html": "html", "application/pdf": "pdf", "text/plain": "txt", "text/css": "css", "image/png": "png"}
-    return known.get(mime.partition(";")[0].strip().lower(), "bin")
+class DayOut(Schema):
+    day: dt.date = Field(description="Day in UTC.")
+    captures: int = Field(description="Captures of that day.")
+    versions: int = Field(description="How many of those differed from the capture before.")
+
+
+def addresses(
+    request: HttpRequest,
+    url: Annotated[str, Query(max_length=8192, description="Address or beginning of addresses.")] = "",
+    match: Annotated[Literal["exact", "prefix", "host", "domain"], Query(description="What belongs to it.")] = "prefix",
+    collection: Annotated[str, Query(max_length=100, description="Name of a collection, instead of `url`.")] = "",
+    since: Moment = "",
+    until: Moment = "",
+    after: Annotated[str, Query(max_length=2000, description="`next_after` of the answer before.")] = "",
+    limit: Annotated[int, Query(ge=1, le=1000, description="Most addresses in one answer.")] = 50,
+) -> AddressList:
+    patterns = patterns_of(collection) if collection else None
+    found = lookup.addresses(lookup.ranges(url, match, since, until, patterns), limit + 1, after)
+    items = [
+        AddressOut(
+            url=a.url, captures=a.captures, versions=a.versions, first_at=moment(a.first_ms), last_at=moment(a.last_ms)
+        )
+        for a in found[:limit]
+    ]
+    return AddressList(items=items, next_after=found[limit - 1].urlkey if len(found) > limit else None)
+
+
+def calendar(
+    request: HttpRequest,
+    url: Url,
+    year: Annotated[int | None, Query(ge=1970, le=9999, description="Only this year.")] = None,
+) -> list[DayOut]:
+    since, until = lookup.year_span(year) if year else (0, 1 << 62)
+    days = queries.calendar(url, since, until)
+    return [
+        DayOut(day=dt.date(1970, 1, 1) + dt.timedelta(day), captures=count, versions=versions)
+        for day, (count, versions) in days.items()
+    ]
+
+
+def compare(
+    request: HttpRequest,
+    url: Url,
+    a: Annotated[str, Query(max_length=40, description="Id or date of a capture; else the version before `b`.")] = "",
+    b: Annotated[str, Query(max_length=40, description="Id or date of another; else the newest version.")] = "",
+) -> dict[str, Any]:
+    """`view`, `form` and `content` with their components, `total`, `important`, and `text_diff`.
+
+    By the rules of the site (`/sites`) and without its learned noise; pages a browser opened as it showed them.
+    """
+    old_row, new_row = lookup.pair(url, a, b)
+    found = archived.compare(old_row, new_row)
+    ids = {"url": old_row.url, "a": str(old_row.record_id), "b": str(new_row.record_id)}
+    moments = {"a_at": iso(old_row.captured_ms), "b_at": iso(new_row.captured_ms)}
+    return ids | moments | change.as_json(found.old, found.new, found.rules, found.change)
 
 
 def _capture(name: UUID) -> CaptureRow:
     row = queries.by_record(name)
     if row is None:
-        raise Http404(f"There is no capture {name}; GET /api/v1/captures?url=… lists those of a page.")
+        raise NotFound(f"there is no capture {name}; GET /api/v1/captures?url=… lists those of a page")
     return row
 
 

@@ -11,11 +11,11 @@ from itertools import chain
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.utils.http import content_disposition_header
-from ninja.errors import HttpError
 
 from hemeroteca import warc
 from hemeroteca.api import access, memento
 from hemeroteca.archive import cdx
+from hemeroteca.archive.memento import link_safe
 from hemeroteca.warc import reader
 from hemeroteca.warc.store import Source, WarcReadError, open_source
 from hemeroteca.warc.timestamps import http_date, start_ms
@@ -35,8 +35,6 @@ def wayback(request: HttpRequest) -> HttpResponseBase:
 
 def warc_file(request: HttpRequest, name: str) -> HttpResponseBase:
     """A WARC file or the one byte range asked for. Needs a token or a session: it holds everything as it was sent."""
-    if refusal := access.refusal(request, "archive.files"):
-        return refusal
     try:
         source = open_source(settings.INSTANCE.warc_dir, name)
     except WarcReadError:
@@ -65,8 +63,6 @@ def warc_file(request: HttpRequest, name: str) -> HttpResponseBase:
 
 
 def _answer(request: HttpRequest, wayback: bool) -> HttpResponseBase:
-    if refusal := access.refusal(request, "archive.read"):
-        return refusal
     try:
         params = {name: request.GET.getlist(name) for name in request.GET}
         query = cdx.Query.read(params, wayback)
@@ -94,8 +90,6 @@ def _answer(request: HttpRequest, wayback: bool) -> HttpResponseBase:
             return _stream(_links(request, answer), "application/link-format")
     except cdx.CdxError as error:
         return access.plain(400, str(error))
-    except HttpError as error:
-        return access.plain(error.status_code, error.message)
     return access.plain(400, f"`output` is {output[:50]!r}; it can be json, cdxj, text or link")
 
 
@@ -152,11 +146,11 @@ def _lists(answer: cdx.Answer, fields: tuple[str, ...], resume: bool) -> Iterato
 
 def _links(request: HttpRequest, answer: cdx.Answer) -> Iterator[str]:
     places = memento.places(request, request.GET["url"].rstrip("*"))
-    yield f'<{memento.link_safe(places.original)}>; rel="original",\n'
-    yield f'<{memento.link_safe(places.timegate)}>; rel="timegate",\n'
-    yield f'<{memento.link_safe(places.timemap)}>; rel="timemap"; type="application/link-format"'
+    yield f'<{link_safe(places.original)}>; rel="original",\n'
+    yield f'<{link_safe(places.timegate)}>; rel="timegate",\n'
+    yield f'<{link_safe(places.timemap)}>; rel="timemap"; type="application/link-format"'
     for line in answer:
-        uri = memento.link_safe(memento.capture_uri(request, line["timestamp"], line["url"]))
+        uri = link_safe(memento.capture_uri(request, line["timestamp"], line["url"]))
         yield f',\n<{uri}>; rel="memento"; datetime="{http_date(start_ms(line["timestamp"]))}"'
     yield "\n"
 

@@ -1,29 +1,37 @@
-"""/crawls: orders to visit everything in a scope."""
+"""/crawls and /pages: orders to visit everything in a scope, the URLs we know, and what became of them."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from django.http import Http404, HttpRequest
-from ninja import Path, Router, Schema, Status
+from django.http import HttpRequest
+from ninja import Path, Query, Schema
 from pydantic import Field
 
 from hemeroteca import urls
-from hemeroteca.accounts import Actor
-from hemeroteca.api import access, paging
-from hemeroteca.api.answers import filled
-from hemeroteca.api.moments import moment
+from hemeroteca.api import access
+from hemeroteca.api.shapes import Body, Cursor, Limit, Listing, filled, read_cursor, write_cursor
+from hemeroteca.errors import NotFound
 from hemeroteca.frontier import queries, services
-from hemeroteca.frontier.models import Crawl
-from hemeroteca.frontier.values import CrawlOptions
-
-router = Router()
+from hemeroteca.frontier.models import Crawl, Visit
+from hemeroteca.frontier.visit import State as VisitState
+from hemeroteca.ingest.rules import CrawlOptions
+from hemeroteca.urls.candidate import REQUISITE_DEPTH
+from hemeroteca.warc.timestamps import moment
 
 Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the crawl.")]
 Address = Annotated[str, Field(min_length=1, max_length=4096)]
 Pattern = Annotated[str, Field(min_length=1, max_length=1000)]
+State = Literal["queued", "done", "failed", "excluded"]
+_STATES: dict[int, State] = {
+    VisitState.QUEUED: "queued",
+    VisitState.DONE: "done",
+    VisitState.FAILED: "failed",
+    VisitState.EXCLUDED: "excluded",
+}
+Url = Annotated[str, Query(min_length=1, max_length=8192, description="Address of the page.")]
 
 
-class Order(Schema):
+class Order(Body):
     seeds: list[Address] = Field(min_length=1, max_length=10_000, description="Addresses to start from.")
     scope: Literal["page", "prefix", "host", "domain"] = Field(
         "host", description="What belongs to it: the pages alone, what begins like them, their hosts, their domains."
@@ -62,40 +70,8 @@ class CrawlOut(Schema):
     ended_at: datetime | None = Field(description="When the last run ended; null while it runs.")
 
 
-@router.post("", response={201: CrawlOut}, auth=access.editor, summary="Order a crawl")
-def submit(request: HttpRequest, order: Order) -> Status[CrawlOut]:
+def submit(request: HttpRequest, order: Order) -> CrawlOut:
     """The same order again resumes the crawl it made before."""
-    return Status(201, crawl_out(submit_order(order, access.caller(request))))
-
-
-@router.get("", response=paging.Listing[CrawlOut], auth=access.open_reader, summary="Crawls, newest first")
-def listing(request: HttpRequest, limit: paging.Limit = 50, cursor: paging.Cursor = "") -> paging.Listing[CrawlOut]:
-    position = paging.read(cursor, 1)
-    found = queries.crawls(limit + 1, position[0] if position else None)
-    more = len(found) > limit
-    return paging.Listing[CrawlOut](
-        items=[crawl_out(crawl) for crawl in found[:limit]],
-        next_cursor=paging.write(found[limit - 1].pk) if more else None,
-    )
-
-
-@router.get("/{number}", response=CrawlOut, auth=access.open_reader, summary="One crawl")
-def one(request: HttpRequest, number: Number) -> CrawlOut:
-    return crawl_out(_crawl(number))
-
-
-@router.post("/{number}/stop", response=CrawlOut, auth=access.editor, summary="Stop a crawl")
-def stop(request: HttpRequest, number: Number) -> CrawlOut:
-    """The engine obeys within a second or two and keeps what it has; `resume` goes on from there."""
-    return crawl_out(services.stop_crawl(access.caller(request), number))
-
-
-@router.post("/{number}/resume", response=CrawlOut, auth=access.editor, summary="Go on with a stopped crawl")
-def resume(request: HttpRequest, number: Number) -> CrawlOut:
-    return crawl_out(services.resume_crawl(access.caller(request), number))
-
-
-def submit_order(order: Order, caller: Actor) -> Crawl:
     options = CrawlOptions(
         scope=urls.Scope(
             kind=order.scope, include=tuple(order.include), exclude=tuple(order.exclude), depth=order.depth
@@ -110,10 +86,81 @@ def submit_order(order: Order, caller: Actor) -> Crawl:
         requisites=order.requisites,
         insecure=order.insecure,
     )
-    return services.submit_crawl(caller, order.seeds, options)[0]
+    return _crawl_out(services.submit_crawl(access.caller(request), order.seeds, options)[0])
 
 
-def crawl_out(crawl: Crawl) -> CrawlOut:
+def crawls(request: HttpRequest, limit: Limit = 50, cursor: Cursor = "") -> Listing[CrawlOut]:
+    position = read_cursor(cursor, 1)
+    found = queries.crawls(limit + 1, position[0] if position else None)
+    more = len(found) > limit
+    return Listing[CrawlOut](
+        items=[_crawl_out(crawl) for crawl in found[:limit]],
+        next_cursor=write_cursor(found[limit - 1].pk) if more else None,
+    )
+
+
+def crawl(request: HttpRequest, number: Number) -> CrawlOut:
+    found = queries.crawl(number)
+    if found is None:
+        raise NotFound(f"there is no crawl {number}; GET /api/v1/crawls lists them")
+    return _crawl_out(found)
+
+
+def stop(request: HttpRequest, number: Number) -> CrawlOut:
+    """The engine obeys within a second or two and keeps what it has; `resume` goes on from there."""
+    return _crawl_out(services.stop_crawl(access.caller(request), number))
+
+
+def resume(request: HttpRequest, number: Number) -> CrawlOut:
+    return _crawl_out(services.resume_crawl(access.caller(request), number))
+
+
+class PageOut(Schema):
+    url: str = Field(description="Canonical address.")
+    host: str = Field(description="Host it lives on.")
+    state: State = Field(description="What became of the last order to visit it.")
+    reason: str = Field(description="Why it failed or was excluded, for a person.")
+    status: int = Field(description="Last HTTP status; 0 when there was no answer.")
+    depth: int = Field(description="Links from the nearest seed.")
+    versions: int = Field(description="Captures that differed from the one before.")
+    crawl: int = Field(description="Number of the crawl that last asked for it.")
+    found_at: datetime | None = Field(description="When we first met it.")
+    visited_at: datetime | None = Field(description="Last visit that was answered; null never.")
+    changed_at: datetime | None = Field(description="Last visit that brought a new version; null never.")
+
+
+def pages(
+    request: HttpRequest,
+    state: Annotated[State | None, Query(description="Only pages in this state.")] = None,
+    host: Annotated[str, Query(max_length=255, description="Only pages of this host.")] = "",
+    crawl: Annotated[int | None, Query(ge=1, lt=1 << 63, description="Only pages of this crawl.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = "",
+) -> Listing[PageOut]:
+    position = read_cursor(cursor, 1)
+    found = queries.visits(
+        limit + 1,
+        before=position[0] if position else None,
+        state=VisitState[state.upper()] if state else None,
+        host=host,
+        crawl=crawl,
+    )
+    more = len(found) > limit
+    return Listing[PageOut](
+        items=[_page_out(visit) for visit in found[:limit]],
+        next_cursor=write_cursor(found[limit - 1].pk) if more else None,
+    )
+
+
+def page(request: HttpRequest, url: Url) -> PageOut:
+    found = queries.page(url)
+    visit = queries.last_visit(found) if found is not None else None
+    if visit is None:
+        raise NotFound("no crawl has met this page; POST /api/v1/crawls with its address visits it")
+    return _page_out(visit)
+
+
+def _crawl_out(crawl: Crawl) -> CrawlOut:
     return filled(
         CrawlOut,
         crawl,
@@ -124,8 +171,17 @@ def crawl_out(crawl: Crawl) -> CrawlOut:
     )
 
 
-def _crawl(number: int) -> Crawl:
-    crawl = queries.crawl(number)
-    if crawl is None:
-        raise Http404(f"There is no crawl {number}; GET /api/v1/crawls lists them.")
-    return crawl
+def _page_out(visit: Visit) -> PageOut:
+    page = visit.page
+    return filled(
+        PageOut,
+        page,
+        host=page.host.name,
+        state=_STATES[visit.state],
+        reason=visit.reason,
+        depth=visit.depth % REQUISITE_DEPTH,
+        crawl=visit.crawl_id,  # type: ignore[attr-defined]  # not visit.crawl.pk: that would ask the database
+        found_at=moment(page.found_ms),
+        visited_at=moment(page.visited_ms),
+        changed_at=moment(page.changed_ms),
+    )

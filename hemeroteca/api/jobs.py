@@ -4,23 +4,21 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from django.http import HttpRequest
-from ninja import Path, Query, Router, Schema, Status
+from ninja import Path, Query, Schema
 from pydantic import Field
 
-from hemeroteca.api import access, paging
-from hemeroteca.api.answers import filled
-from hemeroteca.api.moments import moment
+from hemeroteca.api import access
+from hemeroteca.api.shapes import Body, Cursor, Limit, Listing, filled, read_cursor, write_cursor
 from hemeroteca.errors import Denied
 from hemeroteca.jobs import kinds, queries, services
 from hemeroteca.jobs.models import Job
-
-router = Router()
+from hemeroteca.warc.timestamps import moment
 
 Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the job.")]
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 
 
-class Order(Schema):
+class Order(Body):
     kind: str = Field(max_length=40, description="What to do: search.rebuild, archive.verify, watch.learn, …")
     arguments: dict[str, Any] = Field({}, description="Of its kind.")
 
@@ -48,37 +46,33 @@ class LineOut(Schema):
     text: str = Field(description="For people.")
 
 
-@router.post("", response={201: JobOut}, auth=access.reader, summary="Order a job")
-def submit(request: HttpRequest, order: Order) -> Status[JobOut]:
+def submit(request: HttpRequest, order: Order) -> JobOut:
     """`hemeroteca serve` begins with it at once. Kinds that name files of the server are ordered by command only."""
     if not kinds.find(order.kind).remote:
         raise Denied(f"{order.kind} names files of the server; order it there, by command")
-    return Status(201, job_out(services.submit(access.caller(request), order.kind, order.arguments)))
+    return job_out(services.submit(access.caller(request), order.kind, order.arguments))
 
 
-@router.get("", response=paging.Listing[JobOut], auth=access.reader, summary="Jobs, newest first")
 def listing(
     request: HttpRequest,
     state: Annotated[State | None, Query(description="Only these.")] = None,
     kind: Annotated[str, Query(max_length=40, description="Only of this kind.")] = "",
-    limit: paging.Limit = 50,
-    cursor: paging.Cursor = "",
-) -> paging.Listing[JobOut]:
+    limit: Limit = 50,
+    cursor: Cursor = "",
+) -> Listing[JobOut]:
     """Those of others only for editors and administrators."""
-    position = paging.read(cursor, 1)
+    position = read_cursor(cursor, 1)
     found = queries.recent(access.caller(request), limit + 1, position[0] if position else None, state or "", kind)
-    return paging.Listing[JobOut](
+    return Listing[JobOut](
         items=[job_out(job) for job in found[:limit]],
-        next_cursor=paging.write(found[limit - 1].pk) if len(found) > limit else None,
+        next_cursor=write_cursor(found[limit - 1].pk) if len(found) > limit else None,
     )
 
 
-@router.get("/{number}", response=JobOut, auth=access.reader, summary="One job")
 def one(request: HttpRequest, number: Number) -> JobOut:
     return job_out(queries.find(access.caller(request), number))
 
 
-@router.get("/{number}/log", response=list[LineOut], auth=access.reader, summary="The log of a job")
 def log(
     request: HttpRequest,
     number: Number,
@@ -88,13 +82,11 @@ def log(
     return [LineOut(id=line.pk, at=moment(line.at_ms), text=line.text) for line in lines]
 
 
-@router.post("/{number}/cancel", response=JobOut, auth=access.reader, summary="Cancel a job")
 def cancel(request: HttpRequest, number: Number) -> JobOut:
     """It ends at its next step and keeps what it has; `resume` goes on with it."""
     return job_out(services.cancel(access.caller(request), number))
 
 
-@router.post("/{number}/resume", response=JobOut, auth=access.reader, summary="Go on with a job that has ended early")
 def resume(request: HttpRequest, number: Number) -> JobOut:
     return job_out(services.resume(access.caller(request), number))
 

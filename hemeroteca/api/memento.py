@@ -12,20 +12,16 @@ from itertools import chain
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 
-from hemeroteca.api import access, copies
-from hemeroteca.archive import memento, queries
+from hemeroteca.api import access
+from hemeroteca.archive import content, memento, queries
 from hemeroteca.archive.memento import Places, link_safe
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.replay.addresses import capture_address, origin_for
 from hemeroteca.warc.reader import WarcReadError
 from hemeroteca.warc.timestamps import from_http_date, http_date, start_ms, timestamp
 
-__all__ = ["capture_uri", "copy", "link_safe", "places", "timegate", "timemap_json", "timemap_link"]
-
 
 def timegate(request: HttpRequest, url: str) -> HttpResponseBase:
-    if refusal := access.refusal(request, "archive.read"):
-        return refusal
     url = _whole(request, url)
     asked = request.headers.get("Accept-Datetime", "")
     moment = from_http_date(asked) if asked else None
@@ -56,8 +52,6 @@ def timemap_json(request: HttpRequest, url: str) -> HttpResponseBase:
 
 def copy(request: HttpRequest, stamp: str, url: str) -> HttpResponseBase:
     """The capture of that second, as a document that can neither run scripts nor reach our cookies."""
-    if refusal := access.refusal(request, "archive.read"):
-        return refusal
     url = _whole(request, url)
     try:
         moment = start_ms(stamp)
@@ -71,12 +65,12 @@ def copy(request: HttpRequest, stamp: str, url: str) -> HttpResponseBase:
         response.headers["Location"] = link_safe(capture_uri(request, timestamp(row.captured_ms), row.url, here=True))
         return response
     try:
-        found = copies.decoded(row)
+        found = content.decoded(row)
     except WarcReadError as error:
         return access.plain(404, f"the archive cannot give these bytes: {error}")
     response = HttpResponse(found.body, status=200)
     response.headers["Content-Type"] = _UNPRINTABLE.sub("", found.charset_header) or found.media_type
-    response.headers["Content-Security-Policy"] = copies.SANDBOX
+    response.headers["Content-Security-Policy"] = content.SANDBOX
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Memento-Datetime"] = http_date(row.captured_ms)
     response.headers["Link"] = memento.link_header(places(request, row.url), row, _uri_of(request))
@@ -85,7 +79,7 @@ def copy(request: HttpRequest, stamp: str, url: str) -> HttpResponseBase:
 
 
 def places(request: HttpRequest, url: str) -> Places:
-    base = _base(request)
+    base = access.base_of(request)
     if "://" not in url and not url.startswith("urn:"):
         url = f"http://{url}"  # asked for as people write it; in a link it must be whole
     return Places(url, f"{base}/timegate/{url}", f"{base}/timemap/link/{url}", f"{base}/timemap/json/{url}")
@@ -94,12 +88,10 @@ def places(request: HttpRequest, url: str) -> Places:
 def capture_uri(request: HttpRequest, stamp: str, url: str, here: bool = False) -> str:
     """Where the capture of that second can be seen: at the replayer when there is one, else here."""
     origin = "" if here else origin_for(request.get_host(), settings.CONFIG.replay_url)
-    return capture_address(origin, stamp, url) if origin else f"{_base(request)}/memento/{stamp}/{url}"
+    return capture_address(origin, stamp, url) if origin else f"{access.base_of(request)}/memento/{stamp}/{url}"
 
 
 def _timemap(request: HttpRequest, url: str, media_type: str) -> HttpResponseBase:
-    if refusal := access.refusal(request, "archive.read"):
-        return refusal
     url = _whole(request, url)
     make = memento.json_lines if media_type == "application/json" else memento.link_lines
     lines: Iterator[str] = make(places(request, url), _uri_of(request))
@@ -117,11 +109,6 @@ _UNPRINTABLE = re.compile(r"[^\x20-\x7e]")
 
 def _uri_of(request: HttpRequest) -> Callable[[CaptureRow], str]:
     return lambda row: capture_uri(request, timestamp(row.captured_ms), row.url)
-
-
-def _base(request: HttpRequest) -> str:
-    public = settings.CONFIG.public_url.rstrip("/")
-    return public or f"{request.scheme}://{request.get_host()}"
 
 
 def _whole(request: HttpRequest, url: str) -> str:

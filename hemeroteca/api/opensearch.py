@@ -7,14 +7,13 @@ from hashlib import blake2b
 from urllib.parse import quote
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import conditional_page, require_safe
 
+from hemeroteca.accounts import Actor, require
 from hemeroteca.api import access
-from hemeroteca.api.search import completions, index, options
-from hemeroteca.search import Hit, SearchError
+from hemeroteca.search import Hit, SearchError, portal
 from hemeroteca.watch.change_feeds import ATOM, add, opens
 from hemeroteca.watch.saved_searches import feed_path, feed_scope
 
@@ -26,7 +25,7 @@ _HEADER = b'<?xml version="1.0" encoding="utf-8"?>\n'
 @require_safe
 def description(request: HttpRequest) -> HttpResponse:
     """What a browser needs to add this archive to its search engines."""
-    base = _base(request)
+    base = access.base_of(request)
     root = Element("OpenSearchDescription", xmlns=_OPENSEARCH)
     for name, text in (
         ("ShortName", "Hemeroteca"),
@@ -52,10 +51,8 @@ def description(request: HttpRequest) -> HttpResponse:
 @never_cache
 def suggest(request: HttpRequest) -> HttpResponse:
     """`["typed", ["completion", …]]`, as browsers ask for it at every letter."""
-    if refusal := access.refusal(request, "search.read"):
-        return refusal
     typed = request.GET.get("q", "")[:200]
-    answer = json.dumps([typed, completions(typed, request.user)], ensure_ascii=False)
+    answer = json.dumps([typed, portal.completions(Actor.of(request.user), typed)], ensure_ascii=False)
     return HttpResponse(answer, content_type="application/x-suggestions+json; charset=utf-8")
 
 
@@ -64,15 +61,15 @@ def suggest(request: HttpRequest) -> HttpResponse:
 def feed(request: HttpRequest) -> HttpResponse:
     """The pages captured last that match every word of a query, as RSS. A page that changed comes again."""
     query = request.GET.get("q", "").strip()[:2000]
-    if not opens(feed_scope(query), request.GET.get("key", "")) and (refusal := access.refusal(request, "search.read")):
-        return refusal
+    if not opens(feed_scope(query), request.GET.get("key", "")):
+        require(access.actor_of(request), "search.read")
     try:
-        hits = index().search(query, limit=_NEWEST, options=options(sort="captured", every=True)).hits if query else []
+        hits = _newest(query)
     except SearchError as error:
         return HttpResponse(f"{error}\n", status=503, content_type="text/plain; charset=utf-8")
     root = Element("rss", {"version": "2.0", "xmlns:atom": ATOM})
     channel = SubElement(root, "channel")
-    base = _base(request)
+    base = access.base_of(request)
     add(channel, "title", f"{query} – Hemeroteca" if query else "Hemeroteca")
     add(channel, "link", f"{base}/?q={quote(query, safe='')}")
     add(channel, "description", query)
@@ -94,5 +91,6 @@ def _entry(channel: Element, hit: Hit) -> None:
     add(item, "description", hit.snippet.replace("<b>", "").replace("</b>", ""))
 
 
-def _base(request: HttpRequest) -> str:
-    return settings.CONFIG.public_url.rstrip("/") or request.build_absolute_uri("/").rstrip("/")
+def _newest(query: str) -> list[Hit]:
+    options = portal.reader_options(sort="captured", every=True)
+    return portal.searcher().search(query, limit=_NEWEST, options=options).hits if query else []

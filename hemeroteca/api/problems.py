@@ -11,6 +11,7 @@ from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from hemeroteca.errors import Conflict, Denied, Invalid, NotFound, Refused, Unavailable
+from hemeroteca.warc.store import WarcReadError
 
 log = logging.getLogger("hemeroteca.api")
 
@@ -72,6 +73,10 @@ def install(api: NinjaAPI) -> None:
     @api.exception_handler(Refused)
     def refused(request: HttpRequest, error: Refused) -> HttpResponse:
         return problem(status_of(error), str(error), code=error.code)
+
+    @api.exception_handler(WarcReadError)
+    def unreadable(request: HttpRequest, error: WarcReadError) -> HttpResponse:
+        return problem(404, f"The archive cannot give these bytes: {error}")
 
     @api.exception_handler(AuthenticationError)
     def unauthorized(request: HttpRequest, error: AuthenticationError) -> HttpResponse:

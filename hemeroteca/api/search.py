@@ -1,31 +1,24 @@
-"""GET /search and /suggest: what the archive has about something, and how a query may go on."""
+"""/search, /suggest, /searches and /preferences: what the archive has about something, and who is told of news."""
 
 from datetime import datetime
-from functools import cache
-from pathlib import Path
 from typing import Annotated, Literal
 
-from django.conf import settings
-from django.contrib.auth.base_user import AbstractBaseUser
-from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
-from django.utils.translation.trans_real import parse_accept_lang_header
-from ninja import Query, Router, Schema
-from ninja.errors import HttpError
+from ninja import Path, Query, Schema
 from pydantic import Field
 
 from hemeroteca.api import access
-from hemeroteca.api.moments import moment
-from hemeroteca.search import Hit, Options, Searcher, SearchError, open_searcher
-from hemeroteca.search.analysis import code_of
-from hemeroteca.search.explanation import explained
-from hemeroteca.search.index.versions import choose
-from hemeroteca.search.preferences import load_preferences
-from hemeroteca.search.suggest.suggester import Suggester
+from hemeroteca.api.shapes import Body, filled
+from hemeroteca.search import Hit, portal
+from hemeroteca.search.preferences import MAX_FACTOR, MIN_FACTOR
+from hemeroteca.search.ranking import Preferences
+from hemeroteca.warc.timestamps import moment
+from hemeroteca.watch import saved_searches
+from hemeroteca.watch.models import SavedSearch
 
-router = Router()
-COMPLETIONS = 8
 Order = Literal["relevance", "newest", "oldest", "captured"]
+Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the saved search.")]
+HostName = Annotated[str, Path(max_length=255, description="Host name, like example.org.")]
 
 
 class Result(Schema):
@@ -82,7 +75,6 @@ class Suggested(Schema):
     did_you_mean: str = Field(description="The query with its misspelt words put right; empty when it looks right.")
 
 
-@router.get("/search", response=Found, auth=access.open_reader, summary="Search the archive")
 def search(
     request: HttpRequest,
     q: Annotated[str, Query(min_length=1, description="What to look for.")],
@@ -98,15 +90,10 @@ def search(
     semantic: Annotated[bool, Query(description="Order by meaning too; needs the extra `semantic`.")] = False,
     group: Annotated[bool, Query(description="One of several pages with about the same text stands for all.")] = True,
 ) -> Found:
-    try:
-        found = index_for(q, versions).search(
-            q,
-            limit=limit,
-            cursor=cursor,
-            options=options(sort, facets, semantic=semantic, group=group, languages=readers_languages(request)),
-        )
-    except SearchError as error:
-        raise HttpError(503, str(error))
+    options = portal.reader_options(
+        sort=sort, facets=facets, semantic=semantic, group=group, languages=_languages(request)
+    )
+    found = portal.searcher_for(q, versions).search(q, limit=limit, cursor=cursor, options=options)
     return Found(
         total=found.total,
         exact=found.exact,
@@ -120,16 +107,12 @@ def search(
     )
 
 
-@router.get("/search/explain", response=Why, auth=access.open_reader, summary="Why a result stands where it does")
 def explain(
     request: HttpRequest,
     q: Annotated[str, Query(min_length=1, max_length=2000, description="The query.")],
     url: Annotated[str, Query(min_length=1, max_length=4096, description="Address of the page, or id of a document.")],
 ) -> Why:
-    try:
-        why = explained(index(), q, url, options(languages=readers_languages(request)))
-    except SearchError as error:
-        raise HttpError(404, str(error))
+    why = portal.explain(q, url, _languages(request))
     return Why(
         place=why.place,
         title=why.title,
@@ -141,71 +124,80 @@ def explain(
     )
 
 
-@router.get("/suggest", response=Suggested, auth=access.open_reader, summary="Complete or correct a query")
 def suggest(
     request: HttpRequest,
     q: Annotated[str, Query(description="What was typed so far.")],
-    limit: Annotated[int, Query(ge=1, le=50, description="Most completions.")] = COMPLETIONS,
+    limit: Annotated[int, Query(ge=1, le=50, description="Most completions.")] = portal.COMPLETIONS,
 ) -> Suggested:
-    suggester = _suggester()
-    caller = access.caller(request)
-    try:
-        meant = suggester.correct(q, typing=True, is_known=index().is_known) if suggester else ""
-    except SearchError as error:
-        raise HttpError(503, str(error))
-    return Suggested(completions=completions(q, caller.user, limit), did_you_mean=meant)
-
-
-def completions(typed: str, person: AbstractBaseUser | AnonymousUser | None, limit: int = COMPLETIONS) -> list[str]:
-    """How a query of a person may go on; nothing before words were learned."""
-    suggester = _suggester()
-    asker = person.pk if person is not None else None  # strangers have none
-    return [found.text for found in suggester.complete(typed, limit, asker)] if suggester else []
-
-
-def options(
-    sort: str = "relevance",
-    facets: bool = False,
-    every: bool = False,
-    semantic: bool = False,
-    group: bool = True,
-    languages: tuple[str, ...] = (),
-) -> Options:
-    """A reader's options, with the owner's judgement of hosts."""
-    judged = load_preferences(settings.INSTANCE.index_dir)
-    return Options(
-        sort=sort, facets=facets, every=every, semantic=semantic, group=group, preferences=judged, languages=languages
+    return Suggested(
+        completions=portal.completions(access.caller(request), q, limit), did_you_mean=portal.correction(q)
     )
 
 
-def readers_languages(request: HttpRequest, chosen: str | None = None) -> tuple[str, ...]:
-    """The language chosen, then those the browser asks for."""
-    asked = [code for code, _ in parse_accept_lang_header(request.headers.get("Accept-Language", "").lower()[:500])]
-    found = (code_of(code.partition("-")[0]) for code in (chosen or "", *asked))
-    return tuple(dict.fromkeys(code for code in found if code))[:5]
+class SearchIn(Body):
+    query: str = Field(
+        min_length=1, max_length=saved_searches.MAX_QUERY_CHARS, description="Every word of it is required."
+    )
+    name: str = Field("", max_length=200, description="What to call it; the query when empty.")
+    channel: int | None = Field(
+        None, ge=1, lt=1 << 63, description="Channel that is told; null: all that tell of everything."
+    )
 
 
-@cache
-def index() -> Searcher:
-    """The index of this instance, opened once a process; it sees later commits by itself."""
-    settings.INSTANCE.create()
-    return open_searcher(settings.CONFIG, settings.INSTANCE.index_dir)
+class SearchOut(Schema):
+    id: int = Field(description="Number of the saved search.")
+    name: str = Field(description="What it is called.")
+    query: str = Field(description="What is looked for.")
+    channel: int | None = Field(description="Channel that is told; null: all that tell of everything.")
+    owner: str | None = Field(description="Who saved it.")
+    created_at: datetime | None = Field(description="When it was saved; what matched then is not told.")
+    found: int = Field(description="Pages that have matched since then.")
+    found_at: datetime | None = Field(description="When something new matched last; null never.")
+    feed: str = Field(description="Path of the same search as RSS.")
 
 
-@cache
-def _index_at(path: Path) -> Searcher:
-    return open_searcher(settings.CONFIG, path)
+def saved(request: HttpRequest) -> list[SearchOut]:
+    return [_saved_out(row) for row in saved_searches.saved()]
 
 
-def index_for(query: str, versions: bool | None = None) -> Searcher:
-    """The index that answers a query: of last versions, or of all of them. Raises SearchError."""
-    folder = settings.INSTANCE.index_dir
-    path = choose(folder, query, versions)
-    return index() if path == folder else _index_at(path)
+def save(request: HttpRequest, given: SearchIn) -> SearchOut:
+    """Pages that match already are not told; each later one is told once."""
+    return _saved_out(saved_searches.save(access.caller(request), given.query, given.name, given.channel))
 
 
-def _suggester() -> Suggester | None:
-    return Suggester.load(settings.INSTANCE.index_dir / "suggest")
+def unsave(request: HttpRequest, number: Number) -> None:
+    saved_searches.remove(access.caller(request), number)
+
+
+class Judged(Schema):
+    boosts: dict[str, float] = Field(description="Factors of hosts: above 1 raised, below 1 lowered.")
+    blocks: list[str] = Field(description="Hosts never shown, with their subdomains.")
+
+
+class Judgement(Body):
+    factor: float = Field(
+        ge=0, le=MAX_FACTOR, description=f"Above 1 raises, below 1 lowers (least {MIN_FACTOR:g}), 0 blocks."
+    )
+
+
+def preferences(request: HttpRequest) -> Judged:
+    return _judged(portal.preferences(access.caller(request)))
+
+
+def prefer(request: HttpRequest, host: HostName, given: Judgement) -> Judged:
+    return _judged(portal.prefer(access.caller(request), host, given.factor))
+
+
+def forget(request: HttpRequest, host: HostName) -> Judged:
+    return _judged(portal.prefer(access.caller(request), host, None))
+
+
+def _judged(now: Preferences) -> Judged:
+    return Judged(boosts=dict(now.boosts), blocks=list(now.blocks))
+
+
+def _languages(request: HttpRequest) -> tuple[str, ...]:
+    return portal.reader_languages(request.headers.get("Accept-Language", ""))
 
 
 def _result(hit: Hit) -> Result:
@@ -215,8 +207,8 @@ def _result(hit: Hit) -> Result:
         snippet=hit.snippet,
         score=hit.score,
         captured_at=moment(hit.captured_ms),
-        published_at=moment(hit.published_ms) if hit.published_ms else None,
-        until=moment(hit.until_ms) if hit.until_ms else None,
+        published_at=moment(hit.published_ms),
+        until=moment(hit.until_ms),
         host=hit.host,
         language=hit.language,
         type=hit.type,
@@ -227,4 +219,17 @@ def _result(hit: Hit) -> Result:
         breadcrumbs=hit.breadcrumbs,
         duplicates=hit.duplicates,
         more_from_host=hit.more_from_host,
+    )
+
+
+def _saved_out(row: SavedSearch) -> SearchOut:
+    return filled(
+        SearchOut,
+        row,
+        id=row.pk,
+        channel=row.channel_id,
+        owner=row.owner.name if row.owner else None,
+        created_at=moment(row.created_ms),
+        found_at=moment(row.found_ms),
+        feed=saved_searches.feed_path(row.query),
     )

@@ -6,18 +6,16 @@ from urllib.parse import parse_qs
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
-from ninja import Path, Query, Router, Schema, Status
+from ninja import Path, Query, Schema, Status
 from ninja.errors import HttpError
 from pydantic import Field
 
 from hemeroteca.api import access
-from hemeroteca.api.answers import filled
-from hemeroteca.api.moments import moment
 from hemeroteca.api.problems import problem
+from hemeroteca.api.shapes import filled
+from hemeroteca.warc.timestamps import moment
 from hemeroteca.watch import queries, services, signals
 from hemeroteca.watch.models import SignalSource
-
-router = Router()
 
 Token = Annotated[str, Path(min_length=8, max_length=200, description="Secret of this address.")]
 Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the source.")]
@@ -47,7 +45,6 @@ class WebhookOut(Schema):
     path: str = Field(description="Path to POST to; its secret is shown only now.")
 
 
-@router.get("/sources", response=list[SourceOut], auth=access.reader, summary="Who tells us that pages change")
 def sources(
     request: HttpRequest,
     subscription: Annotated[int | None, Query(ge=1, description="Only of this subscription.")] = None,
@@ -55,13 +52,11 @@ def sources(
     return [_out(row) for row in queries.sources(subscription)]
 
 
-@router.delete("/sources/{number}", response={204: None}, auth=access.editor, summary="Listen to a source no longer")
 def remove_source(request: HttpRequest, number: Number) -> Status[None]:
     services.remove_source(access.caller(request), number)
     return Status(204, None)
 
 
-@router.post("/webhooks/{number}", response={201: WebhookOut}, auth=access.editor, summary="Address for a site to call")
 def make_webhook(
     request: HttpRequest, number: Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the subscription.")]
 ) -> Status[WebhookOut]:
@@ -70,7 +65,6 @@ def make_webhook(
     return Status(201, WebhookOut(path=f"/api/v1/signals/{token}"))
 
 
-@router.get("/websub/{number}/{token}", response={200: None}, auth=None, summary="A hub asks whether we meant it")
 def verify_intent(request: HttpRequest, number: Number, token: Token) -> HttpResponse:
     """WebSub intent verification: the challenge comes back when this subscription was asked for."""
     given = {
@@ -85,7 +79,6 @@ def verify_intent(request: HttpRequest, number: Number, token: Token) -> HttpRes
     return HttpResponse(text, content_type="text/plain; charset=utf-8")
 
 
-@router.post("/websub/{number}/{token}", response={202: None}, auth=None, summary="A hub sends a feed")
 def deliver(request: HttpRequest, number: Number, token: Token) -> HttpResponse:
     """Content distribution of WebSub; a wrong signature is ignored without a word, as the standard asks."""
     body = _body(request)
@@ -97,7 +90,6 @@ def deliver(request: HttpRequest, number: Number, token: Token) -> HttpResponse:
     return HttpResponse(status=202)
 
 
-@router.post("/{token}", response={202: TakenOut}, auth=None, summary="A site tells that pages changed")
 def webhook(request: HttpRequest, token: Token) -> Status[TakenOut]:
     """JSON `{"urls": […]}` or `{"url": "…"}`, a form with `url`, or nothing at all: the site's entrance changed."""
     try:

@@ -4,21 +4,21 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from django.http import HttpRequest
-from ninja import Path, Router, Schema
+from ninja import Path, Schema
 from pydantic import Field
 
 from hemeroteca.api import access
+from hemeroteca.api.shapes import Body
 from hemeroteca.archive import noise as learned
 from hemeroteca.frontier import services
 from hemeroteca.frontier.values import SiteSettings
 
-router = Router()
 HostName = Annotated[str, Path(max_length=255, description="Host name, like example.org.")]
 Rules = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=100)]
 Patterns = Annotated[list[Annotated[str, Field(min_length=1, max_length=1000)]], Field(max_length=100)]
 
 
-class SiteEdit(Schema):
+class SiteEdit(Body):
     """What is left out stays as it is; null returns to the default."""
 
     include: Rules | None = Field(None, description="Elements that hold its text, as `div[id=content]`; `*` any.")
@@ -62,21 +62,17 @@ class SiteOut(Schema):
     password: str = Field(description="Whether there is one: `set` or empty.")
 
 
-@router.get("/{host}", response=SiteOut, auth=access.editor, summary="Settings of a site")
 def site(request: HttpRequest, host: HostName) -> SiteOut:
     return _out(host, services.site(access.caller(request), host))
 
 
-@router.patch("/{host}", response=SiteOut, auth=access.editor, summary="Change settings of a site")
 def set_site(request: HttpRequest, host: HostName, given: SiteEdit) -> SiteOut:
     """Text is read by new rules from the next visit on; `hemeroteca search rebuild` reads all pages again."""
     return _out(host, services.set_site(access.caller(request), host, given.dict(exclude_unset=True)))
 
 
-@router.delete("/{host}/noise", response={204: None}, auth=access.editor, summary="Forget the learned noise of a site")
-def forget_noise(request: HttpRequest, host: HostName) -> tuple[int, None]:
+def forget_noise(request: HttpRequest, host: HostName) -> None:
     learned.forget(access.caller(request), _name(host))
-    return 204, None
 
 
 def _out(host: str, settings: SiteSettings) -> SiteOut:

@@ -3,15 +3,13 @@
 from datetime import datetime
 
 from django.http import HttpRequest
-from ninja import Router, Schema
+from ninja import Schema
 from pydantic import Field
 
-from hemeroteca.api import access, standing
-from hemeroteca.api.answers import filled
-from hemeroteca.api.moments import moment
+from hemeroteca.api.shapes import filled
+from hemeroteca.engine import overview
 from hemeroteca.instance.status import EngineStatus
-
-router = Router()
+from hemeroteca.warc.timestamps import moment
 
 
 class PagesOut(Schema):
@@ -80,9 +78,8 @@ class StatusOut(Schema):
     reasons: list[ReasonOut] = Field(description="Why pages were not captured, most frequent first.")
 
 
-@router.get("/status", response=StatusOut, auth=access.open_reader, summary="How the instance stands")
 def status(request: HttpRequest) -> StatusOut:
-    counts, engine, _ = standing.now()
+    counts, engine, _ = overview.now()
     return filled(
         StatusOut,
         counts,

@@ -9,14 +9,14 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response
 from django.utils.http import http_date
-from ninja import File, Path, Query, Router, Status
+from ninja import File, Path, Query, Status
 from ninja.errors import HttpError
 from ninja.files import UploadedFile
 
 from hemeroteca import urls
-from hemeroteca.api import access, paging
-from hemeroteca.api.answers import filled
-from hemeroteca.api.moments import moment
+from hemeroteca.accounts import require
+from hemeroteca.api import access
+from hemeroteca.api.shapes import Cursor, Limit, Listing, filled, read_cursor, write_cursor
 from hemeroteca.api.watch_shapes import (
     ChangeOut,
     ChannelIn,
@@ -39,10 +39,10 @@ from hemeroteca.api.watch_shapes import (
     page_out,
     subscription_out,
 )
+from hemeroteca.warc.timestamps import moment
 from hemeroteca.watch import change_feeds, metrics, queries, services, subscription_files
 from hemeroteca.watch.fields import ChannelOrder, Order
 
-router = Router()
 Result = TypeVar("Result")
 
 Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the subscription.")]
@@ -55,18 +55,15 @@ FEED_ENTRIES = 50
 # collections
 
 
-@router.get("/collections", response=list[CollectionOut], auth=access.open_reader, summary="Collections")
 def collections(request: HttpRequest) -> list[CollectionOut]:
     return [collection_out(row) for row in queries.collections()]
 
 
-@router.put("/collections/{name}", response=CollectionOut, auth=access.editor, summary="Make or change a collection")
 def set_collection(request: HttpRequest, name: CollectionName, given: CollectionIn) -> CollectionOut:
     made = services.set_collection(access.caller(request), name, given.dict(exclude_unset=True))
     return collection_out(next(row for row in queries.collections() if row.pk == made.pk))
 
 
-@router.delete("/collections/{name}", response={204: None}, auth=access.editor, summary="Remove an empty collection")
 def remove_collection(request: HttpRequest, name: CollectionName) -> Status[None]:
     services.remove_collection(access.caller(request), name)
     return Status(204, None)
@@ -75,33 +72,29 @@ def remove_collection(request: HttpRequest, name: CollectionName) -> Status[None
 # subscriptions
 
 
-@router.post("/subscriptions", response={200: SubscriptionOut, 201: SubscriptionOut}, auth=access.editor,
-             summary="Watch a page or site")  # fmt: skip
 def subscribe(request: HttpRequest, given: SubscriptionIn) -> Status[SubscriptionOut]:
     """201 when it is new; 200 with the one that exists when this address is watched already."""
     made, new = services.subscribe(access.caller(request), Order(**given.dict()))
     return Status(201 if new else 200, subscription_out(made))
 
 
-@router.get("/subscriptions", response=paging.Listing[SubscriptionOut], auth=access.reader, summary="Subscriptions")
 def subscriptions(
     request: HttpRequest,
-    limit: paging.Limit = 50,
-    cursor: paging.Cursor = "",
+    limit: Limit = 50,
+    cursor: Cursor = "",
     collection: Annotated[str, Query(max_length=100, description="Only of this collection.")] = "",
     active: Annotated[bool | None, Query(description="Only active or only paused ones.")] = None,
-) -> paging.Listing[SubscriptionOut]:
-    position = paging.read(cursor, 1)
+) -> Listing[SubscriptionOut]:
+    position = read_cursor(cursor, 1)
     before = position[0] if position else None
     found = queries.subscriptions(limit + 1, before=before, collection=collection, active=active)
     figures = queries.figures([row.pk for row in found[:limit]])
-    return paging.Listing[SubscriptionOut](
+    return Listing[SubscriptionOut](
         items=[subscription_out(row, figures.get(row.pk, {})) for row in found[:limit]],
-        next_cursor=paging.write(found[limit - 1].pk) if len(found) > limit else None,
+        next_cursor=write_cursor(found[limit - 1].pk) if len(found) > limit else None,
     )
 
 
-@router.post("/subscriptions/import", response=ImportOut, auth=access.editor, summary="Subscribe to a CSV or OPML list")
 def import_subscriptions(
     request: HttpRequest,
     file: Annotated[UploadedFile, File(description="CSV with columns named like the fields, or OPML.")],
@@ -112,7 +105,6 @@ def import_subscriptions(
     return filled(ImportOut, report, lines=[filled(ImportLine, line) for line in report.lines])
 
 
-@router.get("/subscriptions/export", response={200: None}, auth=access.reader, summary="Subscriptions as CSV or OPML")
 def export_subscriptions(
     request: HttpRequest,
     collection: Annotated[str, Query(max_length=100, description="Only of this collection.")] = "",
@@ -127,28 +119,23 @@ def export_subscriptions(
     return response
 
 
-@router.get("/subscriptions/{number}", response=SubscriptionOut, auth=access.reader, summary="One subscription")
 def subscription(request: HttpRequest, number: Number) -> SubscriptionOut:
     return subscription_out(services.find(number))
 
 
-@router.patch("/subscriptions/{number}", response=SubscriptionOut, auth=access.editor, summary="Change a subscription")
 def edit(request: HttpRequest, number: Number, given: SubscriptionEdit) -> SubscriptionOut:
     """Only the fields that are sent change."""
     return subscription_out(services.edit(access.caller(request), number, given.dict(exclude_unset=True)))
 
 
-@router.post("/subscriptions/{number}/pause", response=SubscriptionOut, auth=access.editor, summary="Pause")
 def pause(request: HttpRequest, number: Number) -> SubscriptionOut:
     return subscription_out(services.pause(access.caller(request), number))
 
 
-@router.post("/subscriptions/{number}/resume", response=SubscriptionOut, auth=access.editor, summary="Go on")
 def resume(request: HttpRequest, number: Number) -> SubscriptionOut:
     return subscription_out(services.resume(access.caller(request), number))
 
 
-@router.delete("/subscriptions/{number}", response={204: None}, auth=access.editor, summary="End a subscription")
 def remove(request: HttpRequest, number: Number) -> Status[None]:
     """Captures, observations and changes stay."""
     services.remove(access.caller(request), number)
@@ -158,13 +145,10 @@ def remove(request: HttpRequest, number: Number) -> Status[None]:
 # pages, changes, metrics
 
 
-@router.get(
-    "/pages", response=paging.Listing[WatchedPageOut], auth=access.open_reader, summary="Watched pages, by group"
-)
 def pages(
     request: HttpRequest,
-    limit: paging.Limit = 100,
-    cursor: paging.Cursor = "",
+    limit: Limit = 100,
+    cursor: Cursor = "",
     subscription: Annotated[int | None, Query(ge=1, description="Only of this subscription.")] = None,
     site: Annotated[str, Query(max_length=255, description="Only of this host.")] = "",
     group: Annotated[Literal["", "high", "medium", "low"], Query(description="Only of this group.")] = "",
@@ -172,8 +156,8 @@ def pages(
         Literal["", "steady", "periodic", "bursty", "silent"], Query(description="Only with this behaviour.")
     ] = "",
     collection: Annotated[str, Query(max_length=100, description="Only of this collection.")] = "",
-) -> paging.Listing[WatchedPageOut]:
-    position = paging.read(cursor, 1)
+) -> Listing[WatchedPageOut]:
+    position = read_cursor(cursor, 1)
     offset = min(max(position[0], 0), 10_000_000) if position else 0
     found = queries.pages(
         limit + 1,
@@ -184,15 +168,12 @@ def pages(
         behaviour=behaviour,
         collection=collection,
     )
-    return paging.Listing[WatchedPageOut](
+    return Listing[WatchedPageOut](
         items=[page_out(row) for row in found[:limit]],
-        next_cursor=paging.write(offset + limit) if len(found) > limit else None,
+        next_cursor=write_cursor(offset + limit) if len(found) > limit else None,
     )
 
 
-@router.get(
-    "/page", response=WatchedPageOut, auth=access.open_reader, summary="One watched page, and why it is visited when"
-)
 def page(
     request: HttpRequest, url: Annotated[str, Query(max_length=4096, description="Its address, in any spelling.")]
 ) -> WatchedPageOut:
@@ -202,35 +183,32 @@ def page(
     return page_out(found)
 
 
-@router.get("/groups", response=GroupsOut, auth=access.open_reader, summary="How many pages are in each group")
 def groups(
     request: HttpRequest,
     site: Annotated[str, Query(max_length=255, description="Only of this host.")] = "",
     collection: Annotated[str, Query(max_length=100, description="Only of this collection.")] = "",
-) -> dict[str, dict[str, int]]:
-    return queries.groups(site=site, collection=collection)
+) -> GroupsOut:
+    return GroupsOut(**queries.groups(site=site, collection=collection))
 
 
-@router.get("/changes", response=paging.Listing[ChangeOut], auth=access.open_reader, summary="Important changes")
 def changes(
     request: HttpRequest,
-    limit: paging.Limit = 50,
-    cursor: paging.Cursor = "",
+    limit: Limit = 50,
+    cursor: Cursor = "",
     url: Annotated[str, Query(max_length=4096, description="Only of this page.")] = "",
     site: Annotated[str, Query(max_length=255, description="Only of this host.")] = "",
     subscription: Annotated[int | None, Query(ge=1, description="Only of this subscription.")] = None,
-) -> paging.Listing[ChangeOut]:
+) -> Listing[ChangeOut]:
     """Newest first."""
-    position = paging.read(cursor, 1)
+    position = read_cursor(cursor, 1)
     before = position[0] if position else None
     found = _read(lambda: queries.changes(limit + 1, before=before, url=url, site=site, subscription=subscription))
-    return paging.Listing[ChangeOut](
+    return Listing[ChangeOut](
         items=[change_out(row) for row in found[:limit]],
-        next_cursor=paging.write(found[limit - 1].pk) if len(found) > limit else None,
+        next_cursor=write_cursor(found[limit - 1].pk) if len(found) > limit else None,
     )
 
 
-@router.get("/metrics", response=list[MetricsOut], auth=access.open_reader, summary="What watching brought and cost")
 def metrics_of(
     request: HttpRequest,
     by: Annotated[By, Query(description="What a row is.")] = "site",
@@ -248,7 +226,6 @@ def metrics_of(
     return [MetricsOut(**{name: getattr(row, name) for name in metrics.COLUMNS}) for row in rows]
 
 
-@router.get("/series", response=list[WatchedDayOut], auth=access.open_reader, summary="Visits and changes of each day")
 def series(
     request: HttpRequest,
     days: Annotated[int, Query(ge=1, le=3660, description="How many days back.")] = 90,
@@ -263,7 +240,6 @@ def series(
     return [WatchedDayOut(day=moment(row.pop("day_ms")), **row) for row in rows]
 
 
-@router.api_operation(["GET", "HEAD"], "/feed", response={200: None}, auth=None, summary="Important changes as a feed")
 def feed(
     request: HttpRequest,
     url: Annotated[str, Query(max_length=4096, description="Of this page.")] = "",
@@ -275,8 +251,8 @@ def feed(
 ) -> HttpResponse:
     """Readable by everybody while `open_search` is set; else with the key that the subscription's `feed` carries."""
     scope = change_feeds.scope_of(url, site, subscription, collection)
-    if not (key and change_feeds.opens(scope, key)) and access.open_reader(request) is None:
-        raise HttpError(401, "This feed needs its key, or a token.")
+    if not (key and change_feeds.opens(scope, key)):
+        require(access.actor_of(request), "watch.read")
     rows = _read(
         lambda: queries.changes(FEED_ENTRIES, url=url, site=site, subscription=subscription, collection=collection)
     )
@@ -297,22 +273,17 @@ def feed(
 # channels
 
 
-@router.get("/channels", response=list[ChannelOut], auth=access.editor, summary="Where people are told about changes")
 def channels(request: HttpRequest) -> list[ChannelOut]:
     """Targets are not shown: they hold passwords."""
     return [channel_out(row) for row in queries.channels()]
 
 
-@router.post("/channels", response={201: NewChannelOut}, auth=access.editor, summary="Tell somebody about changes")
 def add_channel(request: HttpRequest, given: ChannelIn) -> Status[NewChannelOut]:
     """Each message of a webhook is signed: `X-Hemeroteca-Signature: sha256=HMAC(secret, timestamp + "." + body)`."""
     made, secret = services.add_channel(access.caller(request), ChannelOrder(**given.dict()))
     return Status(201, filled(NewChannelOut, channel_out(services.find_channel(made.pk)), secret=secret))
 
 
-@router.post(
-    "/channels/{number}/{action}", response=ChannelOut, auth=access.editor, summary="Pause or resume a channel"
-)
 def set_channel(
     request: HttpRequest,
     number: ChannelNumber,
@@ -322,7 +293,6 @@ def set_channel(
     return channel_out(services.find_channel(number))
 
 
-@router.delete("/channels/{number}", response={204: None}, auth=access.editor, summary="End a channel")
 def remove_channel(request: HttpRequest, number: ChannelNumber) -> Status[None]:
     services.remove_channel(access.caller(request), number)
     return Status(204, None)

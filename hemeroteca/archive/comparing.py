@@ -1,20 +1,15 @@
 """Two captures compared as their site's rules say: for the command line, the API and the console alike."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from hemeroteca import change, extract, urls
-from hemeroteca.archive import lookup, noise, queries, rendered, services
+from hemeroteca import change, urls
+from hemeroteca.archive import lookup, noise, queries, rendered
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.frontier import services as sites
-from hemeroteca.warc import reader
-
-READ_BYTES = 16 << 20  # of a decoded body
-DOM_TYPE = "text/html; charset=utf-8"
-_BATCH = 500
+from hemeroteca.warc import DOM_TYPE, reader
 
 
 class Pair(NamedTuple):
@@ -33,33 +28,6 @@ def compare(folder: Path, old: CaptureRow, new: CaptureRow, rules: change.Change
     model = noise.load(_host(new.url))
     known = change.NoisePlaces(model.noisy())
     return Pair(before, after, given, change.compare(before, after, given, known or None))
-
-
-def weigh(folder: Path, keys: Iterable[str], after: int = 1 << 62) -> None:
-    """Note how much each version, among the captures filed under these keys, differs from the one before.
-
-    Where that is known already it is measured anew only if one of the two has an id above `after`.
-    """
-    found: list[tuple[float | None, int]] = []
-    for key in keys:
-        last: dict[str, CaptureRow] = {}
-        for row in queries.rows("urlkey = %s AND version = %s", [key, True], "captured_ms, capture.id", 1_000_000):
-            if row.kind == "resource":  # what a browser made of a page: it is weighed with the page
-                continue
-            before, last[row.url] = last.get(row.url), row
-            if before is not None and (row.importance is None or max(row.id, before.id) > after):
-                found.append((_difference(folder, before, row), row.id))
-        if len(found) >= _BATCH:
-            services.set_importance(found)
-            found.clear()
-    services.set_importance(found)
-
-
-def _difference(folder: Path, before: CaptureRow, row: CaptureRow) -> float | None:
-    try:
-        return compare(folder, before, row).change.importance
-    except reader.WarcReadError:
-        return None
 
 
 def rules_of(url: str) -> change.ChangeRules:
@@ -93,11 +61,8 @@ def _holder(row: CaptureRow) -> CaptureRow:
 
 
 def _received(folder: Path, holder: CaptureRow) -> tuple[bytes, str]:
-    record = reader.read(folder, holder.warc_name, holder.offset, holder.length)
-    body = record.payload(READ_BYTES)
-    if encoding := record.header("content-encoding"):
-        body, _ = extract.decode_body(body, encoding, READ_BYTES)
-    return body, record.header("content-type") or holder.mime
+    record = holder.location(folder).read()
+    return record.content()[0], record.header("content-type") or holder.mime
 
 
 def _shown(row: CaptureRow) -> CaptureRow:

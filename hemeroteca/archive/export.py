@@ -1,34 +1,31 @@
-"""Captures handed out: as one WARC file, as a WACZ (opens in ReplayWeb.page), or their metadata as CSV or JSON lines.
+"""Captures handed out: as one WARC file (as a WACZ: wacz), or their metadata as CSV or JSON lines.
 
 An export is whole in itself: a revisit whose original is not part of it is written as the response it stands for. The
 file appears under its name only when it is complete.
 """
 
 import csv
-import hashlib
-import heapq
 import json
 import os
 import tempfile
-import zipfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import IO
 
-from hemeroteca import __version__, extract, warc
-from hemeroteca.archive import cdx, comparing, queries, zipnum
+from hemeroteca import __version__, warc
+from hemeroteca.archive import cdx, queries
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.values import CaptureRow
+from hemeroteca.fetch import heads
 from hemeroteca.warc import keys, reader
+from hemeroteca.warc.capture import Capture
 from hemeroteca.warc.keys import DOM
 from hemeroteca.warc.reader import Record, WarcReadError
 from hemeroteca.warc.store import Source, open_source
 from hemeroteca.warc.timestamps import iso
 
-WACZ_VERSION = "1.1.1"
 COLUMNS = (
     "id", "url", "captured_at", "status", "mime", "kind", "version", "importance", "digest", "body_size", "truncated",
     "warc", "offset", "length",
@@ -52,58 +49,10 @@ def export_warc(
 ) -> Exported:
     """One `.warc.gz` with the records of a selection: responses, revisits and their requests."""
     done = Exported()
-    with _draft(target) as file:
-        for _ in _write_warc(file, folder, selection, target.name, now_ms, done):
+    with draft(target) as file:
+        for _ in write_warc(file, folder, selection, target.name, now_ms, done):
             if progress:
                 progress(done.captures)
-    return done
-
-
-def export_wacz(
-    folder: Path,
-    selection: Selection,
-    target: Path,
-    now_ms: int,
-    title: str = "",
-    progress: Progress | None = None,
-) -> Exported:
-    """A WACZ: the WARC, its index, the pages with their titles and texts (to be searched), and digests of all of it."""
-    done = Exported()
-    with (
-        tempfile.TemporaryDirectory(dir=target.parent, prefix=".wacz-") as work,
-        _draft(target) as file,
-        zipfile.ZipFile(file, "w", allowZip64=True) as archive,
-    ):
-        data, index, pages = (Path(work) / name for name in ("data.warc.gz", "index.cdx", "pages.jsonl"))
-        with data.open("w+b") as records, index.open("w", encoding="utf-8") as lines, pages.open("w") as listed:
-            listed.write(json.dumps(_PAGE_LIST) + "\n")
-            last = ""
-            for row, line in _write_warc(records, folder, selection, data.name, now_ms, done, dressed=True):
-                rest = {name: line[name] for name in (*cdx.FIELDS[2:], *POSTED) if name in line}
-                lines.write(f"{line['urlkey']} {line['timestamp']} {json.dumps(rest)}\n")
-                # of an export that begins in the middle of a version, that version too
-                if (row.version or row.urlkey != last) and _is_page(row, line):
-                    listed.write(json.dumps(_page(folder, row)) + "\n")
-                last = row.urlkey
-                if progress:
-                    progress(done.captures)
-        resources = [_add(archive, data, "archive/data.warc.gz", zipfile.ZIP_STORED)]
-        for part, compression in _indexes(index):
-            resources.append(_add(archive, part, f"indexes/{part.name}", compression))
-        resources.append(_add(archive, pages, "pages/pages.jsonl", zipfile.ZIP_DEFLATED))
-        package = {
-            "profile": "data-package",
-            "wacz_version": WACZ_VERSION,
-            "software": f"Hemeroteca {__version__}",
-            "created": iso(now_ms),
-            "title": title or target.stem,
-            "metadata": {"title": title or target.stem},  # where ReplayWeb.page looks for it
-            "resources": resources,
-        }
-        text = json.dumps(package, indent=2).encode()
-        archive.writestr("datapackage.json", text, zipfile.ZIP_DEFLATED)
-        digest = {"path": "datapackage.json", "hash": f"sha256:{hashlib.sha256(text).hexdigest()}"}
-        archive.writestr("datapackage-digest.json", json.dumps(digest), zipfile.ZIP_DEFLATED)
     return done
 
 
@@ -157,29 +106,10 @@ def _list(selection: Selection, tell: Lister, progress: Progress | None) -> int:
     return count
 
 
-_LINES = 500_000
-_PAGES = ("text/html", "application/xhtml+xml", "application/pdf", "text/plain")
 _OF_PAYLOAD = ("content-type", "content-encoding", "content-language", "content-disposition")
-_PAGE_LIST = {"format": "json-pages-1.0", "id": "pages", "title": "All Pages", "hasText": True}
 
 
-def _is_page(row: CaptureRow, line: cdx.Line) -> bool:
-    if row.urlkey.endswith(")/robots.txt") or keys.MARK in row.urlkey:
-        return False
-    return (row.mime or line["mime"]) in _PAGES and line["status"] == "200"
-
-
-def _page(folder: Path, row: CaptureRow) -> dict[str, str]:
-    page = {"id": str(row.record_id), "url": row.url, "ts": iso(row.captured_ms), "title": row.url}
-    try:
-        body, content_type = comparing.content(folder, row)
-    except WarcReadError:
-        return page
-    document = extract.read(body, content_type, row.url)
-    return page | {"title": document.title or row.url, "text": document.text}
-
-
-def _write_warc(
+def write_warc(
     file: IO[bytes],
     folder: Path,
     selection: Selection,
@@ -191,7 +121,6 @@ def _write_warc(
     """`dressed`: what was not modified is written with the fields of what it stands for, see `_write_dressed`."""
     about = {"software": f"Hemeroteca/{__version__}", "format": "WARC File Format 1.1", "isPartOf": "export"}
     info = warc.warcinfo(now_ms, name, about)
-    assert isinstance(info.data, bytes)
     file.write(info.data)
     for row in selection.rows():
         offset = file.tell()
@@ -240,27 +169,32 @@ def _write_capture(
 
 def _write_whole(file: IO[bytes], folder: Path, row: CaptureRow, original: CaptureRow, line: cdx.Line) -> int:
     """A revisit as the response it stands for. What was not modified has the head of what it did not modify."""
-    revisit = reader.read(folder, row.warc_name, row.offset, row.length)
-    source = reader.read(folder, original.warc_name, original.offset, original.length)
+    revisit = row.location(folder).read()
+    source = original.location(folder).read()
+    payload, mime = source.payload(), source.mime
     if row.url.startswith(DOM):
-        records = warc.record("resource", row.captured_ms, source.mime, source.payload(), row.url, row.record_id)
-        line["mime"] = source.mime
-        return _put(file, records)
-    head = source.head if row.status == 304 or not revisit.head else revisit.head
-    records = warc.exchange_records(
-        row.url,
-        row.captured_ms,
-        revisit.headers.get("warc-ip-address", ""),
-        revisit.headers.get("warc-protocol", ""),
-        b"",
-        head,
-        source.payload(),
+        line["mime"] = mime
+        dom = Capture(url=row.url, captured_ms=row.captured_ms, content_type=mime, body=payload)
+        dom.record_id = row.record_id
+        return _put(file, warc.records(dom))
+    whole = _again(row, revisit, source.head if row.status == 304 or not revisit.head else revisit.head)
+    whole.body = payload
+    size = _put(file, warc.records(whole))
+    _write_request(file, folder, row, line)
+    line |= {"mime": mime or "-", "status": str(source.status)}
+    return size
+
+
+def _again(row: CaptureRow, record: Record, head: bytes) -> Capture:
+    """The exchange of a row, with another head."""
+    return Capture(
+        url=row.url,
+        captured_ms=row.captured_ms,
+        response_head=head,
+        ip=record.headers.get("warc-ip-address", ""),
+        protocol=record.headers.get("warc-protocol", ""),
         record_id=row.record_id,
     )
-    size = _put(file, records)
-    _write_request(file, folder, row, line)
-    line |= {"mime": source.mime or "-", "status": str(source.status)}
-    return size
 
 
 def _write_dressed(file: IO[bytes], folder: Path, row: CaptureRow, original: CaptureRow, line: cdx.Line) -> int:
@@ -269,19 +203,12 @@ def _write_dressed(file: IO[bytes], folder: Path, row: CaptureRow, original: Cap
     ReplayWeb.page shows the payload of the original with the head of the revisit: servers leave such fields out of a
     304, and a page without them is shown as it lies, its links leading out of the archive.
     """
-    revisit = reader.read(folder, row.warc_name, row.offset, row.length)
-    source = reader.read(folder, original.warc_name, original.offset, original.length)
-    records = warc.revisit_records(
-        row.url,
-        row.captured_ms,
-        revisit.headers.get("warc-ip-address", ""),
-        revisit.headers.get("warc-protocol", ""),
-        b"",
-        _with_fields_of(source.head, revisit.head),
-        warc.Original(original.record_id, original.url, original.captured_ms, original.digest),
-        not_modified=True,
-        record_id=row.record_id,
-    )
+    revisit = row.location(folder).read()
+    source = original.location(folder).read()
+    again = _again(row, revisit, _with_fields_of(source.head, revisit.head))
+    again.original = warc.Original(original.record_id, original.url, original.captured_ms, original.digest)
+    again.not_modified = True
+    records = warc.records(again)
     size = _put(file, records)
     _write_request(file, folder, row, line)
     line["status"] = str(original.status)
@@ -289,16 +216,15 @@ def _write_dressed(file: IO[bytes], folder: Path, row: CaptureRow, original: Cap
 
 
 def _put(file: IO[bytes], records: warc.Records) -> int:
-    assert isinstance(records.data, bytes)
     file.write(records.data)
     return records.size
 
 
 def _with_fields_of(source: bytes, head: bytes) -> bytes:
-    given = {name.lower() for name, _ in reader.http_headers(head)}
+    given = {name.lower() for name, _ in heads.fields(head)}
     more = [
-        f"{name}: {value}\r\n".encode("utf-8", "replace")
-        for name, value in reader.http_headers(source)
+        f"{name}: {value}\r\n".encode("latin-1", "replace")
+        for name, value in heads.fields(source)
         if name.lower() in _OF_PAYLOAD and name.lower() not in given
     ]
     return b"".join([head.rstrip(b"\r\n"), b"\r\n", *more, b"\r\n"])
@@ -347,7 +273,7 @@ def _request_of(folder: Path, row: CaptureRow) -> tuple[Record, bytes] | None:
 
 
 @contextmanager
-def _draft(target: Path) -> Iterator[IO[bytes]]:
+def draft(target: Path) -> Iterator[IO[bytes]]:
     """A file that gets its name only when everything went well."""
     with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
         try:
@@ -358,36 +284,6 @@ def _draft(target: Path) -> Iterator[IO[bytes]]:
             Path(file.name).unlink(missing_ok=True)
             raise
     os.replace(file.name, target)
-
-
-def _indexes(lines: Path) -> list[tuple[Path, int]]:
-    """The files of an index and how they are packed in the ZIP: one with all its lines, of many a file of blocks."""
-    if lines.stat().st_size <= zipnum.PLAIN_BYTES:
-        with lines.open("rb") as source:
-            found = sorted(source)
-        lines.write_bytes(b"".join(found))
-        return [(lines, zipfile.ZIP_DEFLATED)]
-    data, listed = lines.with_name(zipnum.DATA), lines.with_name(zipnum.LIST)
-    with lines.open("rb") as source, data.open("wb") as blocks, listed.open("wb") as places, ExitStack() as stack:
-        zipnum.write(_sorted(zipnum.keyed(source), lines, stack), blocks, places)
-    return [(data, zipfile.ZIP_STORED), (listed, zipfile.ZIP_DEFLATED)]
-
-
-def _sorted(lines: Iterable[bytes], path: Path, stack: ExitStack) -> Iterator[bytes]:
-    """Lines in the order of their bytes, whatever their number: sorted in parts beside `path`, then merged."""
-    rest = iter(lines)
-    parts: list[Path] = []
-    while part := list(islice(rest, _LINES)):
-        parts.append(path.with_name(f"{path.name}.{len(parts)}"))
-        parts[-1].write_bytes(b"".join(sorted(part)))
-    return heapq.merge(*(stack.enter_context(part.open("rb")) for part in parts))
-
-
-def _add(archive: zipfile.ZipFile, path: Path, name: str, compression: int) -> dict[str, str | int]:
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    archive.write(path, name, compression)
-    return {"name": name.rpartition("/")[2], "path": name, "hash": f"sha256:{digest}", "bytes": path.stat().st_size}
 
 
 def _cell(value: object) -> object:

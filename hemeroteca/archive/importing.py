@@ -1,83 +1,55 @@
-"""Archives of other tools as a stream of exchanges: WARC, ARC (plain or gzip) and WACZ; good, damaged or hostile.
+"""Archives of other tools taken into this one: same ingest, same records, same deduplication as what is crawled.
 
-`read_archive` says what is in a file; taking it in is the business of ingest, as for every capture. What cannot be
-taken is reported as a `Problem` with its place, and reading goes on.
+A capture keeps its record id, so importing a file twice changes nothing the second time. A revisit needs its original;
+one that comes before it (or lies in a later file) waits until the end. Pages that got captures are marked stale:
+whoever writes the search index reads them again (`engine.rebuild`).
 """
 
-import hashlib
-import io
-import json
-import re
-import shutil
-import tempfile
-import zipfile
-import zlib
-from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
-from typing import IO
-from urllib.parse import urlsplit
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
 from uuid import UUID
 
-import msgspec
+from django.db import transaction
 
-from hemeroteca.warc import keys, scan, timestamps
-from hemeroteca.warc.keys import DOM
-from hemeroteca.warc.reader import MAX_HEADERS, MAX_PAYLOAD, Record, uuid_of
+from hemeroteca import urls
+from hemeroteca.archive import queries, services, wacz
+from hemeroteca.archive.captures import CaptureWriter
+from hemeroteca.archive.dedup import may_repeat
+from hemeroteca.archive.models import Capture as CaptureModel
+from hemeroteca.archive.versions import renumber_versions
+from hemeroteca.ingest import Ingest, Rules
+from hemeroteca.warc import Capture, Original, Problem, WarcReadError, captures, safe_url
+from hemeroteca.warc.exchanges import Exchange
+from hemeroteca.warc.reader import MAX_PAYLOAD
+from hemeroteca.warc.writer import WarcWriter
 
-IN_MEMORY = 1 << 20
-
-
-class ImportedExchange(msgspec.Struct):
-    """A capture made by another tool."""
-
-    kind: str
-    """response, revisit or resource"""
-    url: str
-    captured_ms: int
-    record_id: UUID | None
-    ip: str
-    protocol: str
-    request_head: bytes
-    """While the file is read, followed by what was sent."""
-    response_head: bytes
-    body: bytes | Path
-    """Without transfer encoding; a file of its own (the taker removes it) when it is longer than a megabyte."""
-    status: int
-    mime: str
-    truncated: str
-    file: str
-    offset: int
-    stated_digest: str = ""
-    """Payload digest as the other tool wrote it, of whatever algorithm."""
-    sent: bytes = b""
-    """Content of the request."""
-    not_modified: bool = False
-    refers_to: UUID | None = None
-    refers_to_url: str = ""
-    refers_to_ms: int | None = None
-    refers_to_file: str = ""
-    """Another archive in which the original lies, as the tool names it."""
-
-    def discard(self) -> None:
-        if isinstance(self.body, Path):
-            self.body.unlink(missing_ok=True)
+_BATCH = 500
+_LOOKED_BACK = 20  # captures of an address that a revisit may repeat
+_MAX_WAITING = 200_000
+_MAX_FOREIGN = 500_000
+_MAX_PROBLEMS = 10_000
 
 
-class Problem(msgspec.Struct, frozen=True):
-    """A place in a file that is not as it should be."""
+@dataclass
+class Imported:
+    files: int = 0
+    taken: int = 0
+    known: int = 0
+    """Captures that were in the archive already."""
+    repeated: int = 0
+    """Captures taken as revisits because the archive has their payload."""
+    bytes: int = 0
+    lost: int = 0
+    """Captures that could not be taken."""
+    stopped: bool = False
+    """A person ended it before all was read."""
+    problems: list[Problem] = field(default_factory=list)
 
-    file: str
-    offset: int
-    reason: str
-    lost: bool
-    """Whether a capture that belongs here could not be taken because of it."""
 
-
-_Item = ImportedExchange | Problem
-
-
-def read_archive(path: Path, spool: Path, max_payload: int = MAX_PAYLOAD) -> Iterator[_Item]:
-    """Everything in a file that is a capture. Long bodies are put into the folder `spool`."""
+def exchanges(path: Path, spool: Path, max_payload: int = MAX_PAYLOAD) -> Iterator[Exchange | Problem]:
+    """Everything in a WARC, ARC or WACZ file, or in the files a list of WACZ names, that is a capture."""
     try:
         with path.open("rb") as file:
             start = file.read(4)
@@ -85,273 +57,191 @@ def read_archive(path: Path, spool: Path, max_payload: int = MAX_PAYLOAD) -> Ite
         yield Problem(path.name, 0, f"the file cannot be read ({error.strerror})", True)
         return
     if start == b"PK\x03\x04":
-        yield from _read_wacz(path, path.name, spool, max_payload)
-    elif start[:1] in (b"{", b"\xef") and (listed := _listed(path)) is not None:
-        yield from _read_listed(path, listed, spool, max_payload)
+        yield from wacz.read(path, path.name, spool, max_payload)
+    elif start[:1] in (b"{", b"\xef") and (listed := wacz.listed(path)) is not None:
+        yield from wacz.read_listed(path, listed, spool, max_payload)
     else:
-        yield from _read_records(path, path.name, spool, max_payload)
+        yield from captures(path, spool, max_payload)
 
 
-def dechunk(body: IO[bytes]) -> tuple[IO[bytes], str]:
-    """A body without its chunks, and a note when they were wrong. What is not chunked at all stays as it is."""
-    body.seek(0)
-    target = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - handed on
-    first = True
-    while True:
-        line = body.readline(_CHUNK_LINE)
-        found = _CHUNK_SIZE.match(line)
-        if found is None:
-            if first:
-                body.seek(0)
-                return body, "says it is chunked and is not"
-            if line.strip():
-                target.write(line)
-                shutil.copyfileobj(body, target)
-                note = "a wrong chunk; the rest was taken as it is"
+class Importer:
+    """`progress` gets the file and the number of captures seen so far."""
+
+    def __init__(self, warcs: WarcWriter, progress: Callable[[str, int], None] | None = None) -> None:
+        self.done = Imported()
+        self._captures = CaptureWriter(warcs)
+        self._progress = progress or (lambda name, captures: None)
+        self._ingest = Ingest()
+        self._pending: dict[UUID, int] = {}  # record ids of captures not committed, and the sizes of their bodies
+        self._foreign: dict[str, str] = {}  # payload digests of the other tool, and ours
+        self._waiting: list[Exchange] = []
+
+    def read(self, files: Iterable[Path], spool: Path) -> Imported:
+        """Take everything the files hold, and commit it."""
+        for path in files:
+            if self.done.stopped:
+                break
+            self.done.files += 1
+            self._read_file(path, spool)
+        waiting, self._waiting = self._waiting, []
+        for found in waiting if not self.done.stopped else ():
+            self._take_revisit(found, found.capture, last=True)
+        self.commit()
+        self._captures.close(all_files=True)
+        return self.done
+
+    def stop(self) -> None:
+        """Ask `read` to end with the capture it is at; safe in a signal handler."""
+        self.done.stopped = True
+
+    def _read_file(self, path: Path, spool: Path) -> None:
+        for found in exchanges(path, spool):
+            if isinstance(found, Problem):
+                self._tell(found)
             else:
-                note = "ends before its last chunk"
-            break
-        first = False
-        left = int(found[1], 16)
-        if left == 0:
-            note = ""
-            break
-        while left > 0 and (data := body.read(min(left, 1 << 18))):
-            target.write(data)
-            left -= len(data)
-        if left:
-            note = "ends before its last chunk"
-            break
-        end = body.read(1)
-        if end == b"\r":
-            end = body.read(1)
-        if end not in (b"\n", b""):
-            target.write(end)
-    target.seek(0)
-    return target, note
+                try:
+                    self.take(found)
+                finally:
+                    found.capture.discard()
+                self._progress(path.name, self.done.taken + self.done.known)
+            if self.done.stopped:
+                return
 
-
-_CHUNK_LINE = 1024
-_CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,12})[ \t]*(?:;[^\r\n]*)?\r?\n")
-_CHUNKED = re.compile(rb"\n(?i:transfer-encoding)[ \t]*:[^\r\n]*(?i:chunked)")
-_MANY = 1000
-_MOST_LIST = 16 << 20
-_UNSUSPECTED, _MOST_PACKED = 256 << 20, 200  # bytes that any entry may unpack to; else so many times its packed size
-
-
-class _Requests:
-    """Request heads waiting for their response; the oldest are forgotten."""
-
-    def __init__(self) -> None:
-        self._heads: dict[UUID, bytes] = {}
-
-    def put(self, key: UUID | None, head: bytes) -> None:
-        if key is not None:
-            self._heads[key] = head
-            if len(self._heads) > _MANY:
-                del self._heads[next(iter(self._heads))]
-
-    def take(self, *keys: UUID | None) -> bytes:
-        return next((self._heads.pop(key) for key in keys if key is not None and key in self._heads), b"")
-
-
-def _read_records(path: Path, name: str, spool: Path, max_payload: int) -> Iterator[_Item]:
-    requests = _Requests()
-    held: ImportedExchange | None = None  # until the next record shows whether it is its request
-    for found in scan.scan(path, max_payload=max_payload):
-        if isinstance(found, scan.Damage):
-            yield Problem(name, found.offset, found.reason, bool(found.length))
-            continue
-        record = found.record
-        if record.kind == "request":
-            other = uuid_of(record.headers.get("warc-concurrent-to", ""))
-            if held is not None and held.record_id is not None and held.record_id == other:
-                held.request_head = _whole_request(record)
+    def take(self, found: Exchange) -> None:
+        """A capture, and what a browser made of it."""
+        beside, found.capture.attached = found.capture.attached, []
+        for capture in (found.capture, *beside):
+            capture.url = safe_url(capture.url)
+            if capture.original is not None:
+                self._take_revisit(found, capture, last=False)
             else:
-                requests.put(record.record_id, _whole_request(record))
-                requests.put(other, _whole_request(record))
-            continue
-        if record.kind not in ("response", "revisit", "resource"):
-            continue
-        if held is not None:
-            yield from _checked(held)
-        held = None
-        taken = _exchange(record, name, found.offset, spool, requests)
-        if isinstance(taken, Problem):
-            yield taken
-            continue
-        held, note = taken
-        if not note and not record.missing and (wrong := record.problems()):
-            note = f"the record of {record.url} is damaged: {wrong[0]}"
-        if record.missing:
-            note = f"the record of {record.url} lacks its last {record.missing} bytes; what there is was taken"
-        if note:
-            yield Problem(name, found.offset, note, False)
-    if held is not None:
-        yield from _checked(held)
+                self._take_whole(found, capture)
+        if len(self._captures.rows) >= _BATCH:
+            self.commit()
 
+    def commit(self) -> None:
+        if not self._captures.rows:
+            return
+        self._captures.sync()
+        touched = {row.urlkey for row in self._captures.rows}
+        keys = {row.url: _page_key(row.url) for row in self._captures.rows}
+        with transaction.atomic():
+            services.count_alone()
+            before = queries.last_id()
+            services.link_pages(self._captures.rows, keys)
+            self._captures.write()
+            renumber_versions(touched)
+            services.mark_stale(touched, before)
+        self._captures.close()
+        self._pending.clear()
 
-def _whole_request(record: Record) -> bytes:
-    """Head and what was sent, as far as that decides whether the answer is taken."""
-    return record.head + record.payload(keys.MAX_SENT + 1)
+    def _take_whole(self, found: Exchange, capture: Capture) -> None:
+        digest = capture.digest()
+        if capture is found.capture and found.stated_digest and len(self._foreign) < _MAX_FOREIGN:
+            self._foreign[found.stated_digest] = digest
+        capture.record_id = capture.record_id or _name(capture, digest)
+        if self._knows(capture.record_id):
+            return
+        original = self._captures.payloads.original(digest) if may_repeat(capture) else None
+        self._keep(capture, digest, capture.size, original)
 
+    def _take_revisit(self, found: Exchange, capture: Capture, last: bool) -> None:
+        assert capture.original is not None
+        capture.record_id = capture.record_id or _name(capture, capture.original.digest)
+        if self._knows(capture.record_id):
+            return
+        original = self._original_of(capture)
+        if original is None:
+            if not last and len(self._waiting) < _MAX_WAITING:
+                self._waiting.append(Exchange(capture, found.file, found.offset, container=found.container))
+            else:
+                where = f" (it lies in {found.container})" if found.container else ""
+                reason = (
+                    f"what {capture.url} repeats is neither in the archive nor in these files{where}; "
+                    "import it with them"
+                )
+                self._tell(Problem(found.file, found.offset, reason, True))
+            return
+        size = 0 if capture.not_modified else self._size_of(original)
+        self._keep(capture, original.digest, size, original)
 
-def _checked(exchange: ImportedExchange) -> Iterator[_Item]:
-    head, end, exchange.sent = exchange.request_head.partition(b"\r\n\r\n")
-    exchange.request_head = head + end
-    method = head.partition(b" ")[0]
-    if not keys.is_kept(method.decode("latin-1"), exchange.sent):
-        exchange.discard()
-        name = method[:10].decode("latin-1")
-        reason = f"{exchange.url} answers a {name}; only what a plain request or a short POST gets is taken"
-        yield Problem(exchange.file, exchange.offset, reason, False)
-    else:
-        yield exchange
+    def _keep(self, capture: Capture, digest: str, size: int, original: Original | None) -> None:
+        """By the ingest that all captures pass; it is only kept here, and read when it is known what came before it."""
+        rules = Rules(key=0, host="", digest=digest, obey=False, read=False, keep=original is None)
+        done = self._ingest(capture, rules)
+        done.size = size
+        before = self._captures.stored
+        row = self._captures.keep(capture, done, original)
+        assert row is not None
+        self._pending[row.record_id] = row.body_size
+        self.done.taken += 1
+        self.done.repeated += original is not None
+        self.done.bytes += self._captures.stored - before
 
+    def _knows(self, record_id: UUID) -> bool:
+        if record_id in self._pending or CaptureModel.objects.filter(record_id=record_id).exists():
+            self.done.known += 1
+            return True
+        return False
 
-def _exchange(
-    record: Record, name: str, offset: int, spool: Path, requests: _Requests
-) -> tuple[ImportedExchange, str] | Problem:
-    def wrong(reason: str) -> Problem:
-        return Problem(name, offset, reason, True)
+    def _size_of(self, original: Original) -> int:
+        row = queries.by_record(original.record_id) if original.record_id else None
+        return self._pending.get(original.record_id, 0) if row is None else row.body_size  # type: ignore[arg-type]
 
-    moment = record.captured_ms
-    if moment is None:
-        return wrong(f"the record of {record.url[:200]} has no readable date")
-    shown = record.kind == "revisit" and record.url.startswith(DOM)
-    if not re.match(r"https?://", record.url, re.IGNORECASE) and record.kind != "resource" and not shown:
-        return Problem(name, offset, f"{record.url[:200]} is not a web address", False)
-    if record.kind == "response" and not record.head.startswith(b"HTTP/"):
-        return wrong(f"the record of {record.url[:200]} does not hold an HTTP response")
-    if len(record.head) >= MAX_HEADERS:  # the rest of it would be taken for the payload
-        return wrong(f"the record of {record.url[:200]} has a head of more than {MAX_HEADERS >> 20} MiB")
-    note = ""
-    body = record.body
-    if record.kind == "response" and _CHUNKED.search(record.head):
-        body, problem = dechunk(record.body)
-        if problem:
-            note = f"the body of {record.url[:200]} {problem}"
-    truncated = record.headers.get("warc-truncated", "") if record.kind != "revisit" else ""
-    exchange = ImportedExchange(
-        kind=record.kind,
-        url=record.url,
-        captured_ms=moment,
-        record_id=record.record_id,
-        ip=record.headers.get("warc-ip-address", ""),
-        protocol=record.headers.get("warc-protocol", "").partition(",")[0].strip(),
-        request_head=requests.take(uuid_of(record.headers.get("warc-concurrent-to", "")), record.record_id),
-        response_head=record.head,
-        body=_keep(body, spool),
-        status=record.status,
-        mime=record.mime,
-        truncated=truncated or ("unspecified" if record.missing else ""),
-        file=name,
-        offset=offset,
-        stated_digest=record.headers.get("warc-payload-digest", ""),
-        not_modified="server-not-modified" in record.headers.get("warc-profile", ""),
-        refers_to=record.refers_to,
-        refers_to_url=record.headers.get("warc-refers-to-target-uri", ""),
-        refers_to_ms=timestamps.from_iso(record.headers.get("warc-refers-to-date", "")),
-        refers_to_file=record.headers.get("warc-refers-to-container", "").removeprefix("file://")[:200],
-    )
-    return exchange, note
+    def _original_of(self, capture: Capture) -> Original | None:
+        """The capture a revisit repeats: by its id, by its address and time, or by the digest the other tool states."""
+        stated = capture.original
+        assert stated is not None
+        payloads = self._captures.payloads
+        pending = self._captures.rows
+        if stated.record_id is not None:
+            if stated.record_id in self._pending:
+                return payloads.original(next(row.digest for row in pending if row.record_id == stated.record_id))
+            if (row := queries.by_record(stated.record_id)) is not None:
+                return payloads.original(row.digest)
+        if stated.url and stated.captured_ms:
+            for other in pending:
+                if other.url == stated.url and abs(other.captured_ms - stated.captured_ms) < 1000:
+                    return payloads.original(other.digest)
+            row = queries.closest(stated.url, stated.captured_ms)
+            if row is not None and abs(row.captured_ms - stated.captured_ms) < 1000:
+                return payloads.original(row.digest)
+        digest = self._foreign.get(stated.digest, stated.digest)
+        return payloads.original(digest) or self._by_payload(capture, stated.digest)
 
-
-def _keep(body: IO[bytes], spool: Path) -> bytes | Path:
-    body.seek(0)
-    data = body.read(IN_MEMORY + 1)
-    if len(data) <= IN_MEMORY:
-        return data
-    with tempfile.NamedTemporaryFile(dir=spool, prefix="import-", delete=False) as file:
-        file.write(data)
-        shutil.copyfileobj(body, file)
-    return Path(file.name)
-
-
-def _read_wacz(path: Path, name: str, spool: Path, max_payload: int, deep: bool = True) -> Iterator[_Item]:
-    """`deep`: a WACZ of several (`multi-wacz-package`) holds others, which hold none."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            stated = _stated_digests(archive)
-            entries = [entry for entry in archive.infolist() if _is_warc(entry.filename)]
-            inner = [entry for entry in archive.infolist() if deep and entry.filename.lower().endswith(".wacz")]
-            if not entries and not inner:
-                yield Problem(name, 0, "the ZIP file holds no archive/*.warc.gz; it is not a WACZ", True)
-            for entry in entries + inner:
-                yield from _read_entry(archive, entry, name, stated.get(entry.filename, ""), spool, max_payload)
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        yield Problem(name, 0, f"the WACZ cannot be read to its end ({error})", True)
-
-
-def _listed(path: Path) -> list[tuple[str, str, str]] | None:
-    """Names, places and digests of the files of a `multi-wacz-package`; None when it is something else."""
-    with path.open("rb") as file:
-        text = file.read(_MOST_LIST + 1)
-    try:
-        data = json.loads(text.decode("utf-8-sig"))
-        if len(text) > _MOST_LIST or data["profile"] not in ("multi-wacz-package", "wacz-package"):
+    def _by_payload(self, capture: Capture, stated: str) -> Original | None:
+        """Among the captures of the same address before it, imported earlier, the one whose payload has the digest that
+        the other tool states: it counts in another way than we do."""
+        if not stated or capture.not_modified:
             return None
-        return [
-            (str(item.get("name", "")), str(item.get("path", "")), str(item.get("hash", "")))
-            for item in data["resources"]
-        ]
-    except (KeyError, ValueError, TypeError, AttributeError, RecursionError):
+        seen = set()
+        found = queries.captures_of(capture.url, until_ms=capture.captured_ms, limit=_LOOKED_BACK, newest_first=True)
+        for row in found:
+            if row.kind != "response" or row.truncated or row.digest in seen:
+                continue
+            seen.add(row.digest)
+            try:
+                record = row.location(self._captures.warcs.folder).read()
+            except WarcReadError:
+                continue
+            if record.has_payload(stated):
+                self._foreign[stated] = row.digest
+                return self._captures.payloads.original(row.digest)
         return None
 
-
-def _read_listed(path: Path, listed: list[tuple[str, str, str]], spool: Path, max_payload: int) -> Iterator[_Item]:
-    """The files such a list names, as far as they lie beside it; nothing is fetched and no other folder is opened."""
-    for name, place, stated in listed:
-        known = [PurePosixPath(urlsplit(text).path).name for text in (place, name)]
-        found = next((path.parent / one for one in known if one and (path.parent / one).is_file()), None)
-        if found is None:
-            reason = f"{(place or name)[:200]} is named here and does not lie beside this file; put it there"
-            yield Problem(path.name, 0, reason, True)
-            continue
-        label = f"{path.name}/{found.name}"
-        if stated and stated.removeprefix("sha256:") != _digest_of(found):
-            yield Problem(label, 0, f"the file is not the one that {path.name} describes (digest)", False)
-        yield from _read_wacz(found, label, spool, max_payload)
+    def _tell(self, problem: Problem) -> None:
+        self.done.lost += problem.lost
+        if len(self.done.problems) < _MAX_PROBLEMS:
+            self.done.problems.append(problem)
 
 
-def _digest_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _name(capture: Capture, digest: str) -> UUID:
+    """A record id for a capture without one: the same capture gets the same again."""
+    return uuid.uuid5(uuid.NAMESPACE_URL, f"{capture.url} {capture.captured_ms} {capture.kind} {digest}")
 
 
-def _read_entry(
-    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, outer: str, stated: str, spool: Path, max_payload: int
-) -> Iterator[_Item]:
-    name = f"{outer}/{PurePosixPath(entry.filename).name}"
-    with tempfile.NamedTemporaryFile(dir=spool, prefix="import-") as copy:
-        hasher = hashlib.sha256()
-        try:
-            with archive.open(entry) as source:
-                while data := source.read(1 << 20):
-                    hasher.update(data)
-                    copy.write(data)
-                    if copy.tell() > max(_UNSUSPECTED, entry.compress_size * _MOST_PACKED):
-                        raise zipfile.BadZipFile(f"it unpacks to more than {_MOST_PACKED} times its size")
-        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
-            yield Problem(name, 0, f"the entry is damaged ({error}); what could be unpacked was read", True)
-        else:
-            if stated and stated != f"sha256:{hasher.hexdigest()}":
-                yield Problem(name, 0, "the entry is not the one that datapackage.json describes (digest)", False)
-        copy.flush()
-        if entry.filename.lower().endswith(".wacz"):
-            yield from _read_wacz(Path(copy.name), name, spool, max_payload, deep=False)
-        else:
-            yield from _read_records(Path(copy.name), name, spool, max_payload)
-
-
-def _stated_digests(archive: zipfile.ZipFile) -> dict[str, str]:
+def _page_key(url: str) -> int:
     try:
-        with archive.open("datapackage.json") as file:
-            data = json.load(io.BytesIO(file.read(16 << 20)))
-        return {str(item["path"]): str(item.get("hash", "")) for item in data["resources"]}
-    except (KeyError, ValueError, TypeError, AttributeError):
-        return {}
-
-
-def _is_warc(name: str) -> bool:
-    return name.startswith("archive/") and name.lower().endswith((".warc.gz", ".warc.zst", ".warc", ".arc.gz", ".arc"))
+        return urls.key(urls.canonical(url))
+    except urls.UrlError:
+        return urls.key(url)

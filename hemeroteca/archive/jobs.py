@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 from django.conf import settings
 
-from hemeroteca.archive import export, prune
+from hemeroteca.archive import export, prune, wacz
 from hemeroteca.archive.models import WarcFile
 from hemeroteca.archive.selection import Selection
 from hemeroteca.errors import Refused
@@ -54,7 +54,7 @@ def export_captures(job: ActiveJob, order: Export) -> Exported:
         if order.format == "warc":
             done = export.export_warc(folder, order.selection, target, now_ms, job.progress)
         elif order.format == "wacz":
-            done = export.export_wacz(folder, order.selection, target, now_ms, order.title, job.progress)
+            done = wacz.write(folder, order.selection, target, now_ms, order.title, job.progress)
         else:
             write = export.export_csv if order.format == "csv" else export.export_json
             with target.open("w", encoding="utf-8", newline="") as file:

@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from django.db import connection
 
 from hemeroteca.archive import cdx, queries
+from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.values import CaptureRow
+from hemeroteca.errors import NotFound
 from hemeroteca.warc.keys import index_key
+from hemeroteca.warc.timestamps import digits_of, read_moment, start_ms
 
 DAY_MS = 86_400_000
 
@@ -39,6 +43,47 @@ def versions_of(url: str, since_ms: int, until_ms: int, all_captures: bool, limi
     if not all_captures:
         where, values = f"{where} AND version = %s", [*values, True]
     return queries.rows(where, values, "captured_ms DESC, capture.id DESC", limit)
+
+
+def ranges(
+    url: str, match: str, since: str, until: str, patterns: Sequence[str] | None = None
+) -> tuple[cdx.Query, ...]:
+    """The ranges of the index that a look-up is about: an address, or the `patterns` of a collection."""
+    since, until = digits_of(since), digits_of(until)
+    if patterns is not None:
+        return Selection(tuple(patterns), "", since, until).queries() if patterns else ()
+    if not url:
+        raise cdx.CdxError("an address is missing; write for instance example.org/news")
+    return Selection((url,), "" if "*" in url else match, since, until).queries()
+
+
+def one(url: str, text: str) -> CaptureRow | None:
+    """A capture by its permanent name, or the one of the URL nearest to a date."""
+    try:
+        return queries.by_record(UUID(text))
+    except ValueError:
+        pass
+    ms = read_moment(text)
+    if ms is None:
+        raise NotFound(f"{text[:40]!r} is neither the name nor the date of a capture.")
+    return queries.closest(url, ms)
+
+
+def pair(url: str, a: str, b: str) -> tuple[CaptureRow, CaptureRow]:
+    """Two captures, older first: `b` or the newest version, `a` or the version before it."""
+    newest = queries.versions_newest(url, 1)
+    new = one(url, b) if b else (newest[0] if newest else None)
+    if new is None:
+        raise NotFound("There is no capture of this address.")
+    old = one(url, a) if a else version_before(new)
+    if old is None:
+        raise NotFound("There is only one version of this address; there will be another when the page changes.")
+    return (old, new) if (old.captured_ms, old.id) <= (new.captured_ms, new.id) else (new, old)
+
+
+def year_span(year: int) -> tuple[int, int]:
+    """First and last millisecond of a year."""
+    return start_ms(f"{year:04d}"), start_ms(f"{min(year + 1, 9999):04d}") - 1
 
 
 def version_shown(row: CaptureRow) -> CaptureRow | None:

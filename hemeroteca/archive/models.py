@@ -96,3 +96,14 @@ class AddressCount(models.Model):
     class Meta:
         db_table = "address_count"
         db_table_comment = "one row: addresses counted so far"
+
+
+class StalePage(models.Model):
+    """A page whose captures changed beside the crawl: what is known of it must be read again from the archive."""
+
+    urlkey = models.TextField(db_comment="key its captures are filed under")
+    after_id = models.BigIntegerField(db_comment="captures with a greater id are new")
+
+    class Meta:
+        db_table = "stale_page"
+        db_table_comment = "pages to read again from the archive"

@@ -1,15 +1,16 @@
 """Questions to the capture index: by URL, closest in time, by prefix, by digest, by permanent name."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 from uuid import UUID
 
 from django.db import connection
 
+from hemeroteca.archive.models import StalePage
 from hemeroteca.archive.services import db_uuid
 from hemeroteca.archive.values import CaptureRow
-from hemeroteca.warc import keys
-from hemeroteca.warc.builder import Original
+from hemeroteca.warc import Original, keys
 from hemeroteca.warc.keys import index_key
 
 
@@ -111,15 +112,37 @@ def rows(where: str, values: Sequence[Any], order: str, limit: int) -> list[Capt
     return [row(found) for found in _fetched(f"{SELECT} WHERE {where} ORDER BY {order} LIMIT %s", [*values, limit])]
 
 
-def also_imported(after_id: int) -> list[str]:
-    """Keys of addresses that both a crawl and an import brought captures of, with ids above that."""
+def captures_under(key: str) -> list[CaptureRow]:
+    """All captures filed under a key, oldest first."""
+    return rows("urlkey = %s", [key], "captured_ms, capture.id", _ALL)
+
+
+def pages() -> Iterator[list[CaptureRow]]:
+    """The captures of every page, oldest first, page by page."""
+    return (list(group) for _, group in groupby(in_order("1 = 1", []), key=lambda found: found.urlkey))
+
+
+def between(start: str, end: str) -> Iterator[CaptureRow]:
+    """Captures whose keys lie there, in the order of the index."""
+    return in_order("urlkey >= %s AND urlkey < %s", [start, end])
+
+
+def spread(number: int) -> list[CaptureRow]:
+    """About so many responses from all over the archive."""
+    step = max(1, last_id() // number)
+    return rows("capture.id %% %s = 0 AND kind = 'response'", [step], "capture.id", number)
+
+
+def last_id() -> int:
+    """The newest capture; 0 when there is none."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT DISTINCT urlkey FROM capture WHERE id > %s AND crawl_id IS NOT NULL AND EXISTS (SELECT 1 FROM "
-            "capture AS other WHERE other.urlkey = capture.urlkey AND other.id > %s AND other.crawl_id IS NULL)",
-            [after_id, after_id],
-        )
-        return [key for (key,) in cursor.fetchall()]
+        cursor.execute("SELECT MAX(id) FROM capture")
+        return cursor.fetchone()[0] or 0
+
+
+def stale_pages(limit: int) -> list[StalePage]:
+    """Pages to read again from the archive, oldest first."""
+    return list(StalePage.objects.order_by("pk")[:limit])
 
 
 def all_rows(where: str = "1 = 1", values: Sequence[Any] = (), after_id: int = 0) -> Iterator[CaptureRow]:
@@ -157,11 +180,12 @@ def _fetched(sql: str, values: Sequence[Any]) -> list[Any]:
 
 SELECT = (
     "SELECT capture.id, record_id, url, urlkey, captured_ms, status, mime, capture.digest, kind, version, truncated, "
-    'refers_to, body_size, warc_file.name, "offset", length, page_id, importance '
+    'refers_to, body_size, warc_file.name, "offset", length, page_id, importance, crawl_id '
     "FROM capture JOIN warc_file ON warc_file.id = capture.warc_id"
 )
 _MANY = 400
 _PAGE = 1000
+_ALL = 1_000_000
 
 
 def row(found: Sequence[Any]) -> CaptureRow:

@@ -4,10 +4,9 @@ from pathlib import Path
 
 from hemeroteca.archive import queries
 from hemeroteca.archive.values import CaptureRow
-from hemeroteca.warc import reader
+from hemeroteca.warc import MAX_CONTENT
 from hemeroteca.warc.keys import DOM, SCREENSHOT, index_key
 
-READ_BYTES = 16 << 20
 PICTURE_BYTES = 64 << 20
 
 
@@ -27,7 +26,7 @@ def screenshot_of(row: CaptureRow) -> CaptureRow | None:
 def dom(folder: Path, row: CaptureRow) -> bytes:
     """The HTML a browser made of this capture; empty when none opened it."""
     found = dom_of(row)
-    return _read(folder, found, READ_BYTES) if found is not None else b""
+    return _read(folder, found, MAX_CONTENT) if found is not None else b""
 
 
 def screenshot(folder: Path, row: CaptureRow) -> bytes:
@@ -45,4 +44,4 @@ def _beside(row: CaptureRow, prefix: str) -> CaptureRow | None:
 
 
 def _read(folder: Path, row: CaptureRow, limit: int) -> bytes:
-    return reader.read(folder, row.warc_name, row.offset, row.length).payload(limit)
+    return row.location(folder).read().payload(limit)

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from hemeroteca.archive.models import AddressCount, Capture
+from hemeroteca.archive.models import AddressCount, Capture, StalePage
 from hemeroteca.archive.values import NewCapture
 from hemeroteca.frontier.models import Page
 from hemeroteca.warc.builder import safe_url
@@ -33,7 +33,7 @@ def insert_captures(captures: Sequence[NewCapture], sizes: Mapping[str, int]) ->
     rows = [_row(capture, ids[capture.warc_name], native) for capture in captures]
     with connection.cursor() as cursor:
         cursor.executemany(_INSERT, rows)
-    _count(rows)
+    _count(captures)
 
 
 def acknowledge(sizes: Mapping[str, int]) -> dict[str, int]:
@@ -104,6 +104,29 @@ def forget_addresses() -> None:
     AddressCount.objects.all().delete()
 
 
+def mark_stale(keys: Iterable[str], after_id: int) -> None:
+    """Pages that must be read again from the archive, as captures with an id above that are new (or changed) there."""
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            "INSERT INTO stale_page (urlkey, after_id) VALUES (%s, %s)",
+            [(key, after_id) for key in sorted(set(keys))],
+        )
+
+
+def mark_stale_since(after_id: int) -> None:
+    """The same for all pages that have captures with an id above that."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO stale_page (urlkey, after_id) SELECT DISTINCT urlkey, %s FROM capture WHERE id > %s",
+            [after_id, after_id],
+        )
+
+
+def forget_stale(ids: Sequence[int]) -> None:
+    """They have been read."""
+    StalePage.objects.filter(pk__in=ids).delete()
+
+
 def link_pages(captures: Sequence[NewCapture], keys: Mapping[str, int]) -> None:
     """Give captures the page they belong to, when it is known; `keys` has the page key of each URL.
 
@@ -154,24 +177,37 @@ _DAY_MS = 86_400_000
 _MANY = 400
 
 
-def _count(rows: Iterable[tuple[Any, ...]]) -> None:
+class _Sums:
+    """Of the captures of one day, status, type, kind."""
+
+    __slots__ = ("bodies", "captures", "first", "last", "records")
+
+    def __init__(self, moment: int) -> None:
+        self.captures = self.bodies = self.records = 0
+        self.first = self.last = moment
+
+    def add(self, capture: NewCapture) -> None:
+        self.captures += 1
+        self.bodies += capture.body_size
+        self.records += capture.length
+        self.first = min(self.first, capture.captured_ms)
+        self.last = max(self.last, capture.captured_ms)
+
+
+def _count(captures: Iterable[NewCapture]) -> None:
     """Add new captures to the tally: a handful of rows for a batch."""
-    tally: dict[tuple[Any, ...], list[int]] = {}
-    for row in rows:
-        moment = row[5]
-        key = moment // _DAY_MS, row[6], row[7], row[9], row[10]
-        found = tally.get(key)
-        if found is None:
-            tally[key] = [1, row[14], row[17], moment, moment]
-        else:
-            found[0] += 1
-            found[1] += row[14]
-            found[2] += row[17]
-            found[3] = min(found[3], moment)
-            found[4] = max(found[4], moment)
+    tally: dict[tuple[int, int, str, str, bool], _Sums] = {}
+    for one in captures:
+        key = one.captured_ms // _DAY_MS, one.status, _mime(one), one.kind, one.version
+        sums = tally.get(key)
+        if sums is None:
+            sums = tally[key] = _Sums(one.captured_ms)
+        sums.add(one)
     if tally:
         with connection.cursor() as cursor:
-            cursor.executemany(_COUNT, [(*key, *sums) for key, sums in tally.items()])
+            cursor.executemany(
+                _COUNT, [(*key, s.captures, s.bodies, s.records, s.first, s.last) for key, s in tally.items()]
+            )
 
 
 @contextmanager

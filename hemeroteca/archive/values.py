@@ -1,8 +1,11 @@
 """Values of the archive, without Django: what the engine hands in and what questions to the index give back."""
 
+from pathlib import Path
 from uuid import UUID
 
 import msgspec
+
+from hemeroteca.warc import Location
 
 
 class NewCapture(msgspec.Struct, gc=False):
@@ -49,3 +52,7 @@ class CaptureRow(msgspec.Struct, frozen=True, gc=False):
     length: int
     page_id: int | None
     importance: float | None
+    crawl_id: int | None = None
+
+    def location(self, folder: Path) -> Location:
+        return Location(str(folder), self.warc_name, self.offset, self.length)

@@ -5,16 +5,17 @@ record is removed — but only when the file is there to prove it: a missing fil
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from django.db import transaction
 
 from hemeroteca import urls
-from hemeroteca.archive import comparing, prune, queries, services
+from hemeroteca.archive import prune, queries, services
 from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.archive.values import CaptureRow, NewCapture
+from hemeroteca.archive.versions import renumber_versions
 from hemeroteca.warc import keys, reader, scan, store
 from hemeroteca.warc.builder import safe_url
 from hemeroteca.warc.keys import DOM, index_key
@@ -84,7 +85,7 @@ def verify(
         _File(folder, name, known.get(name), report, repair, digests, touched).check()
     if touched:
         renumber_versions(touched)
-        comparing.weigh(folder, touched)
+        services.mark_stale(touched, after_id=0)
         services.forget_addresses()
     return report
 
@@ -117,35 +118,6 @@ def new_capture(record: Record, name: str, offset: int, length: int) -> NewCaptu
         truncated=truncated[:12],
         refers_to=record.refers_to if record.kind == "revisit" else None,
     )
-
-
-def renumber_versions(keys: Iterable[str]) -> None:
-    """Mark as versions, among the captures filed under these keys, those that differ from the one before.
-
-    What a browser made of a page decides where there is such a thing: the shell of a page may stay the same for years.
-    """
-    for key in dict.fromkeys(key.removeprefix(DOM) for key in keys):
-        made = {(row.url, row.captured_ms): row.digest for row in _rows_of(DOM + key)} if ")" in key else {}
-        shown = {(url.removeprefix(DOM), moment): digest for (url, moment), digest in made.items()}
-        _renumber(key, shown)
-        if made:
-            _renumber(DOM + key, {})
-
-
-def _renumber(key: str, shown: Mapping[tuple[str, int], str]) -> None:
-    last: dict[str, str] = {}
-    wrong: list[tuple[bool, int]] = []
-    for row in _rows_of(key):
-        digest = shown.get((row.url, row.captured_ms), row.digest)
-        version = last.get(row.url) != digest
-        last[row.url] = digest
-        if version != row.version:
-            wrong.append((version, row.id))
-    services.set_versions(wrong)
-
-
-def _rows_of(key: str) -> list[CaptureRow]:
-    return queries.rows("urlkey = %s", [key], "captured_ms, capture.id", 1_000_000)
 
 
 class _File:

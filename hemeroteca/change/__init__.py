@@ -8,10 +8,11 @@ comparing, never hidden by a high threshold. How it is measured: docs/explanatio
 from hemeroteca.change.compare import compare
 from hemeroteca.change.diffs import Row, Run, changed_runs, side_by_side, text_diff
 from hemeroteca.change.highlight import highlighted_page
-from hemeroteca.change.learned import NoiseModel, NoisePlaces, Sighting, sightings
+from hemeroteca.change.judgement import Block, Change, Resource
+from hemeroteca.change.noise_model import NoiseModel, NoisePlaces, Sighting, sightings
 from hemeroteca.change.report import as_json, pdf_report
-from hemeroteca.change.rules import RulesError, check
-from hemeroteca.change.values import Block, Change, ChangeRules, Resource, Snapshot
+from hemeroteca.change.site_rules import ChangeRules, RulesError, check
+from hemeroteca.change.snapshot import Snapshot
 
 __all__ = [
     "Block",

@@ -14,11 +14,12 @@ from typing import Any
 
 from resiliparse.parse.html import DOMNode
 
-from hemeroteca.change import noise, pages, picture, rules
-from hemeroteca.change.learned import Known
-from hemeroteca.change.pages import Page
+from hemeroteca.change import noise, picture, site_rules
+from hemeroteca.change.judgement import WEIGHTS, Block, Change, Resource
+from hemeroteca.change.noise_model import Known
 from hemeroteca.change.sequences import common_prefix, common_suffix
-from hemeroteca.change.values import WEIGHTS, Block, Change, ChangeRules, Resource, Snapshot
+from hemeroteca.change.site_rules import ChangeRules
+from hemeroteca.change.snapshot import Parts, Snapshot, blocks, path, take_apart, tidy
 
 SHINGLE = 4
 LETTERS = 6  # of a word and its space; how long a page is need not be known more exactly
@@ -64,9 +65,9 @@ class _Comparison:
         self.snapshots = old, new
         self.given = given
         self.learned = learned
-        self.old, self.new = pages.read(old, given, view), pages.read(new, given, view)
+        self.old, self.new = take_apart(old, given, view), take_apart(new, given, view)
         self.notes = list(dict.fromkeys(self.old.notes + self.new.notes))
-        self.expressions = rules.expressions(given.ignore_text)
+        self.expressions = site_rules.expressions(given.ignore_text)
         self.blocks: list[Block] = []
         self.ignored: dict[str, None] = {}
         self.main_places: dict[bool, str] = {}  # of the new page, and of the old one
@@ -110,7 +111,7 @@ class _Comparison:
     def _text(self) -> float:
         old, new = _trimmed(self.old.passages, self.new.passages)
         # half of the passages are empty, and tidying drops them
-        removed, added = map(pages.tidy, _apart(list(filter(None, old)), list(filter(None, new))))
+        removed, added = map(tidy, _apart(list(filter(None, old)), list(filter(None, new))))
         if not removed and not added:
             return 0.0
         gone, come = self._words_apart(removed, added)
@@ -151,15 +152,15 @@ class _Comparison:
         for side, page, lines in ((0, self.old, removed), (1, self.new, added)):
             wanted = Counter(lines)
             # title and description stand before the body's text; to look for them there would be to walk all of it
-            outside = Counter(pages.tidy(page.passages[: page.outside])) & wanted
+            outside = Counter(tidy(page.passages[: page.outside])) & wanted
             missing = wanted.total() - outside.total()
             paths: dict[DOMNode, str] = {}
-            for line, holder in pages.blocks(page) if missing else ():
+            for line, holder in blocks(page) if missing else ():
                 if wanted.get(line, 0) <= 0:
                     continue
                 wanted[line] -= 1
                 missing -= 1
-                where = paths.get(holder) or paths.setdefault(holder, pages.path(holder))
+                where = paths.get(holder) or paths.setdefault(holder, path(holder))
                 if not self._known_noise(where, page):
                     left[side].append(line)
                 if len(places) < MAX_BLOCKS or where in places:
@@ -174,7 +175,7 @@ class _Comparison:
         ]
         return left
 
-    def _known_noise(self, where: str, page: Page | None = None) -> bool:
+    def _known_noise(self, where: str, page: Parts | None = None) -> bool:
         """Whether what differs there is put aside; text never where most text of its page stands."""
         if self.learned is None or not self.learned.is_noise(where):
             return False
@@ -183,13 +184,13 @@ class _Comparison:
         self.ignored[where] = None
         return True
 
-    def _main_place(self, page: Page) -> str:
+    def _main_place(self, page: Parts) -> str:
         """Where most text of a page stands; empty when it stands nowhere in particular, or is little."""
         found = self.main_places.get(page is self.new)
         if found is None:
             letters, paths = Counter[str](), dict[DOMNode, str]()
-            for line, holder in pages.blocks(page):
-                letters[paths.get(holder) or paths.setdefault(holder, pages.path(holder))] += len(line)
+            for line, holder in blocks(page):
+                letters[paths.get(holder) or paths.setdefault(holder, path(holder))] += len(line)
             where, most = letters.most_common(1)[0]
             found = where if most > LITTLE_CHARS and 2 * most > letters.total() else ""
             self.main_places[page is self.new] = found
@@ -211,7 +212,7 @@ class _Comparison:
                 if not cleaned or cleaned in both:
                     continue
                 if self.learned is not None:
-                    where = pages.path(nodes[address]) if nodes[address] is not None else kind
+                    where = path(nodes[address]) if nodes[address] is not None else kind
                     if len(self.blocks) < 2 * MAX_BLOCKS:
                         self.blocks.append(Block(where, *(("", address) if side else (address, ""))))
                     if self._known_noise(where):
@@ -318,7 +319,7 @@ def _growth(changed: int, total: int) -> float:
     return min(1.0, log1p(changed) / log1p(total)) if changed and total else 0.0
 
 
-def _words(page: Page) -> int:
+def _words(page: Parts) -> int:
     return max(1, sum(map(len, page.passages)) // LETTERS)
 
 
@@ -362,7 +363,7 @@ def _said(passages: list[str]) -> list[str]:
     return [passage for passage in passages if passage and not passage.isspace()]
 
 
-def _colours(page: Page) -> set[str]:
+def _colours(page: Parts) -> set[str]:
     text = "\n".join(chain(page.inline, page.embedded))[:MAX_STYLE]
     return {colour.strip().lower() for colour in _COLOUR.findall(text)}
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from hemeroteca.change import pages
 from hemeroteca.change.sequences import Op, opcodes
-from hemeroteca.change.values import ChangeRules, Snapshot
+from hemeroteca.change.site_rules import ChangeRules
+from hemeroteca.change.snapshot import Snapshot, take_apart
 
 CONTEXT = 3  # lines around a difference
 MAX_WORDS = 20_000  # of two passages compared word by word
@@ -89,7 +89,7 @@ def side_by_side(
 
 def lines_of(snapshot: Snapshot, given: ChangeRules) -> list[str]:
     """The lines that are compared for people."""
-    page = pages.read(snapshot, given)
+    page = take_apart(snapshot, given)
     if page.kind == "binary":
         return [f"({len(snapshot.body):,} bytes that are not text)"] if snapshot.body else []
     return [line if len(line) <= MAX_LINE else line[:MAX_LINE] + "…" for line in page.lines]

@@ -9,10 +9,10 @@ from html import escape
 
 from resiliparse.parse.html import ELEMENT, TEXT, DOMNode
 
-from hemeroteca.change import pages
 from hemeroteca.change.diffs import Run, changed_runs, lines_of, pairs
 from hemeroteca.change.sequences import opcodes
-from hemeroteca.change.values import ChangeRules, Snapshot
+from hemeroteca.change.site_rules import ChangeRules
+from hemeroteca.change.snapshot import Parts, Snapshot, blocks, take_apart
 from hemeroteca.extract import markup
 
 _DEFAULTS = ChangeRules()
@@ -36,7 +36,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; bas
 
 def highlighted_page(old: Snapshot, new: Snapshot, given: ChangeRules = _DEFAULTS) -> str:
     """HTML of the new version with `<ins>` and `<del>`."""
-    page = pages.read(new, given)
+    page = take_apart(new, given)
     if page.kind == "html" and page.tree is not None and page.tree.body is not None:
         body = _Writer(page, lines_of(old, given)).html()
         title = page.lines[0] if page.lines else ""
@@ -68,13 +68,13 @@ def _marked(run: Run) -> str:
 
 
 class _Writer:
-    """Walks the tree as `pages.blocks` does, with the runs of each line at hand."""
+    """Walks the tree as `blocks` does, with the runs of each line at hand."""
 
-    def __init__(self, page: pages.Page, before: list[str]) -> None:
+    def __init__(self, page: Parts, before: list[str]) -> None:
         assert page.tree is not None
         self.root: DOMNode = page.tree.body
         all_lines = page.lines  # title and description stand before the lines of the body
-        self.lines = [line for line, _ in pages.blocks(page)]
+        self.lines = [line for line, _ in blocks(page)]
         self.head = max(0, len(all_lines) - len(self.lines))
         self.runs: dict[int, list[Run]] = {}  # by the number of the line; only lines that differ
         self.gone: dict[int, list[str]] = {}  # lines that went, by the number of the line they stood before

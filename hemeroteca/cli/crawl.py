@@ -15,10 +15,10 @@ import typer
 from hemeroteca.cli import common
 
 if TYPE_CHECKING:
-    from hemeroteca.engine.crawler import Engine
-    from hemeroteca.engine.pool import Reader
+    from hemeroteca.engine.loop import Engine
     from hemeroteca.frontier.models import Crawl
     from hemeroteca.frontier.values import Counts
+    from hemeroteca.ingest.pool import Reader
 
 
 class ScopeKind(StrEnum):
@@ -56,7 +56,7 @@ def crawl(
     readers = _readers(data)
     common.setup(data)
     from hemeroteca.frontier import services
-    from hemeroteca.frontier.values import CrawlOptions
+    from hemeroteca.ingest.rules import CrawlOptions
     from hemeroteca.urls import Scope
 
     options = CrawlOptions(
@@ -92,7 +92,7 @@ def crawl(
 
 def _readers(data: Path | None) -> "list[Reader]":
     """Readers for the engine this process will be; begun before Django is loaded, which they need not carry."""
-    from hemeroteca.engine.pool import fork_readers
+    from hemeroteca.ingest.pool import fork_readers
 
     return fork_readers(common.settings(data).readers)
 
@@ -118,10 +118,10 @@ def _run_engine(crawl_id: int, display: "_Display", readers: "list[Reader]") -> 
     from django.conf import settings
 
     from hemeroteca.config import ConfigError
-    from hemeroteca.engine import refresh
-    from hemeroteca.engine.crawler import Engine
     from hemeroteca.engine.ledger import DiskFullError
-    from hemeroteca.engine.repair import repair
+    from hemeroteca.engine.loop import Engine
+    from hemeroteca.engine.rebuild import repair
+    from hemeroteca.engine.search_upkeep import refresh
     from hemeroteca.frontier import services
     from hemeroteca.frontier.models import Crawl
     from hemeroteca.search.index import SearchError
@@ -135,7 +135,7 @@ def _run_engine(crawl_id: int, display: "_Display", readers: "list[Reader]") -> 
         _Interrupt.then = lambda: engine.stop("interrupted")
         engine.run()
         if not _Interrupt.happened:
-            refresh.run(settings.INSTANCE, settings.CONFIG.index_heap_bytes)
+            refresh(settings.INSTANCE, settings.CONFIG.index_heap_bytes)
     except (DiskFullError, SearchError, ConfigError, OSError) as error:
         Crawl.objects.filter(pk=crawl_id).update(state=Crawl.State.STOPPED, stop_reason=str(error)[:500])
         common.give_up(str(error))

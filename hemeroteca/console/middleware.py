@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
+from hemeroteca.errors import Refused
+
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 # Nothing but our own files. A page of the archive that slipped through escaping could still run nothing.
@@ -43,6 +45,21 @@ class HostCheck:
             status=421,
             content_type="text/plain; charset=utf-8",
         )
+
+
+class RefusedPages:
+    """What a service refused while a page was made becomes a page; the API answers by itself."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponseBase | None:
+        from hemeroteca.console import error_pages  # its tables are ready only after the settings are
+
+        return error_pages.refused(request, error) if isinstance(error, Refused) else None
 
 
 class SecurityHeaders:

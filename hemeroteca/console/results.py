@@ -9,16 +9,15 @@ from django.conf import settings
 from django.utils.translation import get_language_info, gettext_lazy
 from django.utils.translation import gettext as _
 
-from hemeroteca.api.search import index, index_for, options
 from hemeroteca.archive import queries as archive
 from hemeroteca.frontier import queries as frontier
 from hemeroteca.frontier.models import Page
-from hemeroteca.search import Hit, Options, Results, semantic
-from hemeroteca.search.explanation import Explanation
+from hemeroteca.search import Hit, Options, Results, portal, semantic
 from hemeroteca.search.index.versions import has_versions
 from hemeroteca.search.query.clauses import Note
 from hemeroteca.search.query.filters import filters, loosened, narrowed, without
 from hemeroteca.search.ranking import Preferences
+from hemeroteca.search.score_explanation import Explanation
 from hemeroteca.watch.saved_searches import feed_path
 
 RESULTS = 10
@@ -106,18 +105,18 @@ class Asked:
 def found_for(asked: Asked, number: int, cursor: str, languages: tuple[str, ...]) -> dict[str, Any]:
     """What the page shows. Raises SearchError."""
     by_meaning = asked.sort == "meaning"
-    wanted = options(
+    wanted = portal.reader_options(
         sort="relevance" if by_meaning else asked.sort,
         facets=True,
         semantic=by_meaning,
         group=not asked.each,
         languages=languages,
     )
-    searched = index_for(asked.query, asked.past or None)
+    searched = portal.searcher_for(asked.query, asked.past or None)
     # the cursor of the page before knows what was shown, so that nothing comes twice while pages come in
     found = searched.search(asked.query, limit=RESULTS, offset=(number - 1) * RESULTS, cursor=cursor, options=wanted)
     known = frontier.pages_by_key(hit.page or hit.key for hit in found.hits)
-    of_all_versions = searched is not index()
+    of_all_versions = searched is not portal.searcher()
     link = asked.link()
     return {
         "found": found,
@@ -208,7 +207,7 @@ def _blocked(asked: Asked, judged: Preferences) -> int:
 
 def _counted(asked: Asked, judged: Preferences) -> Results:
     only = Options(preferences=judged, snippets=False, suggest=False, diverse=False)
-    return index_for(asked.query, asked.past or None).search(asked.query, limit=1, options=only)
+    return portal.searcher_for(asked.query, asked.past or None).search(asked.query, limit=1, options=only)
 
 
 def _result(asked: Asked, hit: Hit, page: Page | None, judged: Preferences) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from django.conf import settings
 from hemeroteca import usage
 from hemeroteca.console.wsgi import application  # sets Django up; first
 
-from hemeroteca.api.standing import watch_pace  # isort: skip
+from hemeroteca.engine.overview import watch_pace  # isort: skip
 
 THREADS = 8
 MAX_REQUEST_BYTES = 4 << 20  # a list of seeds is the longest thing anybody sends

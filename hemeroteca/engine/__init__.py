@@ -1,21 +1,18 @@
 """The loop: lease → fetch → ingest → commit, in one process that owns the writes and a few that read pages.
 
-crawler    the engine: its loop, and the orders it follows;  runs: a crawl under way
+loop             the engine: it holds all parts, and each part gets the engine;  runs: a crawl under way
+orders           what people and subscriptions ask: crawls to begin, stop and end, settings of sites, pages due
 
-The way of a visit, module by module:
-visits            leased, fetched, then kept, tried later or given up;  admission: whether it is made at all
-robots_fetching   robots.txt on its way;  robots_rules: what it says;  host_waits: how long a host is left alone
-browsing          visits by browser, with rendering: the browser itself
-reading           to a reader and back, with pool: the readers and the pipes to them; messages: what goes through them
-read_results      what is done with a reader's answer, by archiving, following (new pages), page_outcomes (its row)
-commits           when all this becomes durable;  ledger: what must reach the disk together
+The way of a visit:
+visits           leased, admitted, fetched, then handed to intake, tried later or ended;  reasons: why, in words and codes
+robots           robots.txt on its way, while the visit that needs it keeps its lease
+browser_visits   visits by browser;  rendering: the browser itself
+intake           captures on their way through the ingest processes
+sinks            what takes the finds of ingest: archive, noise, frontier, search, links, watch, and those of other rooms
+ledger           one commit: what all sinks write together
 
-In a reader (worker): ingest does all with a capture, with links, edges (of the link graph), documents (for search) and
-version_changes (how it differs from the last version).
-
-Beside it: subscriptions (pages due), collection_membership, refresh (link ranks), uploads, repair (what a start
-does after a crash), imports and handed_over (what commands leave for a running engine), reindex (documents from the
-archive), overview (what `hemeroteca status`, API and console show of all this).
+Beside it: rebuild (captures of the archive read again: after an import, a crash, for a new index), search_upkeep (link
+ranks, suggestions), overview (what `hemeroteca status`, API and console show of all this).
 """
 
 import os

@@ -10,7 +10,7 @@ import sys
 import time
 
 from hemeroteca import config as settings_of_instance
-from hemeroteca.engine.pool import fork_readers
+from hemeroteca.ingest.pool import fork_readers
 
 JOBS_SECONDS = 1.0  # between looks at jobs that wait
 
@@ -24,8 +24,8 @@ def main() -> None:
     django.setup()
     from django.conf import settings
 
-    from hemeroteca.engine.crawler import Engine
-    from hemeroteca.engine.repair import repair
+    from hemeroteca.engine.loop import Engine
+    from hemeroteca.engine.rebuild import repair
     from hemeroteca.jobs import queries
     from hemeroteca.jobs.runner import Runner
 

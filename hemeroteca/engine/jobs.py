@@ -1,11 +1,12 @@
 """Long work of several rooms together: import, verify, backup, and what rebuilds or teaches the search index."""
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
 from django.conf import settings
 
-from hemeroteca.archive import intake, verify
+from hemeroteca.archive import importing, queries, verify
 from hemeroteca.archive.jobs import cannot_write
 from hemeroteca.errors import Conflict, Refused
 from hemeroteca.instance import backup, spool
@@ -50,10 +51,10 @@ class Ranked(msgspec.Struct):
 
 
 @kind("archive.import")
-def import_archives(job: ActiveJob, order: Import) -> intake.Imported:
+def import_archives(job: ActiveJob, order: Import) -> importing.Imported:
     """Beside an engine or instead of one. What was taken before an interruption is known and skipped."""
     from hemeroteca import __version__
-    from hemeroteca.engine.imports import beside_an_engine, finishing
+    from hemeroteca.engine import rebuild, search_upkeep
     from hemeroteca.warc.writer import WarcWriter
 
     config, instance = settings.CONFIG, settings.INSTANCE
@@ -62,28 +63,28 @@ def import_archives(job: ActiveJob, order: Import) -> intake.Imported:
     imports = instance.lock_import()
     if imports is None:
         raise Conflict("another `hemeroteca archive import` is at work on this folder; wait until it has ended")
-    reading: intake.Intake
 
     def progress(file: str, captures: int) -> None:
         try:
             job.progress(captures, None, file)
         except Interrupted:
-            reading.stop()
+            importer.stop()
 
-    def waiting() -> None:
-        job.log("the captures are kept; the engine at work on this folder makes them findable")
-
+    importer = importing.Importer(writer, progress)
     try:
-        with imports, spool.own(instance) as folder:
+        with imports, ExitStack() as stack:
             lock = instance.lock_engine()
-            around = beside_an_engine(config, instance, waiting) if lock is None else finishing(config, instance)
-            try:
-                with around as commit:
-                    reading = intake.Intake(writer, commit, progress)
-                    done = reading.read([Path(file) for file in order.files], folder)
-            finally:
-                if lock is not None:
-                    lock.close()
+            if lock is not None:
+                stack.enter_context(lock)
+            with spool.own(instance) as folder:
+                done = importer.read([Path(file) for file in order.files], folder)
+            if lock is not None:
+                if rebuild.catch_up(config, instance):
+                    search_upkeep.refresh(instance, config.index_heap_bytes)
+            elif queries.stale_pages(1):
+                job.log("the captures are kept; the engine at work on this folder makes them findable")
+                instance.wake("engine")
+                rebuild.wait_until_read(config, instance)
     except OSError as error:
         raise cannot_write(instance.data, error)
     if done.stopped:
@@ -98,9 +99,9 @@ def check(job: ActiveJob, order: Verify) -> verify.Report:
 
 @kind("archive.repair", action="archive.verify", exclusive=True, remote=True)
 def repair(job: ActiveJob, order: Verify) -> verify.Report:
-    from hemeroteca.engine.ledger import last_capture, write_watermark
+    from hemeroteca.engine.sinks.search import write_watermark
 
-    lost = not last_capture()
+    lost = not queries.last_id()
     report = _verify(job, order, repair=True)
     if lost and report.added:  # rows have new numbers: what the search index holds is unknown
         write_watermark(settings.INSTANCE, 0, versions_too=True)
@@ -126,28 +127,26 @@ def copy_instance(job: ActiveJob, order: Backup) -> backup.BackupReport:
 @kind("search.rebuild", exclusive=True, remote=True)
 def rebuild_index(job: ActiveJob, order: Rebuild) -> Rebuilt:
     """Searches go on with the old index until the new one is whole."""
-    from hemeroteca.engine import collection_membership, refresh, reindex
-    from hemeroteca.engine.ledger import last_capture, write_watermark
-    from hemeroteca.search import SearchError
-    from hemeroteca.search.index import rebuild
+    from hemeroteca.engine import rebuild as archive
+    from hemeroteca.engine import search_upkeep
+    from hemeroteca.engine.sinks.search import write_watermark
+    from hemeroteca.search import SearchError, maintenance
     from hemeroteca.search.index.versions import rebuild_versions
+    from hemeroteca.watch.membership import Membership
 
     config, instance = settings.CONFIG, settings.INSTANCE
-    last = last_capture()
+    last = queries.last_id()
     folder, heap = instance.index_dir, config.index_heap_bytes
     try:
-        count = rebuild.rebuild(
-            folder, reindex.documents(instance), heap, lambda done: job.progress(done, message="indexing")
-        )
-        versions = 0
-        if config.index_versions:
-            versions = rebuild_versions(folder, reindex.versions(instance), heap)
+        documents = archive.documents(instance)
+        count = maintenance.rebuild(folder, documents, heap, lambda done: job.progress(done, message="indexing"))
+        versions = rebuild_versions(folder, archive.versions(instance), heap) if config.index_versions else 0
     except SearchError as error:
         raise Refused(str(error))
-    collection_membership.write_applied(instance.index_dir, collection_membership.Membership.load())
+    search_upkeep.write_applied(folder, Membership.load())
     write_watermark(instance, last, versions_too=config.index_versions)
     job.progress(count, count, "learning words and ranks")
-    refresh.run(instance, heap)
+    search_upkeep.refresh(instance, heap)
     return Rebuilt(count, versions)
 
 
@@ -165,11 +164,11 @@ def learn_words(job: ActiveJob, order: Learn) -> Learned:
 
 @kind("search.rank", remote=True)
 def rank_links(job: ActiveJob, order: Rank) -> Ranked:
-    from hemeroteca.frontier import queries
+    from hemeroteca.frontier.queries import seed_keys
     from hemeroteca.search import SearchError, maintenance
 
     try:
-        ranks = maintenance.refresh_ranks(settings.INSTANCE.index_dir, queries.seed_keys())
+        ranks = maintenance.refresh_ranks(settings.INSTANCE.index_dir, seed_keys())
     except (SearchError, OSError) as error:
         raise Refused(str(error))
     return Ranked(len(ranks))

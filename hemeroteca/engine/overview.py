@@ -1,8 +1,10 @@
 """What `hemeroteca status`, the API and the status page show: what is queued, running, stored, failing, and why."""
 
+import threading
 import time
+from collections import deque
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -11,6 +13,12 @@ from hemeroteca.instance.status import EngineStatus, read_engine_status
 
 if TYPE_CHECKING:
     from hemeroteca.frontier.models import Crawl
+
+
+MIN_AGE = 2.0  # seconds that counts are good for
+MAX_LOAD = 0.1  # of a core, for counting
+SAMPLES = 120
+SAMPLE_SECONDS = 2.0
 
 
 class CrawlStatus(msgspec.Struct):
@@ -73,18 +81,19 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
     from django.db.models import Count, Min, Sum
 
     from hemeroteca.archive.models import Capture, WarcFile
-    from hemeroteca.frontier.models import Crawl, Host, Page
+    from hemeroteca.frontier.models import Crawl, Host, Visit
+    from hemeroteca.frontier.visit import State
     from hemeroteca.search.index import count_documents
 
     instance: Instance = settings.INSTANCE
     live = read_engine_status(instance)
-    names = {state.value: state.name.lower() for state in Page.State}
-    by_state = dict(Page.objects.values_list("state").annotate(Count("id")))
+    names = {state.value: state.name.lower() for state in State}
+    by_state = dict(Visit.objects.values_list("state").annotate(Count("id")))
     reasons: dict[tuple[str, str], ReasonStatus] = {}
     grouped = (
-        Page.objects.filter(state__gte=Page.State.FAILED)
+        Visit.objects.filter(state__gte=State.FAILED)
         .values("state", "reason")
-        .annotate(pages=Count("id"), example=Min("url"))
+        .annotate(pages=Count("id"), example=Min("page__url"))
         .order_by("-pages")[:500]
     )
     for row in grouped:
@@ -131,3 +140,87 @@ def _size(path: Path) -> int:
         return path.stat().st_size if path.is_file() else 0
     except OSError:
         return 0
+
+
+class Overview(NamedTuple):
+    """The counts, which may be some seconds old, and the engine's live figures."""
+
+    status: Status
+    engine: EngineStatus | None
+    pace: list[float]  # pages per second of the last minutes, oldest first
+
+
+def now() -> Overview:
+    """Cheap enough for many pages that ask every two seconds: counting a frontier of millions takes a while."""
+    engine = _pace.sample()
+    return Overview(_counts.read(), engine, _pace.values())
+
+
+def forget() -> None:
+    """Count anew at the next look."""
+    _counts.forget()
+
+
+def watch_pace() -> None:
+    """Remember the pace from now on, whether or not somebody looks. For the web process; ends with it."""
+    threading.Thread(target=_watch, name="pace", daemon=True).start()
+
+
+class _Counts:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: Status | None = None
+        self._good_until = 0.0
+
+    def read(self) -> Status:
+        known = self._known
+        if known is not None and time.monotonic() < self._good_until:
+            return known
+        # One thread counts; the others do not wait for it when they have an older answer.
+        if not self._lock.acquire(blocking=known is None):
+            assert known is not None
+            return known
+        try:
+            if self._known is not None and time.monotonic() < self._good_until:
+                return self._known
+            began = time.monotonic()
+            self._known = status()
+            took = time.monotonic() - began
+            self._good_until = time.monotonic() + max(MIN_AGE, took / MAX_LOAD)
+            return self._known
+        finally:
+            self._lock.release()
+
+    def forget(self) -> None:
+        self._good_until = 0.0
+
+
+class _Pace:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._samples: deque[float] = deque(maxlen=SAMPLES)
+        self._last = 0.0
+
+    def sample(self) -> EngineStatus | None:
+        from django.conf import settings
+
+        engine = read_engine_status(settings.INSTANCE)
+        with self._lock:
+            if time.monotonic() - self._last >= SAMPLE_SECONDS * 0.9:
+                self._last = time.monotonic()
+                self._samples.append(engine.pages_per_second if engine else 0.0)
+        return engine
+
+    def values(self) -> list[float]:
+        with self._lock:
+            return list(self._samples)
+
+
+_counts = _Counts()
+_pace = _Pace()
+
+
+def _watch() -> None:
+    while True:
+        _pace.sample()
+        time.sleep(SAMPLE_SECONDS)

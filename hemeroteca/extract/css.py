@@ -1,7 +1,11 @@
-"""Addresses in style sheets: `url(…)` and `@import "…"`."""
+"""Style sheets: the addresses in them, `url(…)` and `@import "…"`."""
 
 import re
 from collections.abc import Iterator
+
+from hemeroteca.extract import decode, text
+from hemeroteca.extract.document import Document
+from hemeroteca.extract.readers import Content, register
 
 # Quoted or bare; no part can run past the next quote or bracket, so the work stays linear.
 _ADDRESS = re.compile(
@@ -10,6 +14,19 @@ _ADDRESS = re.compile(
     re.I,
 )
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))")
+
+
+class CssReader:
+    def sniff(self, content: Content) -> str:
+        return "css" if content.media_type == "text/css" else ""
+
+    def read(self, content: Content, document: Document) -> None:
+        body = content.body
+        if len(body) > content.limits.css_bytes:
+            body = body[: content.limits.css_bytes]
+            document.note("css-cut")
+        sheet, document.charset, _ = decode.to_text(body, content.content_type)
+        text.add_links(document, addresses(sheet), "requisite", content.limits)
 
 
 def addresses(css: str) -> Iterator[str]:
@@ -27,3 +44,6 @@ def _unescape(match: re.Match[str]) -> str:
         return match[2]
     code = int(match[1], 16)
     return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
+
+
+register(CssReader(), priority=30)

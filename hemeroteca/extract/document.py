@@ -1,6 +1,6 @@
-"""The values of the room: what `read` returns and the limits it keeps."""
+"""What `read` returns, and the limits it keeps."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -25,7 +25,7 @@ class Limits(msgspec.Struct, frozen=True):
     description_chars: int = 1000
     headings_chars: int = 4000
     anchor_chars: int = 200
-    context_chars: int = 60  # each side of an anchor
+    context_chars: int = 30  # each side of an anchor
     href_chars: int = 4096
     links: int = 50_000  # as many as a sitemap may have
 
@@ -63,7 +63,7 @@ class Leads(msgspec.Struct, array_like=True, gc=False):
 class Document(msgspec.Struct):
     """What was read from one body."""
 
-    kind: str = "other"  # html, xhtml, pdf, feed, sitemap, text, css, docx and other office files, other
+    kind: str = "other"  # html, xhtml, pdf, feed, sitemap, text, css, docx and other office files, …; other: not read
     media_type: str = ""
     charset: str = ""
     title: str = ""
@@ -83,8 +83,14 @@ class Document(msgspec.Struct):
     refresh: str | None = None
     notes: list[str] = []
     leads: Leads | None = None  # when asked for, and all links are plain
+    finds: dict[str, Any] = {}  # of readers of other rooms, by name; anything msgpack can carry
 
     def note(self, reason: str) -> None:
         """Record why something was left out, once."""
         if reason not in self.notes:
             self.notes.append(reason)
+
+
+def names(text: str) -> frozenset[str]:
+    """A set of names, written as one would read them."""
+    return frozenset(text.split())

@@ -13,19 +13,19 @@ import msgspec
 from resiliparse.parse.html import DOMNode, HTMLTree
 
 from hemeroteca.errors import Invalid
-from hemeroteca.extract import charset, markup
+from hemeroteca.extract import decode, markup
 from hemeroteca.extract.document import Document, Limits
 from hemeroteca.extract.html import read_html
 
-MOST_RULES = 100
-LONGEST_RULE = 200
+MAX_RULES = 100
+MAX_RULE = 200
 _LIMITS = Limits()
 _RULE = re.compile(
     r"(?P<tag>\*|[a-z][a-z0-9-]*)\s*"
     r"(?:\[\s*(?P<attribute>\*|[a-z_:][\w:.-]*)\s*(?:=\s*(?P<value>[^\]]*?)\s*)?\])?",
     re.I,
 )
-_MOST_TESTS = 300_000  # of elements against rules in one page: about a second
+_MAX_TESTS = 300_000  # of elements against rules in one page: about a second
 
 
 class RuleError(Invalid, ValueError):
@@ -59,8 +59,8 @@ class Rule(msgspec.Struct, frozen=True):
 def parse(rules: Iterable[str]) -> tuple[Rule, ...]:
     """Read rules as people write them; raises RuleError."""
     given = [text.strip() for text in rules if text.strip()]
-    if len(given) > MOST_RULES:
-        raise RuleError(f"{len(given)} rules are too many; {MOST_RULES} are allowed")
+    if len(given) > MAX_RULES:
+        raise RuleError(f"{len(given)} rules are too many; {MAX_RULES} are allowed")
     return tuple(_rule(text) for text in given)
 
 
@@ -79,9 +79,9 @@ def narrow(
     """
     if document.kind not in ("html", "xhtml"):
         return
-    text, _, _ = charset.to_text(body[: _LIMITS.html_bytes], content_type)
+    utf8, _, _ = decode.to_utf8(body[: _LIMITS.html_bytes], content_type)
     notes: list[str] = []
-    data = markup.prepare(text.encode("utf-8", "replace"), _LIMITS, notes.append).data
+    data = markup.prepare(utf8, _LIMITS, notes.append).data
     try:
         tree = HTMLTree.parse_from_bytes(data, "utf-8")
     except ValueError:
@@ -108,7 +108,7 @@ def narrow(
 
 
 def _rule(text: str) -> Rule:
-    match = _RULE.fullmatch(text) if len(text) <= LONGEST_RULE else None
+    match = _RULE.fullmatch(text) if len(text) <= MAX_RULE else None
     if match is None:
         raise RuleError(f"`{text[:60]}` is not a rule; write it like nav, div[class=teaser] or *[id=cookie*]")
     value = match["value"]
@@ -128,7 +128,7 @@ def _fitting(body: DOMNode, rules: tuple[Rule, ...]) -> list[DOMNode]:
     found: list[DOMNode] = []
     inside_until = 0
     for number, node in enumerate(_selected(body, selector)):
-        if number * len(rules) > _MOST_TESTS:
+        if number * len(rules) > _MAX_TESTS:
             break
         if number >= inside_until and any(rule.fits(node) for rule in rules):
             found.append(node)

@@ -6,28 +6,41 @@ from typing import Any
 
 import msgspec
 
-from hemeroteca.extract import dates, xml
-from hemeroteca.extract.document import Document, Limits, Link
-from hemeroteca.extract.words import words
+from hemeroteca.extract import dates, language, xml
+from hemeroteca.extract.document import Document, Limits, Link, names
+from hemeroteca.extract.readers import Content, register
+
+TYPES = frozenset(("application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml"))
 
 JSON_BYTES = 8 << 20
 JSON_NODES = 200_000
 SUMMARY_CHARS = 2000
 
 _TAG = re.compile(r"<[^<>]*+>")
-_DATES = words("pubdate date updated published modified issued")
-_SUMMARIES = words("description summary content encoded subtitle tagline")
+_DATES = names("pubdate date updated published modified issued")
+_SUMMARIES = names("description summary content encoded subtitle tagline")
 
 
-def read_feed(body: bytes, content_type: str, document: Document, limits: Limits) -> None:
-    """Fill `document`: a link per entry (title, date), the feed's title, and the summaries as text."""
-    start = body[:1024].replace(b"\0", b"").lstrip(b"\xef\xbb\xbf \t\r\n")
-    if start.startswith(b"{"):
-        _read_json(body, document, limits)
-        return
-    reader = _Reader(document, limits)
-    xml.parse(body, content_type, document, limits, reader)
-    reader.finish()
+class FeedReader:
+    """A link per entry (title, date), the feed's title, and the summaries as text."""
+
+    def sniff(self, content: Content) -> str:
+        media = content.media_type
+        if media == "text/html" and content.start.startswith(b"<!"):
+            return ""  # nearly every page
+        if media in TYPES or content.root in ("rss", "feed", "rdf"):
+            return "feed"
+        json = media == "application/json" or media.endswith("+json")
+        return "feed" if json and b"jsonfeed.org/version" in content.start else ""
+
+    def read(self, content: Content, document: Document) -> None:
+        if content.start.lstrip().startswith(b"{"):
+            _read_json(content.body, document, content.limits)
+        else:
+            handler = _Handler(document, content.limits)
+            xml.parse(content.body, content.content_type, document, content.limits, handler)
+            handler.finish()
+        document.language = language.detect(document.main, document.language or content.language)
 
 
 class _Entry:
@@ -86,7 +99,7 @@ class _Collector:
         document.published = document.published or max((link.modified for link in document.links), default=0)
 
 
-class _Reader(_Collector, xml.Handler):
+class _Handler(_Collector, xml.Handler):
     def __init__(self, document: Document, limits: Limits) -> None:
         super().__init__(document, limits)
         self.current: _Entry | None = None
@@ -207,3 +220,6 @@ def _plain(text: str) -> str:
     if "&" in text:
         text = unescape(text)
     return " ".join(text.split())[:SUMMARY_CHARS]
+
+
+register(FeedReader(), priority=45)

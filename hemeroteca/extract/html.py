@@ -5,13 +5,14 @@ call for the text of the whole tree (`passages`).
 """
 
 import re
+from collections.abc import Iterator
 from html import unescape
 
 from resiliparse.parse.html import ELEMENT, DOMCollection, DOMNode, HTMLTree
 
-from hemeroteca.extract import css, dates, language, markup, native, passages, srcset
-from hemeroteca.extract.document import Document, Limits, Link, Place
-from hemeroteca.extract.words import words
+from hemeroteca.extract import css, dates, decode, feeds, language, markup, native, passages
+from hemeroteca.extract.document import Document, Limits, Link, Place, names
+from hemeroteca.extract.readers import UNNAMED, Content, register
 
 AGENT = "hemeroteca"  # the name by which a page can address us: <meta name="hemeroteca" content="noindex">
 
@@ -20,13 +21,14 @@ MAX_COPIED = 8 << 20  # characters copied for anchors and headings, which may li
 
 _OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.I)
 _REFRESH = re.compile(r"\s*[\d.]*+\s*+[;,]?+\s*+(?:url\s*+=\s*+)?+[\"']?+\s*+([^\"'\s][^\"']*)", re.I)
-_UNSEEN = words("script style iframe noscript")
-_EMPTY = words("img image use source track embed input area base link meta frame")  # without text of their own
-_LANDMARKS = words("nav header footer aside main article")
+_CANDIDATE = re.compile(r"[\s,]*+(\S++)([^,]*+)")  # of a srcset
+MAX_CANDIDATES = 64
+_UNSEEN = names("script style iframe noscript")
+_EMPTY = names("img image use source track embed input area base link meta frame")  # without text of their own
+_LANDMARKS = names("nav header footer aside main article")
 _ROLES = {"navigation": "nav", "banner": "header", "contentinfo": "footer", "complementary": "aside", "main": "main"}
-_NO_ENDORSEMENT = words("nofollow ugc sponsored")
-_REQUISITE_RELS = words("stylesheet icon apple-touch-icon mask-icon manifest preload modulepreload")
-_FEED_TYPES = words("application/rss+xml application/atom+xml application/feed+json application/rdf+xml")
+_NO_ENDORSEMENT = names("nofollow ugc sponsored")
+_REQUISITE_RELS = names("stylesheet icon apple-touch-icon mask-icon manifest preload modulepreload")
 _SOURCES = {  # attributes with one address that the page needs to be shown
     "img": ("src", "data-src"),
     "image": ("href",),
@@ -40,15 +42,39 @@ _SOURCES = {  # attributes with one address that the page needs to be shown
     "object": ("data",),
     "input": ("src",),
 }
-_PUBLISHED_NAMES = words(
+_PUBLISHED_NAMES = names(
     "article:published_time og:published_time datepublished date dc.date dc.date.issued dcterms.created dcterms.date "
     "citation_date citation_publication_date pubdate publishdate parsely-pub-date sailthru.date"
 )
-_AUTHOR_NAMES = words("author article:author dc.creator dcterms.creator citation_author parsely-author")
+_AUTHOR_NAMES = names("author article:author dc.creator dcterms.creator citation_author parsely-author")
 _PUBLISHED_JSON = re.compile(r'"datePublished"\s{0,9}:\s{0,9}"([^"]{4,40})"')
 _AUTHOR_JSON = re.compile(
     r'"author"\s{0,9}:\s{0,9}\[?\s{0,9}(?:"([^"]{1,200})"|\{[^{}]{0,500}?"name"\s{0,9}:\s{0,9}"([^"]{1,200})")'
 )
+
+
+class HtmlReader:
+    def sniff(self, content: Content) -> str:
+        media = content.media_type
+        if media == "application/xhtml+xml":
+            return "xhtml"
+        if media == "text/html":
+            if not content.declared_xml:
+                return "html"
+            return {"html": "xhtml", "": "html"}.get(content.root, "")
+        if media in UNNAMED and content.begins_as_html:
+            return "html"
+        return "xhtml" if content.root == "html" else ""
+
+    def read(self, content: Content, document: Document) -> None:
+        body, limits = content.body, content.limits
+        if len(body) > limits.html_bytes:
+            body = body[: limits.html_bytes]
+            document.note("html-cut")
+        body, document.charset, note = decode.to_utf8(body, content.content_type)
+        if note:
+            document.note(note)
+        read_html(body, document, limits, content.language, content.want_context, content.place)
 
 
 def read_html(
@@ -61,10 +87,9 @@ def read_html(
 ) -> None:
     """Fill `document` from UTF-8 `data`."""
     data = markup.cut(data, limits, document.note)
-    if not want_context:
-        found = native.read(data, limits, place)
-        if found is not None and _fill(document, found, data, limits, declared_language):
-            return
+    found = native.read(data, limits, context=want_context, place=place)
+    if found is not None and _fill(document, found, data, limits, declared_language):
+        return
     prepared = markup.prepare(data, limits, document.note)
     try:
         tree = HTMLTree.parse_from_bytes(prepared.data, "utf-8")
@@ -114,6 +139,23 @@ def _fill(document: Document, found: native.Read, data: bytes, limits: Limits, d
     document.noarchive |= found.noarchive
     document.language = language.detect(document.main, found.language or declared_language)
     return True
+
+
+def srcset(value: str) -> Iterator[str]:
+    """Each address of a srcset. Addresses may contain commas, but do not end in one."""
+    at = 0
+    for _ in range(MAX_CANDIDATES):
+        match = _CANDIDATE.match(value, at)
+        if not match:
+            return
+        address = match[1]
+        if address.endswith(","):  # no descriptor: the comma ends the candidate
+            address = address.rstrip(",")
+            at = match.end(1)
+        else:
+            at = match.end()
+        if address:
+            yield address
 
 
 def one_line(text: str, limit: int) -> str:
@@ -204,7 +246,7 @@ class _Page:
             if link.kind == native.CSS:
                 self.style(link.href)
             elif link.kind == native.SRCSET:
-                for address in srcset.addresses(link.href):
+                for address in srcset(link.href):
                     self.add(address, "requisite")
             elif link.kind == native.REFRESH:
                 self.refresh(link.href)
@@ -246,6 +288,8 @@ class _Page:
             link.nofollow = _unendorsed(node.getattr("rel") or "")
         if not link.text:
             link.text = self.anchor_text(node)
+            if link.text:
+                self.marks.anchors.append((node, link))
 
     def anchor_text(self, node: DOMNode) -> str:
         text = one_line(self.text_of(node), self.limits.anchor_chars)
@@ -307,7 +351,7 @@ class _Page:
             for attribute in ("srcset", "data-srcset"):
                 value = node.getattr(attribute)
                 if value:
-                    for address in srcset.addresses(value):
+                    for address in srcset(value):
                         self.add(address, "requisite")
         elif tag == "script" and (node.getattr("type") or "").lower() == "application/ld+json":
             self.linked_data(node.text)
@@ -337,7 +381,7 @@ class _Page:
             self.document.canonical = self.document.canonical or self.add(href, "canonical") or None
         elif "alternate" in rels and "stylesheet" not in rels:
             media = (node.getattr("type") or "").partition(";")[0].strip().lower()
-            if media in _FEED_TYPES:
+            if media in feeds.TYPES:
                 self.add(href, "feed", one_line(node.getattr("title") or "", self.limits.anchor_chars))
             else:
                 self.add(href, "alternate", one_line(node.getattr("hreflang") or "", 20))
@@ -421,3 +465,6 @@ _HANDLERS = {
     "link": _Page.on_link,
     "meta": _Page.on_meta,
 }
+
+
+register(HtmlReader(), priority=30)

@@ -13,9 +13,8 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from hemeroteca.extract import nesting, rebuild
-from hemeroteca.extract.document import Limits
-from hemeroteca.extract.words import words
+from hemeroteca.extract import bombs, nesting
+from hemeroteca.extract.document import Limits, names
 
 BREAK = "\t"
 
@@ -26,12 +25,12 @@ SHORT_BYTES = 128 << 10
 MAX_NODES = 500_000
 MAX_ATTRIBUTES = 200
 
-_BLOCKS = words(
+_BLOCKS = names(
     "p li td th tr dt dd dl ul ol hr br h1 h2 h3 h4 h5 h6 div dir dialog pre section article nav header hgroup footer "
     "form fieldset figure figcaption aside main blockquote option address details summary center caption table tbody "
     "tfoot thead body html button select legend textarea noscript search menu"
 )
-_INTERESTING = words(
+_INTERESTING = names(
     "area img image script style link meta base iframe frame source video audio track embed object input use time "
     "nav header footer aside main article h1 h2 h3 noscript"
 )
@@ -95,15 +94,15 @@ def _suspicious(scan: "_Scan", limits: Limits) -> bool:
 
 def _defused(scan: "_Scan", limits: Limits, note: Callable[[str], None]) -> "_Scan":
     """The same page written anew, so that what is checked is what the parser will see, then cut where it must be."""
-    data, dropped = rebuild.rebuilt(scan.data, MAX_ATTRIBUTES)
+    data, dropped = bombs.rebuilt(scan.data, MAX_ATTRIBUTES)
     if dropped:
         note("attributes-cut")
-    deep = rebuild.too_deep_at(data, limits.depth) if len(scan.tags) > SHALLOW_TAGS else None
+    deep = bombs.too_deep_at(data, limits.depth) if len(scan.tags) > SHALLOW_TAGS else None
     if deep is not None:
         data = data[:deep]
         note("dom-too-deep")
-    if rebuild.reopens_more_than(data, MAX_NODES):
-        data = rebuild.without_formatting(data)
+    if bombs.reopens_more_than(data, MAX_NODES):
+        data = bombs.without_formatting(data)
         note("formatting-dropped")
     return _Scan(data)
 
@@ -202,7 +201,7 @@ def _may_have_many_attributes(scan: _Scan) -> bool:
 # Formatting: what is still open is opened again in each following block, of equal elements three at most.
 
 _FORMATTING_LENGTHS = np.zeros(1 << 15, np.uint8)
-for _name in rebuild.FORMATTING:
+for _name in bombs.FORMATTING:
     _FORMATTING_LENGTHS[_codes_of(_name)] = len(_name)
 _PLAIN_TAG = re.compile(rb"<[a-zA-Z]++(?:\s++[a-zA-Z][\w:.-]*+(?:=\"[^\"<>]*+\")?)*+\s*+>")
 

@@ -1,6 +1,6 @@
 """A quick and sure look at long pages: is every tag plainly written and closed in order?
 
-Then the parser builds just the tree one sees, and the close look (`rebuild`) is not needed. Anything unusual, an
+Then the parser builds just the tree one sees, and the close look (`bombs`) is not needed. Anything unusual, an
 unquoted attribute or a `<` inside a script or a comment, gives False: the page is not bad, only not plain.
 
 Numpy does it, so a megabyte takes a few milliseconds: the places of `<`, `>`, `"` and `=` say all there is to know.
@@ -11,18 +11,18 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from hemeroteca.extract.words import words
+from hemeroteca.extract.document import names
 
-LONGEST_TAG = 2048  # bytes: no room for attributes enough to be slow
+MAX_TAG = 2048  # bytes: no room for attributes enough to be slow
 
-_VOID = words("area base br col embed hr img input link meta param source track wbr")
-_TEXT_ONLY = words("script style title textarea")  # no `<` inside but that of their end tag
-_UNUSUAL = words("iframe noembed noframes xmp plaintext svg math template select frameset listing image")
+_VOID = names("area base br col embed hr img input link meta param source track wbr")
+_TEXT_ONLY = names("script style title textarea")  # no `<` inside but that of their end tag
+_UNUSUAL = names("iframe noembed noframes xmp plaintext svg math template select frameset listing image")
 # May be left open: the next of its kind, or the end of what is around it, ends it. There is one of each at most inside
 # each other element. (Not `dd` too: `<li><dd><li><dd>` goes on for ever.)
-_LEFT_OPEN = words("p li tr td th thead tbody tfoot")
-_FORMATTING = words("a b big code em font i nobr s small strike strong tt u")  # reopened where a block cut them short
-_INLINE = words("span label abbr cite dfn kbd q samp sub sup time var bdi bdo data mark ins del wbr br img input")
+_LEFT_OPEN = names("p li tr td th thead tbody tfoot")
+_FORMATTING = names("a b big code em font i nobr s small strike strong tt u")  # reopened where a block cut them short
+_INLINE = names("span label abbr cite dfn kbd q samp sub sup time var bdi bdo data mark ins del wbr br img input")
 _ENDS_NAME = np.zeros(256, np.bool_)
 _ENDS_NAME[[*b" \t\n\f\r/>"]] = True
 _MARKS = bytes(1 if byte in b"<>\"'`=" else 0 for byte in range(256))
@@ -33,11 +33,11 @@ _LETTER[[*b"abcdefghijklmnopqrstuvwxyz"]] = True
 _NAME = re.compile("[a-z][a-z0-9-]*")
 _DECLARATION = re.compile(rb"<!--(?:[^>-]|-(?!->))*+-->|<!doctype[^>]*+>")
 _OTHER_VALUE = re.compile(rb"[^\s\"'=<>`]++(?=[\s>])|'[^\"'=<>`]*+'(?=[\s/>])")
-MOST_OTHER_VALUES = 2000
+MAX_OTHER_VALUES = 2000
 _MASKS = np.array([(1 << 8 * length) - 1 for length in range(9)], np.uint64)  # keep so many bytes of eight
 
-_ROOTS = words("html body")  # each adds its attributes to those of the first
-MOST_ROOTS = 20
+_ROOTS = names("html body")  # each adds its attributes to those of the first
+MAX_ROOTS = 20
 
 Bytes = NDArray[np.uint8]
 Flags = NDArray[np.bool_]
@@ -63,7 +63,7 @@ def plainly_nested(data: bytes, depth: int) -> bool:
     places = np.flatnonzero(opens)
     starts, ends = brackets[places], brackets[places + 1]  # a further `>` is text
     tags, tag_ends = marks[starts], marks[ends]
-    if (tag_ends - tags).max() > LONGEST_TAG:
+    if (tag_ends - tags).max() > MAX_TAG:
         return False
     is_tag = _are_tags(data, raw, tags, tag_ends)
     if is_tag is None:
@@ -101,7 +101,7 @@ def _plainly_written(data: bytes, raw: Bytes, marks: Places, starts: Places, end
     if not _BEFORE_SIGN[raw[signs - 1]].all():
         return False
     others = signs[raw[signs + 1] != ord('"')] + 1
-    if len(others) > MOST_OTHER_VALUES or not all(_OTHER_VALUE.match(data, at) for at in others.tolist()):
+    if len(others) > MAX_OTHER_VALUES or not all(_OTHER_VALUE.match(data, at) for at in others.tolist()):
         return False
     apostrophes = outside_values & ((kinds == ord("'")) | (kinds == ord("`")))
     return bool(np.count_nonzero(apostrophes) == 2 * np.count_nonzero(raw[others] == ord("'")))
@@ -127,7 +127,7 @@ def _closed_in_order(data: bytes, raw: Bytes, tags: Places, depth: int) -> bool:
     def those(kept: frozenset[str]) -> Flags:
         return np.array([kind in kept for kind in kinds], np.bool_)[numbers]
 
-    if np.count_nonzero(those(_ROOTS)) > MOST_ROOTS:
+    if np.count_nonzero(those(_ROOTS)) > MAX_ROOTS:
         return False
     texts = np.flatnonzero(those(_TEXT_ONLY) & ~closing)
     if len(texts) and (

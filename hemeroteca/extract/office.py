@@ -12,11 +12,11 @@ import zipfile
 import zlib
 from urllib.parse import unquote
 
-from hemeroteca.extract import dates, plain, xml
+from hemeroteca.extract import dates, language, text, xml
 from hemeroteca.extract.document import Document, Limits
 from hemeroteca.extract.html import read_html
+from hemeroteca.extract.readers import Content, register
 
-KINDS = ("docx", "pptx", "xlsx", "odt", "ods", "odp", "epub")
 _UNPACKABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _BROKEN = (
     zipfile.BadZipFile, zlib.error, struct.error, RuntimeError, NotImplementedError, EOFError, ValueError, OSError,
@@ -25,28 +25,61 @@ _BROKEN = (
 _NUMBER = re.compile(r"(\d+)\.xml$")
 
 
-def read_office(body: bytes, document: Document, limits: Limits) -> None:
-    """Fill `document`, whose kind is known, with text, title, author, date, headings and links."""
-    if body.count(b"PK\x01\x02") > limits.office_parts:
-        document.note("office-too-many-parts")
-        return
-    try:
-        package = _Package(zipfile.ZipFile(io.BytesIO(body)), document, limits)
-        _READERS[document.kind](package)
-    except _BROKEN:
-        document.note("office-unreadable")  # damaged, cut short, or locked with a password
-        return
-    text = _tidy("".join(package.text))
-    if len(text) > limits.text_chars:
-        document.note("text-cut")
-    document.text = document.main = text[: limits.text_chars]
-    document.headings = "\n".join(package.headings)[: limits.headings_chars]
-    document.title = document.title or next(iter(package.headings), "")[: limits.line_chars]
-    document.title = document.title or document.text[:200].partition("\n")[0]
-    addresses = [*package.addresses, *plain.addresses(document.text)]
-    plain.add_links(document, (a for a in addresses if a.startswith(("http://", "https://"))), "page", limits)
-    if not document.text and not document.notes:
-        document.note("office-no-text")
+_NOT_OURS = "other"  # a ZIP file of another kind; nobody should take it for text, whatever it was sent as
+_DIRECTORY = 256 << 10  # the names of the parts stand once more at the end
+_DECLARED = (
+    (b"application/epub+zip", "epub"),
+    (b"application/vnd.oasis.opendocument.text", "odt"),
+    (b"application/vnd.oasis.opendocument.spreadsheet", "ods"),
+    (b"application/vnd.oasis.opendocument.presentation", "odp"),
+)
+_MAIN_PARTS = (
+    (b"word/document.xml", "docx"),
+    (b"ppt/presentation.xml", "pptx"),
+    (b"xl/workbook.xml", "xlsx"),
+    (b"META-INF/container.xml", "epub"),
+)
+
+
+class OfficeReader:
+    """Text, title, author, date, headings and links of office files and e-books."""
+
+    def sniff(self, content: Content) -> str:
+        """By what the ZIP file holds: servers send these as anything, and a .docx may be a page that says no."""
+        body = content.body
+        if not body.startswith(b"PK\x03\x04"):
+            return ""
+        if body[30:38] == b"mimetype":  # OpenDocument and epub begin with their type, as it is
+            declared = body[38 : 38 + 60]
+            return next((kind for name, kind in _DECLARED if declared.startswith(name)), _NOT_OURS)
+        names = body[:4096] + body[-_DIRECTORY:]
+        return next((kind for part, kind in _MAIN_PARTS if part in names), _NOT_OURS)
+
+    def read(self, content: Content, document: Document) -> None:
+        limits = content.limits
+        if document.kind == _NOT_OURS:
+            return
+        if content.body.count(b"PK\x01\x02") > limits.office_parts:
+            document.note("office-too-many-parts")
+            return
+        try:
+            package = _Package(zipfile.ZipFile(io.BytesIO(content.body)), document, limits)
+            _READERS[document.kind](package)
+        except _BROKEN:
+            document.note("office-unreadable")  # damaged, cut short, or locked with a password
+            return
+        whole = _tidy("".join(package.text))
+        if len(whole) > limits.text_chars:
+            document.note("text-cut")
+        document.text = document.main = whole[: limits.text_chars]
+        document.headings = "\n".join(package.headings)[: limits.headings_chars]
+        document.title = document.title or next(iter(package.headings), "")[: limits.line_chars]
+        document.title = document.title or document.text[:200].partition("\n")[0]
+        addresses = [*package.addresses, *text.addresses(document.text)]
+        text.add_links(document, (a for a in addresses if a.startswith(("http://", "https://"))), "page", limits)
+        document.language = language.detect(document.main, document.language or content.language)
+        if not document.text and not document.notes:
+            document.note("office-no-text")
 
 
 class _Package:
@@ -294,3 +327,6 @@ _READERS = {
     "odp": _open_document,
     "epub": _book,
 }
+
+
+register(OfficeReader(), priority=50)

@@ -14,6 +14,7 @@ from hemeroteca.extract.markup import BREAK
 # A page may contain these characters itself; it would only spoil its own main text.
 _DROP, _DROP_END, _KEEP, _KEEP_END, _ANCHOR, _NUMBER_END, _ANCHOR_END = "\x01\x02\x03\x04\x05\x06\x07"
 _ANCHOR_MARK = re.compile(f"{_ANCHOR}(\\d{{1,7}}){_NUMBER_END}|[{_ANCHOR}-{_ANCHOR_END}]")
+_CONTEXT_MARK = re.compile(f"{_ANCHOR}(\\d{{1,7}}){_NUMBER_END}|[{_DROP}-{_ANCHOR_END}]")
 _UNMARKED = dict.fromkeys(map(ord, (_KEEP, _KEEP_END)))  # an article inside navigation is navigation
 _LINE_END = "\x08"  # no white space, other than a tab
 MAX_MARKS = 1000
@@ -60,16 +61,17 @@ def read(tree: HTMLTree, marks: Marks, document: Document, limits: Limits, want_
             _enclose(tree, node, _DROP, _DROP_END)
     if want_context:
         for number, (node, _) in enumerate(marks.anchors):
-            _enclose(tree, node, f"{_ANCHOR}{number}{_NUMBER_END}", _ANCHOR_END)
+            if node.tag == "a":
+                _enclose(tree, node, f"{_ANCHOR}{number}{_NUMBER_END}", _ANCHOR_END)
 
     raw: str = body.text
+    if want_context:
+        _give_contexts(raw, [link for _, link in marks.anchors], limits)
+        raw = _ANCHOR_MARK.sub("", raw)
     if len(raw) > 2 * limits.text_chars:
         raw = raw[: 2 * limits.text_chars]
         document.note("text-cut")
     text, main = _texts(raw)
-    if want_context:
-        _give_contexts(text, [link for _, link in marks.anchors], limits.context_chars)
-        text, main = _ANCHOR_MARK.sub("", text), _ANCHOR_MARK.sub("", main)
     if len(text) > limits.text_chars:
         text, main = text[: limits.text_chars], main[: limits.text_chars]
         document.note("text-cut")
@@ -123,7 +125,9 @@ def _enclose(tree: HTMLTree, node: DOMNode, before: str, after: str) -> None:
     first = node.first_child
     if first is not None:
         node.insert_before(tree.create_text_node(before), first)
-        node.append_child(tree.create_text_node(after))
+    else:
+        node.append_child(tree.create_text_node(before))
+    node.append_child(tree.create_text_node(after))
 
 
 def _named_boilerplate(body: DOMNode) -> list[DOMNode]:
@@ -148,22 +152,37 @@ def _named_boilerplate(body: DOMNode) -> list[DOMNode]:
     return found
 
 
-def _give_contexts(text: str, links: list[Link], width: int) -> None:
-    """Give each link the text on both sides of its own anchor."""
-    clean: list[str] = []
-    length = 0
-    places: list[tuple[int, int]] = []  # number of the link, where its anchor begins
-    last = 0
-    for match in _ANCHOR_MARK.finditer(text):
-        clean.append(text[last : match.start()])
-        length += match.start() - last
+def _give_contexts(raw: str, links: list[Link], limits: Limits) -> None:
+    """Give each link the text on both sides of its own anchor, with white space collapsed."""
+    flat: list[str] = []
+    length = last = 0
+    spaced = False
+    places: list[tuple[Link, int, int]] = []  # where the text of an anchor begins and ends
+    open_now: list[tuple[Link | None, int, int]] = []  # and how many pieces of text there were before
+
+    for match in (*_CONTEXT_MARK.finditer(raw), None):
+        piece = raw[last : match.start() if match else None]
+        words = " ".join(piece.split())
+        if words:
+            if flat and (spaced or piece[0].isspace()):
+                words = f" {words}"
+            flat.append(words)
+            length += len(words)
+            spaced = False
+        spaced = spaced or piece[-1:].isspace()
+        if match is None:
+            break
         last = match.end()
-        if match[1] and int(match[1]) < len(links):
-            places.append((int(match[1]), length))
-    clean.append(text[last:])
-    whole = "".join(clean)
-    for number, start in places:
-        link = links[number]
-        end = start + len(link.text)
-        before = whole[max(0, start - width) : start]
-        link.context = f"{before}{whole[start : end + width]}".replace("\n", " ")
+        if match[1]:
+            number = int(match[1])
+            open_now.append((links[number] if number < len(links) else None, length, len(flat)))
+        elif match[0] == _ANCHOR_END and open_now:
+            link, start, pieces = open_now.pop()
+            if link is not None:
+                start += flat[pieces][0] == " " if len(flat) > pieces else 0
+                places.append((link, start, length))
+    whole = "".join(flat)
+    width = limits.context_chars
+    for link, start, end in places:
+        inside = whole[start : min(end, start + limits.anchor_chars)]
+        link.context = f"{whole[max(0, start - width) : start]}{inside}{whole[end : end + width]}"

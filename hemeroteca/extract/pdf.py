@@ -11,8 +11,9 @@ from pathlib import Path
 
 import msgspec
 
-from hemeroteca.extract import dates, plain
-from hemeroteca.extract.document import Document, Limits
+from hemeroteca.extract import dates, language, text
+from hemeroteca.extract.document import Document
+from hemeroteca.extract.readers import Content, register
 
 _CHILD = str(Path(__file__).with_name("pdf_child.py"))
 # what programs write when nobody gave a title or an author
@@ -36,33 +37,42 @@ class _Fact(msgspec.Struct):
     note: str = ""
 
 
-def read_pdf(body: bytes, document: Document, limits: Limits) -> None:
-    """Fill `document` with text, title, author, date and links of a PDF."""
-    if len(body) > limits.pdf_bytes:
-        document.note("pdf-too-long")
-        return
-    limit = (limits.pdf_pages, limits.pdf_seconds, limits.text_chars, limits.links, limits.pdf_memory)
-    texts: list[str] = []
-    addresses: list[str] = []
-    for line in _lines(body, [str(number) for number in limit], limits.pdf_seconds * 5, document):
-        try:
-            fact = msgspec.json.decode(line, type=_Fact)
-        except msgspec.DecodeError:
-            break
-        document.title = document.title or _given(fact.title)[: limits.line_chars]
-        document.author = document.author or _given(fact.author)[: limits.line_chars]
-        document.published = document.published or _created(fact.created)
-        texts.append(fact.text)
-        addresses += fact.links
-        if fact.note:
-            document.note(fact.note)
-    document.text = document.main = "\n".join(map(_tidy, texts)).strip()[: limits.text_chars]
-    if not document.text and not document.notes:
-        document.note("pdf-no-text")  # a scan, or nothing at all
-    if not document.title:
-        document.title = document.text[:200].partition("\n")[0]
-    addresses += plain.addresses(document.text)
-    plain.add_links(document, (a for a in addresses if a.startswith(("http://", "https://"))), "page", limits)
+class PdfReader:
+    """Text, title, author, date and links of a PDF."""
+
+    def sniff(self, content: Content) -> str:
+        if content.start.startswith(b"%PDF-"):
+            return "pdf"
+        return "pdf" if content.media_type == "application/pdf" and b"%PDF-" in content.start else ""
+
+    def read(self, content: Content, document: Document) -> None:
+        body, limits = content.body, content.limits
+        if len(body) > limits.pdf_bytes:
+            document.note("pdf-too-long")
+            return
+        limit = (limits.pdf_pages, limits.pdf_seconds, limits.text_chars, limits.links, limits.pdf_memory)
+        texts: list[str] = []
+        addresses: list[str] = []
+        for line in _lines(body, [str(number) for number in limit], limits.pdf_seconds * 5, document):
+            try:
+                fact = msgspec.json.decode(line, type=_Fact)
+            except msgspec.DecodeError:
+                break
+            document.title = document.title or _given(fact.title)[: limits.line_chars]
+            document.author = document.author or _given(fact.author)[: limits.line_chars]
+            document.published = document.published or _created(fact.created)
+            texts.append(fact.text)
+            addresses += fact.links
+            if fact.note:
+                document.note(fact.note)
+        document.text = document.main = "\n".join(map(_tidy, texts)).strip()[: limits.text_chars]
+        if not document.text and not document.notes:
+            document.note("pdf-no-text")  # a scan, or nothing at all
+        if not document.title:
+            document.title = document.text[:200].partition("\n")[0]
+        addresses += text.addresses(document.text)
+        text.add_links(document, (a for a in addresses if a.startswith(("http://", "https://"))), "page", limits)
+        document.language = language.detect(document.main, content.language)
 
 
 def _lines(body: bytes, arguments: list[str], patience: int, document: Document) -> list[bytes]:
@@ -101,3 +111,6 @@ def _created(text: str) -> int:
     year, month, day, hour, minute, second, zone, zone_minutes = (part or "" for part in match.groups())
     moment = f"{year}-{month or '01'}-{day or '01'}T{hour or '00'}:{minute or '00'}:{second or '00'}"
     return dates.to_ms(moment + (f"{zone}:{zone_minutes or '00'}" if zone else "Z"))
+
+
+register(PdfReader(), priority=50)

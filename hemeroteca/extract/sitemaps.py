@@ -1,19 +1,37 @@
 """Sitemaps: XML, indexes of sitemaps, and plain lists of addresses (sitemaps.org)."""
 
-from hemeroteca.extract import dates, plain, xml
+from hemeroteca.extract import dates, xml
+from hemeroteca.extract import text as plain_text
 from hemeroteca.extract.document import Document, Limits, Link
+from hemeroteca.extract.readers import UNNAMED, Content, register
 
 
-def read_sitemap(body: bytes, content_type: str, document: Document, limits: Limits) -> None:
+class SitemapReader:
     """Pages (or further sitemaps) with their dates and priorities, alternates in other languages, pictures, videos."""
-    if b"<" in body[:1024].replace(b"\0", b""):
-        handler = _Handler(document, limits)
-        xml.parse(body, content_type, document, limits, handler)
-        handler.flush()
-        return
-    plain.read_text(body, content_type, document, limits)
-    document.kind = "sitemap"
-    document.text = document.main = document.title = ""
+
+    def sniff(self, content: Content) -> str:
+        if content.media_type == "text/html" and content.start.startswith(b"<!"):
+            return ""
+        listed = content.media_type == "text/plain" or content.media_type in UNNAMED
+        return "sitemap" if content.root in ("urlset", "sitemapindex") or (listed and _is_list(content)) else ""
+
+    def read(self, content: Content, document: Document) -> None:
+        limits = content.limits
+        if b"<" in content.start:
+            handler = _Handler(document, limits)
+            xml.parse(content.body, content.content_type, document, limits, handler)
+            handler.flush()
+            return
+        plain_text.read_text(content.body, content.content_type, document, limits)
+        document.text = document.main = document.title = ""
+
+
+def _is_list(content: Content) -> bool:
+    """A list of addresses, and an address that says so: any list of links would do otherwise."""
+    if "sitemap" not in content.url.lower():
+        return False
+    lines = [line for line in content.start.split(b"\n")[:5] if line.strip()]
+    return bool(lines) and all(line.strip().lower().startswith((b"http://", b"https://")) for line in lines)
 
 
 class _Handler(xml.Handler):
@@ -75,3 +93,6 @@ class _Handler(xml.Handler):
                 self.document.note("href-too-long")
             elif link.href != entry.href or link is entry:
                 self.document.links.append(link)
+
+
+register(SitemapReader(), priority=40)

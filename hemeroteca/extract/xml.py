@@ -9,7 +9,7 @@ from html.entities import name2codepoint
 
 from lxml import etree
 
-from hemeroteca.extract import charset
+from hemeroteca.extract import decode
 from hemeroteca.extract.document import Document, Limits
 
 CHUNK = 64 << 10
@@ -111,7 +111,7 @@ def _mended(body: bytes, content_type: str, document: Document) -> bytes:
     if len(body) > MENDED_BYTES:
         document.charset = "utf-8"
         return body
-    text, document.charset, note = charset.to_text(body, content_type)
+    text, document.charset, note = decode.to_text(body, content_type)
     if note:
         document.note(note)
     data = text.lstrip().encode("utf-8", "replace")

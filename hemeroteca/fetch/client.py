@@ -51,7 +51,7 @@ class GuardedClient:
     def send(self, url: str, *, content: bytes | None = None, headers: dict[str, str] | None = None) -> Reply:
         """GET, or POST when there is content."""
         try:
-            url = urls.canonical(url, urls.Rules(drop_session_ids=False, drop_tracking=False))
+            url = urls.canonical(url, urls.CanonRules(drop_session_ids=False, drop_tracking=False))
         except urls.UrlError as error:
             return Reply(0, reason=f"not an address ({error})")
         request = Request(

@@ -22,10 +22,10 @@ from hemeroteca.fetch.body import Body, Spool
 from hemeroteca.fetch.failures import Failure
 from hemeroteca.fetch.guard import Guard
 from hemeroteca.fetch.heads import HeaderBook
-from hemeroteca.fetch.names import Answer, Lookup, Names
 from hemeroteca.fetch.origins import Origin, Origins, local_name, pins, refused_address
+from hemeroteca.fetch.request import FetchSettings, Request, Result
+from hemeroteca.fetch.resolver import Lookup, Resolution, Resolver
 from hemeroteca.fetch.transfer import USUAL, Kind, Transfer
-from hemeroteca.fetch.values import FetchSettings, Request, Result
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ class Fetcher:
         self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch_socket)
         self._multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
         self._multi.setopt(pycurl.M_MAXCONNECTS, settings.max_connections)
-        self._names = Names(
+        self._resolver = Resolver(
             self._bell.ring,
             lookup=lookup,
             threads=settings.dns_threads,
@@ -139,7 +139,7 @@ class Fetcher:
         if self._epoll.closed:
             return
         self._selector.unregister(self._epoll.fileno())
-        self._names.close()
+        self._resolver.close()
         transfers = [*self._busy.values(), *(transfer for idle in self._pool.values() for transfer in idle)]
         for curl, transfer in self._busy.items():
             self._multi.remove_handle(curl)
@@ -156,7 +156,9 @@ class Fetcher:
 
     # on the way to a transfer
 
-    def _direct(self, request: Request, done: Done, origin: Origin, target: str, answer: Answer | None = None) -> None:
+    def _direct(
+        self, request: Request, done: Done, origin: Origin, target: str, answer: Resolution | None = None
+    ) -> None:
         private = request.allow_private or self._settings.allow_private
         if origin.refusal is not None and not private:
             self._refuse(request, done, origin.refusal)
@@ -169,7 +171,7 @@ class Fetcher:
             if answer is None:
                 answer = origin.answer
                 if answer is None or answer.expires <= now:
-                    answer = self._names.known(origin.host, now)
+                    answer = self._resolver.known(origin.host, now)
                     if answer is None:
                         self._ask(
                             origin.host, request, done, lambda found: self._direct(request, done, origin, target, found)
@@ -189,7 +191,7 @@ class Fetcher:
         self._start(kind, request, done, origin, target, guard, addresses, origin.connect_to, resolve)
 
     def _through_proxy(
-        self, request: Request, done: Done, origin: Origin, target: str, answer: Answer | None = None
+        self, request: Request, done: Done, origin: Origin, target: str, answer: Resolution | None = None
     ) -> None:
         """The proxy resolves the name, so only what can be seen is checked: literal addresses, local names, ports.
 
@@ -214,7 +216,7 @@ class Fetcher:
             addresses: tuple[str, ...] = () if refused else (proxy.host,)
             problem = refused_address(f"the proxy {proxy.host}", [(proxy.host, refused or "")])
         else:
-            answer = answer or self._names.known(proxy.host, monotonic())
+            answer = answer or self._resolver.known(proxy.host, monotonic())
             if answer is None:
                 self._ask(
                     proxy.host, request, done, lambda found: self._through_proxy(request, done, origin, target, found)
@@ -279,15 +281,15 @@ class Fetcher:
 
     # names
 
-    def _ask(self, name: str, request: Request, done: Done, go_on: Callable[[Answer], None]) -> None:
+    def _ask(self, name: str, request: Request, done: Done, go_on: Callable[[Resolution], None]) -> None:
         waiting = _Waiting(name, request, done, go_on, monotonic() + self._settings.connect_timeout)
         self._waiting.setdefault(name, []).append(waiting)
         self._deadlines.append(waiting)
-        self._names.ask(name)
+        self._resolver.ask(name)
 
     def _hear_names(self) -> None:
         self._bell.quiet()
-        for name, answer in self._names.collect():
+        for name, answer in self._resolver.collect():
             for waiting in self._waiting.pop(name, ()):
                 waiting.owed = False
                 waiting.go_on(answer)
@@ -417,7 +419,7 @@ class _Waiting:
     __slots__ = ("deadline", "done", "go_on", "name", "owed", "request")
 
     def __init__(
-        self, name: str, request: Request, done: Done, go_on: Callable[[Answer], None], deadline: float
+        self, name: str, request: Request, done: Done, go_on: Callable[[Resolution], None], deadline: float
     ) -> None:
         self.name = name
         self.request = request
@@ -463,7 +465,7 @@ def _failed(request: Request, failure: Failure) -> Result:
     )
 
 
-def _no_address(host: str, answer: Answer) -> Failure:
+def _no_address(host: str, answer: Resolution) -> Failure:
     if answer.error:
         return Failure(failures.DNS, f"{host}: {answer.error}", answer.transient)
     return refused_address(host, answer.refused)

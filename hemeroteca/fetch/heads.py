@@ -1,15 +1,46 @@
-"""Request and response heads: the headers we ask libcurl to send, and the lines it received, sorted."""
+"""HTTP heads: the headers we ask libcurl to send, the lines it received, and the fields of a raw head."""
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 _INTERIM = re.compile(rb"HTTP/[0-9.]+ 1").match
 _PROXY_LOGIN = re.compile(rb"(?im)^proxy-authorization:[^\n]*\n")
 # Chosen by us on every connection; anybody else's value would make the request mean something else than what is kept.
 _OURS = frozenset(["host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "expect"])
+_FIELD_VALUE = rb"([^\r\n]*(?:\r?\n[ \t]+[^\r\n]+)*)"  # a folded line goes on
+_FIELD = re.compile(rb"\n([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*:" + _FIELD_VALUE)
+_FOLD = re.compile(rb"[ \t]*\r?\n[ \t]+")
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+").fullmatch
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*").fullmatch  # no line ends: nothing can be smuggled in
+
+
+def header(head: bytes, name: str) -> str:
+    """The first value of a header in a raw head; empty when it has none."""
+    found = _pattern(name).search(head)
+    return _text(found[1]) if found else ""
+
+
+def header_all(head: bytes, name: str) -> list[str]:
+    """The values of all headers of that name."""
+    return [_text(value) for value in _pattern(name).findall(head)]
+
+
+def fields(head: bytes) -> list[tuple[str, str]]:
+    """Names, as written, and values of a raw head."""
+    return [(_text(name), _text(value)) for name, value in _FIELD.findall(head)]
+
+
+@lru_cache(64)
+def _pattern(name: str) -> re.Pattern[bytes]:
+    return re.compile(rb"\n(?i:%s)[ \t]*:%s" % (re.escape(name.encode("latin-1", "replace")), _FIELD_VALUE))
+
+
+def _text(raw: bytes) -> str:
+    if b"\n" in raw:
+        raw = _FOLD.sub(b" ", raw)
+    return raw.decode("latin-1").strip()
 
 
 class ResponseHeads(NamedTuple):

@@ -9,7 +9,7 @@ import ada_url
 from hemeroteca.fetch import failures
 from hemeroteca.fetch.failures import Failure
 from hemeroteca.fetch.guard import Guard
-from hemeroteca.fetch.names import Answer
+from hemeroteca.fetch.resolver import Resolution
 
 _PORTS = {"http": 80, "https": 443}
 _TARGET = re.compile(r"/[!-\"$-~]*").fullmatch  # printable ASCII without space and fragment: safe in a request line
@@ -43,7 +43,7 @@ class Origin:
         self.fixed: tuple[str, ...] = (host,) if self.literal else ()  # addresses known without asking DNS
         self.connect_to: list[str] = []  # for libcurl, when address and port come from a setting
         self.refusal: Failure | None = None  # unless private addresses are allowed
-        self.answer: Answer | None = None
+        self.answer: Resolution | None = None
         self.pinned: tuple[str, ...] = ()  # addresses libcurl was told
         self.pinned_until = 0.0
 

@@ -18,7 +18,7 @@ from hemeroteca.fetch.failures import Failure
 from hemeroteca.fetch.guard import Guard
 from hemeroteca.fetch.heads import ResponseHeads, protocol_of, sort_response, without_proxy_login
 from hemeroteca.fetch.origins import Origin
-from hemeroteca.fetch.values import FetchSettings, Request, Result
+from hemeroteca.fetch.request import FetchSettings, Request, Result
 
 # What libcurl says when a callback of ours refused to go on. With another code the trouble was overcome: a second
 # address of the host was tried.

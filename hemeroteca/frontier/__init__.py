@@ -1,16 +1,22 @@
 """The frontier decides what is fetched next; nobody else does.
 
-The life of a URL: a seed, a link or a sitemap names it; `urls` gives it a canonical form and a 64-bit key; the seen-set
-tells whether this crawl has met it; a new one becomes a *page* row, queued under its *host*. When the host may be asked
-again (one request at a time, adaptive delay, robots.txt) its best page is leased to a fetcher. What comes back settles
-the page: done, failed with a reason, or queued again for later. A lease lives in memory only: a page stays queued on
-disk until its outcome is committed, so a crash costs at most one more request per page and needs no repair.
+The life of a URL: a seed, a link, a sitemap or a signal names it as a *candidate*; the seen-set tells whether this crawl
+has met it; a new one becomes a *page* (a URL we know, and what its last visit brought) and a *visit* (this crawl's wish
+to see it, with a score of the crawl's prioritiser), queued under its *host*. When the host may be asked again (one
+request at a time, adaptive delay, robots.txt) its best visit is *leased* to a fetcher; among hosts that may be asked, the
+one with the best visit goes first. The lease ends the visit exactly once: done, retried later, failed, excluded, given
+back, or its deadline does it. A lease lives in memory only: a visit stays queued on disk until its ending is committed,
+so a crash costs at most one more request per page and needs no repair.
 
-    values      what travels between the frontier and the engine
-    seen        which URLs a crawl has met: 8 bytes each
-    politeness  how long a host must be left alone (pure)
-    traps       shapes of URLs that only lead to the same page again
-    store       batched SQL on the hot path, the same on SQLite and PostgreSQL
-    queue       hosts in order of their next allowed time; leases
-    services    orders from people: submit, stop, resume, settings of a site
+    visit         a visit on its way, what it brought, how it ended
+    lease         visits in somebody's hands until a deadline, and all that is counted about them
+    hosts         which host is next, by time and by its best visit
+    queue         the frontier itself: what comes in, what goes out, what is written
+    prioritisers  how much a crawl wants a candidate: breadth-first, freshness, those of other rooms
+    seen          which URLs a crawl has met: 8 bytes each
+    politeness    how long a host must be left alone (pure)
+    robots        robots.txt per origin, in memory and on disk
+    traps         shapes of URLs that only lead to the same page again
+    store         batched SQL on the hot path, the same on SQLite and PostgreSQL
+    services      orders from people: submit, stop, resume, settings of a site;  queries: reads for people
 """

@@ -4,43 +4,9 @@ from typing import Literal
 
 import msgspec
 
-from hemeroteca.urls import Scope
-
-THRESHOLD = 0.05  # F(μ) where nobody set another, as in `change`
-
-
-class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How new versions are compared; the part of `change.ChangeRules` a person sets, without loading that room."""
-
-    threshold: float = THRESHOLD  # F(μ)
-    ignore: tuple[str, ...] = ()
-    keep: tuple[str, ...] = ()
-    ignore_text: tuple[str, ...] = ()
-
+from hemeroteca.ingest.rules import THRESHOLD, Comparison
 
 _USUAL = Comparison()
-
-
-class CrawlOptions(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How a crawl goes: what belongs to it, when it ends, how it behaves."""
-
-    scope: Scope
-    limit: int | None = None
-    max_bytes: int | None = None
-    max_seconds: float | None = None
-    delay: float | None = None  # None: adaptive
-    concurrency: int | None = None
-    ignore_robots: bool = False
-    sitemaps: bool = True
-    requisites: bool = True
-    insecure: bool = False
-    watch: Comparison | None = None  # a standing crawl: it never ends, and new versions are compared in this way
-    again: bool = False  # all pages of the same order, which has finished, are visited once more
-
-    @property
-    def knows_its_pages(self) -> bool:
-        """Its pages are queued whether or not a link to them is seen again: an unchanged page need not be read."""
-        return self.again or self.watch is not None
 
 
 class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -73,42 +39,6 @@ class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):
         return Comparison(
             threshold, (*self.ignore, *own.ignore), own.keep or self.keep, (*self.ignore_text, *own.ignore_text)
         )
-
-
-class Visit(msgspec.Struct, gc=False):
-    """A planned fetch of a page, leased to a fetcher."""
-
-    page: int
-    key: int
-    url: str
-    host: int
-    crawl: int
-    depth: int
-    redirects: int
-    role: int
-    attempts: int
-    etag: str
-    last_modified: str
-    digest: str
-    versions: int
-    robots_for: str = ""  # set on a visit of robots.txt: the origin whose rules are wanted
-
-
-class Outcome(msgspec.Struct, gc=False):
-    """What became of a page, ready to be written."""
-
-    page: int
-    state: int
-    due_ms: int
-    attempts: int
-    visited_ms: int
-    changed_ms: int
-    status: int
-    reason: str
-    etag: str
-    last_modified: str
-    digest: str
-    versions: int
 
 
 class Counts(msgspec.Struct):

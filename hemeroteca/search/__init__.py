@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hemeroteca.search.document import SearchDocument
+    from hemeroteca.ingest.search_document import SearchDocument
     from hemeroteca.search.index import (
         Index,
         IndexBusyError,
@@ -53,7 +53,6 @@ _PLACES = {
     "Options": "results",
     "Preferences": "ranking",
     "Results": "results",
-    "SearchDocument": "document",
     "Searcher": "searcher",
     "open_searcher": "searcher",
 }
@@ -63,4 +62,6 @@ def __getattr__(name: str) -> Any:
     """Each name from its module when it is asked for: whoever counts documents needs no ranking."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "SearchDocument":
+        return import_module("hemeroteca.ingest.search_document").SearchDocument
     return getattr(import_module(f"{__name__}.{_PLACES.get(name, 'index')}"), name)

@@ -13,25 +13,11 @@ from functools import cache, lru_cache
 from hemeroteca.search.tantivy import analyzers
 
 # ISO 639-1 → the engine's name of the stemmer. Other languages are indexed word by word, without stems.
-STEMMERS = {
-    "ar": "arabic",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "en": "english",
-    "es": "spanish",
-    "fi": "finnish",
-    "fr": "french",
-    "hu": "hungarian",
-    "it": "italian",
-    "nl": "dutch",
-    "no": "norwegian",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sv": "swedish",
-    "tr": "turkish",
-}
+_STEMMERS = """
+    ar:arabic da:danish de:german el:greek en:english es:spanish fi:finnish fr:french hu:hungarian
+    it:italian nl:dutch no:norwegian pt:portuguese ro:romanian ru:russian sv:swedish tr:turkish
+"""
+STEMMERS = dict(pair.split(":") for pair in _STEMMERS.split())
 LANGUAGES = frozenset((*STEMMERS, "ca"))  # whose words are found in all their forms
 OWN_SCRIPT = frozenset(("ar", "el", "ru"))  # … whatever else the index holds
 WORDS = "words"  # the field of languages that write spaces

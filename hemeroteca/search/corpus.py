@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
+from hemeroteca.ingest.search_document import SearchDocument, document_key
 from hemeroteca.search import document_queue
 from hemeroteca.search.analysis import code_of, language_of, written_in
-from hemeroteca.search.document import SearchDocument, document_key
 from hemeroteca.search.index import HEAP_BYTES, Index
 from hemeroteca.search.results import Options
 
@@ -40,7 +40,7 @@ RANKING_ONLY = Options(group=False, diverse=False, snippets=False, suggest=False
 Problem = Callable[[int, str], None]  # told the number of a line and what is wrong with it
 
 
-class Row(msgspec.Struct):
+class CorpusRow(msgspec.Struct):
     id: str  # empty where the file says none
     url: str
     title: str
@@ -58,7 +58,7 @@ def lines(source: BinaryIO) -> Iterator[bytes]:
             line = unpacked.readline(MAX_LINE)
 
 
-def documents(lines: Iterable[bytes], problem: Problem) -> Iterator[tuple[int, Row]]:
+def documents(lines: Iterable[bytes], problem: Problem) -> Iterator[tuple[int, CorpusRow]]:
     """Documents with the numbers of their lines; `problem` hears of each line that is none."""
     for number, line in _numbered(lines, problem):
         try:
@@ -116,14 +116,14 @@ def _numbered(lines: Iterable[bytes], problem: Problem) -> Iterator[tuple[int, b
         problem(number + 1, f"the packed file is damaged from here on ({error})")
 
 
-def _row(line: bytes) -> Row:
+def _row(line: bytes) -> CorpusRow:
     try:
         read = _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         if isinstance(error, msgspec.ValidationError):
             raise
         read = _decode(_mended(line))
-    return Row(
+    return CorpusRow(
         id=_first(read.id, read.beir, read.docno, read.doc_id, read.docid),
         url=read.url or "",
         title=read.title or "",
@@ -177,7 +177,7 @@ def run_queries(
             yield RunLine(qid, rank, hit.id or hit.url, hit.score)
 
 
-class Imported(msgspec.Struct):
+class ImportReport(msgspec.Struct):
     documents: int = 0
     skipped: int = 0
     problems: list[str] = []  # the first few, with their lines
@@ -191,13 +191,13 @@ def import_documents(
     heap_bytes: int = HEAP_BYTES,
     progress: Callable[[int], None] = lambda count: None,
     collection: str = "",
-) -> Imported:
+) -> ImportReport:
     """Index documents given as JSON lines `{"id", "url", "title", "text", "lang"}`; one of the same id is replaced.
 
     Documents without `lang` get the language of the collection when it clearly has one: guessing it for each short
     text would scatter them over languages.
     """
-    report = Imported()
+    report = ImportReport()
     seen = _Seen() if not index.count() else None
     writer = index.writer(heap_bytes, os.cpu_count() or 1)
     try:
@@ -216,9 +216,9 @@ def queue_documents(
     lines: Iterable[bytes],
     progress: Callable[[int], None] = lambda count: None,
     collection: str = "",
-) -> tuple[Imported, Path]:
+) -> tuple[ImportReport, Path]:
     """The same while an engine writes the index in `path`: it takes the documents from the file that is returned."""
-    report = Imported()
+    report = ImportReport()
     left = document_queue.push(path, _documents(lines, report, progress, collection))
     return report, left
 
@@ -251,7 +251,7 @@ class _Seen:
 
 
 def _documents(
-    lines: Iterable[bytes], report: Imported, progress: Callable[[int], None], collection: str
+    lines: Iterable[bytes], report: ImportReport, progress: Callable[[int], None], collection: str
 ) -> Iterator[SearchDocument]:
     """Documents of JSON lines; what happens is told to `report`."""
     rows = _read(lines, report)
@@ -265,7 +265,7 @@ def _documents(
     progress(report.documents)
 
 
-def _read(lines: Iterable[bytes], report: Imported) -> Iterator[Row]:
+def _read(lines: Iterable[bytes], report: ImportReport) -> Iterator[CorpusRow]:
     def problem(number: int, what: str) -> None:
         report.skipped += 1
         if len(report.problems) < 10:
@@ -278,7 +278,7 @@ def _read(lines: Iterable[bytes], report: Imported) -> Iterator[Row]:
         yield row
 
 
-def _document(row: Row, language: str, collection: str) -> SearchDocument:
+def _document(row: CorpusRow, language: str, collection: str) -> SearchDocument:
     return SearchDocument(
         key=document_key(f"import:{row.id}"),
         id=row.id,
@@ -292,7 +292,7 @@ def _document(row: Row, language: str, collection: str) -> SearchDocument:
     )
 
 
-def _common_language(sample: list[Row]) -> str:
+def _common_language(sample: list[CorpusRow]) -> str:
     votes = Counter(language_of(f"{row.title} {row.text}") for row in sample if not row.lang)
     if not votes:
         return ""

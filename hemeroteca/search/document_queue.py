@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from hemeroteca.search.document import SearchDocument
+from hemeroteca.ingest.search_document import SearchDocument
 
 FOLDER = "imports"
 DOCUMENTS = ".documents"

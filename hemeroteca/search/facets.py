@@ -1,8 +1,8 @@
 """How results divide by host, language, type, year and collection."""
 
 from hemeroteca.search.index import IndexReader
+from hemeroteca.search.index.document_fields import FACETS
 from hemeroteca.search.index.expressions import Query
-from hemeroteca.search.index.fields import FACETS
 
 MAX_VALUES = 10  # of each facet
 

@@ -16,12 +16,14 @@ import zlib
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 import numpy as np
 
-from hemeroteca.search.document import document_key
+from hemeroteca.ingest.search_document import document_key
 
 log = logging.getLogger("hemeroteca.search")
 _MAX_ANCHORS = 12  # different texts kept per page
@@ -132,8 +134,7 @@ class LinkGraph:
             size = sum(one.stat().st_size for one in group)
             if file is None or size + file.stat().st_size > _MERGED_ANCHORS:
                 if len(group) > 1:
-                    texts = [entry for one in group for entry in _load_anchors(one)]
-                    _replace(group[-1], zlib.compress(msgspec.msgpack.encode(list(dict.fromkeys(texts))), 1))
+                    _pack(group[-1], (entry for one in group for entry in _load_anchors(one)))
                     for one in group[:-1]:
                         one.unlink()
                 group = []
@@ -191,8 +192,7 @@ class LinkWriter:
             return
         name = f"{self._number:08d}"
         if self._anchors:
-            packed = zlib.compress(msgspec.msgpack.encode(list(dict.fromkeys(self._anchors))), 1)
-            _replace(self._path / f"{name}.anchors", packed)
+            _pack(self._path / f"{name}.anchors", self._anchors)
         pages = np.frombuffer(self._pages, dtype=np.int64)
         hosts = np.frombuffer(self._hosts, dtype=np.int64)
         pages, first = np.unique(pages, return_index=True)
@@ -283,7 +283,7 @@ def rank_pages_and_hosts(graph: LinkGraph, seeds: Iterable[int] = ()) -> LinkRan
     pages, tail, head = _numbered(*graph.edges())
     chosen = _places(pages, np.array(sorted(set(seeds)), dtype=np.int64))
     ranks = _ranked(len(pages), tail, head, chosen)
-    host_of = _hosts_of(pages, *graph.hosts())
+    host_of = _look_up(*graph.hosts(), pages)  # 0: not known
     hosts, numbers = np.unique(host_of, return_inverse=True)
     # from here on the pairs of different hosts, each once: few, where the links were many
     pairs = _distinct(numbers[tail] * len(hosts) + numbers[head])
@@ -293,14 +293,6 @@ def rank_pages_and_hosts(graph: LinkGraph, seeds: Iterable[int] = ()) -> LinkRan
     linked, tail, head = _numbered(source[across], target[across])
     host_ranks = _ranked(len(linked), tail, head, _places(linked, _distinct(host_of[chosen])))
     return LinkRanks(pages, ranks, linked, host_ranks)
-
-
-def _hosts_of(pages: np.ndarray, known: np.ndarray, hosts: np.ndarray) -> np.ndarray:
-    """The key of the host of each page; 0 where it is not known."""
-    if not len(known):
-        return np.zeros(len(pages), np.int64)
-    places = np.minimum(np.searchsorted(known, pages), len(known) - 1)
-    return np.where(known[places] == pages, hosts[places], 0)
 
 
 def _ranked(count: int, tail: np.ndarray, head: np.ndarray, seeds: np.ndarray) -> np.ndarray:
@@ -392,25 +384,27 @@ def _scaled(ranks: np.ndarray) -> np.ndarray:
     return (np.log(np.maximum(ranks, low) / low) / np.log(high / low)).astype(np.float32)
 
 
-def _places(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def _found(keys: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where each wanted key stands or would stand among the sorted `keys`, and whether it is there."""
     if not len(keys):
-        return np.empty(0, np.int64)
+        return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), dtype=bool)
     places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return places[keys[places] == wanted]
+    return places, keys[places] == wanted
 
 
-def _look_up(keys: np.ndarray, values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    if not len(keys) or not len(wanted):
-        return np.zeros(len(wanted), np.float32)
-    places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[places] == wanted, values[places], np.float32(0))
+def _places(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    places, there = _found(keys, wanted)
+    return places[there]
 
 
 def _contains(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    if not len(keys):
-        return np.zeros(len(wanted), dtype=bool)
-    places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return keys[places] == wanted
+    return _found(keys, wanted)[1]
+
+
+def _look_up(keys: np.ndarray, values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The values of keys; 0 where there is none."""
+    places, there = _found(keys, wanted)
+    return np.where(there, values[places], values.dtype.type(0)) if len(keys) else np.zeros(len(wanted), values.dtype)
 
 
 def _load_pairs(path: Path) -> np.ndarray:
@@ -440,18 +434,21 @@ _decode_anchors = msgspec.msgpack.Decoder(list[tuple[int, str]]).decode
 
 
 def _save(path: Path, values: np.ndarray) -> None:
-    draft = path.with_suffix(".draft")
-    with draft.open("wb") as file:
+    with _replaced(path) as file:
         np.save(file, values)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.rename(path)
 
 
-def _replace(path: Path, data: bytes) -> None:
-    draft = path.with_suffix(path.suffix + ".draft")
+def _pack(path: Path, anchors: Iterable[tuple[int, str]]) -> None:
+    with _replaced(path) as file:
+        file.write(zlib.compress(msgspec.msgpack.encode(list(dict.fromkeys(anchors))), 1))
+
+
+@contextmanager
+def _replaced(path: Path) -> Iterator[BinaryIO]:
+    """A file that appears whole and durable, or not at all."""
+    draft = path.with_name(f"{path.name}.draft")
     with draft.open("wb") as file:
-        file.write(data)
+        yield file
         file.flush()
         os.fsync(file.fileno())
     draft.rename(path)

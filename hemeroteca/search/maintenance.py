@@ -1,4 +1,4 @@
-"""What is done with the index from time to time while pages come in: link ranks, texts of links, learned words.
+"""Care of the index: made anew, and from time to time link ranks, texts of links, learned words.
 
     python -m hemeroteca.search.maintenance INDEX N     keys of the seeds on its standard input (msgpack)
 
@@ -9,23 +9,26 @@ words of about N documents; what it finds out about link texts it leaves in a fi
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import re
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import msgspec
 
-from hemeroteca.search.document import SearchDocument
+from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.search.graph import LinkGraph, LinkRanks, rank_pages_and_hosts
-from hemeroteca.search.index import Index, SearchError, open_index
-from hemeroteca.search.suggest.model import Learner
+from hemeroteca.search.index import HEAP_BYTES, Index, IndexUnusableError, SearchError, open_index, replacement
+from hemeroteca.search.index.expressions import RangeQuery
+from hemeroteca.search.suggest.language_model import Learner
 from hemeroteca.search.suggest.query_log import logged_queries
 
+log = logging.getLogger("hemeroteca.search")
 TEXTS = "texts.todo"  # [(page key, link texts)]
 _MAX_TEXTS = 20_000  # in one turn; the rest at the next
 
@@ -80,6 +83,49 @@ def _own_words(document: SearchDocument) -> set[str]:
 
 def _words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.lower().replace("_", " ")))
+
+
+def rebuild(
+    path: Path,
+    documents: Iterable[SearchDocument],
+    heap_bytes: int = HEAP_BYTES,
+    progress: Callable[[int], None] = lambda count: None,
+) -> int:
+    """Build the index in `path` anew from `documents`; searches use the old one until the new one is complete.
+
+    Documents that were imported stay, as far as the old index can be read: no archive has them.
+    """
+    count = 0
+    with replacement(path, heap_bytes) as writer:
+        for document in chain(documents, _rescued(path)):
+            writer.put(document, replaces=False)
+            count += 1
+            if count % 1000 == 0:
+                progress(count)
+    progress(count)
+    return count
+
+
+def _rescued(path: Path) -> Iterator[SearchDocument]:
+    try:
+        yield from imported_documents(open_index(None, path, any_layout=True))
+    except SearchError as error:
+        log.warning("documents that were imported are not kept: %s", error)
+
+
+def imported_documents(index: Index) -> Iterator[SearchDocument]:
+    """Documents that were not crawled: no archive has them. One that cannot be read is left out, which is said."""
+    lost = 0
+    for key in index.keys(RangeQuery("captured", 0, 0)):
+        try:
+            document = index.get(key)
+        except IndexUnusableError:
+            lost += 1
+            continue
+        if document is not None and document.id:
+            yield document
+    if lost:
+        log.warning("%d documents that were imported cannot be read any more; import their files again", lost)
 
 
 class TurnError(Exception):

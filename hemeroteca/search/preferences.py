@@ -8,7 +8,6 @@ from pathlib import Path
 
 import msgspec
 
-from hemeroteca import urls
 from hemeroteca.search.index import SearchError
 from hemeroteca.search.ranking import Preferences
 
@@ -51,6 +50,8 @@ def prefer(path: Path, host: str, factor: float | None) -> Preferences:
 
 def _host_name(text: str) -> str:
     """The host of what somebody wrote: a name, or an address of one of its pages."""
+    from hemeroteca import urls  # a search needs none of it, and starts sooner without
+
     written = text.strip()
     try:
         host = urls.host(urls.canonical(written if "://" in written else f"http://{written}"))

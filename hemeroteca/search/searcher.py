@@ -17,18 +17,17 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
 
+from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.search import analysis, ranking
-from hemeroteca.search.candidates import FOR_HOSTS, MIN_CANDIDATES, Ranked, Retrieval
-from hemeroteca.search.document import SearchDocument
-from hemeroteca.search.explanation import Reasons, reasons
 from hemeroteca.search.facets import facets
 from hemeroteca.search.graph import LinkRanks
+from hemeroteca.search.heavy_queries import HEAVY_QUERIES
 from hemeroteca.search.index import VERSIONS, Index, IndexReader, IndexUnusableError, SearchError, open_index
-from hemeroteca.search.index.fields import BODIES
-from hemeroteca.search.query.body_match import stands
+from hemeroteca.search.index.document_fields import BODIES
 from hemeroteca.search.query.clauses import Note, required
+from hemeroteca.search.query.conditions import stands
 from hemeroteca.search.query.parser import MAX_QUERY, parse, parse_words
-from hemeroteca.search.query.plan import RARE, Lexicon, Plan, Planner
+from hemeroteca.search.query.query_plan import RARE, Lexicon, QueryPlan, QueryPlanner
 from hemeroteca.search.query.vocabulary import Form
 from hemeroteca.search.results import (
     HALF,
@@ -41,9 +40,10 @@ from hemeroteca.search.results import (
     read_cursor,
     write_cursor,
 )
-from hemeroteca.search.snippet import Marks
+from hemeroteca.search.retrieval import FOR_HOSTS, MIN_CANDIDATES, RankedMatches, Retrieval
+from hemeroteca.search.score_explanation import Reasons, reasons
+from hemeroteca.search.snippet import Highlighter
 from hemeroteca.search.suggest.suggester import Suggester
-from hemeroteca.search.throttle import THROTTLE
 
 if TYPE_CHECKING:
     from hemeroteca.config import Config
@@ -84,7 +84,7 @@ class Searcher:
         """Never fails because of the query. At most `MAX_RESULTS` results can be reached."""
         whole = query[: MAX_QUERY + 1].encode("utf-8", "replace").decode("utf-8")  # no halves of characters
         query = unicodedata.normalize("NFC", whole)
-        with THROTTLE.turn_for(query):
+        with HEAVY_QUERIES.turn_for(query):
             try:
                 return _Search(self, options).results(query, limit, offset, cursor)
             except IndexUnusableError as error:
@@ -196,7 +196,7 @@ class _Search:
             searcher.link_ranks,
             searcher.of_versions,
         )
-        self._marks: dict[str, Marks] = {}  # by body field
+        self._marks: dict[str, Highlighter] = {}  # by body field
         self._standing: dict[int, bool] = {}  # documents whose text was read for `inbody:`
 
     def results(self, query: str, limit: int, offset: int, cursor: str) -> Results:
@@ -224,7 +224,7 @@ class _Search:
             suggestion=self._suggestion(query, plan) if not cursor and not offset else "",
         )
 
-    def plan(self, query: str) -> Plan:
+    def plan(self, query: str) -> QueryPlan:
         languages = self.reader.terms("language")
         parsed = parse(query) if self.options.syntax else parse_words(query)
         if self.options.every:
@@ -236,11 +236,11 @@ class _Search:
             self.known.length = self.reader.average("length")
         lexicon = Lexicon(self.reader, languages, self.known.forms, learned.spoken if learned else None)
         weights = ranking.for_texts(self.retrieval.weights, self.known.length)
-        plan = Planner(lexicon, weights, self.options.preferences.blocks, self.options.loose).plan(parsed)
+        plan = QueryPlanner(lexicon, weights, self.options.preferences.blocks, self.options.loose).plan(parsed)
         plan.counted = not plan.plain or sum(documents for _, _, documents in plan.scored) <= _COUNT_BELOW
         return plan
 
-    def _page(self, query: str, plan: Plan, wanted: Wanted) -> _Page:
+    def _page(self, query: str, plan: QueryPlan, wanted: Wanted) -> _Page:
         """Results from as many candidates as they need."""
         reach = min(MAX_RESULTS, max(MIN_CANDIDATES, 2 * wanted.end))
         while True:
@@ -264,7 +264,7 @@ class _Search:
                 return _Page(hits, found.total, cursor)
             reach = min(MAX_RESULTS, 4 * reach)
 
-    def _order_by_meaning(self, ranked: Ranked, query: str) -> None:
+    def _order_by_meaning(self, ranked: RankedMatches, query: str) -> None:
         """Fuse the order of the best candidates with the order of their meaning; scores become those of the fusion."""
         from hemeroteca.search import semantic
 
@@ -279,7 +279,7 @@ class _Search:
             ranked.scores[i] = 1 / (semantic.RANK_CONSTANT + 1 + place)
         ranked.order = [best[place] for place, _ in places] + rest
 
-    def _hits(self, ranked: Ranked, order: list[int], limit: int, plan: Plan) -> tuple[list[Hit], int]:
+    def _hits(self, ranked: RankedMatches, order: list[int], limit: int, plan: QueryPlan) -> tuple[list[Hit], int]:
         """The first results of an order, and how many candidates it took to have them."""
         hits: list[Hit] = []
         used = 0
@@ -304,14 +304,14 @@ class _Search:
             hits.append(hit)
         return hits, used
 
-    def _stands(self, key: int, plan: Plan, page: SearchDocument) -> bool:
+    def _stands(self, key: int, plan: QueryPlan, page: SearchDocument) -> bool:
         """Whether `inbody:` holds; remembered, for candidates come again when more are asked for."""
         standing = self._standing.get(key)
         if standing is None:
             standing = self._standing[key] = stands(plan.asked, page)
         return standing
 
-    def _mark(self, hit: Hit, page: SearchDocument, plan: Plan) -> None:
+    def _mark(self, hit: Hit, page: SearchDocument, plan: QueryPlan) -> None:
         """Snippet and title with the words of the query in bold."""
         field = analysis.field_of(page.language)
         marks = self._marks.get(field)
@@ -323,7 +323,7 @@ class _Search:
             hit.snippet = described if "<b>" in described else hit.snippet
         hit.title_html = marks.highlight(page.title)
 
-    def _suggestion(self, query: str, plan: Plan) -> str:
+    def _suggestion(self, query: str, plan: QueryPlan) -> str:
         if not self.options.suggest or not (plan.doubtful or (plan.every is None and plan.plain)):
             return ""
         suggester = self.searcher.suggester
@@ -336,33 +336,20 @@ class _Page(msgspec.Struct):
     next_cursor: str  # empty: there are no more
 
 
+_SHARED = tuple(name for name in Hit.__struct_fields__ if name in SearchDocument.__struct_fields__)
+
+
 def _hit(page: SearchDocument, score: float) -> Hit:
-    return Hit(
-        url=page.url,
-        title=page.title,
-        snippet="",
-        score=score,
-        key=page.key,
-        page=page.page or page.key,
-        host=page.host,
-        language=page.language,
-        type=page.type,
-        author=page.author,
-        digest=page.digest,
-        captured_ms=page.captured_ms,
-        published_ms=page.published_ms,
-        versions=page.versions,
-        collections=page.collections,
-        until_ms=page.until_ms,
-        id=page.id,
-    )
+    hit = Hit(snippet="", score=score, **{name: getattr(page, name) for name in _SHARED})
+    hit.page = page.page or page.key
+    return hit
 
 
-def _marks(plan: Plan, field: str) -> Marks:
-    return Marks(plan.wanted.get(field, set()), field)
+def _marks(plan: QueryPlan, field: str) -> Highlighter:
+    return Highlighter(plan.wanted.get(field, set()), field)
 
 
-def _estimate(plan: Plan, documents: int) -> int:
+def _estimate(plan: QueryPlan, documents: int) -> int:
     """How many documents have any of the words, if words were independent: good enough for «about 120,000»."""
     without = 1.0
     for _, _, having in plan.scored:

@@ -15,7 +15,7 @@ _MAX_MATCHES = 24  # of one word, enough to choose a window
 _MAX_KNOWN = 60_000  # words remembered with their terms
 
 
-class Marks:
+class Highlighter:
     """The words of one query, as they are marked in the texts of its results."""
 
     def __init__(self, wanted: Collection[str], field: str) -> None:

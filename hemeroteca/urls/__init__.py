@@ -6,19 +6,19 @@ Pure: text in, values out; no clock, no network, no files. Whatever text comes i
 
 from hemeroteca.urls import robots
 from hemeroteca.urls.candidate import Candidate, Role
-from hemeroteca.urls.canon import DEFAULT_RULES, Rules, canonical, key
+from hemeroteca.urls.canon import DEFAULT_RULES, CanonRules, canonical, key
 from hemeroteca.urls.domains import registrable_domain
 from hemeroteca.urls.links import Target, directory, resolve_links, resolve_targets
 from hemeroteca.urls.scopes import Scope, ScopeMatcher
+from hemeroteca.urls.shapes import shape, trap
 from hemeroteca.urls.surts import surt
-from hemeroteca.urls.traps import shape, trap
 from hemeroteca.urls.whatwg import UrlError, host, join, origin
 
 __all__ = [
     "DEFAULT_RULES",
     "Candidate",
+    "CanonRules",
     "Role",
-    "Rules",
     "Scope",
     "ScopeMatcher",
     "Target",

@@ -2,7 +2,7 @@
 
 Always: WHATWG parsing (lower-case scheme and host, IDNA, default port, dot segments); no fragment, no user name or
 password, no dot after the host, no empty query; percent-encoding as RFC 3986 wants it (hexadecimal in upper case,
-unreserved characters plain, what may not stand in a URI encoded). By `Rules`: session ids, tracking, order of
+unreserved characters plain, what may not stand in a URI encoded). By `CanonRules`: session ids, tracking, order of
 parameters, `www.`.
 
 What could name another page is left alone: letter case of paths, double slashes, trailing slashes, `index.html`,
@@ -17,7 +17,7 @@ import msgspec
 from hemeroteca.urls.whatwg import MAX_LENGTH, UrlError, not_web, parse
 
 
-class Rules(msgspec.Struct, frozen=True):
+class CanonRules(msgspec.Struct, frozen=True):
     """What the canonical form leaves out besides spelling."""
 
     drop_session_ids: bool = True
@@ -26,10 +26,10 @@ class Rules(msgspec.Struct, frozen=True):
     drop_www: bool = False
 
 
-DEFAULT_RULES = Rules()
+DEFAULT_RULES = CanonRules()
 
 
-def canonical(url: str, rules: Rules = DEFAULT_RULES) -> str:
+def canonical(url: str, rules: CanonRules = DEFAULT_RULES) -> str:
     """The canonical http(s) URL, without fragment; `UrlError` tells why a text has none."""
     return of_href(parse(url), rules)
 
@@ -40,7 +40,7 @@ def key(canonical_url: str) -> int:
     return int.from_bytes(digest, "little", signed=True)
 
 
-def of_href(href: str, rules: Rules) -> str:
+def of_href(href: str, rules: CanonRules) -> str:
     """`canonical` of something the WHATWG parser wrote."""
     href = href.partition("#")[0]
     if not href.startswith(("http://", "https://")):
@@ -63,7 +63,7 @@ def of_href(href: str, rules: Rules) -> str:
     return result
 
 
-def clean_query(query: str, rules: Rules) -> str:
+def clean_query(query: str, rules: CanonRules) -> str:
     """The query (well spelled, without `?`) as `rules` want it."""
     drop = _DROPPED[rules.drop_session_ids, rules.drop_tracking]
     # Nearly always there is nothing to drop, and looking for it in one letter case takes a fifth of the time.
@@ -109,7 +109,7 @@ _DROPPED = {  # by (drop_session_ids, drop_tracking)
 }
 
 
-def _head(head: str, href: str, rules: Rules) -> str:
+def _head(head: str, href: str, rules: CanonRules) -> str:
     """Scheme and authority without login, dots at the end and, if asked, `www.`."""
     scheme, _, authority = head.partition("//")
     authority = authority.rpartition("@")[2]
@@ -141,7 +141,7 @@ def _spelled(match: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in match[0].encode())
 
 
-def _path_without_session(head: str, path: str, rules: Rules) -> str:
+def _path_without_session(head: str, path: str, rules: CanonRules) -> str:
     shorter = _PATH_SESSION.sub("", path)
     if shorter == path:
         return path

@@ -10,7 +10,7 @@ import re
 from typing import NamedTuple
 
 from hemeroteca.urls import whatwg
-from hemeroteca.urls.canon import DEFAULT_RULES, Rules, clean_query, key, of_href
+from hemeroteca.urls.canon import DEFAULT_RULES, CanonRules, clean_query, key, of_href
 from hemeroteca.urls.whatwg import UrlError
 
 
@@ -21,12 +21,12 @@ class Target(NamedTuple):
     key: int
 
 
-def resolve_links(base: str, hrefs: list[str], rules: Rules = DEFAULT_RULES) -> list[str | None]:
+def resolve_links(base: str, hrefs: list[str], rules: CanonRules = DEFAULT_RULES) -> list[str | None]:
     """For each `href` on the page `base` its canonical URL, None where it is not a web address."""
     return [target and target.url for target in resolve_targets(base, hrefs, rules)]
 
 
-def resolve_targets(base: str, hrefs: list[str], rules: Rules = DEFAULT_RULES) -> list[Target | None]:
+def resolve_targets(base: str, hrefs: list[str], rules: CanonRules = DEFAULT_RULES) -> list[Target | None]:
     """As `resolve_links`, with the keys, which are remembered too."""
     try:
         page = whatwg.parse(base)
@@ -69,7 +69,7 @@ _DIRECTORY_COST = 5  # a directory weighs about as much as this many links
 class _Directory(dict[str, Target | None]):
     """Links met on pages of one directory, and where they lead."""
 
-    def __init__(self, url: str, rules: Rules, targets: dict[str, Target]) -> None:
+    def __init__(self, url: str, rules: CanonRules, targets: dict[str, Target]) -> None:
         super().__init__()
         self._url = url
         self._targets = targets
@@ -131,11 +131,11 @@ class _Memory:
     """The directories of late, bounded by the links they hold."""
 
     def __init__(self) -> None:
-        self._directories: dict[tuple[str, Rules], _Directory] = {}
+        self._directories: dict[tuple[str, CanonRules], _Directory] = {}
         self._targets: dict[str, Target] = {}
         self._entries = 0
 
-    def directory(self, page: str, rules: Rules) -> _Directory:
+    def directory(self, page: str, rules: CanonRules) -> _Directory:
         url = (
             page[: page.partition("#")[0].partition("?")[0].rfind("/") + 1]
             if page.startswith(("http://", "https://"))
@@ -158,7 +158,7 @@ class _Memory:
 _memory = _Memory()
 
 
-def _resolve(base: str, href: str, rules: Rules) -> Target | None:
+def _resolve(base: str, href: str, rules: CanonRules) -> Target | None:
     """The long way, for any text."""
     try:
         absolute = whatwg.join(base, href) if base else whatwg.parse(href)
@@ -170,7 +170,7 @@ def _resolve(base: str, href: str, rules: Rules) -> Target | None:
     return Target(url, key(url))
 
 
-def _ancestors(url: str, rules: Rules) -> list[str]:
+def _ancestors(url: str, rules: CanonRules) -> list[str]:
     """Canonical URLs of a directory and all above it, root first; empty where they cannot be had by cutting text."""
     if not url or len(url) > 4000:
         return []

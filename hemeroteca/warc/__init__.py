@@ -1,7 +1,12 @@
 """WARC files read, written and checked, without a database: usable alone.
 
-capture     `Capture`: one exchange as it was, and how it becomes records
-builder     records as bytes: one record, one gzip member (or Zstandard frame: zstd)
+    from hemeroteca import warc
+    for found in warc.captures(Path("a.warc.gz"), spool): …      # Capture or Problem
+    writer.append(warc.records(capture).source)
+
+capture     `Capture`: one exchange as it was
+builder     a capture as records: one record, one gzip member (or Zstandard frame: zstd)
+exchanges   the captures of a file, requests and attachments put together
 reader      one record, by its place or from a stream;  scan: every record of a file, good or damaged
 writer      the files records are appended to, and their repair after a crash
 store       where files lie: a folder, or an object store
@@ -11,39 +16,43 @@ keys        the key a capture is filed under;  timestamps: times as web archives
 from hemeroteca.warc.builder import (
     GZ,
     ZST,
-    FileBody,
-    Original,
     Records,
     as_gzip,
     beginning,
-    exchange_records,
     new_id,
     pack_as,
     packing,
     payload_digest,
     record,
-    repeat_record,
-    revisit_records,
+    records,
     safe_url,
     warcinfo,
 )
+from hemeroteca.warc.capture import DOM_TYPE, MAX_CONTENT, Capture, Original
+from hemeroteca.warc.exchanges import Problem, captures
+from hemeroteca.warc.reader import Location, Record, WarcReadError
 
 __all__ = [
+    "DOM_TYPE",
     "GZ",
+    "MAX_CONTENT",
     "ZST",
-    "FileBody",
+    "Capture",
+    "Location",
     "Original",
+    "Problem",
+    "Record",
     "Records",
+    "WarcReadError",
     "as_gzip",
     "beginning",
-    "exchange_records",
+    "captures",
     "new_id",
     "pack_as",
     "packing",
     "payload_digest",
     "record",
-    "repeat_record",
-    "revisit_records",
+    "records",
     "safe_url",
     "warcinfo",
 ]

@@ -1,4 +1,4 @@
-"""WARC/1.1 records, built in memory as gzip members: one record, one member.
+"""Captures as WARC/1.1 records, built in memory as gzip members: one record, one member.
 
 Used by worker processes on the crawl's hot path, so it knows neither Django nor files of the archive: values in, bytes
 out (`writer.WarcWriter` puts them into files). A body that was spooled to disk is streamed into a file beside it and
@@ -18,53 +18,26 @@ from functools import lru_cache
 from http import HTTPStatus
 from itertools import chain
 from pathlib import Path
-from typing import Protocol
 from uuid import UUID
 
 import msgspec
 from isal import igzip_lib, isal_zlib
 
 from hemeroteca.warc import zstd
+from hemeroteca.warc.capture import Capture, Original
+from hemeroteca.warc.keys import DOM
 from hemeroteca.warc.timestamps import iso
 
 IDENTICAL_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 TRUNCATED = ("length", "time", "disconnect", "unspecified")
+FINAL_URL = "Hemeroteca-Final-URI"  # of a DOM: the address the browser showed
 GZ, ZST = ".warc.gz", ".warc.zst"
 _packing = ""
 _packer: zstd.Packer | None = None
 
 
-class Body(Protocol):
-    """What this module needs of `fetch.Body`."""
-
-    path: Path | None
-
-    def __len__(self) -> int: ...
-    def chunks(self) -> Iterable[bytes]: ...
-
-
-class FileBody:
-    """A body that lies in a file."""
-
-    def __init__(self, path: Path) -> None:
-        self.path: Path | None = path
-        self._file = path
-
-    def __len__(self) -> int:
-        return self._file.stat().st_size
-
-    def chunks(self) -> Iterator[bytes]:
-        with self._file.open("rb") as file:
-            while chunk := file.read(1 << 18):
-                yield chunk
-
-    def digest(self) -> str:
-        with self._file.open("rb") as file:
-            return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
-
-
-class Member(msgspec.Struct, frozen=True, gc=False):
+class Member(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Where one record lies, relative to the first byte of the records it was built with."""
 
     kind: str
@@ -73,120 +46,116 @@ class Member(msgspec.Struct, frozen=True, gc=False):
     length: int
 
 
-class Records(msgspec.Struct):
+class Records(msgspec.Struct, array_like=True):
     """Gzip members ready to be appended to a WARC file, the capture's own record first."""
 
-    data: bytes | Path
     size: int
     digest: str
     body_size: int
     members: tuple[Member, ...]
+    data: bytes = b""
+    path: str = ""  # the file they were streamed to, instead of `data`
 
     @property
     def main(self) -> Member:
         return self.members[0]
 
+    @property
+    def source(self) -> bytes | Path:
+        """What `WarcWriter.append` takes."""
+        return Path(self.path) if self.path else self.data
+
     def discard(self) -> None:
         """Remove the file of streamed records; nothing to do for those in memory."""
-        if isinstance(self.data, Path):
-            self.data.unlink(missing_ok=True)
+        if self.path:
+            Path(self.path).unlink(missing_ok=True)
 
 
-class Original(msgspec.Struct, frozen=True):
-    """The capture whose payload a revisit repeats."""
+def records(capture: Capture, digest: str = "", body_size: int | None = None) -> Records:
+    """A capture as records: its own and, where there is one, that of the request; without what is attached to it.
 
-    record_id: UUID
-    url: str
-    captured_ms: int
-    digest: str
-
-
-def exchange_records(
-    url: str,
-    started_ms: int,
-    ip: str,
-    protocol: str,
-    request_head: bytes,
-    response_head: bytes,
-    body: Body | bytes,
-    truncated: str = "",
-    record_id: UUID | None = None,
-    digest: str = "",
-    sent: bytes = b"",
-) -> Records:
-    """A response record and the request record that caused it (left out when there is no request head).
-
-    `digest`: the payload digest where the caller knows it already. `sent`: the content of the request.
+    `digest`: of the body, where the caller knows it already. `body_size`: of the payload that a revisit leaves out.
     """
-    record_id = record_id or new_id(started_ms)
-    size = len(body)
-    head = stored_head(response_head, size)
-    fields = about = _fields(url, ip, protocol)
-    if truncated:
-        fields += f"WARC-Truncated: {truncated if truncated in TRUNCATED else 'unspecified'}\r\n"
-    if isinstance(body, bytes) or body.path is None:
-        payload = body if isinstance(body, bytes) else b"".join(body.chunks())
-        digest = digest or payload_digest(payload)
+    if capture.original is not None:
+        return _revisit(capture, capture.original, body_size or 0)
+    if capture.response_head:
+        return _response(capture, digest)
+    fields = f"{FINAL_URL}: {safe_url(capture.final_url)}\r\n" if capture.final_url else ""
+    return record(
+        "resource",
+        capture.captured_ms,
+        capture.content_type,
+        b"".join(capture.chunks()),
+        capture.url,
+        capture.record_id,
+        fields=fields,
+    )
+
+
+def _response(capture: Capture, digest: str) -> Records:
+    ms = capture.captured_ms
+    record_id = capture.record_id or new_id(ms)
+    size = capture.size
+    head = stored_head(capture.response_head, size)
+    fields = about = _fields(capture.url, capture.ip, capture.protocol)
+    if capture.truncated:
+        fields += f"WARC-Truncated: {capture.truncated if capture.truncated in TRUNCATED else 'unspecified'}\r\n"
+    request_id, request = _request(about, capture, record_id)
+    length = len(head) + size
+    if not capture.path:
+        digest = digest or payload_digest(capture.body)
         block = hashlib.sha256(head)
-        block.update(payload)
-        length = len(head) + size
-        top = _top(
-            "response", record_id, started_ms, length, HTTP_RESPONSE, fields, f"sha256:{block.hexdigest()}", digest
-        )
-        response = _pack(b"".join((top, head, payload, b"\r\n\r\n")))
-        request = _request(about, started_ms, request_head, record_id, sent)
-        members = _members(("response", record_id, len(response)), request)
-        return Records(response + request[2], len(response) + len(request[2]), digest, size, members)
-    digest, block_digest = _stream_digests(head, body)
-    top = _top("response", record_id, started_ms, len(head) + size, HTTP_RESPONSE, fields, block_digest, digest)
-    path = body.path.with_name(body.path.name + ".warc.gz")
-    request = _request(about, started_ms, request_head, record_id, sent)
+        block.update(capture.body)
+        top = _top("response", record_id, ms, length, HTTP_RESPONSE, fields, f"sha256:{block.hexdigest()}", digest)
+        response = _pack(b"".join((top, head, capture.body, b"\r\n\r\n")))
+        members = _members("response", record_id, len(response), request_id, request)
+        return Records(len(response) + len(request), digest, size, members, response + request)
+    digest, block_digest = _stream_digests(head, capture.chunks())
+    top = _top("response", record_id, ms, length, HTTP_RESPONSE, fields, block_digest, digest)
+    path = Path(capture.path + ".warc.gz")
     try:
         with path.open("wb") as file:
-            for piece in _pack_stream(top + head, body.chunks()):
+            for piece in _pack_stream(top + head, capture.chunks()):
                 file.write(piece)
-            length = file.tell()
-            file.write(request[2])
+            packed = file.tell()
+            file.write(request)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
-    members = _members(("response", record_id, length), request)
-    return Records(path, length + len(request[2]), digest, size, members)
+    members = _members("response", record_id, packed, request_id, request)
+    return Records(packed + len(request), digest, size, members, path=str(path))
 
 
-def revisit_records(
-    url: str,
-    started_ms: int,
-    ip: str,
-    protocol: str,
-    request_head: bytes,
-    response_head: bytes,
-    original: Original,
-    body_size: int = 0,
-    not_modified: bool = False,
-    record_id: UUID | None = None,
-) -> Records:
-    """A revisit record (head kept, payload left out because `original` has it) and its request record.
-
-    `not_modified`: the server said so itself (304); else the payload came again and was identical.
-    """
-    record_id = record_id or new_id(started_ms)
-    head = stored_head(response_head, None if not_modified else body_size)
-    about = _fields(url, ip, protocol)
-    fields = (
-        about
-        + f"WARC-Profile: {NOT_MODIFIED if not_modified else IDENTICAL_PAYLOAD}\r\n"
-        + f"WARC-Refers-To: <urn:uuid:{original.record_id}>\r\n"
-        + f"WARC-Refers-To-Target-URI: {safe_url(original.url)}\r\n"
-        + f"WARC-Refers-To-Date: {iso(original.captured_ms)}\r\n"
+def _revisit(capture: Capture, original: Original, body_size: int) -> Records:
+    """Head kept, payload left out because `original` has it."""
+    ms = capture.captured_ms
+    record_id = capture.record_id or new_id(ms)
+    refers = f"WARC-Profile: {NOT_MODIFIED if capture.not_modified else IDENTICAL_PAYLOAD}\r\n"
+    if original.record_id is not None:
+        refers += f"WARC-Refers-To: <urn:uuid:{original.record_id}>\r\n"
+    refers += (
+        f"WARC-Refers-To-Target-URI: {safe_url(original.url)}\r\nWARC-Refers-To-Date: {iso(original.captured_ms)}\r\n"
     )
-    if not not_modified:
-        fields += "WARC-Truncated: length\r\n"  # ISO 28500:2017 6.7.2: shall be used for the payload left out
-    top = _top("revisit", record_id, started_ms, len(head), HTTP_RESPONSE, fields, _digest(head), original.digest)
+    if capture.url.startswith(DOM):  # what is not HTTP has no head to keep
+        if capture.final_url:
+            refers += f"{FINAL_URL}: {safe_url(capture.final_url)}\r\n"
+        about = f"WARC-Target-URI: {safe_url(capture.url)}\r\n"
+        kind = "application/octet-stream"
+        top = _top("revisit", record_id, ms, 0, kind, about + refers, _digest(b""), original.digest)
+        data = _pack(top + b"\r\n\r\n")
+        return Records(len(data), original.digest, body_size, _members("revisit", record_id, len(data)), data)
+    received = capture.response_head
+    if not received:
+        received = b"HTTP/1.1 304 Not Modified\r\n\r\n" if capture.not_modified else b"HTTP/1.1 200 OK\r\n\r\n"
+    head = stored_head(received, None if capture.not_modified else body_size)
+    about = _fields(capture.url, capture.ip, capture.protocol)
+    if not capture.not_modified:
+        refers += "WARC-Truncated: length\r\n"  # ISO 28500:2017 6.7.2: shall be used for the payload left out
+    top = _top("revisit", record_id, ms, len(head), HTTP_RESPONSE, about + refers, _digest(head), original.digest)
     revisit = _pack(top + head + b"\r\n\r\n")
-    request = _request(about, started_ms, request_head, record_id)
-    members = _members(("revisit", record_id, len(revisit)), request)
-    return Records(revisit + request[2], len(revisit) + len(request[2]), original.digest, body_size, members)
+    request_id, request = _request(about, capture, record_id)
+    members = _members("revisit", record_id, len(revisit), request_id, request)
+    return Records(len(revisit) + len(request), original.digest, body_size, members, revisit + request)
 
 
 def record(
@@ -199,10 +168,10 @@ def record(
     concurrent_to: UUID | None = None,
     refers_to: UUID | None = None,
     filename: str = "",
+    fields: str = "",
 ) -> Records:
-    """One record of the other kinds: warcinfo, metadata, resource, conversion."""
+    """One record of the other kinds: warcinfo, metadata, resource, conversion. `fields`: further ones, as written."""
     record_id = record_id or new_id(started_ms)
-    fields = ""
     if url:
         fields += f"WARC-Target-URI: {safe_url(url)}\r\n"
     if filename:
@@ -215,21 +184,7 @@ def record(
     payload = digest if kind in ("resource", "conversion") else ""
     top = _top(kind, record_id, started_ms, len(block), _safe_value(content_type), fields, digest, payload)
     data = _pack(top + block + b"\r\n\r\n")
-    return Records(data, len(data), digest, len(block), _members((kind, record_id, len(data))))
-
-
-def repeat_record(url: str, started_ms: int, original: Original, record_id: UUID | None = None) -> Records:
-    """A revisit record of what is not HTTP: `original` has the same payload, and there is no head to keep."""
-    record_id = record_id or new_id(started_ms)
-    fields = (
-        f"WARC-Target-URI: {safe_url(url)}\r\nWARC-Profile: {IDENTICAL_PAYLOAD}\r\n"
-        f"WARC-Refers-To: <urn:uuid:{original.record_id}>\r\n"
-        f"WARC-Refers-To-Target-URI: {safe_url(original.url)}\r\nWARC-Refers-To-Date: {iso(original.captured_ms)}\r\n"
-    )
-    kind = "application/octet-stream"
-    top = _top("revisit", record_id, started_ms, 0, kind, fields, _digest(b""), original.digest)
-    data = _pack(top + b"\r\n\r\n")
-    return Records(data, len(data), original.digest, 0, _members(("revisit", record_id, len(data))))
+    return Records(len(data), digest, len(block), _members(kind, record_id, len(data)), data)
 
 
 def warcinfo(started_ms: int, filename: str, facts: dict[str, str]) -> Records:
@@ -390,23 +345,25 @@ def _top(
     ).encode()
 
 
-def _request(about: str, ms: int, request_head: bytes, response_id: UUID, sent: bytes = b"") -> tuple[str, UUID, bytes]:
-    head = stored_request_head(request_head)
+def _request(about: str, capture: Capture, response_id: UUID) -> tuple[UUID, bytes]:
+    """The record of the request; empty when there is none."""
+    head = stored_request_head(capture.request_head)
     if not head:
-        return "", response_id, b""
-    head += sent
-    record_id = new_id(ms)
+        return response_id, b""
+    head += capture.sent
+    record_id = new_id(capture.captured_ms)
     fields = f"{about}WARC-Concurrent-To: <urn:uuid:{response_id}>\r\n"
-    top = _top("request", record_id, ms, len(head), HTTP_REQUEST, fields, _digest(head), "")
-    return "request", record_id, _pack(top + head + b"\r\n\r\n")
+    top = _top("request", record_id, capture.captured_ms, len(head), HTTP_REQUEST, fields, _digest(head), "")
+    return record_id, _pack(top + head + b"\r\n\r\n")
 
 
-def _members(first: tuple[str, UUID, int], request: tuple[str, UUID, bytes] | None = None) -> tuple[Member, ...]:
-    kind, record_id, length = first
+def _members(
+    kind: str, record_id: UUID, length: int, request_id: UUID | None = None, request: bytes = b""
+) -> tuple[Member, ...]:
     main = Member(kind, record_id, 0, length)
-    if request is None or not request[2]:
+    if request_id is None or not request:
         return (main,)
-    return main, Member("request", request[1], length, len(request[2]))
+    return main, Member("request", request_id, length, len(request))
 
 
 def _digest(data: bytes) -> str:
@@ -417,9 +374,9 @@ def _gzip(data: bytes) -> bytes:
     return igzip_lib.compress(data, 1, flag=igzip_lib.COMP_GZIP)
 
 
-def _stream_digests(head: bytes, body: Body) -> tuple[str, str]:
+def _stream_digests(head: bytes, chunks: Iterable[bytes]) -> tuple[str, str]:
     payload, block = hashlib.sha256(), hashlib.sha256(head)
-    for chunk in body.chunks():
+    for chunk in chunks:
         payload.update(chunk)
         block.update(chunk)
     return f"sha256:{payload.hexdigest()}", f"sha256:{block.hexdigest()}"

@@ -9,16 +9,19 @@ import hashlib
 import io
 import re
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import IO, cast
 from uuid import UUID
 
+import msgspec
 from isal import isal_zlib
 
+from hemeroteca.fetch import heads
 from hemeroteca.warc import timestamps, zstd
+from hemeroteca.warc.capture import MAX_CONTENT, decoded
 from hemeroteca.warc.store import WarcReadError as WarcReadError
 from hemeroteca.warc.store import open_source
 
@@ -88,8 +91,11 @@ class Record:
 
     def header(self, name: str) -> str:
         """The first HTTP header of that name, or an empty text."""
-        wanted = name.lower()
-        return next((value for key, value in http_headers(self.head) if key.lower() == wanted), "")
+        return heads.header(self.head, name)
+
+    def content(self, limit: int = MAX_CONTENT) -> tuple[bytes, str]:
+        """The payload without its content encoding, and a note when it is not whole."""
+        return decoded(self.payload(limit), self.head, limit)
 
     def problems(self) -> list[str]:
         """What does not agree with what the record says of itself; empty when all is well."""
@@ -126,6 +132,18 @@ class Record:
 
 def _algorithm(stated: str) -> str:
     return stated.partition(":")[0].lower().replace("-", "")
+
+
+class Location(msgspec.Struct, array_like=True, frozen=True):
+    """Where a record lies."""
+
+    folder: str
+    name: str
+    offset: int
+    length: int
+
+    def read(self, max_payload: int = MAX_PAYLOAD) -> Record:
+        return read(Path(self.folder), self.name, self.offset, self.length, max_payload)
 
 
 def read(folder: Path, name: str, offset: int, length: int, max_payload: int = MAX_PAYLOAD) -> Record:
@@ -177,22 +195,6 @@ def next_record(stream: IO[bytes], max_payload: int = MAX_PAYLOAD) -> Record | N
     if headers.get("warc-type") == "arc":
         _finish_arc(record)
     return record
-
-
-def http_headers(head: bytes) -> Iterator[tuple[str, str]]:
-    """Names and values of an HTTP head, continuation lines joined."""
-    name, value = "", ""
-    for line in head.split(b"\n")[1:]:
-        text = _text(line.rstrip(b"\r"))
-        if text[:1] in (" ", "\t") and name:
-            value += " " + text.strip()
-            continue
-        if name:
-            yield name, value
-        name, colon, value = text.partition(":")
-        name, value = (name.strip(), value.strip()) if colon else ("", "")
-    if name:
-        yield name, value
 
 
 def uuid_of(text: str) -> UUID | None:

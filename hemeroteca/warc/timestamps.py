@@ -51,6 +51,30 @@ def iso(ms: int) -> str:
     return f"{_second(seconds)}.{rest:03d}Z"
 
 
+def moment(ms: int) -> datetime | None:
+    """A UTC time; None for 0, which means never, and for what no calendar holds."""
+    if not ms:
+        return None
+    try:
+        return datetime.fromtimestamp(ms / 1000, UTC)
+    except (OverflowError, OSError, ValueError):
+        return None
+
+
+def read_moment(text: str) -> int | None:
+    """Milliseconds of a time as people write it: 2026, 20260131, 2026-01-31 12:00 or ISO 8601; None for others."""
+    digits = digits_of(text)
+    try:
+        return start_ms(digits) if digits.isdigit() and len(digits) <= 14 else from_iso(text)
+    except ValueError:
+        return None
+
+
+def digits_of(text: str) -> str:
+    """`2026-01-31 12:00` as `202601311200`."""
+    return re.sub(r"[-: T]", "", text.strip())
+
+
 _FRACTION = re.compile(r"\.\d{7,}")
 _FIELDS = ((4, 1, 9999), (2, 1, 12), (2, 1, 31), (2, 0, 23), (2, 0, 59), (2, 0, 59))
 

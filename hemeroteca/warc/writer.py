@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hemeroteca.warc import builder as warc
+from hemeroteca.warc import builder
 
 OPEN = ".open"
 MAX_TAIL = 256 << 20
@@ -136,7 +136,7 @@ class WarcWriter:
         can write to the others any more: what it says of a file in use may be old already.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        left = [path for end in (warc.GZ, warc.ZST) for path in self.folder.glob(f"*{end}{OPEN}")]
+        left = [path for end in (builder.GZ, builder.ZST) for path in self.folder.glob(f"*{end}{OPEN}")]
         with ExitStack() as locks:
             unused = {path.name.removesuffix(OPEN) for path in left if _locked(path, locks)}
             sizes = acknowledged()
@@ -190,7 +190,7 @@ class WarcWriter:
     def _begin(self) -> "_OpenFile":
         now = self.clock()
         stamp = f"{datetime.fromtimestamp(now, UTC):%Y%m%d%H%M%S}{int(now * 1000) % 1000:03d}"
-        ending, first = warc.beginning()
+        ending, first = builder.beginning()
         name = f"{self.prefix}-{stamp}-{secrets.token_hex(4)}{ending}"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -201,8 +201,7 @@ class WarcWriter:
                 f"cannot begin the WARC file {name} in {self.folder} ({error.strerror}); free space or check the "
                 "rights of the folder, then start again",
             )
-        info = warc.warcinfo(int(now * 1000), name, self.facts)
-        assert isinstance(info.data, bytes)
+        info = builder.warcinfo(int(now * 1000), name, self.facts)
         try:
             file.write(first + info.data)
         except OSError:

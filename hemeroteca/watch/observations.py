@@ -6,6 +6,7 @@ it has learned, so that the few made since are replayed at a start.
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -17,18 +18,18 @@ from hemeroteca import urls
 from hemeroteca.archive import queries
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.frontier.models import Page
+from hemeroteca.ingest.difference import Listing
 from hemeroteca.predict import Calibration, Observed, Planner, behaviour, calibrate, country_calendar, group
 from hemeroteca.warc.keys import index_key
 from hemeroteca.watch import services
 from hemeroteca.watch.models import Observation, SignalSource, Subscription, WatchedPage
 from hemeroteca.watch.policy_pages import History
-from hemeroteca.watch.visits import DAY_MS, HOUR_MS, MAX_INTERVAL_HOURS, PLANNER_ORIGIN, Listing, planner_hour
+from hemeroteca.watch.visits import DAY_MS, HOUR_MS, MAX_INTERVAL_HOURS, PLANNER_ORIGIN, planner_hour
 
 MAX_CAPTURES = 2_000_000  # learned of one subscription
 MAX_CALIBRATED = 200_000  # visits a calibration replays, the newest
 MAX_MOMENTS = 48
 MAX_CHANGES = 100  # of a page, to tell its behaviour
-BATCH = 1000
 PLANNER_FILE = "planner.state"
 FRESH_FILE = "planner.fresh"  # learned anew, on its way to the engine
 
@@ -151,19 +152,7 @@ def _captures(url: str, kind: str) -> Iterator[CaptureRow]:
             host = urls.registrable_domain(host) or host
         start = index_key(f"http://{host}/").partition(")")[0] + ("" if kind == "domain" else ")")
     end = queries.after_prefix(start)
-    after: tuple[str, int, int] = ("", 0, 0)
-    for _ in range(MAX_CAPTURES // BATCH):
-        part = queries.rows(
-            "urlkey >= %s AND urlkey < %s AND (urlkey > %s OR (urlkey = %s AND (captured_ms > %s OR "
-            "(captured_ms = %s AND capture.id > %s))))",
-            [max(start, after[0]), end, after[0], after[0], after[1], after[1], after[2]],
-            "urlkey, captured_ms, capture.id",
-            BATCH,
-        )
-        yield from part
-        if len(part) < BATCH:
-            return
-        after = (part[-1].urlkey, part[-1].captured_ms, part[-1].id)
+    yield from islice(queries.between(start, end), MAX_CAPTURES)
 
 
 def _useful(captures: list[CaptureRow]) -> list[CaptureRow]:

@@ -3,6 +3,7 @@
 from django.db.models import Count, Min, QuerySet, Sum
 
 from hemeroteca import urls
+from hemeroteca.errors import Invalid
 from hemeroteca.watch.models import (
     Change,
     Channel,
@@ -28,7 +29,7 @@ def collections() -> list[Collection]:
 def patterns_of(collection: str) -> tuple[str, ...]:
     """What the subscriptions of a collection are about, as the CDX server takes it."""
     if not Collection.objects.filter(name=collection).exists():
-        raise LookupError(f"There is no collection {collection!r}.")
+        raise Invalid(f"there is no collection {collection!r}; `hemeroteca watch collection list` shows them")
     patterns = []
     for url, scope in Subscription.objects.filter(collection__name=collection).values_list("url", "scope"):
         host = urls.host(url)

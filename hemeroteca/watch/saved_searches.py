@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 
-from hemeroteca.accounts import Actor, require
+from hemeroteca.accounts import STRANGER, Actor, can, require
 from hemeroteca.accounts.models import User
 from hemeroteca.errors import Invalid, NotFound
 from hemeroteca.search import Searcher, SearchError, open_searcher
@@ -49,7 +49,10 @@ def save(
         raise Invalid(f"a name must have 1 to 200 characters, not {len(name)}")
     if SavedSearch.objects.count() >= MAX_SEARCHES:
         raise Invalid(f"there are {MAX_SEARCHES} saved searches already; remove one first")
-    told = services.find_channel(channel) if channel is not None else None
+    try:
+        told = services.find_channel(channel) if channel is not None else None
+    except NotFound as error:
+        raise Invalid(str(error))
     keys = _searcher().matching(query, _options())
     with transaction.atomic():
         search = SavedSearch.objects.create(
@@ -67,9 +70,9 @@ def ignored(query: str) -> list[str]:
 
 def remove(actor: Actor, number: int) -> None:
     search = SavedSearch.objects.select_related("owner").filter(pk=number).first()
+    require(actor, "search.forget", search)
     if search is None:
         raise NotFound(f"there is no saved search {number}; `hemeroteca search saved` shows them")
-    require(actor, "search.forget", search)
     search.delete()
 
 
@@ -80,7 +83,7 @@ def saved() -> list[SavedSearch]:
 def feed_path(query: str) -> str:
     """Where the same search is a feed; where strangers may not search, with the key that opens it to feed readers."""
     path = f"/search.rss?q={quote(query, safe='')}"
-    return path if settings.CONFIG.open_search else f"{path}&key={change_feeds.feed_key(feed_scope(query))}"
+    return path if can(STRANGER, "search.read") else f"{path}&key={change_feeds.feed_key(feed_scope(query))}"
 
 
 def feed_scope(query: str) -> str:

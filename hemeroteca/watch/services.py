@@ -20,7 +20,7 @@ from hemeroteca.accounts.models import User
 from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Crawl
-from hemeroteca.frontier.values import Comparison, CrawlOptions
+from hemeroteca.ingest.rules import Comparison, CrawlOptions
 from hemeroteca.predict import POLICIES, country_calendar
 from hemeroteca.watch import time_windows
 from hemeroteca.watch.fields import CHANNEL, COLLECTION, MAX_HOURS, SUBSCRIPTION, ChannelOrder, Order
@@ -96,8 +96,7 @@ def subscribe(actor: Actor, order: Order, owner: User | None = None) -> tuple[Su
 
 def edit(actor: Actor, number: int, changes: Mapping[str, Any]) -> Subscription:
     """Change what `Order` has; everything else stays. The address stays too: another one is another subscription."""
-    subscription = find(number)
-    require(actor, "watch.change", subscription)
+    subscription = find(number, actor, "watch.change")
     editable = sorted(name for name, field in SUBSCRIPTION.items() if not field.fixed)
     for name in changes:
         if name not in editable:
@@ -123,8 +122,7 @@ def edit(actor: Actor, number: int, changes: Mapping[str, Any]) -> Subscription:
 
 def pause(actor: Actor, number: int) -> Subscription:
     """No more visits, until `resume`; nothing that is known is lost."""
-    subscription = find(number)
-    require(actor, "watch.change", subscription)
+    subscription = find(number, actor, "watch.change")
     with transaction.atomic():
         subscription.active = False
         subscription.save(update_fields=["active"])
@@ -139,8 +137,7 @@ def resume(actor: Actor, number: int) -> Subscription:
 
 def remove(actor: Actor, number: int) -> None:
     """Stop watching. Captures, observations and changes stay."""
-    subscription = find(number)
-    require(actor, "watch.end", subscription)
+    subscription = find(number, actor, "watch.end")
     with transaction.atomic():
         _stop(subscription)
         _end_at_hubs(SignalSource.objects.filter(subscription=subscription))
@@ -149,10 +146,12 @@ def remove(actor: Actor, number: int) -> None:
         changed()
 
 
-def find(number: int) -> Subscription:
+def find(number: int, actor: Actor = SYSTEM, action: str = "watch.subscriptions") -> Subscription:
+    """A subscription with which somebody may do something."""
     found = Subscription.objects.select_related("collection", "owner", "crawl").filter(pk=number).first()
     if found is None:
         raise NotFound(f"there is no subscription {number}; `hemeroteca watch list` shows them")
+    require(actor, action, found)
     return found
 
 
@@ -200,15 +199,17 @@ def add_channel(actor: Actor, order: ChannelOrder) -> tuple[Channel, str]:
     elif problem := check_apprise(target):
         raise Invalid(problem)
     values["name"] = values["name"] or f"{kind} of {_place(target)}"
-    values["subscription"] = find(order.subscription) if order.subscription is not None else None
-    values["collection"] = find_collection(order.collection) if order.collection else None
+    try:
+        values["subscription"] = find(order.subscription) if order.subscription is not None else None
+        values["collection"] = find_collection(order.collection) if order.collection else None
+    except NotFound as error:
+        raise Invalid(str(error))
     secret = secrets.token_urlsafe(32) if kind == "webhook" else ""
     return Channel.objects.create(**values, owner=actor.user, secret=secret, created_ms=now_ms()), secret
 
 
 def set_channel_active(actor: Actor, number: int, active: bool) -> Channel:
-    channel = find_channel(number)
-    require(actor, "watch.channel", channel)
+    channel = find_channel(number, actor)
     channel.active = active
     channel.failures = 0
     channel.save(update_fields=["active", "failures"])
@@ -216,15 +217,16 @@ def set_channel_active(actor: Actor, number: int, active: bool) -> Channel:
 
 
 def remove_channel(actor: Actor, number: int) -> None:
-    channel = find_channel(number)
-    require(actor, "watch.channel", channel)
+    channel = find_channel(number, actor)
     channel.delete()
 
 
-def find_channel(number: int) -> Channel:
+def find_channel(number: int, actor: Actor = SYSTEM) -> Channel:
+    """A channel that somebody may change."""
     found = Channel.objects.select_related("subscription", "collection", "owner").filter(pk=number).first()
     if found is None:
         raise NotFound(f"there is no channel {number}; `hemeroteca watch channel list` shows them")
+    require(actor, "watch.channel", found)
     return found
 
 
@@ -233,8 +235,7 @@ def find_channel(number: int) -> Channel:
 
 def add_webhook(actor: Actor, number: int) -> tuple[SignalSource, str]:
     """An address (by its secret, shown once) where a site can tell that pages of a subscription changed."""
-    subscription = find(number)
-    require(actor, "watch.source", subscription)
+    subscription = find(number, actor, "watch.source")
     token = secrets.token_urlsafe(24)
     source, _ = SignalSource.objects.update_or_create(
         kind=SignalSource.Kind.WEBHOOK,

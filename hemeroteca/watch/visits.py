@@ -5,7 +5,7 @@ from uuid import UUID
 
 import msgspec
 
-from hemeroteca.frontier.values import Comparison
+from hemeroteca.ingest.difference import Difference, Listing
 
 HOUR_MS = 3_600_000
 DAY_MS = 86_400_000
@@ -21,37 +21,6 @@ _ORIGIN_MS = int(datetime(2024, 1, 1, tzinfo=UTC).timestamp() * 1000)
 def planner_hour(ms: float) -> float:
     """A time of the spine as planner time."""
     return (ms - _ORIGIN_MS) / HOUR_MS
-
-
-class Judge(msgspec.Struct, array_like=True, frozen=True):
-    """Subscriptions that cover a page and compare its versions in the same way."""
-
-    comparison: Comparison
-    subscriptions: tuple[int, ...]
-
-
-class Difference(msgspec.Struct, array_like=True, frozen=True):
-    """How a new version differs from the last one, as ingest measured it (`hemeroteca.change`)."""
-
-    view: float
-    form: float
-    content: float
-    total: float
-    important: bool  # by the threshold of the subscription that visits the page
-    words_added: int = 0
-    words_removed: int = 0
-    diff: str = ""  # the beginning of a unified diff of the text
-    subscriptions: tuple[int, ...] = ()  # who judges it so
-    others: list["Difference"] = []  # as other subscriptions judge it, by their rules
-
-
-class Listing(msgspec.Struct, array_like=True, frozen=True):
-    """What a feed or sitemap says: pages with the time of their last change, and its hub."""
-
-    kind: str  # feed, sitemap
-    entries: list[tuple[int, int, str]] = []  # page key, ms of the change (0 unknown), URL
-    hub: str = ""
-    topic: str = ""  # the address the hub knows the feed by
 
 
 class AnsweredVisit(msgspec.Struct, gc=False):

@@ -7,8 +7,9 @@ import pytest
 from django.test import Client
 
 from hemeroteca.accounts import SYSTEM, Role, services
-from hemeroteca.api import paging, search
+from hemeroteca.api import shapes
 from hemeroteca.frontier.models import Crawl
+from hemeroteca.search import portal
 from hemeroteca.search.maintenance import learn
 from tests.console.conftest import PASSWORD
 from tests.console.test_pages import replaced
@@ -80,7 +81,7 @@ class TestReading:
 
     def test_suggest_completes_and_corrects(self, call, world, instance):
         assert call("GET", "/suggest?q=pana")[1] == {"completions": [], "did_you_mean": ""}
-        learn(instance.index_dir, search.index().index)
+        learn(instance.index_dir, portal.searcher().index)
         assert "panaderos" in call("GET", "/suggest?q=pana")[1]["completions"]
         assert call("GET", "/suggest?q=pnaderos")[1]["did_you_mean"] == "panaderos"
 
@@ -278,9 +279,9 @@ class TestProblems:
         is_problem(answer, 400)
 
     def test_a_failure_of_ours_is_a_problem_without_its_secrets(self, client, instance, monkeypatch):
-        from hemeroteca.api import standing
+        from hemeroteca.engine import overview
 
-        monkeypatch.setattr(standing, "now", lambda: 1 / 0)
+        monkeypatch.setattr(overview, "now", lambda: 1 / 0)
         client.raise_request_exception = False
         body = is_problem(client.get("/api/v1/status"), 500)
         assert "division" not in json.dumps(body)
@@ -302,8 +303,8 @@ class TestDescription:
 
 
 def test_a_cursor_comes_back_as_it_was_written():
-    assert paging.read(paging.write(5, -(1 << 62)), 2) == [5, -(1 << 62)]
-    assert paging.read("", 2) is None
+    assert shapes.read_cursor(shapes.write_cursor(5, -(1 << 62)), 2) == [5, -(1 << 62)]
+    assert shapes.read_cursor("", 2) is None
 
 
 def test_sites_have_rules_of_comparison(call, token, world):

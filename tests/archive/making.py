@@ -8,6 +8,8 @@ from hemeroteca.archive.values import NewCapture
 from hemeroteca.warc.keys import index_key
 from hemeroteca.warc.timestamps import start_ms
 from hemeroteca.warc.writer import WarcWriter
+from tests.warc.making import exchange as exchange_of
+from tests.warc.making import revisit
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: example.org\r\n\r\n"
 
@@ -34,9 +36,9 @@ class Archive:
             )
         exchange = (url, ms, "93.184.216.34", "http/1.1", REQUEST, head)
         if original:
-            records = warc.revisit_records(*exchange, original, len(body or b""), not_modified=body is None)
+            records = revisit(*exchange, original, len(body or b""), not_modified=body is None)
         else:
-            records = warc.exchange_records(*exchange, body)
+            records = exchange_of(*exchange, body)
         name, offset = self.writer.append(records.data)
         capture = NewCapture(
             record_id=records.main.record_id,

@@ -13,7 +13,7 @@ from hemeroteca.archive import cdx, services
 from hemeroteca.warc.timestamps import end_ms, from_iso, iso, start_ms, timestamp
 from tests.archive.test_index import FILE, capture
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db, pytest.mark.urls("tests.archive.routes")]
+pytestmark = [pytest.mark.database, pytest.mark.django_db, pytest.mark.urls("hemeroteca.api.routes")]
 
 
 def ms(stamp):

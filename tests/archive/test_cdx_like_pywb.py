@@ -16,7 +16,7 @@ from hemeroteca.replay import program
 from tests.archive.making import Archive
 from tests.waiting import PATIENCE
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db, pytest.mark.urls("tests.archive.routes")]
+pytestmark = [pytest.mark.database, pytest.mark.django_db, pytest.mark.urls("hemeroteca.api.routes")]
 
 ADDRESSES = (
     "http://example.org/",

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from hemeroteca import warc
 from tests import commands
+from tests.warc.making import exchange
 
 MS = 1_700_000_000_000
 
@@ -34,7 +34,7 @@ def source(tmp_path_factory):
         b"<title>Dos</title><p>La segunda palabra es esdrujula.",
     ]
     data = b"".join(
-        warc.exchange_records("http://example.org/", MS + day * 86_400_000, "", "", b"", head, body).data
+        exchange("http://example.org/", MS + day * 86_400_000, "", "", b"", head, body).data
         for day, body in enumerate(bodies)
     )
     path.write_bytes(data + data[:100])
@@ -98,7 +98,7 @@ def test_pruning_says_what_would_go_and_does_it_only_when_told(instance, tmp_pat
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
     later = tmp_path / "later.warc.gz"
     body = b"<title>Dos</title><p>La segunda palabra es esdrujula."
-    later.write_bytes(warc.exchange_records("http://example.org/", MS + 10**9, "", "", b"", head, body).data)
+    later.write_bytes(exchange("http://example.org/", MS + 10**9, "", "", b"", head, body).data)
     run(data, "import", later)
     listed = tmp_path / "gone.jsonl"
     for arguments, gone in (((), True), (("--dry-run",), True), (("--yes",), False)):
@@ -150,9 +150,7 @@ def test_what_comes_in_is_compared_and_indexed_like_what_is_crawled(tmp_path):
     ]
 
     def take(*given):
-        records = [
-            warc.exchange_records(url, MS + day * 86_400_000, "", "", b"", *answer).data for url, day, *answer in given
-        ]
+        records = [exchange(url, MS + day * 86_400_000, "", "", b"", *answer).data for url, day, *answer in given]
         other.write_bytes(b"".join(records))
         run(data, "import", other)
 

@@ -16,15 +16,15 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from hemeroteca import warc
-from hemeroteca.archive import export, importing, queries, zipnum
-from hemeroteca.archive.importing import ImportedExchange, Problem, dechunk, read_archive
-from hemeroteca.archive.intake import Intake
+from hemeroteca.archive import export, queries, wacz, zipnum
+from hemeroteca.archive.importing import Importer, exchanges
 from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.verify import verify
+from hemeroteca.warc.exchanges import Exchange, Problem, dechunk
 from hemeroteca.warc.writer import WarcWriter
 from tests.archive.making import small_archive
+from tests.warc.making import exchange
 from tests.warc.reading import by_fastwarc, by_warcio, warcio_check
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
@@ -36,7 +36,7 @@ NOW = 1_800_000_000_000
 
 def split(items):
     items = list(items)
-    return [i for i in items if isinstance(i, ImportedExchange)], [i for i in items if isinstance(i, Problem)]
+    return [i.capture for i in items if isinstance(i, Exchange)], [i for i in items if isinstance(i, Problem)]
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def facts():
     [
         ("20130729-heritrix-original.warc.gz", [("response", 200, 68639)], []),
         ("20130729-heritrix-revisit-with-http-headers.warc.gz", [("revisit", 200, 0)], []),
-        ("20141124-heritrix-server-not-modified.warc.gz", [("revisit", 0, 0)], []),
+        ("20141124-heritrix-server-not-modified.warc.gz", [("revisit", 304, 0)], []),
         ("20141129-heritrix-original.warc.gz", [("response", 200, 75331)], []),
         ("example.warc.gz", [("response", 200, 606), ("revisit", 200, 0)], []),
         ("example.arc.gz", [("response", 200, 1270)], []),
@@ -88,8 +88,8 @@ def facts():
     ],
 )
 def test_samples_are_taken_as_far_as_they_go(name, captures, problems, spool):
-    found, told = split(read_archive(SAMPLES / name, spool))
-    assert [(item.kind, item.status, len(item.body)) for item in found] == captures
+    found, told = split(exchanges(SAMPLES / name, spool))
+    assert [(item.kind, item.status, item.size) for item in found] == captures
     assert len(told) == len(problems)
     assert all(word in problem.reason for word, problem in zip(problems, told, strict=True))
 
@@ -97,7 +97,7 @@ def test_samples_are_taken_as_far_as_they_go(name, captures, problems, spool):
 @needs_samples
 def test_bodies_are_those_warcio_reads(spool):
     for name in ("example.warc.gz", "example-iana.org-chunked.warc", "20141129-heritrix-original.warc.gz"):
-        found, _ = split(read_archive(SAMPLES / name, spool))
+        found, _ = split(exchanges(SAMPLES / name, spool))
         with (SAMPLES / name).open("rb") as file:
             bodies = []
             for record in ArchiveIterator(file):
@@ -109,7 +109,7 @@ def test_bodies_are_those_warcio_reads(spool):
 
 @needs_samples
 def test_all_samples_together_make_an_archive_every_reader_likes(tmp_path, spool):
-    done = Intake(WarcWriter(tmp_path / "warc")).read(sorted(SAMPLES.iterdir(), reverse=True), spool)
+    done = Importer(WarcWriter(tmp_path / "warc")).read(sorted(SAMPLES.iterdir(), reverse=True), spool)
     assert done.files == 12
     assert done.taken == Capture.objects.count() > 6
     assert Capture.objects.filter(urlkey__contains="__wb_method=post").count() == 3, "answers to POST are filed apart"
@@ -123,7 +123,7 @@ def test_all_samples_together_make_an_archive_every_reader_likes(tmp_path, spool
         assert by_warcio(path.read_bytes()) == by_fastwarc(path.read_bytes())
     revisit = Capture.objects.get(url="http://bl.uk/subjects/news-media/", kind="revisit")
     assert queries.by_record(revisit.refers_to).body_size == 75331, "it came before its original and found it"
-    again = Intake(WarcWriter(tmp_path / "warc")).read(sorted(SAMPLES.iterdir()), spool)
+    again = Importer(WarcWriter(tmp_path / "warc")).read(sorted(SAMPLES.iterdir()), spool)
     assert again.taken == 0, "a second import changes nothing"
     assert again.known >= done.taken
     assert list(spool.iterdir()) == []
@@ -133,13 +133,13 @@ def test_all_samples_together_make_an_archive_every_reader_likes(tmp_path, spool
 def test_a_round_trip_gives_the_same_captures(archive, tmp_path, spool, form):
     before = facts()
     target = tmp_path / f"out.{form}"
-    write = export.export_warc if form == "warc" else export.export_wacz
+    write = export.export_warc if form == "warc" else wacz.write
     done = write(archive.folder, Selection(), target, NOW)
     assert (done.captures, done.unreadable) == (7, 0)
     Capture.objects.all().delete()
     WarcFile.objects.all().delete()
 
-    taken = Intake(WarcWriter(tmp_path / "other")).read([target], spool)
+    taken = Importer(WarcWriter(tmp_path / "other")).read([target], spool)
     assert (taken.taken, taken.problems) == (7, [])
     assert facts() == before
     assert verify(tmp_path / "other").troubles == []
@@ -175,7 +175,7 @@ def test_a_wacz_has_what_its_readers_expect(archive, tmp_path):
     target = tmp_path / "out.wacz"
     archive.add("http://example.org/robots.txt", "20240101", b"User-agent: *", mime="text/plain")
     archive.add("http://example.org/titled", "20240101", "<title>El título</title><p>y su texto".encode())
-    export.export_wacz(archive.folder, Selection(), target, NOW, title="Prueba")
+    wacz.write(archive.folder, Selection(), target, NOW, title="Prueba")
     with zipfile.ZipFile(target) as file:
         assert file.getinfo("archive/data.warc.gz").compress_type == zipfile.ZIP_STORED
         package = json.loads(file.read("datapackage.json"))
@@ -204,9 +204,7 @@ def test_a_wacz_has_what_its_readers_expect(archive, tmp_path):
 def test_a_wacz_of_a_time_without_news_still_lists_the_page(archive, tmp_path):
     target = tmp_path / "out.wacz"
     for since, captures in (("20240102", 2), ("20240103", 1)):
-        done = export.export_wacz(
-            archive.folder, Selection(("example.org/",), since=since, until="20240103"), target, NOW
-        )
+        done = wacz.write(archive.folder, Selection(("example.org/",), since=since, until="20240103"), target, NOW)
         assert done.captures == captures
         with zipfile.ZipFile(target) as file:
             pages = [json.loads(line) for line in file.read("pages/pages.jsonl").decode().splitlines()]
@@ -217,7 +215,7 @@ def test_a_wacz_of_a_time_without_news_still_lists_the_page(archive, tmp_path):
 def test_what_was_not_modified_says_in_a_wacz_what_its_payload_is(archive, tmp_path):
     """ReplayWeb.page shows a payload with the status of the index and the head of the revisit."""
     target = tmp_path / "out.wacz"
-    export.export_wacz(archive.folder, Selection(), target, NOW)
+    wacz.write(archive.folder, Selection(), target, NOW)
     with zipfile.ZipFile(target) as file:
         lines = file.read("indexes/index.cdx").decode().splitlines()
         data = file.read("archive/data.warc.gz")
@@ -249,35 +247,35 @@ def test_a_failed_export_leaves_nothing(archive, tmp_path, monkeypatch):
     target.parent.mkdir()
     monkeypatch.setattr(export, "_write_capture", lambda *arguments: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        export.export_wacz(archive.folder, Selection(), target, NOW)
+        wacz.write(archive.folder, Selection(), target, NOW)
     assert list(target.parent.iterdir()) == []
 
 
 def test_a_wacz_that_lies_about_its_content_is_told(archive, tmp_path, spool):
     good, bad = tmp_path / "good.wacz", tmp_path / "bad.wacz"
-    export.export_wacz(archive.folder, Selection(), good, NOW)
-    other = warc.exchange_records("http://other.example/", NOW, "", "", b"", b"HTTP/1.1 200 OK\r\n\r\n", b"x")
+    wacz.write(archive.folder, Selection(), good, NOW)
+    other = exchange("http://other.example/", NOW, "", "", b"", b"HTTP/1.1 200 OK\r\n\r\n", b"x")
     with zipfile.ZipFile(good) as source, zipfile.ZipFile(bad, "w") as target:
         for entry in source.infolist():
             data = other.data if entry.filename.startswith("archive/") else source.read(entry)
             target.writestr(entry.filename, data)
         target.writestr("archive/../../../etc/evil.warc.gz", other.data)
-    found, problems = split(read_archive(bad, spool))
+    found, problems = split(exchanges(bad, spool))
     assert [item.url for item in found] == ["http://other.example/"] * 2, "names inside are never used as paths"
     assert "digest" in problems[0].reason
 
 
 def test_a_wacz_of_several_is_taken_whole(archive, tmp_path, spool):
     one, two, both = (tmp_path / f"{name}.wacz" for name in ("one", "two", "both"))
-    export.export_wacz(archive.folder, Selection(("example.org/*",)), one, NOW)
-    export.export_wacz(archive.folder, Selection(("mirror.example/*",)), two, NOW)
+    wacz.write(archive.folder, Selection(("example.org/*",)), one, NOW)
+    wacz.write(archive.folder, Selection(("mirror.example/*",)), two, NOW)
     files = [{"name": path.name, "path": path.name, "hash": _sha256(path), "bytes": 1} for path in (one, two)]
     with zipfile.ZipFile(both, "w", zipfile.ZIP_DEFLATED) as target:
         target.writestr("datapackage.json", json.dumps({"profile": "multi-wacz-package", "resources": files}))
         for path in (one, two):
             target.write(path, path.name)
         target.writestr("deeper.wacz", both_of(one))
-    found, problems = split(read_archive(both, spool))
+    found, problems = split(exchanges(both, spool))
     assert len(found) == 7
     assert {item.file for item in found} == {"both.wacz/one.wacz/data.warc.gz", "both.wacz/two.wacz/data.warc.gz"}
     assert [problem.reason[:40] for problem in problems] == ["the ZIP file holds no archive/*.warc.gz;"], (
@@ -298,12 +296,12 @@ def _sha256(path):
 
 
 def test_an_entry_that_would_fill_the_disk_is_not_unpacked(tmp_path, spool, monkeypatch):
-    monkeypatch.setattr(importing, "_UNSUSPECTED", 1 << 20)
+    monkeypatch.setattr(wacz, "_UNSUSPECTED", 1 << 20)
     path = tmp_path / "bomb.wacz"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target:
         target.writestr("archive/data.warc", bytes(64 << 20))
     most = 0
-    for item in read_archive(path, spool):
+    for item in exchanges(path, spool):
         assert isinstance(item, Problem)
         most = max(most, *(file.stat().st_size for file in spool.iterdir()))
         assert "200 times its size" in item.reason or "record" in item.reason, item
@@ -331,7 +329,7 @@ def test_hostile_records_are_refused_or_tamed(tmp_path, spool):
         put(writer, "http://a.example/lines", ("X-A", "a\r\nSet-Cookie: sessionid=stolen"))
         put(writer, "http://a.example/bad\r\nWARC-Type: warcinfo")
         put(writer, 'http://a.example/"><script>alert(1)</script>')
-    done = Intake(WarcWriter(tmp_path / "warc")).read([path], spool)
+    done = Importer(WarcWriter(tmp_path / "warc")).read([path], spool)
     assert (done.taken, done.lost) == (4, 1)
     assert [problem.reason[:40] for problem in done.problems] == [
         "javascript:alert(1) is not a web address",
@@ -349,7 +347,7 @@ def test_what_is_no_archive_is_told(tmp_path, spool):
     for data in (b"", b"hello", b"PK\x03\x04garbage", b"\x1f\x8bgarbage", b"\x28\xb5\x2f\xfdzstd"):
         path = tmp_path / "x"
         path.write_bytes(data)
-        found, problems = split(read_archive(path, spool))
+        found, problems = split(exchanges(path, spool))
         assert not found
         assert len(problems) == 1, data
 
@@ -359,7 +357,7 @@ def test_what_is_no_archive_is_told(tmp_path, spool):
 def test_a_file_damaged_anywhere_is_read_as_far_as_it_goes(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("damage")
     records = [
-        warc.exchange_records(
+        exchange(
             f"http://a.example/{i}", NOW + i, "", "", b"", b"HTTP/1.1 200 OK\r\n\r\n", b"body", record_id=UUID(int=i)
         )
         for i in range(4)
@@ -370,8 +368,8 @@ def test_a_file_damaged_anywhere_is_read_as_far_as_it_goes(tmp_path_factory, dat
         whole[place] = data.draw(st.integers(0, 255))
     cut = data.draw(st.integers(1, len(whole)))
     (folder / "x.warc.gz").write_bytes(whole[:cut])
-    for item in read_archive(folder / "x.warc.gz", folder):
-        assert isinstance(item, ImportedExchange | Problem)
+    for item in exchanges(folder / "x.warc.gz", folder):
+        assert isinstance(item, Exchange | Problem)
 
 
 @given(st.lists(st.binary(max_size=50).filter(bool)), st.booleans())
@@ -392,11 +390,11 @@ def test_any_bytes_can_be_dechunked(body):
 def test_an_import_stopped_in_the_middle_is_whole_and_goes_on(tmp_path, spool):
     file = tmp_path / "other.warc.gz"
     write_pages(file, 20)
-    intake = Intake(WarcWriter(tmp_path / "warc"), progress=lambda name, seen: seen == 7 and intake.stop())
-    done = intake.read([file, tmp_path / "never-opened.warc.gz"], spool)
+    importer = Importer(WarcWriter(tmp_path / "warc"), progress=lambda name, seen: seen == 7 and importer.stop())
+    done = importer.read([file, tmp_path / "never-opened.warc.gz"], spool)
     assert (done.files, done.taken, done.stopped, done.problems) == (1, 7, True, [])
     assert verify(tmp_path / "warc").sound
-    again = Intake(WarcWriter(tmp_path / "warc")).read([file], spool)
+    again = Importer(WarcWriter(tmp_path / "warc")).read([file], spool)
     assert (again.known, again.taken, again.stopped) == (7, 13, False)
     assert verify(tmp_path / "warc").sound
 
@@ -416,7 +414,7 @@ def test_an_index_of_many_lines_comes_in_blocks_that_are_found_by_their_keys(arc
     monkeypatch.setattr(export.zipnum, "PLAIN_BYTES", 0)
     monkeypatch.setattr(export.zipnum, "LINES", 2)
     monkeypatch.setattr(export, "_LINES", 3)
-    export.export_wacz(archive.folder, Selection(), tmp_path / "many.wacz", NOW)
+    wacz.write(archive.folder, Selection(), tmp_path / "many.wacz", NOW)
     with zipfile.ZipFile(tmp_path / "many.wacz") as file:
         packed = file.read("indexes/index.cdx.gz")
         head, *blocks = file.read("indexes/index.idx").decode().splitlines()
@@ -440,7 +438,7 @@ def test_an_index_of_many_lines_comes_in_blocks_that_are_found_by_their_keys(arc
     before = facts()
     Capture.objects.all().delete()
     WarcFile.objects.all().delete()
-    done = Intake(WarcWriter(tmp_path / "again")).read([tmp_path / "many.wacz"], spool)
+    done = Importer(WarcWriter(tmp_path / "again")).read([tmp_path / "many.wacz"], spool)
     assert (done.taken, done.problems) == (7, [])
     assert facts() == before
 
@@ -471,8 +469,8 @@ def test_the_key_of_an_answer_to_post_holds_what_was_sent():
 def test_a_revisit_finds_an_original_that_was_imported_before_by_the_digest_of_its_tool(tmp_path, spool):
     first = SAMPLES / "20130729-heritrix-original.warc.gz"
     again = SAMPLES / "20130729-heritrix-revisit-with-http-headers.warc.gz"
-    Intake(WarcWriter(tmp_path / "warc")).read([first], spool)
-    done = Intake(WarcWriter(tmp_path / "warc")).read([again], spool)
+    Importer(WarcWriter(tmp_path / "warc")).read([first], spool)
+    done = Importer(WarcWriter(tmp_path / "warc")).read([again], spool)
     assert (done.taken, done.repeated, done.lost) == (1, 1, 0)
     original, revisit = queries.all_rows()
     assert revisit.refers_to == original.record_id

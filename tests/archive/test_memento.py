@@ -7,7 +7,7 @@ from django.test import Client
 
 from tests.archive.making import Archive, small_archive
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db, pytest.mark.urls("tests.archive.routes")]
+pytestmark = [pytest.mark.database, pytest.mark.django_db, pytest.mark.urls("hemeroteca.api.routes")]
 
 BASE = "http://localhost"
 

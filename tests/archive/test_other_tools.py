@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from hemeroteca.archive import queries
-from hemeroteca.archive.intake import Intake
+from hemeroteca.archive.importing import Importer
 from hemeroteca.archive.verify import verify
 from hemeroteca.warc.writer import WarcWriter
 
@@ -29,7 +29,7 @@ def take(tmp_path):
     (tmp_path / "spool").mkdir()
 
     def take(*files):
-        done = Intake(WarcWriter(tmp_path / "warc")).read(files, tmp_path / "spool")
+        done = Importer(WarcWriter(tmp_path / "warc")).read(files, tmp_path / "spool")
         assert verify(tmp_path / "warc").sound
         assert list((tmp_path / "spool").iterdir()) == []
         return done

@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from hemeroteca import warc
-from hemeroteca.archive import queries, verify
+from hemeroteca.archive import queries, verify, wacz
 from hemeroteca.archive.cdx import Query, run
-from hemeroteca.archive.export import export_wacz
-from hemeroteca.archive.intake import Intake
+from hemeroteca.archive.importing import Importer
 from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.archive.selection import Selection
 from hemeroteca.warc import keys
 from hemeroteca.warc.writer import WarcWriter
+from tests.warc.making import exchange
 
 URL = "http://example.org/graphql"
 JSON = "application/json"
@@ -72,7 +71,7 @@ def write_foreign(path: Path) -> None:
         head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
         asked = b"POST /graphql HTTP/1.1\r\nHost: example.org\r\nContent-Type: application/json\r\n"
         asked += b"Content-Length: %d\r\n\r\n" % len(sent)
-        records = warc.exchange_records(URL, 1_700_000_000_000, "192.0.2.1", "http/1.1", asked, head, body, sent=sent)
+        records = exchange(URL, 1_700_000_000_000, "192.0.2.1", "http/1.1", asked, head, body, sent=sent)
         data += records.data
     path.write_bytes(data)
 
@@ -86,7 +85,7 @@ def test_they_are_taken_filed_exported_and_the_index_is_rebuilt(tmp_path):
     folder = tmp_path / "warc"
     folder.mkdir()
     write_foreign(tmp_path / "foreign.warc.gz")
-    done = Intake(WarcWriter(folder)).read([tmp_path / "foreign.warc.gz"], tmp_path)
+    done = Importer(WarcWriter(folder)).read([tmp_path / "foreign.warc.gz"], tmp_path)
     assert (done.taken, done.lost) == (2, 0)
     assert "short POST" in done.problems[0].reason
     filed = {page: keys.address(URL, "POST", JSON, b'{"page": %d}' % page) for page in (1, 2)}
@@ -96,7 +95,7 @@ def test_they_are_taken_filed_exported_and_the_index_is_rebuilt(tmp_path):
 
     before = set(Capture.objects.values_list("record_id", "urlkey", "url", "version"))
     assert {url for _, _, url, _ in before} == {URL}
-    export_wacz(folder, Selection(("example.org/*",)), tmp_path / "out.wacz", 0)
+    wacz.write(folder, Selection(("example.org/*",)), tmp_path / "out.wacz", 0)
     Capture.objects.all().delete()
     WarcFile.objects.all().delete()
     for digests in (True, False):
@@ -106,7 +105,7 @@ def test_they_are_taken_filed_exported_and_the_index_is_rebuilt(tmp_path):
         Capture.objects.all().delete()
         WarcFile.objects.all().delete()
     again = tmp_path / "again"
-    assert Intake(WarcWriter(again)).read([tmp_path / "out.wacz"], tmp_path).taken == 2
+    assert Importer(WarcWriter(again)).read([tmp_path / "out.wacz"], tmp_path).taken == 2
     assert set(Capture.objects.values_list("record_id", "urlkey", "url", "version")) == before
 
 
@@ -114,7 +113,7 @@ def test_they_are_taken_filed_exported_and_the_index_is_rebuilt(tmp_path):
 def test_a_wrong_key_is_found_and_corrected(tmp_path):
     folder = tmp_path / "warc"
     write_foreign(tmp_path / "foreign.warc.gz")
-    Intake(WarcWriter(folder)).read([tmp_path / "foreign.warc.gz"], tmp_path)
+    Importer(WarcWriter(folder)).read([tmp_path / "foreign.warc.gz"], tmp_path)
     row = queries.rows("1 = 1", [], "capture.id", 1)[0]
     Capture.objects.filter(pk=row.id).update(urlkey="org,example)/graphql")
     assert not verify.verify(folder).sound

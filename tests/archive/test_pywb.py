@@ -20,7 +20,7 @@ SERVER = """
 import sys
 import django
 from django.conf import settings
-settings.ROOT_URLCONF = "tests.archive.routes"
+settings.ROOT_URLCONF = "hemeroteca.api.routes"
 django.setup()
 from django.core.management import call_command
 settings.INSTANCE.create()

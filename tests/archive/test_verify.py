@@ -12,6 +12,7 @@ from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.archive.verify import verify
 from hemeroteca.warc import scan
 from tests.archive.making import Archive, small_archive
+from tests.warc.making import exchange
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
@@ -81,7 +82,7 @@ def test_records_of_any_shape_are_found_by_their_heads_alone(tmp_path_factory, h
     text = random.Random(head).randbytes(head).hex()[:head]
     first = b"HTTP/1.1 200 OK\r\nX: " + text.encode() + b"\r\n" + b"Y: z\r\n" * more + b"\r\n"
     content = random.Random(body).randbytes(body) + b"\x1f\x8b\x08" * more
-    data = [warc.exchange_records("http://a/", 1, "", "", b"", first, content).data for _ in range(3)]
+    data = [exchange("http://a/", 1, "", "", b"", first, content).data for _ in range(3)]
     path.write_bytes(b"".join(data))
     places = [(found.offset, found.length, found.record.head, found.record.size) for found in scan.scan(path)]
     assert len(places) == 3
@@ -156,7 +157,9 @@ def test_a_cut_file_is_told(archive):
 def test_a_repeated_rendering_is_indexed_as_html_again(archive):
     made = warc.record("resource", 1_700_000_000_000, "text/html", b"<p>made", "urn:dom:http://example.org/")
     original = warc.Original(made.main.record_id, "urn:dom:http://example.org/", 1_700_000_000_000, made.digest)
-    again = warc.repeat_record("urn:dom:http://example.org/", 1_700_000_001_000, original)
+    again = warc.records(
+        warc.Capture(url="urn:dom:http://example.org/", captured_ms=1_700_000_001_000, original=original)
+    )
     path = archive.folder / "other.warc.gz"
     path.write_bytes(made.data + again.data)
     assert verify(archive.folder, repair=True).sound

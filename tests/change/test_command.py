@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from hemeroteca import warc
 from tests import commands
+from tests.warc.making import exchange
 
 MS = 1_700_000_000_000
 URL = "http://example.org/"
@@ -30,7 +30,7 @@ def instance(tmp_path_factory):
     source = folder / "other.warc.gz"
     source.write_bytes(
         b"".join(
-            warc.exchange_records(URL, MS + day * 86_400_000, "", "", b"", HEAD, body.encode()).data
+            exchange(URL, MS + day * 86_400_000, "", "", b"", HEAD, body.encode()).data
             for day, body in enumerate(BODIES)
         )
     )

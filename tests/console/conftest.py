@@ -1,8 +1,9 @@
 import pytest
 
 from hemeroteca.accounts import SYSTEM, Role, services
-from hemeroteca.api import search, standing
+from hemeroteca.engine import overview
 from hemeroteca.instance import Instance
+from hemeroteca.search import portal
 
 PASSWORD = "una frase bien larga"
 
@@ -12,11 +13,11 @@ def instance(settings, tmp_path):
     """A data folder of its own for what lies outside the database."""
     settings.INSTANCE = Instance(tmp_path / "data")
     settings.INSTANCE.create()
-    search.index.cache_clear()
-    standing.forget()
+    portal.index_at.cache_clear()
+    overview.forget()
     yield settings.INSTANCE
-    search.index.cache_clear()
-    standing.forget()
+    portal.index_at.cache_clear()
+    overview.forget()
 
 
 @pytest.fixture

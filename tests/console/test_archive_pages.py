@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from hemeroteca.accounts import SYSTEM
-from hemeroteca.api.citations import cite
+from hemeroteca.archive.citation import cite
 from hemeroteca.watch import services as watch
 from tests.console.world import ATTACK, BREAD, HARBOUR, HOSTILE
 
@@ -35,7 +35,7 @@ def test_addresses_are_found_by_beginning_host_domain_and_date(client, world):
 
 
 def test_a_list_of_addresses_goes_on(client, world, monkeypatch):
-    monkeypatch.setattr("hemeroteca.console.archive_pages.ADDRESSES", 1)
+    monkeypatch.setattr("hemeroteca.console.archive.ADDRESSES", 1)
     seen, ask = [], "url=*.example"
     while ask:
         page = client.get(f"/archive?{ask}")

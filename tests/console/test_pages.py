@@ -10,11 +10,10 @@ import pytest
 
 from hemeroteca.accounts import Role
 from hemeroteca.accounts.models import User
-from hemeroteca.api import search
-from hemeroteca.console import messages, middleware
+from hemeroteca.console import middleware
 from hemeroteca.console.templatetags import console as tags
 from hemeroteca.frontier.models import Crawl
-from hemeroteca.search import SearchDocument, open_index
+from hemeroteca.search import SearchDocument, open_index, portal
 from hemeroteca.search.maintenance import learn
 from hemeroteca.urls.robots import Robots
 from tests.console.conftest import PASSWORD
@@ -97,7 +96,7 @@ class TestSearching:
         assert f'href="{BREAD}"' in text(client.get("/", {"q": f"pan {facet}:{value}"}))
 
     def test_more_of_a_host_that_fills_the_results(self, client, world, instance):
-        with search.index().index.writer(15 << 20) as writer:
+        with portal.searcher().index.writer(15 << 20) as writer:
             for number in range(30):
                 words = f"arenque número {number} " + " ".join(f"{number * 50 + n}palabra" for n in range(40))
                 host = "a.example" if number < 28 else f"b{number}.example"
@@ -110,7 +109,7 @@ class TestSearching:
 
     def test_while_typing_the_box_offers_how_it_may_go_on(self, client, world, instance):
         assert client.get("/suggest/options", {"q": "pan"}).content == b""  # nothing learned yet
-        learn(instance.index_dir, search.index().index)
+        learn(instance.index_dir, portal.searcher().index)
         page = text(client.get("/"))
         assert 'hx-get="/suggest/options"' in page
         assert "<option value=" in text(client.get("/suggest/options", {"q": "pana"}))
@@ -135,7 +134,7 @@ class TestSearching:
     def test_what_somebody_asked_is_not_shown_to_strangers(self, client, world, instance, editor):
         client.force_login(editor)
         client.get("/", {"q": "panaderos y OR hornos"})
-        learn(instance.index_dir, search.index().index)
+        learn(instance.index_dir, portal.searcher().index)
         shown = text(client.get("/suggest/options", {"q": "panaderos"}))
         assert "panaderos y OR hornos" in shown
         assert "panaderos y OR hornos" in client.get("/suggest", {"q": "panaderos"}).content.decode()
@@ -156,7 +155,7 @@ class TestBrowsersAndFeedReaders:
         assert templates["application/x-suggestions+json"] == "http://testserver/suggest?q={searchTerms}"
 
     def test_suggestions_come_in_the_browsers_format(self, client, world, instance):
-        learn(instance.index_dir, search.index().index)
+        learn(instance.index_dir, portal.searcher().index)
         answer = client.get("/suggest", {"q": "pana"})
         assert answer.headers["Content-Type"].startswith("application/x-suggestions+json")
         typed, found = json.loads(answer.content)
@@ -441,27 +440,6 @@ class TestLanguages:
         page = text(client.get("/status"))
         assert '<html lang="es">' in page
         assert "páginas por segundo" in page
-
-    def test_every_text_is_translated_and_the_compiled_catalogue_is_fresh(self, capsys):
-        assert messages.main(["--check"]) == 0, capsys.readouterr().out
-
-    def test_the_compiled_catalogue_is_one_that_gettext_reads(self):
-        import gettext
-
-        with (messages.LOCALE / "es/LC_MESSAGES/django.mo").open("rb") as file:
-            catalogue = gettext.GNUTranslations(file)
-        assert catalogue.gettext("Search") == "Buscar"
-        assert catalogue.ngettext("%(number)s version", "%(number)s versions", 3) == "%(number)s versiones"
-
-    def test_a_catalogue_with_every_feature_is_read(self):
-        source = 'msgid ""\nmsgstr ""\n"X: y\\n"\n\n# note\nmsgctxt "menu"\nmsgid "a"\nmsgstr ""\n"b\\"c"\n\n'
-        source += 'msgid "one"\nmsgid_plural "many"\nmsgstr[0] "uno"\nmsgstr[1] "muchos"\nmsgid "none"\nmsgstr ""\n'
-        assert messages.read_catalogue(source) == {
-            "": "X: y\n",
-            "menu\x04a": 'b"c',
-            "one\0many": "uno\0muchos",
-            "none": "",
-        }
 
 
 class TestHeaders:

@@ -7,8 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from hemeroteca.api import search
-from hemeroteca.search import SearchDocument, SearchError, semantic
+from hemeroteca.search import SearchDocument, SearchError, portal, semantic
 from hemeroteca.search.preferences import load_preferences, prefer
 from tests.console.world import BREAD
 
@@ -24,7 +23,7 @@ def links(page, pattern):
 
 
 def put(*documents):
-    with search.index().index.writer(15 << 20) as writer:
+    with portal.searcher().index.writer(15 << 20) as writer:
         for document in documents:
             writer.put(document)
         writer.commit()

@@ -7,11 +7,14 @@ from hemeroteca.accounts import SYSTEM
 from hemeroteca.archive import services as archive
 from hemeroteca.archive.values import NewCapture
 from hemeroteca.frontier import services as frontier
-from hemeroteca.frontier.models import Crawl, Host, Page
-from hemeroteca.frontier.values import CrawlOptions
+from hemeroteca.frontier.models import Crawl, Host, Page, Visit
+from hemeroteca.frontier.visit import State
+from hemeroteca.ingest.rules import CrawlOptions
 from hemeroteca.instance.status import EngineStatus, Trouble, write_engine_status
 from hemeroteca.search import SearchDocument, open_index
 from hemeroteca.warc.writer import WarcWriter
+from tests.warc.making import exchange
+from tests.warc.making import revisit as revisit_of
 
 NOW = 1_763_200_000_000
 BREAD = "https://diario.example/economia/pan"
@@ -41,22 +44,24 @@ class World:
         self.writer = WarcWriter(instance.warc_dir)
         self.captures = {}
 
-    def page(self, url, state=Page.State.DONE, reason="", status=200, versions=1):
+    def page(self, url, state=State.DONE, reason="", status=200, versions=1):
         host, _ = Host.objects.get_or_create(name=urls.host(url))
         Host.objects.filter(pk=host.pk).update(pages=host.pages + 1)
-        return Page.objects.create(
-            key=urls.key(url), url=url, host=host, crawl=self.crawl, state=state, reason=reason, status=status,
-            found_ms=NOW, visited_ms=NOW if status else 0, changed_ms=NOW if status else 0, versions=versions,
+        page = Page.objects.create(
+            key=urls.key(url), url=url, host=host, status=status, versions=versions,
+            found_ms=NOW, visited_ms=NOW if status else 0, changed_ms=NOW if status else 0,
         )  # fmt: skip
+        Visit.objects.create(crawl=self.crawl, page=page, host=host, state=state, reason=reason)
+        return page
 
     def capture(self, page, body, ms, content_type="text/html; charset=utf-8", original=None):
         head = f"HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
         asked = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
         if original is None:
-            records = warc.exchange_records(page.url, ms, "192.0.2.1", "http/1.1", asked, head, body)
+            records = exchange(page.url, ms, "192.0.2.1", "http/1.1", asked, head, body)
         else:
             repeated = warc.Original(original.record_id, original.url, original.captured_ms, original.digest)
-            records = warc.revisit_records(page.url, ms, "192.0.2.1", "http/1.1", asked, head, repeated, len(body))
+            records = revisit_of(page.url, ms, "192.0.2.1", "http/1.1", asked, head, repeated, len(body))
         name, offset = self.writer.append(records.data)
         self.writer.sync()
         row = NewCapture(
@@ -117,10 +122,10 @@ def build(instance):
         "en",
     )
     world.capture(hostile, attack, NOW)
-    world.page("https://diario.example/roto", Page.State.FAILED, "http-500 after 3 tries", 500, 0)
-    world.page("https://diario.example/privado", Page.State.EXCLUDED, "robots.txt: Disallow: /privado", 0, 0)
-    world.page(f"https://evil.example/{'a' * 30}", Page.State.FAILED, f"dns: {ATTACK}", 0, 0)
-    world.page("https://diario.example/espera", Page.State.QUEUED, "", 0, 0)
+    world.page("https://diario.example/roto", State.FAILED, "http-500 after 3 tries", 500, 0)
+    world.page("https://diario.example/privado", State.EXCLUDED, "robots.txt: Disallow: /privado", 0, 0)
+    world.page(f"https://evil.example/{'a' * 30}", State.FAILED, f"dns: {ATTACK}", 0, 0)
+    world.page("https://diario.example/espera", State.QUEUED, "", 0, 0)
     Host.objects.filter(name="evil.example").update(
         next_ms=int(time.time() * 1000) + 3_600_000, delay_ms=30_000, failures=4, note=f"http-503 {ATTACK}"
     )

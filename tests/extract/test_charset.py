@@ -2,7 +2,7 @@
 
 import pytest
 
-from hemeroteca.extract import charset, read
+from hemeroteca.extract import decode, read
 
 SENTENCE = "El niño comió piñones en la cigüeña; ¿qué más da? Año tras año, después del café."
 RUSSIAN = "Съешь же ещё этих мягких французских булок, да выпей чаю. Широкая электрификация южных губерний."
@@ -21,7 +21,7 @@ RUSSIAN = "Съешь же ещё этих мягких французских �
     ],
 )
 def test_declared_and_true(encoding: str, header: str) -> None:
-    text, _, note = charset.to_text(SENTENCE.encode(encoding), header)
+    text, _, note = decode.to_text(SENTENCE.encode(encoding), header)
     assert (text, note) == (SENTENCE, "")
 
 
@@ -35,11 +35,11 @@ def test_declared_and_true(encoding: str, header: str) -> None:
 )
 def test_declared_inside(head: str) -> None:
     body = (head + RUSSIAN).encode("cp1251")
-    assert charset.to_text(body, "text/html") == (head + RUSSIAN, "cp1251", "")
+    assert decode.to_text(body, "text/html") == (head + RUSSIAN, "cp1251", "")
 
 
 def test_utf8_declared_as_something_else() -> None:
-    assert charset.to_text(SENTENCE.encode(), "text/html; charset=iso-8859-1") == (
+    assert decode.to_text(SENTENCE.encode(), "text/html; charset=iso-8859-1") == (
         SENTENCE,
         "utf-8",
         "charset-lie:cp1252",
@@ -47,33 +47,33 @@ def test_utf8_declared_as_something_else() -> None:
 
 
 def test_latin_declared_as_utf8() -> None:
-    text, name, note = charset.to_text((SENTENCE * 5).encode("cp1252"), "text/html; charset=utf-8")
+    text, name, note = decode.to_text((SENTENCE * 5).encode("cp1252"), "text/html; charset=utf-8")
     assert (text, note) == (SENTENCE * 5, "charset-lie:utf-8")
     assert name != "utf-8"
 
 
 def test_utf16_declared_and_not_meant() -> None:
-    assert charset.to_text(b"<p>abc", "text/html; charset=utf-16")[:2] == ("<p>abc", "utf-8")
-    assert charset.to_text(b'<meta charset="utf-16"><p>abc', "")[1] == "utf-8"
+    assert decode.to_text(b"<p>abc", "text/html; charset=utf-16")[:2] == ("<p>abc", "utf-8")
+    assert decode.to_text(b'<meta charset="utf-16"><p>abc', "")[1] == "utf-8"
 
 
 def test_nothing_declared_is_guessed() -> None:
-    assert charset.to_text((RUSSIAN * 4).encode("koi8-r"), "")[0] == RUSSIAN * 4
+    assert decode.to_text((RUSSIAN * 4).encode("koi8-r"), "")[0] == RUSSIAN * 4
 
 
 def test_a_few_broken_bytes_do_not_change_the_charset() -> None:
-    text, name, note = charset.to_text(SENTENCE.encode() + b"\xff" + SENTENCE.encode(), "text/html; charset=utf-8")
+    text, name, note = decode.to_text(SENTENCE.encode() + b"\xff" + SENTENCE.encode(), "text/html; charset=utf-8")
     assert (name, note) == ("utf-8", "charset-errors")
     assert text == f"{SENTENCE}\ufffd{SENTENCE}"
 
 
 def test_a_character_cut_in_two_at_the_end() -> None:
-    assert charset.to_text("año".encode()[:-2], "") == ("a\ufffd", "utf-8", "")
+    assert decode.to_text("año".encode()[:-2], "") == ("a\ufffd", "utf-8", "")
 
 
 @pytest.mark.parametrize("label", ["utf-7", "nonsense", "hex", "rot13", "base64", "unicode_escape", "idna"])
 def test_labels_that_are_no_charsets_of_the_web(label: str) -> None:
-    assert charset.to_text(SENTENCE.encode(), f"text/html; charset={label}")[0] == SENTENCE
+    assert decode.to_text(SENTENCE.encode(), f"text/html; charset={label}")[0] == SENTENCE
 
 
 def test_read_names_the_charset() -> None:

@@ -1,7 +1,6 @@
 """The compiled fast path says exactly what the tree says, or says nothing."""
 
 import random
-import re
 from pathlib import Path
 
 import pytest
@@ -9,9 +8,9 @@ from fastwarc.warc import ArchiveIterator, WarcRecordType
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+import hemeroteca
 from hemeroteca.extract import Limits, html, markup, native
 from hemeroteca.extract.document import Document
-from hemeroteca.extract.native import build
 from simweb.model import Settings, Web
 from simweb.render import page as simulated_page
 
@@ -25,8 +24,8 @@ SMALL = Limits(text_chars=500, links=6, anchor_chars=10, href_chars=30, headings
 
 
 def quickly(data: bytes, limits: Limits = LIMITS) -> Document | None:
-    """By the fast path alone."""
-    found = native.read(data, limits)
+    """By the compiled reader alone."""
+    found = native.read(data, limits, context=True)
     document = Document(links=[], notes=[])
     return document if found is not None and html._fill(document, found, data, limits, "") else None
 
@@ -34,9 +33,9 @@ def quickly(data: bytes, limits: Limits = LIMITS) -> Document | None:
 def slowly(data: bytes, limits: Limits = LIMITS) -> Document:
     """By the tree alone."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native, "read", lambda *_: None)
+        patch.setattr(native, "read", lambda *_, **__: None)
         document = Document(links=[], notes=[])
-        html.read_html(data, document, limits, "", False)
+        html.read_html(data, document, limits, "", True)
         return document
 
 
@@ -300,7 +299,7 @@ def test_giants_are_looked_at_as_python_does(piece: bytes, doubtful: bool) -> No
     )
     assert markup.suspicious(data, LIMITS) == doubtful
     found = native.read(data[:-20], LIMITS)
-    assert found is None or found.doubtful == doubtful
+    assert found is None or found.doubtful  # all giants are left to `markup` to judge
     if not doubtful:
         assert same(data)
 
@@ -320,20 +319,15 @@ def test_a_bomb_is_not() -> None:
     assert found.doubtful
 
 
-def test_a_library_of_other_sources_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert native._load() is not None
-    monkeypatch.setattr(native, "version", lambda: "another")
-    assert native._load() is None
+def test_a_reader_of_another_version_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert native.load() is not None
+    monkeypatch.setattr(hemeroteca, "__version__", "another")
+    assert native.load() is None
 
 
 def test_it_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(native.OFF, "0")
-    assert native._load() is None
-
-
-def test_without_a_compiler_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
-    assert re.search("no rustc", build.build())
+    assert native.load() is None
 
 
 def test_what_is_left_of_a_cut_page_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -341,6 +335,6 @@ def test_what_is_left_of_a_cut_page_is_the_same(monkeypatch: pytest.MonkeyPatch)
     expected = slowly(page, SMALL)
     monkeypatch.setattr(markup, "prepare", lambda *_: pytest.fail("read by the tree"))
     document = Document(links=[], notes=[])
-    html.read_html(page, document, SMALL, "", False)
+    html.read_html(page, document, SMALL, "", True)
     assert document == expected
     assert document.notes == ["tags-cut"]

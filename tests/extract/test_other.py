@@ -2,7 +2,8 @@
 
 import pytest
 
-from hemeroteca.extract import css, dates, kinds, read, srcset
+from hemeroteca.extract import css, dates, kind_of, read
+from hemeroteca.extract.html import srcset
 
 
 def test_style_sheets() -> None:
@@ -29,7 +30,7 @@ def test_style_sheets() -> None:
     ],
 )
 def test_srcset(value: str, expected: list[str]) -> None:
-    assert list(srcset.addresses(value)) == expected
+    assert list(srcset(value)) == expected
 
 
 def test_plain_text() -> None:
@@ -92,7 +93,7 @@ def test_dates(text: str, ms: int) -> None:
     ],
 )
 def test_kinds(body: bytes, content_type: str, kind: str) -> None:
-    assert kinds.kind_of(body, kinds.media_type(content_type), "http://example.org/") == kind
+    assert kind_of(body, content_type, "http://example.org/") == kind
 
 
 def test_media_type_is_kept() -> None:

@@ -262,7 +262,7 @@ def test_any_request_gets_an_answer(loop, url, fields):
     def lookup(host):
         raise OSError("no network in this test")
 
-    loop.fetcher._names._lookup = lookup
+    loop.fetcher._resolver._lookup = lookup
     assume(not re.search(r"\d", url + fields.get("proxy", "")))  # no addresses: nothing is to be connected to
     result = loop.get(url, **fields)
     assert result.failure in ("url", "request", "dns", "proxy")

@@ -153,7 +153,7 @@ def test_libcurl_does_not_ask_again_after_the_check(new_loop, server):
 def test_the_address_connected_to_is_checked_again(new_loop, server):
     """If the first check were fooled, the second stands: here the first guard lets everything pass."""
     loop = new_loop(allow_private=False, lookup=lambda host: ["127.0.0.1"])
-    loop.fetcher._names._guard = Guard(allow_private=True)
+    loop.fetcher._resolver._guard = Guard(allow_private=True)
     result = loop.get(f"http://fooled.test:{server.port}/")
     assert (result.failure, result.transient) == ("refused-address", False)
     assert "loopback" in result.detail

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from hemeroteca.fetch.body import Body
 from hemeroteca.fetch.heads import HeaderBook, protocol_of, sort_response, without_proxy_login
-from hemeroteca.fetch.values import Request, Result
+from hemeroteca.fetch.request import Request, Result
 
 names = st.from_regex(r"[A-Za-z-]{1,10}", fullmatch=True)
 values = st.from_regex(r"[!-~]{0,20}", fullmatch=True)

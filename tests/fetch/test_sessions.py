@@ -303,7 +303,7 @@ def test_proxies_that_cannot_be_used_are_named(new_loop, url):
 def test_the_guard_of_a_proxy_is_asked_again_on_connecting(serve, new_loop):
     proxy = Proxy(serve)
     loop = new_loop(allow_private=False, lookup=lambda host: ["127.0.0.1"])
-    loop.fetcher._names._guard = Guard(allow_private=True)  # as if the first check had been fooled
+    loop.fetcher._resolver._guard = Guard(allow_private=True)  # as if the first check had been fooled
     result = loop.get("http://site.example/", proxy=f"http://proxy.test:{proxy.port}")
     assert result.failure == "refused-address", result.detail
     assert proxy.server.connections == 0

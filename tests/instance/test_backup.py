@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hemeroteca import warc
 from tests import commands
+from tests.warc.making import exchange
 
 PAGE = b"<title>Uno</title><p>La primera hemeroteca guarda periodicos antiguos."
 
@@ -20,7 +20,7 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("instance")
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
     source = folder / "other.warc.gz"
-    source.write_bytes(warc.exchange_records("http://example.org/", 1_700_000_000_000, "", "", b"", head, PAGE).data)
+    source.write_bytes(exchange("http://example.org/", 1_700_000_000_000, "", "", b"", head, PAGE).data)
     run(folder / "data", "archive", "import", source)
     return folder / "data"
 

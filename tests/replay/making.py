@@ -14,6 +14,7 @@ from hemeroteca.warc import keys
 from hemeroteca.warc.keys import index_key
 from tests.console.conftest import PASSWORD
 from tests.console.world import NOW, build
+from tests.warc.making import exchange
 
 FRONT = b"""<!doctype html><html><head><title>Portada %s</title><link rel="stylesheet" href="/estilo.css"></head>
 <body><h1>Portada %s</h1><p id="ran">no script</p><a href="/economia/pan">El pan</a>
@@ -48,7 +49,7 @@ def put(
     posted = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\r\n"
     head = f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\n{more}Content-Length: {len(body)}\r\n\r\n".encode()
     asked = posted if sent else b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
-    records = warc.exchange_records(page.url, ms, "192.0.2.1", "http/1.1", asked, head, body, sent=sent)
+    records = exchange(page.url, ms, "192.0.2.1", "http/1.1", asked, head, body, sent=sent)
     name, offset = world.writer.append(records.data)
     world.writer.sync()
     row = NewCapture(

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hemeroteca.search import corpus
-from hemeroteca.search.corpus import Row, documents, queries
+from hemeroteca.search.corpus import CorpusRow, documents, queries
 
 
-def read(*lines: bytes) -> tuple[list[Row], list[int]]:
+def read(*lines: bytes) -> tuple[list[CorpusRow], list[int]]:
     problems: list[int] = []
     rows = [row for _, row in documents(lines, lambda number, _: problems.append(number))]
     return rows, problems

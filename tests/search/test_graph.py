@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hemeroteca.search.document import document_key
+from hemeroteca.ingest.search_document import document_key
 from hemeroteca.search.graph import LinkGraph, LinkRanks, pagerank, rank_pages_and_hosts
 
 

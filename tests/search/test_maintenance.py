@@ -20,10 +20,10 @@ from hemeroteca.search import (
 )
 from hemeroteca.search.graph import LinkGraph
 from hemeroteca.search.index import VERSIONS
-from hemeroteca.search.index.rebuild import rebuild
 from hemeroteca.search.index.versions import VersionWriter, open_versions
-from hemeroteca.search.query.dates import moment
-from hemeroteca.search.suggest.model import Learner
+from hemeroteca.search.maintenance import rebuild
+from hemeroteca.search.query.operators import moment
+from hemeroteca.search.suggest.language_model import Learner
 from hemeroteca.search.suggest.query_log import log_query, logged_queries
 from hemeroteca.search.suggest.suggester import Suggester
 from tests.search.conftest import fill, page

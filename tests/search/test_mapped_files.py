@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hemeroteca.search import Options, Searcher, open_searcher
-from hemeroteca.search.candidates import Retrieval
-from hemeroteca.search.query.plan import Plan, Planner
+from hemeroteca.search.query.query_plan import QueryPlan, QueryPlanner
+from hemeroteca.search.retrieval import Retrieval
 from hemeroteca.search.tantivy import mapped_files
 from hemeroteca.search.tantivy.index import TantivyIndex, TantivyReader
 from tests.search.conftest import fill, page
@@ -120,7 +120,11 @@ def test_nothing_of_a_search_outlives_it(tmp_path):
             for sort in ("relevance", "newest"):
                 searcher.search(query, options=Options(facets=True, sort=sort))
         searcher.explain("biblioteca", 3)
-        left = [found for found in gc.get_objects() if isinstance(found, (Retrieval, Planner, Plan, TantivyReader))]
+        left = [
+            found
+            for found in gc.get_objects()
+            if isinstance(found, (Retrieval, QueryPlanner, QueryPlan, TantivyReader))
+        ]
     finally:
         gc.enable()
     assert left == []

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from hemeroteca.search.query.clauses import (
     Clause,
+    ClauseGroup,
     Fuzzy,
-    Group,
     Near,
     Node,
     Numbers,
@@ -23,17 +23,17 @@ from hemeroteca.search.query.clauses import (
     Word,
     required,
 )
-from hemeroteca.search.query.dates import moment
+from hemeroteca.search.query.operators import moment
 from hemeroteca.search.query.parser import asks_for_the_past, parse
 from hemeroteca.search.tantivy.translation import number_pattern
 
 
-def either(*nodes: Node) -> Group:
-    return Group(tuple(map(Clause, nodes)))
+def either(*nodes: Node) -> ClauseGroup:
+    return ClauseGroup(tuple(map(Clause, nodes)))
 
 
-def both(*nodes: Node) -> Group:
-    return Group(tuple(Clause(node, "must") for node in nodes))
+def both(*nodes: Node) -> ClauseGroup:
+    return ClauseGroup(tuple(Clause(node, "must") for node in nodes))
 
 
 def nodes(text: str) -> list[tuple[str, object]]:
@@ -66,7 +66,7 @@ def nodes(text: str) -> list[tuple[str, object]]:
             [
                 (
                     "must",
-                    Group(
+                    ClauseGroup(
                         (
                             Clause(
                                 either(
@@ -119,11 +119,11 @@ def test_or_joins_alternatives_and_and_binds_closer():
     assert nodes("a OR b") == [("may", Word("a")), ("may", Word("b"))]
     assert nodes("c (a OR b)") == [
         ("may", Word("c")),
-        ("must", Group((Clause(Word("a")), Clause(Word("b"))))),
+        ("must", ClauseGroup((Clause(Word("a")), Clause(Word("b"))))),
     ]
     assert nodes("a AND b") == [("must", Word("a")), ("must", Word("b"))]
     assert nodes("a AND b OR c") == [
-        ("may", Group((Clause(Word("a"), "must"), Clause(Word("b"), "must")))),
+        ("may", ClauseGroup((Clause(Word("a"), "must"), Clause(Word("b"), "must")))),
         ("may", Word("c")),
     ]
 
@@ -154,7 +154,7 @@ def test_dates_in_words_are_the_last_such_day_or_month():
 
 
 def test_an_alternative_may_be_a_page_without_something():
-    assert nodes("a OR -b") == [("may", Word("a")), ("may", Group((Clause(Word("b"), "not"),)))]
+    assert nodes("a OR -b") == [("may", Word("a")), ("may", ClauseGroup((Clause(Word("b"), "not"),)))]
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_one_word_may_begin_with_a_wildcard():
 def test_of_hundreds_of_phrases_the_first_are_looked_for_and_the_words_of_the_others():
     found = parse(" OR ".join(f'"uno dos{i}"' for i in range(100)))
     kinds = [type(clause.node).__name__ for clause in found.root.clauses]
-    assert (kinds.count("Phrase"), kinds.count("Group")) == (24, 76)
+    assert (kinds.count("Phrase"), kinds.count("ClauseGroup")) == (24, 76)
     assert found.notes == ["only 24 phrases are looked for; of the others, their words"]
     many = parse(" ".join(f"uno{i} near:5 dos{i}" for i in range(50)))
     assert sum(type(clause.node).__name__ == "Near" for clause in many.root.clauses) == 6

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hemeroteca.search import Options, Preferences, SearchError
 from hemeroteca.search.graph import LinkRanks, np
 from hemeroteca.search.index.expressions import TermQuery
-from hemeroteca.search.query import conditions, plan
-from hemeroteca.search.query.dates import moment
+from hemeroteca.search.query import conditions, query_plan
+from hemeroteca.search.query.operators import moment
 from tests.search.conftest import fill, page
 
 
@@ -310,7 +310,7 @@ def test_little_words_order_pages_but_find_none(indexed):
 
 
 def test_little_words_order_the_best_of_many_pages(indexed, monkeypatch):
-    monkeypatch.setattr(plan, "MAX_POSTINGS", 0)
+    monkeypatch.setattr(query_plan, "MAX_POSTINGS", 0)
     searcher = indexed(page(1, "guerra: un resumen breve"), page(2, "la guerra que nos contaron"))
     assert [hit.key for hit in searcher.search("la guerra que nos").hits] == [2, 1]
     assert "little words" in searcher.explain("la guerra que nos", 2).parts
@@ -549,7 +549,7 @@ def test_words_written_as_one_are_meant_to_stand_together(indexed):
 
 def test_only_names_are_words_written_as_one():
     words = ["mod_perl", "l'eau", "COVID-19", "yes/no", "a-t-il", "sub-request"]
-    assert plan._inside_words(words, [("fr", 1.0)]) == {1, 5, 12}
+    assert query_plan._inside_words(words, [("fr", 1.0)]) == {1, 5, 12}
 
 
 def test_a_query_in_a_language_of_few_pages_is_read_in_it(indexed):

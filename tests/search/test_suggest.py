@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hemeroteca.search.suggest.model import Bounds, Learner, fold
+from hemeroteca.search.suggest.language_model import Bounds, Learner, fold
 from hemeroteca.search.suggest.query_log import LoggedQuery
 from hemeroteca.search.suggest.suggester import Suggester, distance
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from hemeroteca.ingest.search_document import simhash
 from hemeroteca.search import IndexBusyError, IndexUnusableError, SearchDocument, open_searcher
-from hemeroteca.search.document import simhash
 from hemeroteca.search.index import replacement
 from hemeroteca.search.tantivy.index import TantivyReader
 

@@ -11,9 +11,9 @@ from hemeroteca import urls
 from tests.urls.conformance import documented, suite, text_of_bytes
 from tests.urls.strategies import hrefs, web_urls
 
-SORTED = urls.Rules(sort_parameters=True)
-PLAIN = urls.Rules(drop_session_ids=False, drop_tracking=False)
-rules = st.builds(urls.Rules, st.booleans(), st.booleans(), st.booleans(), st.booleans())
+SORTED = urls.CanonRules(sort_parameters=True)
+PLAIN = urls.CanonRules(drop_session_ids=False, drop_tracking=False)
+rules = st.builds(urls.CanonRules, st.booleans(), st.booleans(), st.booleans(), st.booleans())
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,8 @@ def test_session_ids_and_tracking_go_and_lookalikes_stay(url: str, wanted: str) 
 def test_optional_rules() -> None:
     url = "https://www.example.org/?b=2&a=1&b=1&&c"
     assert urls.canonical(url, SORTED) == "https://www.example.org/?a=1&b=2&b=1&c"
-    assert urls.canonical(url, urls.Rules(drop_www=True)) == "https://example.org/?b=2&a=1&b=1&&c"
-    assert urls.canonical("https://www.com/", urls.Rules(drop_www=True)) == "https://www.com/"
+    assert urls.canonical(url, urls.CanonRules(drop_www=True)) == "https://example.org/?b=2&a=1&b=1&&c"
+    assert urls.canonical("https://www.com/", urls.CanonRules(drop_www=True)) == "https://www.com/"
 
 
 # crawler-commons' list, with sorted parameters. Why we differ, by reason of docs/reference/urls.md.
@@ -162,7 +162,7 @@ def _canonical_or_none(url: str) -> str | None:
 
 @settings(deadline=None)
 @given(web_urls | hrefs, rules)
-def test_canonical_is_idempotent(url: str, rules: urls.Rules) -> None:
+def test_canonical_is_idempotent(url: str, rules: urls.CanonRules) -> None:
     try:
         once = urls.canonical(url, rules)
     except urls.UrlError:

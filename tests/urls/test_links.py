@@ -7,10 +7,10 @@ from hemeroteca import urls
 from hemeroteca.urls import links
 from tests.urls.strategies import hrefs, web_urls
 
-rules = st.builds(urls.Rules, st.booleans(), st.booleans(), st.booleans(), st.booleans())
+rules = st.builds(urls.CanonRules, st.booleans(), st.booleans(), st.booleans(), st.booleans())
 
 
-def by_parser(base: str, href: str, rules: urls.Rules) -> str | None:
+def by_parser(base: str, href: str, rules: urls.CanonRules) -> str | None:
     joined = urls.join(base if urls.join(base, "") else "about:blank", href)
     try:
         return urls.canonical(joined, rules) if joined else None
@@ -23,20 +23,20 @@ def by_parser(base: str, href: str, rules: urls.Rules) -> str | None:
 @example(
     "https://example.org/a/b.html",
     ["a #b", "https:?x", "https:#x", "?y", "", "../../../z", "..;jsessionid=1/x"],
-    urls.Rules(),
+    urls.CanonRules(),
 )
 @example(
     "https://example.org/a/b",
     ["c/../d", "c/./d", "c/..", "/c/../d", "c//d", "//d", ".e", "./f", ".././g"],
-    urls.Rules(),
+    urls.CanonRules(),
 )
-@example("https://example.org/a;jsessionid=1/b", ["../c", "d", "?e"], urls.Rules())
+@example("https://example.org/a;jsessionid=1/b", ["../c", "d", "?e"], urls.CanonRules())
 @example(
     "https://u:p@www.example.org./a/b",
     ["../c", "/d", "//example.com", "https://www.example.com/x"],
-    urls.Rules(drop_www=True),
+    urls.CanonRules(drop_www=True),
 )
-def test_every_link_resolves_as_by_the_parser(base: str, found: list[str], rules: urls.Rules) -> None:
+def test_every_link_resolves_as_by_the_parser(base: str, found: list[str], rules: urls.CanonRules) -> None:
     wanted = [by_parser(base, href, rules) for href in found]
     assert urls.resolve_links(base, found, rules) == wanted
     assert urls.resolve_links(base, found, rules) == wanted, "the second time, from memory"

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from hemeroteca import warc
 from hemeroteca.warc import builder
+from tests.warc.making import exchange as exchange_of
+from tests.warc.making import revisit as revisit_of
 from tests.warc.reading import by_fastwarc, by_warcio, warcio_check
 
 ID = UUID("018bcfe5-687b-7000-8000-000000000001")
@@ -22,7 +24,7 @@ RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\n
 
 
 def exchange(head=RESPONSE, body=b"hello", url=URL, request=REQUEST, **more):
-    return warc.exchange_records(url, MS, "93.184.216.34", "http/1.1", request, head, body, record_id=ID, **more)
+    return exchange_of(url, MS, "93.184.216.34", "http/1.1", request, head, body, record_id=ID, **more)
 
 
 def sha256(data):
@@ -70,7 +72,7 @@ def test_a_response_and_its_request_have_exactly_these_bytes():
 
 def test_a_revisit_names_the_capture_that_holds_its_payload():
     original = warc.Original(ID, "https://example.org/first", MS - 5000, sha256(b"hello"))
-    records = warc.revisit_records(URL, MS, "", "h2", REQUEST, RESPONSE, original, body_size=5)
+    records = revisit_of(URL, MS, "", "h2", REQUEST, RESPONSE, original, body_size=5)
     text = members(records)[0].decode()
     assert "WARC-Type: revisit\r\n" in text
     assert "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/identical-payload-digest\r\n" in text
@@ -87,7 +89,7 @@ def test_a_revisit_names_the_capture_that_holds_its_payload():
 def test_not_modified_is_a_revisit_of_its_own_profile():
     original = warc.Original(ID, URL, MS - 5000, sha256(b"hello"))
     head = b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n"
-    records = warc.revisit_records(URL, MS, "", "http/1.1", REQUEST, head, original, not_modified=True)
+    records = revisit_of(URL, MS, "", "http/1.1", REQUEST, head, original, not_modified=True)
     text = members(records)[0].decode()
     assert "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/server-not-modified\r\n" in text
     assert "WARC-Truncated" not in text
@@ -128,7 +130,7 @@ def test_a_cut_body_has_its_true_length_and_a_reason():
 def test_http2_is_told_by_the_record_not_by_the_status_line():
     head = b"HTTP/2 404 \r\ncontent-type: text/html\r\n\r\n"
     request = b"GET / HTTP/2\r\nHost: example.org\r\n\r\n"
-    records = warc.exchange_records(URL, MS, "", "h2", request, head, b"")
+    records = exchange_of(URL, MS, "", "h2", request, head, b"")
     response, sent = members(records)
     assert b"WARC-Protocol: h2\r\n" in response
     assert b"\r\n\r\nHTTP/1.1 404 Not Found\r\n" in response
@@ -151,33 +153,20 @@ def test_a_server_that_speaks_no_http_does_not_spoil_the_file():
     assert by_warcio(records.data)[0].status == "200"
 
 
-class SpooledBody:
-    def __init__(self, path, data):
-        self.path = path
-        path.write_bytes(data)
-
-    def __len__(self):
-        return self.path.stat().st_size
-
-    def chunks(self):
-        with self.path.open("rb") as file:
-            while chunk := file.read(1000):
-                yield chunk
-
-
 def test_a_spooled_body_gives_the_same_record_through_a_file(tmp_path):
     data = b"0123456789" * 5000
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n"
-    streamed = exchange(head, SpooledBody(tmp_path / "body", data))
+    (tmp_path / "body").write_bytes(data)
+    streamed = exchange(head, tmp_path / "body")
     whole = exchange(head, data)
-    assert isinstance(streamed.data, Path)
-    content = streamed.data.read_bytes()
+    assert isinstance(streamed.source, Path)
+    content = streamed.source.read_bytes()
     assert len(content) == streamed.size
     main = streamed.main
     assert gzip.decompress(content[: main.length]) == members(whole)[0]
     assert [s.payload for s in by_warcio(content)] == [s.payload for s in by_warcio(whole.data)]
     streamed.discard()
-    assert not streamed.data.exists()
+    assert not streamed.source.exists()
 
 
 WORDS = [
@@ -208,7 +197,7 @@ def test_any_head_at_all_is_stored_as_http(head):
 
 @given(st.text(max_size=80), st.text(max_size=20), st.text(max_size=20), st.text(max_size=10))
 def test_nothing_hostile_adds_a_line_to_a_record(url, ip, protocol, truncated):
-    records = warc.exchange_records("http://a/" + url, MS, ip, protocol, b"", RESPONSE, b"hello", truncated)
+    records = exchange_of("http://a/" + url, MS, ip, protocol, b"", RESPONSE, b"hello", truncated)
     text = gzip.decompress(records.data).split(b"\r\n\r\n")[0]
     names = [line.split(b":")[0] for line in text.splitlines()[1:]]
     allowed = [

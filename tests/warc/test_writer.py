@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from hemeroteca import warc
 from hemeroteca.warc import reader
 from hemeroteca.warc.writer import OPEN, WarcWriteError, WarcWriter
 from tests.waiting import PATIENCE
+from tests.warc.making import exchange
 from tests.warc.reading import by_fastwarc, by_warcio, warcio_check
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
@@ -20,7 +20,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
 
 def page(number, size=100):
     body = (b"%d " % number) * size
-    return warc.exchange_records(f"http://a.example/{number}", 1_700_000_000_000 + number, "", "", b"", HEAD, body)
+    return exchange(f"http://a.example/{number}", 1_700_000_000_000 + number, "", "", b"", HEAD, body)
 
 
 def names(folder):

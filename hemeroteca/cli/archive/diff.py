@@ -114,14 +114,11 @@ def _vectors(found: "Change") -> Table:
 
 def _captures(url: str, first: str, second: str) -> tuple["CaptureRow", "CaptureRow"]:
     from hemeroteca.archive import queries
-    from hemeroteca.warc.keys import index_key
 
     hint = f"`hemeroteca archive versions {url}` lists them"
     if first and second:
         return _capture(url, first, hint), _capture(url, second, hint)
-    versions = queries.rows(
-        "urlkey = %s AND version = %s", [index_key(url), True], "captured_ms DESC, capture.id DESC", 2
-    )
+    versions = queries.versions_newest(url, 2)
     if not versions:
         give_up(f"there is no capture of {url}; `hemeroteca crawl {url} --scope page` makes one")
     if first:

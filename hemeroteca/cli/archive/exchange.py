@@ -29,7 +29,7 @@ def import_(
     findable then. Exit code 1 when something in them could not be taken, 130 after Ctrl-C: what was taken stays.
     """
     setup(data)
-    from hemeroteca.archive.intake import Imported
+    from hemeroteca.archive.importing import Imported
     from hemeroteca.engine.jobs import Import
 
     order = Import([str(file.absolute()) for file in files])
@@ -112,10 +112,7 @@ def _wanted(config: "Config", urls: list[str] | None, collection: str, search: s
     if collection:
         from hemeroteca.watch.queries import patterns_of
 
-        try:
-            patterns = patterns_of(collection)
-        except LookupError as error:
-            give_up(f"{error.args[0]} `hemeroteca watch collection list` shows them", USAGE)
+        patterns = patterns_of(collection)
         if not patterns and not urls:
             give_up(f"the collection {collection!r} has no subscriptions", USAGE)
         return [*(urls or ()), *patterns]

@@ -61,7 +61,6 @@ def get(
     setup(data, must_exist=True)
     from django.conf import settings
 
-    from hemeroteca import extract
     from hemeroteca.archive import queries, rendered
     from hemeroteca.archive.export import facts
     from hemeroteca.warc import reader
@@ -79,7 +78,7 @@ def get(
     if holder is None:
         give_up(f"the payload of {url} is not in the archive; `hemeroteca archive verify` tells more")
     try:
-        record = reader.read(folder, holder.warc_name, holder.offset, holder.length)
+        record = holder.location(folder).read()
     except reader.WarcReadError as error:
         give_up(str(error))
     record.body.seek(0)
@@ -88,11 +87,11 @@ def get(
         if head:
             file.write(record.head)
         if encoding:
-            body, note = extract.decode_body(record.body.read(), encoding, DECODED_BYTES)
+            body, note = record.content(DECODED_BYTES)
             file.write(body)
             if note:
                 typer.echo(printable(f"not all of it could be unpacked ({note})"), err=True)
-        while chunk := record.body.read(1 << 18):
+        while not encoding and (chunk := record.body.read(1 << 18)):
             file.write(chunk)
     if encoding and note:
         raise typer.Exit(1)

@@ -71,8 +71,8 @@ def explain(
     import msgspec
 
     from hemeroteca.search import Options
-    from hemeroteca.search.explanation import PAGES, RESULTS, explained
     from hemeroteca.search.preferences import load_preferences
+    from hemeroteca.search.score_explanation import PAGES, RESULTS, explained
 
     _, searcher, path = open_for(data)
     with errors_in_a_line():
@@ -123,30 +123,17 @@ def suggest(
 
 
 def _facts(hit: "Hit") -> dict[str, Any]:
-    facts: dict[str, Any] = {
-        "url": hit.url,
-        "title": hit.title,
-        "snippet": hit.snippet,
-        "score": hit.score,
-        "captured_at": iso(hit.captured_ms),
-        "host": hit.host,
-        "language": hit.language,
-        "type": hit.type,
+    shown = ("url", "title", "snippet", "score", "host", "language", "type", "versions")
+    where_known = {
+        "published_at": iso(hit.published_ms),
+        "author": hit.author,
+        "collections": hit.collections,
+        "until": iso(hit.until_ms),
+        "id": hit.id,
+        "duplicates": hit.duplicates,
     }
-    facts["versions"] = hit.versions
-    if hit.published_ms:
-        facts["published_at"] = iso(hit.published_ms)
-    if hit.author:
-        facts["author"] = hit.author
-    if hit.collections:
-        facts["collections"] = hit.collections
-    if hit.until_ms:
-        facts["until"] = iso(hit.until_ms)
-    if hit.id:
-        facts["id"] = hit.id
-    if hit.duplicates:
-        facts["duplicates"] = hit.duplicates
-    return facts
+    facts = {name: getattr(hit, name) for name in shown} | {"captured_at": iso(hit.captured_ms)}
+    return facts | {name: value for name, value in where_known.items() if value}
 
 
 def _show(hit: "Hit") -> None:

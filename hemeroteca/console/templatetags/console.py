@@ -10,8 +10,8 @@ from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from hemeroteca.api.moments import moment
 from hemeroteca.console import reasons
+from hemeroteca.warc.timestamps import moment
 
 register = template.Library()
 

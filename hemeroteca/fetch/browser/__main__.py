@@ -20,10 +20,10 @@ import msgspec
 from hemeroteca.fetch.body import Body, Spool
 from hemeroteca.fetch.browser.proxy import Proxy, make_certificate
 from hemeroteca.fetch.browser.traffic import Traffic
-from hemeroteca.fetch.browser.values import (
+from hemeroteca.fetch.browser.wire import (
     BROKEN,
     HEADER,
-    MOST_FRAME,
+    MAX_FRAME,
     ORDER,
     QUESTION,
     RENDERED,
@@ -35,7 +35,7 @@ from hemeroteca.fetch.browser.values import (
     decode_settings,
     encode,
 )
-from hemeroteca.fetch.values import Result
+from hemeroteca.fetch.request import Result
 
 if TYPE_CHECKING:
     from hemeroteca.fetch.browser.page import Browser
@@ -125,8 +125,6 @@ async def _render(
         rendered.failure = rendered.detail = ""
     elif main is None and not rendered.failure:
         rendered.failure, rendered.detail = "browser", "the browser did not ask for the page"
-    for result in (rendered.main, *rendered.exchanges):
-        result._fields = None  # read anew by whoever needs them
     return rendered, sound
 
 
@@ -145,7 +143,7 @@ class _Engine:
         """Until the engine goes away."""
         while True:
             length, kind = HEADER.unpack(await self._reader.readexactly(HEADER.size))
-            if length > MOST_FRAME:
+            if length > MAX_FRAME:
                 return
             payload = await self._reader.readexactly(length)
             if kind == SETUP:

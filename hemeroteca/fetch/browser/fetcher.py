@@ -22,10 +22,10 @@ import msgspec
 
 from hemeroteca.fetch.body import Body
 from hemeroteca.fetch.browser.chromium import find_chromium
-from hemeroteca.fetch.browser.values import (
+from hemeroteca.fetch.browser.wire import (
     BROKEN,
     HEADER,
-    MOST_FRAME,
+    MAX_FRAME,
     ORDER,
     QUESTION,
     RENDERED,
@@ -36,7 +36,7 @@ from hemeroteca.fetch.browser.values import (
     Rendered,
     encode,
 )
-from hemeroteca.fetch.values import Request, Result
+from hemeroteca.fetch.request import Request, Result
 
 log = logging.getLogger(__name__)
 
@@ -311,7 +311,7 @@ class _Process:
         start = 0
         while len(self._incoming) - start >= HEADER.size:
             length, kind = HEADER.unpack_from(self._incoming, start)
-            if length > MOST_FRAME:
+            if length > MAX_FRAME:
                 return None
             end = start + HEADER.size + length
             if len(self._incoming) < end:

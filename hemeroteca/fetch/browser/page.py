@@ -17,7 +17,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from hemeroteca.fetch.browser.chromium import ARGUMENTS, find_chromium
 from hemeroteca.fetch.browser.traffic import Traffic
-from hemeroteca.fetch.browser.values import BrowserSettings
+from hemeroteca.fetch.browser.wire import BrowserSettings
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hemeroteca.fetch.browser.traffic import Traffic
-from hemeroteca.fetch.values import Result
+from hemeroteca.fetch.request import Result
 
 _MOST_HEAD = 128 << 10
 _MOST_CONTENT = 1 << 20  # of a request

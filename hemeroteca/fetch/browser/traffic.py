@@ -11,8 +11,8 @@ import msgspec
 from hemeroteca import urls
 from hemeroteca.fetch.body import Body
 from hemeroteca.fetch.browser.upstream import Upstream
-from hemeroteca.fetch.browser.values import BrowserSettings
-from hemeroteca.fetch.values import Request, Result
+from hemeroteca.fetch.browser.wire import BrowserSettings
+from hemeroteca.fetch.request import Request, Result
 
 Allowed = Callable[[str], Awaitable[bool]]
 

@@ -4,7 +4,7 @@ import asyncio
 import selectors
 
 from hemeroteca.fetch.fetcher import Fetcher
-from hemeroteca.fetch.values import FetchSettings, Request, Result
+from hemeroteca.fetch.request import FetchSettings, Request, Result
 
 
 class Upstream:

@@ -13,13 +13,14 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from hemeroteca.errors import Unavailable
 from hemeroteca.search.index.expressions import KeysQuery, Query, RangeQuery, TermQuery, all_of
 
 if TYPE_CHECKING:
     import numpy as np
 
     from hemeroteca.config import Config
-    from hemeroteca.search.document import SearchDocument
+    from hemeroteca.ingest.search_document import SearchDocument
 
 HEAP_BYTES = 48 << 20  # of a writer
 KEYS_AT_ONCE = 100_000
@@ -27,7 +28,7 @@ VERSIONS = "versions"  # name of the folder of an index of all versions
 REBUILD = "rebuild it from the archive with `hemeroteca search rebuild`"  # the next step where an index is unusable
 
 
-class SearchError(Exception):
+class SearchError(Unavailable):
     """Search cannot do this; the message names the thing, the reason and the next step."""
 
 
@@ -103,9 +104,10 @@ class IndexReader(Protocol):
         """In how many documents a word stands (those deleted since the last merge may be counted)."""
 
     def terms(self, field: str, prefix: str = "", most: int | None = None) -> list[tuple[str, int]]:
-        """Words of a field that begin so, with their frequencies: the most frequent, if there are more."""
+        """Words of a text or keyword that begin so, with their frequencies, the most frequent first."""
 
-    def average(self, column: str) -> float: ...
+    def average(self, column: str) -> float:
+        """Over all documents that have the number; 0 for none."""
 
     def explain(self, query: Query, place: Any) -> dict[str, Any]:
         """How the engine came to a score: `value`, `description`, `details` of the same kind."""

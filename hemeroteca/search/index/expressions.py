@@ -11,14 +11,18 @@ from collections.abc import Iterable
 import msgspec
 
 
-class TermQuery(msgspec.Struct, frozen=True, gc=False):
+class Query(msgspec.Struct, frozen=True, gc=False):
+    """One of the following."""
+
+
+class TermQuery(Query, frozen=True):
     """Documents that have a word, a keyword or a number in a field; scored by BM25 where the field is a text."""
 
     field: str
     term: str | int
 
 
-class PhraseQuery(msgspec.Struct, frozen=True):
+class PhraseQuery(Query, frozen=True):
     """Words at these places relative to each other, moved by `slop` steps in all."""
 
     field: str
@@ -26,14 +30,14 @@ class PhraseQuery(msgspec.Struct, frozen=True):
     slop: int = 0
 
 
-class WildcardQuery(msgspec.Struct, frozen=True, gc=False):
+class WildcardQuery(Query, frozen=True):
     """Words of a pattern: `*` stands for any letters, `?` for one."""
 
     field: str
     pattern: str
 
 
-class NumberQuery(msgspec.Struct, frozen=True, gc=False):
+class NumberQuery(Query, frozen=True):
     """Whole numbers of a range, written as words of a text."""
 
     field: str
@@ -41,7 +45,7 @@ class NumberQuery(msgspec.Struct, frozen=True, gc=False):
     high: int
 
 
-class FuzzyQuery(msgspec.Struct, frozen=True, gc=False):
+class FuzzyQuery(Query, frozen=True):
     """Words within so many edits; with `prefix`, words that begin like that."""
 
     field: str
@@ -50,7 +54,7 @@ class FuzzyQuery(msgspec.Struct, frozen=True, gc=False):
     prefix: bool = False
 
 
-class RangeQuery(msgspec.Struct, frozen=True, gc=False):
+class RangeQuery(Query, frozen=True):
     """Documents whose number in a column is in a range, both ends included; None: open."""
 
     field: str
@@ -58,21 +62,21 @@ class RangeQuery(msgspec.Struct, frozen=True, gc=False):
     high: int | None
 
 
-class KeysQuery(msgspec.Struct, frozen=True):
+class KeysQuery(Query, frozen=True):
     """These documents. They have no score."""
 
     keys: tuple[int, ...]
 
 
-class AllQuery(msgspec.Struct, frozen=True, gc=False):
+class AllQuery(Query, frozen=True):
     """Every document."""
 
 
-class NoneQuery(msgspec.Struct, frozen=True, gc=False):
+class NoneQuery(Query, frozen=True):
     """No document."""
 
 
-class BooleanQuery(msgspec.Struct, frozen=True, kw_only=True):
+class BooleanQuery(Query, frozen=True, kw_only=True):
     """Documents that match all of `must`, none of `must_not`, and one of `should` where nothing is a must.
 
     Scores of `must` and `should` add up.
@@ -83,40 +87,23 @@ class BooleanQuery(msgspec.Struct, frozen=True, kw_only=True):
     must_not: tuple[Query, ...] = ()
 
 
-class BestQuery(msgspec.Struct, frozen=True):
+class BestQuery(Query, frozen=True):
     """Documents that match any; the best score counts, each other adds `tie` of its own."""
 
     queries: tuple[Query, ...]
     tie: float
 
 
-class BoostQuery(msgspec.Struct, frozen=True):
+class BoostQuery(Query, frozen=True):
     query: Query
     factor: float
 
 
-class ConstantQuery(msgspec.Struct, frozen=True):
+class ConstantQuery(Query, frozen=True):
     """The same documents, all with one score."""
 
     query: Query
     score: float = 0.0
-
-
-Query = (
-    TermQuery
-    | PhraseQuery
-    | WildcardQuery
-    | NumberQuery
-    | FuzzyQuery
-    | RangeQuery
-    | KeysQuery
-    | AllQuery
-    | NoneQuery
-    | BooleanQuery
-    | BestQuery
-    | BoostQuery
-    | ConstantQuery
-)
 
 
 def boosted(query: Query, factor: float) -> Query:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from hemeroteca.search.document import SearchDocument, document_key
+from hemeroteca.ingest.search_document import SearchDocument, document_key
 from hemeroteca.search.index import HEAP_BYTES, VERSIONS, Index, SearchError, index_exists, open_index, replacement
 from hemeroteca.search.query.parser import asks_for_the_past
 

@@ -68,11 +68,11 @@ class Clause(msgspec.Struct, frozen=True):
     occurs: str = "may"  # may, must, not
 
 
-class Group(msgspec.Struct, frozen=True):
+class ClauseGroup(msgspec.Struct, frozen=True):
     clauses: tuple[Clause, ...]
 
 
-Node = Word | Wildcard | Fuzzy | Phrase | Near | Numbers | Within | Only | When | Group
+Node = Word | Wildcard | Fuzzy | Phrase | Near | Numbers | Within | Only | When | ClauseGroup
 
 
 class Note(str):
@@ -96,7 +96,7 @@ class Note(str):
 
 
 class Parsed(msgspec.Struct):
-    root: Group
+    root: ClauseGroup
     notes: list[str] = []
     words: int = 0
     either: bool = False  # the whole of it is alternatives: a OR b OR c
@@ -107,17 +107,17 @@ class Parsed(msgspec.Struct):
         return all(isinstance(clause.node, Word) and clause.occurs == "may" for clause in self.root.clauses)
 
 
-def nodes(group: Group) -> Iterator[Node]:
+def nodes(group: ClauseGroup) -> Iterator[Node]:
     """Every node of a group and of the groups in it."""
     for clause in group.clauses:
         yield clause.node
-        if isinstance(clause.node, Group):
+        if isinstance(clause.node, ClauseGroup):
             yield from nodes(clause.node)
 
 
 def is_filter(node: Node) -> bool:
     """Whether a node only says which pages are meant (`site:`, `before:`, `intitle:`), not what they are about."""
-    if isinstance(node, Group):
+    if isinstance(node, ClauseGroup):
         return all(is_filter(clause.node) for clause in node.clauses)
     return isinstance(node, Only | When | Within)
 
@@ -127,7 +127,7 @@ def properties(clauses: Iterable[Clause]) -> Iterator[Only]:
     for clause in clauses:
         if clause.occurs == "must" and isinstance(clause.node, Only):
             yield clause.node
-        elif clause.occurs == "must" and isinstance(clause.node, Group):
+        elif clause.occurs == "must" and isinstance(clause.node, ClauseGroup):
             yield from properties(clause.node.clauses)
 
 
@@ -138,4 +138,4 @@ def required(parsed: Parsed, is_stop_word: Callable[[str], bool]) -> Parsed:
     clauses = parsed.root.clauses
     wanted = [c.occurs == "may" and not (isinstance(c.node, Word) and is_stop_word(c.node.text)) for c in clauses]
     made = [Clause(c.node, "must") if want else c for c, want in zip(clauses, wanted, strict=True)]
-    return msgspec.structs.replace(parsed, root=Group(tuple(made)))
+    return msgspec.structs.replace(parsed, root=ClauseGroup(tuple(made)))

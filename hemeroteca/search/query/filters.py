@@ -23,13 +23,13 @@ _PIECE = re.compile(
 )
 
 
-class Filter(msgspec.Struct, frozen=True):
+class QueryFilter(msgspec.Struct, frozen=True):
     text: str  # as it was typed
     start: int
     end: int
 
 
-def filters(query: str) -> list[Filter]:
+def filters(query: str) -> list[QueryFilter]:
     """The conditions that can be taken away one by one, in their order."""
     pieces = list(_PIECE.finditer(query))
     found = []
@@ -39,11 +39,11 @@ def filters(query: str) -> list[Filter]:
         beside = (*pieces[max(0, place - 1) : place], *pieces[place + 1 : place + 2])
         field = FIELDS.get(piece["name"].lower(), "") if piece["name"] else ""
         if field and field != "near" and not depth and not any(other["operator"] for other in beside):
-            found.append(Filter(piece.group(), piece.start(), piece.end()))
+            found.append(QueryFilter(piece.group(), piece.start(), piece.end()))
     return found
 
 
-def without(query: str, *taken: Filter) -> str:
+def without(query: str, *taken: QueryFilter) -> str:
     """The query with these of its conditions taken away."""
     for one in sorted(taken, key=lambda one: -one.start):
         query = f"{query[: one.start]} {query[one.end :]}"

@@ -10,8 +10,8 @@ import re
 
 from hemeroteca.search.query.clauses import (
     Clause,
+    ClauseGroup,
     Fuzzy,
-    Group,
     Near,
     Node,
     Note,
@@ -24,8 +24,18 @@ from hemeroteca.search.query.clauses import (
     Word,
     nodes,
 )
-from hemeroteca.search.query.dates import is_ago, moment
-from hemeroteca.search.query.operators import FIELDS, FOREIGN, PROPERTIES, TEXT_PARTS, TIMES, address, field_of, only
+from hemeroteca.search.query.operators import (
+    FIELDS,
+    FOREIGN,
+    PROPERTIES,
+    TEXT_PARTS,
+    TIMES,
+    address,
+    field_of,
+    is_ago,
+    moment,
+    only,
+)
 
 MAX_QUERY = 100_000  # characters read; the rest is left out and noted
 MAX_WORDS = 10_000
@@ -48,7 +58,7 @@ def parse(text: str) -> Parsed:
 def parse_words(text: str) -> Parsed:
     """A query without operators: everything in it is a word."""
     words = text[:MAX_QUERY].split()[:MAX_WORDS]
-    return Parsed(Group(tuple(Clause(Word(word)) for word in words)), words=len(words))
+    return Parsed(ClauseGroup(tuple(Clause(Word(word)) for word in words)), words=len(words))
 
 
 def asks_for_the_past(text: str) -> bool:
@@ -83,17 +93,12 @@ _FUZZY = re.compile(r"(?P<before>\w+)~(?P<edits>\d?)|~(?P<after>\w+)")
 _WILD = re.compile(r"\*|\w\?\w")  # a question mark at the end is one
 _PATTERN = re.compile(rf"{_WILD.pattern}|~")
 
-_NOT_OPENED = Note("a closing parenthesis without an opening one was ignored")
-_TOO_DEEP = Note("parentheses deeper than {number} levels were ignored", number=MAX_DEPTH)
-_NOT_CLOSED = Note("a quotation mark that was never closed was ignored")
-_TOO_MANY_IN_BODY = Note("only {number} `inbody:` are looked for; the others were ignored", number=MAX_IN_BODY)
-
 
 class _Parser:
     def __init__(self, text: str) -> None:
         self.notes: list[str] = []
         if len(text) > MAX_QUERY:
-            self.notes.append(Note("only the first {number} characters of the query were read", number=MAX_QUERY))
+            self._note("only the first {number} characters of the query were read", number=MAX_QUERY)
             text = text[:MAX_QUERY]
         self.text = text
         self.at = 0
@@ -109,10 +114,10 @@ class _Parser:
     def parse(self) -> Parsed:
         root = self._group(0)
         if self.words > MAX_WORDS:
-            self.notes.append(Note("only the first {number} words of the query were read", number=MAX_WORDS))
-        return Parsed(root, list(dict.fromkeys(self.notes)), self.words, self.either)
+            self._note("only the first {number} words of the query were read", number=MAX_WORDS)
+        return Parsed(root, self.notes, self.words, self.either)
 
-    def _group(self, depth: int, operator: str = "") -> Group:
+    def _group(self, depth: int, operator: str = "") -> ClauseGroup:
         """Clauses up to the closing parenthesis or the end; all values of an `operator` in `site:(a OR b)`."""
         level = _Level(operator)
         while (match := _TOKEN.match(self.text, self.at)) is not None:
@@ -123,18 +128,18 @@ class _Parser:
             if kind == "close":
                 if depth:
                     break
-                self._say(_NOT_OPENED)
+                self._note("a closing parenthesis without an opening one was ignored")
             elif self.words >= MAX_WORDS:
                 self.words += 1
             else:
                 level.add(self._node(match, depth, level))
         else:
             if depth:
-                self.notes.append(Note("a parenthesis that was never closed was closed at the end"))
+                self._note("a parenthesis that was never closed was closed at the end")
         if level.sign or level.join:
-            self.notes.append(Note("an operator with nothing after it was ignored"))
+            self._note("an operator with nothing after it was ignored")
         if level.joins and level.joins[0]:
-            self.notes.append(Note("an operator with nothing before it was ignored"))
+            self._note("an operator with nothing before it was ignored")
         if not depth:
             self.either = level.either
         return level.group()
@@ -161,10 +166,10 @@ class _Parser:
             level.replace_last()
         return node
 
-    def _inner(self, depth: int, operator: str) -> Group | None:
+    def _inner(self, depth: int, operator: str) -> ClauseGroup | None:
         """What follows an opening parenthesis."""
         if depth >= MAX_DEPTH:
-            self._say(_TOO_DEEP)
+            self._note("parentheses deeper than {number} levels were ignored", number=MAX_DEPTH)
             return None
         group = self._group(depth + 1, operator)
         return group if group.clauses else None
@@ -186,7 +191,7 @@ class _Parser:
         closing = _CLOSING[opening]
         ends = [end for mark in closing if mark not in self.missing and (end := self._next(mark)) >= 0]
         if not ends:
-            self._say(_NOT_CLOSED)
+            self._note("a quotation mark that was never closed was ignored")
             return None
         inside, self.at = self.text[self.at : min(ends)], min(ends) + 1
         slop = re.compile(r"~(\d{1,2})").match(self.text, self.at)
@@ -197,14 +202,14 @@ class _Parser:
         if not parts:
             return None
         if re.search(r"\w\*|\*\w", inside):
-            self.notes.append(Note("inside quotation marks `*` stands for a whole word"))
+            self._note("inside quotation marks `*` stands for a whole word")
         if len(parts) > MAX_PHRASE_WORDS:
-            self.notes.append(Note("only the first {number} words of a phrase were read", number=MAX_PHRASE_WORDS))
+            self._note("only the first {number} words of a phrase were read", number=MAX_PHRASE_WORDS)
             inside = " ".join(parts[:MAX_PHRASE_WORDS])
         self.phrases += len(parts) > 1
         if self.phrases > MAX_PHRASES:
             self._note_phrases()
-            return Group(tuple(Clause(Word(part)) for part in parts[:MAX_PHRASE_WORDS]))
+            return ClauseGroup(tuple(Clause(Word(part)) for part in parts[:MAX_PHRASE_WORDS]))
         return Phrase(inside, int(slop.group(1)) if slop else 0)
 
     def _next(self, mark: str) -> int:
@@ -223,9 +228,7 @@ class _Parser:
         if numbers:
             self.ranges += 1
             if self.ranges > MAX_RANGES:
-                self.notes.append(
-                    Note("only {number} ranges of numbers are looked for; the others were ignored", number=MAX_RANGES)
-                )
+                self._note("only {number} ranges of numbers are looked for; the others were ignored", number=MAX_RANGES)
                 return None
             return Numbers(*sorted(int(re.sub(r"\D", "", end)) for end in numbers.groups()))
         if _PATTERN.search(token):
@@ -237,7 +240,7 @@ class _Parser:
             return self._wildcard(token)
         if not re.search(r"\w", token):
             if token not in ("-", "+", "&", "/", ":", ",", ".", "–", "—", "¿", "?", "!", "¡", "…"):
-                self.notes.append(Note("`{text}` was ignored", text=token[:20]))
+                self._note("`{text}` was ignored", text=token[:20])
             return None
         return Word(token)
 
@@ -247,14 +250,11 @@ class _Parser:
         if token[0] == "*" and len(token) > 1:
             self.open_patterns += 1
             if self.open_patterns > MAX_OPEN_PATTERNS:
-                self.notes.append(Note("only one word may begin with `*` or `?`; the others were read as written"))
+                self._note("only one word may begin with `*` or `?`; the others were read as written")
                 token = token.lstrip("*?")
         if self.patterns > MAX_PATTERNS:
-            self.notes.append(
-                Note(
-                    "only {number} words may have `*`, `?` or `~`; the others were read as written",
-                    number=MAX_PATTERNS,
-                )
+            self._note(
+                "only {number} words may have `*`, `?` or `~`; the others were read as written", number=MAX_PATTERNS
             )
             token = re.sub(r"[*?]|~\d?", "", token)
         return token
@@ -272,22 +272,20 @@ class _Parser:
             if len(re.sub(r"[*?]", "", pattern)) >= least:
                 found.append(Wildcard(pattern))
             else:
-                self.notes.append(
-                    Note(
-                        "`{text}` matches too much: give at least {number} letters besides the wildcard",
-                        text=token[:20],
-                        number=least,
-                    )
+                self._note(
+                    "`{text}` matches too much: give at least {number} letters besides the wildcard",
+                    text=token[:20],
+                    number=least,
                 )
         if len(found) > 1:
-            return Group(tuple(Clause(node, "must") for node in found))
+            return ClauseGroup(tuple(Clause(node, "must") for node in found))
         return found[0] if found else None
 
     def _field(self, token: str, depth: int) -> Node | None:
         if token[:-1].lower() not in FIELDS:
             # not one of our words: "std::vector", "12:30", "error: disk full" are just text
             if token[:-1].lower() in FOREIGN:
-                self.notes.append(Note("`{text}` is not known here and was read as a word", text=token))
+                self._note("`{text}` is not known here and was read as a word", text=token)
             match = _VALUE.match(self.text, self.at)
             self.at = match.end() if match else self.at
             return self._word(token + (match.group() if match else ""))
@@ -306,7 +304,7 @@ class _Parser:
         if name in TEXT_PARTS:
             self.in_body += name == "body"
             if self.in_body > MAX_IN_BODY and name == "body":
-                self._say(_TOO_MANY_IN_BODY)
+                self._note("only {number} `inbody:` are looked for; the others were ignored", number=MAX_IN_BODY)
                 return None
             if not quoted and _WILD.search(value):
                 value = self._allowed(value)
@@ -315,9 +313,7 @@ class _Parser:
             return self._when(name, operator, value)
         wanted = only(name, value)
         if wanted is None:
-            self.notes.append(
-                Note("`{text}` was ignored: there is nothing of that name", text=f"{operator}{value[:30]}")
-            )
+            self._note("`{text}` was ignored: there is nothing of that name", text=f"{operator}{value[:30]}")
         return wanted
 
     def _value(self, at: int) -> tuple[str, bool]:
@@ -338,9 +334,7 @@ class _Parser:
         low = moment(low_text) if low_text else None
         high = moment(high_text) if dots and high_text else None
         if (low_text and low is None) or (high_text and high is None) or (low is None and high is None):
-            self.notes.append(
-                Note("`{text}` was ignored: write a date as 2024, 2024-03 or 2024-03-31", text=f"{token}{value[:30]}")
-            )
+            self._note("`{text}` was ignored: write a date as 2024, 2024-03 or 2024-03-31", text=f"{token}{value[:30]}")
             return None
         if name == "before" and low:
             return When("date", high=low[0] - 1)
@@ -370,24 +364,22 @@ class _Parser:
                 self.at = beside.end()
                 self.words += 1
                 return Near(left.text, right[:MAX_VALUE], max(1, min(MAX_DISTANCE, int(value))))
-        self.notes.append(
-            Note(
-                "`{text}` was ignored: write it between two words, as in `war near:5 peace`",
-                text=f"{token}{value[:20]}",
-            )
+        self._note(
+            "`{text}` was ignored: write it between two words, as in `war near:5 peace`", text=f"{token}{value[:20]}"
         )
         return None
 
-    def _say(self, note: Note) -> None:
-        """A note that may be due a hundred thousand times, once."""
+    def _note(self, template: str, **values: object) -> None:
+        """Tell the reader, once, however often it is due."""
+        note = Note(template, **values)
         if note not in self.notes:
             self.notes.append(note)
 
     def _note_no_value(self, token: str) -> None:
-        self.notes.append(Note("`{text}` without a value was ignored", text=token))
+        self._note("`{text}` without a value was ignored", text=token)
 
     def _note_phrases(self) -> None:
-        self.notes.append(Note("only {number} phrases are looked for; of the others, their words", number=MAX_PHRASES))
+        self._note("only {number} phrases are looked for; of the others, their words", number=MAX_PHRASES)
 
 
 class _Level:
@@ -435,8 +427,8 @@ class _Level:
         """All of it is alternatives: a OR b OR c."""
         return "OR" in self.joins[1:] and "" not in self.joins[1:]
 
-    def group(self) -> Group:
-        return Group(tuple(_joined(self.clauses, self.joins)))
+    def group(self) -> ClauseGroup:
+        return ClauseGroup(tuple(_joined(self.clauses, self.joins)))
 
 
 def _joined(clauses: list[Clause], joins: list[str]) -> list[Clause]:
@@ -461,17 +453,17 @@ def _joined(clauses: list[Clause], joins: list[str]) -> list[Clause]:
             else:
                 alternatives.append([clauses[i]])
         groups = [
-            Clause(part[0].node if part[0].occurs != "not" else Group((part[0],)))
+            Clause(part[0].node if part[0].occurs != "not" else ClauseGroup((part[0],)))
             if len(part) == 1
-            else Clause(Group(tuple(Clause(c.node, "must" if c.occurs != "not" else "not") for c in part)))
+            else Clause(ClauseGroup(tuple(Clause(c.node, "must" if c.occurs != "not" else "not") for c in part)))
             for part in alternatives
         ]
         if len(runs) == 1 and len(groups) > 1:
             return groups
         if len(groups) == 1:
             inner = groups[0].node
-            assert isinstance(inner, Group)
+            assert isinstance(inner, ClauseGroup)
             out += inner.clauses
         else:
-            out.append(Clause(Group(tuple(groups)), "must"))
+            out.append(Clause(ClauseGroup(tuple(groups)), "must"))
     return out

@@ -15,7 +15,7 @@ import msgspec
 
 from hemeroteca.search import analysis
 from hemeroteca.search.index import IndexReader
-from hemeroteca.search.index.fields import BODIES
+from hemeroteca.search.index.document_fields import BODIES
 
 LONG_QUERY = 24  # words from which a query is very long
 OTHER_FORM = 0.9  # what a form counts that was not typed

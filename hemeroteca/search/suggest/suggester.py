@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from hemeroteca.search import analysis
-from hemeroteca.search.suggest.model import BITS, deletes, fold, letters
+from hemeroteca.search.suggest.language_model import BITS, deletes, fold, letters
 from hemeroteca.search.suggest.query_log import EVERYBODY
 
 BACK_OFF = 0.4  # stupid back-off (Brants et al. 2007): a shorter context counts this much

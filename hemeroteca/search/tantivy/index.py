@@ -19,8 +19,8 @@ import numpy as np
 import tantivy
 from tantivy import Order, Query
 
+from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.search.analysis import BIGRAMS
-from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.index import (
     HEAP_BYTES,
     REBUILD,
@@ -33,12 +33,11 @@ from hemeroteca.search.index import (
     expressions,
     folder_of,
 )
-from hemeroteca.search.index.fields import BODIES
+from hemeroteca.search.index.document_fields import BODIES
 from hemeroteca.search.tantivy import analyzers
 from hemeroteca.search.tantivy.mapped_files import DEFAULT_BYTES, MappedFiles
-from hemeroteca.search.tantivy.schema import SCHEMA_VERSION, schema, stored
 from hemeroteca.search.tantivy.translation import translated
-from hemeroteca.search.tantivy.writer import TantivyWriter
+from hemeroteca.search.tantivy.writer import SCHEMA_VERSION, TantivyWriter, schema, stored
 
 _VERSION_FILE = "hemeroteca.json"
 # What the engine raises; a defect in it surfaces as PanicException, which is no Exception and would end the process.
@@ -105,11 +104,10 @@ class TantivyReader:
 
     def _column(self, name: str, places: Sequence[Any]) -> np.ndarray:
         values = self._searcher.fast_field_values(name, list(places)) if places else []
-        kind = np.uint64 if name == "simhash" else np.int64
         try:
-            return np.array(values, dtype=kind).view(np.int64)
+            return np.array(values, dtype=np.int64)
         except TypeError:  # a document without the value
-            return np.array([value or 0 for value in values], dtype=kind).view(np.int64)
+            return np.array([value or 0 for value in values], dtype=np.int64)
 
     @_told
     def read(self, place: Any) -> SearchDocument:

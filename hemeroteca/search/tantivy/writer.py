@@ -1,17 +1,23 @@
-"""The one writer of an index: pages put and deleted, handed to the engine in bundles, committed together."""
+"""The one writer of an index: pages put and deleted, handed to the engine in bundles, committed together.
+
+A page is, for the engine, the fields it is found by and the document itself as one blob for display.
+"""
 
 import shutil
 from contextlib import suppress
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
+import msgspec
 import tantivy
 from tantivy import Document
 
-from hemeroteca.search.document import SearchDocument
+from hemeroteca.ingest.search_document import SearchDocument
+from hemeroteca.search import analysis
 from hemeroteca.search.index import REBUILD, IndexBusyError, IndexUnusableError, IndexWriteError
-from hemeroteca.search.tantivy import schema
+from hemeroteca.search.index import document_fields as fields
 
+SCHEMA_VERSION = 4
 MAX_HELD, MAX_HELD_CHARACTERS = 32, 1 << 20  # documents that wait to be given to the engine, at most
 # One thread of the writer needs 15 MB to work at all; a heap below is raised to that.
 _MIN_HEAP = 15_000_000
@@ -39,9 +45,9 @@ class TantivyWriter:
         if replaces:
             self._delete(document.key)
         try:
-            made = schema.document(document)
+            made = engine_document(document)
         except UnicodeEncodeError:  # half a character from a broken page
-            made = schema.document(schema.whole(document))
+            made = engine_document(whole(document))
         self._held.append(made)
         self._held_characters += len(document.text)
         self._pending += 1
@@ -107,3 +113,53 @@ class TantivyWriter:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    builder.add_bytes_field("stored", stored=True)
+    for kind, name in fields.BODIES.items():
+        builder.add_text_field(
+            name, tokenizer_name=name, index_option="freq" if kind == analysis.BIGRAMS else "position"
+        )
+    for name in fields.TEXTS:
+        builder.add_text_field(name, tokenizer_name="words", index_option="position")
+    for name in fields.KEYWORDS:
+        builder.add_text_field(name, tokenizer_name="raw", index_option="basic", fast=name in fields.FACETS)
+    for name in fields.NUMBERS:
+        builder.add_integer_field(name, indexed=name in ("key", "page"), fast=True)
+    return builder.build()
+
+
+def engine_document(page: SearchDocument) -> Document:
+    """The page for the engine. Half a character (from a broken page) raises UnicodeEncodeError: see `whole`."""
+    page = fields.prepared(page)
+    document = Document()
+    for name, number in fields.numbers(page).items():
+        document.add_integer(name, number)
+    for name, text in fields.keywords(page):
+        document.add_text(name, text)
+    for name, text in fields.texts(page):
+        document.add_text(name, text)
+    document.add_bytes("stored", _encode(page))
+    return document
+
+
+def stored(searcher: tantivy.Searcher, address: tantivy.DocAddress) -> SearchDocument:
+    return _decode(searcher.doc(address)["stored"][0])
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(SearchDocument).decode
+
+
+def whole(page: SearchDocument) -> SearchDocument:
+    """The document without half characters (lone surrogates), which cannot be written."""
+    cleaned: dict[str, Any] = {
+        name: clean(value) if isinstance(value, str) else value for name, value in msgspec.structs.asdict(page).items()
+    }
+    return SearchDocument(**cleaned)
+
+
+def clean(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,187 @@
+"""Every route of the API, with the permission it needs (`accounts.permissions`) beside it."""
+
+from collections.abc import Callable
+from http import HTTPMethod
+from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
+
+from django.http import HttpResponseBase
+from django.urls import URLPattern, URLResolver, path
+from ninja import NinjaAPI, Status, Swagger
+from ninja.openapi.docs import ABS_TPL_PATH
+
+from hemeroteca import __version__
+from hemeroteca.accounts.permissions import ACTIONS, Strangers
+from hemeroteca.api import (
+    access,
+    captures,
+    cdx,
+    crawls,
+    jobs,
+    memento,
+    opensearch,
+    problems,
+    search,
+    signals,
+    sites,
+    status,
+    watch,
+)
+from hemeroteca.api.watch_shapes import MetricsOut, SubscriptionOut
+
+GET, HEAD, POST, PUT, PATCH, DELETE = (HTTPMethod(name) for name in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"))
+
+
+NEW_OR_KNOWN = {200: SubscriptionOut, 201: SubscriptionOut}
+METRICS = list[MetricsOut]  # or CSV
+
+
+class Route(NamedTuple):
+    methods: HTTPMethod | tuple[HTTPMethod, ...]
+    path: str  # under /api/v1; its first part is the tag
+    action: str
+    view: Callable[..., Any]
+    summary: str
+    status: int = 200
+    answers: Any = None  # shapes by status, where the view's return type does not say it
+
+
+ROUTES = (
+    Route(GET, "/search", "search.read", search.search, "Search the archive"),
+    Route(GET, "/search/explain", "search.read", search.explain, "Why a result stands where it does"),
+    Route(GET, "/suggest", "search.read", search.suggest, "Complete or correct a query"),
+    Route(GET, "/searches", "search.saved", search.saved, "Saved searches"),
+    Route(POST, "/searches", "search.save", search.save, "Tell somebody when something new matches", 201),
+    Route(DELETE, "/searches/{number}", "search.forget", search.unsave, "Forget a saved search", 204),
+    Route(GET, "/preferences", "search.preferences", search.preferences, "Hosts that were judged"),
+    Route(PUT, "/preferences/{host}", "search.prefer", search.prefer, "Raise, lower or block a host"),
+    Route(DELETE, "/preferences/{host}", "search.prefer", search.forget, "Judge a host like any other again"),
+    Route(GET, "/captures", "archive.read", captures.listing, "Captures of a URL, oldest first"),
+    Route(GET, "/captures/{id}", "archive.read", captures.one, "One capture"),
+    Route(GET, "/captures/{id}/content", "archive.read", captures.content, "The captured bytes"),
+    Route(GET, "/captures/{id}/citation", "archive.read", captures.citation, "How to cite a capture"),
+    Route(GET, "/history/addresses", "archive.read", captures.addresses, "Addresses in the archive"),
+    Route(GET, "/history/calendar", "archive.read", captures.calendar, "Days on which a page was captured"),
+    Route(GET, "/history/compare", "archive.read", captures.compare, "How two captures differ"),
+    Route(POST, "/crawls", "crawl.submit", crawls.submit, "Order a crawl", 201),
+    Route(GET, "/crawls", "crawl.read", crawls.crawls, "Crawls, newest first"),
+    Route(GET, "/crawls/{number}", "crawl.read", crawls.crawl, "One crawl"),
+    Route(POST, "/crawls/{number}/stop", "crawl.stop", crawls.stop, "Stop a crawl"),
+    Route(POST, "/crawls/{number}/resume", "crawl.resume", crawls.resume, "Go on with a stopped crawl"),
+    Route(GET, "/pages", "crawl.read", crawls.pages, "Pages, newest first"),
+    Route(GET, "/pages/by-url", "crawl.read", crawls.page, "One page by its address"),
+    Route(POST, "/jobs", "job.submit", jobs.submit, "Order a job", 201),
+    Route(GET, "/jobs", "job.read", jobs.listing, "Jobs, newest first"),
+    Route(GET, "/jobs/{number}", "job.read", jobs.one, "One job"),
+    Route(GET, "/jobs/{number}/log", "job.read", jobs.log, "The log of a job"),
+    Route(POST, "/jobs/{number}/cancel", "job.cancel", jobs.cancel, "Cancel a job"),
+    Route(POST, "/jobs/{number}/resume", "job.cancel", jobs.resume, "Go on with a job that ended early"),
+    Route(GET, "/sites/{host}", "site.read", sites.site, "Settings of a site"),
+    Route(PATCH, "/sites/{host}", "site.change", sites.set_site, "Change settings of a site"),
+    Route(DELETE, "/sites/{host}/noise", "site.change", sites.forget_noise, "Forget learned noise", 204),
+    Route(GET, "/status", "instance.status", status.status, "How the instance stands"),
+    Route(GET, "/watch/collections", "watch.read", watch.collections, "Collections"),
+    Route(PUT, "/watch/collections/{name}", "watch.collect", watch.set_collection, "Make or change a collection"),
+    Route(DELETE, "/watch/collections/{name}", "watch.collect", watch.remove_collection, "Remove a collection", 204),
+    Route(POST, "/watch/subscriptions", "watch.subscribe", watch.subscribe, "Watch a page or site", 201, NEW_OR_KNOWN),
+    Route(GET, "/watch/subscriptions", "watch.subscriptions", watch.subscriptions, "Subscriptions"),
+    Route(POST, "/watch/subscriptions/import", "watch.subscribe", watch.import_subscriptions, "Subscribe to a list"),
+    Route(GET, "/watch/subscriptions/export", "watch.subscriptions", watch.export_subscriptions, "The same as a file"),
+    Route(GET, "/watch/subscriptions/{number}", "watch.subscriptions", watch.subscription, "One subscription"),
+    Route(PATCH, "/watch/subscriptions/{number}", "watch.change", watch.edit, "Change a subscription"),
+    Route(POST, "/watch/subscriptions/{number}/pause", "watch.change", watch.pause, "Pause"),
+    Route(POST, "/watch/subscriptions/{number}/resume", "watch.change", watch.resume, "Go on"),
+    Route(DELETE, "/watch/subscriptions/{number}", "watch.end", watch.remove, "End a subscription", 204),
+    Route(GET, "/watch/pages", "watch.read", watch.pages, "Watched pages, by group"),
+    Route(GET, "/watch/page", "watch.read", watch.page, "One watched page, and why it is visited when"),
+    Route(GET, "/watch/groups", "watch.read", watch.groups, "How many pages are in each group"),
+    Route(GET, "/watch/changes", "watch.read", watch.changes, "Important changes"),
+    Route(GET, "/watch/metrics", "watch.read", watch.metrics_of, "What watching brought and cost", 200, METRICS),
+    Route(GET, "/watch/series", "watch.read", watch.series, "Visits and changes of each day"),
+    Route((GET, HEAD), "/watch/feed", "watch.feed", watch.feed, "Important changes as a feed"),
+    Route(GET, "/watch/channels", "watch.channels", watch.channels, "Where people are told about changes"),
+    Route(POST, "/watch/channels", "watch.channel", watch.add_channel, "Tell somebody about changes", 201),
+    Route(POST, "/watch/channels/{number}/{action}", "watch.channel", watch.set_channel, "Pause or resume a channel"),
+    Route(DELETE, "/watch/channels/{number}", "watch.channel", watch.remove_channel, "End a channel", 204),
+    Route(GET, "/signals/sources", "watch.sources", signals.sources, "Who tells us that pages change"),
+    Route(DELETE, "/signals/sources/{number}", "watch.source", signals.remove_source, "Listen no longer", 204),
+    Route(POST, "/signals/webhooks/{number}", "watch.source", signals.make_webhook, "Address for a site to call", 201),
+    Route(GET, "/signals/websub/{number}/{token}", "watch.signal", signals.verify_intent, "A hub asks if we meant it"),
+    Route(POST, "/signals/websub/{number}/{token}", "watch.signal", signals.deliver, "A hub sends a feed", 202),
+    Route(POST, "/signals/{token}", "watch.signal", signals.webhook, "A site tells that pages changed", 202),
+)
+
+# What other archives' tools, browsers, feed readers and announcing sites speak. Each view asks for its permission.
+PROTOCOLS = (
+    ("opensearch.xml", "instance.about", opensearch.description, "opensearch"),
+    ("suggest", "search.read", opensearch.suggest, "suggest"),
+    ("search.rss", "search.feed", opensearch.feed, "search-feed"),
+    ("cdx", "archive.read", cdx.pywb, "cdx"),
+    ("cdx/search/cdx", "archive.read", cdx.wayback, "cdx-wayback"),
+    ("warc/<str:name>", "archive.files", cdx.warc_file, "warc-file"),
+    ("timegate/<path:url>", "archive.read", memento.timegate, "timegate"),
+    ("timemap/link/<path:url>", "archive.read", memento.timemap_link, "timemap-link"),
+    ("timemap/json/<path:url>", "archive.read", memento.timemap_json, "timemap-json"),
+    ("memento/<str:stamp>/<path:url>", "archive.read", memento.copy, "memento"),
+    ("indexnow", "watch.signal", signals.indexnow, "indexnow"),
+)
+
+
+class Docs(Swagger):
+    """Swagger UI from ninja's own files, not from a CDN, without ninja among the installed apps."""
+
+    template_cdn = str(ABS_TPL_PATH / "swagger.html")
+
+
+class Api(NinjaAPI):
+    def get_openapi_schema(self, *args: Any, **kwargs: Any) -> Any:
+        """Ninja's description, with the one answer that every operation may give: a problem."""
+        schema = super().get_openapi_schema(*args, **kwargs)
+        schema["components"].setdefault("schemas", {})["Problem"] = problems.SCHEMA
+        answer = {
+            "description": "Why it was not done.",
+            "content": {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        }
+        for operations in schema["paths"].values():
+            for operation in operations.values():
+                operation["responses"]["default"] = answer
+        return schema
+
+
+api = Api(
+    title="Hemeroteca",
+    version=__version__,
+    description="Search the archive, order crawls, and read what was captured. Times are UTC. Errors are RFC 9457 "
+    "problem details. Lists are cut by `limit` and go on with `cursor`.",
+    urls_namespace="api",
+    docs=Docs(settings={"persistAuthorization": False, "validatorUrl": None}),
+)
+problems.install(api)
+
+
+def _add(route: Route) -> None:
+    permission = ACTIONS[route.action]
+    methods = route.methods if isinstance(route.methods, tuple) else (route.methods,)
+    shape = get_type_hints(route.view).get("return")
+    if get_origin(shape) is Status:
+        shape = get_args(shape)[0]
+    if isinstance(shape, type) and issubclass(shape, HttpResponseBase | type(None)):
+        shape = None
+    api.default_router.add_api_operation(
+        route.path,
+        list(methods),
+        route.view,
+        auth=None if permission.strangers is Strangers.ALWAYS else access.Bearer(route.action),
+        response=route.answers or {route.status: shape},
+        summary=route.summary,
+        tags=[route.path.split("/")[1]],
+        openapi_extra={"x-permission": route.action},
+    )
+
+
+for _route in ROUTES:
+    _add(_route)
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("api/v1/", api.urls),
+    *(path(address, access.protocol(action, view), name=name) for address, action, view, name in PROTOCOLS),
+]

@@ -1,0 +1,39 @@
+"""Signing in and out."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import login, logout
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from hemeroteca.accounts import services as accounts
+
+
+@sensitive_post_parameters("password")
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def sign_in(request: HttpRequest) -> HttpResponse:
+    target = (request.POST if request.method == "POST" else request.GET).get("next", "")
+    if not url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure()):
+        target = settings.LOGIN_REDIRECT_URL
+    context: dict[str, Any] = {"next": target}
+    if request.method == "POST":
+        name = request.POST.get("name", "")
+        try:
+            user = accounts.sign_in(request, name, request.POST.get("password", ""), request.META["REMOTE_ADDR"])
+        except accounts.SignInRefused as error:
+            return render(request, "console/sign_in.html", context | {"failure": str(error), "name": name}, status=403)
+        login(request, user)
+        return redirect(target)
+    return render(request, "console/sign_in.html", context)
+
+
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponse:
+    logout(request)
+    return redirect("search")

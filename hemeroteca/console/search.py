@@ -1,0 +1,144 @@
+"""Search: the first page, its results, the searches people saved, the hosts they judged."""
+
+import re
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.html import format_html_join
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from hemeroteca.accounts import Actor
+from hemeroteca.console.results import SORTS, Asked, explanation, found_for, translated
+from hemeroteca.errors import Invalid, NotFound, Unavailable
+from hemeroteca.search import portal
+from hemeroteca.search.index.versions import has_versions
+from hemeroteca.search.query.clauses import Note
+from hemeroteca.watch import queries as watch
+from hemeroteca.watch import saved_searches
+
+LONGEST = 2000  # characters of a query: it stands in every link of the page
+_CUT = Note("only the first {number} characters of the query were read", number=LONGEST)
+
+
+@require_safe
+def search(request: HttpRequest) -> HttpResponse:
+    sort = request.GET.get("sort", "")
+    asked = Asked(
+        query=request.GET.get("q", "").strip()[:LONGEST],
+        sort=sort if sort in SORTS else "relevance",
+        past=request.GET.get("versions") == "1",
+        each=request.GET.get("each") == "1",
+    )
+    number = number_in(request.GET.get("p", ""), 1)
+    cursor = request.GET.get("cursor", "")[:10_000]
+    context: dict[str, Any] = {
+        "query": asked.query,
+        "asked": asked,
+        "has_past": has_versions(settings.INSTANCE.index_dir),
+    }
+    try:
+        if not asked.query:
+            context["documents"] = portal.searcher().index.count()
+        else:
+            context |= found_for(asked, number, cursor, _languages(request))
+            if len(request.GET["q"].strip()) > LONGEST:
+                context["notes"] += translated([_CUT])
+            if context["found"].total and number == 1:
+                portal.note(Actor.of(request.user), asked.query)
+    except Unavailable as error:
+        context["failure"] = str(error)
+    return render(request, "console/search.html", context)
+
+
+@require_safe
+@never_cache
+def completions(request: HttpRequest) -> HttpResponse:
+    """What the search box offers while somebody types: the options of its list."""
+    found = portal.completions(Actor.of(request.user), request.GET.get("q", "")[:200])
+    return HttpResponse(format_html_join("", '<option value="{}">', ((text,) for text in found)))
+
+
+@require_safe
+def explain(request: HttpRequest) -> HttpResponse:
+    """Why a result stands where it does."""
+    query, url = request.GET.get("q", "").strip()[:2000], request.GET.get("url", "").strip()[:4096]
+    context: dict[str, Any] = {"query": query, "url": url}
+    try:
+        context |= explanation(portal.explain(query, url, _languages(request)))
+    except (NotFound, Unavailable) as error:
+        context["failure"] = str(error)
+    return render(request, "console/explain.html", context, status=404 if "failure" in context else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def saved(request: HttpRequest) -> HttpResponse:
+    """The searches whose new results are told."""
+    form = {"query": request.GET.get("q", "")[:2000], "name": "", "channel": ""}
+    failure = ""
+    if request.method == "POST":
+        actor = Actor.of(request.user)
+        form = {name: request.POST.get(name, "").strip() for name in form}
+        try:
+            if forget := number_in(request.POST.get("forget", ""), 0):
+                saved_searches.remove(actor, forget)
+            else:
+                made = saved_searches.save(actor, form["query"], form["name"], number_in(form["channel"], 0) or None)
+                messages.success(request, _("You will be told when something new matches “%s”.") % made.name)
+                for note in translated(saved_searches.ignored(made.query)):
+                    messages.warning(request, note)
+            return redirect("saved")
+        except (Invalid, NotFound, Unavailable) as error:
+            failure = str(error)
+    rows = [{"saved": row, "feed": saved_searches.feed_path(row.query)} for row in saved_searches.saved()]
+    channels = watch.channels()
+    context = {"searches": rows, "channels": channels, "form": form, "failure": failure}
+    return render(request, "console/saved.html", context, status=422 if failure else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def preferences(request: HttpRequest) -> HttpResponse:
+    """The hosts somebody judged; a result's menu sends its judgement here."""
+    actor = Actor.of(request.user)
+    failure = ""
+    if request.method == "POST":
+        host, given = request.POST.get("host", "")[:300], request.POST.get("factor", "")
+        try:
+            portal.prefer(actor, host, float(given) if given else None)
+            messages.success(request, _judged(host, given))
+            back = request.POST.get("next", "")
+            local = url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure())
+            return redirect(back if local else "preferences")
+        except (Invalid, ValueError) as error:
+            failure = str(error)
+    try:
+        judged = portal.preferences(actor)
+        context = {"boosts": sorted(judged.boosts.items()), "blocks": sorted(judged.blocks), "failure": failure}
+    except Unavailable as error:
+        context = {"failure": str(error)}
+    return render(request, "console/preferences.html", context, status=422 if failure else 200)
+
+
+def _languages(request: HttpRequest) -> tuple[str, ...]:
+    return portal.reader_languages(request.headers.get("Accept-Language", ""), get_language())
+
+
+def number_in(text: str, default: int) -> int:
+    """A whole number from 1 on as a form or address gives it."""
+    return int(text) if re.fullmatch(r"[1-9][0-9]{0,15}", text) else default
+
+
+def _judged(host: str, given: str) -> str:
+    if not given:
+        return _("%s is judged like any other host again.") % host
+    if float(given) == 0:
+        return _("Results of %s are not shown any more.") % host
+    if float(given) > 1:
+        return _("Results of %s come earlier from now on.") % host
+    return _("Results of %s come later from now on.") % host

@@ -1,0 +1,164 @@
+"""Captures on their way through the ingest processes: the rules each is read by, and what came back."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hemeroteca import usage
+from hemeroteca.archive import queries
+from hemeroteca.engine.rendering import led_away, picture_place
+from hemeroteca.engine.runs import Run
+from hemeroteca.engine.sinks import Arrival, Trip
+from hemeroteca.fetch import Result
+from hemeroteca.fetch.browser import Rendered
+from hemeroteca.frontier.visit import Visit
+from hemeroteca.ingest import CrawlRules, Ingested, Rules
+from hemeroteca.ingest.pool import Pool, Reader
+from hemeroteca.ingest.worker import Task
+from hemeroteca.urls.candidate import Role
+from hemeroteca.warc import Capture
+
+if TYPE_CHECKING:
+    from hemeroteca.engine.loop import Engine
+
+BATCH = 32  # captures taken together: one look-up of their digests
+MAX_NOTES = 10  # of a rendering
+
+
+class Intake:
+    """`begun`: ingest processes that run already."""
+
+    def __init__(self, engine: "Engine", begun: Sequence[Reader]) -> None:
+        config = engine.config
+        self._engine = engine
+        self._max_depth = config.most_depth
+        self._warc_dir = engine.instance.warc_dir
+        self._frontier = engine.frontier
+        self._noise = engine.ledger.noise
+        self._rendering = engine.rendering
+        self._max_under_way = BATCH + 8 * config.readers
+        self._arrivals: dict[int, Arrival] = {}  # by the identity of their tasks, until they are taken
+        self._crawls: Counter[int] = Counter()  # the same, by crawl
+        self._answers: list[tuple[Task, Ingested]] = []
+        self._pool = Pool(config.readers, engine.selector, self._answered, begun)
+
+    # captures
+
+    @property
+    def under_way(self) -> int:
+        """Captures with an ingest process, or whose answers nobody took."""
+        return len(self._arrivals)
+
+    def reads(self, crawl: int) -> int:
+        """Captures of a crawl among them."""
+        return self._crawls[crawl]
+
+    @property
+    def has_room(self) -> bool:
+        return len(self._arrivals) < self._max_under_way
+
+    @property
+    def idle(self) -> bool:
+        """Every capture has its answer."""
+        return not self._pool.backlog
+
+    @property
+    def answers(self) -> int:
+        """Answers that wait to be taken."""
+        return len(self._answers)
+
+    def submit(self, visit: Visit, result: Result, run: Run | None, rendered: Rendered | None = None) -> None:
+        """Have a capture read, or, without a page, only made ready for the archive."""
+        if run is None:
+            result.body.discard()
+            return
+        capture = Capture.fetched(visit.url, result)
+        rules = self._rules(visit, result, run)
+        if rendered is not None:
+            self._add_rendered(capture, rules, visit, rendered)
+        elif visit.page and visit.role == Role.PAGE and self._frontier.host(visit.host).settings.render == "auto":
+            if given_up := self._rendering.gave_up.pop(visit.page, ""):
+                rules.notes = [given_up]
+            else:
+                rules.browser = "note" if self._rendering.missing() else "ask"
+        self.read(Arrival(capture, rules, Ingested(), Trip(visit, result, run), versions=visit.versions))
+
+    def read(self, arrival: Arrival) -> None:
+        """Have a capture read; also one from the archive, or once more."""
+        task = Task(arrival.capture, arrival.rules)
+        self._arrivals[id(task)] = arrival
+        self._crawls[arrival.rules.crawl] += 1
+        self._pool.submit(task)
+
+    def take(self) -> list[Arrival]:
+        """What has come back so far; it is the caller's now."""
+        answers, self._answers = self._answers, []
+        arrivals = []
+        for task, done in answers:
+            arrival = self._arrivals.pop(id(task))
+            arrival.done = done
+            self._crawls[arrival.rules.crawl] -= 1
+            arrivals.append(arrival)
+        return arrivals
+
+    # ingest processes
+
+    def teach(self, run: Run) -> None:
+        """Tell them what a run looks for."""
+        self._pool.learn(CrawlRules(run.id, run.options, self._max_depth))
+
+    def forget(self, crawl: int) -> None:
+        self._pool.forget(crawl)
+        self._crawls.pop(crawl, None)
+
+    def check(self, now: float) -> None:
+        self._pool.check(now)
+
+    def cpu_seconds(self) -> float:
+        """Of this process and those of ingest."""
+        return usage.own_cpu_seconds() + self._pool.cpu_seconds()
+
+    def peak_bytes(self) -> int:
+        """Of this process and those of ingest, the most each had."""
+        return usage.own_peak_bytes() + self._pool.peak_bytes()
+
+    def close(self) -> None:
+        self._pool.close()
+
+    # inside
+
+    def _rules(self, visit: Visit, result: Result, run: Run) -> Rules:
+        host = self._frontier.host(visit.host)
+        rules = Rules(
+            crawl=visit.crawl,
+            key=visit.key,
+            host=host.name,
+            depth=visit.depth,
+            redirects=visit.redirects,
+            role=visit.role,
+            previous=visit.digest,
+            include=host.settings.include,
+            exclude=host.settings.exclude,
+            obey=not run.options.ignore_robots,
+            keep=not visit.served,
+            read=bool(visit.page),
+        )
+        if visit.served:
+            return rules
+        if visit.digest and visit.page and result.status != 304 and (row := queries.whole(visit.digest)) is not None:
+            rules.earlier = row.location(self._warc_dir)
+            scheduler = self._engine.scheduler if run.standing else None
+            self._noise.prepare(rules, scheduler.judges(run.id, visit.url) if scheduler is not None else ())
+        return rules
+
+    def _add_rendered(self, capture: Capture, rules: Rules, visit: Visit, rendered: Rendered) -> None:
+        rules.notes = [note for note in rendered.notes if not note.startswith("not-rendered")][:MAX_NOTES]
+        if rendered.failure:
+            rules.notes.insert(0, f"{rendered.failure}: {rendered.detail}")
+        rules.leads = led_away(rendered, visit.key)
+        if not rules.leads:
+            capture.attach(rendered.dom.bytes(), rendered.screenshot.bytes(), rendered.final_url)
+            rules.earlier_picture = picture_place(self._warc_dir, visit)
+
+    def _answered(self, answers: list[tuple[Task, Ingested]]) -> None:
+        self._answers += answers

@@ -1,0 +1,169 @@
+"""Documents on their way into the search index, which this process alone writes.
+
+The index is committed after the rows of the captures, every few seconds, with a note of the last capture it holds
+(`watermark`): a start adds what a crash left out.
+"""
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from hemeroteca.archive import queries
+from hemeroteca.config import Config
+from hemeroteca.engine.sinks import Arrival
+from hemeroteca.engine.sinks.links import LinksSink
+from hemeroteca.ingest import SearchDocument
+from hemeroteca.instance import Instance
+from hemeroteca.search.index import VERSIONS, SearchError, folder_of, open_index
+from hemeroteca.search.index.expressions import TermQuery
+from hemeroteca.search.index.versions import VersionWriter, open_versions
+from hemeroteca.watch.membership import Membership
+
+
+class SearchSink:
+    def __init__(self, config: Config, instance: Instance, links: LinksSink) -> None:
+        self._config = config
+        self._instance = instance
+        self._links = links
+        self._reader = open_index(config, instance.index_dir)
+        self._index = self._reader.writer(config.index_heap_bytes)
+        self._versions = None
+        if config.index_versions:
+            self._versions = VersionWriter(open_versions(instance.index_dir), config.index_heap_bytes)
+        self.membership = Membership.load()
+        self.indexed = 0  # documents and deletions so far
+        self.commits = 0
+        self._waiting = 0  # documents that wait for a commit
+        self._uncommitted: set[int] = set()  # keys whose documents only the writer knows
+        self._due = time.monotonic() + config.index_commit_seconds
+
+    # what it takes
+
+    def take(self, arrival: Arrival) -> None:
+        if not arrival.is_page:
+            return
+        key, document = arrival.rules.key, arrival.done.document
+        read_again = arrival.trip is None
+        if document is not None and not arrival.unchanged:
+            document.versions = arrival.versions + 1
+            document.anchors = self._links.texts_of(key)
+            document.collections = self.membership.of(document.url, document.host)
+            if arrival.newest:
+                self._index.put(document, arrival.versions > 0 or read_again)
+            if self._versions is not None:
+                self._versions.put(document, first=not arrival.versions)
+        elif arrival.gone and (arrival.versions or read_again):
+            if arrival.newest:
+                self._index.delete(key)
+            if self._versions is not None:
+                self._versions.end(key, arrival.capture.captured_ms)
+        else:
+            return
+        self._note(key)
+
+    @property
+    def keeps_versions(self) -> bool:
+        """All of them can be found, not only the last."""
+        return self._versions is not None
+
+    def put(self, document: SearchDocument) -> None:
+        """A document that is no page of the archive."""
+        self._index.put(document, True)
+        self._note(document.key)
+
+    def enrich(self, key: int, texts: str) -> None:
+        """Put the texts of links to a page into its document, unless a newer one waits for its commit."""
+        document = None if key in self._uncommitted else self._reader.get(key)
+        if document is not None:
+            document.anchors = texts
+            self._put_again(document)
+
+    def pages_of(self, site: str) -> Iterator[int]:
+        """Keys of the documents of a domain."""
+        return self._reader.keys(TermQuery("site", site))
+
+    def recollect(self, key: int) -> bool:
+        """Give a document the collections it belongs to now, unless a newer one, which has them, waits."""
+        document = None if key in self._uncommitted else self._reader.get(key)
+        if document is None or document.id:  # an imported one has the collection it was given
+            return False
+        collections = self.membership.of(document.url, document.host)
+        if collections == document.collections:
+            return False
+        document.collections = collections
+        self._put_again(document)
+        return True
+
+    # its commits
+
+    @property
+    def pending(self) -> bool:
+        """Documents should be findable by now."""
+        return bool(self._waiting) and time.monotonic() >= self._due
+
+    @property
+    def waiting(self) -> bool:
+        """Documents wait for a commit."""
+        return bool(self._waiting)
+
+    def write(self) -> None:
+        """Nothing that belongs to the transaction."""
+
+    def commit(self, now: bool = False) -> None:
+        """Make new documents findable, when it is time. After a commit of the captures they were made of."""
+        moment = time.monotonic()
+        if self._waiting and (now or moment >= self._due):
+            self._index.commit()
+            self.commits += 1
+            if self._versions is not None:
+                self._versions.commit()
+            self._waiting = 0
+            self._uncommitted.clear()
+            write_watermark(self._instance, queries.last_id(), versions_too=self._versions is not None)
+        if moment >= self._due:
+            self._due = moment + self._config.index_commit_seconds
+
+    def close(self) -> None:
+        self._index.close()
+        if self._versions is not None:
+            self._versions.close()
+
+    def abandon(self) -> None:
+        with suppress(SearchError):  # its threads may have died of the same failure, which is what is to be told
+            self.close()
+
+    def _put_again(self, document: SearchDocument) -> None:
+        self._index.put(document, True)
+        self._uncommitted.add(document.key)
+        self._waiting += 1
+
+    def _note(self, key: int) -> None:
+        self._uncommitted.add(key)
+        self._waiting += 1
+        self.indexed += 1
+
+
+def read_watermark(instance: Instance, versions: bool = False) -> int:
+    """The last capture the search index (or the index of all versions) is known to hold; 0 when unknown."""
+    try:
+        return int(json.loads(_watermark(instance, versions).read_text())["capture"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0
+
+
+def write_watermark(instance: Instance, capture: int, versions_too: bool = False) -> None:
+    """While versions are not indexed their mark stays, so that a start with them knows what it lacks."""
+    for versions in (False, True) if versions_too else (False,):
+        path = _watermark(instance, versions)
+        if path.parent.is_dir():
+            draft = path.with_suffix(".new")
+            draft.write_text(json.dumps({"capture": capture}))
+            os.replace(draft, path)
+
+
+def _watermark(instance: Instance, versions: bool) -> Path:
+    """Inside the index it speaks of: it goes, comes back and is copied with it."""
+    return folder_of(instance.index_dir / VERSIONS if versions else instance.index_dir) / "archive.json"

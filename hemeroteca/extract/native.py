@@ -1,0 +1,83 @@
+"""The compiled reader of plainly written HTML (native/, in Rust). Where it was not built nothing is missing but speed.
+
+`read` gives what the page says, or None: the page is not plain (or there is no compiled reader), and `html` reads it.
+"""
+
+import os
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+import hemeroteca
+from hemeroteca.extract.document import Leads, Limits, Link, Place
+
+OFF = "HEMEROTECA_NATIVE"  # set to 0: pages are read without it
+
+DATE, AUTHOR, LINKED_DATA = range(3)
+CSS, SRCSET, REFRESH = "css", "srcset", "refresh"  # links of these kinds are still to be read: `Read.pending`
+_LIMITS = (
+    "html_bytes", "html_tags", "text_chars", "line_chars", "description_chars", "headings_chars", "anchor_chars",
+    "context_chars", "href_chars", "links", "css_bytes",
+)  # fmt: skip
+
+
+class Read(msgspec.Struct, array_like=True, gc=False):
+    """What was read, in the order of `Answer` in native/src/page/answer.rs."""
+
+    doubtful: bool  # so long that it must be asked whether it is a bomb
+    pending: bool
+    title: str
+    description: str
+    headings: str
+    text: str
+    main: str | None  # None: the same as `text`
+    links: list[Link]
+    canonical: str | None
+    base: str | None
+    noindex: bool
+    nofollow: bool
+    noarchive: bool
+    language: str  # as declared
+    facts: list[tuple[int, str]]
+    social_title: str  # of og:title
+    cut: bool  # the text was longer than the limit
+    leads: Leads | None
+
+
+def load() -> Any:
+    """The compiled module; None where it is absent, of another version, or not wanted."""
+    if os.environ.get(OFF) == "0":
+        return None
+    try:
+        import hemeroteca_native as module
+    except ImportError:
+        return None
+    return module if module.__version__ == hemeroteca.__version__ else None
+
+
+_module = load()
+_decode = msgspec.msgpack.Decoder(Read).decode
+_NOWHERE = Place(b"", 0, 0)
+
+
+def available() -> bool:
+    return _module is not None
+
+
+def read(data: bytes, limits: Limits, *, context: bool = False, place: Place | None = None) -> Read | None:
+    """Read UTF-8 `data`; None: it is not plain. `context`: of each link. `place`: its links are resolved from there."""
+    if _module is None:
+        return None
+    answer = _reader(limits).read(data, context, *(place or _NOWHERE))
+    return None if answer is None else _decode(answer)
+
+
+def simhash(text: bytes, digits: bool = True) -> int | None:
+    """The fingerprint of a text (`search.document.simhash`); None: there is no compiled reader."""
+    return None if _module is None else _module.simhash(text, digits)
+
+
+@lru_cache(8)
+def _reader(limits: Limits) -> Any:
+    return _module.Reader(**{name: getattr(limits, name) for name in _LIMITS})

@@ -1,0 +1,188 @@
+"""Which reader reads a body. A kind of document is added by registering a reader for it, and nothing else is edited.
+
+Readers of this room register themselves when the room is imported; those of other rooms when their module
+`hemeroteca.<room>.reader` is, which happens by itself before the first body is read. Such a module must be pure: it is
+imported in processes without a database. What it found travels by name in `Document.finds`.
+"""
+
+import importlib
+import re
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from hemeroteca.extract.decode import decode_body
+from hemeroteca.extract.document import Document, Limits, Place
+
+START = 1024  # bytes that readers look at to tell whether a body is theirs
+UNNAMED = frozenset(("", "application/octet-stream", "unknown/unknown", "application/unknown", "application/x-gzip"))
+_DEFAULTS = Limits()
+_GZIP = b"\x1f\x8b"
+_ROOT = re.compile(
+    rb"^\s*(?:<\?xml[^>]{0,300}>\s*)?(?:<\?[^>]{0,300}>\s*|<!--.{0,600}?-->\s*|<!DOCTYPE[^\[>]{0,300}(?:\[|>)\s*)*"
+    rb"<(?:[\w-]{1,20}:)?([\w-]{1,40})",
+    re.S | re.I,
+)
+_ENTITY_ROOT = re.compile(rb"<(?:[\w-]{1,20}:)?(rss|feed|urlset|sitemapindex)[\s>]", re.I)
+_HTML_START = re.compile(
+    rb"^(?:\s|<!--.{0,600}?-->|<\?xml[^>]{0,300}>)*"
+    rb"<(?:!doctype\s+html|html|head|body|title|meta|script|p|div|table|h1|a|br)[\s>]",
+    re.S | re.I,
+)
+
+
+class Content:
+    """A body whose Content-Encoding has been undone, and what is known about it."""
+
+    __slots__ = (
+        "_root",
+        "body",
+        "content_type",
+        "language",
+        "limits",
+        "media_type",
+        "place",
+        "start",
+        "url",
+        "want_context",
+    )
+
+    def __init__(
+        self,
+        body: bytes,
+        content_type: str = "",
+        url: str = "",
+        limits: Limits = _DEFAULTS,
+        language: str = "",
+        want_context: bool = False,
+        place: Place | None = None,
+    ) -> None:
+        self.body = body
+        self.content_type = content_type  # the header as sent: it may be wrong or empty
+        self.media_type = media_type(content_type)
+        self.url = url
+        self.limits = limits
+        self.language = language  # the header Content-Language
+        self.want_context = want_context
+        self.place = place
+        start = body[:START]
+        if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+            start = start.replace(b"\0", b"")[2:]
+        self.start = start.removeprefix(b"\xef\xbb\xbf")  # without byte order mark
+        self._root: str | None = None
+
+    @property
+    def root(self) -> str:
+        """Name of the root element in small letters, where this may be XML; otherwise empty."""
+        if self._root is None:
+            self._root = self._find_root()
+        return self._root
+
+    @property
+    def begins_as_html(self) -> bool:
+        return _HTML_START.match(self.start) is not None
+
+    @property
+    def declared_xml(self) -> bool:
+        return self.start.lstrip().startswith(b"<?xml")
+
+    def _find_root(self) -> str:
+        media = self.media_type
+        if media == "text/html":  # XML is often sent as HTML
+            start = self.start.lstrip()[:9].lower()
+            if start == b"<!doctype" or start.startswith((b"<html", b"<!--")):
+                return ""
+        elif media in UNNAMED:
+            if self.begins_as_html or not self.start.lstrip().startswith(b"<"):
+                return ""
+        elif media not in ("text/xml", "application/xml") and not media.endswith("+xml"):
+            return ""
+        match = _ROOT.match(self.start)
+        if match is None and (media != "text/html" or self.declared_xml):
+            match = _ENTITY_ROOT.search(self.start)
+        return match[1].lower().decode() if match else ""
+
+
+class Reader(Protocol):
+    """Reads documents of some kinds."""
+
+    def sniff(self, content: Content) -> str:
+        """The kind of document, if it is one of this reader's; otherwise empty. Asked of every body: be quick."""
+
+    def read(self, content: Content, document: Document) -> None:
+        """Fill `document`, which has its kind and media type. Never raises, whatever the body holds."""
+
+
+class _Registered(NamedTuple):
+    priority: int
+    reader: Reader
+
+
+_registered: list[_Registered] = []
+
+
+def register(reader: Reader, priority: int = 100) -> None:
+    """From now on `reader` is asked for every body; of those that want one, the first in order of priority gets it."""
+    _registered.append(_Registered(priority, reader))
+    _registered.sort(key=lambda one: -one.priority)
+
+
+def unregister(reader: Reader) -> None:
+    _registered[:] = [one for one in _registered if one.reader is not reader]
+
+
+def read(
+    body: bytes,
+    content_type: str,
+    url: str,
+    *,
+    limits: Limits = _DEFAULTS,
+    want_context: bool = False,
+    content_language: str = "",
+    place: Place | None = None,
+) -> Document:
+    """Everything worth knowing about a body whose Content-Encoding has been undone (`decode_body`).
+
+    `content_type` is the header as sent (it may be wrong or empty), `content_language` likewise. With `want_context`
+    each link carries the text around its anchor. With `place` the document may say where its links lead.
+    """
+    content = Content(body, content_type, url, limits, content_language, want_context, place)
+    document = Document(media_type=content.media_type, links=[], notes=[])
+    if body.startswith(_GZIP):  # sitemap.xml.gz and the like: compressed by the author, not by the server
+        body, note = decode_body(body, "gzip", limits.xml_bytes)
+        if note:
+            document.note(note)
+        if body.startswith((_GZIP, b"%PDF-", b"PK\x03\x04")):
+            return document
+        content = Content(body, "", url, limits, content_language, want_context, place)
+    reader, kind = _choose(content)
+    if reader is not None:
+        document.kind = kind
+        reader.read(content, document)
+    return document
+
+
+def kind_of(body: bytes, content_type: str, url: str) -> str:
+    """What `Document.kind` would be; gzip: to be unpacked first."""
+    return "gzip" if body.startswith(_GZIP) else _choose(Content(body, content_type, url))[1]
+
+
+def media_type(content_type: str) -> str:
+    """`text/html` of `Text/HTML; charset=utf-8`."""
+    return content_type.partition(";")[0].strip().lower()[:100]
+
+
+def _choose(content: Content) -> tuple[Reader | None, str]:
+    _discover()
+    for _, reader in _registered:
+        kind = reader.sniff(content)
+        if kind:
+            return reader, kind
+    return None, "other"
+
+
+@cache
+def _discover() -> None:
+    """Import the readers of other rooms."""
+    for path in sorted(Path(__file__).parents[1].glob("*/reader.py")):
+        importlib.import_module(f"hemeroteca.{path.parent.name}.reader")

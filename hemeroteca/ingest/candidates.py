@@ -1,0 +1,247 @@
+"""Where captures lead: candidates (redirects, refreshes, links the crawl wants), and edges for the link graph."""
+
+import re
+from array import array
+from functools import lru_cache
+
+from hemeroteca import extract, urls
+from hemeroteca.ingest.ingested import Edges, Ingested
+from hemeroteca.ingest.rules import CrawlRules, Rules
+from hemeroteca.ingest.search_document import document_key
+from hemeroteca.urls.candidate import REQUISITE_DEPTH, Candidate, Role
+from hemeroteca.warc import Capture
+
+LINKS_REMEMBERED = 100_000  # addresses of a crawl a process knows to have sent already
+EDGES = 150  # links of one page that the link graph learns
+TEXTS_REMEMBERED = 100_000  # link texts a process knows to have sent already
+REQUISITE_STEPS = 3
+_REFRESH = re.compile(r"\s*\d*\.?\d*\s*[;,]\s*(?:url\s*=\s*)?['\"]?([^'\"\s]+)", re.IGNORECASE)
+
+
+class Links:
+    """Knows the scopes of the crawls under way, and which links were sent already."""
+
+    def __init__(self) -> None:
+        self._crawls: dict[int, CrawlRules] = {}
+        self._scopes: dict[int, urls.ScopeMatcher] = {}
+        self._sent: dict[int, set[int]] = {}
+        self._outside: dict[int, set[int]] = {}  # links that lead out of the crawl, wherever they stand
+        self._texts: set[int] = set()  # of links sent already, by the hash of target and text
+
+    def learn(self, crawl: CrawlRules) -> None:
+        self._crawls[crawl.crawl] = crawl
+        self._scopes[crawl.crawl] = urls.ScopeMatcher(crawl.options.scope)
+        self._sent[crawl.crawl] = set()
+        self._outside[crawl.crawl] = set()
+
+    def forget(self, crawl: int) -> None:
+        for table in (self._crawls, self._scopes, self._sent, self._outside):
+            table.pop(crawl, None)
+
+    def redirect(self, capture: Capture, rules: Rules, location: str, result: Ingested) -> None:
+        target = urls.resolve_links(capture.url, [location])[0] if location else None
+        if target is None:
+            if location or capture.status not in (300, 304):
+                where = f"leads to {location[:200]!r}" if location else "names no target"
+                result.notes.append(f"bad-redirect: {where}")
+            return
+        # Where a seed leads is where the person wanted to go; the engine widens the scope for it.
+        inside = not rules.depth or rules.role != Role.PAGE or not rules.crawl
+        if not inside and (reason := self._refusal(rules.crawl, target, rules.depth)):
+            result.outside = f"{target[:300]} ({reason})"
+            return
+        result.redirect = Candidate(
+            urls.key(target),
+            target,
+            urls.host(target),
+            rules.crawl,
+            depth=rules.depth,
+            redirects=rules.redirects + 1,
+            role=rules.role,
+            parent=rules.key,
+        )
+
+    def refresh(self, capture: Capture, rules: Rules, document: extract.Document, result: Ingested) -> None:
+        target = document.refresh
+        if not target and (header := capture.header("refresh")):
+            found = _REFRESH.match(header)
+            target = found[1] if found else None
+        if target:
+            self.redirect(capture, rules, target, result)
+
+    def find(
+        self, capture: Capture, rules: Rules, document: extract.Document, nofollow: bool, result: Ingested
+    ) -> None:
+        """Fill `candidates` and `edges`."""
+        known = self._sent.get(rules.crawl)
+        outside = self._outside.get(rules.crawl, set())
+        address = capture.dom_url
+        base = urls.resolve_links(address, [document.base])[0] if document.base else None
+        links = document.links
+        leads = document.leads
+        if leads is not None:  # only what is new need be looked at more closely
+            keys = memoryview(leads.keys).cast("q").tolist()
+            every = links
+            links = []
+            if known is not None:
+                links = [
+                    link
+                    for link, key in zip(every, keys, strict=True)
+                    if key not in known and (key not in outside or link.kind != "page")
+                ]
+        resolved = urls.resolve_targets(base or address, [link.href for link in links]) if links else []
+        if capture.status == 200 and not nofollow and document.kind != "sitemap":
+            if leads is not None:
+                result.edges = edges_known(rules.host, every, keys, leads, self._texts)
+            else:
+                result.edges = edges_of(rules.key, rules.host, links, resolved, self._texts)
+        if known is not None:
+            self._choose(rules, links, resolved, nofollow, result)
+        del result.notes[20:]
+
+    def _choose(
+        self,
+        rules: Rules,
+        links: list[extract.Link],
+        resolved: list[urls.Target | None],
+        nofollow: bool,
+        result: Ingested,
+    ) -> None:
+        """Of the links, those the crawl wants and was not sent before."""
+        options = self._crawls[rules.crawl].options
+        sent, outside = self._sent[rules.crawl], self._outside[rules.crawl]
+        requisites_too = options.requisites and rules.role != Role.SITEMAP
+        for link, found in zip(links, resolved, strict=True):
+            if found is None or found[1] in sent:
+                continue
+            target, key = found
+            if key in outside and link.kind == "page":
+                continue
+            role, depth = _role(link.kind, rules.role, rules.depth)
+            if role is None or (role == Role.REQUISITE and not requisites_too):
+                continue
+            if role == Role.PAGE and (nofollow or link.nofollow or rules.role == Role.REQUISITE):
+                continue
+            if role == Role.SITEMAP and not options.sitemaps:
+                continue
+            if role == Role.PAGE or link.kind == "frame":
+                refused = self._refusal(rules.crawl, target, depth)
+                if refused and link.kind == "frame" and requisites_too:
+                    role, depth = _requisite(rules.role, rules.depth)
+                    if role is None:
+                        continue
+                elif refused:
+                    if refused.startswith("trap"):
+                        result.notes.append(f"{refused}: {target[:200]}")
+                    elif refused == self._scopes[rules.crawl].outside:
+                        if len(outside) >= LINKS_REMEMBERED:
+                            outside.clear()
+                        outside.add(key)
+                    continue
+            elif trap := urls.trap(target):
+                result.notes.append(f"trap: {trap}: {target[:200]}")
+                continue
+            if len(sent) >= LINKS_REMEMBERED:
+                sent.clear()
+            sent.add(key)
+            if key != rules.key:
+                result.candidates.append(
+                    Candidate(
+                        key,
+                        target,
+                        urls.host(target),
+                        rules.crawl,
+                        depth=depth,
+                        role=role,
+                        parent=rules.key,
+                        anchor=link.text,
+                        context=link.context,
+                    )
+                )
+
+    def _refusal(self, crawl: int, url: str, depth: int) -> str | None:
+        """Why an address is not visited; begins with `trap` when that is worth a note."""
+        if depth > self._crawls[crawl].max_depth:
+            return f"trap: more than {self._crawls[crawl].max_depth} links from a seed"
+        refused = self._scopes[crawl].refusal(url, depth)
+        if refused:
+            return refused
+        trap = urls.trap(url)
+        return f"trap: {trap}" if trap else None
+
+
+def edges_of(
+    key: int, host: str, links: list[extract.Link], resolved: list[urls.Target | None], sent: set[int]
+) -> Edges | None:
+    """The links to other pages, those of the text first; `sent` remembers which of their texts are known."""
+    main: dict[int, int] = {}
+    rest: dict[int, int] = {}
+    texts: list[tuple[int, str]] = []
+    if len(sent) > TEXTS_REMEMBERED:
+        sent.clear()
+    host_keys = _host_keys
+    for link, address in zip(links, resolved, strict=True):
+        if address is None or link.kind != "page" or link.nofollow:
+            continue
+        target = address[1]
+        kept = main if link.region == "main" else rest
+        kept[target] = host_keys.get(target) or _host_key(target, address[0])
+        text = link.text
+        if (mark := target ^ hash(text)) not in sent and 1 < len(text) <= 80 and len(texts) < EDGES and target != key:
+            sent.add(mark)
+            texts.append((target, text))
+    found = {**main, **rest}
+    found.pop(key, None)
+    if not found:
+        return None
+    targets, hosts = array("q", found)[:EDGES], array("q", found.values())[:EDGES]
+    return Edges(_own_host_key(host), targets.tobytes(), hosts.tobytes(), texts)
+
+
+def edges_known(
+    host: str, links: list[extract.Link], keys: list[int], leads: extract.Leads, sent: set[int]
+) -> Edges | None:
+    """As `edges_of`, where the fast path has gathered them already."""
+    if len(sent) > TEXTS_REMEMBERED:
+        sent.clear()
+    texts: list[tuple[int, str]] = []
+    for place in memoryview(leads.places).cast("I"):
+        target, text = keys[place], links[place].text
+        if (mark := target ^ hash(text)) not in sent and len(texts) < EDGES:
+            sent.add(mark)
+            texts.append((target, text))
+    return Edges(_own_host_key(host), leads.edges, leads.hosts, texts) if leads.edges else None
+
+
+@lru_cache(1000)
+def folder_host_key(directory: str) -> int:
+    """The key of the host of an address that ends with a slash."""
+    return document_key(urls.host(directory))
+
+
+_own_host_key = lru_cache(1000)(document_key)
+_host_keys: dict[int, int] = {}  # of pages met lately: most links of a page stood on the last one too
+
+
+def _host_key(page: int, url: str) -> int:
+    if len(_host_keys) > 20_000:
+        _host_keys.clear()
+    key = _host_keys[page] = document_key(urls.host(url))
+    return key
+
+
+def _role(kind: str, role: int, depth: int) -> tuple[Role | None, int]:
+    """What a link of this kind on a page of this role leads to, and at which depth."""
+    if kind in ("page", "frame", "feed", "alternate", "canonical"):
+        return Role.PAGE, depth + 1
+    if kind == "sitemap":
+        return Role.SITEMAP, depth
+    return _requisite(role, depth)
+
+
+def _requisite(role: int, depth: int) -> tuple[Role | None, int]:
+    """Requisites of requisites (a style's fonts, a frame's images) are followed for a few steps."""
+    steps = depth // REQUISITE_DEPTH + 1 if role == Role.REQUISITE else 1
+    if steps > REQUISITE_STEPS:
+        return None, 0
+    return Role.REQUISITE, steps * REQUISITE_DEPTH + depth % REQUISITE_DEPTH

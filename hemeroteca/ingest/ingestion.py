@@ -1,0 +1,139 @@
+"""`ingest`: what a capture is, what it says and where it leads. Every capture passes here.
+
+A pure function of a capture and its rules; the processes that run it (`worker`) know no database. Crawl, browser,
+import and rebuild call it alike; what it returns is written by the sinks of the engine.
+"""
+
+from hemeroteca import extract, urls, warc
+from hemeroteca.extract import elements
+from hemeroteca.extract.scripted import needs_browser
+from hemeroteca.ingest.candidates import Links, folder_host_key
+from hemeroteca.ingest.difference import difference, listing
+from hemeroteca.ingest.document import exact, likeness_of, search_document
+from hemeroteca.ingest.ingested import Ingested
+from hemeroteca.ingest.rules import AGENT, CrawlOptions, CrawlRules, Rules
+from hemeroteca.warc import DOM_TYPE, Capture, keys
+
+ANNOUNCING = ("feed", "sitemap")
+MAX_NOTES = 20
+
+
+def ingest(capture: Capture, rules: Rules, crawl: CrawlRules | None = None) -> Ingested:
+    """What is in a capture."""
+    alone = Ingest()
+    if crawl is not None:
+        alone.learn(crawl)
+    return alone(capture, rules)
+
+
+class Ingest:
+    """`ingest` for many captures: it knows the crawls under way, and sends no link of a crawl twice."""
+
+    def __init__(self) -> None:
+        self._options: dict[int, CrawlOptions] = {}
+        self._links = Links()
+
+    def learn(self, crawl: CrawlRules) -> None:
+        self._options[crawl.crawl] = crawl.options
+        self._links.learn(crawl)
+
+    def forget(self, crawl: int) -> None:
+        self._options.pop(crawl, None)
+        self._links.forget(crawl)
+
+    def __call__(self, capture: Capture, rules: Rules) -> Ingested:
+        options = self._options[rules.crawl] if rules.crawl else None
+        result = _begun(capture, rules)
+        if result.same and not capture.attached and options is not None and options.knows_its_pages:
+            return result
+        document = None
+        redirects = 300 <= capture.status < 400
+        if rules.read and result.size and not redirects:
+            document = _read(capture, rules, result)
+            if result.needs_browser:
+                return result
+        nofollow = _directives(capture, document, result) if rules.obey else False
+        if rules.keep and not result.noarchive:
+            if not result.same or capture.attached:
+                result.records = warc.records(capture, result.digest, result.size)
+            if not result.same:
+                result.attached = [warc.records(beside) for beside in capture.attached]
+        if rules.read:
+            if redirects:
+                self._links.redirect(capture, rules, capture.header("location"), result)
+            if rules.leads:
+                self._links.redirect(capture, rules, rules.leads, result)
+        if document is not None:
+            self._links.refresh(capture, rules, document, result)
+            self._links.find(capture, rules, document, nofollow, result)
+            if not result.same:
+                _add_document(capture, rules, document, result)
+            if options is not None and options.watch is not None and document.kind in ANNOUNCING:
+                result.add_find("listing", listing(capture, document))
+        if rules.earlier is not None and not result.same and (document is None or document.kind not in ANNOUNCING):
+            diff = options is not None and options.watch is not None
+            if (found := difference(capture, rules, diff)) is not None:
+                result.difference, result.sightings = found
+        return result
+
+
+def _begun(capture: Capture, rules: Rules) -> Ingested:
+    """What is known of a capture before it is read."""
+    result = Ingested(
+        digest=rules.digest or (capture.original.digest if capture.original is not None else capture.digest()),
+        size=capture.size,
+        urlkey=keys.index_key(capture.filed),
+        mime=capture.media_type.partition(";")[0].strip().lower()[:120],
+        etag=capture.header("etag")[:500],
+        last_modified=capture.header("last-modified")[:100],
+    )
+    if capture.truncated:
+        result.notes.append(f"truncated-{capture.truncated}")
+    result.notes.extend(rules.notes)
+    if dom := capture.dom:  # the shell of such a page may stay the same for years
+        result.dom_digest = warc.payload_digest(dom)
+    result.same = result.shown_digest == rules.previous
+    return result
+
+
+def _read(capture: Capture, rules: Rules, result: Ingested) -> extract.Document:
+    if dom := capture.dom:
+        raw, note, media_type, address, place, language = dom, "", DOM_TYPE, capture.dom_url, None, ""
+    else:
+        raw, note = capture.content()
+        media_type, address, place = capture.media_type, capture.url, _place(capture, rules)
+        language = capture.header("content-language")
+    if note:
+        result.notes.append(note)
+    document = extract.read(raw, media_type, address, content_language=language, place=place)
+    if rules.include or rules.exclude:
+        elements.narrow(document, raw, media_type, rules.include, rules.exclude)
+    result.notes.extend(document.notes)
+    for name, value in document.finds.items():
+        result.add_find(name, value)
+    if rules.browser and capture.status == 200 and not dom and needs_browser(document, raw):
+        if rules.browser == "ask":
+            result.needs_browser = True
+        else:
+            result.notes.append("needs-browser")
+    return document
+
+
+def _directives(capture: Capture, document: extract.Document | None, result: Ingested) -> bool:
+    """What header and page say to robots, noted; gives whether its links are not to be followed."""
+    said = urls.robots.directives(capture.header_all("x-robots-tag"), AGENT)
+    result.noarchive = said.noarchive or (document is not None and document.noarchive)
+    result.noindex = said.noindex or (document is not None and document.noindex)
+    return said.nofollow or (document is not None and document.nofollow)
+
+
+def _add_document(capture: Capture, rules: Rules, document: extract.Document, result: Ingested) -> None:
+    likeness = likeness_of(document)
+    result.fingerprint = likeness or exact(document)
+    if not result.noindex and not result.noarchive:  # what is not in the archive could not be indexed again
+        result.document = search_document(capture, rules, document, result.shown_digest, likeness)
+
+
+def _place(capture: Capture, rules: Rules) -> extract.Place | None:
+    directory = urls.directory(capture.url)
+    return extract.Place(directory.encode(), folder_host_key(directory), rules.key) if directory else None

@@ -1,0 +1,88 @@
+//! The Python module `hemeroteca_native`.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::{Limits, Place, likeness, read};
+
+#[pymodule]
+mod hemeroteca_native {
+    #[pymodule_export]
+    use super::{Reader, simhash};
+
+    #[pymodule_export]
+    #[expect(non_upper_case_globals)]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}
+
+/// Reads pages within the limits of `extract.Limits`.
+#[pyclass(frozen)]
+struct Reader(Limits);
+
+#[pymethods]
+impl Reader {
+    #[new]
+    #[pyo3(signature = (*, html_bytes, html_tags, text_chars, line_chars, description_chars, headings_chars,
+                        anchor_chars, context_chars, href_chars, links, css_bytes))]
+    #[expect(clippy::too_many_arguments)] // given by name
+    fn new(
+        html_bytes: usize,
+        html_tags: usize,
+        text_chars: usize,
+        line_chars: usize,
+        description_chars: usize,
+        headings_chars: usize,
+        anchor_chars: usize,
+        context_chars: usize,
+        href_chars: usize,
+        links: usize,
+        css_bytes: usize,
+    ) -> Reader {
+        Reader(Limits {
+            html_bytes,
+            html_tags,
+            text_chars,
+            line_chars,
+            description_chars,
+            headings_chars,
+            anchor_chars,
+            context_chars,
+            href_chars,
+            links,
+            css_bytes,
+        })
+    }
+
+    /// What UTF-8 HTML says, as msgpack for `extract.native.Read`; None: the page is not plain.
+    ///
+    /// `directory`: the canonical address of the folder the page lies in, with `host`, the key of its host, and `page`,
+    /// the page's own; its links are then resolved as far as they are plain. Empty: they are not.
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        data: &[u8],
+        context: bool,
+        directory: &[u8],
+        host: i64,
+        page: i64,
+    ) -> Option<Bound<'py, PyBytes>> {
+        let directory = std::str::from_utf8(directory).unwrap_or("");
+        let place = Some(Place { directory, host, page }).filter(|place| !place.directory.is_empty());
+        let result = py.detach(|| catch_unwind(AssertUnwindSafe(|| read(data, &self.0, context, place.as_ref()))));
+        result.ok()?.ok().map(|answer| PyBytes::new(py, &answer))
+    }
+
+    /// Why a page is not plain, for those who teach the reader more.
+    fn refusal(&self, data: &[u8]) -> Option<String> {
+        read(data, &self.0, false, None).err().map(|reason| format!("{reason:?}"))
+    }
+}
+
+/// The fingerprint of a text, of all of it or of all but its digits.
+#[pyfunction]
+#[pyo3(signature = (text, digits = true))]
+fn simhash(text: &[u8], digits: bool) -> u64 {
+    if digits { likeness::simhash(text) } else { likeness::simhash(&likeness::without_digits(text)) }
+}

@@ -1,0 +1,56 @@
+"""Every text of the console in Spanish, and the compiled catalogue as fresh as its source."""
+
+import gettext
+import io
+from pathlib import Path
+
+from babel.messages.extract import DEFAULT_KEYWORDS, extract
+from babel.messages.mofile import read_mo
+from babel.messages.pofile import read_po
+from django.utils.translation.template import templatize
+
+import hemeroteca
+
+ROOT = Path(hemeroteca.__file__).parent
+CATALOGUE = ROOT / "console/locale/es/LC_MESSAGES/django.po"
+ROOMS = ("console", "accounts", "search")
+KEYWORDS = {**DEFAULT_KEYWORDS, "gettext_lazy": None, "Note": None}
+
+
+def texts():
+    """Every text of templates and code that is marked for translation."""
+    for room in ROOMS:
+        for file in (ROOT / room).rglob("*.py"):
+            yield from extract("python", io.BytesIO(file.read_bytes()), KEYWORDS)
+        for file in (ROOT / room).rglob("*.html"):
+            # what Django makes of a template for gettext's tools reads like JavaScript
+            yield from extract("javascript", io.BytesIO(templatize(file.read_text("utf-8")).encode()), KEYWORDS)
+
+
+def translations(catalogue):
+    """Texts with their translations; of those with a plural both forms."""
+    return {_key(message.id): _key(message.string) for message in catalogue if message.id and message.string}
+
+
+def _key(text):
+    return text if isinstance(text, str) else tuple(text)
+
+
+def test_every_text_is_translated():
+    with CATALOGUE.open("rb") as file:
+        known = {text if isinstance(text, str) else text[0] for text in translations(read_po(file))}
+    used = {text if isinstance(text, str) else text[0] for _, text, _, _ in texts()}
+    assert len(used) > 300
+    assert used - known == set()
+
+
+def test_the_compiled_catalogue_is_fresh():
+    with CATALOGUE.open("rb") as source, CATALOGUE.with_suffix(".mo").open("rb") as compiled:
+        assert translations(read_mo(compiled)) == translations(read_po(source)), "run `make messages`"
+
+
+def test_the_compiled_catalogue_is_one_that_gettext_reads():
+    with CATALOGUE.with_suffix(".mo").open("rb") as file:
+        catalogue = gettext.GNUTranslations(file)
+    assert catalogue.gettext("Search") == "Buscar"
+    assert catalogue.ngettext("%(number)s version", "%(number)s versions", 3) == "%(number)s versiones"

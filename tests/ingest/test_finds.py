@@ -1,0 +1,39 @@
+"""What a reader of another room finds in a body travels through ingest by its name; no other room is edited for it."""
+
+import msgspec
+
+from hemeroteca import extract, urls
+from hemeroteca.ingest import Rules, ingest
+from hemeroteca.warc import Capture
+
+URL = "http://example.org/wms?request=GetCapabilities"
+
+
+class Service(msgspec.Struct):
+    title: str
+
+
+class MapReader:
+    def sniff(self, content: extract.Content) -> str:
+        return "wms" if content.root == "wms_capabilities" else ""
+
+    def read(self, content: extract.Content, document: extract.Document) -> None:
+        document.title = "Rivers"
+        document.finds["service"] = Service("Rivers")
+
+
+def test_a_find_reaches_ingested_and_its_text_search() -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\n\r\n"
+    body = b"<?xml version='1.0'?><WMS_Capabilities/>"
+    capture = Capture(url=URL, captured_ms=1, status=200, protocol="http/1.1", response_head=head, body=body)
+    rules = Rules(key=urls.key(urls.canonical(URL)), host=urls.host(URL), depth=1)
+    assert ingest(capture, rules).finds == {}
+    reader = MapReader()
+    extract.register(reader)
+    try:
+        found = ingest(capture, rules)
+    finally:
+        extract.unregister(reader)
+    assert found.find("service", Service) == Service("Rivers")
+    assert found.document is not None
+    assert (found.document.type, found.document.title) == ("wms", "Rivers")
