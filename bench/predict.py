@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench.report import Row
 from hemeroteca.predict import traces
-from hemeroteca.predict.compare import Settings, compare
+from hemeroteca.predict.policy_comparison import Settings, compare
 from hemeroteca.predict.traces import Trace
 
 TRACES = Path(__file__).parents[2] / "shared" / "data" / "traces"
@@ -134,7 +134,7 @@ SHARE = """
 import time
 import numpy as np
 from hemeroteca.predict import Planner
-from hemeroteca.watch import pacing
+from hemeroteca.watch.plan import plan_pause
 n, rate = 100_000, 5
 rng = np.random.default_rng(0)
 planner = Planner()
@@ -154,7 +154,7 @@ for second in range(60):
         planner.chance([key], now)
         planner.explain(key, now)
     planner.observe(keys, now, rng.random(rate) < 0.2)
-print(plan / pacing.pause(plan), (time.process_time() - start) / 60)
+print(plan / plan_pause(plan), (time.process_time() - start) / 60)
 """
 
 

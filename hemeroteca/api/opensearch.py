@@ -14,8 +14,8 @@ from django.views.decorators.http import conditional_page, require_safe
 from hemeroteca.accounts import Actor, require
 from hemeroteca.api import access
 from hemeroteca.search import Hit, SearchError, portal
-from hemeroteca.watch.feeds import ATOM, add, opens
-from hemeroteca.watch.searches import feed_path, feed_scope
+from hemeroteca.watch.change_feeds import ATOM, add, opens
+from hemeroteca.watch.saved_searches import feed_path, feed_scope
 
 _OPENSEARCH = "http://a9.com/-/spec/opensearch/1.1/"
 _NEWEST = 30  # entries of a feed

@@ -16,6 +16,7 @@ from hemeroteca.api import (
     captures,
     cdx,
     crawls,
+    jobs,
     memento,
     opensearch,
     problems,
@@ -25,7 +26,7 @@ from hemeroteca.api import (
     status,
     watch,
 )
-from hemeroteca.api.watch_fields import MetricsOut, SubscriptionOut
+from hemeroteca.api.watch_shapes import MetricsOut, SubscriptionOut
 
 GET, HEAD, POST, PUT, PATCH, DELETE = (HTTPMethod(name) for name in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"))
 
@@ -71,6 +72,12 @@ ROUTES = (
     Route(GET, "/sites/{host}", "site.read", sites.site, "Settings of a site"),
     Route(PATCH, "/sites/{host}", "site.change", sites.set_site, "Change settings of a site"),
     Route(DELETE, "/sites/{host}/noise", "site.change", sites.forget_noise, "Forget learned noise", 204),
+    Route(POST, "/jobs", "job.submit", jobs.submit, "Order a job", 201),
+    Route(GET, "/jobs", "job.read", jobs.listing, "Jobs, newest first"),
+    Route(GET, "/jobs/{number}", "job.read", jobs.one, "One job"),
+    Route(GET, "/jobs/{number}/log", "job.read", jobs.log, "The log of a job"),
+    Route(POST, "/jobs/{number}/cancel", "job.cancel", jobs.cancel, "Cancel a job"),
+    Route(POST, "/jobs/{number}/resume", "job.cancel", jobs.resume, "Go on with a job that ended early"),
     Route(GET, "/status", "instance.status", status.status, "How the instance stands"),
     Route(GET, "/watch/collections", "watch.read", watch.collections, "Collections"),
     Route(PUT, "/watch/collections/{name}", "watch.collect", watch.set_collection, "Make or change a collection"),

@@ -9,14 +9,12 @@ from pydantic import Field
 
 from hemeroteca.api import access
 from hemeroteca.api.shapes import Body, filled
-from hemeroteca.errors import Invalid, NotFound
 from hemeroteca.search import Hit, portal
 from hemeroteca.search.preferences import LEAST, MOST
 from hemeroteca.search.ranking import Preferences
 from hemeroteca.warc.timestamps import moment
-from hemeroteca.watch import searches
+from hemeroteca.watch import saved_searches
 from hemeroteca.watch.models import SavedSearch
-from hemeroteca.watch.services import WatchError
 
 Order = Literal["relevance", "newest", "oldest", "captured"]
 Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the saved search.")]
@@ -137,7 +135,9 @@ def suggest(
 
 
 class SearchIn(Body):
-    query: str = Field(min_length=1, max_length=searches.LONGEST_QUERY, description="Every word of it is required.")
+    query: str = Field(
+        min_length=1, max_length=saved_searches.MAX_QUERY_CHARS, description="Every word of it is required."
+    )
     name: str = Field("", max_length=200, description="What to call it; the query when empty.")
     channel: int | None = Field(
         None, ge=1, lt=1 << 63, description="Channel that is told; null: all that tell of everything."
@@ -157,23 +157,16 @@ class SearchOut(Schema):
 
 
 def saved(request: HttpRequest) -> list[SearchOut]:
-    return [_saved_out(row) for row in searches.saved()]
+    return [_saved_out(row) for row in saved_searches.saved()]
 
 
 def save(request: HttpRequest, given: SearchIn) -> SearchOut:
     """Pages that match already are not told; each later one is told once."""
-    user = access.caller(request).user
-    try:
-        return _saved_out(searches.save(given.query, given.name, given.channel, user))
-    except WatchError as error:
-        raise Invalid(str(error))
+    return _saved_out(saved_searches.save(access.caller(request), given.query, given.name, given.channel))
 
 
 def unsave(request: HttpRequest, number: Number) -> None:
-    try:
-        searches.remove(number)
-    except WatchError as error:
-        raise NotFound(str(error))
+    saved_searches.remove(access.caller(request), number)
 
 
 class Judged(Schema):
@@ -236,5 +229,5 @@ def _saved_out(row: SavedSearch) -> SearchOut:
         owner=row.owner.name if row.owner else None,
         created_at=moment(row.created_ms),
         found_at=moment(row.found_ms),
-        feed=searches.feed_path(row.query),
+        feed=saved_searches.feed_path(row.query),
     )

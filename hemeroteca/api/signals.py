@@ -6,10 +6,11 @@ from urllib.parse import parse_qs
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
-from ninja import Path, Query, Schema, Status
+from ninja import Path, Query, Schema
 from ninja.errors import HttpError
 from pydantic import Field
 
+from hemeroteca.api import access
 from hemeroteca.api.problems import problem
 from hemeroteca.api.shapes import filled
 from hemeroteca.warc.timestamps import moment
@@ -18,7 +19,7 @@ from hemeroteca.watch.models import SignalSource
 
 Token = Annotated[str, Path(min_length=8, max_length=200, description="Secret of this address.")]
 Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the source.")]
-MOST_BYTES = 4 << 20
+MAX_BYTES = 4 << 20
 
 
 class TakenOut(Schema):
@@ -51,23 +52,16 @@ def sources(
     return [_out(row) for row in queries.sources(subscription)]
 
 
-def remove_source(request: HttpRequest, number: Number) -> Status[None]:
-    try:
-        services.remove_source(number)
-    except services.WatchError as error:
-        raise HttpError(404, str(error))
-    return Status(204, None)
+def remove_source(request: HttpRequest, number: Number) -> None:
+    services.remove_source(access.caller(request), number)
 
 
 def make_webhook(
     request: HttpRequest, number: Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the subscription.")]
-) -> Status[WebhookOut]:
+) -> WebhookOut:
     """A new address each time; the one before stops to work."""
-    try:
-        _, token = services.add_webhook(number)
-    except services.WatchError as error:
-        raise HttpError(404, str(error))
-    return Status(201, WebhookOut(path=f"/api/v1/signals/{token}"))
+    _, token = services.add_webhook(access.caller(request), number)
+    return WebhookOut(path=f"/api/v1/signals/{token}")
 
 
 def verify_intent(request: HttpRequest, number: Number, token: Token) -> HttpResponse:
@@ -95,10 +89,10 @@ def deliver(request: HttpRequest, number: Number, token: Token) -> HttpResponse:
     return HttpResponse(status=202)
 
 
-def webhook(request: HttpRequest, token: Token) -> Status[TakenOut]:
+def webhook(request: HttpRequest, token: Token) -> TakenOut:
     """JSON `{"urls": […]}` or `{"url": "…"}`, a form with `url`, or nothing at all: the site's entrance changed."""
     try:
-        return Status(202, TakenOut(taken=signals.webhook(token, _addresses(request))))
+        return TakenOut(taken=signals.webhook(token, _addresses(request)))
     except signals.SignalError as error:
         raise HttpError(error.status, str(error))
 
@@ -134,12 +128,12 @@ def _addresses(request: HttpRequest) -> list[str]:
     if not body.strip():
         found: Any = []
     elif kind == "application/x-www-form-urlencoded":
-        found = parse_qs(body.decode("utf-8", "replace"), max_num_fields=signals.MOST_URLS).get("url", [])
+        found = parse_qs(body.decode("utf-8", "replace"), max_num_fields=signals.MAX_URLS).get("url", [])
     else:
         given = _json(request)
         found = given.get("urls") or ([given["url"]] if given.get("url") else [])
-    if not isinstance(found, list) or len(found) > signals.MOST_URLS or not all(isinstance(u, str) for u in found):
-        raise HttpError(422, f"`urls` must be a list of at most {signals.MOST_URLS} texts.")
+    if not isinstance(found, list) or len(found) > signals.MAX_URLS or not all(isinstance(u, str) for u in found):
+        raise HttpError(422, f"`urls` must be a list of at most {signals.MAX_URLS} texts.")
     return found
 
 
@@ -155,8 +149,8 @@ def _json(request: HttpRequest) -> dict[str, Any]:
 
 def _body(request: HttpRequest) -> bytes:
     body = request.body
-    if len(body) > MOST_BYTES:
-        raise HttpError(413, f"More than {MOST_BYTES} bytes are not read.")
+    if len(body) > MAX_BYTES:
+        raise HttpError(413, f"More than {MAX_BYTES} bytes are not read.")
     return body
 
 

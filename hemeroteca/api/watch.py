@@ -1,23 +1,19 @@
 """/watch: collections, subscriptions, watched pages, changes, channels, metrics, and feeds of changes."""
 
 import hashlib
-from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response
 from django.utils.http import http_date
 from ninja import File, Path, Query, Status
-from ninja.errors import HttpError
 from ninja.files import UploadedFile
 
-from hemeroteca import urls
 from hemeroteca.accounts import require
 from hemeroteca.api import access
 from hemeroteca.api.shapes import Cursor, Limit, Listing, filled, read_cursor, write_cursor
-from hemeroteca.api.watch_fields import (
+from hemeroteca.api.watch_shapes import (
     ChangeOut,
     ChannelIn,
     ChannelOut,
@@ -33,13 +29,16 @@ from hemeroteca.api.watch_fields import (
     SubscriptionOut,
     WatchedDayOut,
     WatchedPageOut,
+    change_out,
+    channel_out,
+    collection_out,
+    page_out,
+    subscription_out,
 )
-from hemeroteca.api.watch_rows import change_out, channel_out, collection_out, page_out, subscription_out
+from hemeroteca.errors import NotFound
 from hemeroteca.warc.timestamps import moment
-from hemeroteca.watch import channels as channel_services
-from hemeroteca.watch import feeds, imports, metrics, notices, queries, services
-
-Result = TypeVar("Result")
+from hemeroteca.watch import change_feeds, metrics, queries, services, subscription_files
+from hemeroteca.watch.fields import ChannelOrder, Order
 
 Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the subscription.")]
 ChannelNumber = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the channel.")]
@@ -56,13 +55,12 @@ def collections(request: HttpRequest) -> list[CollectionOut]:
 
 
 def set_collection(request: HttpRequest, name: CollectionName, given: CollectionIn) -> CollectionOut:
-    made = _obey(lambda: services.set_collection(name, **given.dict()))
+    made = services.set_collection(access.caller(request), name, given.dict(exclude_unset=True))
     return collection_out(next(row for row in queries.collections() if row.pk == made.pk))
 
 
-def remove_collection(request: HttpRequest, name: CollectionName) -> Status[None]:
-    _obey(lambda: services.remove_collection(name))
-    return Status(204, None)
+def remove_collection(request: HttpRequest, name: CollectionName) -> None:
+    services.remove_collection(access.caller(request), name)
 
 
 # subscriptions
@@ -70,8 +68,7 @@ def remove_collection(request: HttpRequest, name: CollectionName) -> Status[None
 
 def subscribe(request: HttpRequest, given: SubscriptionIn) -> Status[SubscriptionOut]:
     """201 when it is new; 200 with the one that exists when this address is watched already."""
-    user = access.caller(request).user
-    made, new = _obey(lambda: services.subscribe(services.Order(**given.dict()), user))
+    made, new = services.subscribe(access.caller(request), Order(**given.dict()))
     return Status(201 if new else 200, subscription_out(made))
 
 
@@ -97,8 +94,8 @@ def import_subscriptions(
     file: Annotated[UploadedFile, File(description="CSV with columns named like the fields, or OPML.")],
     collection: Annotated[str, Query(max_length=100, description="Collection of lines that name none.")] = "",
 ) -> ImportOut:
-    user = access.caller(request).user
-    report = _obey(lambda: imports.read_file(file.read(), file.name or "", user, {"collection": collection}))
+    actor = access.caller(request)
+    report = subscription_files.read_file(actor, file.read(), file.name or "", None, {"collection": collection})
     return filled(ImportOut, report, lines=[filled(ImportLine, line) for line in report.lines])
 
 
@@ -108,8 +105,8 @@ def export_subscriptions(
     format: Annotated[Literal["csv", "opml"], Query(description="CSV (all of it) or OPML (names).")] = "csv",  # noqa: A002
 ) -> HttpResponse:
     """What `import` takes back."""
-    found = queries.subscriptions(imports.MOST_ROWS, collection=collection)
-    text = imports.as_csv(found) if format == "csv" else imports.as_opml(found)
+    found = queries.subscriptions(subscription_files.MAX_ROWS, collection=collection)
+    text = subscription_files.as_csv(found) if format == "csv" else subscription_files.as_opml(found)
     kind = "text/csv" if format == "csv" else "text/x-opml"
     response = HttpResponse(text, content_type=f"{kind}; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="subscriptions.{format}"'
@@ -117,29 +114,25 @@ def export_subscriptions(
 
 
 def subscription(request: HttpRequest, number: Number) -> SubscriptionOut:
-    return subscription_out(_found(lambda: services.find(number)))
+    return subscription_out(services.find(number))
 
 
 def edit(request: HttpRequest, number: Number, given: SubscriptionEdit) -> SubscriptionOut:
     """Only the fields that are sent change."""
-    _found(lambda: services.find(number))
-    return subscription_out(_obey(lambda: services.edit(number, given.dict(exclude_unset=True))))
+    return subscription_out(services.edit(access.caller(request), number, given.dict(exclude_unset=True)))
 
 
 def pause(request: HttpRequest, number: Number) -> SubscriptionOut:
-    _found(lambda: services.find(number))
-    return subscription_out(_obey(lambda: services.pause(number)))
+    return subscription_out(services.pause(access.caller(request), number))
 
 
 def resume(request: HttpRequest, number: Number) -> SubscriptionOut:
-    _found(lambda: services.find(number))
-    return subscription_out(_obey(lambda: services.resume(number)))
+    return subscription_out(services.resume(access.caller(request), number))
 
 
-def remove(request: HttpRequest, number: Number) -> Status[None]:
+def remove(request: HttpRequest, number: Number) -> None:
     """Captures, observations and changes stay."""
-    _found(lambda: services.remove(number))
-    return Status(204, None)
+    services.remove(access.caller(request), number)
 
 
 # pages, changes, metrics
@@ -177,9 +170,9 @@ def pages(
 def page(
     request: HttpRequest, url: Annotated[str, Query(max_length=4096, description="Its address, in any spelling.")]
 ) -> WatchedPageOut:
-    found = _read(lambda: queries.page(url))
+    found = queries.page(url)
     if found is None:
-        raise Http404("This page is not under watch; GET /api/v1/watch/pages lists those that are.")
+        raise NotFound("this page is not under watch; GET /api/v1/watch/pages lists those that are")
     return page_out(found)
 
 
@@ -202,7 +195,7 @@ def changes(
     """Newest first."""
     position = read_cursor(cursor, 1)
     before = position[0] if position else None
-    found = _read(lambda: queries.changes(limit + 1, before=before, url=url, site=site, subscription=subscription))
+    found = queries.changes(limit + 1, before=before, url=url, site=site, subscription=subscription)
     return Listing[ChangeOut](
         items=[change_out(row) for row in found[:limit]],
         next_cursor=write_cursor(found[limit - 1].pk) if len(found) > limit else None,
@@ -250,15 +243,13 @@ def feed(
     key: Annotated[str, Query(max_length=64, description="Opens this feed to a reader that cannot sign in.")] = "",
 ) -> HttpResponse:
     """Readable by everybody while `open_search` is set; else with the key that the subscription's `feed` carries."""
-    scope = feeds.scope_of(url, site, subscription, collection)
-    if not (key and feeds.opens(scope, key)):
+    scope = change_feeds.scope_of(url, site, subscription, collection)
+    if not (key and change_feeds.opens(scope, key)):
         require(access.actor_of(request), "watch.read")
-    rows = _read(
-        lambda: queries.changes(FEED_ENTRIES, url=url, site=site, subscription=subscription, collection=collection)
-    )
+    rows = queries.changes(FEED_ENTRIES, url=url, site=site, subscription=subscription, collection=collection)
     title = _feed_title(url, site, subscription, collection)
-    write = feeds.atom if format == "atom" else feeds.rss
-    base = settings.CONFIG.public_url.rstrip("/") or request.build_absolute_uri("/").rstrip("/")
+    write = change_feeds.atom if format == "atom" else change_feeds.rss
+    base = access.base_of(request)
     body = write(title, f"{base}{request.get_full_path()}", rows, base)
     response = HttpResponse(body, content_type=f"application/{format}+xml; charset=utf-8")
     response.headers["ETag"] = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
@@ -278,12 +269,10 @@ def channels(request: HttpRequest) -> list[ChannelOut]:
     return [channel_out(row) for row in queries.channels()]
 
 
-def add_channel(request: HttpRequest, given: ChannelIn) -> Status[NewChannelOut]:
+def add_channel(request: HttpRequest, given: ChannelIn) -> NewChannelOut:
     """Each message of a webhook is signed: `X-Hemeroteca-Signature: sha256=HMAC(secret, timestamp + "." + body)`."""
-    user = access.caller(request).user
-    order = channel_services.ChannelOrder(**given.dict(), check=notices.check_apprise)
-    made, secret = _obey(lambda: channel_services.add(order, user))
-    return Status(201, filled(NewChannelOut, channel_out(channel_services.find(made.pk)), secret=secret))
+    made, secret = services.add_channel(access.caller(request), ChannelOrder(**given.dict()))
+    return filled(NewChannelOut, channel_out(services.find_channel(made.pk)), secret=secret)
 
 
 def set_channel(
@@ -291,13 +280,12 @@ def set_channel(
     number: ChannelNumber,
     action: Annotated[Literal["pause", "resume"], Path(description="What to do.")],
 ) -> ChannelOut:
-    _found(lambda: channel_services.set_active(number, action == "resume"))
-    return channel_out(channel_services.find(number))
+    services.set_channel_active(access.caller(request), number, action == "resume")
+    return channel_out(services.find_channel(number))
 
 
-def remove_channel(request: HttpRequest, number: ChannelNumber) -> Status[None]:
-    _found(lambda: channel_services.remove(number))
-    return Status(204, None)
+def remove_channel(request: HttpRequest, number: ChannelNumber) -> None:
+    services.remove_channel(access.caller(request), number)
 
 
 # helpers
@@ -305,31 +293,10 @@ def remove_channel(request: HttpRequest, number: ChannelNumber) -> Status[None]:
 
 def _feed_title(url: str, site: str, subscription: int | None, collection: int | None) -> str:
     if subscription is not None:
-        return _found(lambda: services.find(subscription)).name
+        return services.find(subscription).name
     if collection is not None:
-        return _found(lambda: services.find_collection(str(collection))).name
+        return services.find_collection(str(collection)).name
     return url or site or "Hemeroteca"
-
-
-def _obey(service: Callable[[], Result]) -> Result:
-    try:
-        return service()
-    except services.WatchError as error:
-        raise HttpError(422, str(error))
-
-
-def _found(service: Callable[[], Result]) -> Result:
-    try:
-        return service()
-    except services.WatchError as error:
-        raise Http404(str(error))
-
-
-def _read(query: Callable[[], Result]) -> Result:
-    try:
-        return query()
-    except urls.UrlError as error:
-        raise HttpError(422, f"url: {error}")
 
 
 def _ms(when: datetime | None) -> int:

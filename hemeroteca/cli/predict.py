@@ -26,15 +26,15 @@ def calibrate(
     common.setup(data, must_exist=True)
     from django.conf import settings
 
-    from hemeroteca.watch import learning
+    from hemeroteca.watch import observations
 
-    planner, last, found = learning.calibrated(bins=bins)
+    planner, last, found = observations.calibrated(bins=bins)
     if not found.visits:
         common.give_up(
             "there is no history to learn from yet; watch pages (`hemeroteca watch add`) or import an archive first"
         )
     if keep:
-        learning.keep(settings.INSTANCE.data, planner, last)
+        observations.keep(settings.INSTANCE.data, planner, last)
     if plot is not None:
         from hemeroteca.predict.plot import reliability
 

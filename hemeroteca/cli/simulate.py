@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hemeroteca.cli import common
+from hemeroteca.cli.progress import progress_line
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hemeroteca.predict.compare import Comparison
     from hemeroteca.predict.policies import Policy
+    from hemeroteca.predict.policy_comparison import PolicyComparison
     from hemeroteca.predict.simulator import Outcome
     from hemeroteca.predict.traces import Trace
 
@@ -63,7 +64,7 @@ def simulate(
     Without --trace and --process, 400 bursty pages are simulated. `--policy all` names every policy.
     """
     from hemeroteca.predict import plot as charts
-    from hemeroteca.predict.compare import Settings, compare
+    from hemeroteca.predict.policy_comparison import Settings, compare
 
     names = [name.strip() for name in (ALL if policy == "all" else policy).split(",") if name.strip()]
     try:
@@ -73,10 +74,10 @@ def simulate(
         names += [name for name in more if name not in names]
         history = _history(trace or [], process or [], days, min_changes, pages, seed, resolution)
         settings = Settings(budget, resolution, warmup, batches, seed, _signals(signals), save)
-        with common.progress_line(quiet=json) as show:
+        with progress_line(json) as show:
 
             def progress(name: str, done: int, of: int) -> None:
-                show(f"{name:<16} step {done:>6,} of {of:,}")
+                show(done, of, name)
 
             result = compare(history, names, settings, more=more, progress=progress)
     except ValueError as error:
@@ -139,7 +140,7 @@ def _signals(text: str) -> tuple[float, float]:
     return recall, false
 
 
-def _facts(result: "Comparison") -> dict[str, object]:
+def _facts(result: "PolicyComparison") -> dict[str, object]:
     from hemeroteca.predict.simulator import PUBLISHED
 
     measured = [
@@ -157,7 +158,7 @@ def _facts(result: "Comparison") -> dict[str, object]:
     }
 
 
-def _show(result: "Comparison", warmup: float) -> None:
+def _show(result: "PolicyComparison", warmup: float) -> None:
     from rich.console import Console
 
     from hemeroteca.predict.simulator import PUBLISHED

@@ -18,7 +18,7 @@ from hemeroteca.search.filters import filters, loosened, narrowed, without
 from hemeroteca.search.notes import Note
 from hemeroteca.search.ranking import Preferences
 from hemeroteca.search.versions import has_versions
-from hemeroteca.watch.searches import feed_path
+from hemeroteca.watch.saved_searches import feed_path
 
 RESULTS = 10
 FACET_VALUES = 6

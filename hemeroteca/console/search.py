@@ -21,8 +21,7 @@ from hemeroteca.search import portal
 from hemeroteca.search.notes import Note
 from hemeroteca.search.versions import has_versions
 from hemeroteca.watch import queries as watch
-from hemeroteca.watch import searches
-from hemeroteca.watch.services import WatchError
+from hemeroteca.watch import saved_searches
 
 LONGEST = 2000  # characters of a query: it stands in every link of the page
 _CUT = Note("only the first {number} characters of the query were read", number=LONGEST)
@@ -84,20 +83,20 @@ def saved(request: HttpRequest) -> HttpResponse:
     form = {"query": request.GET.get("q", "")[:2000], "name": "", "channel": ""}
     failure = ""
     if request.method == "POST":
-        user = Actor.of(request.user).user
+        actor = Actor.of(request.user)
         form = {name: request.POST.get(name, "").strip() for name in form}
         try:
             if forget := number_in(request.POST.get("forget", ""), 0):
-                searches.remove(forget)
+                saved_searches.remove(actor, forget)
             else:
-                made = searches.save(form["query"], form["name"], number_in(form["channel"], 0) or None, user)
+                made = saved_searches.save(actor, form["query"], form["name"], number_in(form["channel"], 0) or None)
                 messages.success(request, _("You will be told when something new matches “%s”.") % made.name)
-                for note in translated(searches.ignored(made.query)):
+                for note in translated(saved_searches.ignored(made.query)):
                     messages.warning(request, note)
             return redirect("saved")
-        except (WatchError, Invalid, Unavailable) as error:
+        except (Invalid, NotFound, Unavailable) as error:
             failure = str(error)
-    rows = [{"saved": row, "feed": searches.feed_path(row.query)} for row in searches.saved()]
+    rows = [{"saved": row, "feed": saved_searches.feed_path(row.query)} for row in saved_searches.saved()]
     channels = watch.channels()
     context = {"searches": rows, "channels": channels, "form": form, "failure": failure}
     return render(request, "console/saved.html", context, status=422 if failure else 200)

@@ -14,7 +14,7 @@ from hemeroteca.frontier import services
 from hemeroteca.frontier.queue import Frontier
 
 if TYPE_CHECKING:
-    from hemeroteca.watch.guard import Guarded
+    from hemeroteca.watch.scheduler import SafeScheduler
 
 
 class Commits:
@@ -28,7 +28,7 @@ class Commits:
         ledger: Ledger,
         robots_rules: RobotsRules,
         sites: Sites,
-        scheduler: "Guarded | None",
+        scheduler: "SafeScheduler | None",
         measure: Callable[[Run], None],
     ) -> None:
         self.dirty = False  # something waits

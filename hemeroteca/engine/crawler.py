@@ -38,9 +38,10 @@ from hemeroteca.instance.status import EngineStatus, write_engine_status
 from hemeroteca.urls.candidate import Candidate
 
 if TYPE_CHECKING:
-    from hemeroteca.watch.guard import Guarded
+    from hemeroteca.watch.scheduler import SafeScheduler
 
 LONGEST_PAUSE = 0.25  # s between looks at orders from outside
+IDLE_PAUSE = 1.0  # the same while there is nothing to do; whoever orders something wakes us (`Instance.wake`)
 SITES_SECONDS = 1.0  # s until what a person set for a site counts
 DRAIN_SECONDS = 10.0  # for requests under way when the engine is asked to stop
 
@@ -70,7 +71,7 @@ class Engine:
         self._selector = selectors.DefaultSelector()
         self._frontier = Frontier(config.host_page_cap)
         self._ledger = Ledger(config, instance, self._frontier)
-        self._refresher = Refresher(instance, self._ledger)
+        self._refresher = Refresher(instance, self._ledger, soon=only is None)
         scheduler = _scheduler(config, instance, watch_clock) if only is None else None
         robots_rules = RobotsRules()
         self._sites = Sites()
@@ -123,6 +124,9 @@ class Engine:
         if scheduler is not None:
             self._subscriptions = Subscriptions(scheduler, self.runs, self._frontier, self._reading.teach, changed)
         self._look_due = 0.0
+        self._ear = instance.ear("engine") if only is None else None
+        if self._ear is not None:
+            self._selector.register(self._ear, selectors.EVENT_READ, self._called)
         self._pace: list[tuple[float, int]] = []
         self._started = time.time()
 
@@ -162,7 +166,7 @@ class Engine:
     def _step(self) -> None:
         now = time.time()
         self._visits.lease(now)
-        waits = [LONGEST_PAUSE]
+        waits = [max(0.0, self._look_due - time.monotonic())]
         if self._visits.has_room:
             if (host_at := self._frontier.next_time()) is not None:
                 waits.append(host_at - now)
@@ -195,10 +199,17 @@ class Engine:
 
     # orders from outside
 
+    def _is_idle(self) -> bool:
+        return self._only is None and not self.at_work and all(run.standing for run in self.runs.values())
+
+    def _called(self, ear: int, mask: int) -> None:
+        os.read(ear, 4096)
+        self._look_due = 0.0
+
     def _look(self) -> None:
         """About four times a second: new crawls, crawls to stop, crawls that are done; tell the world."""
         moment = time.monotonic()
-        self._look_due = moment + LONGEST_PAUSE
+        self._look_due = moment + (IDLE_PAUSE if self._is_idle() else LONGEST_PAUSE)
         if self._only is None or not (self.runs or self.ended):
             for crawl in services.running_crawls(self._only, self.runs):
                 if crawl.pk not in self.runs:
@@ -330,10 +341,12 @@ class Engine:
         if self._subscriptions is not None:
             self._subscriptions.close()
         self._selector.close()
+        if self._ear is not None:
+            os.close(self._ear)
         write_engine_status(self._instance, None)
 
 
-def _scheduler(config: Config, instance: Instance, clock: Callable[[], float]) -> "Guarded":
-    from hemeroteca.watch.guard import Guarded  # only here: one crawl alone needs neither planner nor comparisons
+def _scheduler(config: Config, instance: Instance, clock: Callable[[], float]) -> "SafeScheduler":
+    from hemeroteca.watch.scheduler import SafeScheduler  # only here: a crawl alone needs no planner
 
-    return Guarded(config, instance.data, clock)
+    return SafeScheduler(config, instance.data, clock)

@@ -19,7 +19,7 @@ from hemeroteca.frontier.values import Visit
 from hemeroteca.urls.candidate import Role
 
 if TYPE_CHECKING:
-    from hemeroteca.watch.guard import Guarded
+    from hemeroteca.watch.scheduler import SafeScheduler
 
 REDIRECTS_REMEMBERED = 10_000
 
@@ -32,7 +32,7 @@ class Following:
         config: Config,
         frontier: Frontier,
         same_text: SameText,
-        scheduler: "Guarded | None",
+        scheduler: "SafeScheduler | None",
         teach: Callable[[Run], None],
         changed: Callable[[], None],
     ) -> None:

@@ -7,7 +7,7 @@ import msgspec
 from hemeroteca.frontier.values import Comparison, CrawlOptions
 from hemeroteca.search.document import SearchDocument
 from hemeroteca.urls.candidate import Candidate
-from hemeroteca.watch.values import Difference, Listing
+from hemeroteca.watch.visits import Difference, Listing
 
 AGENT = "Hemeroteca"  # our name in robots directives
 

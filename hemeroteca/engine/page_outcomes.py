@@ -14,7 +14,7 @@ from hemeroteca.frontier.values import Outcome, Visit
 from hemeroteca.instance.status import Trouble
 
 if TYPE_CHECKING:
-    from hemeroteca.watch.guard import Guarded
+    from hemeroteca.watch.scheduler import SafeScheduler
 
 DONE, QUEUED, FAILED, EXCLUDED = Page.State.DONE, Page.State.QUEUED, Page.State.FAILED, Page.State.EXCLUDED
 TROUBLES_REMEMBERED = 200
@@ -24,7 +24,7 @@ class PageOutcomes:
     """`changed`: something must be written soon."""
 
     def __init__(
-        self, runs: dict[int, Run], frontier: Frontier, scheduler: "Guarded | None", changed: Callable[[], None]
+        self, runs: dict[int, Run], frontier: Frontier, scheduler: "SafeScheduler | None", changed: Callable[[], None]
     ) -> None:
         self.troubles: list[Trouble] = []
         self._runs = runs

@@ -16,10 +16,10 @@ from hemeroteca.fetch import Result
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.frontier.values import Visit
 from hemeroteca.urls.candidate import Role
-from hemeroteca.watch.values import Seen
+from hemeroteca.watch.visits import AnsweredVisit
 
 if TYPE_CHECKING:
-    from hemeroteca.watch.guard import Guarded
+    from hemeroteca.watch.scheduler import SafeScheduler
 
 
 class ReadResults:
@@ -35,7 +35,7 @@ class ReadResults:
         following: Following,
         page_outcomes: PageOutcomes,
         sites: Sites,
-        scheduler: "Guarded | None",
+        scheduler: "SafeScheduler | None",
         changed: Callable[[], None],
     ) -> None:
         self._runs = runs
@@ -105,9 +105,9 @@ class ReadResults:
                 self._ledger.unlink(visit.key)
 
 
-def _seen(job: Job, done: Ingested, visit: Visit, result: Result, kept: Kept, now_ms: int) -> Seen:
+def _seen(job: Job, done: Ingested, visit: Visit, result: Result, kept: Kept, now_ms: int) -> AnsweredVisit:
     """What the scheduler of subscriptions is told of a visit."""
-    return Seen(
+    return AnsweredVisit(
         crawl=visit.crawl,
         key=visit.key,
         page=visit.page,

@@ -9,7 +9,7 @@ from hemeroteca.frontier.queue import Frontier
 from hemeroteca.instance.status import Trouble
 
 if TYPE_CHECKING:
-    from hemeroteca.watch.guard import Guarded
+    from hemeroteca.watch.scheduler import SafeScheduler
 
 MOST_FAULTS = 10  # told of at once
 
@@ -19,7 +19,7 @@ class Subscriptions:
 
     def __init__(
         self,
-        scheduler: "Guarded",
+        scheduler: "SafeScheduler",
         runs: dict[int, Run],
         frontier: Frontier,
         teach: Callable[[Run], None],

@@ -10,7 +10,7 @@ import msgspec
 from hemeroteca import extract, urls
 from hemeroteca.frontier.values import Comparison
 from hemeroteca.warc import reader
-from hemeroteca.watch.values import Difference, Listing
+from hemeroteca.watch.visits import Difference, Listing
 
 if TYPE_CHECKING:
     from hemeroteca.engine.messages import Ingested, Job

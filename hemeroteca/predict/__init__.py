@@ -21,10 +21,10 @@ from .estimators import (
     precision,
     unchanged_given_signals,
 )
+from .explanation import SENTENCES, Reason, fill
 from .groups import Behaviour, Burst, Group, behaviour, bursts, group
 from .planner import Plan, Planner
 from .policies import POLICIES, IntervalPolicy, Policy, World
-from .reasons import SENTENCES, Reason, fill
 from .simulator import PUBLISHED, Outcome, simulate
 from .traces import PROCESSES, Trace, generate, join, read
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .neighbours import Companions, Sections
-from .pages import NEVER, SCALES, Floats, Ints, Pages
+from .page_table import NEVER, SCALES, Floats, Ints, PageTable
 from .paths import LEVELS, PATHS, SectionIndex
 from .profile import Profiles
 
@@ -50,7 +50,7 @@ AT = {name: i for i, name in enumerate(FEATURES)}
 
 class Evidence:
     def __init__(
-        self, pages: Pages, index: SectionIndex, sections: Sections, companions: Companions, profiles: Profiles
+        self, pages: PageTable, index: SectionIndex, sections: Sections, companions: Companions, profiles: Profiles
     ) -> None:
         self._pages = pages
         self._index = index

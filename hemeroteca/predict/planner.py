@@ -4,11 +4,13 @@ It keeps about 160 bytes per page, scores every page in one vectorised pass, and
 Time is an argument (hours since any fixed midnight, UTC), never read from a clock. How it works is told in
 `docs/explanation/prediction.md`. Its parts:
 
-    pages, paths           what is kept of every page; the sections it is in
-    evidence               what speaks for a change, as numbers: habits, sections, companions, the week
-    hazard                 how much each of them counts, learned
-    rations                visits for overdue pages and sensors, and a limit for signals
-    explaining, keeping    why a page is visited; all of it as bytes
+    page_table, paths  what is kept of every page; the sections it is in
+    evidence           what speaks for a change, as numbers: habits, sections, companions, the week
+    hazard             how much each of them counts, learned
+    source_trust       how far each source of signals is believed
+    reserves           visits for overdue pages and sensors, and a limit for signals
+    explanation        why a page is visited
+    planner_state      all of it as bytes
 """
 
 from __future__ import annotations
@@ -20,21 +22,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import explaining, keeping
+from . import explanation, planner_state
 from .calendars import Calendar
 from .evidence import AT, CHUNK, EVIDENCE, Evidence
+from .explanation import Reason
 from .hazard import LARGEST, Hazard
 from .neighbours import Companions, Sections
-from .pages import NEVER, PAGE, SCALES, Bits, Floats, Ints, Pages
+from .page_table import NEVER, PAGE, SCALES, Bits, Floats, Ints, PageTable
 from .paths import SectionIndex
 from .profile import Profiles
-from .rations import Rations
-from .reasons import Reason
-from .signals import Signals
+from .reserves import Reserves
+from .source_trust import SourceTrust
 
 COMPANIONS = 8
 SEPARATE = 0.5  # share of a visit's value that lies in coming before the next change
-LONGEST_LESSON = 400.0  # days; a longer gap is a clock that jumped, not a quiet page
+MAX_LESSON = 400.0  # days; a longer gap is a clock that jumped, not a quiet page
 RETRY = (1 / 24, 7.0)  # days before a failed page is tried again: first, and at most (doubling)
 READY = 1 << 14  # best pages kept at hand between two plans
 NEIGHBOURHOOD = 512  # pages re-scored at once when one of them changed
@@ -65,12 +67,12 @@ class Planner:
         self.sections = Sections()
         self.companions = Companions(0, COMPANIONS)
         self.profiles = Profiles(0, first_weekday)
-        self.signals = Signals()
+        self.signals = SourceTrust()
         start = np.array([weight for _, weight, _ in EVIDENCE])
         self.hazard = Hazard(start, np.array([firmness for _, _, firmness in EVIDENCE]))
-        self.pages = Pages()
+        self.pages = PageTable()
         self.evidence = Evidence(self.pages, self.index, self.sections, self.companions, self.profiles)
-        self.rations = Rations(self.pages, self.index, self.sections, self.signals)
+        self.reserves = Reserves(self.pages, self.index, self.sections, self.signals)
         self.clock = 0.0  # day of the last call
         self._value = np.zeros(0, np.float32)
         self._heap: list[tuple[float, int]] | None = []
@@ -171,9 +173,9 @@ class Planner:
         told = page["told"] > 0
         offset = self.signals.silence(page["site"], page["told"])
         expected = np.exp(np.clip(self.hazard.log_hazard(x) + np.log(gap) + offset, -14, LARGEST))
-        lesson = np.minimum(gap, LONGEST_LESSON)
+        lesson = np.minimum(gap, MAX_LESSON)
         # A visit somebody asked for says nothing about how often unannounced ones succeed.
-        learn = ~told & (gap < LONGEST_LESSON)
+        learn = ~told & (gap < MAX_LESSON)
         self.hazard.learn(x[learn], gap[learn] * np.exp(offset[learn]), hit[learn])
         self.signals.verify(page["site"], page["told"], -np.expm1(-expected), hit)
         exposure = np.where(hit, lesson * (1 / expected - 1 / np.expm1(expected)), lesson)
@@ -194,7 +196,7 @@ class Planner:
         self.pages.rows["told"][slots] = 0
         self.pages.rows["failures"][slots] = 0
         self.pages.rows["visited"][slots] = True
-        self.rations.visits_today += slots.size
+        self.reserves.visits_today += slots.size
         self.evidence.visited()
         self._move_neighbours(slots, hit, day)
 
@@ -223,7 +225,7 @@ class Planner:
         """Score every page and name the `budget` most valuable visits of this moment."""
         day = self._turn(now)
         value, chance = self._score(np.arange(self.pages.rows.size), day)
-        self.rations.ration(value, chance, day, budget)
+        self.reserves.apply(value, chance, day, budget)
         best = _largest(value, budget)
         self._value, self._heap = value, None
         return Plan(self.pages.rows["key"][best], chance[best], value[best])
@@ -250,18 +252,18 @@ class Planner:
 
     def explain(self, key: int, now: float) -> Reason:
         """The strongest reason to visit this page now."""
-        return explaining.explain(self, key, self._turn(now))
+        return explanation.explain(self, key, self._turn(now))
 
     # ── keeping it ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def dumps(self) -> bytes:
         """Everything learned, as one block of bytes (calendars are settings, not learned: set them again)."""
-        return keeping.write(self)
+        return planner_state.write(self)
 
     @classmethod
     def loads(cls, data: bytes) -> Planner:
         """The planner that `dumps` wrote."""
-        planner = keeping.read(data, cls)
+        planner = planner_state.read(data, cls)
         planner._reindex()
         return planner
 
@@ -273,7 +275,7 @@ class Planner:
     @property
     def bytes_per_page(self) -> float:
         """State kept per page, what sections and sites keep included."""
-        return (keeping.size(self) + self.pages.index_bytes) / max(len(self), 1)
+        return (planner_state.size(self) + self.pages.index_bytes) / max(len(self), 1)
 
     # ── inside ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -344,9 +346,9 @@ class Planner:
             for name in ("last", "change_from", "change_to"):
                 self.pages.rows[name] = np.minimum(self.pages.rows[name], np.float32(day))
             self.evidence.forget()
-            self.rations.sensed = min(self.rations.sensed, day)
+            self.reserves.sensed = min(self.reserves.sensed, day)
         if whole != self.sections.day:
-            self.rations.turn(whole - self.sections.day)
+            self.reserves.turn(whole - self.sections.day)
             self.sections.turn_to(whole)
         self.clock = day
         return day

@@ -4,19 +4,30 @@ A *subscription* (to a page or a site, in a *collection*) has a standing crawl, 
 work as for any crawl. Every answered visit is an *observation*; predict's planner or a policy learns from it; the
 *scheduler* inside the engine turns what they say into visits, under budgets. *Signals* are what somebody tells us.
 
+What people order:
     models, services, queries   tables, what can be done, what can be asked
-    values, windows, budgets    small values without a database
-    imports                     subscriptions from CSV and OPML
-    records                     what the scheduler writes, in batches
-    scheduler                   lives in the engine: which pages are visited now, and what their visits taught
-    rules, memory               the policies with an interval per page; what the planner learned, kept in a file
-    learning                    observations from the archive; the planner learned anew; calibration
-    reasons                     why a page is visited when, in Spanish and English
-    signals, websub             what comes in from feeds, sitemaps, hubs, IndexNow and webhooks
-    notices, feeds              what goes out: mail and messengers (Apprise), webhooks, RSS and Atom
-    outgoing                    requests of our own, behind the address guard
+    fields                      the fields of an order, declared once for commands, API and CSV
+    subscription_files          subscriptions as CSV and OPML
+    time_windows                times of the week at which a subscription may be visited
+
+In the engine:
+    scheduler                   what the engine asks and tells; subscriptions that come, change and go
+    scheduler_state             what its parts share, and what they have to write
+    plan                        which pages are visited now, and the planner
+    policy_pages                pages that follow a policy instead of the planner
+    next_visit                  why a page is visited when, in Spanish and English
+    budgets                     what pays for a visit
+    announcements               who announced what, and how often that was true
+    outages                     visits without an answer, hosts that are down
+    visits                      an answered visit; units of time
+
+Besides:
+    signals                     what comes in from hubs, IndexNow and webhooks
+    notices, change_feeds       what goes out: mail and messengers (Apprise), webhooks, RSS and Atom
+    saved_searches              queries whose new results are told
+    observations                lessons from the archive; the planner learned anew; its file; calibration
     metrics                     what watching brought and what it cost
-    worker                      the process that does all this which is not the engine's work
+    chores                      the process that does all this which is not the engine's work
 
 It must never write pages or captures: visits go through the frontier, bytes through ingest.
 """

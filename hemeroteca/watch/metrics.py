@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from hemeroteca.watch.models import Observation, WatchedPage
 from hemeroteca.watch.services import now_ms
-from hemeroteca.watch.values import DAY_MS, HOUR_MS
+from hemeroteca.watch.visits import DAY_MS, HOUR_MS
 
 BY = ("site", "group", "behaviour", "collection", "subscription", "all")
 STEPS = 60

@@ -134,20 +134,21 @@ class Observation(models.Model):
 
 
 class Change(models.Model):
-    """An important change, with what it was: what people are told about."""
+    """An important change as one subscription judges it, with what it was: what people are told about."""
 
     subscription_id: int | None
 
     key = models.BigIntegerField(db_comment="page, as watched_page.key")
     subscription = models.ForeignKey(
-        Subscription, models.SET_NULL, null=True, db_comment="subscription that had the page visited"
+        Subscription, models.SET_NULL, null=True, db_comment="subscription that covers the page and judges it important"
     )
+    first = models.BooleanField(default=True, db_comment="one of each capture: lists over all subscriptions show it")
     site = models.CharField(max_length=255, db_comment="host of the page")
     url = models.TextField(db_comment="canonical URL")
     title = models.TextField(default="", db_comment="title of the new version")
     seen_ms = models.BigIntegerField(db_comment="when the new version was captured")
     since_ms = models.BigIntegerField(db_comment="the visit before: the change happened after it")
-    record_id = models.UUIDField(null=True, unique=True, db_comment="capture of the new version")
+    record_id = models.UUIDField(null=True, db_comment="capture of the new version")
     view = models.FloatField(db_comment="how much it looks different, 0 to 1")
     form = models.FloatField(db_comment="how much it is built differently, 0 to 1")
     content = models.FloatField(db_comment="how much other text and resources it has, 0 to 1")
@@ -159,7 +160,8 @@ class Change(models.Model):
 
     class Meta:
         db_table = "change"
-        db_table_comment = "important changes, with what differs"
+        db_table_comment = "important changes as each subscription judges them, with what differs"
+        constraints = [models.UniqueConstraint(fields=["record_id", "subscription"], name="change_once")]
         indexes = [
             models.Index(fields=["seen_ms"], name="change_time"),
             models.Index(fields=["key", "seen_ms"], name="change_page"),

@@ -17,19 +17,19 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 
-from hemeroteca import urls
 from hemeroteca.config import Config
+from hemeroteca.fetch.client import GuardedClient, guarded_names
 from hemeroteca.watch import services
+from hemeroteca.watch.fields import plain
 from hemeroteca.watch.models import Change, Channel, Notice, Subscription
-from hemeroteca.watch.outgoing import Outgoing, guarded_names
-from hemeroteca.watch.values import DAY_MS, HOUR_MS, plain
+from hemeroteca.watch.visits import DAY_MS, HOUR_MS
 
 log = logging.getLogger("hemeroteca.watch")
 
 ALERT_AFTER = 3  # visits in a row without a useful answer
 FIRST_RETRY_MS = 30_000
-LONGEST_RETRY_MS = 6 * HOUR_MS
-MOST_ATTEMPTS = 10  # about a day and a half
+MAX_RETRY_MS = 6 * HOUR_MS
+MAX_ATTEMPTS = 10  # about a day and a half
 GIVE_UP_AFTER = 30  # failed deliveries in a row after which a channel is paused
 IN_A_DIGEST = 50  # changes shown in one message; the rest is counted
 DIFF_LINES = 40
@@ -79,36 +79,27 @@ class DeliveryError(Exception):
 
 def write_notices(limit: int = BATCH) -> int:
     """Notices for changes and failures nobody has been told of; returns how many changes were looked at."""
-    changes = list(Change.objects.filter(told=False).order_by("pk")[:limit])
+    unread = Change.objects.filter(told=False).select_related("subscription").order_by("pk")
+    changes = list(unread[:limit])
     if changes:
-        subscriptions = [(s, _matcher(s)) for s in Subscription.objects.filter(active=True)]
         channels = list(Channel.objects.filter(active=True, changes=True))
         with transaction.atomic():
             for change in changes:
-                _tell_change(change, subscriptions, channels)
+                _tell_change(change, channels)
             Change.objects.filter(pk__in=[change.pk for change in changes]).update(told=True)
     _tell_failures()
     return len(changes)
 
 
-def _tell_change(
-    change: Change, subscriptions: list[tuple[Subscription, urls.ScopeMatcher | None]], channels: list[Channel]
-) -> None:
-    """All subscriptions the page belongs to hear of it, each by its own threshold."""
-    if not channels:
+def _tell_change(change: Change, channels: list[Channel]) -> None:
+    """Tell of a change that is important to its subscription; a channel of several is told of a capture once."""
+    subscription = change.subscription
+    if subscription is None or not subscription.active:
         return
-    covering = [
-        s
-        for s, matcher in subscriptions
-        if (s.pk == change.subscription_id or (matcher is not None and matcher.refusal(change.url, 0) is None))
-        and change.total > _threshold(s)
-    ]
-    event = f"change:{change.record_id or change.pk}"
     for channel in channels:
-        concerned = [s for s in covering if _concerns(channel, s)]
-        if concerned:
-            facts = _change_facts(change, concerned[0])
-            write(channel, event, "change", facts, change.seen_ms)
+        if _concerns(channel, subscription):
+            event = f"change:{change.record_id or change.pk}"
+            write(channel, event, "change", _change_facts(change, subscription), change.seen_ms)
 
 
 def _tell_failures() -> None:
@@ -156,7 +147,7 @@ def write(channel: Channel, event: str, kind: str, facts: dict[str, Any], at_ms:
 # telling
 
 
-def deliver(config: Config, outgoing: Outgoing, now_ms: int, limit: int = BATCH) -> int:
+def deliver(config: Config, client: GuardedClient, now_ms: int, limit: int = BATCH) -> int:
     """Deliver what is due; returns how many notices were delivered."""
     waiting = (
         Notice.objects.filter(state=Notice.State.WAITING, due_ms__lte=now_ms, channel__active=True)
@@ -176,7 +167,7 @@ def deliver(config: Config, outgoing: Outgoing, now_ms: int, limit: int = BATCH)
         if channel.kind == Channel.Kind.APPRISE:
             Notice.objects.filter(pk__in=[n.pk for n in notices]).update(state=Notice.State.SENDING)
         try:
-            _send(channel, notices, config, outgoing)
+            _send(channel, notices, config, client)
         except DeliveryError as error:
             silent.add(channel_id)
             _failed(channel, notices, error, now_ms)
@@ -204,7 +195,7 @@ def settle_interrupted() -> int:
     return Notice.objects.filter(state=Notice.State.SENDING).update(state=Notice.State.FAILED, error=note)
 
 
-def test_channel(channel: Channel, config: Config, outgoing: Outgoing) -> None:
+def test_channel(channel: Channel, config: Config, client: GuardedClient) -> None:
     """Send a message that is no change, so that a person sees whether the channel works. Raises DeliveryError."""
     facts = {"title": "Hemeroteca", "url": settings.CONFIG.public_url or "https://example.org/", "name": channel.name}
     facts |= {
@@ -215,7 +206,7 @@ def test_channel(channel: Channel, config: Config, outgoing: Outgoing) -> None:
         "seen": moment(services.now_ms()),
         "diff": "+test",
     }
-    _send(channel, [Notice(channel=channel, event="test", kind="change", facts=facts)], config, outgoing)
+    _send(channel, [Notice(channel=channel, event="test", kind="change", facts=facts)], config, client)
 
 
 def check_apprise(target: str) -> str:
@@ -232,21 +223,21 @@ def check_apprise(target: str) -> str:
     return ""
 
 
-def _send(channel: Channel, notices: list[Notice], config: Config, outgoing: Outgoing) -> None:
+def _send(channel: Channel, notices: list[Notice], config: Config, client: GuardedClient) -> None:
     if channel.kind == Channel.Kind.WEBHOOK:
-        _send_webhook(channel, notices, outgoing)
+        _send_webhook(channel, notices, client)
     else:
         _send_apprise(channel, notices, config)
 
 
-def _send_webhook(channel: Channel, notices: list[Notice], outgoing: Outgoing) -> None:
+def _send_webhook(channel: Channel, notices: list[Notice], client: GuardedClient) -> None:
     """One message with all events, signed: `sha256=` HMAC of `<time>.<body>` in X-Hemeroteca-Signature."""
     events = [{"event": n.event, "kind": n.kind, **n.facts} for n in notices]
     body = msgspec.json.encode({"channel": channel.pk, "events": events})
     stamp = str(services.now_ms() // 1000)
     signature = hmac.new(channel.secret.encode(), stamp.encode() + b"." + body, hashlib.sha256).hexdigest()
     delivery = hashlib.sha256(" ".join(n.event for n in notices).encode()).hexdigest()[:32]
-    answer = outgoing.send(
+    answer = client.send(
         channel.target,
         content=body,
         headers={
@@ -319,8 +310,8 @@ def _change_text(facts: dict[str, Any], words: dict[str, str]) -> str:
 
 def _failed(channel: Channel, notices: list[Notice], error: DeliveryError, now_ms: int) -> None:
     attempts = max(n.attempts for n in notices) + 1
-    over = attempts >= MOST_ATTEMPTS or not error.passing
-    wait = min(FIRST_RETRY_MS * 2 ** (attempts - 1), LONGEST_RETRY_MS)
+    over = attempts >= MAX_ATTEMPTS or not error.passing
+    wait = min(FIRST_RETRY_MS * 2 ** (attempts - 1), MAX_RETRY_MS)
     Notice.objects.filter(pk__in=[n.pk for n in notices]).update(
         attempts=attempts,
         error=plain(str(error)[:500]),
@@ -366,18 +357,6 @@ def _concerns(channel: Channel, subscription: Subscription) -> bool:
     if channel.subscription_id is not None:
         return channel.subscription_id == subscription.pk
     return channel.collection_id is None or channel.collection_id == subscription.collection_id
-
-
-def _matcher(subscription: Subscription) -> urls.ScopeMatcher | None:
-    """None when its scope cannot be read: the others are told all the same."""
-    try:
-        return urls.ScopeMatcher(services.urls_scope(subscription))
-    except (urls.UrlError, msgspec.ValidationError):
-        return None
-
-
-def _threshold(subscription: Subscription) -> float:
-    return float(subscription.comparison.get("threshold", 0.05))
 
 
 def moment(ms: int) -> str:

@@ -1,6 +1,6 @@
 """Questions about watching: subscriptions, pages by group, changes, sources, channels."""
 
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, Min, QuerySet, Sum
 
 from hemeroteca import urls
 from hemeroteca.errors import Invalid
@@ -134,7 +134,10 @@ def changes(
     collection: int | None = None,
     since_ms: int = 0,
 ) -> list[Change]:
-    """Important changes, newest first. Raises urls.UrlError for a `url` that is not an address."""
+    """Important changes, newest first; once each, but for a subscription as its own rules judge them.
+
+    Raises urls.UrlError for a `url` that is not an address.
+    """
     found: QuerySet[Change] = Change.objects.order_by("-seen_ms", "-pk")
     if before is not None:
         found = Change.objects.filter(pk__lt=before).order_by("-pk")
@@ -144,8 +147,11 @@ def changes(
         found = found.filter(site=site.lower())
     if subscription is not None:
         found = found.filter(subscription=subscription)
-    if collection is not None:
-        found = found.filter(subscription__collection=collection)
+    elif collection is not None:
+        once = Change.objects.filter(subscription__collection=collection).values("key", "seen_ms").annotate(Min("pk"))
+        found = found.filter(pk__in=once.values("pk__min"))
+    else:
+        found = found.filter(first=True)
     if since_ms:
         found = found.filter(seen_ms__gte=since_ms)
     return list(found[:limit])

@@ -1,12 +1,12 @@
-"""What people can order: collections, subscriptions, signal sources; channels are in `channels`. The only writers of
-these tables besides the scheduler (which writes what visits teach) and the worker (which writes what it delivered)."""
+"""What people can order: collections, subscriptions, channels, sources of signals. The only writer of these tables
+besides the scheduler (which writes what visits teach) and the chores (which write what they delivered)."""
 
 import hashlib
-import math
+import re
 import secrets
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from datetime import date
 from typing import Any
 
 import msgspec
@@ -14,90 +14,47 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 
 from hemeroteca import change, urls
-from hemeroteca.accounts import SYSTEM
+from hemeroteca.accounts import SYSTEM, Actor, require
 from hemeroteca.accounts.models import User
+from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Crawl
 from hemeroteca.frontier.values import Comparison, CrawlOptions
 from hemeroteca.predict import POLICIES, country_calendar
-from hemeroteca.watch import windows as times
-from hemeroteca.watch.models import Collection, Observation, SignalSource, Subscription, WatchedPage
-from hemeroteca.watch.values import plain
+from hemeroteca.watch import time_windows
+from hemeroteca.watch.fields import CHANNEL, COLLECTION, MAX_HOURS, SUBSCRIPTION, ChannelOrder, Order
+from hemeroteca.watch.models import Channel, Collection, Observation, SignalSource, Subscription
 
-SHORTEST_HOURS = 1 / 60
-LONGEST_HOURS = 24.0 * 3650
-MOST_WEIGHT = 1000.0
+MIN_FIXED_HOURS = 1 / 60
 MODES = tuple(POLICIES)
-MOST_PATTERNS = 100
-
-
-class WatchError(ValueError):
-    """An order that cannot be carried out; the message says why and what to write instead."""
-
-
-@dataclass
-class Order:
-    """A subscription as somebody wants it. Hours, visits and bytes of 0 mean: no limit of its own."""
-
-    url: str
-    name: str = ""
-    scope: str = ""  # page, prefix, host, domain; empty: page, or host when the URL is a site's front page
-    include: Iterable[str] = ()
-    exclude: Iterable[str] = ()
-    depth: int | None = None
-    collection: str = ""
-    purpose: str = ""
-    threshold: float = 0.05
-    ignore: Iterable[str] = ()
-    keep: Iterable[str] = ()
-    ignore_text: Iterable[str] = ()
-    mode: str = "auto"  # auto, fixed, `fixed 12` (hours), or another policy
-    min_hours: float = 0.0
-    max_hours: float = 0.0
-    weight: float = 1.0
-    visits_per_day: int = 0
-    bytes_per_day: int = 0
-    windows: Iterable[str] = ()
-    country: str = ""
-    requisites: bool = True
-    active: bool = True
-
-
-EDITABLE = tuple(Order.__dataclass_fields__)
+# Fields of an order that are not columns of their own: each has its place in `_read` and `order_of`.
+PLACED = {"url", "scope", "include", "exclude", "depth", "collection", "threshold", "ignore", "keep", "ignore_text"}
+PLACED |= {"mode", "windows"}
+OWN_COLUMNS = tuple(name for name in SUBSCRIPTION if name not in PLACED)
 
 
 # collections
 
 
-def set_collection(
-    name: str,
-    *,
-    category: str | None = None,
-    description: str | None = None,
-    visits_per_day: int | None = None,
-    bytes_per_day: int | None = None,
-) -> Collection:
-    """Make a collection or change one; what is None stays as it is."""
-    name = checked_line(name, 100, "a collection's name")
-    collection, _ = Collection.objects.get_or_create(name=name, defaults={"created_ms": now_ms()})
-    if category is not None:
-        collection.category = checked_line(category, 100, "a category", empty=True)
-    if description is not None:
-        collection.description = plain(description.strip()[:5000])
-    if visits_per_day is not None:
-        collection.visits_per_day = int(checked_number(visits_per_day, "visits_per_day", 0, 1e9))
-    if bytes_per_day is not None:
-        collection.bytes_per_day = int(checked_number(bytes_per_day, "bytes_per_day", 0, 1e15))
+def set_collection(actor: Actor, name: str, changes: Mapping[str, Any]) -> Collection:
+    """Make a collection or change one; what is not named stays as it is."""
+    require(actor, "watch.collect")
+    collection = _collection(name)
+    if collection is None:
+        raise Invalid("a collection's name must have 1 to 100 characters, not 0")
+    for field, value in changes.items():
+        setattr(collection, field, COLLECTION[field].check(value))
     collection.save()
     changed()
     return collection
 
 
-def remove_collection(name: str) -> None:
+def remove_collection(actor: Actor, name: str) -> None:
+    require(actor, "watch.collect")
     collection = find_collection(name)
     count = Subscription.objects.filter(collection=collection).count()
     if count:
-        raise WatchError(
+        raise Conflict(
             f"the collection {name!r} still has {count} subscriptions; remove them or move them to another one first"
         )
     collection.delete()
@@ -109,37 +66,42 @@ def find_collection(name: str) -> Collection:
     if found is None and name.strip().isdigit():
         found = Collection.objects.filter(pk=int(name)).first()
     if found is None:
-        raise WatchError(f"there is no collection {name!r}; `hemeroteca watch collection list` shows them")
+        raise NotFound(f"there is no collection {name!r}; `hemeroteca watch collection list` shows them")
     return found
 
 
 # subscriptions
 
 
-def subscribe(order: Order, owner: User | None = None) -> tuple[Subscription, bool]:
+def subscribe(actor: Actor, order: Order, owner: User | None = None) -> tuple[Subscription, bool]:
     """Watch a page or site. The same address with the same scope again changes nothing: (subscription, is new)."""
+    require(actor, "watch.subscribe")
     values, options, seeds = _read(order)
-    known = Subscription.objects.filter(url=values["url"])
-    for other in known:
-        if msgspec.convert(other.scope, urls.Scope).kind == options.scope.kind:
+    for other in Subscription.objects.filter(url=values["url"]):
+        if scope_of(other).kind == options.scope.kind:
             return other, False
     with transaction.atomic():
-        collection = _collection(order.collection)
         crawl = frontier.keep_crawl(None, seeds, options, running=order.active)
         subscription = Subscription.objects.create(
-            **values, owner=owner, collection=collection, crawl=crawl, created_ms=now_ms()
+            **values,
+            owner=owner or actor.user,
+            collection=_collection(order.collection),
+            crawl=crawl,
+            created_ms=now_ms(),
         )
         changed()
     return subscription, True
 
 
-def edit(number: int, changes: Mapping[str, Any]) -> Subscription:
+def edit(actor: Actor, number: int, changes: Mapping[str, Any]) -> Subscription:
     """Change what `Order` has; everything else stays. The address stays too: another one is another subscription."""
     subscription = find(number)
+    require(actor, "watch.change", subscription)
+    editable = sorted(name for name, field in SUBSCRIPTION.items() if not field.fixed)
     for name in changes:
-        if name not in EDITABLE or name == "url":
-            raise WatchError(
-                f"`{name}` cannot be changed; these can: {', '.join(sorted(set(EDITABLE) - {'url'}))}"
+        if name not in editable:
+            raise Invalid(
+                f"`{name}` cannot be changed; these can: {', '.join(editable)}"
                 + ("; subscribe to the other address instead" if name == "url" else "")
             )
     order = order_of(subscription)
@@ -147,20 +109,21 @@ def edit(number: int, changes: Mapping[str, Any]) -> Subscription:
         setattr(order, name, value)
     values, options, seeds = _read(order)
     with transaction.atomic():
+        if options.scope != scope_of(subscription) or "scope" in changes:
+            subscription.learned_ms = 0
         subscription.collection = _collection(order.collection)
         for name, value in values.items():
             setattr(subscription, name, value)
-        if options.scope != urls_scope(subscription) or "scope" in changes:
-            subscription.learned_ms = 0
         subscription.save()
         frontier.keep_crawl(subscription.crawl_id, seeds, options, running=order.active)
         changed()
     return subscription
 
 
-def pause(number: int) -> Subscription:
+def pause(actor: Actor, number: int) -> Subscription:
     """No more visits, until `resume`; nothing that is known is lost."""
     subscription = find(number)
+    require(actor, "watch.change", subscription)
     with transaction.atomic():
         subscription.active = False
         subscription.save(update_fields=["active"])
@@ -169,13 +132,14 @@ def pause(number: int) -> Subscription:
     return subscription
 
 
-def resume(number: int) -> Subscription:
-    return edit(number, {"active": True})
+def resume(actor: Actor, number: int) -> Subscription:
+    return edit(actor, number, {"active": True})
 
 
-def remove(number: int) -> None:
+def remove(actor: Actor, number: int) -> None:
     """Stop watching. Captures, observations and changes stay."""
     subscription = find(number)
+    require(actor, "watch.end", subscription)
     with transaction.atomic():
         _stop(subscription)
         _end_at_hubs(SignalSource.objects.filter(subscription=subscription))
@@ -187,52 +151,89 @@ def remove(number: int) -> None:
 def find(number: int) -> Subscription:
     found = Subscription.objects.select_related("collection", "owner", "crawl").filter(pk=number).first()
     if found is None:
-        raise WatchError(f"there is no subscription {number}; `hemeroteca watch list` shows them")
+        raise NotFound(f"there is no subscription {number}; `hemeroteca watch list` shows them")
     return found
 
 
 def order_of(subscription: Subscription) -> Order:
     """The order that would make this subscription."""
-    scope = urls_scope(subscription)
+    scope = scope_of(subscription)
     comparison = msgspec.convert(subscription.comparison, Comparison)
-    windows = msgspec.convert(subscription.windows, list[times.Window])
-    mode = f"fixed {subscription.fixed_hours:g}" if subscription.mode == "fixed" else subscription.mode
+    windows = msgspec.convert(subscription.windows, list[time_windows.Window])
     return Order(
         url=subscription.url,
-        name=subscription.name,
         scope=scope.kind,
         include=scope.include,
         exclude=scope.exclude,
         depth=scope.depth,
         collection=subscription.collection.name if subscription.collection else "",
-        purpose=subscription.purpose,
-        threshold=comparison.threshold,
-        ignore=comparison.ignore,
-        keep=comparison.keep,
-        ignore_text=comparison.ignore_text,
-        mode=mode,
-        min_hours=subscription.min_hours,
-        max_hours=subscription.max_hours,
-        weight=subscription.weight,
-        visits_per_day=subscription.visits_per_day,
-        bytes_per_day=subscription.bytes_per_day,
+        mode=f"fixed {subscription.fixed_hours:g}" if subscription.mode == "fixed" else subscription.mode,
         windows=[str(window) for window in windows],
-        country=subscription.country,
-        requisites=subscription.requisites,
-        active=subscription.active,
+        **msgspec.structs.asdict(comparison),
+        **{name: getattr(subscription, name) for name in OWN_COLUMNS},
     )
 
 
-def urls_scope(subscription: Subscription) -> urls.Scope:
+def scope_of(subscription: Subscription) -> urls.Scope:
     return msgspec.convert(subscription.scope, urls.Scope)
+
+
+# channels: what is told through them, and when, is the affair of `notices`
+
+
+def add_channel(actor: Actor, order: ChannelOrder) -> tuple[Channel, str]:
+    """A channel, and the key its webhook messages are signed with (shown once)."""
+    require(actor, "watch.channel")
+    from hemeroteca.watch.notices import check_apprise
+
+    values = {name: field.check(getattr(order, name)) for name, field in CHANNEL.items()}
+    target = values["target"]
+    kind = values["kind"] = values["kind"] or ("webhook" if re.match(r"https?://", target, re.I) else "apprise")
+    if not target:
+        raise Invalid("the target is empty; give an Apprise URL or an https address")
+    if kind == "webhook":
+        try:
+            urls.canonical(target)
+        except urls.UrlError as error:
+            raise Invalid(f"{target!r} is not an address a webhook can have ({error})")
+    elif problem := check_apprise(target):
+        raise Invalid(problem)
+    values["name"] = values["name"] or f"{kind} of {_place(target)}"
+    values["subscription"] = find(order.subscription) if order.subscription is not None else None
+    values["collection"] = find_collection(order.collection) if order.collection else None
+    secret = secrets.token_urlsafe(32) if kind == "webhook" else ""
+    return Channel.objects.create(**values, owner=actor.user, secret=secret, created_ms=now_ms()), secret
+
+
+def set_channel_active(actor: Actor, number: int, active: bool) -> Channel:
+    channel = find_channel(number)
+    require(actor, "watch.channel", channel)
+    channel.active = active
+    channel.failures = 0
+    channel.save(update_fields=["active", "failures"])
+    return channel
+
+
+def remove_channel(actor: Actor, number: int) -> None:
+    channel = find_channel(number)
+    require(actor, "watch.channel", channel)
+    channel.delete()
+
+
+def find_channel(number: int) -> Channel:
+    found = Channel.objects.select_related("subscription", "collection", "owner").filter(pk=number).first()
+    if found is None:
+        raise NotFound(f"there is no channel {number}; `hemeroteca watch channel list` shows them")
+    return found
 
 
 # sources of signals
 
 
-def add_webhook(number: int) -> tuple[SignalSource, str]:
+def add_webhook(actor: Actor, number: int) -> tuple[SignalSource, str]:
     """An address (by its secret, shown once) where a site can tell that pages of a subscription changed."""
     subscription = find(number)
+    require(actor, "watch.source", subscription)
     token = secrets.token_urlsafe(24)
     source, _ = SignalSource.objects.update_or_create(
         kind=SignalSource.Kind.WEBHOOK,
@@ -247,11 +248,13 @@ def add_webhook(number: int) -> tuple[SignalSource, str]:
     return source, token
 
 
-def remove_source(number: int) -> None:
-    """Listen no longer; a hub is told so by the worker."""
+def remove_source(actor: Actor, number: int) -> None:
+    """Listen no longer; a hub is told so by the chores."""
+    source = SignalSource.objects.select_related("subscription__owner").filter(pk=number).first()
+    if source is None:
+        raise NotFound(f"there is no source {number}; `hemeroteca watch sources` shows them")
+    require(actor, "watch.source", source.subscription)
     sources = SignalSource.objects.filter(pk=number)
-    if not sources.exists():
-        raise WatchError(f"there is no source {number}; `hemeroteca watch sources` shows them")
     _end_at_hubs(sources)
     sources.exclude(state=SignalSource.State.ENDING).delete()
     changed()
@@ -277,108 +280,83 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def pages_of(number: int) -> int:
-    return WatchedPage.objects.filter(subscription=number).count()
-
-
-# checks that channels share
-
-
-def checked_line(text: str, longest: int, what: str, empty: bool = False) -> str:
-    """A text of one line, without what no line has."""
-    line = " ".join(plain(text).split())
-    if (not line and not empty) or len(line) > longest:
-        raise WatchError(f"{what} must have 1 to {longest} characters, not {len(line)}")
-    return line
-
-
-def checked_number(value: float, name: str, least: float, most: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise WatchError(f"{name} must be a number, not {value!r}")
-    if not least <= value <= most:
-        raise WatchError(f"{name} is {value:g}; it must lie between {least:g} and {most:g}")
-    return value
-
-
 # helpers
 
 
 def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
-    """Columns of the subscription, options and seeds of its crawl; raises WatchError for what cannot be done."""
-    url = _address(order.url.strip())
-    scope = _scope(order, url)
-    comparison = Comparison(
-        threshold=checked_number(order.threshold, "threshold", 0, 1),
-        ignore=_patterns(order.ignore, "ignore"),
-        keep=_patterns(order.keep, "keep"),
-        ignore_text=_patterns(order.ignore_text, "ignore_text"),
+    """Columns of the subscription, options and seeds of its crawl; raises Invalid for what cannot be done."""
+    given = {name: field.check(getattr(order, name)) for name, field in SUBSCRIPTION.items()}
+    url = _address(given["url"])
+    scope = urls.Scope(
+        kind=given["scope"] or ("host" if urls.origin(url) + "/" == url else "page"),
+        seeds=(url,),
+        include=given["include"],
+        exclude=given["exclude"],
+        depth=given["depth"],
     )
-    mode, fixed_hours = _mode(order.mode)
-    if mode != "auto" and getattr(POLICIES[mode], "budgeted", False) and not order.visits_per_day:
-        raise WatchError(f"the policy {mode} shares out a budget; give visits_per_day too")
-    min_hours = checked_number(order.min_hours, "min_hours", 0, LONGEST_HOURS)
-    max_hours = checked_number(order.max_hours, "max_hours", 0, LONGEST_HOURS)
-    if max_hours and max_hours < min_hours:
-        raise WatchError(f"max_hours ({max_hours:g}) is less than min_hours ({min_hours:g}); exchange them")
+    comparison = Comparison(**{name: given[name] for name in Comparison.__struct_fields__})
+    mode, fixed_hours = _mode(given["mode"])
+    if mode != "auto" and getattr(POLICIES[mode], "budgeted", False) and not given["visits_per_day"]:
+        raise Invalid(f"the policy {mode} shares out a budget; give visits_per_day too")
+    if 0 < given["max_hours"] < given["min_hours"]:
+        raise Invalid(
+            f"max_hours ({given['max_hours']:g}) is less than min_hours ({given['min_hours']:g}); exchange them"
+        )
+    given["country"] = given["country"].upper()
     try:
         urls.ScopeMatcher(scope)
         change.check(change.ChangeRules(**msgspec.structs.asdict(comparison)))
-        windows = times.read_all(order.windows)
-        if order.country:
-            _calendar(order.country)
-    except (urls.UrlError, change.RulesError, times.WindowError, ValueError) as error:
-        raise WatchError(str(error))
-    values = {
+        windows = time_windows.read_all(given["windows"])
+        if given["country"]:
+            name, _, part = given["country"].partition("-")
+            country_calendar(name, date(1970, 1, 1), part or None)
+    except (urls.UrlError, change.RulesError, time_windows.WindowError, ValueError) as error:
+        raise Invalid(str(error))
+    values = {name: given[name] for name in OWN_COLUMNS} | {
         "url": url,
-        "name": checked_line(order.name, 200, "a name", empty=True) or url[:200],
+        "name": given["name"] or url[:200],
         "scope": msgspec.to_builtins(scope),
-        "purpose": plain(order.purpose.strip()[:5000]),
         "comparison": msgspec.to_builtins(comparison),
         "mode": mode,
         "fixed_hours": fixed_hours,
-        "min_hours": min_hours,
-        "max_hours": max_hours,
-        "weight": checked_number(order.weight, "weight", 0.001, MOST_WEIGHT),
-        "visits_per_day": int(checked_number(order.visits_per_day, "visits_per_day", 0, 1e9)),
-        "bytes_per_day": int(checked_number(order.bytes_per_day, "bytes_per_day", 0, 1e15)),
         "windows": msgspec.to_builtins(windows),
-        "country": order.country.strip().upper(),
-        "requisites": bool(order.requisites),
-        "active": bool(order.active),
     }
-    options = CrawlOptions(scope=scope, requisites=bool(order.requisites), watch=comparison)
-    return values, options, [url]
+    return values, CrawlOptions(scope=scope, requisites=given["requisites"], watch=comparison), [url]
 
 
 def _address(text: str) -> str:
     url = text
     if "://" not in text:
         if "." not in text.partition("/")[0]:
-            raise WatchError(f"{text!r} is not an address that can be watched; write one like https://example.org/")
+            raise Invalid(f"{text!r} is not an address that can be watched; write one like https://example.org/")
         url = "https://" + text
     try:
         return urls.canonical(url)
     except urls.UrlError as error:
-        raise WatchError(f"{text!r} is not an address that can be watched ({error})")
+        raise Invalid(f"{text!r} is not an address that can be watched ({error})")
 
 
-def _scope(order: Order, url: str) -> urls.Scope:
-    kind = order.scope or ("host" if urls.origin(url) + "/" == url else "page")
-    if kind not in ("page", "prefix", "host", "domain"):
-        raise WatchError(f"the scope {kind!r} does not exist; choose page, prefix, host or domain")
-    return urls.Scope(
-        kind=kind,  # type: ignore[arg-type]  # looked at above
-        seeds=(url,),
-        include=_patterns(order.include, "include"),
-        exclude=_patterns(order.exclude, "exclude"),
-        depth=order.depth,
-    )
+def _mode(text: str) -> tuple[str, float]:
+    name, _, hours = text.lower().partition(" ")
+    if name not in MODES:
+        raise Invalid(f"there is no policy {name!r}; choose one of {', '.join(sorted(MODES))}")
+    if not hours:
+        return name, 24.0
+    if name != "fixed":
+        raise Invalid(f"only `fixed` takes hours, as in `fixed 12`; {name} finds its intervals by itself")
+    try:
+        value = float(hours.removesuffix("h"))
+    except ValueError:
+        raise Invalid(f"{hours!r} are no hours; write it like `fixed 12`")
+    if not MIN_FIXED_HOURS <= value <= MAX_HOURS:
+        raise Invalid(f"fixed hours must be a number between {MIN_FIXED_HOURS:g} and {MAX_HOURS:g}, not {value:g}")
+    return name, value
 
 
-def _end_at_hubs(sources: QuerySet[SignalSource]) -> None:
-    """Those that a hub may be sending to outlive their subscription until the hub was told."""
-    asked = sources.filter(kind=SignalSource.Kind.WEBSUB).exclude(token="")
-    asked.update(subscription=None, state=SignalSource.State.ENDING, due_ms=0, attempts=0, note="")
+def _collection(name: str) -> Collection | None:
+    """The collection of that name, made when it is new."""
+    name = SUBSCRIPTION["collection"].check(name)
+    return Collection.objects.get_or_create(name=name, defaults={"created_ms": now_ms()})[0] if name else None
 
 
 def _stop(subscription: Subscription) -> None:
@@ -387,43 +365,13 @@ def _stop(subscription: Subscription) -> None:
         frontier.stop_crawl(SYSTEM, subscription.crawl_id)
 
 
-def _mode(text: str) -> tuple[str, float]:
-    name, _, hours = text.strip().lower().partition(" ")
-    if name not in MODES:
-        raise WatchError(f"there is no policy {name!r}; choose one of {', '.join(sorted(MODES))}")
-    if not hours:
-        return name, 24.0
-    if name != "fixed":
-        raise WatchError(f"only `fixed` takes hours, as in `fixed 12`; {name} finds its intervals by itself")
-    try:
-        return name, checked_number(
-            float(hours.strip().removesuffix("h")), "fixed hours", SHORTEST_HOURS, LONGEST_HOURS
-        )
-    except ValueError as error:
-        raise (
-            error if isinstance(error, WatchError) else WatchError(f"{hours!r} are no hours; write it like `fixed 12`")
-        )
+def _end_at_hubs(sources: QuerySet[SignalSource]) -> None:
+    """Those that a hub may be sending to outlive their subscription until the hub was told."""
+    asked = sources.filter(kind=SignalSource.Kind.WEBSUB).exclude(token="")
+    asked.update(subscription=None, state=SignalSource.State.ENDING, due_ms=0, attempts=0, note="")
 
 
-def _calendar(country: str) -> None:
-    from datetime import date
-
-    name, _, part = country.strip().upper().partition("-")
-    country_calendar(name, date(1970, 1, 1), part or None)
-
-
-def _collection(name: str) -> Collection | None:
-    """The collection of that name, made when it is new."""
-    name = name.strip()
-    if not name:
-        return None
-    return Collection.objects.get_or_create(
-        name=checked_line(name, 100, "a collection's name"), defaults={"created_ms": now_ms()}
-    )[0]
-
-
-def _patterns(given: Iterable[str], name: str) -> tuple[str, ...]:
-    found = tuple(text for text in given if text.strip())
-    if len(found) > MOST_PATTERNS:
-        raise WatchError(f"{len(found)} expressions in {name} are too many; {MOST_PATTERNS} are allowed")
-    return found
+def _place(target: str) -> str:
+    """Where a target leads, without the passwords in it."""
+    scheme, _, rest = target.partition("://")
+    return rest.partition("/")[0].rpartition("@")[2][:60] if scheme in ("http", "https") else f"{scheme}://…"

@@ -16,18 +16,19 @@ from django.db.models import F
 from django.utils.crypto import salted_hmac
 
 from hemeroteca import extract, urls
+from hemeroteca.fetch.client import GuardedClient, Reply
 from hemeroteca.watch import services
+from hemeroteca.watch.fields import plain
 from hemeroteca.watch.models import Signal, SignalSource, Subscription
-from hemeroteca.watch.outgoing import Answer, Outgoing
-from hemeroteca.watch.values import DAY_MS, HOUR_MS, plain
+from hemeroteca.watch.visits import DAY_MS, HOUR_MS
 
-MOST_URLS = 10_000  # IndexNow's own limit for one message
-MOST_WAITING = 20_000  # signals of one source that wait for the engine
+MAX_URLS = 10_000  # IndexNow's own limit for one message
+MAX_WAITING = 20_000  # signals of one source that wait for the engine
 LEASE_SECONDS = 10 * 86_400
 FIRST_RETRY_MS = 60_000
-LONGEST_RETRY_MS = DAY_MS
-MOST_ATTEMPTS = 12
-MOST_GOODBYES = 4  # tries to tell a hub that nobody listens any more
+MAX_RETRY_MS = DAY_MS
+MAX_ATTEMPTS = 12
+MAX_GOODBYES = 4  # tries to tell a hub that nobody listens any more
 KEYS_WAITING = 100  # IndexNow keys that may wait to be checked
 _KEY = re.compile(r"[A-Za-z0-9-]{8,128}")
 _SIGNATURE = re.compile(r"(sha1|sha256|sha384|sha512)=([0-9a-fA-F]{40,128})")
@@ -55,7 +56,7 @@ def webhook(token: str, addresses: Sequence[str]) -> int:
 def receive(source: SignalSource, said: Sequence[tuple[str, int]]) -> int:
     """Write signals (URL, ms of the change or 0) down for the engine, as many as there is room for."""
     now = services.now_ms()
-    room = MOST_WAITING - Signal.objects.filter(source=source).count()
+    room = MAX_WAITING - Signal.objects.filter(source=source).count()
     taken = said[: max(room, 0)]
     Signal.objects.bulk_create(
         [Signal(source=source, url=plain(url[:4096]), said_ms=at, received_ms=now) for url, at in taken],
@@ -72,8 +73,8 @@ def receive(source: SignalSource, said: Sequence[tuple[str, int]]) -> int:
 
 def indexnow(host: str, key: str, key_location: str, addresses: Sequence[str]) -> int:
     """A message of the IndexNow protocol; gives the status to answer with. Strangers learn nothing from it."""
-    if not addresses or len(addresses) > MOST_URLS:
-        raise SignalError(422, f"Send 1 to {MOST_URLS} URLs.")
+    if not addresses or len(addresses) > MAX_URLS:
+        raise SignalError(422, f"Send 1 to {MAX_URLS} URLs.")
     if not _KEY.fullmatch(key):
         raise SignalError(422, "The key must have 8 to 128 letters, digits or dashes.")
     try:
@@ -103,13 +104,13 @@ def indexnow(host: str, key: str, key_location: str, addresses: Sequence[str]) -
     return 200 if source.state == SignalSource.State.ACTIVE else 202
 
 
-def check_key(source: SignalSource, outgoing: Outgoing) -> None:
+def check_key(source: SignalSource, client: GuardedClient) -> None:
     """Ask the site whether the IndexNow key is its own."""
-    answer = outgoing.send(source.url)
+    answer = client.send(source.url)
     text = answer.body.decode("utf-8", "replace").strip()
     if answer.ok and source.secret in text.split():
         _settle(source, SignalSource.State.ACTIVE, "the key is on the site")
-    elif answer.passing and source.attempts < MOST_ATTEMPTS:
+    elif answer.passing and source.attempts < MAX_ATTEMPTS:
         _try_later(source, answer.reason)
     else:
         _settle(source, SignalSource.State.REFUSED, answer.reason or "the file at the key's location has another text")
@@ -123,7 +124,7 @@ def callback_url(source: SignalSource, token: str) -> str:
     return f"{settings.CONFIG.public_url.rstrip('/')}/api/v1/signals/websub/{source.pk}/{token}"
 
 
-def subscribe(source: SignalSource, outgoing: Outgoing) -> None:
+def subscribe(source: SignalSource, client: GuardedClient) -> None:
     """Ask a hub to send us a topic, or to go on; the hub then asks back (`verify_intent`)."""
     if not settings.CONFIG.public_url:
         _settle(source, SignalSource.State.NEW, "set public_url, the address hubs reach us at", later_ms=DAY_MS)
@@ -139,7 +140,7 @@ def subscribe(source: SignalSource, outgoing: Outgoing) -> None:
     source.save(update_fields=["token", "secret"])
     answer = _ask_hub(
         source,
-        outgoing,
+        client,
         {
             "hub.mode": "subscribe",
             "hub.lease_seconds": str(LEASE_SECONDS),
@@ -148,18 +149,18 @@ def subscribe(source: SignalSource, outgoing: Outgoing) -> None:
     )
     if answer.ok:
         _settle(source, source.state, "asked the hub; it has to ask back", later_ms=HOUR_MS)
-    elif source.attempts < MOST_ATTEMPTS:
+    elif source.attempts < MAX_ATTEMPTS:
         _try_later(source, f"the hub {source.hub} answered {answer.reason}")
     else:
         _settle(source, SignalSource.State.REFUSED, f"the hub {source.hub} answered {answer.reason}")
 
 
-def unsubscribe(source: SignalSource, outgoing: Outgoing) -> None:
+def unsubscribe(source: SignalSource, client: GuardedClient) -> None:
     """Tell a hub that nobody listens any more; what it sends until it has understood is refused."""
-    if source.attempts >= MOST_GOODBYES or source.note or source.token != services.digest(_token(source)):
+    if source.attempts >= MAX_GOODBYES or source.note or source.token != services.digest(_token(source)):
         source.delete()  # it was told, or cannot be: its lease runs out
         return
-    answer = _ask_hub(source, outgoing, {"hub.mode": "unsubscribe"})
+    answer = _ask_hub(source, client, {"hub.mode": "unsubscribe"})
     if answer.ok:
         _settle(source, source.state, "told the hub; it has to ask back", later_ms=HOUR_MS)
     else:
@@ -211,8 +212,8 @@ def deliver(number: int, token: str, body: bytes, content_type: str, signature: 
     return receive(source, said[:1000] or [(source.url, 0)])
 
 
-def tend(outgoing: Outgoing, now_ms: int) -> int:
-    """Do what sources wait for: check keys, subscribe, renew. Returns how many were tended."""
+def maintain(client: GuardedClient, now_ms: int) -> int:
+    """Do what sources wait for: check keys, subscribe, renew. Returns how many there were."""
     due = SignalSource.objects.filter(due_ms__lte=now_ms).exclude(
         state__in=[SignalSource.State.REFUSED, SignalSource.State.ENDED]
     )
@@ -220,14 +221,14 @@ def tend(outgoing: Outgoing, now_ms: int) -> int:
     hubs = list(due.filter(kind=SignalSource.Kind.WEBSUB).exclude(state=SignalSource.State.ENDING)[:20])
     ending = list(due.filter(state=SignalSource.State.ENDING)[:20])
     for source in keys:
-        check_key(source, outgoing)
+        check_key(source, client)
     for source in hubs:
         if source.lease_ms and source.lease_ms < now_ms:
             SignalSource.objects.filter(pk=source.pk).update(state=SignalSource.State.NEW, lease_ms=0)
             source.state, source.lease_ms = SignalSource.State.NEW, 0
-        subscribe(source, outgoing)
+        subscribe(source, client)
     for source in ending:
-        unsubscribe(source, outgoing)
+        unsubscribe(source, client)
     return len(keys) + len(hubs) + len(ending)
 
 
@@ -251,9 +252,9 @@ def _token(source: SignalSource) -> str:
     return salted_hmac("hemeroteca.watch.websub", f"{source.pk} {source.created_ms}", algorithm="sha256").hexdigest()
 
 
-def _ask_hub(source: SignalSource, outgoing: Outgoing, fields: dict[str, str]) -> Answer:
+def _ask_hub(source: SignalSource, client: GuardedClient, fields: dict[str, str]) -> Reply:
     fields = {"hub.callback": callback_url(source, _token(source)), "hub.topic": source.url, **fields}
-    return outgoing.send(
+    return client.send(
         source.hub, content=urlencode(fields).encode(), headers={"Content-Type": "application/x-www-form-urlencoded"}
     )
 
@@ -288,7 +289,7 @@ def _settle(source: SignalSource, state: str, note: str, later_ms: int = 0) -> N
 
 
 def _try_later(source: SignalSource, note: str) -> None:
-    wait = min(FIRST_RETRY_MS * 2**source.attempts, LONGEST_RETRY_MS)
+    wait = min(FIRST_RETRY_MS * 2**source.attempts, MAX_RETRY_MS)
     SignalSource.objects.filter(pk=source.pk).update(
         attempts=source.attempts + 1, note=plain(note[:500]), due_ms=services.now_ms() + wait
     )

@@ -15,8 +15,8 @@ from django.urls import URLResolver, get_resolver
 from typer.testing import CliRunner
 
 from hemeroteca import cli
-from hemeroteca.accounts import STRANGER, SYSTEM, Actor, Role, can, services
-from hemeroteca.accounts.permissions import ACTIONS, SCOPES, Strangers
+from hemeroteca.accounts import STRANGER, SYSTEM, Actor, Role, services
+from hemeroteca.accounts.permissions import ACTIONS, SCOPES, Strangers, may_try
 from hemeroteca.api.routes import PROTOCOLS, api
 from hemeroteca.cli import common
 from hemeroteca.console.routes import PAGES
@@ -53,7 +53,7 @@ def filled(path):
 
 
 def allowed(actor, action):
-    return can(actor, PROVEN.get(action, action))
+    return may_try(actor, PROVEN.get(action, action))
 
 
 def test_every_route_of_the_api_as_everybody(archive, tokens):
@@ -88,7 +88,7 @@ def test_every_page_and_protocol_as_everybody(archive, people, tokens):
                 answer = client.generic(method, f"/{filled(address)}")
                 refused = answer.status_code == 403 or answer.headers.get("Location", "").startswith("/sign-in")
                 who = f"{method} /{address} ({action}) as {role}: {answer.status_code}"
-                assert refused != can(actor, action), who
+                assert refused != may_try(actor, action), who
                 assert answer.status_code < 500, who
     client = Client()
     for address, action, _, _ in PROTOCOLS:
@@ -146,7 +146,7 @@ def test_every_command_as_everybody(role, people, monkeypatch, archive):
     monkeypatch.setattr(common, "actor", lambda: actor)
     for words in commands():
         done = CliRunner().invoke(cli.command_line(words.split()[0]), [*words.split(), "--help"])
-        expected = 0 if can(actor, cli.ACTIONS[words]) else common.NOT_ALLOWED
+        expected = 0 if may_try(actor, cli.ACTIONS[words]) else common.NOT_ALLOWED
         assert done.exit_code == expected, (words, done.output)
 
 

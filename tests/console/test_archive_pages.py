@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from hemeroteca.accounts import SYSTEM
 from hemeroteca.archive.citation import cite
 from hemeroteca.watch import services as watch
 from tests.console.world import ATTACK, BREAD, HARBOUR, HOSTILE
@@ -44,8 +45,8 @@ def test_a_list_of_addresses_goes_on(client, world, monkeypatch):
 
 
 def test_a_collection_is_looked_up_by_its_name(client, world):
-    watch.set_collection("Puertos")
-    watch.subscribe(watch.Order(url=HARBOUR, collection="Puertos"))
+    watch.set_collection(SYSTEM, "Puertos", {})
+    watch.subscribe(SYSTEM, watch.Order(url=HARBOUR, collection="Puertos"))
     page = text(client.get("/archive", {"collection": "Puertos"}))
     assert "news.example/harbour" in page
     assert "diario.example/economia" not in page

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hemeroteca.predict import traces
-from hemeroteca.predict.compare import Settings, compare
+from hemeroteca.predict.policy_comparison import Settings, compare
 
 TRACES = Path(__file__).parents[3] / "shared" / "data" / "traces"
 

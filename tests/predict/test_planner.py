@@ -209,7 +209,7 @@ def test_state_survives_a_round_trip(monkeypatch):
     again.add([999], ["s"], ["1/new"], 64 * DAY)
     assert len(again) == 41
     old = made.dumps()
-    monkeypatch.setattr("hemeroteca.predict.keeping.FORMAT", 99)
+    monkeypatch.setattr("hemeroteca.predict.planner_state.FORMAT", 99)
     with pytest.raises(ValueError, match="format"):
         Planner.loads(old)
 

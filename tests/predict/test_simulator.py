@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from hemeroteca.predict import traces
-from hemeroteca.predict.compare import Settings, compare
 from hemeroteca.predict.policies import Auto, Fixed, GammaPoisson, IntervalPolicy, Simple, SimpleNotify
+from hemeroteca.predict.policy_comparison import Settings, compare
 from hemeroteca.predict.simulator import PAGE_BYTES, PUBLISHED, REVISIT_BYTES, simulate
 from hemeroteca.predict.traces import PROCESSES, Trace, generate
 

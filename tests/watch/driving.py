@@ -8,12 +8,13 @@ from pathlib import Path
 from django.db import transaction
 
 from hemeroteca import config, urls
+from hemeroteca.accounts import SYSTEM
 from hemeroteca.frontier.models import Host, Page
 from hemeroteca.watch import services
+from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Subscription
 from hemeroteca.watch.scheduler import Scheduler
-from hemeroteca.watch.services import Order
-from hemeroteca.watch.values import Difference, Listing, Seen
+from hemeroteca.watch.visits import AnsweredVisit, Difference, Listing
 
 START = 1_767_225_600.0  # 2026-01-01, a Thursday
 HOUR = 3600.0
@@ -92,7 +93,7 @@ class World:
             entries = [(urls.key(u), int((START + h * HOUR) * 1000), u) for u, h in self.listings[url]]
             listing = Listing("feed", entries) if changed or last is None else None
         self.scheduler.observed(
-            Seen(
+            AnsweredVisit(
                 crawl=crawl,
                 key=key,
                 page=0,
@@ -115,7 +116,7 @@ class World:
 
 
 def subscribe(url="https://news.test/", **options) -> Subscription:
-    return services.subscribe(Order(url=url, scope="host", **options))[0]
+    return services.subscribe(SYSTEM, Order(url=url, scope="host", **options))[0]
 
 
 def poisson(rate_per_day: float, days: float, seed: int) -> list[float]:

@@ -9,7 +9,7 @@ from django.test import Client
 
 from hemeroteca.accounts import SYSTEM, Role
 from hemeroteca.accounts import services as accounts
-from hemeroteca.watch import feeds
+from hemeroteca.watch import change_feeds
 from hemeroteca.watch.models import Channel, Subscription, WatchedPage
 from tests.watch.driving import World
 
@@ -162,7 +162,7 @@ def test_a_feed_keeps_its_id_and_is_sent_only_when_it_changed(editor):
     first = client.get(address)
     assert first.status_code == 200
     feed = ElementTree.fromstring(first.content)
-    assert "key=" not in (feed.findtext(f"{{{feeds.ATOM}}}id") or "key=")
+    assert "key=" not in (feed.findtext(f"{{{change_feeds.ATOM}}}id") or "key=")
     again = client.get(address, headers={"If-None-Match": first.headers["ETag"]})
     assert (again.status_code, again.content) == (304, b"")
     head = client.head(address)

@@ -5,11 +5,12 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from hemeroteca.accounts import SYSTEM
 from hemeroteca.cli import command_line
 from hemeroteca.cli.watch import tables
-from hemeroteca.watch import imports, services
+from hemeroteca.watch import services, subscription_files
+from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Subscription
-from hemeroteca.watch.services import Order
 from tests.watch.driving import World
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
@@ -31,8 +32,8 @@ def run(monkeypatch):
 
 
 def test_addresses_are_never_folded_and_reasons_stand_below(run, tmp_path):
-    sub = services.subscribe(Order(url=LONG, collection="press"))[0]
-    other = services.subscribe(Order(url="https://other.test/"))[0]
+    sub = services.subscribe(SYSTEM, Order(url=LONG, collection="press"))[0]
+    other = services.subscribe(SYSTEM, Order(url="https://other.test/"))[0]
     Subscription.objects.filter(pk=other.pk).update(fault="this version has no policy 'gone'")
     listed = run("list").stdout
     assert f"{LONG}  (page, press)" in listed
@@ -47,7 +48,7 @@ def test_addresses_are_never_folded_and_reasons_stand_below(run, tmp_path):
 
 
 def test_edit_takes_the_options_of_add_and_names_with_values(run):
-    sub = services.subscribe(Order(url=LONG, windows=["sat"], depth=3))[0]
+    sub = services.subscribe(SYSTEM, Order(url=LONG, windows=["sat"], depth=3))[0]
     changed = run("edit", str(sub.pk), "--mode", "fixed 12", "--depth", "-1", "weight=2", "--no-requisites", "--json")
     facts = json.loads(changed.stdout)
     assert (facts["mode"], facts["depth"], facts["weight"], facts["requisites"]) == ("fixed 12", None, 2.0, False)
@@ -70,26 +71,28 @@ def test_edit_takes_the_options_of_add_and_names_with_values(run):
     ],
 )
 def test_what_cannot_be_done_is_said_with_what_to_do(run, arguments, said):
-    number = str(services.subscribe(Order(url=LONG))[0].pk)
+    number = str(services.subscribe(SYSTEM, Order(url=LONG))[0].pk)
     result = run(*(number if argument == "NUMBER" else argument for argument in arguments))
     assert result.exit_code == 2
     assert said in " ".join(result.output.split())
 
 
 def test_what_is_exported_can_be_imported_again():
-    services.subscribe(Order(url=LONG, name='Ñandú, "x"', collection="press", windows=["mon 8-9", "sat"], depth=2))
-    services.subscribe(Order(url="https://b.test/", mode="fixed 12", ignore=["//a", ".b"], active=False))
+    services.subscribe(
+        SYSTEM, Order(url=LONG, name='Ñandú, "x"', collection="press", windows=["mon 8-9", "sat"], depth=2)
+    )
+    services.subscribe(SYSTEM, Order(url="https://b.test/", mode="fixed 12", ignore=["//a", ".b"], active=False))
     before = [services.order_of(row) for row in Subscription.objects.order_by("url")]
     rows = list(Subscription.objects.select_related("collection", "crawl"))
-    table, outline = imports.as_csv(rows), imports.as_opml(rows)
+    table, outline = subscription_files.as_csv(rows), subscription_files.as_opml(rows)
     for row in rows:
-        services.remove(row.pk)
-    assert imports.read_file(table.encode(), "x.csv").new == 2
+        services.remove(SYSTEM, row.pk)
+    assert subscription_files.read_file(SYSTEM, table.encode(), "x.csv").new == 2
     after = [services.order_of(row) for row in Subscription.objects.order_by("url")]
     assert [vars(order) for order in after] == [vars(order) for order in before]
     for row in Subscription.objects.all():
-        services.remove(row.pk)
-    assert imports.read_file(outline.encode(), "x.opml").new == 2
+        services.remove(SYSTEM, row.pk)
+    assert subscription_files.read_file(SYSTEM, outline.encode(), "x.opml").new == 2
     again = Subscription.objects.get(url=LONG)
     assert (again.name, again.collection.name) == ('Ñandú, "x"', "press")
 

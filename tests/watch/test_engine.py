@@ -14,8 +14,8 @@ from hemeroteca.engine.repair import repair
 from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Crawl, Page
 from hemeroteca.watch import metrics, services
+from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Change, Observation, SignalSource, WatchedPage
-from hemeroteca.watch.services import Order
 from simweb import SimWeb
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -56,7 +56,7 @@ class Days:
 
 def watch(web: SimWeb, **options):
     order = Order(url=web.seed_urls(1)[0], scope="host", requisites=False, **options)
-    return services.subscribe(order)[0]
+    return services.subscribe(SYSTEM, order)[0]
 
 
 def test_auto_sees_about_as_much_as_a_fixed_frequency_with_fewer_visits(monkeypatch):
@@ -64,7 +64,7 @@ def test_auto_sees_about_as_much_as_a_fixed_frequency_with_fewer_visits(monkeypa
     for mode in ("fixed 24", "auto"):
         with SimWeb(seed=5, hosts=1, pages_per_host=15, page_bytes=3000, trouble=0, robots="open") as web:
             for other in list(services.Subscription.objects.all()):
-                services.remove(other.pk)
+                services.remove(SYSTEM, other.pk)
             Observation.objects.all().delete()
             Page.objects.update(digest="", etag="", last_modified="")
             watch(web, mode=mode)
@@ -116,7 +116,7 @@ def test_a_subscription_made_while_the_engine_runs_begins_at_once_and_a_pause_en
             if hours == 6:
                 made.append(watch(web, mode="fixed 6").pk)
             elif hours == 60:
-                services.pause(made[0])
+                services.pause(SYSTEM, made[0])
             elif hours >= 72:
                 counted.append(Observation.objects.count())
 

@@ -9,11 +9,12 @@ import pytest
 from django.conf import settings
 
 from hemeroteca import config, urls
-from hemeroteca.watch import channels, feeds, notices, services
-from hemeroteca.watch.channels import ChannelOrder
+from hemeroteca.accounts import SYSTEM
+from hemeroteca.errors import Refused
+from hemeroteca.fetch.client import GuardedClient, guarded_names
+from hemeroteca.watch import change_feeds, notices, services
+from hemeroteca.watch.fields import ChannelOrder, Order
 from hemeroteca.watch.models import Change, Channel, Notice, Subscription
-from hemeroteca.watch.outgoing import Outgoing, guarded_names
-from hemeroteca.watch.services import Order, WatchError
 from tests.watch.receiver import Receiver
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
@@ -26,7 +27,7 @@ def receiver():
 
 
 def subscribe(url="https://news.test/", **options) -> Subscription:
-    return services.subscribe(Order(url=url, **options))[0]
+    return services.subscribe(SYSTEM, Order(url=url, **options))[0]
 
 
 def change(subscription: Subscription, url="https://news.test/a", total=0.5, **values) -> Change:
@@ -52,12 +53,12 @@ def change(subscription: Subscription, url="https://news.test/a", total=0.5, **v
 
 
 def deliver(now_ms: int | None = None) -> int:
-    return notices.deliver(config.load(), Outgoing(config.load()), now_ms or services.now_ms())
+    return notices.deliver(config.load(), GuardedClient(config.load()), now_ms or services.now_ms())
 
 
 def test_an_important_change_is_told_once_signed_and_with_its_difference(receiver):
     subscription = subscribe()
-    channel, secret = channels.add(ChannelOrder(target=f"{receiver.url}/hook"))
+    channel, secret = services.add_channel(SYSTEM, ChannelOrder(target=f"{receiver.url}/hook"))
     row = change(subscription)
     assert notices.write_notices() == 1
     assert deliver() == 1
@@ -78,7 +79,7 @@ def test_an_important_change_is_told_once_signed_and_with_its_difference(receive
 
 def test_a_failed_delivery_is_tried_again_later_and_then_given_up(receiver):
     subscription = subscribe()
-    channels.add(ChannelOrder(target=f"{receiver.url}/hook"))
+    services.add_channel(SYSTEM, ChannelOrder(target=f"{receiver.url}/hook"))
     change(subscription)
     notices.write_notices()
     receiver.answers = [(503, b""), (200, b"")]
@@ -109,9 +110,10 @@ def test_a_channel_hears_only_what_it_is_about_and_above_each_threshold():
         ChannelOrder(target="https://hooks.test/4", subscription=overlapping.pk, name="overlapping"),
         ChannelOrder(target="https://hooks.test/5", changes=False, name="errors only"),
     ):
-        channels.add(order)
-    change(first, "https://news.test/section/a", total=0.5)
-    change(first, "https://news.test/section/b", total=0.2)
+        services.add_channel(SYSTEM, order)
+    change(first, "https://news.test/section/a", total=0.5)  # a row of each that judges it important
+    change(overlapping, "https://news.test/section/a", total=0.5)
+    change(overlapping, "https://news.test/section/b", total=0.2)
     notices.write_notices()
     told = sorted(Notice.objects.values_list("channel__name", "facts__url"))
     assert told == [
@@ -124,7 +126,7 @@ def test_a_channel_hears_only_what_it_is_about_and_above_each_threshold():
 
 def test_a_digest_gathers_changes_into_one_message(receiver):
     subscription = subscribe()
-    channels.add(ChannelOrder(target=f"{receiver.url}/hook", digest_hours=24, language="es"))
+    services.add_channel(SYSTEM, ChannelOrder(target=f"{receiver.url}/hook", digest_hours=24, language="es"))
     for number in range(3):
         change(subscription, f"https://news.test/{number}")
     notices.write_notices()
@@ -140,7 +142,7 @@ def test_a_digest_gathers_changes_into_one_message(receiver):
 
 def test_repeated_failures_are_told_once_and_so_is_the_recovery(receiver):
     subscription = subscribe()
-    channels.add(ChannelOrder(target=f"{receiver.url}/hook"))
+    services.add_channel(SYSTEM, ChannelOrder(target=f"{receiver.url}/hook"))
 
     def fail(failures: int, since: int) -> None:
         Subscription.objects.update(failures=failures, failing_since_ms=since, last_error="news.test: timeout")
@@ -162,7 +164,7 @@ def test_repeated_failures_are_told_once_and_so_is_the_recovery(receiver):
 
 def test_a_webhook_to_a_private_address_is_refused_without_permission(receiver):
     closed = config.load(allow_private=False, environ={})
-    answer = Outgoing(closed).send(f"{receiver.url}/hook", content=b"{}")
+    answer = GuardedClient(closed).send(f"{receiver.url}/hook", content=b"{}")
     assert answer.status == 0
     assert "public internet" in answer.reason or "address" in answer.reason
     assert not receiver.requests
@@ -172,7 +174,7 @@ def test_apprise_can_send_and_cannot_reach_private_addresses(receiver):
     pytest.importorskip("apprise")
     subscription = subscribe()
     target = f"json://127.0.0.1:{receiver.port}/hook"
-    channel, secret = channels.add(ChannelOrder(target=target, check=notices.check_apprise))
+    channel, secret = services.add_channel(SYSTEM, ChannelOrder(target=target))
     assert channel.kind == "apprise"
     assert secret == ""
     change(subscription)
@@ -193,8 +195,8 @@ def test_apprise_can_send_and_cannot_reach_private_addresses(receiver):
 def test_a_message_that_was_under_way_when_the_worker_was_killed_is_not_read_twice(receiver, monkeypatch):
     pytest.importorskip("apprise")
     subscription = subscribe()
-    channels.add(ChannelOrder(target=f"json://127.0.0.1:{receiver.port}/box"))
-    channels.add(ChannelOrder(target=f"{receiver.url}/hook"))
+    services.add_channel(SYSTEM, ChannelOrder(target=f"json://127.0.0.1:{receiver.port}/box"))
+    services.add_channel(SYSTEM, ChannelOrder(target=f"{receiver.url}/hook"))
     change(subscription)
     notices.write_notices()
     send = notices._send
@@ -221,7 +223,7 @@ def test_a_message_that_was_under_way_when_the_worker_was_killed_is_not_read_twi
 def test_a_subscription_whose_scope_cannot_be_read_does_not_silence_the_others(receiver):
     broken, good = subscribe("https://broken.test/"), subscribe()
     Subscription.objects.filter(pk=broken.pk).update(scope={"kind": "moon"})
-    channels.add(ChannelOrder(target=f"{receiver.url}/hook"))
+    services.add_channel(SYSTEM, ChannelOrder(target=f"{receiver.url}/hook"))
     change(good)
     notices.write_notices()
     assert deliver() == 1
@@ -230,8 +232,8 @@ def test_a_subscription_whose_scope_cannot_be_read_does_not_silence_the_others(r
 @pytest.mark.parametrize("target", ["dbus://", "syslog://", "nonsense", "foo://bar"])
 def test_a_target_apprise_cannot_use_is_refused_with_a_reason(target):
     pytest.importorskip("apprise")
-    with pytest.raises(WatchError):
-        channels.add(ChannelOrder(target=target, check=notices.check_apprise))
+    with pytest.raises(Refused):
+        services.add_channel(SYSTEM, ChannelOrder(target=target))
     assert not Channel.objects.exists()
 
 
@@ -244,15 +246,15 @@ def test_feeds_hold_any_title_and_name_each_change_once():
     rows = list(Change.objects.order_by("-pk"))
     rows[1].title += "\x00\ud800"
     rows[0].diff += "\n+<script>alert(1)</script>"
-    atom = ElementTree.fromstring(feeds.atom("x", "https://h.test/feed", rows, "https://h.test"))
-    space = {"a": feeds.ATOM}
+    atom = ElementTree.fromstring(change_feeds.atom("x", "https://h.test/feed", rows, "https://h.test"))
+    space = {"a": change_feeds.ATOM}
     assert len({entry.findtext("a:id", "", space) for entry in atom.findall("a:entry", space)}) == 2
     assert "+12 euros" in atom.findtext("a:entry/a:content", "", space)
-    rss = ElementTree.fromstring(feeds.rss("x", "https://h.test/feed", rows, "https://h.test"))
+    rss = ElementTree.fromstring(change_feeds.rss("x", "https://h.test/feed", rows, "https://h.test"))
     assert [item.findtext("link") for item in rss.iter("item")][0] == "https://news.test/b?x=1&y=2"
     assert not [item for item in rss.iter("item") if "<" in item.findtext("description")], (
         "which is HTML to feed readers"
     )
-    assert feeds.opens("scope", feeds.feed_key("scope"))
-    assert not feeds.opens("other", feeds.feed_key("scope"))
+    assert change_feeds.opens("scope", change_feeds.feed_key("scope"))
+    assert not change_feeds.opens("other", change_feeds.feed_key("scope"))
     assert settings.SECRET_KEY

@@ -1,4 +1,4 @@
-"""Orders of people: subscriptions, collections, windows, budgets, imports."""
+"""Orders of people: subscriptions, collections, windows, budgets, subscription_files."""
 
 import contextlib
 from datetime import datetime
@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hemeroteca.accounts import SYSTEM
+from hemeroteca.errors import Refused
 from hemeroteca.frontier.models import Crawl
-from hemeroteca.watch import imports, queries, services, windows
+from hemeroteca.watch import queries, services, subscription_files, time_windows
 from hemeroteca.watch.budgets import Bucket
+from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Collection, Subscription
-from hemeroteca.watch.services import Order, WatchError
 
 database = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
@@ -24,36 +26,36 @@ def marked(function):
 
 @marked
 def test_a_subscription_has_a_standing_crawl_and_is_made_once():
-    made, new = services.subscribe(Order(url="Example.org", collection="news", threshold=0.2))
+    made, new = services.subscribe(SYSTEM, Order(url="Example.org", collection="news", threshold=0.2))
     assert new
     assert made.url == "https://example.org/"
     assert made.scope["kind"] == "host"
     assert made.crawl.state == "running"
     assert made.crawl.options["watch"] == {"threshold": 0.2}
-    again, new = services.subscribe(Order(url="https://example.org/#top"))
+    again, new = services.subscribe(SYSTEM, Order(url="https://example.org/#top"))
     assert (again.pk, new) == (made.pk, False)
-    other, new = services.subscribe(Order(url="https://example.org/", scope="page"))
+    other, new = services.subscribe(SYSTEM, Order(url="https://example.org/", scope="page"))
     assert new
     assert other.pk != made.pk
 
 
 @marked
 def test_editing_pausing_and_removing():
-    made, _ = services.subscribe(Order(url="https://example.org/a"))
+    made, _ = services.subscribe(SYSTEM, Order(url="https://example.org/a"))
     before = queries.revision()
     edited = services.edit(
-        made.pk, {"mode": "fixed 12", "max_hours": 48, "windows": ["mon-fri 8-18"], "collection": "new"}
+        SYSTEM, made.pk, {"mode": "fixed 12", "max_hours": 48, "windows": ["mon-fri 8-18"], "collection": "new"}
     )
     assert queries.revision() > before
     assert (edited.mode, edited.fixed_hours, edited.max_hours) == ("fixed", 12.0, 48)
     assert services.order_of(services.find(made.pk)).windows == ["mon,tue,wed,thu,fri 08:00-18:00"]
     Crawl.objects.update(state="running")
-    services.pause(made.pk)
+    services.pause(SYSTEM, made.pk)
     assert Crawl.objects.get().stop_requested
-    services.resume(made.pk)
+    services.resume(SYSTEM, made.pk)
     assert Crawl.objects.get().state == "running"
     assert not Crawl.objects.get().stop_requested
-    services.remove(made.pk)
+    services.remove(SYSTEM, made.pk)
     assert not Subscription.objects.exists()
     assert Crawl.objects.get().stop_requested
 
@@ -78,18 +80,18 @@ def test_editing_pausing_and_removing():
     ],
 )
 def test_an_order_that_cannot_be_carried_out_says_why(order, says):
-    with pytest.raises(WatchError) as error:
-        services.subscribe(Order(**order))
+    with pytest.raises(Refused) as error:
+        services.subscribe(SYSTEM, Order(**order))
     assert says in str(error.value)
     assert not Crawl.objects.exists()
 
 
 @marked
 def test_a_collection_with_subscriptions_is_not_removed():
-    services.set_collection("news", category="press", visits_per_day=100)
-    services.subscribe(Order(url="example.org", collection="news"))
-    with pytest.raises(WatchError, match="still has 1"):
-        services.remove_collection("news")
+    services.set_collection(SYSTEM, "news", {"category": "press", "visits_per_day": 100})
+    services.subscribe(SYSTEM, Order(url="example.org", collection="news"))
+    with pytest.raises(Refused, match="still has 1"):
+        services.remove_collection(SYSTEM, "news")
     assert Collection.objects.get().category == "press"
 
 
@@ -104,7 +106,7 @@ def test_csv_with_a_header_is_taken_and_wrong_lines_are_named():
         "https://a.test/;again;;;;\n"
         "https://e.test/;E;;;many;\n"
     )
-    report = imports.read_file(text.encode("utf-8-sig"), "list.csv")
+    report = subscription_files.read_file(SYSTEM, text.encode("utf-8-sig"), "list.csv")
     assert (report.new, report.known, report.refused) == (2, 1, 3)
     assert [(line.number, line.outcome) for line in report.lines] == [
         (2, "new"),
@@ -121,7 +123,7 @@ def test_csv_with_a_header_is_taken_and_wrong_lines_are_named():
 
 @marked
 def test_csv_without_a_header_is_a_list_of_addresses():
-    report = imports.read_file(b"https://a.test/1,First\nhttps://a.test/2\n", "list.csv")
+    report = subscription_files.read_file(SYSTEM, b"https://a.test/1,First\nhttps://a.test/2\n", "list.csv")
     assert report.new == 2
     assert Subscription.objects.get(url="https://a.test/1").name == "First"
 
@@ -131,7 +133,7 @@ def test_opml_of_a_feed_reader_brings_pages_and_folders():
     text = """<?xml version="1.0"?><opml version="2.0"><head><title>x</title></head><body>
     <outline text="Museos"><outline type="rss" text="Prado" xmlUrl="https://p.test/feed" htmlUrl="https://p.test/"/></outline>
     <outline type="rss" title="Alone" xmlUrl="https://q.test/feed.xml"/></body></opml>"""
-    report = imports.read_file(text.encode(), "feeds.opml")
+    report = subscription_files.read_file(SYSTEM, text.encode(), "feeds.opml")
     assert report.new == 2
     first = Subscription.objects.get(url="https://p.test/")
     assert (first.name, first.collection.name) == ("Prado", "Museos")
@@ -148,15 +150,15 @@ def test_opml_of_a_feed_reader_brings_pages_and_folders():
     ],
 )
 def test_hostile_opml_is_refused_with_a_reason(data):
-    with pytest.raises(WatchError):
-        imports.read_opml(data)
+    with pytest.raises(Refused):
+        subscription_files.read_opml(data)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=300))
 def test_any_bytes_as_csv_or_opml_give_lines_or_a_reason(data):
-    for read in (imports.read_csv, imports.read_opml):
-        with contextlib.suppress(WatchError):  # and nothing else is raised
+    for read in (subscription_files.read_csv, subscription_files.read_opml):
+        with contextlib.suppress(Refused):  # and nothing else is raised
             assert isinstance(read(data), list)
 
 
@@ -166,7 +168,7 @@ def test_any_bytes_as_csv_or_opml_give_lines_or_a_reason(data):
 @pytest.mark.parametrize("start", ["2026-03-28", "2026-10-24"])  # clocks are set forward and back on the 29th and 25th
 @pytest.mark.parametrize("text", ["22:00-06:00", "02:15-02:45", "02:30-03:30", "01:30-02:30", "sun 22:00-01:00"])
 def test_the_next_opening_is_the_first_open_minute_when_clocks_change(text, start):
-    window = windows.read(f"{text} Europe/Madrid")
+    window = time_windows.read(f"{text} Europe/Madrid")
     first = int(datetime.fromisoformat(f"{start}T00:00+00:00").timestamp())
     minutes = [first + 60 * minute for minute in range(10 * 1440)]
     following, opens = {}, None
@@ -175,37 +177,36 @@ def test_the_next_opening_is_the_first_open_minute_when_clocks_change(text, star
         opens = moment if window.open(moment) else opens
     for moment in minutes[: 3 * 1440 : 7]:
         if not window.open(moment):
-            assert windows.next_open([window], moment) == following[moment]
+            assert time_windows.next_open([window], moment) == following[moment]
 
 
 def test_the_next_opening_of_windows_is_known():
     thursday = 1_767_225_600.0  # 2026-01-01, midnight UTC
-    office = windows.read("mon-fri 08:00-18:00 Europe/Madrid")
-    assert windows.next_open([office], thursday) == thursday + 7 * 3600
-    assert windows.next_open([office], thursday + 7 * 3600) == thursday + 31 * 3600
-    assert (
-        windows.next_open([windows.read("thu 3-4"), windows.read("sun")], thursday + 4 * 3600) == thursday + 72 * 3600
-    )
-    assert windows.next_open([windows.read("thu 0-1")], thursday) == thursday + 7 * 86_400
+    office = time_windows.read("mon-fri 08:00-18:00 Europe/Madrid")
+    assert time_windows.next_open([office], thursday) == thursday + 7 * 3600
+    assert time_windows.next_open([office], thursday + 7 * 3600) == thursday + 31 * 3600
+    thursdays = [time_windows.read("thu 3-4"), time_windows.read("sun")]
+    assert time_windows.next_open(thursdays, thursday + 4 * 3600) == thursday + 72 * 3600
+    assert time_windows.next_open([time_windows.read("thu 0-1")], thursday) == thursday + 7 * 86_400
 
 
 def test_windows_open_when_they_say():
-    office = windows.read("mon-fri 08:00-18:00 Europe/Madrid")
+    office = time_windows.read("mon-fri 08:00-18:00 Europe/Madrid")
     monday = 1_767_600_000.0 - 1_767_600_000.0 % 86_400 + 86_400 * 0  # 2026-01-05
     assert office.open(monday + 7.5 * 3600)  # half past eight in Madrid
     assert not office.open(monday + 6.5 * 3600)
     assert not office.open(monday - 86_400 + 10 * 3600)
-    night = windows.read("sun 22:00-06:00")
+    night = time_windows.read("sun 22:00-06:00")
     assert night.open(monday + 5 * 3600)  # Sunday's night ends on Monday
     assert not night.open(monday + 7 * 3600)
-    assert windows.any_open([], monday)
+    assert time_windows.any_open([], monday)
 
 
 @given(st.floats(0, 4e9), st.sampled_from(["mon-fri 08:00-18:00 America/Caracas", "sat,sun", "22-6", "fri-mon 0-24"]))
 def test_a_window_is_written_as_it_is_read(when, text):
-    window = windows.read(text)
-    assert windows.read(str(window)) == window
-    assert window.open(when) == windows.read(str(window)).open(when)
+    window = time_windows.read(text)
+    assert time_windows.read(str(window)) == window
+    assert window.open(when) == time_windows.read(str(window)).open(when)
 
 
 @given(st.floats(1, 1e6), st.lists(st.tuples(st.floats(-1e6, 1e6), st.floats(0, 10)), max_size=60))

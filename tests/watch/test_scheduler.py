@@ -5,9 +5,11 @@ from itertools import pairwise
 import pytest
 
 from hemeroteca import urls
-from hemeroteca.watch import memory, services
+from hemeroteca.accounts import SYSTEM
+from hemeroteca.watch import services
 from hemeroteca.watch.models import Change, Observation, WatchedPage
-from hemeroteca.watch.reasons import ENGLISH, SPANISH, sentence
+from hemeroteca.watch.next_visit import ENGLISH, SPANISH, sentence
+from hemeroteca.watch.visits import planner_hour
 from tests.watch.driving import HOUR, START, World, poisson, restarted, subscribe
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
@@ -135,7 +137,7 @@ def test_a_maximum_below_an_hour_is_kept_and_so_is_a_minimum(tmp_path):
     for number in range(80):
         gaps = [b - a for a, b in pairwise(at for at, url in world.log if url == f"https://news.test/{number}")]
         assert max(gaps) <= 0.5
-    services.pause(sub.pk)
+    services.pause(SYSTEM, sub.pk)
     world.scheduler.refresh()
     world.run(8 * 24, step=1.0)
     gaps = [b - a for a, b in pairwise(at for at, url in world.log if url == "https://calm.test/")]
@@ -199,12 +201,12 @@ def test_a_paused_subscription_is_not_visited_and_goes_on_later(tmp_path):
     sub = subscribe(mode="fixed 6")
     world = World(tmp_path)
     world.add(sub, "https://news.test/a", [])
-    services.pause(sub.pk)
+    services.pause(SYSTEM, sub.pk)
     assert world.scheduler.changed()
     world.scheduler.refresh()
     world.run(48)
     assert world.visits["https://news.test/a"] == 1
-    services.resume(sub.pk)
+    services.resume(SYSTEM, sub.pk)
     world.scheduler.refresh()
     world.run(24)
     assert world.visits["https://news.test/a"] >= 4
@@ -218,15 +220,15 @@ def test_what_was_learned_survives_a_restart_and_a_lost_file(tmp_path):
     world.run(30 * 24, step=1.0)
     key = urls.key("https://news.test/fast")
     world.scheduler.close()
-    from hemeroteca.watch import learning, memory
+    from hemeroteca.watch import observations
 
-    hour = memory.hour(world.now * 1000) + 12
-    kept, _ = memory.load(tmp_path / memory.FILE)
+    hour = planner_hour(world.now * 1000) + 12
+    kept, _ = observations.load_planner(tmp_path / observations.PLANNER_FILE)
     said = float(kept.chance([key], hour)[0])
-    again, _ = learning.rebuild()
+    again, _ = observations.rebuild()
     assert float(again.chance([key], hour)[0]) == pytest.approx(said, abs=0.15)
-    (tmp_path / memory.FILE).write_bytes(b"not a planner")
-    assert memory.load(tmp_path / memory.FILE) is None
+    (tmp_path / observations.PLANNER_FILE).write_bytes(b"not a planner")
+    assert observations.load_planner(tmp_path / observations.PLANNER_FILE) is None
     assert len(World(tmp_path).scheduler) == 2
 
 
@@ -236,32 +238,32 @@ def test_a_changed_maximum_counts_at_once_and_a_pause_forgets_nothing(tmp_path):
     world.add(sub, "https://news.test/fast", poisson(1, 90, 1))
     world.add(sub, "https://news.test/never", [])
     world.run(40 * 24, step=1.0)
-    planner, key = world.scheduler._planning.planner, urls.key("https://news.test/fast")
+    planner, key = world.scheduler.state.plan.planner, urls.key("https://news.test/fast")
     before = world.visits["https://news.test/never"]
-    services.edit(sub.pk, {"max_hours": 12})
+    services.edit(SYSTEM, sub.pk, {"max_hours": 12})
     world.scheduler.refresh()
     world.run(5 * 24, step=1.0)
     assert world.visits["https://news.test/never"] >= before + 8
-    services.edit(sub.pk, {"max_hours": 0})
+    services.edit(SYSTEM, sub.pk, {"max_hours": 0})
     world.scheduler.refresh()
-    hour = memory.hour(world.now * 1000) + 12
+    hour = planner_hour(world.now * 1000) + 12
     said = float(planner.chance([key], hour)[0])
-    services.pause(sub.pk)
+    services.pause(SYSTEM, sub.pk)
     world.scheduler.refresh()
     visits = world.visits.total()
     world.run(24, step=1.0)
     assert world.visits.total() == visits
-    services.resume(sub.pk)
+    services.resume(SYSTEM, sub.pk)
     world.scheduler.refresh()
-    world.scheduler._planning.take_in()
+    world.scheduler.state.plan.take_in()
     assert float(planner.chance([key], hour)[0]) == pytest.approx(said, abs=0.05)
-    services.pause(sub.pk)  # and over a restart
+    services.pause(SYSTEM, sub.pk)  # and over a restart
     world.scheduler.refresh()
     world.scheduler.close()
-    services.resume(sub.pk)
+    services.resume(SYSTEM, sub.pk)
     again = World(tmp_path)
-    again.scheduler._planning.take_in()
-    assert float(again.scheduler._planning.planner.chance([key], hour)[0]) == pytest.approx(said, abs=0.05)
+    again.scheduler.state.plan.take_in()
+    assert float(again.scheduler.state.plan.planner.chance([key], hour)[0]) == pytest.approx(said, abs=0.05)
 
 
 def test_every_reason_has_its_sentence_in_both_languages():

@@ -5,17 +5,18 @@ from pathlib import Path
 import pytest
 
 from hemeroteca import urls
+from hemeroteca.accounts import SYSTEM
 from hemeroteca.frontier.models import Host, Page
 from hemeroteca.watch import services
 from hemeroteca.watch.models import Signal, SignalSource, Subscription, WatchedPage
-from hemeroteca.watch.reasons import sentence
+from hemeroteca.watch.next_visit import sentence
 from tests.watch.driving import HOUR, START, World, subscribe
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 
 def webhook(sub: Subscription) -> SignalSource:
-    source, _ = services.add_webhook(sub.pk)
+    source, _ = services.add_webhook(SYSTEM, sub.pk)
     return source
 
 
@@ -92,7 +93,7 @@ def test_a_source_speaks_for_its_own_subscription_only(tmp_path):
     say(source, "https://other.test/a")
     world.run(0.1, step=1 / 3600)
     assert world.visits["https://other.test/a"] == 1
-    services.pause(mine.pk)
+    services.pause(SYSTEM, mine.pk)
     world.scheduler.refresh()
     say(source, "https://other.test/a")
     world.run(0.1, step=1 / 3600)

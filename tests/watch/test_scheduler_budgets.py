@@ -41,7 +41,7 @@ def test_a_budget_is_spent_evenly_and_never_exceeded(tmp_path):
 
 
 def test_site_and_collection_budgets_hold(tmp_path):
-    services.set_collection("museums", visits_per_day=10)
+    services.set_collection(SYSTEM, "museums", {"visits_per_day": 10})
     frontier.set_site(SYSTEM, "news.test", {"visits_per_day": 5})
     first = subscribe(mode="fixed 1", collection="museums")
     second = subscribe("https://other.test/", mode="fixed 1", collection="museums")
@@ -67,7 +67,7 @@ def test_a_budget_of_bytes_closes_until_it_is_paid_back(tmp_path):
 def test_a_budget_is_the_same_however_often_the_engine_starts_again(tmp_path, whose, limit, expected):
     settings = {f"watch_{name}": value for name, value in limit.items()} if whose == "instance" else {}
     if whose == "collection":
-        services.set_collection("museums", **limit)
+        services.set_collection(SYSTEM, "museums", limit)
     if whose == "site":
         frontier.set_site(SYSTEM, "news.test", limit)
     own = limit if whose == "subscription" else {}
@@ -91,13 +91,13 @@ def test_a_debt_outlives_an_edit_and_a_pause(tmp_path):
     world.run(24, step=0.5)
     before = len(world.log)
     for hour in range(48):
-        services.edit(sub.pk, {"mode": "fixed 1" if hour % 2 else "fixed 2"})
+        services.edit(SYSTEM, sub.pk, {"mode": "fixed 1" if hour % 2 else "fixed 2"})
         world.scheduler.refresh()
         world.run(1, step=0.5)
         if hour % 12 == 5:
-            services.pause(sub.pk)
+            services.pause(SYSTEM, sub.pk)
             world.scheduler.refresh()
-            services.resume(sub.pk)
+            services.resume(SYSTEM, sub.pk)
             world.scheduler.refresh()
     assert 2 <= len(world.log) - before <= 4
 
@@ -131,7 +131,7 @@ def test_new_pages_of_a_subscription_with_a_budget_come_in_its_rhythm(tmp_path):
     ],
 )
 def test_a_page_that_waits_for_a_budget_or_a_window_says_until_when(tmp_path, limits, code, hours):
-    services.set_collection("museums", visits_per_day=1)
+    services.set_collection(SYSTEM, "museums", {"visits_per_day": 1})
     sub = subscribe(mode="fixed 1", **limits)
     world = World(tmp_path)
     world.add(sub, "https://news.test/a", [])

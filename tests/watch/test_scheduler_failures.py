@@ -3,6 +3,7 @@
 import pytest
 
 from hemeroteca import urls
+from hemeroteca.accounts import SYSTEM
 from hemeroteca.frontier.models import Host, Page
 from hemeroteca.watch import services
 from hemeroteca.watch.models import Subscription, WatchedPage
@@ -100,7 +101,7 @@ def test_a_subscription_that_cannot_be_worked_with_is_set_aside_and_the_others_g
     bad.refresh_from_db()
     assert "policy-of-later" in bad.fault
     assert world.scheduler.faults.keys() == {bad.pk}
-    services.edit(bad.pk, {"mode": "fixed 1"})
+    services.edit(SYSTEM, bad.pk, {"mode": "fixed 1"})
     assert world.scheduler.changed()
     world.scheduler.refresh()
     world.add(bad, "https://bad.test/a", [])
@@ -116,7 +117,7 @@ def test_a_subscription_that_fails_while_it_works_is_set_aside_and_tried_again(t
     world = World(tmp_path)
     world.add(good, "https://news.test/a", [])
     world.add(bad, "https://bad.test/a", [])
-    broken = world.scheduler._state.subs[bad.pk].policy
+    broken = world.scheduler.state.subs[bad.pk].policy
 
     def fail(*_):
         raise ValueError("upside down")
@@ -138,8 +139,8 @@ def test_a_subscription_that_fails_while_it_works_is_set_aside_and_tried_again(t
 def test_a_subscription_of_a_policy_that_is_gone_can_be_paused_and_removed():
     sub = subscribe()
     Subscription.objects.filter(pk=sub.pk).update(mode="policy-of-later")
-    assert not services.pause(sub.pk).active
-    services.remove(sub.pk)
+    assert not services.pause(SYSTEM, sub.pk).active
+    services.remove(SYSTEM, sub.pk)
     assert not Subscription.objects.exists()
 
 

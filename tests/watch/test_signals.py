@@ -10,10 +10,11 @@ from django.conf import settings
 from django.test import Client
 
 from hemeroteca import config
+from hemeroteca.accounts import SYSTEM
+from hemeroteca.fetch.client import GuardedClient
 from hemeroteca.watch import services, signals
+from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Signal, SignalSource, Subscription
-from hemeroteca.watch.outgoing import Outgoing
-from hemeroteca.watch.services import Order
 from tests.watch.receiver import Receiver
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
@@ -36,7 +37,7 @@ def public(monkeypatch):
 
 
 def subscribe(url="https://news.test/") -> Subscription:
-    return services.subscribe(Order(url=url, scope="host"))[0]
+    return services.subscribe(SYSTEM, Order(url=url, scope="host"))[0]
 
 
 def post(path: str, body: object, **headers: str):
@@ -47,7 +48,7 @@ def post(path: str, body: object, **headers: str):
 
 
 def test_a_webhook_takes_pages_by_json_form_or_nothing():
-    _, token = services.add_webhook(subscribe().pk)
+    _, token = services.add_webhook(SYSTEM, subscribe().pk)
     path = f"/api/v1/signals/{token}"
     assert post(path, {"urls": ["https://news.test/a", "https://news.test/b"]}).json() == {"taken": 2}
     assert post(path, {"url": "https://news.test/c"}).status_code == 202
@@ -65,7 +66,7 @@ def test_a_webhook_takes_pages_by_json_form_or_nothing():
 
 @pytest.mark.parametrize("body", [b"{", b"[1]", b'{"urls": 3}', b'{"urls": [1]}', b"\xff\xfe"])
 def test_a_webhook_refuses_nonsense_with_a_reason(body):
-    _, token = services.add_webhook(subscribe().pk)
+    _, token = services.add_webhook(SYSTEM, subscribe().pk)
     answer = post(f"/api/v1/signals/{token}", body)
     assert answer.status_code in (400, 422)
     assert answer.json()["detail"]
@@ -73,21 +74,21 @@ def test_a_webhook_refuses_nonsense_with_a_reason(body):
 
 
 def test_any_text_as_an_address_can_be_kept():
-    _, token = services.add_webhook(subscribe().pk)
+    _, token = services.add_webhook(SYSTEM, subscribe().pk)
     answer = post(f"/api/v1/signals/{token}", {"urls": ["\x00", "a\ud800b", "ü" * 5000]})
     assert answer.status_code == 202
     assert Signal.objects.count() == 3
 
 
 def test_a_wrong_token_is_not_known():
-    services.add_webhook(subscribe().pk)
+    services.add_webhook(SYSTEM, subscribe().pk)
     assert post("/api/v1/signals/wrong-token-123", {}).status_code == 404
     assert not Signal.objects.exists()
 
 
 def test_more_signals_than_can_wait_are_dropped_and_counted(monkeypatch):
-    monkeypatch.setattr(signals, "MOST_WAITING", 3)
-    source, _ = services.add_webhook(subscribe().pk)
+    monkeypatch.setattr(signals, "MAX_WAITING", 3)
+    source, _ = services.add_webhook(SYSTEM, subscribe().pk)
     assert signals.receive(source, [(f"https://news.test/{n}", 0) for n in range(5)]) == 3
     source.refresh_from_db()
     assert (source.received, source.dropped) == (3, 2)
@@ -110,7 +111,7 @@ def test_indexnow_is_heard_once_the_key_is_found_on_the_site(receiver):
     assert post("/indexnow", given).status_code == 202
     source = SignalSource.objects.get()
     assert source.state == "new"
-    assert signals.tend(Outgoing(config.load()), services.now_ms()) == 1
+    assert signals.maintain(GuardedClient(config.load()), services.now_ms()) == 1
     source.refresh_from_db()
     assert source.state == "active"
     assert post("/indexnow", given).status_code == 200
@@ -125,7 +126,7 @@ def test_indexnow_with_a_key_the_site_does_not_have_is_refused(receiver):
     query = f"/indexnow?url=http://{host}/a&key=abcdef123456&keyLocation=http://{host}/key.txt"
     client = Client(headers={"host": "localhost"})
     assert client.get(query).status_code == 202
-    signals.tend(Outgoing(config.load()), services.now_ms())
+    signals.maintain(GuardedClient(config.load()), services.now_ms())
     assert SignalSource.objects.get().state == "refused"
     assert not Signal.objects.exists()
     assert client.get(query).status_code == 403
@@ -176,7 +177,7 @@ def asked(receiver: Receiver) -> tuple[dict[str, str], str]:
 
 def test_a_hub_is_asked_asks_back_and_is_renewed(receiver, public):
     source = hub_source(receiver)
-    signals.tend(Outgoing(config.load()), services.now_ms())
+    signals.maintain(GuardedClient(config.load()), services.now_ms())
     fields, callback = asked(receiver)
     assert fields["hub.mode"] == "subscribe"
     assert fields["hub.topic"] == source.url
@@ -195,8 +196,8 @@ def test_a_hub_is_asked_asks_back_and_is_renewed(receiver, public):
     now = services.now_ms()
     assert source.state == "active"
     assert now + 900_000 < source.lease_ms <= now + 1_000_000
-    assert signals.tend(Outgoing(config.load()), now) == 0
-    assert signals.tend(Outgoing(config.load()), source.due_ms) == 1  # before the lease ends
+    assert signals.maintain(GuardedClient(config.load()), now) == 0
+    assert signals.maintain(GuardedClient(config.load()), source.due_ms) == 1  # before the lease ends
     assert asked(receiver)[1] == callback  # what the hub sends meanwhile is not lost
     assert post(callback, FEED, type="application/atom+xml").status_code == 202
     assert Signal.objects.count() == 1
@@ -205,20 +206,20 @@ def test_a_hub_is_asked_asks_back_and_is_renewed(receiver, public):
 @pytest.mark.parametrize("end", ["subscription", "source"])
 def test_a_hub_is_told_when_nobody_listens_any_more(receiver, public, end):
     source = hub_source(receiver)
-    signals.tend(Outgoing(config.load()), services.now_ms())
+    signals.maintain(GuardedClient(config.load()), services.now_ms())
     _, callback = asked(receiver)
     client = Client(headers={"host": "localhost"})
     question = {"hub.mode": "unsubscribe", "hub.topic": source.url, "hub.challenge": "bye"}
     assert client.get(callback, question).status_code == 404  # a stranger cannot end it
     SignalSource.objects.update(state="active")
     if end == "subscription":
-        services.remove(source.subscription_id)
+        services.remove(SYSTEM, source.subscription_id)
     else:
-        services.remove_source(source.pk)
+        services.remove_source(SYSTEM, source.pk)
     assert post(callback, FEED, type="application/atom+xml").status_code == 410
     receiver.answers = [(500, b"")]
-    signals.tend(Outgoing(config.load()), services.now_ms())
-    signals.tend(Outgoing(config.load()), services.now_ms() + 3_600_000)
+    signals.maintain(GuardedClient(config.load()), services.now_ms())
+    signals.maintain(GuardedClient(config.load()), services.now_ms() + 3_600_000)
     fields, again = asked(receiver)
     assert (fields["hub.mode"], again) == ("unsubscribe", callback)
     answer = client.get(callback, question)
@@ -228,11 +229,11 @@ def test_a_hub_is_told_when_nobody_listens_any_more(receiver, public, end):
 
 def test_a_hub_that_does_not_care_is_forgotten(receiver, public):
     source = hub_source(receiver)
-    signals.tend(Outgoing(config.load()), services.now_ms())
-    services.remove_source(source.pk)
+    signals.maintain(GuardedClient(config.load()), services.now_ms())
+    services.remove_source(SYSTEM, source.pk)
     receiver.answers = [(500, b"")] * 10
     for hour in range(6):
-        signals.tend(Outgoing(config.load()), services.now_ms() + hour * 3_600_000)
+        signals.maintain(GuardedClient(config.load()), services.now_ms() + hour * 3_600_000)
     assert not SignalSource.objects.exists()
 
 
@@ -255,7 +256,7 @@ def test_what_a_hub_sends_is_believed_only_with_its_signature(receiver, public, 
 
 def test_a_secret_is_only_given_to_a_hub_over_tls(receiver, public):
     source = hub_source(receiver)
-    signals.subscribe(source, Outgoing(config.load()))
+    signals.subscribe(source, GuardedClient(config.load()))
     fields, _ = asked(receiver)
     assert "hub.secret" not in fields
 
@@ -263,12 +264,12 @@ def test_a_secret_is_only_given_to_a_hub_over_tls(receiver, public):
 def test_a_hub_that_refuses_or_fails_is_noted(receiver, public):
     source = hub_source(receiver)
     receiver.answers = [(500, b"")]
-    signals.tend(Outgoing(config.load()), services.now_ms())
+    signals.maintain(GuardedClient(config.load()), services.now_ms())
     source.refresh_from_db()
     assert source.attempts == 1
     assert source.due_ms > services.now_ms()
     assert "http-500" in source.note
-    signals.tend(Outgoing(config.load()), source.due_ms)
+    signals.maintain(GuardedClient(config.load()), source.due_ms)
     _, callback = asked(receiver)
     Client(headers={"host": "localhost"}).get(
         callback, {"hub.mode": "denied", "hub.topic": source.url, "hub.reason": "not you"}
@@ -279,7 +280,7 @@ def test_a_hub_that_refuses_or_fails_is_noted(receiver, public):
 
 def test_without_a_public_address_no_hub_is_asked(receiver):
     source = hub_source(receiver)
-    signals.tend(Outgoing(config.load()), services.now_ms())
+    signals.maintain(GuardedClient(config.load()), services.now_ms())
     source.refresh_from_db()
     assert not receiver.requests
     assert "public_url" in source.note

@@ -7,6 +7,7 @@ import typer
 
 from hemeroteca.cli import common
 from hemeroteca.cli.search.shared import errors_in_a_line, iso, tell
+from hemeroteca.errors import Refused
 
 if TYPE_CHECKING:
     from hemeroteca.watch.models import SavedSearch
@@ -23,18 +24,17 @@ def save(
     """Be told when something new matches: `hemeroteca serve` looks, the channels of `hemeroteca watch` tell."""
     common.setup(data, must_exist=True)
     from hemeroteca.accounts.models import User
-    from hemeroteca.watch import searches
-    from hemeroteca.watch.services import WatchError
+    from hemeroteca.watch import saved_searches
 
     user = User.objects.filter(name=owner).first() if owner else None
     if owner and user is None:
         common.give_up(f"there is no user {owner!r}; `hemeroteca user list` shows them", common.USAGE)
     try:
         with errors_in_a_line():
-            made = searches.save(" ".join(query), name, channel, user)
-    except WatchError as error:
+            made = saved_searches.save(common.actor(), " ".join(query), name, channel, user)
+    except Refused as error:
         common.give_up(str(error), common.USAGE)
-    for note in searches.ignored(made.query):
+    for note in saved_searches.ignored(made.query):
         typer.echo(f"note: {common.printable(note)}", err=True)
     tell(json, f"{made.pk}  {made.name}", **_saved_facts(made))
 
@@ -44,9 +44,9 @@ def saved(data: common.Data = None, json: common.Json = False) -> None:
     common.setup(data, must_exist=True)
     import msgspec
 
-    from hemeroteca.watch import searches
+    from hemeroteca.watch import saved_searches
 
-    for row in searches.saved():
+    for row in saved_searches.saved():
         if json:
             sys.stdout.write(msgspec.json.encode(_saved_facts(row)).decode() + "\n")
         else:
@@ -66,12 +66,11 @@ def unsave(
 ) -> None:
     """Forget a saved search."""
     common.setup(data, must_exist=True)
-    from hemeroteca.watch import searches
-    from hemeroteca.watch.services import WatchError
+    from hemeroteca.watch import saved_searches
 
     try:
-        searches.remove(number)
-    except WatchError as error:
+        saved_searches.remove(common.actor(), number)
+    except Refused as error:
         common.give_up(str(error), common.USAGE)
     tell(json, f"saved search {number} is forgotten", removed=number)
 

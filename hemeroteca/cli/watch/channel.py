@@ -1,46 +1,29 @@
 """`hemeroteca watch channel`: where people are told about changes."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from hemeroteca.cli import common
 from hemeroteca.cli.watch import facts, options, tables
 from hemeroteca.cli.watch.session import watching
+from hemeroteca.watch.fields import CHANNEL, ChannelOrder
 
 app = typer.Typer(no_args_is_help=True)
 
-ChannelNumber = Annotated[int, typer.Argument(help="Number of the channel.", min=1, max=options.MOST_NUMBER)]
+ChannelNumber = Annotated[int, typer.Argument(help="Number of the channel.", min=1, max=options.MAX_NUMBER)]
 
 
 @app.command("add")
+@options.with_fields(CHANNEL)
 def add(
-    target: Annotated[str, typer.Argument(help="An https address that gets JSON, or an Apprise URL.")],
-    name: Annotated[str, typer.Option(help="What to call it.")] = "",
-    subscription: Annotated[int | None, typer.Option(help="Tell only of this subscription.")] = None,
-    collection: Annotated[str, typer.Option(help="Tell only of this collection.")] = "",
-    digest_hours: Annotated[float, typer.Option(help="Gather changes for so many hours; 0: at once.")] = 0.0,
-    changes: Annotated[bool, typer.Option(help="Tell of important changes.")] = True,
-    errors: Annotated[bool, typer.Option(help="Tell when a subscription fails, and recovers.")] = True,
-    language: Annotated[options.Language, typer.Option(help="Of the messages.")] = options.Language.en,
+    target: Annotated[str, typer.Argument(help=CHANNEL["target"].help)],
+    given: dict[str, Any],
     data: common.Data = None,
 ) -> None:
     """Tell somebody about changes."""
-    with watching(data):
-        from hemeroteca.watch import channels, notices
-
-        order = channels.ChannelOrder(
-            target=target,
-            name=name,
-            subscription=subscription,
-            collection=collection,
-            digest_hours=digest_hours,
-            changes=changes,
-            errors=errors,
-            language=language.value,
-            check=notices.check_apprise,
-        )
-        made, secret = channels.add(order)
+    with watching(data) as services:
+        made, secret = services.add_channel(common.actor(), ChannelOrder(target=target, **given))
         typer.echo(f"{made.pk}  {made.name}")
         if secret:
             typer.echo(f"its messages are signed with {secret}; keep it now, it is shown once", err=True)
@@ -83,14 +66,14 @@ def listing(data: common.Data = None, json: common.Json = False) -> None:
 @app.command("test")
 def try_out(number: ChannelNumber, data: common.Data = None) -> None:
     """Send a message that is no change."""
-    with watching(data, must_exist=True):
+    with watching(data, must_exist=True) as services:
         from django.conf import settings
 
-        from hemeroteca.watch import channels, notices
-        from hemeroteca.watch.outgoing import Outgoing
+        from hemeroteca.fetch.client import GuardedClient
+        from hemeroteca.watch import notices
 
         try:
-            notices.test_channel(channels.find(number), settings.CONFIG, Outgoing(settings.CONFIG))
+            notices.test_channel(services.find_channel(number), settings.CONFIG, GuardedClient(settings.CONFIG))
         except notices.DeliveryError as error:
             common.give_up(f"the message was not delivered: {error}")
         typer.echo("delivered")
@@ -99,26 +82,20 @@ def try_out(number: ChannelNumber, data: common.Data = None) -> None:
 @app.command("pause")
 def pause(number: ChannelNumber, data: common.Data = None) -> None:
     """Tell nothing until `resume`; what happens meanwhile is not told later."""
-    with watching(data, must_exist=True):
-        from hemeroteca.watch import channels
-
-        typer.echo(f"{channels.set_active(number, False).name} is paused")
+    with watching(data, must_exist=True) as services:
+        typer.echo(f"{services.set_channel_active(common.actor(), number, False).name} is paused")
 
 
 @app.command("resume")
 def resume(number: ChannelNumber, data: common.Data = None) -> None:
     """Go on with a channel that was paused, or given up after many failures."""
-    with watching(data, must_exist=True):
-        from hemeroteca.watch import channels
-
-        typer.echo(f"{channels.set_active(number, True).name} is active")
+    with watching(data, must_exist=True) as services:
+        typer.echo(f"{services.set_channel_active(common.actor(), number, True).name} is active")
 
 
 @app.command("remove")
 def remove(number: ChannelNumber, data: common.Data = None) -> None:
     """End a channel."""
-    with watching(data, must_exist=True):
-        from hemeroteca.watch import channels
-
-        channels.remove(number)
+    with watching(data, must_exist=True) as services:
+        services.remove_channel(common.actor(), number)
         typer.echo(f"channel {number} has ended")

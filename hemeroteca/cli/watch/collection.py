@@ -1,34 +1,27 @@
 """`hemeroteca watch collection`: subscriptions that belong together."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from hemeroteca.cli import common
-from hemeroteca.cli.watch import facts, tables
+from hemeroteca.cli.watch import facts, options, tables
 from hemeroteca.cli.watch.session import watching
+from hemeroteca.watch.fields import COLLECTION
 
 app = typer.Typer(no_args_is_help=True)
 
 
 @app.command("set")
+@options.with_fields(COLLECTION, edit=True)
 def set_(
     name: Annotated[str, typer.Argument(help="Its name; made when it is new.")],
-    category: Annotated[str | None, typer.Option(help="Topic it belongs to.")] = None,
-    description: Annotated[str | None, typer.Option(help="What it is for.")] = None,
-    visits_per_day: Annotated[int | None, typer.Option(help="Most visits a day; 0: no limit.")] = None,
-    bytes_per_day: Annotated[int | None, typer.Option(help="Most bytes a day; 0: no limit.")] = None,
+    given: dict[str, Any],
     data: common.Data = None,
 ) -> None:
     """Make a collection or change one."""
     with watching(data) as services:
-        made = services.set_collection(
-            name,
-            category=category,
-            description=description,
-            visits_per_day=visits_per_day,
-            bytes_per_day=bytes_per_day,
-        )
+        made = services.set_collection(common.actor(), name, given)
         typer.echo(f"{made.pk}  {made.name}")
 
 
@@ -46,11 +39,8 @@ def listing(data: common.Data = None, json: common.Json = False) -> None:
                     {
                         "id": row.pk,
                         "name": row.name,
-                        "category": row.category,
                         "subscriptions": count,
-                        "visits_per_day": row.visits_per_day,
-                        "bytes_per_day": row.bytes_per_day,
-                        "description": row.description,
+                        **{field: getattr(row, field) for field in COLLECTION},
                     }
                 )
                 continue
@@ -65,5 +55,5 @@ def listing(data: common.Data = None, json: common.Json = False) -> None:
 def remove(name: str, data: common.Data = None) -> None:
     """Remove an empty collection."""
     with watching(data, must_exist=True) as services:
-        services.remove_collection(name)
+        services.remove_collection(common.actor(), name)
         typer.echo(f"the collection {name} is gone")

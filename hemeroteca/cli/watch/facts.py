@@ -27,7 +27,7 @@ def of(row: "Subscription") -> dict[str, Any]:
 
 
 def of_page(page: "WatchedPage", language: str) -> dict[str, Any]:
-    from hemeroteca.watch.reasons import sentence
+    from hemeroteca.watch.next_visit import sentence
 
     return {
         "url": page.url,
@@ -68,7 +68,7 @@ def who_visits(row: "Subscription") -> str:
 
 
 def then(page: "WatchedPage", language: str) -> str:
-    from hemeroteca.watch.reasons import sentence
+    from hemeroteca.watch.next_visit import sentence
 
     said = sentence(page.next_reason, language)
     return f"{said} ({moment(page.next_ms)})" if said and page.next_ms else said

@@ -10,6 +10,7 @@ import typer
 from hemeroteca.cli import common
 from hemeroteca.cli.watch import facts
 from hemeroteca.cli.watch.session import find_owner, watching
+from hemeroteca.errors import Invalid
 
 
 def import_(
@@ -21,13 +22,14 @@ def import_(
     json: common.Json = False,
 ) -> None:
     """Subscribe to everything a file lists; says which lines could not be used and why."""
-    with watching(data) as services:
-        from hemeroteca.watch import imports
+    with watching(data):
+        from hemeroteca.watch import subscription_files
 
-        if file.stat().st_size > imports.MOST_BYTES:
-            raise services.WatchError(f"{file} is larger than {common.size(imports.MOST_BYTES)}; cut it into parts")
+        if file.stat().st_size > subscription_files.MAX_FILE_BYTES:
+            most = common.size(subscription_files.MAX_FILE_BYTES)
+            raise Invalid(f"{file} is larger than {most}; cut it into parts")
         defaults = {"collection": collection, "mode": mode}
-        report = imports.read_file(file.read_bytes(), file.name, find_owner(owner), defaults)
+        report = subscription_files.read_file(common.actor(), file.read_bytes(), file.name, find_owner(owner), defaults)
         if json:
             facts.write(asdict(report))
         else:
@@ -46,17 +48,17 @@ def export_(
     data: common.Data = None,
 ) -> None:
     """Write the subscriptions as CSV or OPML; `watch import` takes both back (OPML holds addresses and names only)."""
-    with watching(data, must_exist=True) as services:
-        from hemeroteca.watch import imports, queries
+    with watching(data, must_exist=True):
+        from hemeroteca.watch import queries, subscription_files
 
-        found = queries.subscriptions(imports.MOST_ROWS, collection=collection)
+        found = queries.subscriptions(subscription_files.MAX_ROWS, collection=collection)
         opml = file is not None and file.suffix.lower() in (".opml", ".xml")
-        text = imports.as_opml(found) if opml else imports.as_csv(found)
+        text = subscription_files.as_opml(found) if opml else subscription_files.as_csv(found)
         if file is None:
             sys.stdout.write(text)
             return
         try:
             file.write_text(text, "utf-8")
         except OSError as error:
-            raise services.WatchError(f"{file} cannot be written ({error.strerror}); choose another place")
+            raise Invalid(f"{file} cannot be written ({error.strerror}); choose another place")
         typer.echo(f"{len(found)} subscriptions are in {file}", err=True)

@@ -63,15 +63,15 @@ def show(
 ) -> None:
     """Show a subscription, its pages, and why each is visited when."""
     with watching(data, must_exist=True) as services:
-        from hemeroteca.watch import feeds, queries
-        from hemeroteca.watch.reasons import sentence
+        from hemeroteca.watch import change_feeds, queries
+        from hemeroteca.watch.next_visit import sentence
 
         row = services.find(number)
         found = queries.pages(pages, subscription=number, listings=True)
         known = {
             **facts.of(row),
             **queries.figures([number]).get(number, {}),
-            "feed": feeds.address(subscription=number),
+            "feed": change_feeds.address(subscription=number),
         }
         if json:
             facts.write({**known, "shown": [facts.of_page(page, language.value) for page in found]})
@@ -111,7 +111,7 @@ def pages(
     """List watched pages by group and behaviour, with why each is visited when."""
     with watching(data, must_exist=True):
         from hemeroteca.watch import queries
-        from hemeroteca.watch.reasons import sentence
+        from hemeroteca.watch.next_visit import sentence
 
         found = queries.pages(
             limit,

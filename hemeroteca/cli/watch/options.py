@@ -1,28 +1,64 @@
-"""Arguments and options that several commands of `hemeroteca watch` take."""
+"""Arguments and options of `hemeroteca watch`; those for fields of an order are made of their declarations."""
 
+import inspect
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
 
-MOST_NUMBER = (1 << 63) - 1
+from hemeroteca.watch.fields import Field
 
-Number = Annotated[int, typer.Argument(help="Number of the subscription.", min=1, max=MOST_NUMBER)]
-Include = Annotated[list[str] | None, typer.Option(help="A URL must match one of these expressions.")]
-Exclude = Annotated[list[str] | None, typer.Option(help="A URL may match none of these expressions.")]
-Ignore = Annotated[list[str] | None, typer.Option(help="CSS or XPath of parts that do not count.")]
-Keep = Annotated[list[str] | None, typer.Option(help="CSS or XPath of the only parts that count.")]
-IgnoreText = Annotated[list[str] | None, typer.Option(help="Expressions for text that does not count.")]
-Windows = Annotated[list[str] | None, typer.Option(help="When, like `mon-fri 08:00-18:00 Europe/Madrid`.")]
+MAX_NUMBER = (1 << 63) - 1
 
-
-class ScopeName(StrEnum):
-    page = "page"
-    prefix = "prefix"
-    host = "host"
-    domain = "domain"
+Number = Annotated[int, typer.Argument(help="Number of the subscription.", min=1, max=MAX_NUMBER)]
 
 
 class Language(StrEnum):
     es = "es"
     en = "en"
+
+
+def with_fields(fields: dict[str, Field], edit: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command an option for every field that can be set; what was given comes in its parameter `given`.
+
+    `edit`: an option that is left out leaves its field as it is.
+    """
+    settable = {field.option or name: field for name, field in fields.items() if not field.fixed}
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        def command(**arguments: Any) -> None:
+            options = {option: arguments.pop(option) for option in settable}
+            given = {
+                settable[option].name: None if settable[option].optional and value == -1 else value
+                for option, value in options.items()
+                if value is not None
+            }
+            function(**arguments, given=given)
+
+        own = [p for p in inspect.signature(function, eval_str=True).parameters.values() if p.name != "given"]
+        arguments = [parameter for parameter in own if parameter.default is parameter.empty]
+        parameters = [*arguments, *(_parameter(option, field, edit) for option, field in settable.items())]
+        parameters += [parameter for parameter in own if parameter.default is not parameter.empty]
+        plain = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+        command.__signature__ = inspect.Signature(plain)  # type: ignore[attr-defined]
+        command.__annotations__ = {parameter.name: parameter.annotation for parameter in plain}
+        command.__doc__, command.__name__ = function.__doc__, function.__name__
+        return command
+
+    return decorate
+
+
+def _parameter(option: str, field: Field, edit: bool) -> inspect.Parameter:
+    kind: Any = list[str] if field.kind is tuple else field.kind
+    default = None if edit or field.kind is tuple else field.default
+    said, minimum = field.help, field.minimum
+    if edit and field.optional:
+        said, minimum = f"{said.rstrip('.')}; -1: no limit.", -1
+    if field.choices:
+        kind = Literal[tuple(choice for choice in field.choices if choice)]
+        default = default or None
+    limits: dict[str, Any] = {"min": minimum or 0, "max": field.maximum} if field.kind in (int, float) else {}
+    info = typer.Option(help=said, **limits)
+    annotation: Any = Annotated[kind | None if default is None else kind, info]
+    return inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

@@ -13,11 +13,14 @@ def watching(data: Path | None, must_exist: bool = False) -> Iterator[Any]:
     """The services, with their errors as one plain line."""
     common.setup(data, must_exist=must_exist)
     from hemeroteca import urls
+    from hemeroteca.errors import Denied, Refused
     from hemeroteca.watch import services
 
     try:
         yield services
-    except (services.WatchError, urls.UrlError) as error:
+    except Denied as error:
+        common.refuse(error)
+    except (Refused, urls.UrlError) as error:
         common.give_up(str(error), common.USAGE)
 
 

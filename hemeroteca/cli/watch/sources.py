@@ -54,6 +54,6 @@ def webhook(number: options.Number, data: common.Data = None) -> None:
     with watching(data, must_exist=True) as services:
         from django.conf import settings
 
-        _, token = services.add_webhook(number)
+        _, token = services.add_webhook(common.actor(), number)
         base = settings.CONFIG.public_url.rstrip("/") or f"http://{settings.CONFIG.host}:{settings.CONFIG.port}"
         typer.echo(f"{base}/api/v1/signals/{token}")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from hemeroteca.cli.common import printable
 
-LONGEST = 24  # characters of a cell that is not the last
+MAX_CELL = 24  # characters of a cell that is not the last
 
 
 def show(columns: Sequence[str], rows: Sequence[tuple[Sequence[str], Sequence[str]]], otherwise: str) -> None:
@@ -38,4 +38,4 @@ def lines(columns: Sequence[str], rows: Sequence[tuple[Sequence[str], Sequence[s
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    return text if len(text) <= MAX_CELL else text[: MAX_CELL - 1] + "…"

@@ -1,0 +1,108 @@
+"""One request at a time behind the address guard, for what is no visit: hubs, webhooks, keys.
+
+Redirects are not followed: an address somebody gave us is the address we use. Apprise brings its own HTTP and SMTP;
+`guarded_names` puts the same guard into the look-up of names they all share.
+"""
+
+import selectors
+import socket
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from hemeroteca import urls
+from hemeroteca.config import Config
+from hemeroteca.fetch.fetcher import Fetcher
+from hemeroteca.fetch.guard import Guard
+from hemeroteca.fetch.values import FetchSettings, Request, Result
+
+SECONDS = 30.0
+MAX_BODY_BYTES = 256 << 10
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """What came back. `status` 0: nothing, `reason` says why."""
+
+    status: int
+    body: bytes = b""
+    reason: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return 200 <= self.status < 300
+
+    @property
+    def passing(self) -> bool:
+        """Whether another try may go better."""
+        return self.status in (0, 408, 425, 429) or self.status >= 500
+
+
+class GuardedClient:
+    """One request at a time; for chores and commands, never inside the engine's loop."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+
+    def send(self, url: str, *, content: bytes | None = None, headers: dict[str, str] | None = None) -> Reply:
+        """GET, or POST when there is content."""
+        try:
+            url = urls.canonical(url, urls.Rules(drop_session_ids=False, drop_tracking=False))
+        except urls.UrlError as error:
+            return Reply(0, reason=f"not an address ({error})")
+        request = Request(
+            url=url,
+            method="GET" if content is None else "POST",
+            content=content or b"",
+            headers=tuple((headers or {}).items()),
+            max_body_bytes=MAX_BODY_BYTES,
+            timeout=SECONDS,
+        )
+        with tempfile.TemporaryDirectory(prefix="hemeroteca-") as folder:
+            return self._fetch(request, Path(folder))
+
+    def _fetch(self, request: Request, spool: Path) -> Reply:
+        results: list[Result] = []
+        selector = selectors.DefaultSelector()
+        fetcher = Fetcher(FetchSettings.from_config(self._config, spool), selector)
+        try:
+            fetcher.submit(request, results.append)
+            until = time.monotonic() + SECONDS + 5
+            while not results and time.monotonic() < until:
+                for key, mask in selector.select(min(fetcher.timeout() or 1.0, 1.0)):
+                    key.data(key.fd, mask)
+                fetcher.tick()
+        finally:
+            fetcher.close()
+            selector.close()
+        if not results:
+            return Reply(0, reason="no answer in time")
+        result = results[0]
+        if result.failure and not result.status:
+            return Reply(0, reason=f"{result.failure}: {result.detail}" if result.detail else result.failure)
+        reason = "" if 200 <= result.status < 300 else f"http-{result.status}"
+        return Reply(result.status, result.body.bytes(MAX_BODY_BYTES), reason)
+
+
+@contextmanager
+def guarded_names(config: Config) -> Iterator[None]:
+    """Names that lead to addresses which are not public cannot be resolved meanwhile, by anything in this process."""
+    guard = Guard(config.allow_private)
+    look_up = socket.getaddrinfo
+
+    def guarded(host: Any, port: Any, *args: Any, **options: Any) -> Any:
+        found = look_up(host, port, *args, **options)
+        allowed = [entry for entry in found if guard.check(str(entry[4][0]).partition("%")[0]) is None]
+        if not allowed:
+            raise socket.gaierror(socket.EAI_NONAME, f"{host} is not on the public internet")
+        return allowed
+
+    socket.getaddrinfo = guarded
+    try:
+        yield
+    finally:
+        socket.getaddrinfo = look_up

@@ -1,0 +1,132 @@
+"""Policies side by side on the same history at the same number of visits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .policies import POLICIES, Policy
+from .simulator import Outcome, fit_stretch, simulate
+from .traces import DAY, Trace
+
+Make = Callable[..., Policy]
+Progress = Callable[[str, int, int], None]  # policy, steps done, steps in all
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to simulate; see `simulator` for the meaning."""
+
+    budget: str = "same-as:simple"  # visits per day over all pages, or same-as:POLICY, or same-as:POLICY/3
+    resolution: float = 24.0  # hours
+    warmup: float = 60.0  # days
+    batches: int = 24  # plans within a step
+    seed: int = 0
+    signals: tuple[float, float] = (0.0, 0.0)
+    save: float = 0.0  # days' worth of visits that may be kept for busier days
+
+
+@dataclass(frozen=True)
+class PolicyComparison:
+    outcomes: tuple[Outcome, ...]
+    visits_per_day: float
+    pages: int
+    days: float
+    stretch: Mapping[str, float] = field(default_factory=dict)  # how much each rule's time was stretched
+
+
+def compare(
+    trace: Trace,
+    names: Sequence[str],
+    settings: Settings | None = None,
+    *,
+    more: Mapping[str, Make] | None = None,
+    progress: Progress | None = None,
+) -> PolicyComparison:
+    """Run every named policy. `more` are policies of one's own; `fixed:HOURS` is a fixed rule left as it is."""
+    settings = settings or Settings()
+    known = {**POLICIES, **(more or {})}
+    for name in names:
+        if name not in known and not _fixed_hours(name):
+            raise ValueError(f"no policy is called {name!r}; there are {', '.join(sorted(known))} and fixed:HOURS")
+    if trace.hours / DAY <= settings.warmup:
+        raise ValueError(
+            f"the warm-up of {settings.warmup:g} days leaves nothing of {trace.hours / DAY:g} days to count; shorten it"
+        )
+    run = _Runner(trace, settings, known, progress)
+    per_step, model = run.budget()
+    outcomes, stretch = [], {}
+    for name in names:
+        outcome, factor = run.at_budget(name, per_step, model)
+        outcomes.append(outcome)
+        stretch[name] = factor
+    days = (run.steps * settings.resolution) / DAY
+    return PolicyComparison(tuple(outcomes), per_step * DAY / settings.resolution, len(trace), days, stretch)
+
+
+class _Runner:
+    def __init__(self, trace: Trace, settings: Settings, known: Mapping[str, Make], progress: Progress | None) -> None:
+        self.trace, self.settings, self.known, self.progress = trace, settings, known, progress
+        self.steps = int(-(-trace.hours // settings.resolution))
+        self.counted = self.steps - int(-(-settings.warmup * DAY // settings.resolution))
+
+    def budget(self) -> tuple[float, tuple[str, Outcome] | None]:
+        """Visits per step, and the outcome of the rule that set them when it runs as it is."""
+        text = self.settings.budget.strip()
+        match = re.fullmatch(r"same-as:([\w:.-]+?)(?:/(\d+(?:\.\d+)?))?", text)
+        if match:
+            name, divisor = match[1], float(match[2] or 1)
+            if name not in self.known and not _fixed_hours(name):
+                raise ValueError(f"--budget {text}: no policy is called {name!r}")
+            if getattr(self.known.get(name), "budgeted", False):
+                raise ValueError(f"--budget {text}: {name} has no pace of its own; name a rule with intervals")
+            if divisor <= 0:
+                raise ValueError(f"--budget {text}: the divisor must be greater than zero")
+            own = self.run(name, 1.0, None)
+            return own.visits / divisor / self.counted, (name, own) if divisor == 1 else None
+        try:
+            per_day = float(text)
+        except ValueError:
+            raise ValueError(f"--budget {text!r} is neither visits per day nor same-as:POLICY") from None
+        if not per_day > 0:
+            raise ValueError(f"--budget must be greater than zero, not {text}")
+        return per_day * self.settings.resolution / DAY, None
+
+    def at_budget(self, name: str, per_step: float, model: tuple[str, Outcome] | None) -> tuple[Outcome, float]:
+        if model is not None and model[0] == name:
+            return model[1], 1.0
+        if _fixed_hours(name):
+            return self.run(name, 1.0, None), 1.0
+        if getattr(self.known[name], "budgeted", False):
+            return self.run(name, None, per_step), 1.0
+        factor, outcome = fit_stretch(lambda s: self.run(name, s, per_step), per_step * self.counted)
+        return outcome, factor
+
+    def run(self, name: str, stretch: float | None, per_step: float | None) -> Outcome:
+        hours = _fixed_hours(name)
+        if hours:
+            policy = POLICIES["fixed"](hours=hours)
+        else:
+            policy = self.known[name]() if stretch is None else self.known[name](stretch=stretch)
+        s = self.settings
+        progress = self.progress
+        return simulate(
+            self.trace,
+            policy,
+            name=name,
+            visits_per_step=per_step,
+            allowance=stretch is None,
+            resolution=s.resolution,
+            warmup=s.warmup,
+            batches=s.batches,
+            seed=s.seed,
+            save=s.save,
+            signals=s.signals,
+            on_step=(lambda done, of: progress(name, done, of)) if progress else None,
+        )
+
+
+def _fixed_hours(name: str) -> float | None:
+    match = re.fullmatch(r"fixed:(\d+(?:\.\d+)?)", name)
+    return float(match[1]) if match and float(match[1]) > 0 else None

@@ -1,0 +1,362 @@
+"""Which pages are visited now: listings, policies, new pages, signals and the planner have their turns.
+
+`Plan` is the planner at work: its pages, what visits teach it, the file it is kept in. It is told things in batches,
+because each call is a pass over all pages it knows. `Selection` gives every reason to visit its turn, under what is
+allowed at all.
+"""
+
+import heapq
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+
+import numpy as np
+from django.db.models import Max
+
+from hemeroteca.frontier.models import Page
+from hemeroteca.predict import Planner, country_calendar
+from hemeroteca.urls.candidate import Candidate
+from hemeroteca.watch import observations
+from hemeroteca.watch.budgets import Bucket
+from hemeroteca.watch.models import Observation, WatchedPage
+from hemeroteca.watch.scheduler_state import HOST_QUEUE, VISIT_PRIORITY, ActivePage, SchedulerState, VisitUnderWay
+from hemeroteca.watch.visits import HOUR_MS, PLANNER_ORIGIN, WORTH, YOUNG_HOURS, planner_hour
+
+SAVE_SECONDS = 1800.0  # between two copies of what was learned
+SIGNAL_REST = 60.0  # s after a visit from which a signal may bring another
+MAX_SIGNALLED = 8  # pages visited at a time because of signals alone: sources that lie are found out by these
+PLAN_SHARE = 0.004  # of one core, for planning
+MIN_PLAN_PAUSE = 20.0  # s between two plans
+SIGNALLED_SHARE = 0.02  # of one core, while signals keep coming
+MIN_SIGNALLED_PAUSE = 2.0  # s: the same, when a signal waits
+
+Newcomer = tuple[int, str, str, int]  # key, site, URL, ms of the last visit
+
+
+def plan_pause(cost: float) -> float:
+    """Seconds until the next plan, after one that took `cost` seconds of processor time."""
+    return max(MIN_PLAN_PAUSE, cost / PLAN_SHARE)
+
+
+class Plan:
+    def __init__(self, state: SchedulerState) -> None:
+        self._state = state
+        self.planner = Planner()
+        self.unsaved = False  # something was seen since the last copy
+        self._young: list[tuple[float, int]] = []  # a heap: when, page whose habits are still unknown
+        self._newcomers: list[tuple[int, Newcomer]] = []  # subscription and page
+        self._lessons: dict[int, tuple[float, bool]] = {}  # observations it has not been told yet
+        self._plan_at = 0.0
+        self._cost = 0.0  # s of processor time of the last plan
+        self._save_at = state.clock() + SAVE_SECONDS
+
+    def __bool__(self) -> bool:
+        """Whether there is a page to plan."""
+        return bool(len(self.planner) or self._newcomers)
+
+    def add(self, subscription: int, pages: Iterable[Newcomer]) -> None:
+        self._newcomers += [(subscription, page) for page in pages]
+
+    def plan_newcomers(self) -> None:
+        """With the next look, whenever the next plan would have been."""
+        if self._newcomers:
+            self._plan_at = 0.0
+
+    def observe(self, key: int, hour: float, important: bool) -> None:
+        """Learned with the next look."""
+        self._lessons[key] = (hour, important)
+
+    def plan(self, now: float, visits: Bucket) -> None:
+        """Choose anew what is worth the next visits, when it is time to."""
+        if now < self._plan_at:
+            return
+        began = time.process_time()
+        if self._newcomers:
+            self.take_in()
+        until_next = visits.per_day / 86_400 * plan_pause(self._cost)
+        self.planner.plan(planner_hour(now * 1000), max(1, int(max(visits.whole, until_next))))
+        self._cost = time.process_time() - began
+        self._plan_at = now + plan_pause(self._cost)
+
+    def signal(self, key: int, now: float, kind: str) -> None:
+        self.planner.signal(key, planner_hour(now * 1000), kind)
+        self._plan_at = min(self._plan_at, now + max(MIN_SIGNALLED_PAUSE, self._cost / SIGNALLED_SHARE))
+
+    def turn_back(self, now: float) -> None:
+        self._young = [(min(at, now + YOUNG_HOURS[0] * 3600), key) for at, key in self._young]
+        heapq.heapify(self._young)
+        self._plan_at = 0.0
+        self._save_at = min(self._save_at, now + SAVE_SECONDS)
+
+    def take_in(self) -> None:
+        """Give newcomers to the planner, many at once: each call costs a pass over all it knows.
+
+        Pages it knows keep what it has learned, whatever people decided about them meanwhile.
+        """
+        arrived, self._newcomers = self._newcomers, []
+        alike: dict[tuple[float, float, float], dict[int, Newcomer]] = {}
+        sites: dict[str, str] = {}
+        for number, page in arrived:
+            sub = self._state.subs.get(number)
+            if sub is not None and page[0] in self._state.pages:
+                bounds = (sub.weight, sub.min_ms / HOUR_MS, sub.max_ms / HOUR_MS)
+                alike.setdefault(bounds, {})[page[0]] = page
+                if sub.country:
+                    sites[page[1]] = sub.country
+        now = planner_hour(self._state.now * 1000)
+        for (weight, min_hours, max_hours), pages in alike.items():
+            known = [key for key in pages if key in self.planner]
+            self.planner.set(known, weight=weight, min_hours=min_hours, max_hours=max_hours, paused=False)
+            for hour, part in observations.by_time(list(pages.values())).items():
+                self.planner.add(
+                    [page[0] for page in part],
+                    [page[1] for page in part],
+                    [page[2] for page in part],
+                    min(hour, now),
+                    weight=weight,
+                    min_hours=min_hours,
+                    max_hours=max_hours,
+                )
+        for site, country in sites.items():
+            name, _, part_of = country.partition("-")
+            self.planner.set_calendar(site, country_calendar(name, PLANNER_ORIGIN, part_of or None))
+
+    def set_bounds(self, number: int, weight: float, min_ms: float, max_ms: float) -> None:
+        """What a person changed counts from now on."""
+        mine = [key for key, page in self._state.pages.items() if page.sub == number and key in self.planner]
+        self.planner.set(mine, weight=weight, min_hours=min_ms / HOUR_MS, max_hours=max_ms / HOUR_MS)
+        self.unsaved = True
+        self._plan_at = 0.0
+
+    def learn(self) -> None:
+        """Tell the planner what was seen since the last look, all at once: it is one pass over its arrays."""
+        lessons = {key: lesson for key, lesson in self._lessons.items() if key in self.planner}
+        self._lessons = {}
+        if lessons:
+            keys = np.fromiter(lessons, np.int64, len(lessons))
+            hits = np.array([important for _, important in lessons.values()])
+            self.planner.observe(keys, max(hour for hour, _ in lessons.values()), hits)
+
+    def chance(self, key: int, hour: float) -> float | None:
+        """Of an important change, said before the visit is known."""
+        return float(self.planner.chance([key], hour)[0]) if key in self.planner else None
+
+    def take_over(self) -> None:
+        """At the start what was kept; later, what the chores learned anew."""
+        first = not self._state.subs and not len(self.planner)
+        fresh = self._state.data / observations.FRESH_FILE
+        kept = observations.load_planner(fresh)
+        if kept is None and first:
+            kept = observations.load_planner(self._state.data / observations.PLANNER_FILE)
+        if kept is None:
+            return
+        self.planner, number = kept
+        self._put_to_rest()
+        rows = Observation.objects.filter(pk__gt=number, imported=False).order_by("seen_ms", "pk")
+        observations.replay(self.planner, rows.values_list("key", "seen_ms", "important"))
+        self._lessons.clear()
+        fresh.unlink(missing_ok=True)
+        for sub in self._state.subs.values():
+            if sub.policy is None:
+                known = WatchedPage.objects.filter(subscription=sub.id, listing="")
+                self.add(sub.id, known.values_list("key", "site", "url", "last_ms"))
+        self.unsaved = True
+        self._plan_at = 0.0
+
+    def let_go(self, keys: Sequence[int], forget: bool) -> None:
+        """Pages that are watched no longer; unless they are forgotten, what was learned waits for their return."""
+        self.learn()
+        if forget:
+            self.planner.remove(keys)
+        else:
+            self.planner.set([key for key in keys if key in self.planner], paused=True)
+        self.unsaved = True
+
+    def save(self, now: float, at_once: bool = False) -> None:
+        """Only while all that was learned is in the database too."""
+        if self._state.writes or (now < self._save_at and not at_once):
+            return
+        self._save_at = now + SAVE_SECONDS
+        if not self.unsaved:
+            return
+        last = Observation.objects.aggregate(last=Max("pk"))["last"] or 0
+        observations.save_planner(self._state.data / observations.PLANNER_FILE, self.planner, last)
+        self.unsaved = False
+
+    def visit_early(self, key: int, page: ActivePage, at: float | None = None) -> None:
+        """A page nobody knows yet gets a few early visits, for a prior alone would leave a lively page alone for weeks.
+
+        `at`: a first visit that brought no answer is made again then.
+        """
+        if page.visits <= len(YOUNG_HOURS) and not self._state.subs[page.sub].budget.visits.per_day:
+            usual = page.last_ms / 1000 + YOUNG_HOURS[page.visits - 1] * 3600
+            heapq.heappush(self._young, (usual if at is None else at, key))
+
+    def young_due(self, now: float) -> Iterator[tuple[int, ActivePage]]:
+        """Pages whose early visit is due; those the caller sends back by `postpone` come later."""
+        for _ in range(len(self._young)):
+            if not self._young or self._young[0][0] > now:
+                return
+            _, key = heapq.heappop(self._young)
+            page = self._state.pages.get(key)
+            if page is None or page.visits > len(YOUNG_HOURS):
+                continue  # gone, or known by now
+            if now * 1000 - page.last_ms >= YOUNG_HOURS[0] * HOUR_MS / 2:  # else just visited for another reason
+                yield key, page
+
+    def postpone(self, keys: list[int], until: float) -> None:
+        for key in keys:
+            heapq.heappush(self._young, (until, key))
+
+    def _put_to_rest(self) -> None:
+        """Subscriptions may have been removed or paused meanwhile: only loading their pages wakes them."""
+        keys = self.planner.keys
+        watched = np.fromiter(WatchedPage.objects.values_list("key", flat=True).iterator(chunk_size=10_000), np.int64)
+        there = np.isin(keys, watched)
+        self.planner.remove(keys[~there].tolist())
+        self.planner.set(keys[there], paused=True)
+
+
+class Selection:
+    """Chooses the pages that are visited now."""
+
+    def __init__(self, state: SchedulerState) -> None:
+        self._state = state
+        self._late: dict[int, list[int]] = {}  # by subscription, see `find_late`
+
+    def choose(self, now: float) -> list[Candidate]:
+        """Visits to queue; they are under way and paid for from here on."""
+        state = self._state
+        chosen: list[int] = []
+        reasons = (self._listings, self._by_policy, self._young, self._by_signal, self._by_planner)
+        for round_ in zip_longest(*(reason(now) for reason in reasons)):  # in turns, so that none starves the others
+            for key in round_:
+                page = state.pages.get(key) if key is not None else None
+                if page is None:
+                    continue  # its subscription was set aside meanwhile
+                chosen.append(key)
+                state.under_way.start(key, VisitUnderWay(page.site, now))
+                state.budgets.start(state.subs[page.sub], page.site, told=key in state.announcements.waiting)
+            if not state.budgets.instance.open:
+                break
+        return self._found([key for key in chosen if key in state.pages])
+
+    def find_late(self, now: float) -> None:
+        """Policies that only rank pages know no longest interval: their pages that have waited it out."""
+        self._late = {sub.id: [] for sub in self._state.subs.values() if sub.policy is not None}
+        if not self._late:
+            return
+        for key, page in self._state.pages.items():
+            late = self._late.get(page.sub)
+            if late is None or page.poll or len(late) >= HOST_QUEUE:
+                continue
+            if now * 1000 - page.last_ms >= self._state.subs[page.sub].max_ms:
+                late.append(key)
+
+    def _found(self, keys: list[int]) -> list[Candidate]:
+        found: list[Candidate] = []
+        for start in range(0, len(keys), 500):
+            rows = Page.objects.filter(key__in=keys[start : start + 500]).values_list(
+                "key", "url", "host__name", "depth", "role", "state"
+            )
+            for key, url, host, depth, role, state in rows:
+                if state == Page.State.QUEUED:
+                    continue  # some crawl has it in its queue already
+                crawl = self._state.subs[self._state.pages[key].sub].crawl
+                found.append(Candidate(key, url, host, crawl, depth, role=role, priority=VISIT_PRIORITY))
+        return found
+
+    def _allowed(self, key: int, now: float, told: bool = False) -> bool:
+        state = self._state
+        page = state.pages.get(key)
+        if page is None or key in state.under_way or page.retry_at > now:
+            return False
+        sub = state.subs.get(page.sub)
+        if sub is None or not sub.is_open or now * 1000 - page.last_ms < sub.min_ms:
+            return False
+        room = state.outages.room(page.site, now)
+        return state.under_way.at(page.site) < room and state.budgets.open(sub, page.site, told)
+
+    def _listings(self, now: float) -> Iterator[int]:
+        """Feeds and sitemaps, each in the rhythm it was found to have."""
+        for key in list(self._state.polled):
+            page = self._state.pages.get(key)
+            if page and now * 1000 - page.last_ms >= page.poll * HOUR_MS and self._allowed(key, now):
+                self._state.writes.page_chosen(key, int(now * 1000), {"code": "listing", "hours": page.poll})
+                yield key
+
+    def _by_policy(self, now: float) -> Iterator[int]:
+        """Pages of subscriptions with a policy of their own, when it or the longest interval asks for them."""
+        hour = planner_hour(now * 1000)
+        for sub in list(self._state.subs.values()):
+            if sub.policy is None or not sub.is_open:
+                continue
+            due: list[int] = []
+            with self._state.subscriptions.alone(sub.id):
+                due = [*self._late.get(sub.id, ()), *sub.policy.due(hour, HOST_QUEUE)]
+            for key in due:
+                if key in self._state.pages and self._allowed(key, now):
+                    self._state.next_visit.explain_policy(sub, key, now)
+                    yield key
+
+    def _young(self, now: float) -> Iterator[int]:
+        """Pages nobody knows yet."""
+        postponed: list[int] = []
+        try:
+            for key, page in self._state.plan.young_due(now):
+                if self._allowed(key, now):
+                    self._state.writes.page_chosen(key, int(now * 1000), {"code": "young", "visits": page.visits})
+                    yield key
+                else:
+                    postponed.append(key)
+                    if len(postponed) >= HOST_QUEUE:
+                        return
+        finally:
+            self._state.plan.postpone(postponed, now + 900)
+
+    def _by_signal(self, now: float) -> Iterator[int]:
+        """Announced pages, at once: the planner lets a page rest for an hour, and an instance spreads its visits out.
+
+        Few at a time: those of a source that lies are no longer worth a visit once these have been looked at.
+        """
+        state, waiting = self._state, self._state.announcements.waiting
+        under_way = sum(key in state.under_way for key in waiting)
+        looked = 0
+        for key in list(waiting):
+            page = state.pages.get(key)
+            if page is None or key not in state.announcements.told or key not in state.plan.planner:
+                del waiting[key]  # visited meanwhile
+                continue
+            if under_way >= MAX_SIGNALLED or looked >= HOST_QUEUE:
+                return
+            looked += 1
+            if now - page.last_ms / 1000 < SIGNAL_REST or not self._allowed(key, now, told=True):
+                continue
+            chance = float(state.plan.planner.chance([key], planner_hour(now * 1000))[0])
+            if chance * min(state.subs[page.sub].weight, 2.0) < WORTH:
+                del waiting[key]  # not believed: the planner's affair
+                continue
+            under_way += 1
+            state.next_visit.explain(key, now, chance)
+            yield key
+
+    def _by_planner(self, now: float) -> Iterator[int]:
+        """The planner's pages, best first, as long as they are worth a visit."""
+        state, plan = self._state, self._state.plan
+        if not plan:
+            return
+        plan.plan(now, state.budgets.instance.visits)
+        in_vain = 0
+        while in_vain < 20 and (key := plan.planner.next()) is not None:
+            if not self._allowed(key, now):
+                in_vain += state.pages.get(key) is not None and key not in state.under_way
+                continue
+            page = state.pages[key]
+            sub = state.subs[page.sub]
+            chance = float(plan.planner.chance([key], planner_hour(now * 1000))[0])
+            overdue = now * 1000 - page.last_ms >= sub.max_ms
+            if not (sub.budget.visits.per_day or overdue or chance * min(sub.weight, 2.0) >= WORTH):
+                in_vain += 5
+                continue
+            state.next_visit.explain(key, now, chance)
+            yield key

@@ -1,0 +1,345 @@
+"""What the scheduler holds: subscriptions at work, pages under watch, visits under way, and what is to be written.
+
+Its parts (`budgets`, `plan`, `announcements`, `outages`, `next_visit`) get this one object and find each other in it.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from django.db import connection
+from django.db.models import F
+
+from hemeroteca import urls
+from hemeroteca.archive.services import db_uuid
+from hemeroteca.config import Config
+from hemeroteca.frontier.values import Comparison
+from hemeroteca.watch.fields import plain
+from hemeroteca.watch.models import Signal, SignalSource, Subscription, WatchedPage
+from hemeroteca.watch.policy_pages import PolicyPages
+from hemeroteca.watch.time_windows import Window, any_open, next_open
+from hemeroteca.watch.visits import DAY_MS, AnsweredVisit, Difference
+
+if TYPE_CHECKING:
+    from hemeroteca.watch.announcements import Announcements
+    from hemeroteca.watch.budgets import Budget, Budgets
+    from hemeroteca.watch.next_visit import NextVisit
+    from hemeroteca.watch.outages import Outages
+    from hemeroteca.watch.plan import Plan
+    from hemeroteca.watch.scheduler import ActiveSubscriptions
+
+HOST_QUEUE = 50  # watched pages of a host that wait at a time
+VISIT_PRIORITY = 50  # of a visit that is due, against pages just met (0 and less) and sitemaps (100)
+MAX_DIFF_CHARS = 6000
+OVERDUE = 120.0  # s a visit may wait before it is looked for
+
+
+@dataclass
+class ActiveSubscription:
+    """A subscription at work."""
+
+    id: int
+    crawl: int
+    mode: str
+    fixed_hours: float
+    min_ms: float
+    max_ms: float
+    weight: float
+    windows: list[Window]
+    country: str
+    collection: int | None
+    seeds: list[int]
+    matcher: urls.ScopeMatcher
+    comparison: Comparison
+    domain: str  # registrable domain of its address: all its pages are below it
+    budget: "Budget"
+    key: tuple[object, ...]  # what must not change without loading its pages again
+    policy: PolicyPages | None = None  # None: the planner
+    failures: int = 0
+    failing_since_ms: int = 0
+    is_open: bool = True
+    discovered_until: float = 0.0  # newcomers have been given times up to here
+    newcomers: int = 0
+    newcomers_at: float = 0.0
+
+
+class ActivePage(msgspec.Struct, gc=False):
+    """A page under watch."""
+
+    sub: int
+    site: str
+    last_ms: int
+    poll: float = 0.0  # hours between readings of a feed or sitemap; 0: an ordinary page
+    retry_at: float = 0.0  # not before, after visits without an answer
+    failures: int = 0
+    visits: int = 1
+    wait: float = 0.0  # ms until a visit was last thought to be worth it; 0: not known yet
+
+
+class VisitUnderWay(msgspec.Struct, gc=False):
+    """A visit the scheduler asked for that has not ended yet."""
+
+    site: str
+    since: float
+    planned: bool = True  # of a watched page; paid for when it was chosen
+    source: int = 0  # who named the page, which nobody knew
+
+
+class UnderWay:
+    """Visits that have not ended yet: every one begins and ends here and nowhere else."""
+
+    def __init__(self) -> None:
+        self._visits: dict[int, VisitUnderWay] = {}
+        self._waiting: Counter[str] = Counter()  # planned ones by host
+
+    def __contains__(self, key: int) -> bool:
+        return key in self._visits
+
+    def start(self, key: int, visit: VisitUnderWay) -> None:
+        self.end(key)
+        self._visits[key] = visit
+        self._waiting[visit.site] += visit.planned
+
+    def end(self, key: int) -> VisitUnderWay | None:
+        visit = self._visits.pop(key, None)
+        if visit is not None and visit.planned:
+            self._waiting[visit.site] -= 1
+            if self._waiting[visit.site] <= 0:
+                del self._waiting[visit.site]
+        return visit
+
+    def at(self, site: str) -> int:
+        """How many planned ones of a host."""
+        return self._waiting[site]
+
+    def overdue(self, now: float) -> list[int]:
+        return [key for key, visit in self._visits.items() if visit.planned and now - visit.since > OVERDUE]
+
+    def turn_back(self, now: float) -> None:
+        for visit in self._visits.values():
+            visit.since = min(visit.since, now)
+
+
+class SchedulerState:
+    budgets: "Budgets"
+    plan: "Plan"
+    announcements: "Announcements"
+    outages: "Outages"
+    next_visit: "NextVisit"
+    subscriptions: "ActiveSubscriptions"
+
+    def __init__(self, config: Config, data: Path, clock: Callable[[], float]) -> None:
+        self.config = config
+        self.data = data
+        self.clock = clock
+        self.now = clock()  # as of the last look
+        self.subs: dict[int, ActiveSubscription] = {}
+        self.by_crawl: dict[int, ActiveSubscription] = {}
+        self.by_domain: dict[str, dict[int, ActiveSubscription]] = {}
+        self.pages: dict[int, ActivePage] = {}
+        self.polled: set[int] = set()  # feeds and sitemaps among the pages
+        self.under_way = UnderWay()
+        self.writes = PendingWrites()
+        self.closed: dict[int, float] = {}  # crawls outside their windows → when they open
+
+    @property
+    def now_ms(self) -> int:
+        return int(self.clock() * 1000)
+
+    def add_subscription(self, sub: ActiveSubscription) -> None:
+        self.subs[sub.id] = self.by_crawl[sub.crawl] = sub
+        self.by_domain.setdefault(sub.domain, {})[sub.id] = sub
+
+    def remove_subscription(self, number: int) -> ActiveSubscription:
+        sub = self.subs.pop(number)
+        self.by_crawl.pop(sub.crawl, None)
+        self.closed.pop(sub.crawl, None)
+        self.by_domain[sub.domain].pop(number)
+        if not self.by_domain[sub.domain]:
+            del self.by_domain[sub.domain]
+        return sub
+
+    def covering(self, sub: ActiveSubscription, url: str) -> list[ActiveSubscription]:
+        """All subscriptions a page belongs to; the one that has it visited first."""
+        alike = self.by_domain.get(domain_of(url), {})
+        return [sub, *(s for s in alike.values() if s is not sub and s.matcher.refusal(url, 0) is None)]
+
+    def is_shut(self, sub: ActiveSubscription, now: float) -> bool:
+        """Whether a subscription is outside its windows; the engine is told until when."""
+        shut = bool(sub.windows) and not any_open(sub.windows, now)
+        if shut:
+            self.closed[sub.crawl] = next_open(sub.windows, now)
+        else:
+            self.closed.pop(sub.crawl, None)
+        return shut
+
+
+def domain_of(url: str) -> str:
+    host = urls.host(url)
+    return urls.registrable_domain(host) or host
+
+
+Reason = dict[str, Any]  # a code and values for a sentence of `next_visit`
+Rows = list[tuple[Any, ...]]
+
+
+@dataclass
+class PendingWrites:
+    """Gathered by the scheduler, written in batches inside the engine's transaction; the same SQL on both databases."""
+
+    signals: list[int] = field(default_factory=list)  # taken, to be deleted
+    _new: dict[int, tuple[Any, ...]] = field(default_factory=dict)
+    _observations: Rows = field(default_factory=list)
+    _seen: Rows = field(default_factory=list)
+    _chosen: dict[int, tuple[Any, ...]] = field(default_factory=dict)
+    _failed: dict[int, tuple[int, str, int]] = field(default_factory=dict)
+    _changes: Rows = field(default_factory=list)
+    _verdicts: Counter[tuple[int, str]] = field(default_factory=Counter)
+    _heard: dict[int, tuple[int, int]] = field(default_factory=dict)
+    _subscriptions: dict[int, dict[str, Any]] = field(default_factory=dict)
+    _waits: list[tuple[dict[str, Any], int, str]] = field(default_factory=list)
+    _turned_ms: int = 0
+
+    def __bool__(self) -> bool:
+        return any(vars(self).values())
+
+    def new_page(
+        self, visit: AnsweredVisit, sub: int, site: str, next_ms: int, why: Reason, then: Reason | None = None
+    ) -> None:
+        kind = visit.listing.kind if visit.listing else ""
+        times = visit.at_ms, visit.at_ms, next_ms
+        self._new[visit.key] = (visit.key, sub, site, visit.url, kind, *times, json.dumps(why), json.dumps(then or {}))
+
+    def observation(
+        self, visit: AnsweredVisit, sub: int, interval_ms: int, important: bool, chance: float | None
+    ) -> None:
+        d = visit.difference
+        sums = (d.view, d.form, d.content) if d else (None, None, None)
+        flags = visit.status, visit.not_modified, visit.changed, important
+        cost = visit.bytes, visit.stored, visit.cost_ms
+        self._observations.append((visit.key, sub, visit.at_ms, interval_ms, *flags, *sums, *cost, chance, False))
+
+    def page_seen(
+        self, key: int, at_ms: int, interval_ms: int, next_ms: int, then: Reason, important: bool, chance: float
+    ) -> None:
+        hit, day = int(important), at_ms // DAY_MS
+        self._seen.append(
+            (at_ms, next_ms, json.dumps(then), hit, interval_ms / DAY_MS, hit, day, hit, at_ms, chance, key)
+        )
+
+    def page_chosen(self, key: int, next_ms: int, why: Reason) -> None:
+        self._chosen[key] = (next_ms, json.dumps(why), key)
+
+    def page_failed(self, key: int, next_ms: int, hours: float) -> None:
+        self._failed[key] = (next_ms, json.dumps({"code": "then-retry", "hours": round(hours, 2)}), key)
+
+    def change(
+        self, visit: AnsweredVisit, sub: int, d: Difference | None, site: str, since_ms: int, first: bool
+    ) -> None:
+        """`d`: how the page differs by the rules of this subscription; None: it could not be compared."""
+        sums = (d.view, d.form, d.content, d.total) if d else (0.0, 0.0, 1.0, 1.0)
+        words = (d.words_added, d.words_removed, plain(d.diff[:MAX_DIFF_CHARS])) if d else (0, 0, "")
+        page = visit.key, sub, site, visit.url, plain(visit.title[:500])
+        self._changes.append((*page, visit.at_ms, since_ms, db_uuid(visit.record_id), *sums, *words, False, first))
+
+    def verdict(self, source: int, what: str) -> None:
+        """`right`, `wrong` or `missed`."""
+        self._verdicts[source, what] += 1
+
+    def heard(self, source: int, at_ms: int, count: int = 1) -> None:
+        self._heard[source] = (at_ms, self._heard.get(source, (0, 0))[1] + count)
+
+    def taken(self, signals: Iterable[int]) -> None:
+        self.signals += signals
+
+    def trouble(self, sub: int, failures: int, since_ms: int, error: str) -> None:
+        self._subscriptions.setdefault(sub, {}).update(
+            failures=failures, failing_since_ms=since_ms, last_error=plain(error[:500])
+        )
+
+    def fault(self, sub: int, reason: str) -> None:
+        """Why the scheduler cannot work with a subscription; empty: it can."""
+        self._subscriptions.setdefault(sub, {})["fault"] = reason
+
+    def wait(self, whose: dict[str, Any], until_ms: int, code: str) -> None:
+        """Pages (a filter of theirs) that would be visited earlier have to wait until then."""
+        self._waits.append((whose, until_ms, code))
+
+    def turn_back(self, now_ms: int) -> None:
+        """The clock was set back: no page was visited later than now, or waits for a time that comes again."""
+        self._turned_ms = now_ms
+
+    def write(self) -> None:
+        with connection.cursor() as cursor:
+            if self._turned_ms:
+                cursor.execute(_TURNED_BACK, (self._turned_ms, self._turned_ms, self._turned_ms))
+            for statement, rows in (
+                (_CHOSEN, list(self._chosen.values())),
+                (_NEW, list(self._new.values())),
+                (_OBSERVED, self._observations),
+                (_SEEN, self._seen),
+                (_GROUP, [(row[-1],) for row in self._seen]),
+                (_FAILED, list(self._failed.values())),
+                (_CHANGED, self._changes),
+            ):
+                if rows:
+                    cursor.executemany(statement, rows)
+        for whose, until_ms, code in self._waits:
+            # Pages without a reason are on their way; those without a time wait for nothing in particular.
+            early = WatchedPage.objects.filter(**whose, next_ms__gt=0, next_ms__lt=until_ms).exclude(next_reason={})
+            early.update(next_ms=until_ms, next_reason={"code": code})
+        for (source, what), count in self._verdicts.items():
+            SignalSource.objects.filter(pk=source).update(**{what: F(what) + count})
+        for source, (at_ms, count) in self._heard.items():
+            SignalSource.objects.filter(pk=source).update(heard_ms=at_ms, received=F("received") + count)
+        if self.signals:
+            Signal.objects.filter(pk__in=self.signals).delete()
+        for subscription, values in self._subscriptions.items():
+            Subscription.objects.filter(pk=subscription).update(**values)
+        self.__init__()  # type: ignore[misc]  # all of it is written
+
+
+_NEW = """
+INSERT INTO watched_page (key, subscription_id, site, url, listing, first_ms, last_ms, next_ms, reason, next_reason,
+    visits, changes, changed_ms, observed_days, change_days, chance, failures, "group", behaviour)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, 1, 0, 0, 0.0, 0, 0.0, 0, 'low', '')
+ON CONFLICT (key) DO UPDATE SET subscription_id = excluded.subscription_id, listing = excluded.listing,
+    last_ms = excluded.last_ms, next_ms = excluded.next_ms, visits = watched_page.visits + 1, failures = 0,
+    next_reason = excluded.next_reason
+"""
+_OBSERVED = """
+INSERT INTO observation (key, subscription_id, seen_ms, interval_ms, status, conditional, changed, important,
+    "view", form, content, bytes, stored, cost_ms, chance, imported)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+"""
+_SEEN = """
+UPDATE watched_page SET last_ms = %s, next_ms = %s, next_reason = %s, visits = visits + 1, changes = changes + %s,
+    observed_days = observed_days + %s, failures = 0,
+    change_days = change_days + CASE WHEN %s = 1 AND changed_ms / 86400000 <> %s THEN 1 ELSE 0 END,
+    changed_ms = CASE WHEN %s = 1 THEN %s ELSE changed_ms END, chance = %s
+WHERE key = %s
+"""
+# P = days with change / days observed, as the founding work groups them; less than a day counts as one.
+_GROUP = """
+UPDATE watched_page SET "group" = CASE
+    WHEN change_days > 0.7 * CASE WHEN observed_days > 1 THEN observed_days ELSE 1 END THEN 'high'
+    WHEN change_days >= 0.4 * CASE WHEN observed_days > 1 THEN observed_days ELSE 1 END THEN 'medium'
+    ELSE 'low' END
+WHERE key = %s
+"""
+_TURNED_BACK = """
+UPDATE watched_page SET next_ms = CASE WHEN next_ms > last_ms THEN next_ms - last_ms + %s ELSE next_ms END, last_ms = %s
+WHERE last_ms > %s
+"""
+_CHOSEN = "UPDATE watched_page SET next_ms = %s, next_reason = '{}', reason = %s WHERE key = %s"
+_FAILED = "UPDATE watched_page SET next_ms = %s, next_reason = %s, failures = failures + 1 WHERE key = %s"
+_CHANGED = """
+INSERT INTO change (key, subscription_id, site, url, title, seen_ms, since_ms, record_id, "view", form, content, total,
+    words_added, words_removed, diff, told, first)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+ON CONFLICT DO NOTHING
+"""
