@@ -30,7 +30,7 @@ GEMET = (
 LISTS = "/var/lib/apt/lists/*"
 MANUAL = Path("/usr/share/doc/python3.11/html")
 MANUAL_PAGES = Path("/usr/share/man")
-MOST_QUERIES = 400
+MAX_QUERIES = 400
 
 Qrels = dict[str, dict[str, int]]
 
@@ -55,8 +55,8 @@ def main() -> None:
 
 
 def sampled(collection: Collection) -> Collection:
-    """With no more than `MOST_QUERIES` queries, the same every time."""
-    chosen = random.Random(1).sample(sorted(collection.queries), min(MOST_QUERIES, len(collection.queries)))
+    """With no more than `MAX_QUERIES` queries, the same every time."""
+    chosen = random.Random(1).sample(sorted(collection.queries), min(MAX_QUERIES, len(collection.queries)))
     return collection._replace(queries={qid: collection.queries[qid] for qid in chosen})
 
 

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench import machine
-from hemeroteca.search import Index, Options, open_index
-from hemeroteca.search.index import READER
-from hemeroteca.search.tantivy_index import TantivyIndex
+from hemeroteca.search import Options, Searcher, open_searcher
+from hemeroteca.search.results import READER
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -30,14 +29,13 @@ def main() -> None:
 
 
 def ask(folder: Path) -> list[Answered]:
-    index = open_index(None, folder)
-    assert isinstance(index, TantivyIndex)
-    searcher = index.searcher()
-    known = [entry for letter in LETTERS for entry in searcher.terms_with_prefix("body_words", letter, limit=3000)]
+    searcher = open_searcher(None, folder)
+    reader = searcher.index.reader()
+    known = [entry for letter in LETTERS for entry in reader.terms("body_words", letter, 3000)]
     known.sort(key=lambda entry: -entry[1])
     words = [word for word, _ in known]
-    index.search(words[0])
-    found = [_timed(name, index, query) for name, query in queries(words).items()]
+    searcher.search(words[0])
+    found = [_timed(name, searcher, query) for name, query in queries(words).items()]
     common = " ".join(words[:12])
     for name, query, options in (
         ("counts of all documents", "-xyzzyx", Options(facets=True)),
@@ -45,29 +43,29 @@ def ask(folder: Path) -> list[Answered]:
         ("400 common words, newest first", " ".join(words[:400]), Options(sort="newest")),
         ("every one of 12 common words", common, Options(every=True)),
     ):
-        found.append(_timed(name, index, query, options))
-    return [*found, _paged(index, common)]
+        found.append(_timed(name, searcher, query, options))
+    return [*found, _paged(searcher, common)]
 
 
-def _timed(name: str, index: Index, query: str, options: Options = READER, cursor: str = "") -> Answered:
+def _timed(name: str, searcher: Searcher, query: str, options: Options = READER, cursor: str = "") -> Answered:
     clock, cpu = time.perf_counter(), time.process_time()
-    index.search(query, options=options, cursor=cursor)
+    searcher.search(query, options=options, cursor=cursor)
     return Answered(name, time.perf_counter() - clock, time.process_time() - cpu)
 
 
-def _paged(index: Index, query: str) -> Answered:
+def _paged(searcher: Searcher, query: str) -> Answered:
     """The slowest of the pages that can be reached."""
     worst, cursor = Answered("", 0.0, 0.0), ""
     while True:
-        this = _timed("a page of results, one after the other", index, query, cursor=cursor)
+        this = _timed("a page of results, one after the other", searcher, query, cursor=cursor)
         worst = max(worst, this, key=lambda answered: answered.cpu)
-        cursor = index.search(query, cursor=cursor).cursor
+        cursor = searcher.search(query, cursor=cursor).cursor
         if not cursor:
             return worst
 
 
 def queries(words: list[str]) -> dict[str, str]:
-    """`words`: of the index, the commonest first."""
+    """`words`: of the searcher, the commonest first."""
     rng = random.Random(3)
     top = words[:400]
     pairs = list(zip(top[:60:2], top[1:60:2], strict=True))

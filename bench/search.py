@@ -104,11 +104,11 @@ def peers() -> list[Row]:
 
 def suggestions() -> list[Row]:
     """Learned from the large index, as a refresh does."""
-    from hemeroteca.search import open_index, services
-    from hemeroteca.search.suggest import Suggester
+    from hemeroteca.search import maintenance, open_index
+    from hemeroteca.search.suggest.suggester import Suggester
 
     folder = machine.WORK / f"search-hemeroteca-{DOCUMENTS}"
-    services.learn(folder, open_index(None, folder))
+    maintenance.learn(folder, open_index(None, folder))
     suggester = Suggester.load(folder / "suggest")
     assert suggester is not None
     completing, correcting = [], []

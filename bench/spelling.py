@@ -24,11 +24,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from hemeroteca.search.learn import Bounds, Learner, fold
-from hemeroteca.search.suggest import Suggester
+from hemeroteca.search.suggest.model import Bounds, Learner, fold
+from hemeroteca.search.suggest.suggester import Suggester
 
 SAMPLE = 1500
-MOST_DOCUMENTS = 10_000
+MAX_DOCUMENTS = 10_000
 TEXTS = {
     "en": ("usr/share/gimp/2.0/help/en/**/*.html",),
     "es": ("usr/share/gimp/2.0/help/es/**/*.html", "usr/share/man/es/man*/*.gz"),
@@ -55,7 +55,7 @@ def main() -> None:
     root = Path(sys.argv[1])
     languages = sys.argv[2:] or list(TEXTS)
     texts = {
-        language: [(title, text[: Bounds().text]) for title, text in documents(root, language)][:MOST_DOCUMENTS]
+        language: [(title, text[: Bounds().text]) for title, text in documents(root, language)][:MAX_DOCUMENTS]
         for language in languages
     }
     print("model  words  kind                     asked  right@1  wrong  nothing | symspell right wrong")

@@ -60,13 +60,13 @@ def evaluate(run: Run, qrels: Qrels) -> Quality:
 
 
 def hemeroteca(documents: Path, queries: dict[str, str], folder: Path) -> Run:
-    from hemeroteca.search import batch, filling, open_index
+    from hemeroteca.search import corpus, open_searcher
 
-    index = open_index(None, folder)
+    searcher = open_searcher(None, folder)
     with documents.open("rb") as lines:
-        filling.import_documents(index, lines)
+        corpus.import_documents(searcher.index, lines)
     run: Run = {qid: [] for qid in queries}
-    for row in batch.run(index, queries.items(), DEPTH):
+    for row in corpus.run_queries(searcher, queries.items(), DEPTH):
         run[row.qid].append(row.id)
     return run
 

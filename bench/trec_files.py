@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
-from hemeroteca.search import collection_files
+from hemeroteca.search import corpus
 
 Qrels = dict[str, dict[str, int]]
 
@@ -80,7 +80,7 @@ def read_documents(lines: Iterable[bytes]) -> Iterator[dict[str, str]]:
         for identifier, fields in _smart(lines):
             yield {"id": identifier, "title": fields.get("T", ""), "text": fields.get("W", "")}
     elif first.startswith(b"{"):
-        for number, row in collection_files.documents(lines, _refuse):
+        for number, row in corpus.documents(lines, _refuse):
             document = {"id": row.id or row.url or str(number), "url": row.url, "title": row.title, "text": row.text}
             yield {name: value for name, value in {**document, "lang": row.lang}.items() if value}
     else:
@@ -96,7 +96,7 @@ def read_queries(lines: Iterable[bytes]) -> dict[str, str]:
         return {identifier: fields.get("W") or fields.get("T", "") for identifier, fields in _smart(lines)}
     if first.startswith(b"<"):
         return dict(_trec_topics(b"".join(lines).decode("utf-8", "replace")))
-    return dict(collection_files.queries(lines))
+    return dict(corpus.queries(lines))
 
 
 def read_qrels(text: str) -> Qrels:
@@ -202,7 +202,7 @@ def _lines(file: Path) -> Iterator[bytes]:
     except OSError as error:
         raise CollectionError(f"{file} cannot be read ({error.strerror})")
     with source:
-        yield from collection_files.lines(source)
+        yield from corpus.lines(source)
 
 
 def _text(file: Path) -> str:

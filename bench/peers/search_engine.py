@@ -63,10 +63,10 @@ def main() -> None:
 
 
 def hemeroteca(texts: Iterator[Text], folder: Path) -> Search:
-    from hemeroteca.search import SearchDocument, open_index
+    from hemeroteca.search import SearchDocument, open_searcher
 
-    index = open_index(None, folder)
-    with index.writer(threads=os.cpu_count() or 1) as writer:
+    searcher = open_searcher(None, folder)
+    with searcher.index.writer(threads=os.cpu_count() or 1) as writer:
         for text in texts:
             document = SearchDocument(
                 key=text.number, url=text.url, host=text.host, title=text.title, text=text.text, language=text.language
@@ -75,7 +75,7 @@ def hemeroteca(texts: Iterator[Text], folder: Path) -> Search:
             if text.number % 50_000 == 49_999:
                 writer.commit()
         writer.commit()
-    return lambda query: len(index.search(query).hits)
+    return lambda query: len(searcher.search(query).hits)
 
 
 def sqlite(texts: Iterator[Text], folder: Path) -> Search:

@@ -93,4 +93,4 @@ def _entry(channel: Element, hit: Hit) -> None:
 
 def _newest(query: str) -> list[Hit]:
     options = portal.reader_options(sort="captured", every=True)
-    return portal.index().search(query, limit=_NEWEST, options=options).hits if query else []
+    return portal.searcher().search(query, limit=_NEWEST, options=options).hits if query else []

@@ -10,7 +10,7 @@ from pydantic import Field
 from hemeroteca.api import access
 from hemeroteca.api.shapes import Body, filled
 from hemeroteca.search import Hit, portal
-from hemeroteca.search.preferences import LEAST, MOST
+from hemeroteca.search.preferences import MAX_FACTOR, MIN_FACTOR
 from hemeroteca.search.ranking import Preferences
 from hemeroteca.warc.timestamps import moment
 from hemeroteca.watch import saved_searches
@@ -93,7 +93,7 @@ def search(
     options = portal.reader_options(
         sort=sort, facets=facets, semantic=semantic, group=group, languages=_languages(request)
     )
-    found = portal.index_for(q, versions).search(q, limit=limit, cursor=cursor, options=options)
+    found = portal.searcher_for(q, versions).search(q, limit=limit, cursor=cursor, options=options)
     return Found(
         total=found.total,
         exact=found.exact,
@@ -175,7 +175,9 @@ class Judged(Schema):
 
 
 class Judgement(Body):
-    factor: float = Field(ge=0, le=MOST, description=f"Above 1 raises, below 1 lowers (least {LEAST:g}), 0 blocks.")
+    factor: float = Field(
+        ge=0, le=MAX_FACTOR, description=f"Above 1 raises, below 1 lowers (least {MIN_FACTOR:g}), 0 blocks."
+    )
 
 
 def preferences(request: HttpRequest) -> Judged:

@@ -13,11 +13,11 @@ from hemeroteca.archive import queries as archive
 from hemeroteca.frontier import queries as frontier
 from hemeroteca.frontier.models import Page
 from hemeroteca.search import Hit, Options, Results, portal, semantic
-from hemeroteca.search.explaining import Explanation
-from hemeroteca.search.filters import filters, loosened, narrowed, without
-from hemeroteca.search.notes import Note
+from hemeroteca.search.explanation import Explanation
+from hemeroteca.search.index.versions import has_versions
+from hemeroteca.search.query.clauses import Note
+from hemeroteca.search.query.filters import filters, loosened, narrowed, without
 from hemeroteca.search.ranking import Preferences
-from hemeroteca.search.versions import has_versions
 from hemeroteca.watch.saved_searches import feed_path
 
 RESULTS = 10
@@ -112,11 +112,11 @@ def found_for(asked: Asked, number: int, cursor: str, languages: tuple[str, ...]
         group=not asked.each,
         languages=languages,
     )
-    searched = portal.index_for(asked.query, asked.past or None)
+    searched = portal.searcher_for(asked.query, asked.past or None)
     # the cursor of the page before knows what was shown, so that nothing comes twice while pages come in
     found = searched.search(asked.query, limit=RESULTS, offset=(number - 1) * RESULTS, cursor=cursor, options=wanted)
     known = frontier.pages_by_key(hit.page or hit.key for hit in found.hits)
-    of_all_versions = searched is not portal.index()
+    of_all_versions = searched is not portal.searcher()
     link = asked.link()
     return {
         "found": found,
@@ -207,7 +207,7 @@ def _blocked(asked: Asked, judged: Preferences) -> int:
 
 def _counted(asked: Asked, judged: Preferences) -> Results:
     only = Options(preferences=judged, snippets=False, suggest=False, diverse=False)
-    return portal.index_for(asked.query, asked.past or None).search(asked.query, limit=1, options=only)
+    return portal.searcher_for(asked.query, asked.past or None).search(asked.query, limit=1, options=only)
 
 
 def _result(asked: Asked, hit: Hit, page: Page | None, judged: Preferences) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from hemeroteca.accounts import Actor
 from hemeroteca.console.results import SORTS, Asked, explanation, found_for, translated
 from hemeroteca.errors import Invalid, NotFound, Unavailable
 from hemeroteca.search import portal
-from hemeroteca.search.notes import Note
-from hemeroteca.search.versions import has_versions
+from hemeroteca.search.index.versions import has_versions
+from hemeroteca.search.query.clauses import Note
 from hemeroteca.watch import queries as watch
 from hemeroteca.watch import saved_searches
 
@@ -45,7 +45,7 @@ def search(request: HttpRequest) -> HttpResponse:
     }
     try:
         if not asked.query:
-            context["documents"] = portal.index().count()
+            context["documents"] = portal.searcher().index.count()
         else:
             context |= found_for(asked, number, cursor, _languages(request))
             if len(request.GET["q"].strip()) > LONGEST:

@@ -1,4 +1,4 @@
-"""Documents and captures that commands left for the engine, put into the index bit by bit (search.handover, given)."""
+"""Documents and captures that commands left for the engine, put into the index bit by bit (search.document_queue)."""
 
 import logging
 import time
@@ -9,7 +9,7 @@ from hemeroteca.engine import imported_pages
 from hemeroteca.engine.ledger import Ledger
 from hemeroteca.engine.reindex import Source, newest
 from hemeroteca.instance import Instance
-from hemeroteca.search import handover
+from hemeroteca.search import document_queue
 from hemeroteca.search.document import SearchDocument
 
 log = logging.getLogger("hemeroteca.engine")
@@ -84,13 +84,13 @@ class HandedOver:
         self._due = moment + LOOK_SECONDS
         folder = self._instance.index_dir
         known = {file for file, _ in self._put}
-        for file in handover.waiting(folder):
+        for file in document_queue.pending(folder):
             if file not in known:
-                self._file, self._rows = file, handover.read(file)
+                self._file, self._rows = file, document_queue.read(file)
                 return True
-        for file in handover.waiting(folder, imported_pages.ROWS):
+        for file in document_queue.pending(folder, imported_pages.ROWS):
             if file not in known:
-                self._file, self._rows = file, handover.rows(file, imported_pages.ImportedPage)
+                self._file, self._rows = file, document_queue.rows(file, imported_pages.ImportedPage)
                 return True
         for file in imported_pages.forsaken(folder):
             if file not in known:

@@ -1,8 +1,9 @@
 """What the index must learn of pages that an import brought captures of, when a running engine writes the index.
 
-The import reads the pages and leaves what it finds as rows of a file (`search.handover`); the engine puts them into the
-index bit by bit (`engine.handed_over`). Before a batch is committed to the database its addresses are noted in a file,
-which goes when the rows of the batch are left: if the import dies in between, the engine reads them by these notes.
+The import reads the pages and leaves what it finds as rows of a file (`search.document_queue`); the engine puts them
+into the index bit by bit (`engine.handed_over`). Before a batch is committed to the database its addresses are noted in
+a file, which goes when the rows of the batch are left: if the import dies in between, the engine reads them by these
+notes.
 """
 
 import fcntl
@@ -19,7 +20,7 @@ from hemeroteca.archive import queries
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.engine.messages import Edges
 from hemeroteca.engine.reindex import GONE, Source, newest
-from hemeroteca.search import handover
+from hemeroteca.search import document_queue
 from hemeroteca.search.document import SearchDocument
 
 ROWS = ".captures"
@@ -60,7 +61,7 @@ def _given(source: Source, row: CaptureRow) -> ImportedPage:
 
 def note(index_dir: Path, keys: Iterable[str]) -> IO[bytes]:
     """Keep the addresses of a batch that is about to be committed; nobody reads them while the file is open."""
-    folder = index_dir / handover.FOLDER
+    folder = index_dir / document_queue.FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = folder / f"{time.time_ns()}-{os.getpid()}.draft"
     file = draft.open("xb")
@@ -80,7 +81,7 @@ def forget(file: IO[bytes]) -> None:
 
 def forsaken(index_dir: Path) -> list[Path]:
     """Notes of imports that died, oldest first."""
-    return [path for path in handover.waiting(index_dir, _NOTES) if _is_free(path)]
+    return [path for path in document_queue.pending(index_dir, _NOTES) if _is_free(path)]
 
 
 def noted(file: Path) -> list[str]:

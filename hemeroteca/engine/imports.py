@@ -20,7 +20,7 @@ from hemeroteca.engine.ledger import EDGES_AT_ONCE, last_capture, read_watermark
 from hemeroteca.engine.reindex import Source
 from hemeroteca.engine.repair import add_versions
 from hemeroteca.instance import Instance
-from hemeroteca.search import handover
+from hemeroteca.search import document_queue
 from hemeroteca.search.graph import LinkGraph
 from hemeroteca.search.index import open_index
 
@@ -72,7 +72,7 @@ def beside_an_engine(config: Config, instance: Instance, waiting: Callable[[], N
         yield
         comparing.weigh(instance.warc_dir, keys, before)
         rows = imported_pages.of_keys(source, keys, config.index_versions, before)
-        left.append(handover.leave(instance.index_dir, rows, imported_pages.ROWS))
+        left.append(document_queue.push(instance.index_dir, rows, imported_pages.ROWS))
         imported_pages.forget(note)
 
     yield around
@@ -97,7 +97,7 @@ def _wait(config: Config, instance: Instance, left: list[Path]) -> None:
 def _put_here(config: Config, instance: Instance, left: list[Path]) -> None:
     with _index(config, instance) as put:
         for file in left:
-            for row in handover.rows(file, imported_pages.ImportedPage):
+            for row in document_queue.rows(file, imported_pages.ImportedPage):
                 if not row.past:
                     put(row)
     if config.index_versions:

@@ -128,14 +128,15 @@ def rebuild_index(job: ActiveJob, order: Rebuild) -> Rebuilt:
     """Searches go on with the old index until the new one is whole."""
     from hemeroteca.engine import collection_membership, refresh, reindex
     from hemeroteca.engine.ledger import last_capture, write_watermark
-    from hemeroteca.search import SearchError, filling
-    from hemeroteca.search.versions import rebuild_versions
+    from hemeroteca.search import SearchError
+    from hemeroteca.search.index import rebuild
+    from hemeroteca.search.index.versions import rebuild_versions
 
     config, instance = settings.CONFIG, settings.INSTANCE
     last = last_capture()
     folder, heap = instance.index_dir, config.index_heap_bytes
     try:
-        count = filling.rebuild(
+        count = rebuild.rebuild(
             folder, reindex.documents(instance), heap, lambda done: job.progress(done, message="indexing")
         )
         versions = 0
@@ -152,11 +153,11 @@ def rebuild_index(job: ActiveJob, order: Rebuild) -> Rebuilt:
 
 @kind("search.learn", remote=True)
 def learn_words(job: ActiveJob, order: Learn) -> Learned:
-    from hemeroteca.search import SearchError, open_index, services
+    from hemeroteca.search import SearchError, maintenance, open_index
 
     folder = settings.INSTANCE.index_dir
     try:
-        count = services.learn(folder, open_index(settings.CONFIG, folder), order.documents, job.progress)
+        count = maintenance.learn(folder, open_index(settings.CONFIG, folder), order.documents, job.progress)
     except (SearchError, OSError) as error:
         raise Refused(str(error))
     return Learned(count)
@@ -165,10 +166,10 @@ def learn_words(job: ActiveJob, order: Learn) -> Learned:
 @kind("search.rank", remote=True)
 def rank_links(job: ActiveJob, order: Rank) -> Ranked:
     from hemeroteca.frontier import queries
-    from hemeroteca.search import SearchError, services
+    from hemeroteca.search import SearchError, maintenance
 
     try:
-        ranks = services.refresh_ranks(settings.INSTANCE.index_dir, queries.seed_keys())
+        ranks = maintenance.refresh_ranks(settings.INSTANCE.index_dir, queries.seed_keys())
     except (SearchError, OSError) as error:
         raise Refused(str(error))
     return Ranked(len(ranks))

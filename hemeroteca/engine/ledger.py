@@ -26,10 +26,9 @@ from hemeroteca.frontier.queue import Frontier
 from hemeroteca.instance import Instance
 from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.graph import LinkGraph
-from hemeroteca.search.index import SearchError
-from hemeroteca.search.matching import keys_of_site
-from hemeroteca.search.tantivy_index import VERSIONS, TantivyIndex, folder_of
-from hemeroteca.search.versions import VersionWriter, open_versions
+from hemeroteca.search.index import VERSIONS, SearchError, folder_of, open_index
+from hemeroteca.search.index.expressions import TermQuery
+from hemeroteca.search.index.versions import VersionWriter, open_versions
 from hemeroteca.warc import keys
 from hemeroteca.warc.builder import Original
 from hemeroteca.warc.keys import DOM
@@ -59,7 +58,7 @@ class Ledger:
         self._frontier = frontier
         self._captures: list[NewCapture] = []
         self._originals: dict[str, Original] = {}  # of captures not committed yet, by digest
-        self._reader = TantivyIndex(instance.index_dir, config.search_mapped_bytes)
+        self._reader = open_index(config, instance.index_dir)
         self._index = self._reader.writer(config.index_heap_bytes)
         self._versions = None
         if config.index_versions:
@@ -199,7 +198,7 @@ class Ledger:
 
     def pages_of(self, site: str) -> Iterator[int]:
         """Keys of the documents of a domain."""
-        return keys_of_site(self._reader, site)
+        return self._reader.keys(TermQuery("site", site))
 
     def recollect(self, key: int) -> bool:
         """Give a document the collections it belongs to now, unless a newer one, which has them, waits."""

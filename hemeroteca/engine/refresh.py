@@ -21,7 +21,7 @@ from hemeroteca.engine.ledger import Ledger
 from hemeroteca.frontier import queries
 from hemeroteca.instance import Instance
 from hemeroteca.search.index import SearchError, open_index
-from hemeroteca.search.refresh import TEXTS, TurnError, turn
+from hemeroteca.search.maintenance import TEXTS, TurnError, turn
 
 log = logging.getLogger("hemeroteca.engine")
 
@@ -110,7 +110,7 @@ def _put_texts(instance: Instance, heap_bytes: int, texts: list[tuple[int, str]]
 def _start(instance: Instance, learned: int) -> subprocess.Popen[bytes]:
     (instance.index_dir / TEXTS).unlink(missing_ok=True)
     process = subprocess.Popen(
-        [sys.executable, "-m", "hemeroteca.search.refresh", str(instance.index_dir), str(learned)],
+        [sys.executable, "-m", "hemeroteca.search.maintenance", str(instance.index_dir), str(learned)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"},

@@ -21,7 +21,7 @@ from hemeroteca.frontier.values import SiteSettings
 from hemeroteca.instance import Instance
 from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.graph import LinkGraph
-from hemeroteca.search.versions import VersionWriter
+from hemeroteca.search.index.versions import VersionWriter
 from hemeroteca.urls.candidate import Role
 from hemeroteca.warc import keys, reader
 

@@ -8,7 +8,7 @@ from hemeroteca.engine import reindex
 from hemeroteca.engine.ledger import last_capture, read_watermark, write_watermark
 from hemeroteca.instance import Instance, spool
 from hemeroteca.search.index import open_index
-from hemeroteca.search.versions import VersionWriter, has_versions, open_versions
+from hemeroteca.search.index.versions import VersionWriter, has_versions, open_versions
 from hemeroteca.warc.writer import WarcWriter
 
 log = logging.getLogger("hemeroteca.engine")

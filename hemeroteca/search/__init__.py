@@ -1,40 +1,46 @@
-"""Search over what was archived: index, query language, ranking, suggestions, spelling and the link graph.
+"""Search over what was archived: query language, index, ranking, suggestions, spelling and the link graph.
 
-Nothing here needs Django or the database, so that workers can build documents and `hemeroteca search` starts fast.
-The archive is the truth: everything in this room can be rebuilt from it (`hemeroteca search rebuild`).
+Nothing here but `portal` needs Django or the database, so that `hemeroteca search` starts fast. The archive is the
+truth: everything in this room can be rebuilt from it (`hemeroteca search rebuild`).
 
-A document's way: `document` (made by ingest) → `tantivy_index` (written, per-language fields by `analysis`).
-A query's way: `query` (parsed) → `planner` (engine queries) → `answer` (candidates, `ranking`, `snippet`).
-Beside it: `filling` (rebuilt, imported), `batch` (many queries, to measure), `graph` (links, PageRank), `learn` and
-`suggest` (completion, next words, spelling), `services` (what is refreshed from time to time).
+- `searcher`: answers queries. `query/` (text → plan) → `candidates` (the plan asked of the index; `ranking`,
+  `semantic` and `dedup` order what it finds) → `results` (with `snippet`, `facets`); `explanation` says why.
+  `throttle` keeps long queries from blocking short ones.
+- `index/`: the seam. `Index` is what an engine must do; `tantivy/` does it. `analysis` cuts text into words.
+- `suggest/`: completion and spelling. `graph`: links and PageRank. `maintenance` refreshes both from time to time.
+- `corpus`: documents imported from files, queries run from files; `document_queue`: documents waiting for the engine.
+- `preferences`: hosts a person has raised, lowered or blocked. `portal`: search as the API and the console use it.
 """
 
 from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.index import (
-    Hit,
     Index,
     IndexBusyError,
+    IndexReader,
     IndexUnusableError,
     IndexWriteError,
-    Options,
-    Results,
+    IndexWriter,
     SearchError,
-    Writer,
     open_index,
 )
 from hemeroteca.search.ranking import Preferences
+from hemeroteca.search.results import Hit, Options, Results
+from hemeroteca.search.searcher import Searcher, open_searcher
 
 __all__ = [
     "Hit",
     "Index",
     "IndexBusyError",
+    "IndexReader",
     "IndexUnusableError",
     "IndexWriteError",
+    "IndexWriter",
     "Options",
     "Preferences",
     "Results",
     "SearchDocument",
     "SearchError",
-    "Writer",
+    "Searcher",
     "open_index",
+    "open_searcher",
 ]

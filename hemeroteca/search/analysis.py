@@ -10,9 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 
-from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
-
-from hemeroteca.search.languages import code_of
+from hemeroteca.search.tantivy import analyzers
 
 # ISO 639-1 → the engine's name of the stemmer. Other languages are indexed word by word, without stems.
 STEMMERS = {
@@ -41,7 +39,6 @@ BIGRAMS = (
     "pairs"  # … and of scripts without spaces: pairs of characters are the terms; words of other scripts stay whole
 )
 _BIGRAM_LANGUAGES = frozenset(("zh", "ja", "ko", "th"))
-LONGEST_WORD = 40
 SCRIPT_SAMPLE = 1000  # characters by which the script of a text is told
 SPACELESS = (
     "\u0e00-\u0e7f\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
@@ -65,21 +62,6 @@ def field_of(language: str) -> str:
     return BIGRAMS if code_of(language) in _BIGRAM_LANGUAGES else WORDS
 
 
-@cache
-def analyzer(field: str) -> TextAnalyzer:
-    """What turns a page or a query into terms of the body field `field`."""
-    builder = TextAnalyzerBuilder(Tokenizer.whitespace() if field == BIGRAMS else Tokenizer.simple())
-    return (
-        builder.filter(Filter.remove_long(LONGEST_WORD)).filter(Filter.lowercase()).filter(Filter.ascii_fold()).build()
-    )
-
-
-@cache
-def word_analyzer() -> TextAnalyzer:
-    """Words without stop words and length limit: exactly one term for each."""
-    return TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.lowercase()).filter(Filter.ascii_fold()).build()
-
-
 def prepared(text: str, field: str) -> str:
     """The text as the engine's analyzer should get it: what the engine cannot do (pairs) is done here."""
     return " ".join([_pairs(match) for match in _PIECE.finditer(text)]) if field == BIGRAMS else text
@@ -87,7 +69,7 @@ def prepared(text: str, field: str) -> str:
 
 def terms(text: str, field: str) -> list[str]:
     """Words of a text as the index has them."""
-    return analyzer(field).analyze(prepared(text, field))
+    return analyzers.analyze(prepared(text, field), spaced=field != BIGRAMS)
 
 
 def stems(words: Iterable[str], language: str) -> dict[str, str]:
@@ -104,31 +86,26 @@ def stems(words: Iterable[str], language: str) -> dict[str, str]:
     known = _known_stems.setdefault(language, {})
     new = [word for word in words if word not in known]
     if new:
-        if sum(map(len, _known_stems.values())) > _MOST_STEMS:
+        if sum(map(len, _known_stems.values())) > _MAX_STEMS:
             _known_stems.clear()
             known, new = _known_stems.setdefault(language, {}), words
         written = new
         for pattern, accented in _ACCENTED.get(language, ()):
             written = [pattern.sub(accented, word) for word in written]
-        found = _stemmer(language).analyze(" ".join(written))
+        analyze = analyzers.stemmer(STEMMERS[language]).analyze
+        found = analyze(" ".join(written))
         if len(found) != len(new):  # the engine splits what is one word here
-            found = [(_stemmer(language).analyze(word) or [word])[0] for word in written]
+            found = [(analyze(word) or [word])[0] for word in written]
         known.update(zip(new, found, strict=True))
     return {word: known[word] for word in words}
 
 
 _known_stems: dict[str, dict[str, str]] = {}
-_MOST_STEMS = 60_000  # words remembered with their stems, over all languages
+_MAX_STEMS = 60_000  # words remembered with their stems, over all languages
 _ACCENTED = {
     "pt": [(re.compile(r"oes$"), "ões"), (re.compile(r"ao$"), "ão"), (re.compile(r"c(ã|õ)"), r"ç\1")],
     "fr": [(re.compile(r"ee(s?)$"), r"ée\1")],
 }
-
-
-@cache
-def _stemmer(language: str) -> TextAnalyzer:
-    builder = TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.stemmer(STEMMERS[language]))
-    return builder.filter(Filter.ascii_fold()).build()
 
 
 def is_spaceless(term: str) -> bool:
@@ -235,7 +212,7 @@ CLEARLY = 2  # little words by which another language must be ahead
 def is_stop_word(word: str, language: str) -> bool:
     if fold(word) in _question_words(language):
         return True
-    return not _without_stop_words(language).analyze(word) and any(map(str.isalnum, word))
+    return not _has_content(word, language) and any(map(str.isalnum, word))
 
 
 @cache
@@ -243,33 +220,88 @@ def _question_words(language: str) -> frozenset[str]:
     return frozenset(_QUESTION_WORDS.get(language, "").split())
 
 
-@cache
-def _without_stop_words(language: str) -> TextAnalyzer:
-    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.lowercase())
-    if language == "ca":
-        builder = builder.filter(Filter.custom_stopword(_CATALAN_STOP_WORDS.split()))
-    elif language in STEMMERS and language not in _NO_STOP_LIST:
-        builder = builder.filter(Filter.stopword(STEMMERS[language]))
-    return builder.build()
+def _has_content(word: str, language: str) -> bool:
+    """Whether a word is not in the list of stop words of a language."""
+    own = tuple(_CATALAN_STOP_WORDS.split()) if language == "ca" else ()
+    name = "" if language in _NO_STOP_LIST else STEMMERS.get(language, "")
+    return bool(analyzers.without_stop_words(name, own).analyze(word))
 
 
 def fold(word: str) -> str:
     """Small letters without accents, as all terms are written."""
-    return "".join(word_analyzer().analyze(word)) or word.lower()
+    return "".join(analyzers.analyze(word, long_ones=True)) or word.lower()
 
 
 def positioned(text: str, field: str) -> list[tuple[int, str]]:
     """Terms with their place among the words."""
     if field == BIGRAMS:
         return list(enumerate(terms(text, field)))
-    return [(token.position, token.text) for token in analyzer(field).pre_tokenize(prepared(text, field)).tokens]
+    return analyzers.positions(text)
 
 
 def word_terms(words: list[str]) -> list[str]:
     """The term of each word, stop words included."""
-    analyze = word_analyzer().analyze
-    together = analyze(" ".join(words))
+    together = all_words(" ".join(words))
     if len(together) == len(words):
         return together
     # Python and the engine disagree about what a letter is in some script: one by one
-    return [(analyze(word) or [word])[0] for word in words]
+    return [(all_words(word) or [word])[0] for word in words]
+
+
+def all_words(text: str) -> list[str]:
+    """Terms of a text, very long words included."""
+    return analyzers.analyze(text, long_ones=True)
+
+
+def written_in(text: str, said: str) -> str:
+    """The language a document is said to be in, unless its script is another: then, or when nothing is said, a guess.
+
+    The script decides by which field a document is found, so a wrong label would hide it.
+    """
+    if said and fits_script(text, said):
+        return said
+    guessed = language_of(text)
+    return guessed if fits_script(text, guessed) else language_by_script(text)
+
+
+def language_of(text: str) -> str:
+    from resiliparse.parse.lang import detect_fast
+
+    language, distance = detect_fast(text[:5000])
+    return language if distance < 1200 and language != "unknown" else ""
+
+
+def code_of(language: str) -> str:
+    """ISO 639-1 of what people write: es, es-VE, spa, Spanish, español."""
+    language = re.split(r"[-_]", language.strip().lower())[0]
+    return _CODES.get(language, language if len(language) == 2 else "")
+
+
+_CODES = {
+    name: code
+    for code, names in {
+        "ar": "ara arabic árabe",
+        "ca": "cat catalan catalán català",
+        "da": "dan danish danés",
+        "de": "deu ger german alemán deutsch",
+        "el": "ell gre greek griego",
+        "en": "eng english inglés ingles",
+        "es": "spa spanish español espanol castellano",
+        "fi": "fin finnish finés",
+        "fr": "fra fre french francés français",
+        "hu": "hun hungarian húngaro",
+        "it": "ita italian italiano",
+        "ja": "jpn japanese japonés",
+        "ko": "kor korean coreano",
+        "nl": "nld dut dutch neerlandés",
+        "no": "nor nob nno nb nn norwegian noruego",
+        "pt": "por portuguese portugués português",
+        "ro": "ron rum romanian rumano",
+        "ru": "rus russian ruso",
+        "sv": "swe swedish sueco",
+        "th": "tha thai tailandés",
+        "tr": "tur turkish turco",
+        "zh": "zho chi chinese chino",
+    }.items()
+    for name in names.split()
+}

@@ -24,13 +24,13 @@ import numpy as np
 from hemeroteca.search.document import document_key
 
 log = logging.getLogger("hemeroteca.search")
-_MOST_ANCHORS = 12  # different texts kept per page
-_LONGEST_ANCHOR = 80
-MOST_EDGES = 20_000_000  # the newest that are kept and ranked: 320 MB on disk, about 1.2 GB for a moment
-_LEAST = 0.045  # share of the average rank below which a page counts as one nobody recommends
+_MAX_ANCHORS = 12  # different texts kept per page
+_MAX_ANCHOR = 80
+MAX_EDGES = 20_000_000  # the newest that are kept and ranked: 320 MB on disk, about 1.2 GB for a moment
+_MIN_RANK = 0.045  # share of the average rank below which a page counts as one nobody recommends
 _UNLED = 0.3  # the best rank of a page no seed leads to
 _MERGED_ANCHORS = 4 << 20  # bytes of packed link texts in one file …
-_MOST_ANCHOR_BYTES = 128 << 20  # … and in all; the oldest go first
+_MAX_ANCHOR_BYTES = 128 << 20  # … and in all; the oldest go first
 
 
 class LinkGraph:
@@ -48,7 +48,7 @@ class LinkGraph:
         """Names of what is complete, oldest first."""
         return sorted(file.name.split(".")[0] for file in self.path.glob("*.edges.npy"))
 
-    def edges(self, names: Sequence[str] | None = None, most: int = MOST_EDGES) -> tuple[np.ndarray, np.ndarray]:
+    def edges(self, names: Sequence[str] | None = None, most: int = MAX_EDGES) -> tuple[np.ndarray, np.ndarray]:
         """Sources and targets as keys; of a page captured more than once, only its last links. Duplicates remain."""
         names = self.segments() if names is None else names
         if not names:
@@ -88,7 +88,7 @@ class LinkGraph:
                     if key % passes == turn:
                         texts.setdefault(key, Counter())[text] += 1
             for key, counts in texts.items():
-                yield key, "\n".join(text for text, _ in counts.most_common(_MOST_ANCHORS))
+                yield key, "\n".join(text for text, _ in counts.most_common(_MAX_ANCHORS))
 
     def compact(self) -> None:
         """Many small segments into one, without links that were replaced.
@@ -124,7 +124,7 @@ class LinkGraph:
         """Small files of link texts into larger ones; the oldest go when there is too much."""
         files = [file for file in sorted(self.path.glob("*.anchors")) if file.name.split(".")[0] <= last]
         total = sum(file.stat().st_size for file in files)
-        while total > _MOST_ANCHOR_BYTES:
+        while total > _MAX_ANCHOR_BYTES:
             total -= files[0].stat().st_size
             files.pop(0).unlink()
         group: list[Path] = []
@@ -165,7 +165,7 @@ class LinkWriter:
         self._pages.extend(targets)
         self._hosts.extend(map(document_key, target_hosts))
         for target, text in zip(targets, anchors, strict=False):
-            if target != page and 1 < len(text) <= _LONGEST_ANCHOR:
+            if target != page and 1 < len(text) <= _MAX_ANCHOR:
                 self._anchors.append((target, text))
 
     def add_packed(self, page: int, host: int, targets: bytes, hosts: bytes, anchors: list[tuple[int, str]]) -> None:
@@ -386,7 +386,7 @@ def _scaled(ranks: np.ndarray) -> np.ndarray:
     a chain gets 0 as well: the scale is for the others."""
     if not len(ranks):
         return np.empty(0, np.float32)
-    low, high = max(ranks.min(), _LEAST / len(ranks)), ranks.max()
+    low, high = max(ranks.min(), _MIN_RANK / len(ranks)), ranks.max()
     if high <= low * 1.0001:
         return np.zeros(len(ranks), np.float32)
     return (np.log(np.maximum(ranks, low) / low) / np.log(high / low)).astype(np.float32)

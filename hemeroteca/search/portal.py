@@ -9,34 +9,36 @@ from django.utils.translation.trans_real import parse_accept_lang_header
 
 from hemeroteca.accounts import Actor, require
 from hemeroteca.errors import Invalid, NotFound
-from hemeroteca.search.asked import note_query
-from hemeroteca.search.explaining import Explanation, explained
-from hemeroteca.search.index import Index, Options, SearchError, open_index
-from hemeroteca.search.languages import code_of
+from hemeroteca.search.analysis import code_of
+from hemeroteca.search.explanation import Explanation, explained
+from hemeroteca.search.index import SearchError
+from hemeroteca.search.index.versions import choose
 from hemeroteca.search.preferences import load_preferences
 from hemeroteca.search.preferences import prefer as judge
 from hemeroteca.search.ranking import Preferences
-from hemeroteca.search.services import choose
-from hemeroteca.search.suggest import Suggester
+from hemeroteca.search.results import Options
+from hemeroteca.search.searcher import Searcher, open_searcher
+from hemeroteca.search.suggest.query_log import log_query
+from hemeroteca.search.suggest.suggester import Suggester
 
 COMPLETIONS = 8
 
 
-def index() -> Index:
-    """The index of this instance."""
-    return index_at(settings.INSTANCE.index_dir)
+def searcher() -> Searcher:
+    """Asks the index of this instance."""
+    return searcher_at(settings.INSTANCE.index_dir)
 
 
-def index_for(query: str, versions: bool | None = None) -> Index:
-    """The index that answers a query: of last versions, or of all of them. Raises SearchError."""
-    return index_at(choose(settings.INSTANCE.index_dir, query, versions))
+def searcher_for(query: str, versions: bool | None = None) -> Searcher:
+    """Asks the index that a query is about: of last versions, or of all of them. Raises SearchError."""
+    return searcher_at(choose(settings.INSTANCE.index_dir, query, versions))
 
 
 @cache
-def index_at(path: Path) -> Index:
+def searcher_at(path: Path) -> Searcher:
     """Opened once a process; it sees later commits by itself."""
     settings.INSTANCE.create()
-    return open_index(settings.CONFIG, path)
+    return open_searcher(settings.CONFIG, path)
 
 
 def reader_options(**wanted: Any) -> Options:
@@ -54,28 +56,28 @@ def reader_languages(accept_language: str, chosen: str | None = None) -> tuple[s
 def explain(query: str, address: str, languages: tuple[str, ...]) -> Explanation:
     """Why a page stands where it does among the results."""
     try:
-        return explained(index(), query, address, reader_options(languages=languages))
+        return explained(searcher(), query, address, reader_options(languages=languages))
     except SearchError as error:
         raise NotFound(str(error))
 
 
 def completions(actor: Actor, typed: str, limit: int = COMPLETIONS) -> list[str]:
     """How a query of somebody may go on; nothing before words were learned."""
-    suggester = _suggester()
+    suggester = Suggester.load(settings.INSTANCE.index_dir / "suggest")
     asker = actor.user.pk if actor.user else None
     return [found.text for found in suggester.complete(typed, limit, asker)] if suggester else []
 
 
 def correction(typed: str) -> str:
     """What was probably meant; empty when the words are fine."""
-    suggester = _suggester()
-    return suggester.correct(typed, typing=True, is_known=index().is_known) if suggester else ""
+    suggester = Suggester.load(settings.INSTANCE.index_dir / "suggest")
+    return suggester.correct(typed, typing=True, is_known=searcher().is_known) if suggester else ""
 
 
 def note(actor: Actor, query: str) -> None:
     """Remember a query that found something, for completions; strangers teach nothing."""
     if actor.user:
-        note_query(settings.INSTANCE.index_dir, query, actor.user.pk)
+        log_query(settings.INSTANCE.index_dir, query, actor.user.pk)
 
 
 def preferences(actor: Actor) -> Preferences:
@@ -91,7 +93,3 @@ def prefer(actor: Actor, host: str, factor: float | None) -> Preferences:
         return judge(settings.INSTANCE.index_dir, host, factor)
     except SearchError as error:
         raise Invalid(str(error))
-
-
-def _suggester() -> Suggester | None:
-    return Suggester.load(settings.INSTANCE.index_dir / "suggest")

@@ -12,7 +12,7 @@ from hemeroteca import urls
 from hemeroteca.search.index import SearchError
 from hemeroteca.search.ranking import Preferences
 
-LEAST, MOST = 0.01, 100.0  # factors beyond do what these do
+MIN_FACTOR, MAX_FACTOR = 0.01, 100.0  # factors beyond do what these do
 
 
 def load_preferences(path: Path) -> Preferences:
@@ -28,8 +28,10 @@ def load_preferences(path: Path) -> Preferences:
 def prefer(path: Path, host: str, factor: float | None) -> Preferences:
     """Raise (above 1), lower (below 1), block (0) or forget (None) a host. Raises SearchError."""
     host = _host_name(host)
-    if factor is not None and factor != 0 and not LEAST <= factor <= MOST:
-        raise SearchError(f"the factor of {host} must be from {LEAST:g} to {MOST:g}, not {factor:g}; 0 blocks it")
+    if factor is not None and factor != 0 and not MIN_FACTOR <= factor <= MAX_FACTOR:
+        raise SearchError(
+            f"the factor of {host} must be from {MIN_FACTOR:g} to {MAX_FACTOR:g}, not {factor:g}; 0 blocks it"
+        )
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (path / "preferences.lock").open("w") as lock:  # two people may judge at once
         fcntl.flock(lock, fcntl.LOCK_EX)

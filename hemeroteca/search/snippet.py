@@ -11,8 +11,8 @@ from hemeroteca.search import analysis
 _WORD = re.compile(r"[^\W_]+")
 _STEPS = (4_000, 40_000)  # characters looked at: more only while words of the query are missing
 _ENOUGH = 4  # matches in a window; more do not make it better
-_MOST_MATCHES = 24  # of one word, enough to choose a window
-_MOST_KNOWN = 60_000  # words remembered with their terms
+_MAX_MATCHES = 24  # of one word, enough to choose a window
+_MAX_KNOWN = 60_000  # words remembered with their terms
 
 
 class Marks:
@@ -66,7 +66,7 @@ class Marks:
         found: list[tuple[int, int, str]] = []
         find = folded.find
         for needle, length, term in self._needles:
-            at, left = find(needle), _MOST_MATCHES
+            at, left = find(needle), _MAX_MATCHES
             while at >= 0 and left:
                 found.append((at, at + length, term))
                 at, left = find(needle, at + length + 1), left - 1
@@ -128,7 +128,7 @@ def _terms(words: set[str]) -> dict[str, str]:
     """The term of each word. Most words were met before, so they are remembered."""
     new = list(words.difference(_known))
     if new:
-        if len(_known) > _MOST_KNOWN:
+        if len(_known) > _MAX_KNOWN:
             _known.clear()
             new = list(words)
         _known.update(zip(new, analysis.word_terms(new), strict=True))

@@ -17,11 +17,11 @@ from django.db.models import F
 from hemeroteca.accounts import Actor, require
 from hemeroteca.accounts.models import User
 from hemeroteca.errors import Invalid, NotFound
-from hemeroteca.search.index import Options, SearchError
-from hemeroteca.search.matching import described, matching
+from hemeroteca.search import Searcher, SearchError, open_searcher
+from hemeroteca.search.index import folder_of
 from hemeroteca.search.preferences import load_preferences
-from hemeroteca.search.query import parse
-from hemeroteca.search.tantivy_index import TantivyIndex
+from hemeroteca.search.query.parser import parse
+from hemeroteca.search.results import Options
 from hemeroteca.watch import change_feeds, notices, services
 from hemeroteca.watch.fields import plain
 from hemeroteca.watch.models import Channel, SavedMatch, SavedSearch
@@ -53,7 +53,7 @@ def save(
         told = services.find_channel(channel) if channel is not None else None
     except NotFound as error:
         raise Invalid(str(error))
-    keys = matching(_index(), query, _options())
+    keys = _searcher().matching(query, _options())
     with transaction.atomic():
         search = SavedSearch.objects.create(
             name=name, query=query, owner=owner or actor.user, channel=told, created_ms=services.now_ms()
@@ -93,7 +93,7 @@ class SavedSearchRun:
     """Runs the saved searches whenever the index has changed."""
 
     def __init__(self, index_dir: Path) -> None:
-        self._file = index_dir / "main" / "meta.json"
+        self._file = folder_of(index_dir) / "meta.json"
         self._seen = 0
 
     def run(self) -> int:
@@ -108,21 +108,21 @@ class SavedSearchRun:
         try:
             searches = saved()
             if searches:
-                index, options = _index(), _options()
-                found = sum(_run(search, index, options) for search in searches)
+                searcher, options = _searcher(), _options()
+                found = sum(_run(search, searcher, options) for search in searches)
         except SearchError as error:
             log.warning("saved searches wait: %s", error)
         self._seen = stamp
         return found
 
 
-def _run(search: SavedSearch, index: TantivyIndex, options: Options) -> int:
+def _run(search: SavedSearch, searcher: Searcher, options: Options) -> int:
     known = set(SavedMatch.objects.filter(search=search).values_list("key", flat=True))
-    new = matching(index, search.query, options, known)
+    new = searcher.matching(search.query, options, known)
     if not new:
         return 0
     now = services.now_ms()
-    facts = _facts(search, index, options, new)
+    facts = _facts(search, searcher, options, new)
     with transaction.atomic():
         if not SavedSearch.objects.filter(pk=search.pk).update(found=F("found") + len(new), found_ms=now):
             return 0  # it was removed meanwhile
@@ -143,9 +143,9 @@ def _channels(search: SavedSearch) -> list[Channel]:
     return list(Channel.objects.filter(active=True, changes=True, subscription=None, collection=None))
 
 
-def _facts(search: SavedSearch, index: TantivyIndex, options: Options, keys: list[int]) -> dict[str, Any]:
+def _facts(search: SavedSearch, searcher: Searcher, options: Options, keys: list[int]) -> dict[str, Any]:
     base = settings.CONFIG.public_url.rstrip("/")
-    shown = described(index, search.query, options, keys[:SHOWN])
+    shown = searcher.described(search.query, options, keys[:SHOWN])
     return {
         "search": search.pk,
         "name": search.name,
@@ -168,5 +168,5 @@ def _options() -> Options:
     return Options(every=True, preferences=load_preferences(settings.INSTANCE.index_dir))
 
 
-def _index() -> TantivyIndex:
-    return TantivyIndex(settings.INSTANCE.index_dir, settings.CONFIG.search_mapped_bytes)
+def _searcher() -> Searcher:
+    return open_searcher(settings.CONFIG, settings.INSTANCE.index_dir)

@@ -10,7 +10,7 @@ from hemeroteca.accounts import SYSTEM, Role, services
 from hemeroteca.api import shapes
 from hemeroteca.frontier.models import Crawl
 from hemeroteca.search import portal
-from hemeroteca.search.services import learn
+from hemeroteca.search.maintenance import learn
 from tests.console.conftest import PASSWORD
 from tests.console.test_pages import replaced
 from tests.console.world import BREAD, HARBOUR, HOSTILE
@@ -81,7 +81,7 @@ class TestReading:
 
     def test_suggest_completes_and_corrects(self, call, world, instance):
         assert call("GET", "/suggest?q=pana")[1] == {"completions": [], "did_you_mean": ""}
-        learn(instance.index_dir, portal.index())
+        learn(instance.index_dir, portal.searcher().index)
         assert "panaderos" in call("GET", "/suggest?q=pana")[1]["completions"]
         assert call("GET", "/suggest?q=pnaderos")[1]["did_you_mean"] == "panaderos"
 

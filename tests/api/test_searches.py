@@ -9,7 +9,7 @@ from hemeroteca.accounts import SYSTEM, Role
 from hemeroteca.accounts import services as accounts
 from hemeroteca.instance import Instance
 from hemeroteca.search import SearchDocument, open_index, portal
-from hemeroteca.search.versions import VersionWriter, open_versions
+from hemeroteca.search.index.versions import VersionWriter, open_versions
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 MARCH, JUNE = 1_710_500_000_000, 1_718_000_000_000
@@ -19,12 +19,12 @@ MARCH, JUNE = 1_710_500_000_000, 1_718_000_000_000
 def folder(settings, tmp_path):
     settings.INSTANCE = Instance(tmp_path / "data")
     settings.INSTANCE.create()
-    portal.index_at.cache_clear()
+    portal.searcher_at.cache_clear()
     with open_index(None, settings.INSTANCE.index_dir).writer(15 << 20) as writer:
         writer.put(page(JUNE, "el pan cuesta doscientas monedas"))
         writer.commit()
     yield settings.INSTANCE.index_dir
-    portal.index_at.cache_clear()
+    portal.searcher_at.cache_clear()
 
 
 def page(captured_ms, text):

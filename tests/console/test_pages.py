@@ -14,7 +14,7 @@ from hemeroteca.console import middleware
 from hemeroteca.console.templatetags import console as tags
 from hemeroteca.frontier.models import Crawl
 from hemeroteca.search import SearchDocument, open_index, portal
-from hemeroteca.search.services import learn
+from hemeroteca.search.maintenance import learn
 from hemeroteca.urls.robots import Robots
 from tests.console.conftest import PASSWORD
 from tests.console.world import ATTACK, BREAD, HARBOUR, HOSTILE
@@ -96,7 +96,7 @@ class TestSearching:
         assert f'href="{BREAD}"' in text(client.get("/", {"q": f"pan {facet}:{value}"}))
 
     def test_more_of_a_host_that_fills_the_results(self, client, world, instance):
-        with portal.index().writer(15 << 20) as writer:
+        with portal.searcher().index.writer(15 << 20) as writer:
             for number in range(30):
                 words = f"arenque número {number} " + " ".join(f"{number * 50 + n}palabra" for n in range(40))
                 host = "a.example" if number < 28 else f"b{number}.example"
@@ -109,7 +109,7 @@ class TestSearching:
 
     def test_while_typing_the_box_offers_how_it_may_go_on(self, client, world, instance):
         assert client.get("/suggest/options", {"q": "pan"}).content == b""  # nothing learned yet
-        learn(instance.index_dir, portal.index())
+        learn(instance.index_dir, portal.searcher().index)
         page = text(client.get("/"))
         assert 'hx-get="/suggest/options"' in page
         assert "<option value=" in text(client.get("/suggest/options", {"q": "pana"}))
@@ -134,7 +134,7 @@ class TestSearching:
     def test_what_somebody_asked_is_not_shown_to_strangers(self, client, world, instance, editor):
         client.force_login(editor)
         client.get("/", {"q": "panaderos y OR hornos"})
-        learn(instance.index_dir, portal.index())
+        learn(instance.index_dir, portal.searcher().index)
         shown = text(client.get("/suggest/options", {"q": "panaderos"}))
         assert "panaderos y OR hornos" in shown
         assert "panaderos y OR hornos" in client.get("/suggest", {"q": "panaderos"}).content.decode()
@@ -155,7 +155,7 @@ class TestBrowsersAndFeedReaders:
         assert templates["application/x-suggestions+json"] == "http://testserver/suggest?q={searchTerms}"
 
     def test_suggestions_come_in_the_browsers_format(self, client, world, instance):
-        learn(instance.index_dir, portal.index())
+        learn(instance.index_dir, portal.searcher().index)
         answer = client.get("/suggest", {"q": "pana"})
         assert answer.headers["Content-Type"].startswith("application/x-suggestions+json")
         typed, found = json.loads(answer.content)

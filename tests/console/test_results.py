@@ -23,7 +23,7 @@ def links(page, pattern):
 
 
 def put(*documents):
-    with portal.index().writer(15 << 20) as writer:
+    with portal.searcher().index.writer(15 << 20) as writer:
         for document in documents:
             writer.put(document)
         writer.commit()

@@ -11,7 +11,7 @@ import pytest
 from hemeroteca import urls
 from hemeroteca.search import open_index
 from hemeroteca.search.graph import LinkGraph, LinkRanks
-from hemeroteca.search.suggest import Suggester
+from hemeroteca.search.suggest.suggester import Suggester
 from hemeroteca.warc import reader
 from simweb import SimWeb
 from tests.engine.system import System

@@ -14,7 +14,7 @@ from warcio.warcwriter import WARCWriter
 
 from hemeroteca.engine import handed_over, imported_pages
 from hemeroteca.instance import Instance, spool
-from hemeroteca.search import SearchDocument, handover
+from hemeroteca.search import SearchDocument, document_queue
 from hemeroteca.warc.writer import OPEN
 from tests.archive.making import Archive
 from tests.engine.system import System
@@ -223,7 +223,7 @@ def instance(tmp_path):
 
 def all_taken(instance, books):
     looking = handed_over.HandedOver(instance, books)
-    folder = instance.index_dir / handover.FOLDER
+    folder = instance.index_dir / document_queue.FOLDER
     for _ in count():
         looking.look()
         if not list(folder.iterdir()):
@@ -245,7 +245,7 @@ def test_what_the_engine_learned_meanwhile_is_not_replaced_by_something_older(in
         imported_pages.ImportedPage(3, "example,c)/", 1704067200000, SearchDocument(key=3, url="http://c.example/")),
         imported_pages.ImportedPage(4, "example,d)/", 1704067200000, None),
     ]
-    handover.leave(instance.index_dir, rows, imported_pages.ROWS)
+    document_queue.push(instance.index_dir, rows, imported_pages.ROWS)
     books = Books(newer={"example,c)/"})
     all_taken(instance, books)
     assert [(one.key, one.collections) for one in books.taken] == [(2, ("here",))]

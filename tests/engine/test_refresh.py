@@ -4,9 +4,9 @@ import pytest
 
 from hemeroteca.engine import refresh
 from hemeroteca.instance import Instance
-from hemeroteca.search import SearchDocument, handover, open_index
+from hemeroteca.search import SearchDocument, document_queue, open_index, open_searcher
 from hemeroteca.search.graph import LinkGraph, LinkRanks
-from hemeroteca.search.suggest import Suggester
+from hemeroteca.search.suggest.suggester import Suggester
 from tests.waiting import wait_for
 
 
@@ -83,9 +83,9 @@ def test_a_turn_is_given_up_when_the_engine_ends(instance):
 
 def test_a_whole_turn_writes_the_texts_itself(instance):
     refresh.run(instance, 15 << 20)
-    index = open_index(None, instance.index_dir)
-    assert index.get(2).anchors == "la torre"
-    assert [hit.key for hit in index.search("inanchor:torre").hits] == [2]
+    searcher = open_searcher(None, instance.index_dir)
+    assert searcher.index.get(2).anchors == "la torre"
+    assert [hit.key for hit in searcher.search("inanchor:torre").hits] == [2]
     assert not (instance.index_dir / "texts.todo").exists()
 
 
@@ -93,7 +93,7 @@ def test_documents_left_for_the_engine_are_put_and_their_file_goes_with_the_comm
     books = Books()
     refresher = refresh.Refresher(instance, books)
     texts = [f"documento {i}" for i in range(30)]
-    left = handover.leave(
+    left = document_queue.push(
         instance.index_dir, (SearchDocument(key=i, url="", text=text) for i, text in enumerate(texts))
     )
     looked(refresher, lambda: len(books.taken) == 30)
@@ -102,7 +102,7 @@ def test_documents_left_for_the_engine_are_put_and_their_file_goes_with_the_comm
     assert left.exists()  # they cannot be found yet: after a crash they are put again
     books.index_commits = 40
     looked(refresher, lambda: not left.exists())
-    damaged = handover.leave(instance.index_dir, [])
+    damaged = document_queue.push(instance.index_dir, [])
     damaged.write_bytes(b"\x04\x00\x00\x00what")
     looked(refresher, lambda: not damaged.exists())
     refresher.close()

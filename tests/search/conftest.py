@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from hemeroteca.search import Index, SearchDocument, open_index
+from hemeroteca.search import SearchDocument, Searcher, open_searcher
 
 
 def page(key: int, text: str = "", language: str = "es", **more: object) -> SearchDocument:
@@ -12,16 +12,16 @@ def page(key: int, text: str = "", language: str = "es", **more: object) -> Sear
     return SearchDocument(key=key, text=text, language=language, **more)
 
 
-def fill(path: Path, *pages: SearchDocument) -> Index:
-    index = open_index(None, path)
-    with index.writer(15 << 20) as writer:
+def fill(path: Path, *pages: SearchDocument) -> Searcher:
+    searcher = open_searcher(None, path)
+    with searcher.index.writer(15 << 20) as writer:
         for document in pages:
             writer.put(document, replaces=True)
         writer.commit()
-    return index
+    return searcher
 
 
 @pytest.fixture
-def indexed(tmp_path: Path) -> Callable[..., Index]:
+def indexed(tmp_path: Path) -> Callable[..., Searcher]:
     """An index of the pages given."""
     return lambda *pages: fill(tmp_path, *pages)

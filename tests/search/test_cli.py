@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from hemeroteca.cli.search import app
 from hemeroteca.instance import Instance
-from hemeroteca.search import filling, handover, open_index
+from hemeroteca.search import corpus, document_queue, open_index
 from tests.waiting import PATIENCE, wait_for
 
 runner = CliRunner()
@@ -149,7 +149,7 @@ def hand_over(data, tmp_path):
     engine = instance.lock_engine()
     importing = threading.Thread(target=runner.invoke, args=(app, ["import", str(file), "--data", str(data)]))
     importing.start()
-    wait_for(lambda: handover.waiting(instance.index_dir))
+    wait_for(lambda: document_queue.pending(instance.index_dir))
     return instance, engine, importing
 
 
@@ -157,7 +157,7 @@ def test_documents_are_handed_to_a_running_engine(data, tmp_path):
     """Here the engine is a thread that holds its lock and writes the index, as `serve` does."""
     instance, engine, importing = hand_over(data, tmp_path)
     assert importing.is_alive()
-    filling.take_documents(open_index(None, instance.index_dir), handover.waiting(instance.index_dir)[0])
+    corpus.take_documents(open_index(None, instance.index_dir), document_queue.pending(instance.index_dir)[0])
     importing.join(PATIENCE)
     assert not importing.is_alive()
     assert json.loads(run(data, "documento", "--json"))["id"] == "c"
@@ -168,7 +168,7 @@ def test_documents_are_imported_all_the_same_when_the_engine_ends(data, tmp_path
     instance, engine, importing = hand_over(data, tmp_path)
     engine.close()
     importing.join(PATIENCE)
-    assert handover.waiting(instance.index_dir) == []
+    assert document_queue.pending(instance.index_dir) == []
     assert json.loads(run(data, "documento", "--json"))["id"] == "c"
 
 

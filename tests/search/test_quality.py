@@ -9,8 +9,8 @@ import json
 import pytest
 
 from bench.trec import evaluate, plain
-from hemeroteca.search import Options, batch, filling, open_index, services
-from hemeroteca.search.suggest import Suggester
+from hemeroteca.search import Options, corpus, maintenance, open_searcher
+from hemeroteca.search.suggest.suggester import Suggester
 from tests.search.judged import DOCUMENTS, JUDGEMENTS, TYPOS
 
 QUERIES = {f"q{i}": query for i, (query, _) in enumerate(JUDGEMENTS)}
@@ -22,17 +22,17 @@ def collection(tmp_path_factory):
     folder = tmp_path_factory.mktemp("judged")
     file = folder / "documents.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in DOCUMENTS), "utf-8")
-    index = open_index(None, folder / "index")
+    searcher = open_searcher(None, folder / "index")
     with file.open("rb") as lines:
-        filling.import_documents(index, lines)
-    services.learn(folder / "index", index)
-    return folder, file, index
+        corpus.import_documents(searcher.index, lines)
+    maintenance.learn(folder / "index", searcher.index)
+    return folder, file, searcher
 
 
 def test_it_is_no_worse_than_plain_bm25_and_better_on_average(collection):
-    folder, file, index = collection
+    folder, file, searcher = collection
     run = {
-        qid: [hit.id for hit in index.search(query, 100, options=batch.RANKING_ONLY).hits]
+        qid: [hit.id for hit in searcher.search(query, 100, options=corpus.RANKING_ONLY).hits]
         for qid, query in QUERIES.items()
     }
     ours, reference = evaluate(run, QRELS), evaluate(plain(file, QUERIES, folder / "plain"), QRELS)
@@ -43,10 +43,10 @@ def test_it_is_no_worse_than_plain_bm25_and_better_on_average(collection):
 
 @pytest.mark.parametrize(("typed", "meant", "first"), TYPOS, ids=[typo[0] for typo in TYPOS])
 def test_typos_are_understood(collection, typed, meant, first):
-    folder, _, index = collection
+    folder, _, searcher = collection
     corrected = Suggester.load(folder / "index" / "suggest").correct(typed)
     assert corrected.lower() == meant
-    assert index.search(corrected, options=Options()).hits[0].id == first
+    assert searcher.search(corrected, options=Options()).hits[0].id == first
 
 
 def test_the_measures_are_those_of_trec():

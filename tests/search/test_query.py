@@ -8,8 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hemeroteca.search import numbers
-from hemeroteca.search.clauses import (
+from hemeroteca.search.query.clauses import (
     Clause,
     Fuzzy,
     Group,
@@ -24,8 +23,9 @@ from hemeroteca.search.clauses import (
     Word,
     required,
 )
-from hemeroteca.search.dates import moment
-from hemeroteca.search.query import asks_for_the_past, parse
+from hemeroteca.search.query.dates import moment
+from hemeroteca.search.query.parser import asks_for_the_past, parse
+from hemeroteca.search.tantivy.translation import number_pattern
 
 
 def either(*nodes: Node) -> Group:
@@ -201,7 +201,7 @@ def test_any_text_is_a_query(text):
 @example(95, 1005, 1000)
 def test_a_range_of_numbers_as_a_pattern(one, other, number):
     low, high = sorted((one, other))
-    fits = re.compile(numbers.pattern(low, high)).fullmatch
+    fits = re.compile(number_pattern(low, high)).fullmatch
     for tried in (number, low, high, max(0, low - 1), high + 1):
         assert bool(fits(str(tried))) == (low <= tried <= high)
 

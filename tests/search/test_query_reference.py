@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hemeroteca.search import Index, SearchDocument
-from hemeroteca.search.index import Options
-from hemeroteca.search.suggest import distance
+from hemeroteca.search import SearchDocument, Searcher
+from hemeroteca.search.results import Options
+from hemeroteca.search.suggest.suggester import distance
 from tests.search.conftest import fill
 
 WORDS = ["alfa", "beta", "gamma", "delta", "deltoide", "epsilon", "zeta", "alfabeto", "18", "19", "95", "310"]
@@ -52,7 +52,7 @@ PAGES = documents()
 
 
 @pytest.fixture(scope="module")
-def index():
+def searcher():
     with tempfile.TemporaryDirectory() as folder:
         yield fill(Path(folder), *PAGES)
 
@@ -186,20 +186,20 @@ def expected(queries: list[Query], unwanted: list[Query]) -> set[int]:
     }
 
 
-def found(index: Index, query: str) -> tuple[set[int], int, list[str]]:
-    results = index.search(query, limit=100, options=EVERYTHING)
+def found(searcher: Searcher, query: str) -> tuple[set[int], int, list[str]]:
+    results = searcher.search(query, limit=100, options=EVERYTHING)
     return {hit.key for hit in results.hits}, results.total, results.notes
 
 
 @settings(max_examples=400)
 @given(st.lists(nested, min_size=1, max_size=3), st.lists(nested, max_size=2))
-def test_a_query_finds_what_reading_everything_finds(index, queries, unwanted):
+def test_a_query_finds_what_reading_everything_finds(searcher, queries, unwanted):
     unwanted = [query for query in unwanted if query[0][0] not in "+-" and "near:" not in query[0].split("(")[0]]
     # a prefix of an operator or the first word of a `near:` would be joined to what stands before it
     typed = " ".join([*(query[0] for query in queries), *(f"-{query[0]}" for query in unwanted)])
     if sum(map(typed.count, "*?~")) > 8 or len(re.findall(r"\*\w", typed)) > 1 or typed.count("near:") > 4:
         return  # beyond the bounds of hostile queries
-    keys, total, notes = found(index, typed)
+    keys, total, notes = found(searcher, typed)
     assert (typed, keys) == (typed, expected(queries, unwanted))
     assert total == len(keys)
     assert notes == []
@@ -207,8 +207,8 @@ def test_a_query_finds_what_reading_everything_finds(index, queries, unwanted):
 
 @settings(max_examples=100)
 @given(st.lists(st.tuples(st.sampled_from(["", "-"]), word), min_size=1, max_size=3), st.sampled_from([" OR ", " "]))
-def test_words_of_the_text_itself(index, chosen, join):
+def test_words_of_the_text_itself(searcher, chosen, join):
     typed = join.join(f"{sign}inbody:{w}" for sign, w in chosen)
     quantity = any if "OR" in join else all
     wanted = {page.key for page in PAGES if quantity((w in page.text.split()) != bool(sign) for sign, w in chosen)}
-    assert (typed, found(index, typed)[0]) == (typed, wanted)
+    assert (typed, found(searcher, typed)[0]) == (typed, wanted)

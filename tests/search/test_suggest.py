@@ -2,14 +2,13 @@
 
 import shutil
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hemeroteca.search.asked import Asked
-from hemeroteca.search.learn import Bounds, Learner, fold
-from hemeroteca.search.suggest import Suggester, distance
+from hemeroteca.search.suggest.model import Bounds, Learner, fold
+from hemeroteca.search.suggest.query_log import LoggedQuery
+from hemeroteca.search.suggest.suggester import Suggester, distance
 
 SPANISH = """La biblioteca nacional conserva periódicos antiguos. La hemeroteca municipal guarda periódicos antiguos y
 revistas. El gobierno presentó el presupuesto general. La biblioteca municipal abre por la tarde. El presupuesto general
@@ -26,7 +25,7 @@ def suggester(tmp_path_factory):
         learner.add("Biblioteca Nacional de España" if i < 20 else "Biblioteca del Congreso", SPANISH, "es")
         learner.add("National Library", ENGLISH, "en")
     path = tmp_path_factory.mktemp("suggest")
-    learner.write(path, [Asked("biblioteca pública", 5, by=7)])
+    learner.write(path, [LoggedQuery("biblioteca pública", 5, by=7)])
     return Suggester.load(path)
 
 
@@ -171,16 +170,6 @@ def test_a_model_that_was_cut_off_is_not_used_and_what_a_killed_process_left_goe
         (damaged / name).write_text("")
         assert Suggester.load(tmp_path / "other") is None
         shutil.rmtree(damaged)
-
-
-def test_a_model_learned_before_queries_had_a_person_is_read_without_them(tmp_path):
-    learner = Learner()
-    learner.add("Biblioteca", SPANISH, "es")
-    learner.write(tmp_path, [Asked("biblioteca secreta", 5, by=7)])
-    for name in ("titles", "queries"):
-        file = next(tmp_path.glob("model.*")) / f"{name}.npy"
-        np.save(file, np.load(file)[:, 0].astype(np.uint32))
-    assert texts(Suggester.load(tmp_path), "bibl") == ["Biblioteca"]
 
 
 def test_titles_made_by_machines_are_not_offered(tmp_path):

@@ -119,11 +119,10 @@ def _wanted(config: "Config", urls: list[str] | None, collection: str, search: s
     if search:
         from django.conf import settings
 
-        from hemeroteca.search import Options
-        from hemeroteca.search.index import open_index
+        from hemeroteca.search import Options, open_searcher
 
-        index = open_index(config, settings.INSTANCE.index_dir)
-        found = index.search(search, limit=1000, options=Options(group=False))
+        searcher = open_searcher(config, settings.INSTANCE.index_dir)
+        found = searcher.search(search, limit=1000, options=Options(group=False))
         if not found.hits:
             give_up(f"nothing is found for {search!r}")
         if found.total > len(found.hits):

@@ -40,11 +40,11 @@ def import_(
 ) -> None:
     """Index documents without crawling them. While `hemeroteca serve` or a crawl runs, its engine does it."""
     from hemeroteca.instance import Instance
-    from hemeroteca.search import collection_files, filling
+    from hemeroteca.search import corpus
 
-    config, index, path = open_for(data, create=True)
+    config, searcher, path = open_for(data, create=True)
     source = sys.stdin.buffer if str(file) == "-" else readable(file).open("rb")
-    lines = collection_files.lines(source)
+    lines = corpus.lines(source)
     with source, progress_line(json) as show, errors_in_a_line():
 
         def advance(count: int) -> None:
@@ -53,13 +53,13 @@ def import_(
         lock = Instance(config.data).lock_engine()
         if lock is not None:
             with lock:  # no engine begins to write meanwhile
-                report = filling.import_documents(index, lines, config.index_heap_bytes, advance, collection)
+                report = corpus.import_documents(searcher.index, lines, config.index_heap_bytes, advance, collection)
             _learn(path)
         else:
-            report, left = filling.leave_documents(path, lines, advance, collection)
+            report, left = corpus.queue_documents(path, lines, advance, collection)
             if not json:
                 typer.echo("an engine is at work on this folder and puts the documents into its index …", err=True)
-            _wait_until_taken(config, index, left)
+            _wait_until_taken(config, searcher.index, left)
     for problem in report.problems:
         typer.echo(f"skipped {common.printable(problem)}", err=True)
     if report.unnamed:
@@ -86,18 +86,18 @@ def query(
     """Run many queries, for measuring quality. Ranking only: no grouping, no spreading over hosts."""
     import msgspec
 
-    from hemeroteca.search import batch, collection_files
+    from hemeroteca.search import corpus
 
-    _, index, _ = open_for(data)
-    options = msgspec.structs.replace(batch.RANKING_ONLY, syntax=syntax)
+    _, searcher, _ = open_for(data)
+    options = msgspec.structs.replace(corpus.RANKING_ONLY, syntax=syntax)
     source = sys.stdin.buffer if str(from_file) == "-" else readable(from_file).open("rb")
     encode = msgspec.json.Encoder().encode
     with source:
         try:
-            queries = collection_files.queries(collection_files.lines(source))
+            queries = corpus.queries(corpus.lines(source))
         except ValueError as error:
             common.give_up(f"{from_file}: {error}")
-        for row in batch.run(index, queries, limit, options):
+        for row in corpus.run_queries(searcher, queries, limit, options):
             if json:
                 sys.stdout.write(encode(row).decode() + "\n")
             else:
@@ -154,9 +154,9 @@ def prefer(
 
 def _learn(path: Path) -> None:
     """A quick look at the new documents, so that suggestions know their words."""
-    from hemeroteca.search import open_index, services
+    from hemeroteca.search import maintenance, open_index
 
-    services.learn(path, open_index(None, path), 2_000)
+    maintenance.learn(path, open_index(None, path), 2_000)
 
 
 def _wait_until_taken(config: "Config", index: "Index", left: Path) -> None:
@@ -164,7 +164,7 @@ def _wait_until_taken(config: "Config", index: "Index", left: Path) -> None:
     import time
 
     from hemeroteca.instance import Instance
-    from hemeroteca.search import filling
+    from hemeroteca.search import corpus
 
     instance = Instance(config.data)
     for look in count(1):
@@ -174,5 +174,5 @@ def _wait_until_taken(config: "Config", index: "Index", left: Path) -> None:
         lock = instance.lock_engine() if look % _LOOKS == 0 else None
         if lock is not None:
             with lock:
-                filling.take_documents(index, left, config.index_heap_bytes)
+                corpus.take_documents(index, left, config.index_heap_bytes)
             return

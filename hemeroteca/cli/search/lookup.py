@@ -33,13 +33,13 @@ def find(
     from hemeroteca.search.preferences import load_preferences
 
     text = " ".join(query)
-    _, index, path = open_for(data, text, versions)
+    _, searcher, path = open_for(data, text, versions)
     if sort not in ("relevance", "newest", "oldest", "captured"):
         common.give_up(f"--sort {sort} is not known; use relevance, newest, oldest or captured", common.USAGE)
     with errors_in_a_line():
         judged = load_preferences(path)
         options = Options(facets=facets, sort=sort, semantic=semantic, group=not each, preferences=judged)
-        found = index.search(text, limit=limit, cursor=cursor, options=options)
+        found = searcher.search(text, limit=limit, cursor=cursor, options=options)
     if json:
         for hit in found.hits:
             sys.stdout.write(msgspec.json.encode(_facts(hit)).decode() + "\n")
@@ -71,12 +71,12 @@ def explain(
     import msgspec
 
     from hemeroteca.search import Options
-    from hemeroteca.search.explaining import PAGES, RESULTS, explained
+    from hemeroteca.search.explanation import PAGES, RESULTS, explained
     from hemeroteca.search.preferences import load_preferences
 
-    _, index, path = open_for(data)
+    _, searcher, path = open_for(data)
     with errors_in_a_line():
-        why = explained(index, query, url, Options(preferences=load_preferences(path)))
+        why = explained(searcher, query, url, Options(preferences=load_preferences(path)))
     if json:
         sys.stdout.write(msgspec.json.encode(why).decode() + "\n")
         return
@@ -104,14 +104,14 @@ def suggest(
     """Show how a query may go on, or what was meant."""
     import msgspec
 
-    from hemeroteca.search.suggest import Suggester
+    from hemeroteca.search.suggest.suggester import Suggester
 
-    _, index, path = open_for(data)
+    _, searcher, path = open_for(data)
     suggester = Suggester.load(path / "suggest")
     if suggester is None:
         common.give_up("nothing was learned yet; run `hemeroteca search learn`")
     typed = " ".join(text)
-    completions, meant = suggester.complete(typed, limit), suggester.correct(typed, True, index.is_known)
+    completions, meant = suggester.complete(typed, limit), suggester.correct(typed, True, searcher.is_known)
     if json:
         found = {"completions": [c.text for c in completions], "did_you_mean": meant}
         typer.echo(msgspec.json.encode(found).decode())

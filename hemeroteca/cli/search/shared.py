@@ -12,18 +12,18 @@ from hemeroteca.cli import common
 
 if TYPE_CHECKING:
     from hemeroteca.config import Config
-    from hemeroteca.search import Index
+    from hemeroteca.search import Searcher
 
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="Most results.")]
 
 
 def open_for(
     data: Path | None, query: str = "", versions: bool = False, create: bool = False
-) -> "tuple[Config, Index, Path]":
+) -> "tuple[Config, Searcher, Path]":
     """The index a query is for and the folder of all of them, without Django: a search must start fast."""
     from hemeroteca.instance import Instance
-    from hemeroteca.search import open_index
-    from hemeroteca.search.services import choose
+    from hemeroteca.search import open_searcher
+    from hemeroteca.search.index.versions import choose
 
     config = common.settings(data)
     instance = Instance(config.data)
@@ -35,7 +35,7 @@ def open_for(
             common.give_up(f"{config.data} has an archive but no index; `hemeroteca search rebuild` makes it anew")
         common.give_up(f"nothing was indexed yet in {config.data}; begin with `hemeroteca crawl` or name --data")
     with errors_in_a_line():
-        return config, open_index(config, choose(folder, query, versions or None)), folder
+        return config, open_searcher(config, choose(folder, query, versions or None)), folder
 
 
 def iso(milliseconds: int) -> str | None:

@@ -1,0 +1,191 @@
+"""Candidates of a query: the best pages by their text, then ordered by everything known about them.
+
+The engine gives at most `MAX_RESULTS` candidates by their text; a few numbers per candidate (columns of the index, link
+ranks) order them. Pages themselves are not read here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from hemeroteca.search import dedup, ranking
+from hemeroteca.search.document import document_key
+from hemeroteca.search.graph import LinkRanks
+from hemeroteca.search.index import IndexReader, Match, Matches
+from hemeroteca.search.index.expressions import BooleanQuery, boosted
+from hemeroteca.search.index.fields import language_number
+from hemeroteca.search.query.plan import Bonus, Plan
+from hemeroteca.search.results import Options
+
+MIN_CANDIDATES = 40  # that are ordered anew
+FOR_HOSTS = 400  # candidates when a few hosts would fill the page
+_CLOSELY = 30  # candidates looked at for phrases …
+_MAX_CLOSELY = 200  # … and when many results are wanted
+_COLUMNS = ("key", "host_key", "captured", "depth", "length", "simhash", "language_number")
+
+
+class Ranked(msgspec.Struct):
+    """Candidates in their order."""
+
+    places: list[Any]  # of the documents, for the reader
+    keys: list[int]
+    hosts: np.ndarray  # keys of their hosts
+    scores: np.ndarray
+    facts: ranking.Facts
+    order: list[int]  # positions of the candidates, best first
+    duplicates: dict[int, int]  # position → how many others it stands for
+    delayed: set[int]  # keys of hosts with results moved back
+
+
+class Retrieval:
+    """Finds and ranks the candidates of one query."""
+
+    def __init__(
+        self,
+        reader: IndexReader,
+        options: Options,
+        weights: ranking.Weights,
+        now_ms: int,
+        links: LinkRanks | None,
+        of_versions: bool,
+    ) -> None:
+        self.reader = reader
+        self.options = options
+        self.weights = weights
+        self.now_ms = now_ms
+        self._links = links
+        self._of_versions = of_versions  # the index has all versions of pages: one of each is a result
+
+    @property
+    def by_relevance(self) -> bool:
+        return self.options.sort == "relevance"
+
+    def find(self, plan: Plan, reach: int) -> Matches:
+        """Pages from which results are chosen."""
+        if self.by_relevance:
+            return self._best(plan, reach)
+        assert plan.every is not None
+        by = "captured" if self.options.sort == "captured" else "published"
+        return self.reader.search(plan.every(), reach, by=by, descending=self.options.sort != "oldest")
+
+    def _best(self, plan: Plan, reach: int) -> Matches:
+        """The best candidates by their text."""
+        best: list[tuple[float, Any, str]] = []
+        total = 0
+        for part in plan.parts:
+            found = None
+            if part.first is not None and not plan.counted:
+                found = self.reader.search(part.first, reach, count=False)
+            if found is None or len(found.best) < reach:
+                found = self.reader.search(part.query, reach, count=plan.counted)
+            best += [(score * part.factor, place, part.language) for score, place in found.best]
+            total += found.total
+        best.sort(key=lambda candidate: -candidate[0])
+        del best[reach:]
+        closely = _CLOSELY if reach in (MIN_CANDIDATES, FOR_HOSTS) else min(_MAX_CLOSELY, reach)
+        more = self._bonuses(plan, best[:closely], {language for _, _, language in best})
+        more += [0.0] * (len(best) - len(more))
+        return Matches([Match(score + add, place) for (score, place, _), add in zip(best, more, strict=True)], total)
+
+    def _bonuses(self, plan: Plan, best: list[tuple[float, Any, str]], languages: set[str]) -> list[float]:
+        """What bonuses give each of the best candidates."""
+        bonuses = [bonus for bonus in plan.bonuses if not bonus.language or languages & {bonus.language, ""}]
+        if not bonuses or not best:
+            return []
+        keys = self.reader.columns(("key",), [place for _, place, _ in best])["key"].tolist()
+        scores = self.bonus_scores(bonuses, keys)
+        return [scores.get(key, 0.0) for key in keys]
+
+    def bonus_scores(self, bonuses: Sequence[Bonus], keys: Sequence[int]) -> dict[int, float]:
+        """By how much documents are better matches than their words alone say."""
+        phrases = [boosted(bonus.query, bonus.weight) for bonus in bonuses if bonus.name == "phrase"]
+        others = tuple(boosted(bonus.query, bonus.weight) for bonus in bonuses if bonus.name != "phrase")
+        return self.reader.scores([*phrases, BooleanQuery(should=others)] if others else phrases, keys)
+
+    def are_of_few_hosts(self, ranked: Ranked, plan: Plan, wanted: int) -> bool:
+        """Whether a few hosts fill the candidates, so that results of others must be looked for further down."""
+        if not self.options.diverse or not self.by_relevance or plan.one_host:
+            return False
+        hosts = Counter(ranked.hosts.tolist())
+        if sum(min(count, self.weights.per_host) for count in hosts.values()) >= wanted:
+            return False
+        return len(self.reader.terms("host", "", 2)) > 1
+
+    def rank(self, candidates: list[Match], plan: Plan, page: int, pages: int = 1) -> Ranked:
+        """Candidates in the order of results, arranged for so many `pages` of `page` results."""
+        places = [place for _, place in candidates]
+        columns = self.reader.columns(_COLUMNS, places)
+        scores = np.array([score for score, _ in candidates], dtype=np.float64)
+        facts = self._facts(columns, plan)
+        if self.by_relevance:
+            for factor in ranking.prior(facts, self.weights, self.now_ms).values():
+                scores *= factor
+            order = np.lexsort((columns["key"], -scores)).tolist()  # equal scores: always the same order
+        else:
+            order = list(range(len(candidates)))
+        order, duplicates = self._without_copies(order, columns["simhash"], places)
+        order, delayed = self._spread(order, columns["host_key"], page, pages)
+        return Ranked(places, columns["key"].tolist(), columns["host_key"], scores, facts, order, duplicates, delayed)
+
+    def _facts(self, columns: dict[str, np.ndarray], plan: Plan) -> ranking.Facts:
+        """What is known about the candidates beside their text."""
+        hosts = columns["host_key"]
+        boosts = self._boosts()
+        return ranking.Facts(
+            captured_ms=columns["captured"],
+            depth=columns["depth"],
+            length=columns["length"],
+            link_rank=self._links.pages(columns["key"]) if self._links else None,
+            host_rank=self._links.hosts(hosts) if self._links else None,
+            language=self._fitting(columns["language_number"], plan.language),
+            boost=np.array([boosts.get(host, 1.0) for host in hosts.tolist()]) if boosts else None,
+        )
+
+    def _without_copies(
+        self, order: list[int], fingerprints: np.ndarray, places: list[Any]
+    ) -> tuple[list[int], dict[int, int]]:
+        """The best of what is one page or one text, with how many others each stands for."""
+        if not self.options.group:
+            return order, {}
+        if self._of_versions:
+            return dedup.one_per_page(order, self.reader.columns(("page",), places)["page"])
+        return dedup.one_per_text(order, fingerprints.view(np.uint64), self.weights.duplicate_bits)
+
+    def _spread(self, order: list[int], host_keys: np.ndarray, page: int, pages: int) -> tuple[list[int], set[int]]:
+        """Results of one host moved apart over the pages, with the hosts some of whose results were moved back."""
+        if not self.options.diverse or not page or not self.by_relevance:
+            return order, set()
+        hosts = host_keys[order].tolist()
+        if len(set(hosts)) < 2:
+            return order, set()
+        places = ranking.spread(hosts, self.weights.per_host, page, pages)
+        delayed = {hosts[place] for at, place in enumerate(places) if place < at}
+        return [order[place] for place in places], delayed
+
+    def _boosts(self) -> dict[int, float]:
+        """host key → factor for the hosts a person has judged, and their subdomains' first label `www`."""
+        boosts: dict[int, float] = {}
+        for host, factor in self.options.preferences.boosts.items():
+            bare = host.removeprefix("www.")
+            for name in (bare, f"www.{bare}", host):
+                boosts[document_key(name)] = max(0.01, min(100.0, factor))
+        return boosts
+
+    def _fitting(self, languages: np.ndarray, asked: str) -> np.ndarray | None:
+        """How well languages of pages fit a query and its reader; None when neither has one."""
+        wanted = {language_number(code): 0.5 for code in self.options.languages[:5]}
+        if asked:
+            wanted[language_number(asked)] = 1.0
+        wanted.pop(0, None)
+        if not wanted:
+            return None
+        fits = np.zeros(len(languages))
+        fits[languages == 0] = 0.5 * max(wanted.values())
+        for number, share in wanted.items():
+            fits[languages == number] = share
+        return fits

@@ -1,0 +1,63 @@
+"""Documents that wait for whoever writes the index: it has one writer, and while an engine runs that is the engine.
+
+A file per call in `imports` of the index folder; it appears whole and goes when its documents are findable, so
+that whoever left it can wait for that. After a crash it is read again from the beginning: documents replace themselves.
+What else waits for an engine (`engine.imported_pages`) lies beside them under a suffix of its own.
+"""
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from hemeroteca.search.document import SearchDocument
+
+FOLDER = "imports"
+DOCUMENTS = ".documents"
+Row = TypeVar("Row", bound=msgspec.Struct)
+
+
+def push(index_dir: Path, documents: Iterable[msgspec.Struct], suffix: str = DOCUMENTS) -> Path:
+    """Write documents for the engine to take; the file is gone when they can be found."""
+    folder = index_dir / FOLDER
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    name = f"{time.time_ns()}-{os.getpid()}"
+    draft = folder / f"{name}.draft"
+    encode = msgspec.msgpack.Encoder().encode
+    try:
+        with draft.open("wb") as file:
+            for document in documents:
+                row = encode(document)
+                file.write(len(row).to_bytes(4, "little") + row)
+            file.flush()
+            os.fsync(file.fileno())
+        ready = folder / f"{name}{suffix}"
+        os.replace(draft, ready)
+    finally:
+        draft.unlink(missing_ok=True)
+    return ready
+
+
+def pending(index_dir: Path, suffix: str = DOCUMENTS) -> list[Path]:
+    """Files that were left, oldest first."""
+    return sorted((index_dir / FOLDER).glob(f"*{suffix}"))
+
+
+def read(file: Path) -> Iterator[SearchDocument]:
+    """The documents of such a file. Raises ValueError where it is damaged."""
+    return rows(file, SearchDocument)
+
+
+def rows(file: Path, kind: type[Row]) -> Iterator[Row]:
+    """The same for what else was left."""
+    decode = msgspec.msgpack.Decoder(kind).decode
+    with file.open("rb") as source:
+        while head := source.read(4):
+            row = source.read(int.from_bytes(head, "little"))
+            try:
+                yield decode(row)
+            except msgspec.MsgspecError as error:
+                raise ValueError(f"{file.name} is damaged ({error})")

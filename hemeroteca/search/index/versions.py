@@ -1,0 +1,108 @@
+"""An index of every version of every page: what did it say in March?
+
+The same kind of index in a folder of its own. Each version is a document that knows from when until when it was the
+page's last one, so that `at:2024-03` finds exactly what stood there then. Optional: it grows with every change.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from hemeroteca.search.document import SearchDocument, document_key
+from hemeroteca.search.index import HEAP_BYTES, VERSIONS, Index, SearchError, index_exists, open_index, replacement
+from hemeroteca.search.query.parser import asks_for_the_past
+
+_PENDING = 2000  # pages remembered until they are committed
+
+
+def open_versions(index_dir: Path) -> Index:
+    """The index of all versions beside the index of an instance."""
+    return open_index(None, index_dir / VERSIONS)
+
+
+def has_versions(index_dir: Path) -> bool:
+    return index_exists(index_dir / VERSIONS)
+
+
+def choose(index_dir: Path, query: str, versions: bool | None = None) -> Path:
+    """The index a query is for: that of all versions when that is asked for, or when there is one for its `at:`."""
+    kept = has_versions(index_dir)
+    if versions and not kept:
+        raise SearchError(
+            "all versions are not indexed here; set `index_versions` to true and run `hemeroteca search rebuild`"
+        )
+    if versions or (versions is None and kept and asks_for_the_past(query)):
+        return index_dir / VERSIONS
+    return index_dir
+
+
+def rebuild_versions(index_dir: Path, versions: Iterable[SearchDocument], heap_bytes: int) -> int:
+    """Build the index anew from documents that know their `until_ms`; searches use the old one meanwhile."""
+    count = 0
+    with replacement(index_dir / VERSIONS, heap_bytes) as writer:
+        for document in versions:
+            writer.put(_version(document, document.key, document.until_ms), replaces=False)
+            count += 1
+    return count
+
+
+class VersionWriter:
+    """Puts versions in any order and keeps their times consistent. One at a time, like any writer."""
+
+    def __init__(self, index: Index, heap_bytes: int = HEAP_BYTES) -> None:
+        self._index = index
+        self._writer = index.writer(heap_bytes)
+        self._pending: dict[int, dict[int, SearchDocument]] = {}  # page → capture time → version, since the last commit
+
+    def put(self, document: SearchDocument, first: bool = False) -> None:
+        """A version of the page `document.key`, captured at `document.captured_ms`. `first`: it had none before."""
+        page = document.page or document.key
+        if first:
+            self._pending.setdefault(page, {})
+        known = self._known(page)
+        earlier = max((ms for ms in known if ms < document.captured_ms), default=None)
+        later = min((ms for ms in known if ms > document.captured_ms), default=0)
+        if earlier is not None and not 0 < known[earlier].until_ms <= document.captured_ms:
+            self._end(known[earlier], document.captured_ms)
+        version = _version(document, page, later)
+        self._writer.put(version, replaces=not first)
+        known[document.captured_ms] = version
+        if len(self._pending) > _PENDING:
+            self.commit()
+
+    def end(self, page: int, at_ms: int) -> None:
+        """The page was gone at that time: what it said last stood there until then."""
+        known = self._known(page)
+        last = max((ms for ms in known if ms <= at_ms), default=None)
+        if last is not None and not 0 < known[last].until_ms <= at_ms:
+            self._end(known[last], at_ms)
+
+    def _end(self, version: SearchDocument, at_ms: int) -> None:
+        version.until_ms = at_ms
+        self._writer.put(version, replaces=True)
+
+    def _known(self, page: int) -> dict[int, SearchDocument]:
+        known = self._pending.get(page)
+        if known is None:
+            known = {version.captured_ms: version for version in self._index.versions(page)}
+            self._pending[page] = known
+        return known
+
+    def commit(self) -> None:
+        self._writer.commit()
+        self._pending.clear()
+
+    def close(self) -> None:
+        self._writer.close()
+
+    def __enter__(self) -> "VersionWriter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _version(document: SearchDocument, page: int, until_ms: int) -> SearchDocument:
+    key = document_key(f"{page}@{document.captured_ms}")
+    return msgspec.structs.replace(document, key=key, page=page, until_ms=until_ms)

@@ -1,0 +1,119 @@
+"""What is done with the index from time to time while pages come in: link ranks, texts of links, learned words.
+
+    python -m hemeroteca.search.maintenance INDEX N     keys of the seeds on its standard input (msgpack)
+
+is one turn of it, as a process at the lowest priority: it compacts the link graph, ranks pages and hosts, learns the
+words of about N documents; what it finds out about link texts it leaves in a file for whoever writes the index.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from hemeroteca.search.document import SearchDocument
+from hemeroteca.search.graph import LinkGraph, LinkRanks, rank_pages_and_hosts
+from hemeroteca.search.index import Index, SearchError, open_index
+from hemeroteca.search.suggest.model import Learner
+from hemeroteca.search.suggest.query_log import logged_queries
+
+TEXTS = "texts.todo"  # [(page key, link texts)]
+_MAX_TEXTS = 20_000  # in one turn; the rest at the next
+
+
+def refresh_ranks(path: Path, seeds: Iterable[int] = ()) -> LinkRanks:
+    """Rank the link graph kept beside the index; searches take the new ranks at once."""
+    ranks = rank_pages_and_hosts(LinkGraph(path / "links"), seeds)
+    if len(ranks):
+        ranks.save(path / "rank")
+    return ranks
+
+
+def changed_anchors(index: Index, graph: LinkGraph, seconds: float = 60.0) -> Iterator[tuple[SearchDocument, str]]:
+    """Documents that link texts say more about than they do themselves, with these texts.
+
+    Most links repeat the title; a document is written anew only for words that would not find it now. What time does
+    not allow waits.
+    """
+    until = time.monotonic() + seconds
+    for key, texts in graph.anchor_texts():
+        document = index.get(key)
+        if document is not None and not _own_words(document).issuperset(_words(texts)):
+            yield document, texts
+        if time.monotonic() > until:
+            return
+
+
+def refresh(path: Path, index: Index, seeds: Iterable[int] = (), most: int = 10_000) -> None:
+    """What should be done from time to time while pages come in: link ranks and learned words. Seconds, not minutes."""
+    LinkGraph(path / "links").compact()
+    refresh_ranks(path, seeds)
+    learn(path, index, most)
+
+
+def learn(
+    path: Path, index: Index, most: int = 10_000, progress: Callable[[int, int], object] = lambda done, total: None
+) -> int:
+    """Learn words and what follows them from a sample of the index, for suggestions and spelling."""
+    learner = Learner()
+    count = 0
+    for document in index.sample(most):
+        learner.add(document.title, document.text or document.description, document.language)
+        count += 1
+        progress(count, most)
+    learner.write(path / "suggest", logged_queries(path))
+    return count
+
+
+def _own_words(document: SearchDocument) -> set[str]:
+    return _words(f"{document.title} {document.headings} {document.anchors} {document.url}")
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower().replace("_", " ")))
+
+
+class TurnError(Exception):
+    """Why there was no turn; the next one comes later."""
+
+
+def turn(folder: Path, seeds: list[int], learned: int) -> None:
+    """One turn, in this process."""
+    alone = (folder / "refresh.lock").open("ab")
+    try:
+        fcntl.flock(alone, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        index = open_index(None, folder)
+        refresh(folder, index, seeds, learned)
+        changed = changed_anchors(index, LinkGraph(folder / "links"))
+        texts = [(document.key, text) for document, text in islice(changed, _MAX_TEXTS)]
+    except BlockingIOError:
+        raise TurnError("a turn of an engine that was killed is still under way; the next one comes later")
+    except (SearchError, OSError, ValueError) as error:
+        raise TurnError(f"search could not be refreshed: {error}")
+    finally:
+        alone.close()
+    draft = folder / f"{TEXTS}.draft"
+    draft.write_bytes(msgspec.msgpack.encode(texts))
+    os.replace(draft, folder / TEXTS)
+
+
+def main(folder: Path, learned: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the engine; it tells us when to stop
+    os.nice(15)
+    try:
+        turn(folder, msgspec.msgpack.decode(sys.stdin.buffer.read(), type=list[int]), learned)
+    except TurnError as error:
+        raise SystemExit(str(error))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,173 @@
+"""Which words of the index a word of a query stands for, and in which languages a query is read.
+
+The index holds words as they are written. A word of the query stands for all its forms in the index's vocabulary that
+share its stem. As typed it weighs what BM25 gives it; the other forms only add to that, each weighed as the whole group
+is, so that a rare form is not taken for a rare word.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from hemeroteca.search import analysis
+from hemeroteca.search.index import IndexReader
+from hemeroteca.search.index.fields import BODIES
+
+LONG_QUERY = 24  # words from which a query is very long
+OTHER_FORM = 0.9  # what a form counts that was not typed
+MAX_KNOWN = 20_000  # words remembered with their forms
+MIN_SHARE = 0.04  # of the pages, from which the forms of a language's words are looked for
+MAX_ENDING = 3  # letters that are taken off a word to find shorter forms of it
+MAX_ALIKE = 100  # words of the vocabulary that are compared with one of the query
+
+
+class Form(msgspec.Struct, frozen=True, gc=False):
+    """A word as it stands in the index."""
+
+    term: str
+    documents: int
+    factor: float  # of its scores; what was not typed weighs as the group of forms it belongs to
+
+
+class Vocabulary:
+    def __init__(
+        self,
+        reader: IndexReader,
+        languages: Sequence[tuple[str, int]],
+        known: dict[tuple[str, str], list[Form]] | None = None,
+    ) -> None:
+        """`known`: forms of words found before in the same commit of the index."""
+        self.reader = reader
+        self.known = {} if known is None else known
+        known_language = max(1, sum(count for code, count in languages if code))
+        self.languages = [
+            (code, count / known_language)
+            for code, count in sorted(languages, key=lambda entry: -entry[1])
+            if code in analysis.LANGUAGES and (count >= MIN_SHARE * known_language or code in analysis.OWN_SCRIPT)
+        ]
+        common = {code for code, _ in self.languages}
+        self.rare = [(code, n / known_language) for code, n in languages if code in analysis.LANGUAGES - common]
+        total = sum(count for _, count in languages)
+        pairs = sum(count for code, count in languages if analysis.field_of(code) == analysis.BIGRAMS)
+        # The engine divides a field's length by all documents, not by those that have the field: pages of the rarer
+        # field look too long. The factor makes their scores comparable again (docs/explanation/ranking.md).
+        self.factors = {
+            name: min(8.0, (1 + 1.2 * (0.25 + 0.75 * total / count)) / 2.2)
+            for name, count in ((analysis.WORDS, total - pairs), (analysis.BIGRAMS, pairs))
+            if count
+        }
+        self.fields = list(self.factors)
+        self.spaceless = False  # the query is in a script without spaces: only pages in one are meant
+
+    def keep_language(self, language: str) -> None:
+        """Read words in this language only."""
+        self.languages = [(language, 1.0)]
+        self.known, self.rare = {}, []
+        self.fields = [name for name in self.fields if name == analysis.field_of(language)]
+
+    def keep_spaceless(self) -> None:
+        self.spaceless = True
+        self.known = {}  # words weigh otherwise
+
+    def hear(self, words: list[str]) -> None:
+        """Read the query in a language of few pages too, when its little words are clearly of that language."""
+        if not self.rare:
+            return
+        least = analysis.CLEARLY + max((_little(words, code) for code, _ in self.languages), default=0)
+        little = {language: _little(words, language[0]) for language in self.rare}
+        heard = max(self.rare, key=little.__getitem__)
+        if little[heard] >= least:
+            self.languages.append(heard)
+            self.known = {}  # words have other forms
+
+    def language(self, words: list[str], spoken: Callable[[list[str]], Counter[str]] | None) -> str:
+        """The language a query is written in, by its little words and by the pages its other words are in.
+
+        One word is enough for a language many pages are in, else it takes two more: German `war` is English too.
+        """
+        votes: Counter[str] = Counter()
+        for code, _ in self.languages:
+            votes[code] = _little(words, code)
+        if spoken is not None:
+            votes.update(spoken(words[:LONG_QUERY]))
+        best = votes.most_common(2)
+        if not best or not best[0][1] or (len(best) > 1 and best[1][1] == best[0][1]):
+            return ""
+        shares = dict(self.languages)
+        if shares.get(best[0][0], 0) >= analysis.COMMON:
+            return best[0][0]
+        common = max((votes[code] for code, share in self.languages if share >= analysis.COMMON), default=0)
+        return best[0][0] if best[0][1] >= analysis.CLEARLY + common else ""
+
+    def forms(self, name: str, word: str) -> list[Form]:
+        """The forms of a word in the vocabulary of a body field: as it is typed, then the most frequent."""
+        forms = self.known.get((name, word))
+        if forms is None:
+            if len(self.known) > MAX_KNOWN:
+                self.known.clear()
+            forms = self.known[name, word] = self._look_up(name, word)
+        return forms
+
+    def as_typed(self, name: str, word: str) -> Form | None:
+        """A word without its other forms; None when no page has it."""
+        forms = self.forms(name, word)
+        return forms[0] if forms and forms[0].term == word else None
+
+    def factor(self, name: str, term: str) -> float:
+        """What makes scores of a field comparable; not for words of other scripts in it: few, and few times each."""
+        if name == analysis.WORDS or self.spaceless or analysis.is_spaceless(term):
+            return self.factors[name]
+        return 1.0
+
+    def _look_up(self, name: str, word: str) -> list[Form]:
+        body = BODIES[name]
+        having = {word: self.reader.frequency(body, word)}
+        stems = {code: analysis.stems([word], code)[word] for code, _ in self.languages if name == analysis.WORDS}
+        if stems and word.isalpha():
+            # forms differ at the end, by y and i or a doubled letter also at the end of the stem
+            shortest = min(stems.values(), key=len)
+            prefix = shortest[:-1] if len(shortest) > 4 else shortest
+            if len(prefix) < 4 or not word.startswith(prefix):  # too many words begin so
+                prefix = word
+            alike = self.reader.terms(body, prefix, MAX_ALIKE) if len(prefix) > 2 else []
+            alike = [(term, documents) for term, documents in alike if len(term) <= len(word) + 5]
+            # what is shorter does not begin so: `niño` of `niños`, `cat` of `cats`
+            shorter = [word[:end] for end in range(max(3, len(word) - MAX_ENDING), len(prefix))]
+            alike += [(term, documents) for term in shorter if (documents := self.reader.frequency(body, term))]
+            for code, stem in stems.items():
+                of = analysis.stems((term for term, _ in alike), code)
+                having |= {term: documents for term, documents in alike if of[term] == stem}
+        total = self.reader.documents
+        elsewhere = self._elsewhere(name, word)
+        alone = _rarity(min(total, having[word] + elsewhere), total)
+        together = OTHER_FORM * _rarity(min(total, sum(having.values()) + elsewhere), total)
+        return [
+            Form(term, documents, (alone if term == word else together) / _rarity(documents, total))
+            for term, documents in having.items()
+            if documents
+        ]
+
+    def _elsewhere(self, name: str, word: str) -> int:
+        """Pages that have the word in another field: a word is as rare as it is in all pages.
+
+        An English word is rare in Chinese pages; weighed as such, they would stand before all English ones.
+        """
+        if len(self.fields) < 2 or self.spaceless or analysis.is_spaceless(word):
+            return 0
+        if name == analysis.BIGRAMS:
+            return sum(form.documents for form in self.forms(analysis.WORDS, word))
+        return self.reader.frequency(BODIES[analysis.BIGRAMS], word)
+
+
+def _little(words: list[str], code: str) -> int:
+    """How many of the words are little words of a language."""
+    return sum(analysis.is_stop_word(word, code) for word in words[:LONG_QUERY])
+
+
+def _rarity(documents: int, total: int) -> float:
+    """BM25's weight of a word in so many documents, as the engine computes it."""
+    return math.log(1 + (max(total, documents) - documents + 0.5) / (documents + 0.5))
