@@ -17,13 +17,13 @@ SECTIONS = {
     "how-to": "How to",
     "explanation": "How it works, and why",
     "reference": "Reference",
-    "decisions": "Decisions",
 }
 
 INDEX = """\
 New here? [Ten minutes with Hemeroteca](tutorial.md), then
 [how a crawl works](explanation/how-a-crawl-works.md). Where things are in the code:
-[architecture](architecture.md). How to change them: [contributing](../CONTRIBUTING.md)."""
+[architecture](architecture.md). What the words mean: [glossary](reference/glossary.md). Why things are as they are:
+[decisions](decisions/README.md). How to change them: [contributing](../CONTRIBUTING.md)."""
 COMMANDS = "Every command and every flag. `hemeroteca COMMAND --help` shows the same in a terminal."
 SETTINGS = """\
 An instance works without any. Settings stand in `hemeroteca.toml` in the folder where the command is started (another
@@ -73,10 +73,8 @@ def index(generated: dict[str, str]) -> str:
     for folder, heading in SECTIONS.items():
         lines += ["", f"## {heading}", ""]
         below = {path: title for path, title in titles.items() if path.startswith(f"docs/{folder}/")}
-        order = (lambda entry: entry[0]) if folder == "decisions" else (lambda entry: entry[1].lower())
-        for path, title in sorted(below.items(), key=order):
-            if not path.endswith("README.md"):
-                lines.append(f"- [{title}]({path.removeprefix('docs/')})")
+        for path, title in sorted(below.items(), key=lambda entry: entry[1].lower()):
+            lines.append(f"- [{title}]({path.removeprefix('docs/')})")
     return "\n".join(lines) + "\n"
 
 

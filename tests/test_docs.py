@@ -11,7 +11,9 @@ import pytest
 from docs import generate
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/*.md")])
+PAGES = sorted(
+    page for pattern in ("*.md", "docs/**/*.md", "bench/*.md", "bench/notes/*.md") for page in ROOT.glob(pattern)
+)
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SHELL = {"", "sh", "bash", "console"}
@@ -40,6 +42,16 @@ def test_every_link_leads_somewhere(name):
         if not there or (anchor and anchor not in anchors(goal.read_text("utf-8"))):
             broken.append(target)
     assert not broken, f"{name} links to {broken}"
+
+
+def test_the_index_of_decisions_names_each_page_once_by_its_title():
+    folder = ROOT / "docs" / "decisions"
+    listed = re.findall(r"^- \[(.+)\]\((\d{4}-.+\.md)\)$", (folder / "README.md").read_text("utf-8"), re.MULTILINE)
+    pages = [(page.read_text("utf-8").partition("\n")[0], page.name) for page in sorted(folder.glob("0*.md"))]
+    assert sorted((f"# {title}", name) for title, name in listed) == pages
+    assert len({name[:4] for _, name in pages}) == len(pages)
+    long = [name for _, name in pages if len((folder / name).read_text("utf-8").splitlines()) > 22]
+    assert not long, f"a decision has at most 20 lines below its title: {long}"
 
 
 @pytest.mark.parametrize("name", NAMES)

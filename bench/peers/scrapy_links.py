@@ -1,11 +1,11 @@
 """Scrapy, following links of one site and nothing else. Prints the number of pages.
 
-python scrapy_links.py http://127.0.0.1:PORT/ [unique]
+python scrapy_links.py http://127.0.0.1:PORT/ [unique] [pages=N]
 
 What costs it time and serves nothing here is off, as its manual advises for large crawls; robots.txt is obeyed, as by
 us. Its own ways to follow links (LinkExtractor, `follow_all`) take longer than this. With `unique` the spider makes no
 request for a link that the same page has twice, but for its fragment: Scrapy's filter of duplicates finds
-them as well, but that is most of what a page costs it.
+them as well, but that is most of what a page costs it. With `pages=N` it stops after about so many.
 """
 
 import sys
@@ -14,6 +14,7 @@ import scrapy
 from scrapy.crawler import CrawlerProcess
 
 UNIQUE = "unique" in sys.argv[2:]
+LIMIT = next((int(word.removeprefix("pages=")) for word in sys.argv[2:] if word.startswith("pages=")), 0)
 
 
 class Links(scrapy.Spider):
@@ -31,6 +32,7 @@ class Links(scrapy.Spider):
         "REFERER_ENABLED": False,
         "MEMUSAGE_ENABLED": False,
         "LOGSTATS_INTERVAL": 0,
+        "CLOSESPIDER_PAGECOUNT": LIMIT,  # 0: no limit
     }
     pages = 0
 

@@ -2,7 +2,7 @@
 
 A reader (ReplayWeb.page, pywb) loads the short list and then only the blocks it needs; a plain index it reads whole
 before it shows anything. The keys are those by which ReplayWeb.page looks, which are not quite ours: it keeps the slash
-at an address's end and what we take for the number of a session (docs/decisions/0211).
+at an address's end and what we take for the number of a session (docs/decisions/0035-wacz-for-replayweb.md).
 """
 
 import hashlib

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from hemeroteca.watch.scheduler import SafeScheduler
 
 MAX_PAUSE = 0.25  # s between looks at orders from outside
+IDLE_PAUSE = 1.0  # the same while there is nothing to do; whoever orders something wakes us (`Instance.wake`)
 DRAIN_SECONDS = 10.0  # for requests under way when the engine is asked to stop
 
 
@@ -80,7 +81,7 @@ class Engine:
         self.browser_visits = BrowserVisits(self)
         self.discovery = Discovery(self)
         self._read_results = ReadResults(self)
-        self._refresher = Refresher(instance, self.ledger)
+        self._refresher = Refresher(instance, self.ledger, soon=only is None)
         self._orders = Orders(self, only)
         self._only = only
         self._tick = tick
@@ -88,6 +89,9 @@ class Engine:
         self._commit_due = 0.0  # monotonic; 0: nothing waits
         self._refreshed = False  # documents wait for a commit
         self._look_due = 0.0
+        self._ear = instance.ear("engine") if only is None else None
+        if self._ear is not None:
+            self.selector.register(self._ear, selectors.EVENT_READ, self._called)
         self._pace: list[tuple[float, int]] = []
         self._started = time.time()
 
@@ -143,7 +147,7 @@ class Engine:
     def _step(self) -> None:
         now = time.time()
         self.visits.lease(now)
-        waits = [MAX_PAUSE]
+        waits = [max(0.0, self._look_due - time.monotonic())]
         if self.visits.has_room:
             if (host_at := self.frontier.next_time()) is not None:
                 waits.append(host_at - now)
@@ -213,10 +217,17 @@ class Engine:
 
     # orders from outside
 
+    def _is_idle(self) -> bool:
+        return self._only is None and not self.at_work and all(run.standing for run in self.runs.values())
+
+    def _called(self, ear: int, mask: int) -> None:
+        os.read(ear, 4096)
+        self._look_due = 0.0
+
     def _look(self) -> None:
         """About four times a second: orders from outside; tell the world."""
         moment = time.monotonic()
-        self._look_due = moment + MAX_PAUSE
+        self._look_due = moment + (IDLE_PAUSE if self._is_idle() else MAX_PAUSE)
         self._orders.look(moment)
         self.reading.check(moment)
         queued = any(count > 0 for count in self.frontier.queued.values())
@@ -277,6 +288,8 @@ class Engine:
         if self.scheduler is not None:
             self.scheduler.close()
         self.selector.close()
+        if self._ear is not None:
+            os.close(self._ear)
         write_engine_status(self.instance, None)
 
 

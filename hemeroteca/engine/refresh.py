@@ -21,7 +21,7 @@ from hemeroteca.engine.ledger import Ledger
 from hemeroteca.frontier import queries
 from hemeroteca.instance import Instance
 from hemeroteca.search.index import SearchError, open_index
-from hemeroteca.search.refresh import TEXTS
+from hemeroteca.search.refresh import TEXTS, TurnError, turn
 
 log = logging.getLogger("hemeroteca.engine")
 
@@ -33,9 +33,12 @@ SLICE = 25  # documents that get their link texts in one look of the engine: abo
 
 
 class Refresher:
-    """Starts a turn when something is new and it is time; then hands its link texts to the ledger."""
+    """Starts a turn when something is new and it is time; then hands its link texts to the ledger.
 
-    def __init__(self, instance: Instance, ledger: Ledger) -> None:
+    `soon`: the first may be at once. A crawl by command does without: it makes one when it has ended.
+    """
+
+    def __init__(self, instance: Instance, ledger: Ledger, soon: bool = True) -> None:
         self._instance = instance
         self._ledger = ledger
         self._collector = Collector(instance, ledger)
@@ -43,7 +46,7 @@ class Refresher:
         self._process: subprocess.Popen[bytes] | None = None
         self._texts: list[tuple[int, str]] = []
         self._seen = ledger.indexed  # documents the last turn knew
-        self._last = time.monotonic() - IDLE_SECONDS
+        self._last = time.monotonic() - (IDLE_SECONDS if soon else 0)
 
     def look(self, idle: bool) -> bool:
         """A few times a second. True when documents wait for a commit."""
@@ -78,10 +81,11 @@ class Refresher:
 
 
 def run(instance: Instance, heap_bytes: int) -> None:
-    """A whole turn, for whoever holds the engine's lock and has closed its writer."""
-    process = _start(instance, LEARNED_AT_ONCE)
-    if process.wait():
-        log.warning("refreshing link ranks and suggestions failed (%d)", process.returncode)
+    """A whole turn in this process, for whoever holds the engine's lock and has closed its writer."""
+    try:
+        turn(instance.index_dir, queries.seed_keys(), LEARNED_AT_ONCE)
+    except TurnError as error:
+        log.warning("%s", error)
     if texts := _take_texts(instance.index_dir):
         try:
             _put_texts(instance, heap_bytes, texts)

@@ -92,7 +92,7 @@ def _redirects(instance: Instance, after: int) -> Iterator[tuple[str, str]]:
 
 def newest(key: str) -> CaptureRow | None:
     """The version that decides whether and how a page is found: what it said last, or that it is gone. Errors and
-    redirects say neither (docs/decisions/0186)."""
+    redirects say neither (docs/decisions/0056-out-of-search.md)."""
     found = queries.rows(
         f"urlkey = %s AND version = %s AND {_TELLING}", [key, True], "captured_ms DESC, capture.id DESC", 1
     )

@@ -291,7 +291,7 @@ class Transfer:
             curl.setopt(option, value)
         curl.setopt(pycurl.HEADERFUNCTION, self.lines.append)
         curl.setopt(pycurl.WRITEFUNCTION, self._write)
-        # The archive must say what was really sent, so libcurl is watched: 5 to 14 µs a request (docs/decisions/0031).
+        # The archive must say what was really sent, so libcurl is watched (docs/decisions/0012-libcurl.md).
         curl.setopt(pycurl.VERBOSE, 1)
         curl.setopt(pycurl.DEBUGFUNCTION, self._watch)
         curl.setopt(pycurl.OPENSOCKETFUNCTION, self._open_socket)

@@ -1,7 +1,7 @@
 """Which URLs a crawl has met, at 8 bytes each.
 
 Sorted 64-bit keys in one array, with the newest in a set until they are merged. Measured against the alternatives in
-docs/decisions/0001-seen-set.md.
+docs/decisions/0007-seen-set.md.
 """
 
 from collections.abc import Iterable

@@ -23,10 +23,20 @@ TEXTS = "texts.todo"  # [(page key, link texts)]
 _MOST_TEXTS = 20_000  # in one turn; the rest at the next
 
 
+class TurnError(Exception):
+    """Why there was no turn; the next one comes later."""
+
+
 def main(folder: Path, learned: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the engine; it tells us when to stop
     os.nice(15)
-    seeds = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=list[int])
+    try:
+        turn(folder, msgspec.msgpack.decode(sys.stdin.buffer.read(), type=list[int]), learned)
+    except TurnError as error:
+        raise SystemExit(str(error))
+
+
+def turn(folder: Path, seeds: list[int], learned: int) -> None:
     alone = (folder / "refresh.lock").open("ab")
     try:
         fcntl.flock(alone, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -35,9 +45,11 @@ def main(folder: Path, learned: int) -> None:
         changed = services.changed_anchors(index, LinkGraph(folder / "links"))
         texts = [(document.key, text) for document, text in islice(changed, _MOST_TEXTS)]
     except BlockingIOError:
-        raise SystemExit("a turn of an engine that was killed is still under way; the next one comes later")
+        raise TurnError("a turn of an engine that was killed is still under way; the next one comes later")
     except (SearchError, OSError, ValueError) as error:
-        raise SystemExit(f"search could not be refreshed: {error}")
+        raise TurnError(f"search could not be refreshed: {error}")
+    finally:
+        alone.close()
     draft = folder / f"{TEXTS}.draft"
     draft.write_bytes(msgspec.msgpack.encode(texts))
     os.replace(draft, folder / TEXTS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from hemeroteca.search.asked import asked
@@ -59,13 +59,16 @@ def refresh(path: Path, index: Index, seeds: Iterable[int] = (), most: int = 10_
     learn(path, index, most)
 
 
-def learn(path: Path, index: Index, most: int = 10_000) -> int:
+def learn(
+    path: Path, index: Index, most: int = 10_000, progress: Callable[[int, int], object] = lambda done, total: None
+) -> int:
     """Learn words and what follows them from a sample of the index, for suggestions and spelling."""
     learner = Learner()
     count = 0
     for document in index.sample(most):
         learner.add(document.title, document.text or document.description, document.language)
         count += 1
+        progress(count, most)
     learner.write(path / "suggest", asked(path))
     return count
 

@@ -6,7 +6,7 @@ unreserved characters plain, what may not stand in a URI encoded). By `Rules`: s
 parameters, `www.`.
 
 What could name another page is left alone: letter case of paths, double slashes, trailing slashes, `index.html`,
-empty parameters. docs/decisions/0010-canonical-urls.md gives the reasons.
+empty parameters. docs/decisions/0003-canonical-urls.md gives the reasons.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Regular expressions that people write about URLs, matched in linear time.
 
 RE2 instead of `re`: an expression such as `(a+)+$` makes `re` try 2ⁿ ways on a URL an attacker chose; RE2 never
-backtracks. The price is no look-around and no back-references (docs/decisions/0011-re2-for-scope.md).
+backtracks. The price is no look-around and no back-references (docs/decisions/0004-re2.md).
 """
 
 import re

@@ -1,6 +1,6 @@
 """A crawl exported as WACZ opens in ReplayWeb.page, in Chromium: its pages, their texts, pictures, styles and scripts.
 
-`tests/install` gets ReplayWeb.page where npm is (docs/decisions/0185).
+`tests/install` gets ReplayWeb.page where npm is (docs/decisions/0035-wacz-for-replayweb.md).
 """
 
 import hashlib
@@ -25,7 +25,8 @@ PROGRAM = Path(__file__).parents[1] / ".replaywebpage" / "package"
 HOST = "http://www.diario.test"
 RED, GREEN = "rgb(200, 0, 0)", "rgb(0, 128, 0)"
 # ReplayWeb.page opens its frame as soon as its worker is registered; a worker that is not yet at work lets the frame
-# through to our server, which knows no such page (docs/decisions/0185). So the worker comes first.
+# through to our server, which knows no such page (docs/decisions/0035-wacz-for-replayweb.md).
+# So the worker comes first.
 INDEX = """<!doctype html><meta charset="utf-8"><script src="/ui.js"></script><body style="margin: 0">
 <script type="module">
 const {installing, waiting} = await navigator.serviceWorker.register("/replay/sw.js?serveIndex=1", {scope: "/replay/"})

@@ -1,5 +1,5 @@
 // The bar above an archived page: which capture it is, and ways back to the console. Follows the page when a link in it
-// is clicked. The page below has the same origin and could change this bar; docs/decisions/0058 says why that is borne.
+// is clicked. The page below has the same origin and could change this bar; docs/decisions/0064-replay-origin.md says why that is borne.
 (function () {
   "use strict";
   var bar = document.getElementById("bar");
