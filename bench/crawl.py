@@ -31,7 +31,7 @@ os.environ["DJANGO_SETTINGS_MODULE"] = "hemeroteca.django_settings"
 import django
 django.setup()
 from hemeroteca import urls
-from hemeroteca.frontier.models import Crawl, Host, Page
+from hemeroteca.frontier.models import Crawl, Host, Page, Visit
 known, hosts = int(sys.argv[1]), 1000
 crawl = Crawl.objects.get()
 Host.objects.bulk_create([Host(name=f"h{n}.test", pages=known // hosts) for n in range(hosts)])
@@ -41,8 +41,9 @@ for start in range(0, known, 10_000):
     for n in range(start, start + 10_000):
         name = f"h{n % hosts}.test"
         url = f"http://{name}/section-{n % 97}/page-{n}.html"
-        pages.append(Page(key=urls.key(url), url=url, host_id=host[name], crawl=crawl, state=Page.State.DONE, depth=1))
-    Page.objects.bulk_create(pages)
+        pages.append(Page(key=urls.key(url), url=url, host_id=host[name]))
+    pages = Page.objects.bulk_create(pages)
+    Visit.objects.bulk_create([Visit(crawl=crawl, page=page, host_id=page.host_id, state=1, depth=1) for page in pages])
 """
 
 

@@ -20,9 +20,10 @@ SCRIPT = textwrap.dedent(
     from hemeroteca import usage
     from hemeroteca.frontier import services
     from hemeroteca.frontier.queue import Frontier
-    from hemeroteca.frontier.values import CrawlOptions, Outcome
-from hemeroteca.accounts import SYSTEM
-from hemeroteca.urls.candidate import Candidate
+    from hemeroteca.frontier.values import CrawlOptions
+    from hemeroteca.accounts import SYSTEM
+    from hemeroteca.frontier.visit import Outcome
+    from hemeroteca.urls.candidate import Candidate
     call_command("migrate", verbosity=0)
     known, hosts = int(sys.argv[1]), 1000
     crawl, _ = services.submit_crawl(SYSTEM, ["http://h0.test/"], CrawlOptions(scope=urls.Scope(kind="domain")))
@@ -34,7 +35,7 @@ from hemeroteca.urls.candidate import Candidate
         found = []
         for number in range(number, number + count):
             url = f"http://h{number % hosts}.test/section-{number % 97}/page-{number}.html"
-            found.append(Candidate(urls.key(url), url, f"h{number % hosts}.test", crawl.pk, depth=1, priority=-1))
+            found.append(Candidate(urls.key(url), url, f"h{number % hosts}.test", crawl.pk, depth=1))
         number += 1
         frontier.add(found)
         with transaction.atomic():
@@ -45,10 +46,11 @@ from hemeroteca.urls.candidate import Candidate
     leases, start, pages = [], time.process_time(), 10_000
     for done in range(pages):
         before = time.perf_counter()
-        visit = frontier.lease(time.time())
+        lease = frontier.lease(time.time())
         leases.append(time.perf_counter() - before)
-        frontier.release(visit.host, 0.0, delay=0.0, failed=False)
-        frontier.settle(visit, Outcome(visit.page, 1, 0, 0, 1, 1, 200, "", "", "", "x", 1))
+        visit = lease.visit
+        lease.answered(visit, 0.0)
+        lease.done(visit, Outcome(visited_ms=1, status=200, digest="x", versions=1))
         if done % 500 == 499:
             more(500)
     cost = (time.process_time() - start) / pages

@@ -31,6 +31,9 @@ file: `HEMEROTECA_CONFIG`), each on a line: `contact = "https://example.org/arch
 same name, in capitals after `HEMEROTECA_`, goes over the file (`HEMEROTECA_CONTACT`); a flag goes over both. A name
 that does not exist is an error. Lists are written `["a", "b"]` in the file and `a,b` in the environment.
 `hemeroteca config` shows what is in force."""
+ORDERS = """\
+The same names everywhere: options of `hemeroteca watch add` and `edit`, fields of the API, columns of CSV files (in
+which the entries of a list have a `|` between them), and `edit NUMBER name=value`."""
 TABLES = """\
 What the database holds, SQLite or PostgreSQL. On PostgreSQL the same descriptions are in the database itself
 (`\\d+ page`). Columns that end in `_ms` are milliseconds since 1970 UTC. Only the services of a room write its tables;
@@ -56,6 +59,7 @@ def pages() -> dict[str, str]:
     found = {
         "docs/reference/commands.md": commands(),
         "docs/reference/settings.md": settings(),
+        "docs/reference/subscriptions.md": orders(),
         "docs/reference/tables.md": tables(),
     }
     return {"docs/README.md": index(found), **found}
@@ -92,6 +96,26 @@ def settings() -> str:
     lines = ["# Settings", "", NOTICE, "", SETTINGS, "", "| setting | default | meaning |", "|---|---|---|"]
     for name, default, purpose in config.describe():
         lines.append(f"| `{name}` | {_default(name, default)} | {_cell(purpose)} |")
+    return "\n".join(lines) + "\n"
+
+
+def orders() -> str:
+    """What people order of watching, from the declarations of its fields."""
+    from hemeroteca.watch import fields
+
+    lines = ["# Fields of subscriptions, collections and channels", "", NOTICE, "", ORDERS]
+    for order, declared in (
+        (fields.Order, fields.SUBSCRIPTION),
+        (fields.CollectionOrder, fields.COLLECTION),
+        (fields.ChannelOrder, fields.CHANNEL),
+    ):
+        lines += ["", f"## {order.__doc__.partition(' as ')[0].partition(':')[0]}", ""]
+        lines += ["| field | option | default | meaning |", "|---|---|---|---|"]
+        for field in declared.values():
+            option = "" if field.fixed else f"`--{(field.option or field.name).replace('_', '-')}`"
+            choices = f" One of: {', '.join(filter(None, field.choices))}." if field.choices else ""
+            default = f"`{field.write(field.default)}`" if field.write(field.default) else ""
+            lines.append(f"| `{field.name}` | {option} | {default} | {_cell(field.help + choices)} |")
     return "\n".join(lines) + "\n"
 
 

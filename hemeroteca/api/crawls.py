@@ -12,8 +12,10 @@ from hemeroteca.api import access
 from hemeroteca.api.shapes import Body, Cursor, Limit, Listing, filled, read_cursor, write_cursor
 from hemeroteca.errors import NotFound
 from hemeroteca.frontier import queries, services
-from hemeroteca.frontier.models import Crawl, Page
+from hemeroteca.frontier.models import Crawl, Visit
 from hemeroteca.frontier.values import CrawlOptions
+from hemeroteca.frontier.visit import State as VisitState
+from hemeroteca.urls.candidate import REQUISITE_DEPTH
 from hemeroteca.warc.timestamps import moment
 
 Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the crawl.")]
@@ -21,10 +23,10 @@ Address = Annotated[str, Field(min_length=1, max_length=4096)]
 Pattern = Annotated[str, Field(min_length=1, max_length=1000)]
 State = Literal["queued", "done", "failed", "excluded"]
 _STATES: dict[int, State] = {
-    Page.State.QUEUED: "queued",
-    Page.State.DONE: "done",
-    Page.State.FAILED: "failed",
-    Page.State.EXCLUDED: "excluded",
+    VisitState.QUEUED: "queued",
+    VisitState.DONE: "done",
+    VisitState.FAILED: "failed",
+    VisitState.EXCLUDED: "excluded",
 }
 Url = Annotated[str, Query(min_length=1, max_length=8192, description="Address of the page.")]
 
@@ -136,25 +138,26 @@ def pages(
     cursor: Cursor = "",
 ) -> Listing[PageOut]:
     position = read_cursor(cursor, 1)
-    found = queries.pages(
+    found = queries.visits(
         limit + 1,
         before=position[0] if position else None,
-        state=Page.State[state.upper()] if state else None,
+        state=VisitState[state.upper()] if state else None,
         host=host,
         crawl=crawl,
     )
     more = len(found) > limit
     return Listing[PageOut](
-        items=[_page_out(page) for page in found[:limit]],
+        items=[_page_out(visit) for visit in found[:limit]],
         next_cursor=write_cursor(found[limit - 1].pk) if more else None,
     )
 
 
 def page(request: HttpRequest, url: Url) -> PageOut:
     found = queries.page(url)
-    if found is None:
+    visit = queries.last_visit(found) if found is not None else None
+    if visit is None:
         raise NotFound("no crawl has met this page; POST /api/v1/crawls with its address visits it")
-    return _page_out(found)
+    return _page_out(visit)
 
 
 def _crawl_out(crawl: Crawl) -> CrawlOut:
@@ -168,13 +171,16 @@ def _crawl_out(crawl: Crawl) -> CrawlOut:
     )
 
 
-def _page_out(page: Page) -> PageOut:
+def _page_out(visit: Visit) -> PageOut:
+    page = visit.page
     return filled(
         PageOut,
         page,
         host=page.host.name,
-        state=_STATES[page.state],
-        crawl=page.crawl_id,  # type: ignore[attr-defined]  # not page.crawl.pk: that would ask the database
+        state=_STATES[visit.state],
+        reason=visit.reason,
+        depth=visit.depth % REQUISITE_DEPTH,
+        crawl=visit.crawl_id,  # type: ignore[attr-defined]  # not visit.crawl.pk: that would ask the database
         found_at=moment(page.found_ms),
         visited_at=moment(page.visited_ms),
         changed_at=moment(page.changed_ms),

@@ -15,7 +15,7 @@ import typer
 from hemeroteca.cli import common
 
 if TYPE_CHECKING:
-    from hemeroteca.engine.crawler import Engine
+    from hemeroteca.engine.loop import Engine
     from hemeroteca.engine.pool import Reader
     from hemeroteca.frontier.models import Crawl
     from hemeroteca.frontier.values import Counts
@@ -119,8 +119,8 @@ def _run_engine(crawl_id: int, display: "_Display", readers: "list[Reader]") -> 
 
     from hemeroteca.config import ConfigError
     from hemeroteca.engine import refresh
-    from hemeroteca.engine.crawler import Engine
     from hemeroteca.engine.ledger import DiskFullError
+    from hemeroteca.engine.loop import Engine
     from hemeroteca.engine.repair import repair
     from hemeroteca.frontier import services
     from hemeroteca.frontier.models import Crawl

@@ -29,7 +29,7 @@ from hemeroteca.archive.values import CaptureRow
 from hemeroteca.change.highlight import POLICY
 from hemeroteca.errors import Invalid, NotFound
 from hemeroteca.frontier import queries as frontier
-from hemeroteca.frontier.models import Page
+from hemeroteca.frontier.visit import State
 from hemeroteca.replay import addresses as replay_addresses
 from hemeroteca.warc.reader import WarcReadError
 from hemeroteca.warc.timestamps import read_moment, timestamp
@@ -42,10 +42,10 @@ MAX_TEXT = 200_000  # characters of a capture's text shown on a page
 MAX_ROWS = 2_000  # lines of a comparison shown on a page
 HTML = ("text/html", "application/xhtml+xml")
 STATES = {
-    Page.State.QUEUED: gettext_lazy("waiting to be visited"),
-    Page.State.DONE: gettext_lazy("captured"),
-    Page.State.FAILED: gettext_lazy("could not be captured"),
-    Page.State.EXCLUDED: gettext_lazy("closed by its site"),
+    State.QUEUED: gettext_lazy("waiting to be visited"),
+    State.DONE: gettext_lazy("captured"),
+    State.FAILED: gettext_lazy("could not be captured"),
+    State.EXCLUDED: gettext_lazy("closed by its site"),
 }
 MATCHES = {
     "exact": gettext_lazy("Only this page"),
@@ -90,7 +90,8 @@ def page(request: HttpRequest) -> HttpResponse:
     except urls.UrlError as error:
         return render(request, "console/page.html", context | {"failure": str(error)}, status=404)
     if known is not None:
-        context["state"] = STATES[Page.State(known.state)]
+        context["visit"] = visit = frontier.last_visit(known)
+        context["state"] = STATES[State(visit.state)] if visit is not None else ""
     days = archive.calendar(canonical)
     if days:
         context |= _history(request, canonical, days)

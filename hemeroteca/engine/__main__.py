@@ -24,7 +24,7 @@ def main() -> None:
     django.setup()
     from django.conf import settings
 
-    from hemeroteca.engine.crawler import Engine
+    from hemeroteca.engine.loop import Engine
     from hemeroteca.engine.repair import repair
     from hemeroteca.jobs import queries
     from hemeroteca.jobs.runner import Runner

@@ -8,7 +8,7 @@ from hemeroteca import warc
 from hemeroteca.archive.values import NewCapture
 from hemeroteca.engine.ledger import Ledger
 from hemeroteca.engine.messages import Attached, Ingested, Job
-from hemeroteca.frontier.values import Visit
+from hemeroteca.frontier.visit import Visit
 from hemeroteca.urls.candidate import Role
 
 
@@ -47,6 +47,8 @@ def keep(ledger: Ledger, job: Job, done: Ingested, visit: Visit, originals: dict
         crawl_id=visit.crawl,
         urlkey=done.urlkey,
     )
+    if visit.served:  # the crawl that made it has kept it
+        return Kept(capture, 0, True)
     first_seen = original is not None and not visit.digest and visit.role == Role.REQUISITE
     if not visit.page or first_seen:  # nobody knows its last version; a browser may have brought it
         capture.version = ledger.is_news(capture)

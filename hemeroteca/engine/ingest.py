@@ -56,7 +56,7 @@ class Ingest:
         if document is not None and not result.same:
             self._document(job, document, result)
         if rules.options.watch is not None:
-            version_changes.look(job, body, document, rules.options.watch, result)
+            version_changes.look(job, body, document, result)
         elif document is not None and document.kind in COMPARED and not result.same:
             version_changes.weigh(job, body, result)
         return result

@@ -73,6 +73,11 @@ class Ledger:
         self.index_commits = 0
         self._index_due = time.monotonic() + config.index_commit_seconds
 
+    @property
+    def pending(self) -> bool:
+        """Whether captures wait for a commit."""
+        return bool(self._captures)
+
     def originals(self, digests: list[str]) -> dict[str, Original]:
         """Captures, committed or about to be, that hold these payloads."""
         found = queries.originals(digest for digest in digests if digest not in self._originals)

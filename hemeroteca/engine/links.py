@@ -5,12 +5,10 @@ import re
 from hemeroteca import extract, urls
 from hemeroteca.engine.edges import edges_known, edges_of
 from hemeroteca.engine.messages import Ingested, Job, Rules
-from hemeroteca.urls.candidate import Candidate, Role
+from hemeroteca.urls.candidate import REQUISITE_DEPTH, Candidate, Role
 
 LINKS_REMEMBERED = 100_000  # addresses of a crawl a reader knows to have sent already
 REQUISITE_STEPS = 3
-REQUISITE_BASE = 1000  # depth of a requisite: this plus its steps from the page that needs it
-_PRIORITY_SITEMAP = 100
 _REFRESH = re.compile(r"\s*\d*\.?\d*\s*[;,]\s*(?:url\s*=\s*)?['\"]?([^'\"\s]+)", re.IGNORECASE)
 
 
@@ -49,7 +47,7 @@ class Links:
             job.depth,
             redirects=job.redirects + 1,
             role=job.role,
-            priority=1 - job.depth,
+            parent=job.key,
         )
         # Where a seed leads is where the person wanted to go; the engine widens the scope for it.
         if job.depth and job.role == Role.PAGE and (reason := self._refusal(job.crawl, target, job.depth)):
@@ -121,11 +119,8 @@ class Links:
                 sent.clear()
             sent.add(key)
             if key != job.key:
-                priority = _PRIORITY_SITEMAP if role == Role.SITEMAP else -min(job.depth + (role == Role.PAGE), 1000)
                 result.found.append(
-                    Candidate(
-                        key, target, urls.host(target), job.crawl, depth, role=role, parent=job.key, priority=priority
-                    )
+                    Candidate(key, target, urls.host(target), job.crawl, depth, role=role, parent=job.key)
                 )
         del result.notes[20:]
 
@@ -151,5 +146,7 @@ def _role(kind: str, role: int, depth: int) -> tuple[Role | None, int]:
 
 def _requisite(role: int, depth: int) -> tuple[Role | None, int]:
     """Requisites of requisites (a style's fonts, a frame's images) are followed for a few steps."""
-    steps = depth - REQUISITE_BASE + 1 if role == Role.REQUISITE else 1
-    return (Role.REQUISITE, REQUISITE_BASE + steps) if steps <= REQUISITE_STEPS else (None, 0)
+    steps = depth // REQUISITE_DEPTH + 1 if role == Role.REQUISITE else 1
+    return (
+        (Role.REQUISITE, steps * REQUISITE_DEPTH + depth % REQUISITE_DEPTH) if steps <= REQUISITE_STEPS else (None, 0)
+    )

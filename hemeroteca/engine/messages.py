@@ -4,10 +4,10 @@ from uuid import UUID
 
 import msgspec
 
-from hemeroteca.frontier.values import Comparison, CrawlOptions
+from hemeroteca.frontier.values import CrawlOptions
 from hemeroteca.search.document import SearchDocument
 from hemeroteca.urls.candidate import Candidate
-from hemeroteca.watch.visits import Difference, Listing
+from hemeroteca.watch.visits import Difference, Judge, Listing
 
 AGENT = "Hemeroteca"  # our name in robots directives
 
@@ -53,7 +53,7 @@ class Job(msgspec.Struct, array_like=True):
     screenshot: bytes = b""  # PNG
     include: tuple[str, ...] = ()  # rules of its site for the elements that hold text …
     exclude: tuple[str, ...] = ()  # … and for those that do not
-    compare: Comparison | None = None  # how the site's versions are compared …
+    judges: list[Judge] = []  # how the site's versions are compared, and for which subscriptions …
     noise: list[str] = []  # … and the blocks of its pages that are noise
     earlier_picture: tuple[str, str, int, int] | None = None  # screenshot of the version to compare with
     filed: str = ""  # the address it is filed under, when it answers a POST …

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from hemeroteca.archive.models import SiteNoise
 from hemeroteca.frontier import services
 from hemeroteca.frontier.values import Comparison, SiteSettings
+from hemeroteca.watch.visits import Judge
 
 if TYPE_CHECKING:
     from hemeroteca.change import NoiseModel
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 MOST_SITES = 256  # in memory
 WRITE_SECONDS = 10.0
+ANYBODY = Judge(Comparison(), ())  # of a crawl nobody subscribed to
 
 
 class Sites:
@@ -26,12 +28,13 @@ class Sites:
         self._dirty: set[str] = set()
         self._write_due = 0.0
 
-    def prepare(self, job: "Job", own: Comparison | None) -> None:
-        """Tell a job how to compare; `own` is what its subscription says."""
+    def prepare(self, job: "Job", judges: list[Judge]) -> None:
+        """Tell a job how to compare; `judges`: what the subscriptions that cover its page say."""
         site = self._site(job.host)
         if site.settings is None:
             site.settings = services.settings_of(job.host)
-        job.compare = site.settings.comparison(own)
+        compare = site.settings.comparison
+        job.judges = [Judge(compare(judge.comparison), judge.subscriptions) for judge in judges or [ANYBODY]]
         if site.model is not None:
             job.noise = site.model.noisy()
 

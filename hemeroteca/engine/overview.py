@@ -81,17 +81,18 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
     from django.db.models import Count, Min, Sum
 
     from hemeroteca.archive.models import Capture, WarcFile
-    from hemeroteca.frontier.models import Crawl, Host, Page
+    from hemeroteca.frontier.models import Crawl, Host, Visit
+    from hemeroteca.frontier.visit import State
 
     instance: Instance = settings.INSTANCE
     live = read_engine_status(instance)
-    names = {state.value: state.name.lower() for state in Page.State}
-    by_state = dict(Page.objects.values_list("state").annotate(Count("id")))
+    names = {state.value: state.name.lower() for state in State}
+    by_state = dict(Visit.objects.values_list("state").annotate(Count("id")))
     reasons: dict[tuple[str, str], ReasonStatus] = {}
     grouped = (
-        Page.objects.filter(state__gte=Page.State.FAILED)
+        Visit.objects.filter(state__gte=State.FAILED)
         .values("state", "reason")
-        .annotate(pages=Count("id"), example=Min("url"))
+        .annotate(pages=Count("id"), example=Min("page__url"))
         .order_by("-pages")[:500]
     )
     for row in grouped:

@@ -1,53 +1,26 @@
 """What the engine does with what readers return: keep the capture, follow where it leads, settle its page, index it."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hemeroteca.engine.archiving import Kept, PayloadGoneError, keep
-from hemeroteca.engine.following import Following
-from hemeroteca.engine.ledger import Ledger
 from hemeroteca.engine.messages import Ingested, Job
-from hemeroteca.engine.noise import Sites
-from hemeroteca.engine.page_outcomes import PageOutcomes
-from hemeroteca.engine.reading import Reading
-from hemeroteca.engine.rendering import Rendering
 from hemeroteca.engine.runs import Run
 from hemeroteca.fetch import Result
-from hemeroteca.frontier.queue import Frontier
-from hemeroteca.frontier.values import Visit
+from hemeroteca.frontier.visit import Visit
 from hemeroteca.urls.candidate import Role
 from hemeroteca.watch.visits import AnsweredVisit
 
 if TYPE_CHECKING:
-    from hemeroteca.watch.scheduler import SafeScheduler
+    from hemeroteca.engine.loop import Engine
 
 
 class ReadResults:
-    """`changed`: something must be written soon."""
-
-    def __init__(
-        self,
-        runs: dict[int, Run],
-        frontier: Frontier,
-        ledger: Ledger,
-        reading: Reading,
-        rendering: Rendering,
-        following: Following,
-        page_outcomes: PageOutcomes,
-        sites: Sites,
-        scheduler: "SafeScheduler | None",
-        changed: Callable[[], None],
-    ) -> None:
-        self._runs = runs
-        self._frontier = frontier
-        self._ledger = ledger
-        self._reading = reading
-        self._rendering = rendering
-        self._following = following
-        self._page_outcomes = page_outcomes
-        self._sites = sites
-        self._scheduler = scheduler
-        self._changed = changed
+    def __init__(self, engine: "Engine") -> None:
+        self._engine = engine
+        self._runs = engine.runs
+        self._ledger = engine.ledger
+        self._reading = engine.reading
+        self._scheduler = engine.scheduler
 
     def take_answers(self) -> None:
         """Everything readers have answered so far, with one look-up of its digests."""
@@ -57,8 +30,8 @@ class ReadResults:
         originals = self._ledger.originals(wanted) if wanted else {}
         for job, done, visit, result in answers:
             if done.render:
-                self._rendering.wanted[visit.page] = visit
-                self._frontier.ask_again(visit)
+                if visit.lease is not None:
+                    visit.lease.again(visit)
             else:
                 try:
                     kept = keep(self._ledger, job, done, visit, originals)
@@ -71,14 +44,12 @@ class ReadResults:
 
     def _take(self, job: Job, done: Ingested, visit: Visit, result: Result, run: Run, kept: Kept) -> None:
         """Count a capture, settle its page, follow where it leads."""
-        self._changed()
         counts = run.counts
         counts.stored_bytes += kept.stored
-        counts.bytes += done.body_size
+        counts.bytes += done.body_size if not visit.served else 0
         if kept.stored:
             counts.captures += 1
         if not visit.page:
-            run.outstanding -= 1
             return
 
         if kept.unchanged:
@@ -88,9 +59,8 @@ class ReadResults:
         if done.difference is not None:
             kept.capture.importance = min(1.0, done.difference.total)
         if visit.digest and visit.role == Role.PAGE:
-            self._sites.learn(job, done, kept.unchanged)
-        self._following.follow(done, visit, run)
-        self._page_outcomes.answered(job, done, visit, result, run, kept.unchanged)
+            self._engine.sites.learn(job, done, kept.unchanged)
+        self._engine.discovery.take(job, done, visit, result, run, kept.unchanged)
         if run.standing and self._scheduler is not None:
             self._scheduler.observed(_seen(job, done, visit, result, kept, self._scheduler.now_ms))
         if done.edges is not None:

@@ -1,22 +1,22 @@
 """Captures on their way through the readers: what a reader is told about each, and what it answered."""
 
-import selectors
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from hemeroteca import usage
 from hemeroteca.archive import queries
-from hemeroteca.config import Config
 from hemeroteca.engine.messages import AGENT, Ingested, Job, Rules
-from hemeroteca.engine.noise import Sites
 from hemeroteca.engine.pool import Pool, Reader
-from hemeroteca.engine.rendering import Rendering, answers_post, led_away, picture_place
+from hemeroteca.engine.rendering import answers_post, led_away, picture_place
 from hemeroteca.engine.runs import Run
 from hemeroteca.fetch import Result
 from hemeroteca.fetch.browser import Rendered
-from hemeroteca.frontier.queue import Frontier
-from hemeroteca.frontier.values import Visit
-from hemeroteca.instance import Instance
+from hemeroteca.frontier.visit import Visit
 from hemeroteca.urls.candidate import Role
+
+if TYPE_CHECKING:
+    from hemeroteca.engine.loop import Engine
 
 BATCH = 32  # captures taken together: one look-up of their digests
 MOST_NOTES = 10  # of a rendering
@@ -25,30 +25,22 @@ Answer = tuple[Job, Ingested, Visit, Result]
 
 
 class Reading:
-    """`begun`: readers that run already. `changed`: an answer has come, something must be written soon."""
+    """`begun`: readers that run already."""
 
-    def __init__(
-        self,
-        config: Config,
-        instance: Instance,
-        selector: selectors.BaseSelector,
-        begun: Sequence[Reader],
-        frontier: Frontier,
-        sites: Sites,
-        rendering: Rendering,
-        changed: Callable[[], None],
-    ) -> None:
+    def __init__(self, engine: "Engine", begun: Sequence[Reader]) -> None:
+        config = engine.config
+        self._engine = engine
         self._most_depth = config.most_depth
-        self._warc_dir = instance.warc_dir
-        self._frontier = frontier
-        self._sites = sites
-        self._rendering = rendering
-        self._changed = changed
+        self._warc_dir = engine.instance.warc_dir
+        self._frontier = engine.frontier
+        self._sites = engine.sites
+        self._rendering = engine.rendering
         self._most = BATCH + 8 * config.readers
         self._jobs: dict[int, tuple[Visit, Result]] = {}  # until their answers are taken
+        self._crawls: Counter[int] = Counter()  # the same, by crawl
         self._answers: list[tuple[Job, Ingested]] = []
         self._last_job = 0
-        self._pool = Pool(config.readers, selector, self._answered, begun)
+        self._pool = Pool(config.readers, engine.selector, self._answered, begun)
 
     # captures
 
@@ -56,6 +48,10 @@ class Reading:
     def under_way(self) -> int:
         """Captures with a reader, or whose answers nobody took."""
         return len(self._jobs)
+
+    def reads(self, crawl: int) -> int:
+        """Captures of a crawl among them."""
+        return self._crawls[crawl]
 
     @property
     def has_room(self) -> bool:
@@ -76,13 +72,13 @@ class Reading:
         if run is None:
             result.body.discard()
             return
-        if not visit.page:
-            run.outstanding += 1  # the crawl waits for what is only kept, too
         job = self._job(visit, result)
         if result.request.method == "POST":
             answers_post(job, result.request)
         if job.earlier is not None:
-            self._sites.prepare(job, run.options.watch)
+            scheduler = self._engine.scheduler
+            judges = scheduler.judges(run.id, visit.url) if run.standing and scheduler is not None else []
+            self._sites.prepare(job, judges)
         if rendered is not None:
             self._add_rendered(job, visit, rendered)
         elif visit.page and visit.role == Role.PAGE and self._frontier.host(visit.host).settings.render == "auto":
@@ -90,17 +86,19 @@ class Reading:
                 job.notes = [given_up]
             else:
                 job.render = "note" if self._rendering.missing() else "ask"
-        self._jobs[job.id] = (visit, result)
-        self._pool.submit(job)
+        self.again(job, visit, result)
 
     def again(self, job: Job, visit: Visit, result: Result) -> None:
         """Have a capture read once more."""
         self._jobs[job.id] = (visit, result)
+        self._crawls[job.crawl] += 1
         self._pool.submit(job)
 
     def take(self) -> list[Answer]:
         """The answers so far; they are the caller's now."""
         answers, self._answers = self._answers, []
+        for job, _ in answers:
+            self._crawls[job.crawl] -= 1
         return [(job, done, *self._jobs.pop(job.id)) for job, done in answers]
 
     # readers
@@ -111,6 +109,7 @@ class Reading:
 
     def forget(self, crawl: int) -> None:
         self._pool.forget(crawl)
+        self._crawls.pop(crawl, None)
 
     def check(self, now: float) -> None:
         self._pool.check(now)
@@ -169,11 +168,10 @@ class Reading:
 
     def _earlier(self, visit: Visit, result: Result) -> tuple[str, str, int, int] | None:
         """Where the version lies that this answer is compared with."""
-        if not visit.digest or not visit.page or visit.role == Role.REQUISITE or result.status == 304:
+        if not visit.digest or not visit.page or visit.served or visit.role == Role.REQUISITE or result.status == 304:
             return None
         row = queries.whole(visit.digest)
         return None if row is None else (str(self._warc_dir), row.warc_name, row.offset, row.length)
 
     def _answered(self, answers: list[tuple[Job, Ingested]]) -> None:
         self._answers += answers
-        self._changed()

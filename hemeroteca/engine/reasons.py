@@ -13,4 +13,6 @@ def failure_text(result: Result) -> str:
 
 
 def code(reason: str) -> str:
-    return reason.partition(":")[0].partition(";")[0].strip()[:60]
+    if reason.startswith("robots.txt of "):
+        return "robots"
+    return reason.partition(":")[0].partition(";")[0].partition(" after ")[0].strip()[:60]

@@ -16,13 +16,13 @@ from hemeroteca.engine.documents import READ_BYTES, read_document
 from hemeroteca.engine.headers import header
 from hemeroteca.engine.ledger import EDGES_AT_ONCE
 from hemeroteca.engine.messages import Edges
-from hemeroteca.frontier.models import Crawl, Host, Page
+from hemeroteca.frontier import queries as frontier
+from hemeroteca.frontier.models import Crawl, Host
 from hemeroteca.frontier.values import SiteSettings
 from hemeroteca.instance import Instance
 from hemeroteca.search.document import SearchDocument
 from hemeroteca.search.graph import LinkGraph
 from hemeroteca.search.index.versions import VersionWriter
-from hemeroteca.urls.candidate import Role
 from hemeroteca.warc import keys, reader
 
 log = logging.getLogger("hemeroteca.engine")
@@ -170,7 +170,7 @@ class Source:
         """Kept, but not for readers."""
         if row.urlkey.endswith(")/robots.txt") or keys.MARK in row.urlkey:  # an answer to POST has no address
             return True
-        return row.page_id is not None and Page.objects.filter(pk=row.page_id, role=Role.SITEMAP).exists()
+        return row.page_id is not None and frontier.is_sitemap(row.page_id)
 
     def _obeys(self, row: CaptureRow) -> bool:
         if not self._free:

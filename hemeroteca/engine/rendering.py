@@ -12,11 +12,11 @@ from hemeroteca.archive import queries
 from hemeroteca.archive.rendered import screenshot_of
 from hemeroteca.engine.headers import header
 from hemeroteca.engine.messages import Job
-from hemeroteca.engine.robots_rules import MOST_BYTES, MOST_REDIRECTS, RobotsRules
 from hemeroteca.fetch import FetchSettings, Request, Result
 from hemeroteca.fetch.browser import BrowserFetcher, BrowserSettings, Rendered, missing
 from hemeroteca.fetch.browser.fetcher import Allowed, Answer
-from hemeroteca.frontier.values import Visit
+from hemeroteca.frontier.robots import MAX_BYTES, MAX_REDIRECTS, RobotsCache
+from hemeroteca.frontier.visit import Visit
 from hemeroteca.urls.candidate import Role
 from hemeroteca.warc import keys
 
@@ -32,7 +32,6 @@ class Rendering:
     """The browser, started when the first page needs it."""
 
     def __init__(self, fetch: FetchSettings, selector: selectors.BaseSelector) -> None:
-        self.wanted: dict[int, Visit] = {}  # pages read already that need it: their next lease goes to the browser
         self.gave_up: dict[int, str] = {}  # pages the browser could not open, and why: their next fetch is a plain one
         self._settings = BrowserSettings(fetch=fetch)
         self._selector = selector
@@ -65,10 +64,6 @@ class Rendering:
         if self._fetcher is not None:
             self._fetcher.tick()
 
-    def forget(self, crawl: int) -> None:
-        """A crawl has ended."""
-        self.wanted = {page: visit for page, visit in self.wanted.items() if visit.crawl != crawl}
-
     def close(self) -> None:
         if self._fetcher is not None:
             self._fetcher.close()
@@ -83,12 +78,12 @@ class PageRules:
 
     def __init__(
         self,
-        robots_rules: RobotsRules,
+        robots: RobotsCache,
         fetch: Callable[[Request, Callable[[Result], None]], None],
         agent: str,
         keep: Keep,
     ) -> None:
-        self._robots_rules = robots_rules
+        self._robots = robots
         self._fetch = fetch
         self._agent = agent
         self._keep = keep  # the archive has every robots.txt that was obeyed
@@ -102,7 +97,7 @@ class PageRules:
             answer(True)  # the browser's business: the archive does not keep it
             return
         origin = urls.origin(address)
-        rules = self._robots_rules.rules(origin, time.time())
+        rules = self._robots.rules(origin, time.time())
         if rules is not None:
             answer(rules.allows(address, self._agent))
             return
@@ -115,7 +110,7 @@ class PageRules:
 
     def _get(self, origin: str, url: str, like: Request, visit: Visit, redirects: int) -> None:
         request = msgspec.structs.replace(
-            like, url=url, tag=None, cookie_jar="", max_body_bytes=MOST_BYTES, timeout=RULES_SECONDS
+            like, url=url, tag=None, cookie_jar="", max_body_bytes=MAX_BYTES, timeout=RULES_SECONDS
         )
         self._fetch(request, lambda result: self._got(origin, request, visit, redirects, result))
 
@@ -125,8 +120,8 @@ class PageRules:
             for _, answer in self._waiting.pop(origin, ()):
                 answer(True)
             return
-        body = result.body.bytes(MOST_BYTES) if result.status else b""
-        if 300 <= result.status < 400 and redirects < MOST_REDIRECTS:
+        body = result.body.bytes(MAX_BYTES) if result.status else b""
+        if 300 <= result.status < 400 and redirects < MAX_REDIRECTS:
             target = urls.resolve_links(request.url, [result.header("location")])[0]
             if target is not None:
                 self._keep(request.url, visit, result)
@@ -137,7 +132,7 @@ class PageRules:
         else:
             result.body.discard()
         status = 404 if 300 <= result.status < 400 else result.status  # redirects without end: there are no rules
-        rules = self._robots_rules.learn(origin, status, body, time.time())
+        rules = self._robots.learn(origin, status, body, time.time())
         for address, answer in self._waiting.pop(origin, ()):
             answer(rules.allows(address, self._agent))
 
@@ -168,7 +163,7 @@ def requisites(rendered: Rendered, visit: Visit) -> tuple[list[tuple[Visit, Resu
             too_long += 1
         elif exchange.status and key is not None and (method == "POST" or (method == "GET" and key != visit.key)):
             url = urls.canonical(exchange.request.url)
-            kept.append((Visit(0, key, url, visit.host, visit.crawl, 0, 0, Role.REQUISITE, 0, "", "", "", 0), exchange))
+            kept.append((Visit(key=key, url=url, host=visit.host, crawl=visit.crawl, role=Role.REQUISITE), exchange))
             continue
         exchange.body.discard()
     return kept, [f"post-not-kept: {too_long} answers to more than {keys.MAX_SENT} bytes"] if too_long else []

@@ -3,7 +3,9 @@
 import time
 from dataclasses import dataclass, field
 
+from hemeroteca.engine import reasons
 from hemeroteca.frontier.values import Counts, CrawlOptions
+from hemeroteca.frontier.visit import State
 
 
 @dataclass
@@ -11,10 +13,9 @@ class Run:
     id: int
     options: CrawlOptions
     counts: Counts
+    ordered_ms: int = 0  # when a person asked for it
     since: float = field(default_factory=time.monotonic)
     cpu_before: float = 0.0
-    outstanding: int = 0  # leased, not settled
-    leased: int = 0
     received: int = 0  # bytes of bodies, also of those not read yet
     stopping: str = ""  # why no more visits are leased
     asked_sitemaps: set[str] = field(default_factory=set)
@@ -26,14 +27,24 @@ class Run:
         """A subscription's: it waits for the scheduler when its queue is empty."""
         return self.options.watch is not None
 
-    def at_its_limit(self) -> bool:
-        """Whether it may lease no more; notes why."""
+    def is_at_limit(self, taken: int) -> bool:
+        """Whether it may make no more than the `taken` visits; notes why."""
         options = self.options
-        if options.limit is not None and self.leased >= options.limit:
+        if options.limit is not None and taken >= options.limit:
             self.stopping = f"limit of {options.limit} pages reached"
         elif options.max_bytes is not None and self.received >= options.max_bytes:
             self.stopping = f"limit of {options.max_bytes} bytes reached"
         return bool(self.stopping)
+
+    def count_ending(self, state: State, reason: str) -> None:
+        """A visit has ended without its page."""
+        self.touched = True
+        if state is State.FAILED:
+            self.counts.failed += 1
+        elif state is State.EXCLUDED:
+            self.counts.excluded += 1
+        if state is not State.QUEUED:
+            self.count_reason(reasons.code(reason))
 
     def count_reason(self, code: str, times: int = 1) -> None:
         self.counts.reasons[code] = self.counts.reasons.get(code, 0) + times

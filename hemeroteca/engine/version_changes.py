@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Union
 import msgspec
 
 from hemeroteca import extract, urls
-from hemeroteca.frontier.values import Comparison
 from hemeroteca.warc import reader
 from hemeroteca.watch.visits import Difference, Listing
 
 if TYPE_CHECKING:
+    from hemeroteca import change
     from hemeroteca.engine.messages import Ingested, Job
     from hemeroteca.engine.spooled_body import SpooledBody
 
 COMPARED_BYTES = 8 << 20  # of a decoded body
 DIFF_CHARS = 6000
+MAX_COMPARED = 8  # sets of rules by which a page is compared; further subscriptions only have their threshold
 PICTURE_BYTES = 64 << 20
 DOM_TYPE = "text/html; charset=utf-8"
 HEAD_BYTES = 64 << 10  # of a feed, searched for its hub
@@ -30,7 +31,6 @@ def look(
     job: "Job",
     body: Union[bytes, "SpooledBody"],
     document: extract.Document | None,
-    rules: Comparison,
     result: "Ingested",
 ) -> None:
     """Fill `difference` and `listing`."""
@@ -38,17 +38,17 @@ def look(
     if document is not None and document.kind in ("feed", "sitemap"):
         result.listing = _listing(job, document, raw)
     elif job.earlier is not None:
-        result.difference = _difference(job, raw, job.compare or rules, result, diff=True)
+        result.difference = _difference(job, raw, result, diff=True)
 
 
 def weigh(job: "Job", body: Union[bytes, "SpooledBody"], result: "Ingested") -> None:
     """Fill `difference` in a crawl nobody waits for: how much the page changed, without the text of it."""
     if job.earlier is not None:
         raw = body if isinstance(body, bytes) else body.beginning(COMPARED_BYTES)
-        result.difference = _difference(job, raw, job.compare or Comparison(), result, diff=False)
+        result.difference = _difference(job, raw, result, diff=False)
 
 
-def _difference(job: "Job", raw: bytes, rules: Comparison, result: "Ingested", diff: bool) -> Difference | None:
+def _difference(job: "Job", raw: bytes, result: "Ingested", diff: bool) -> Difference | None:
     """None when the version before cannot be read: then the new bytes alone say that it changed."""
     from hemeroteca import change  # only here: a reader of ordinary crawls stays small
 
@@ -70,13 +70,38 @@ def _difference(job: "Job", raw: bytes, rules: Comparison, result: "Ingested", d
     else:
         kind = _header(job.response_head, "content-type")
         new = change.Snapshot(_decoded(raw, job.response_head), kind, job.url, job.status)
-    given = change.ChangeRules(**msgspec.structs.asdict(rules))
-    found = change.compare(old, new, given, change.NoisePlaces(job.noise))
-    result.sightings = [msgspec.structs.astuple(sighting) for sighting in change.sightings(found)]
+    verdicts: list[Difference] = []
+    compared: dict[tuple[tuple[str, ...], ...], tuple[change.Change, str]] = {}
+    for judge in job.judges:
+        given = change.ChangeRules(**msgspec.structs.asdict(judge.comparison))
+        parts = given.ignore, given.keep, given.ignore_text
+        if parts not in compared:
+            if len(compared) == MAX_COMPARED:
+                continue
+            compared[parts] = change.compare(old, new, given, change.NoisePlaces(job.noise)), ""
+        found, text = compared[parts]
+        important = found.total > given.threshold
+        if important and diff and not text:
+            text = change.text_diff(old, new, given)[:DIFF_CHARS]
+            compared[parts] = found, text
+        verdicts.append(_verdict(found, important, text if important else "", judge.subscriptions))
+    first, _ = next(iter(compared.values()))
+    result.sightings = [msgspec.structs.astuple(sighting) for sighting in change.sightings(first)]
+    return msgspec.structs.replace(verdicts[0], others=verdicts[1:])
+
+
+def _verdict(found: "change.Change", important: bool, text: str, subscriptions: tuple[int, ...]) -> Difference:
     view, form, content = found.sums
-    text = change.text_diff(old, new, given) if diff and found.important else ""
     return Difference(
-        view, form, content, found.total, found.important, found.words_added, found.words_removed, text[:DIFF_CHARS]
+        view=view,
+        form=form,
+        content=content,
+        total=found.total,
+        important=important,
+        words_added=found.words_added,
+        words_removed=found.words_removed,
+        diff=text,
+        subscriptions=subscriptions,
     )
 
 

@@ -1,124 +1,73 @@
-"""Visits: leased from the frontier, fetched by libcurl or a browser, then kept, tried later or given up."""
+"""Visits: leased from the frontier, admitted, fetched by libcurl or a browser, then handed to a reader or ended."""
 
 import time
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from hemeroteca import urls
-from hemeroteca.config import Config
+from hemeroteca.archive import queries as archive
 from hemeroteca.engine import reasons
-from hemeroteca.engine.admission import Admission
-from hemeroteca.engine.browsing import Browsing
-from hemeroteca.engine.host_waits import HostWaits
 from hemeroteca.engine.messages import AGENT
-from hemeroteca.engine.page_outcomes import FAILED, QUEUED, PageOutcomes
-from hemeroteca.engine.reading import Reading
-from hemeroteca.engine.rendering import PageRules, Rendering
-from hemeroteca.engine.robots_fetching import RobotsFetching, robots_visit
-from hemeroteca.engine.robots_rules import MOST_BYTES, RobotsRules
 from hemeroteca.engine.runs import Run
-from hemeroteca.fetch import Fetcher, Request, Result
+from hemeroteca.fetch import Request, Result
+from hemeroteca.fetch.body import Body
 from hemeroteca.fetch.browser import Rendered
 from hemeroteca.frontier import politeness
-from hemeroteca.frontier.queue import Frontier
-from hemeroteca.frontier.traps import SameText
-from hemeroteca.frontier.values import Visit
+from hemeroteca.frontier.robots import MAX_BYTES, origin_of
+from hemeroteca.frontier.visit import State, Visit
+from hemeroteca.instance.status import Trouble
+from hemeroteca.urls.candidate import Candidate, Role
+from hemeroteca.warc import reader
 
-MOST_REFUSALS = 6  # tries of a page whose host says it is busy
+if TYPE_CHECKING:
+    from hemeroteca.engine.loop import Engine
+
 LEASES_AT_ONCE = 256
 BROWSER_PAUSE = 1.0  # s a host waits when the browser has enough to do
+CLOSED_SECONDS = 3600.0  # s after which pages outside their window are looked at again: a person may change it
+TROUBLES_REMEMBERED = 200
+FRESH_SECONDS = 600.0  # a visit another crawl made so short a time ago, and since this one was ordered, serves it too
+MAX_SERVED = 8 << 20  # bytes of a body that is read from the archive for another crawl
 
 
 class Visits:
-    """`changed`: something must be written soon."""
-
-    def __init__(
-        self,
-        config: Config,
-        runs: dict[int, Run],
-        frontier: Frontier,
-        fetcher: Fetcher,
-        rendering: Rendering,
-        reading: Reading,
-        page_outcomes: PageOutcomes,
-        robots_rules: RobotsRules,
-        same_text: SameText,
-        changed: Callable[[], None],
-    ) -> None:
-        self._config = config
-        self._most = config.concurrency
-        self._runs = runs
-        self._frontier = frontier
-        self._fetcher = fetcher
-        self._rendering = rendering
-        self._reading = reading
-        self._page_outcomes = page_outcomes
-        self._changed = changed
-        self._host_waits = HostWaits(config, runs, frontier, robots_rules)
-        self._robots_fetching = RobotsFetching(
-            config, runs, frontier, robots_rules, self._host_waits, reading, self._give_up, changed
-        )
-        self._admission = Admission(frontier, robots_rules, same_text, page_outcomes, self._ask_rules, changed)
-        page_rules = PageRules(robots_rules, fetcher.submit, AGENT, self._keep_rules)
-        self._browsing = Browsing(
-            config, runs, frontier, rendering, reading, page_outcomes, self._host_waits, page_rules, self._answered
-        )
+    def __init__(self, engine: "Engine") -> None:
+        config = engine.config
+        self.troubles: list[Trouble] = []  # the last ones, for people
+        self._engine = engine
+        self._retry_seconds = config.retry_seconds
+        self._polite = politeness.Limits(config.delay, config.delay_factor, config.max_delay, config.max_crawl_delay)
+        self._max_active = config.concurrency
 
     @property
     def has_room(self) -> bool:
-        return self._fetcher.active < self._most and self._reading.has_room
+        return self._engine.fetcher.active < self._max_active and self._engine.reading.has_room
 
     def share(self) -> None:
         """How many requests may be under way at once; asked when a crawl with a wish of its own begins or ends."""
-        asked = [run.options.concurrency for run in self._runs.values() if run.options.concurrency]
-        self._most = max(asked) if asked else self._config.concurrency
+        asked = [run.options.concurrency for run in self._engine.runs.values() if run.options.concurrency]
+        self._max_active = max(asked) if asked else self._engine.config.concurrency
 
     def lease(self, now: float) -> None:
         """Begin as many visits as there is room for and politeness allows."""
         for _ in range(LEASES_AT_ONCE):  # pages that are excluded unasked must not hold up those under way
             if not self.has_room:
                 return
-            visit = self._frontier.lease(now)
-            if visit is None:
+            lease = self._engine.frontier.lease(now)
+            if lease is None:
                 return
-            if visit.robots_for:
-                self._fetch(visit, MOST_BYTES)
-                continue
-            run = self._runs.get(visit.crawl)
-            wanted = visit.page in self._rendering.wanted
-            needs_browser = self._browsing.needs(visit)
-            if needs_browser and not self._rendering.room:
-                (self._frontier.ask_again if wanted else self._frontier.put_back)(visit)
-                self._frontier.rest(visit.host, now + BROWSER_PAUSE)
-                continue
-            if wanted and run is not None:
-                self._browsing.render_wanted(visit, self._request(visit, run), run)
-                continue
-            if run is None or run.stopping or run.at_its_limit():
-                self._frontier.put_back(visit)
-                self._frontier.host(visit.host).busy = False  # not scheduled again: its crawl is ending
-                continue
-            run.outstanding += 1
-            if self._admission.admit(visit, run, now):
-                run.leased += 1
-                if needs_browser:
-                    self._browsing.render(visit, self._request(visit, run), run)
-                else:
-                    self._fetch(visit)
+            self._begin(lease.visit, now)
 
-    def _ask_rules(self, origin: str, visit: Visit) -> None:
-        self._fetch(self._robots_fetching.begin(origin, visit), MOST_BYTES)
-
-    def _fetch(self, visit: Visit, max_body_bytes: int = 0) -> None:
-        run = self._runs.get(visit.crawl)
-        request = self._request(visit, run)
+    def fetch(self, visit: Visit, max_body_bytes: int = 0) -> None:
+        run = self._engine.runs.get(visit.crawl)
+        request = self.request(visit, run)
         if run is not None and run.options.knows_its_pages:  # else its links are needed even if unchanged
             request.etag, request.last_modified = visit.etag, visit.last_modified
         request.cookie_jar = f"crawl-{visit.crawl}"
         request.max_body_bytes = max_body_bytes
-        self._fetcher.submit(request, self._fetched)
+        self._engine.fetcher.submit(request, self._fetched)
 
-    def _request(self, visit: Visit, run: Run | None) -> Request:
-        site = self._frontier.host(visit.host).settings
+    def request(self, visit: Visit, run: Run | None) -> Request:
+        site = self._engine.frontier.host(visit.host).settings
         return Request(
             url=visit.url,
             tag=visit,
@@ -129,56 +78,201 @@ class Visits:
             password=site.password,
         )
 
-    def _fetched(self, result: Result) -> None:
-        visit: Visit = result.request.tag
-        if visit.robots_for:
-            self._robots_fetching.fetched(visit, result)
-        else:
-            self._answered(visit, result, self._runs[visit.crawl])
-
-    def _answered(self, visit: Visit, result: Result, run: Run, rendered: Rendered | None = None) -> None:
-        """The host is free again; the page is kept, tried later or given up."""
+    def answered(self, visit: Visit, result: Result, rendered: Rendered | None = None) -> None:
+        """A request has ended: its host is free again; the page goes to a reader, is tried later or has failed."""
+        lease, run = visit.lease, self._engine.runs.get(visit.crawl)
+        if lease is None or run is None:  # its lease has expired, or its crawl has ended
+            result.body.discard()
+            return
         run.received += result.body.size
-        host = self._frontier.host(visit.host)
         now = time.time()
         unanswered = bool(result.failure) and not result.status
         busy = result.status in reasons.BUSY
-        wait = self._host_waits.after(visit, result, run, host, now)
-        note = (f"http-{result.status}" if busy else result.failure) if unanswered or busy else ""
-        self._frontier.release(visit.host, now + wait, delay=wait, failed=unanswered or busy, note=note)
-
-        tries = MOST_REFUSALS if busy else self._config.retries + 1
+        wait = self.wait_after(visit, result, run, now)
+        failure = result.failure if unanswered else ""
+        lease.answered(
+            visit, now + wait, wait, refused=busy, failure=failure, note=f"http-{result.status}" if busy else ""
+        )
         cut_short = bool(result.failure) and bool(result.status)
         passing = (
-            (unanswered and result.transient) or result.status in reasons.PASSING or _only_set_a_cookie(visit, result)
+            (unanswered and result.transient)
+            or result.status in reasons.PASSING
+            or (cut_short and result.transient and result.truncated != "time")
+            or _only_set_a_cookie(visit, result)
         )
-        if cut_short and result.transient and result.truncated != "time":
-            passing = True
-        if passing and visit.attempts + 1 < tries:
-            later = now + max(wait, self._config.retry_seconds * 2.0**visit.attempts)
-            why = reasons.failure_text(result)
-            self._page_outcomes.without_capture(
-                visit, QUEUED, "", why, due_ms=int(later * 1000), attempts=visit.attempts + 1
-            )
-            result.body.discard()
+        if passing and not lease.is_last_try(visit, busy=busy):
+            later = now + max(wait, self._retry_seconds * 2.0**visit.attempts)
+            lease.retry(visit, later, reasons.failure_text(result), busy=busy)
+            self.note(visit, State.QUEUED, reasons.failure_text(result))
         elif unanswered:
-            why = reasons.failure_text(result)
-            self._page_outcomes.without_capture(visit, FAILED, result.failure, why, attempts=visit.attempts + 1)
-            result.body.discard()
+            self.fail(visit, reasons.failure_text(result))
         else:
-            self._reading.submit(visit, result, run, rendered)
-        if unanswered and host.failures >= politeness.UNREACHABLE_AFTER:
-            self._give_up(host.id, f"host-unreachable: {host.failures} failures in a row, last {result.failure}")
-            self._changed()
+            self._engine.reading.submit(visit, result, run, rendered)
+            return
+        result.body.discard()
 
-    def _keep_rules(self, url: str, page: Visit, result: Result) -> None:
-        """Archive a robots.txt that a page waited for."""
-        self._reading.submit(robots_visit("", url, page.host, page.crawl), result, self._runs.get(page.crawl))
-        self._changed()
+    def wait_after(self, visit: Visit, result: Result, run: Run, now: float) -> float:
+        """Seconds its host is left alone after an answer, which may ask for more itself."""
+        host = self._engine.frontier.host(visit.host)
+        crawl_delay = None
+        if not (run.options.ignore_robots or host.settings.ignore_robots):
+            rules = self._engine.robots.rules(origin_of(visit.url), now)
+            crawl_delay = rules.crawl_delay(AGENT) if rules else None
+        wait = self.plain_wait(visit.host, visit.crawl, result.elapsed, crawl_delay)
+        if result.status in reasons.BUSY:
+            asked = politeness.retry_after(result.header("retry-after"), now)
+            return max(wait, politeness.backoff(host.failures + 1) if asked is None else asked)
+        if result.failure and result.transient and not result.status:
+            return max(wait, self._retry_seconds)
+        return wait
 
-    def _give_up(self, host: int, reason: str) -> None:
-        self._frontier.give_up(host, reason)
-        self._browsing.give_up(host, reasons.code(reason), reason)
+    def plain_wait(self, host_id: int, crawl: int, elapsed: float, crawl_delay: float | None = None) -> float:
+        """Seconds after an answer that says nothing about waiting."""
+        run = self._engine.runs.get(crawl)
+        site = self._engine.frontier.host(host_id).settings
+        fixed = site.delay if site.delay is not None else run.options.delay if run else None
+        return politeness.delay_after(elapsed, self._polite, fixed=fixed, crawl_delay=crawl_delay)
+
+    # endings of visits that brought nothing to keep
+
+    def fail(self, visit: Visit, reason: str) -> None:
+        if visit.lease is not None and visit.lease.fail(visit, reason):
+            self.note(visit, State.FAILED, reason)
+
+    def exclude(self, visit: Visit, reason: str) -> None:
+        if visit.lease is not None and visit.lease.exclude(visit, reason):
+            self.note(visit, State.EXCLUDED, reason)
+
+    def note(self, visit: Visit, state: State, reason: str) -> None:
+        """Count an ending, and remember it for people."""
+        run = self._engine.runs.get(visit.crawl)
+        if run is not None:
+            run.count_ending(state, reason)
+        if reason:
+            self.troubles.append(Trouble(int(time.time() * 1000), visit.url, reason[:300]))
+            del self.troubles[:-TROUBLES_REMEMBERED]
+
+    # inside
+
+    def _begin(self, visit: Visit, now: float) -> None:
+        """Make a visit just leased, or end it at once."""
+        engine, lease = self._engine, visit.lease
+        assert lease is not None
+        if visit.robots_for:
+            self.fetch(visit, MAX_BYTES)
+            return
+        run = engine.runs.get(visit.crawl)
+        was_read = visit.asked  # and needs the browser: its lease goes on
+        by_browser = was_read or engine.browser_visits.is_for_browser(visit)
+        if run is None or (run.stopping and not was_read):
+            engine.frontier.hold_crawl(visit.crawl)
+            lease.give_back(visit)
+        elif by_browser and not engine.rendering.room:
+            if was_read:
+                lease.again(visit, now + BROWSER_PAUSE)
+            else:
+                lease.give_back(visit, rest=now + BROWSER_PAUSE)
+        elif was_read:
+            engine.browser_visits.render_read(visit, run)
+        elif run.is_at_limit(engine.frontier.taken(visit.crawl) - 1):
+            engine.frontier.hold_crawl(visit.crawl)
+            lease.give_back(visit)
+        elif not self._admit(visit, run, now):
+            pass
+        elif served := self._served(visit, run, now):
+            lease.unasked(visit)
+            engine.reading.submit(visit, served, run)
+        elif by_browser:
+            engine.browser_visits.render(visit, run)
+        else:
+            self.fetch(visit)
+
+    def _admit(self, visit: Visit, run: Run, now: float) -> bool:
+        """Whether it is worth a visit and robots.txt lets us; when its rules are unknown, they are fetched first."""
+        engine, lease = self._engine, visit.lease
+        assert lease is not None
+        host = engine.frontier.host(visit.host)
+        if run.closed_until > now:
+            lease.give_back(visit, due=min(run.closed_until, now + CLOSED_SECONDS))
+            return False
+        if trap := engine.traps.closed(visit.host, visit.url):
+            self.exclude(visit, trap)
+            return False
+        if run.options.ignore_robots or host.settings.ignore_robots:
+            self._ask_sitemaps(visit, run, ())
+            return True
+        origin = origin_of(visit.url)
+        rules = engine.robots.rules(origin, now)
+        if rules is None:
+            engine.robots_files.ask(origin, visit)
+            return False
+        self._ask_sitemaps(visit, run, rules.sitemaps)
+        if rules.allows(visit.url, AGENT):
+            return True
+        if rules.unreachable:
+            self.fail(visit, f"robots-unreachable: {origin}/robots.txt gave {rules.unreachable} a moment ago")
+        else:
+            rule = rules.rule(visit.url, AGENT)
+            self.exclude(visit, f"robots.txt of {host.name} forbids {_path(visit.url)} ({rule})")
+        return False
+
+    def _ask_sitemaps(self, visit: Visit, run: Run, listed: tuple[str, ...] | list[str]) -> None:
+        """The sitemaps of a site just met."""
+        if not run.options.sitemaps or visit.role != Role.PAGE or run.options.scope.kind == "page":
+            return
+        origin = origin_of(visit.url)
+        if origin in run.asked_sitemaps:
+            return
+        run.asked_sitemaps.add(origin)
+        found = []
+        for address in listed or [origin + "/sitemap.xml"]:
+            try:
+                url = urls.canonical(urls.join(origin + "/", address) or "")
+            except urls.UrlError:
+                continue
+            found.append(Candidate(urls.key(url), url, urls.host(url), run.id, role=Role.SITEMAP))
+        self._engine.frontier.add(found)
+
+    def _served(self, visit: Visit, run: Run, now: float) -> Result | None:
+        """The capture another crawl made of the page since this one was ordered: it serves both, without a request.
+        A subscription's visits are observations of their own."""
+        since = max(run.ordered_ms, int((now - FRESH_SECONDS) * 1000))
+        if run.standing or visit.visited_ms < since or visit.status in reasons.PASSING:
+            return None
+        row = archive.latest(visit.url)
+        if (
+            row is None
+            or row.captured_ms != visit.visited_ms
+            or row.kind != "response"
+            or row.digest != visit.digest
+            or row.truncated
+            or row.body_size > MAX_SERVED
+        ):
+            return None
+        try:
+            record = reader.read(self._engine.instance.warc_dir, row.warc_name, row.offset, row.length)
+        except reader.WarcReadError:
+            return None
+        visit.served = True
+        body = record.payload()
+        return Result(
+            request=Request(url=visit.url, tag=visit),
+            status=row.status,
+            response_head=record.head,
+            body=Body(body, None, len(body)),
+            started_ms=row.captured_ms,
+        )
+
+    def _fetched(self, result: Result) -> None:
+        visit: Visit = result.request.tag
+        if visit.robots_for:
+            self._engine.robots_files.fetched(visit, result)
+        else:
+            self.answered(visit, result)
+
+
+def _path(url: str) -> str:
+    return "/" + url.split("/", 3)[3] if url.count("/") >= 3 else "/"
 
 
 def _only_set_a_cookie(visit: Visit, result: Result) -> bool:

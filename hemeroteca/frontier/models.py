@@ -2,6 +2,8 @@
 
 from django.db import models
 
+from hemeroteca.frontier.visit import State
+
 
 class Crawl(models.Model):
     """An order to visit everything in a scope, starting from seeds."""
@@ -67,32 +69,15 @@ class RobotsFile(models.Model):
 
 
 class Page(models.Model):
-    """A URL we know, and its next planned visit."""
-
-    class State(models.IntegerChoices):
-        QUEUED = 0
-        DONE = 1
-        FAILED = 2
-        EXCLUDED = 3
+    """A URL we know, and what its last visit brought."""
 
     key = models.BigIntegerField(unique=True, db_comment="64-bit hash of the canonical URL")
     url = models.TextField(db_comment="canonical URL")
     host = models.ForeignKey(Host, models.PROTECT, db_index=False, db_comment="host it lives on")
-    crawl = models.ForeignKey(Crawl, models.PROTECT, db_index=False, db_comment="crawl that last asked for it")
-    state = models.SmallIntegerField(
-        choices=State, default=State.QUEUED, db_comment="0 queued, 1 done, 2 failed, 3 excluded"
-    )
-    depth = models.SmallIntegerField(default=0, db_comment="links from the nearest seed")
-    redirects = models.SmallIntegerField(default=0, db_comment="redirects followed in a row to get here")
-    role = models.SmallIntegerField(default=0, db_comment="0 page in scope, 1 page requisite, 2 sitemap")
-    priority = models.SmallIntegerField(default=0, db_comment="higher goes first within a host")
-    due_ms = models.BigIntegerField(default=0, db_comment="not before this time")
-    attempts = models.SmallIntegerField(default=0, db_comment="failed tries in the present crawl")
     found_ms = models.BigIntegerField(default=0, db_comment="when we first met it")
     visited_ms = models.BigIntegerField(default=0, db_comment="last answered visit; 0 never")
     changed_ms = models.BigIntegerField(default=0, db_comment="last visit that brought a new version; 0 never")
     status = models.SmallIntegerField(default=0, db_comment="last HTTP status; 0 none")
-    reason = models.TextField(default="", db_comment="why it failed or was excluded, for people")
     etag = models.TextField(default="", db_comment="ETag of the last version")
     last_modified = models.TextField(default="", db_comment="Last-Modified of the last version")
     digest = models.TextField(default="", db_comment="payload digest of the last version")
@@ -100,12 +85,35 @@ class Page(models.Model):
 
     class Meta:
         db_table = "page"
-        db_table_comment = "URLs known, with the outcome of the last visit and the time of the next"
+        db_table_comment = "URLs known, with what the last visit of each brought"
+
+
+class Visit(models.Model):
+    """A crawl's wish to see a page; several crawls may want the same one."""
+
+    crawl = models.ForeignKey(Crawl, models.PROTECT, db_index=False, db_comment="crawl that wants it")
+    page = models.ForeignKey(Page, models.PROTECT, db_index=False, db_comment="page it wants")
+    host = models.ForeignKey(Host, models.PROTECT, db_index=False, db_comment="host of the page")
+    state = models.SmallIntegerField(
+        choices=[(state.value, state.name.lower()) for state in State],
+        default=State.QUEUED,
+        db_comment="0 queued, 1 done, 2 failed, 3 excluded",
+    )
+    score = models.FloatField(default=0.0, db_comment="by the crawl's prioritiser; higher goes first")
+    due_ms = models.BigIntegerField(default=0, db_comment="not before this time")
+    depth = models.IntegerField(default=0, db_comment="links from the nearest seed; a requisite: see urls.candidate")
+    redirects = models.SmallIntegerField(default=0, db_comment="redirects followed in a row to get here")
+    role = models.SmallIntegerField(default=0, db_comment="0 page in scope, 1 page requisite, 2 sitemap")
+    attempts = models.SmallIntegerField(default=0, db_comment="failed tries")
+    reason = models.TextField(default="", db_comment="why it failed or was excluded, for people")
+
+    class Meta:
+        db_table = "visit"
+        db_table_comment = "visits that crawls want, and what became of them"
+        constraints = [models.UniqueConstraint(fields=["crawl", "page"], name="visit_once")]
         indexes = [
             models.Index(
-                fields=["crawl", "host", "-priority", "id"],
-                name="page_queue",
-                condition=models.Q(state=0),
+                fields=["crawl", "host", "-score", "id"], name="visit_queue", condition=models.Q(state=State.QUEUED)
             ),
-            models.Index(fields=["crawl", "state"], name="page_failed", condition=models.Q(state__gte=2)),
+            models.Index(fields=["crawl", "state"], name="visit_failed", condition=models.Q(state__gte=State.FAILED)),
         ]

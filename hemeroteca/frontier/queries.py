@@ -2,8 +2,12 @@
 
 from collections.abc import Iterable
 
+from django.db.models import Exists, OuterRef
+
 from hemeroteca import urls
-from hemeroteca.frontier.models import Crawl, Host, Page
+from hemeroteca.frontier.models import Crawl, Host, Page, Visit
+from hemeroteca.frontier.visit import State
+from hemeroteca.urls.candidate import Role
 
 
 def crawl(number: int) -> Crawl | None:
@@ -21,24 +25,34 @@ def page(url: str) -> Page | None:
     return Page.objects.select_related("host").filter(key=urls.key(urls.canonical(url))).first()
 
 
-def pages(
-    limit: int,
-    *,
-    before: int | None = None,
-    state: Page.State | None = None,
-    host: str = "",
-    crawl: int | None = None,
-) -> list[Page]:
-    """Newest first, those met before page number `before`."""
-    found = Page.objects.select_related("host").order_by("-pk")
+def last_visit(page: Page) -> Visit | None:
+    """What became of the last order to visit a page. Looks it up by crawl and page, as all are found."""
+    found = Visit.objects.select_related("page", "page__host").filter(page=page, crawl__in=Crawl.objects.values("pk"))
+    return found.order_by("-crawl").first()
+
+
+def is_sitemap(page: int) -> bool:
+    """Whether a crawl has visited the page as a list of others."""
+    visits = Visit.objects.filter(page=page, crawl__in=Crawl.objects.values("pk"))
+    return visits.filter(role=Role.SITEMAP).exists()
+
+
+def visits(
+    limit: int, *, before: int | None = None, state: State | None = None, host: str = "", crawl: int | None = None
+) -> list[Visit]:
+    """Newest first, those before visit number `before`: of one crawl, or the last one of each page."""
+    found = Visit.objects.select_related("page", "page__host").order_by("-pk")
+    if crawl is not None:
+        found = found.filter(crawl=crawl)
+    else:
+        later = Crawl.objects.filter(pk__gt=OuterRef(OuterRef("crawl"))).values("pk")
+        found = found.filter(~Exists(Visit.objects.filter(page=OuterRef("page"), crawl__in=later)))
     if before is not None:
         found = found.filter(pk__lt=before)
     if state is not None:
         found = found.filter(state=state)
     if host:
         found = found.filter(host__name=host.lower())
-    if crawl is not None:
-        found = found.filter(crawl=crawl)
     return list(found[:limit])
 
 

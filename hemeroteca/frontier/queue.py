@@ -1,170 +1,171 @@
-"""Hosts in the order of their next allowed time, and the leases handed out.
+"""The frontier: what is visited next, and by whom.
 
-In memory: the hosts that have work (bounded), a few pages of each, and the pages leased but not yet written. On disk:
+In memory: the hosts that have work (bounded), a few visits of each, and what is leased or not yet written. On disk:
 everything else. `write` is called by the engine inside its transaction; nothing else here writes, unless the clock was
 set back.
 """
 
-import heapq
 import time
 from collections import Counter, deque
 from collections.abc import Callable
 
-import msgspec
 from django.db import connection
 
 from hemeroteca.frontier import store
+from hemeroteca.frontier.hosts import HostOrder, HostQueue
+from hemeroteca.frontier.lease import Books, Lease
 from hemeroteca.frontier.models import Host
+from hemeroteca.frontier.prioritisers import BreadthFirst, Prioritiser
 from hemeroteca.frontier.seen import SeenSet
-from hemeroteca.frontier.values import Outcome, SiteSettings, Visit
+from hemeroteca.frontier.values import SiteSettings
+from hemeroteca.frontier.visit import Ending, State, Visit
 from hemeroteca.urls.candidate import Candidate
 
-READ_AHEAD = (16, 512)  # pages of a host read at once: few for a slow host, more for one that is visited fast
-MOST_HOSTS = 20_000  # hosts with work kept in memory; the others wait on disk
-MOST_NAMES = 100_000  # host names whose id is remembered
+READ_AHEAD = (16, 512)  # visits of a host read at once: few for a slow host, more for one that is visited fast
+MAX_HOSTS = 20_000  # hosts with work kept in memory; the others wait on disk
+MAX_NAMES = 100_000  # host names whose id is remembered
+MAX_LOOKS = 8  # hosts read from disk for one lease, to find the one with the best visit
 SET_BACK = 60.0  # s from which on a clock that goes back was set back
-
-
-class HostQueue:
-    """A host with work: when it may be asked again, and its next pages."""
-
-    __slots__ = (
-        "asleep",
-        "at",
-        "busy",
-        "crawls",
-        "delay",
-        "failures",
-        "given_up",
-        "id",
-        "name",
-        "note",
-        "out",
-        "ready",
-        "scheduled",
-        "settings",
-    )
-
-    def __init__(self, row: Host, now: float) -> None:
-        self.id = row.pk
-        self.name = row.name
-        self.delay = row.delay_ms / 1000
-        self.at = min(row.next_ms / 1000, now + self.delay)  # later: the clock was ahead when it was written
-        self.failures = row.failures
-        self.note = row.note
-        self.settings = msgspec.convert(row.settings, SiteSettings)
-        self.ready: deque[Visit] = deque()
-        self.crawls: set[int] = set()  # those that may have pages queued here
-        self.busy = False  # a request is under way
-        self.scheduled = False  # it stands in the heap
-        self.asleep = False  # … at the time its next page is due
-        self.out = 0  # pages leased whose outcome is not on disk yet
-        self.given_up = ""  # why all its pages will be failed at the next `write`
+LEASE_SECONDS = 3600.0  # of a lease of the engine itself, whose fetcher and readers have limits of their own
 
 
 class Frontier:
-    def __init__(self, host_page_cap: int, clock: Callable[[], float] = time.time) -> None:
-        self.refused: Counter[tuple[int, str]] = Counter()  # URLs not taken, by crawl and reason
-        self.queued: dict[int, int] = {}  # pages still to visit, by crawl
+    """`max_tries`: of a page that does not answer."""
+
+    def __init__(self, host_page_cap: int, max_tries: int = 3, clock: Callable[[], float] = time.time) -> None:
+        self.refused: Counter[tuple[int, str]] = Counter()  # candidates not taken, by crawl and reason
+        self.gave_up: Counter[tuple[int, str]] = Counter()  # visits failed with their host, by crawl and reason
+        self.queued: dict[int, int] = {}  # visits still to make, by crawl
         self._host_page_cap = host_page_cap
         self._clock = clock
         self._now = 0.0  # of the last lease
         self._hosts: dict[int, HostQueue] = {}
-        self._heap: list[tuple[float, int, int]] = []
-        self._pushes = 0
+        self._order = HostOrder()
+        self._books = Books(max_tries, self._order, self._hosts.__getitem__, self.give_up)
         self._names: dict[str, list[int]] = {}  # name → [id, pages known]
         self._seen: dict[int, SeenSet] = {}
+        self._prioritisers: dict[int, Prioritiser] = {}
         self._new: list[Candidate] = []
         self._again: list[Candidate] = []  # pages known already, for another visit
-        self._outcomes: list[tuple[HostQueue, Outcome, int]] = []
-        self._touched: set[HostQueue] = set()
-        self._leased: set[int] = set()
         self._cursor: dict[int, int] = {}  # crawls with hosts left on disk → last host id looked at
         self._passed_over: set[int] = set()  # crawls that gained work on a host below their cursor
-        self.gave_up: Counter[tuple[int, str]] = Counter()  # pages failed with their host, by crawl and reason
+        self._expire_at = 0.0
 
     # crawls
 
-    def open_crawl(self, crawl: int) -> None:
-        """Take up a crawl: what it has met and what it still has to visit."""
+    def open_crawl(self, crawl: int, prioritiser: Prioritiser | None = None, *, tell: bool = False) -> None:
+        """Take up a crawl: what it has met and what it still has to visit. `tell`: `take_endings` tells of it."""
+        self._prioritisers[crawl] = prioritiser or BreadthFirst()
         self._seen[crawl] = SeenSet(store.seen_keys(crawl))
         self.queued[crawl] = store.count_queued(crawl)
+        if tell:
+            self._books.told.add(crawl)
         self._cursor[crawl] = 0
         self._load_hosts()
 
+    def hold_crawl(self, crawl: int) -> None:
+        """Hand out no more visits of a crawl; those under way may end."""
+        self._books.held.add(crawl)
+        self._let_go(crawl)
+
     def close_crawl(self, crawl: int) -> None:
         """Let go of a crawl; its queue stays on disk."""
-        self._seen.pop(crawl, None)
-        self.queued.pop(crawl, None)
-        self._cursor.pop(crawl, None)
-        for host in self._hosts.values():
-            host.crawls.discard(crawl)
-            if host.ready:
-                host.ready = deque(visit for visit in host.ready if visit.crawl != crawl)
-            if host.crawls or host.ready:
-                self._schedule(host)  # it may have stood still for the crawl that ended
+        for table in (self._seen, self._prioritisers, self.queued, self._cursor):
+            table.pop(crawl, None)
+        self._let_go(crawl)
+        self._books.close_crawl(crawl)
 
-    @property
-    def crawls(self) -> list[int]:
-        return list(self._seen)
+    def under_way(self, crawl: int) -> int:
+        """Visits of a crawl that are leased and have not ended."""
+        return self._books.under_way[crawl]
+
+    def taken(self, crawl: int) -> int:
+        """Visits of a crawl made or under way since it was opened; not those that will be tried again."""
+        return self._books.taken[crawl]
 
     # what comes in
 
-    def add(self, found: list[Candidate]) -> int:
-        """Queue URLs their crawl had not met; returns how many were new. They can be leased after `write`."""
+    def add(self, candidates: list[Candidate]) -> int:
+        """Queue what its crawl had not met; returns how many were new. They can be leased after `write`."""
         before = len(self._new)
-        for crawl in {f.crawl for f in found}:
+        for crawl in {c.crawl for c in candidates}:
             seen = self._seen.get(crawl)
             if seen is None:
                 continue
-            mine = [f for f in found if f.crawl == crawl]
-            fresh = seen.add_new([f.key for f in mine])
-            self._new.extend(f for f, new in zip(mine, fresh, strict=True) if new)
+            mine = [c for c in candidates if c.crawl == crawl]
+            fresh = seen.add_new([c.key for c in mine])
+            self._new.extend(c for c, new in zip(mine, fresh, strict=True) if new)
         return len(self._new) - before
 
-    def requeue(self, found: list[Candidate]) -> None:
+    def requeue(self, candidates: list[Candidate]) -> None:
         """Queue pages for another visit, whether or not their crawl has met them. They can be leased after `write`."""
-        for f in found:
-            if f.crawl in self._seen:
-                self._seen[f.crawl].add_new([f.key])
-                self._again.append(f)
+        for c in candidates:
+            if c.crawl in self._seen:
+                self._seen[c.crawl].add_new([c.key])
+                self._again.append(c)
 
     def meet(self, crawl: int, keys: list[int]) -> None:
         """These addresses were fetched by other means: the crawl need not visit them."""
         if crawl in self._seen:
             self._seen[crawl].add_new(keys)
 
+    def send(self, host_name: str, errand: Visit) -> None:
+        """Make an errand of the engine (robots.txt), which has no row, the next visit of a host."""
+        (errand.host,) = store.host_ids([host_name]).values()
+        host = self._hosts.get(errand.host) or self._load(errand.host)
+        errand.score = float("inf")
+        host.ready.appendleft(errand)
+        self._order.wake(host, errand.score)
+
     # what goes out
 
-    def lease(self, now: float) -> Visit | None:
-        """The next visit that politeness allows, its host marked busy; None when all must wait."""
+    def lease(
+        self,
+        now: float,
+        lessee: str = "engine",
+        seconds: float = LEASE_SECONDS,
+        *,
+        max_visits: int = 1,
+        per_host: int = 1,
+    ) -> Lease | None:
+        """The best visits that politeness allows now, their hosts held for the lessee; None when all must wait.
+
+        A lease of several visits of a host hands its delay (`host(…).delay`) over to the lessee.
+        """
         if now < self._now - SET_BACK:
             self._turn_back(now)
         self._now = now
-        while self._heap and self._heap[0][0] <= now:
-            _, _, host_id = heapq.heappop(self._heap)
-            host = self._hosts.get(host_id)
-            if host is None:
-                continue
-            host.scheduled = False
-            if host.busy:
-                continue
-            if host.at > now:
-                self._schedule(host)
-                continue
-            if host.settings.paused or host.given_up or (not host.ready and not self._refill(host, now)):
-                continue
-            visit = host.ready.popleft()
-            if visit.page and visit.page not in self._leased:
-                host.out += 1
-                self._leased.add(visit.page)
-            host.busy = True
-            return visit
-        return None
+        if now >= self._expire_at:
+            self.expire(now)
+        lease: Lease | None = None
+        taken = 0
+        while taken < max_visits and (host := self._next_host(now)) is not None:
+            for _ in range(min(per_host, max_visits - taken)):
+                visit = host.ready[0]
+                if visit.lease is not None:  # it asked for its host again: it comes alone
+                    if lease is not None:
+                        self._order.add(host)
+                        return lease
+                    return self._books.take(visit.lease, host, host.ready.popleft())
+                lease = self._books.take(lease or Lease(self._books, lessee, now + seconds), host, host.ready.popleft())
+                taken += 1
+                host.best = host.ready[0].score if host.ready else visit.score
+                if taken < max_visits and not self._has_visit(host):
+                    break
+        return lease
+
+    def expire(self, now: float) -> int:
+        """End the visits whose lease has passed its deadline; how many."""
+        self._expire_at = now + 1.0
+        return self._books.expire(now)
 
     def next_time(self) -> float | None:
         """When the next lease may be possible; None when nothing waits."""
-        return self._heap[0][0] if self._heap else None
+        return self._order.next_time()
+
+    def take_endings(self) -> list[Ending]:
+        """What has ended since the last call, of crawls opened with `tell`."""
+        return self._books.take_endings()
 
     def host(self, host_id: int) -> HostQueue:
         return self._hosts[host_id]
@@ -174,72 +175,30 @@ class Frontier:
         host = self._hosts.get(host_id)
         if host is not None:
             host.settings = settings
-            self._schedule(host)
-
-    @property
-    def unwritten(self) -> int:
-        """New pages that cannot be leased before the next `write`."""
-        return len(self._new) + len(self._again)
-
-    def put_back(self, visit: Visit) -> None:
-        """Return a leased visit unfetched, to be the host's next one."""
-        host = self._hosts[visit.host]
-        host.ready.appendleft(visit)
-        if visit.page:
-            host.out -= 1
-            self._leased.discard(visit.page)
-
-    def ask_again(self, visit: Visit) -> None:
-        """Make a visit whose host was released the host's next one once more; the page stays leased all the while."""
-        host = self._hosts[visit.host]
-        host.ready.appendleft(visit)
-        self._wake(host, visit.crawl)
-
-    def rest(self, host_id: int, at: float) -> None:
-        """A lease ended without a request; the host is not asked before `at`."""
-        host = self._hosts[host_id]
-        host.busy = False
-        host.at = max(host.at, at)
-        self._schedule(host)
-
-    def insert(self, host_name: str, visit: Visit) -> None:
-        """Make an errand of the engine (robots.txt) the next visit of a host."""
-        (host_id,) = store.host_ids([host_name]).values()
-        visit.host = host_id
-        host = self._hosts.get(host_id) or self._load(host_id)
-        host.ready.appendleft(visit)
-        self._schedule(host)
-
-    def release(self, host_id: int, at: float, *, delay: float, failed: bool, note: str = "") -> None:
-        """The request to a host has ended; it may be asked again at `at`."""
-        host = self._hosts[host_id]
-        host.busy = False
-        host.at = at
-        host.delay = delay
-        host.failures = host.failures + 1 if failed else 0
-        host.note = note
-        self._touched.add(host)
-        self._schedule(host)
-
-    def release_unasked(self, host_id: int) -> None:
-        """A lease ended without a request: nothing to wait for."""
-        host = self._hosts[host_id]
-        host.busy = False
-        self._schedule(host)
-
-    def settle(self, visit: Visit, outcome: Outcome) -> None:
-        """What became of a leased page; written at the next `write`."""
-        self._outcomes.append((self._hosts[visit.host], outcome, visit.crawl))
+            self._order.add(host)
 
     def give_up(self, host_id: int, reason: str) -> None:
         """Fail everything that waits for a host, at the next `write`; `gave_up` then tells how much it was."""
         host = self._hosts[host_id]
         host.given_up = reason
-        host.ready.clear()
+        self._books.fail_waiting(host, reason)
+
+    # what is written
+
+    @property
+    def unwritten(self) -> int:
+        """New visits that cannot be leased before the next `write`."""
+        return len(self._new) + len(self._again)
+
+    @property
+    def pending(self) -> bool:
+        """Whether `write` has something to write."""
+        books = self._books
+        return bool(self._new or self._again or books.unwritten or books.touched or books.endings)
 
     def write(self, now_ms: int) -> None:
         """Put everything on disk. Called inside the engine's transaction."""
-        self._write_outcomes()
+        self._write_endings()
         self._write_given_up()
         self._write_new(now_ms)
         self._write_hosts()
@@ -247,70 +206,98 @@ class Frontier:
 
     # inside
 
-    def _write_outcomes(self) -> None:
-        settled, self._outcomes = self._outcomes, []
-        store.settle([outcome for _, outcome, _ in settled])
-        for host, outcome, crawl in settled:
+    def _write_endings(self) -> None:
+        books = self._books
+        ended, books.unwritten = books.unwritten, []
+        store.write_endings(ended)
+        stale: dict[HostQueue, set[int]] = {}
+        for one in ended:
+            host, visit = one.host, one.visit
             host.out -= 1
-            self._leased.discard(outcome.page)
-            if outcome.state != store.QUEUED and crawl in self.queued:
-                self.queued[crawl] -= 1
-            self._schedule(host)
+            books.pages.discard(visit.page)
+            if one.state is not State.QUEUED and visit.crawl in self.queued:
+                self.queued[visit.crawl] -= 1
+            if len(host.crawls) > 1:
+                stale.setdefault(host, set()).add(visit.page)
+            self._order.add(host)
+        for host, pages in stale.items():  # another crawl may hold them with what they were before
+            host.ready = deque(v for v in host.ready if v.page not in pages or v.lease is not None)
 
     def _write_given_up(self) -> None:
+        books = self._books
         for host in [host for host in self._hosts.values() if host.given_up]:
             for crawl in host.crawls:
-                count = store.give_up_host(crawl, host.id, host.given_up, self._leased)
+                count, told = store.give_up_host(crawl, host.id, host.given_up, books.pages, crawl in books.told)
                 self.queued[crawl] -= count
                 self.gave_up[crawl, host.given_up] += count
+                books.tell_failed(crawl, told, host.given_up)
             host.given_up = ""
-            self._touched.add(host)
+            books.touched.add(host)
 
     def _write_new(self, now_ms: int) -> None:
         found, self._new = self._new, []
         again, self._again = self._again, []
         if not found and not again:
             return
-        self._learn_names({f.host for f in (*found, *again)})
-        taken: list[Candidate] = list(again)
-        grown: Counter[int] = Counter()
-        for f in found:
-            entry = self._names[f.host]
-            if entry[1] >= self._host_page_cap:
-                self.refused[f.crawl, "host-page-cap"] += 1
+        self._learn_names({c.host for c in (*found, *again)})
+        wishes = [self._wish(c) for c in again if c.crawl in self._prioritisers]
+        taken: Counter[int] = Counter()
+        beyond: list[Candidate] = []
+        for c in found:
+            if c.crawl not in self._prioritisers:
                 continue
-            entry[1] += 1
-            grown[entry[0]] += 1
-            taken.append(f)
-        hosts = {name: entry[0] for name, entry in self._names.items()}
-        for crawl in {f.crawl for f in taken}:
-            count = store.add_pages([f for f in taken if f.crawl == crawl], hosts, now_ms)
+            number, known = self._names[c.host]
+            if known + taken[number] >= self._host_page_cap:
+                beyond.append(c)
+                continue
+            taken[number] += 1
+            wishes.append(self._wish(c))
+        old = store.known_keys([c.key for c in beyond])
+        for c in beyond:
+            if c.key in old:
+                wishes.append(self._wish(c))
+            else:
+                self.refused[c.crawl, "host-page-cap"] += 1
+        queued, new = store.add(wishes, now_ms)
+        for crawl, count in queued.items():
             if crawl in self.queued:
                 self.queued[crawl] += count
+        for name in {wish.candidate.host for wish in wishes}:
+            entry = self._names[name]
+            entry[1] += new[entry[0]]
         with connection.cursor() as cursor:
             cursor.executemany(
-                "UPDATE host SET pages = pages + %s WHERE id = %s", [(n, host_id) for host_id, n in grown.items()]
+                "UPDATE host SET pages = pages + %s WHERE id = %s", [(n, host) for host, n in new.items()]
             )
-        for host_id, crawl in {(hosts[f.host], f.crawl) for f in taken}:
-            if host_id in self._hosts or len(self._hosts) < MOST_HOSTS:
-                self._wake(self._hosts.get(host_id) or self._load(host_id), crawl)
+        best: dict[tuple[int, int], float] = {}
+        for wish in wishes:
+            whose = wish.host, wish.candidate.crawl
+            best[whose] = max(wish.score, best.get(whose, wish.score))
+        for (host_id, crawl), score in best.items():
+            if host_id in self._hosts or len(self._hosts) < MAX_HOSTS:
+                self._wake(self._hosts.get(host_id) or self._load(host_id), crawl, score)
             else:
                 self._passed_over.add(crawl)
 
+    def _wish(self, candidate: Candidate) -> store.Wish:
+        score = self._prioritisers[candidate.crawl].score(candidate)
+        return store.Wish(candidate, self._names[candidate.host][0], score)
+
     def _write_hosts(self) -> None:
-        if not self._touched:
+        touched = self._books.touched
+        if not touched:
             return
-        rows = [(int(h.delay * 1000), int(h.at * 1000), h.failures, h.note, h.id) for h in self._touched]
-        for host in self._touched:
-            self._schedule(host)  # one that is drained is forgotten when its turn comes
-        self._touched.clear()
+        rows = [(int(h.delay * 1000), int(h.at * 1000), h.failures, h.note, h.id) for h in touched]
+        for host in touched:
+            self._order.add(host)  # one that is drained is forgotten when its turn comes
+        touched.clear()
         with connection.cursor() as cursor:
             cursor.executemany(
                 "UPDATE host SET delay_ms = %s, next_ms = %s, failures = %s, note = %s WHERE id = %s", rows
             )
 
     def _learn_names(self, names: set[str]) -> None:
-        if len(self._names) > MOST_NAMES:
+        if len(self._names) > MAX_NAMES:
             self._names.clear()
         unknown = names - self._names.keys()
         if not unknown:
@@ -321,66 +308,116 @@ class Frontier:
             self._names[name] = [host_id, pages[host_id]]
 
     def _load_hosts(self) -> None:
-        """Bring hosts with queued pages into memory while there is room."""
-        if len(self._hosts) < MOST_HOSTS:
+        """Bring hosts with queued visits into memory while there is room."""
+        if len(self._hosts) < MAX_HOSTS:
             for crawl in self._passed_over:
                 self._cursor[crawl] = 0
             self._passed_over.clear()
         for crawl, after in list(self._cursor.items()):
             while True:
-                host_id = store.next_host(crawl, after)
-                if host_id is None:
+                row = store.next_host(crawl, after)
+                if row is None:
                     del self._cursor[crawl]
                     break
-                if host_id not in self._hosts and len(self._hosts) >= MOST_HOSTS:
+                host_id, score = row
+                if host_id not in self._hosts and len(self._hosts) >= MAX_HOSTS:
                     break
                 after = self._cursor[crawl] = host_id
-                self._wake(self._hosts.get(host_id) or self._load(host_id), crawl)
+                self._wake(self._hosts.get(host_id) or self._load(host_id), crawl, score)
 
     def _load(self, host_id: int) -> HostQueue:
         host = self._hosts[host_id] = HostQueue(Host.objects.get(pk=host_id), self._clock())
         return host
 
+    def _let_go(self, crawl: int) -> None:
+        """Forget what a crawl has ready at its hosts; what is leased stays."""
+        for host in self._hosts.values():
+            if crawl not in host.crawls:
+                continue
+            host.crawls.discard(crawl)
+            if host.ready:
+                host.ready = deque(visit for visit in host.ready if visit.crawl != crawl or visit.lease is not None)
+            self._order.add(host)  # it is forgotten, or it has work of another crawl
+
     def _turn_back(self, now: float) -> None:
         """The clock was set back: nothing waits for a time that comes once more."""
-        store.turn_back(int((self._now - now) * 1000), int(now * 1000))
-        self._heap = []
+        lost = self._now - now
+        store.turn_back(int(lost * 1000), int(now * 1000))
+        self._books.turn_back(lost)
+        self._expire_at = now
+        self._order.clear()
         for host in self._hosts.values():
             host.at = min(host.at, now + host.delay)
-            host.scheduled = False
-            self._schedule(host)
+            host.ticket, host.asleep = 0, False
+            self._order.add(host)
 
-    def _schedule(self, host: HostQueue, not_before: float = 0.0) -> None:
-        if not host.scheduled and not host.busy:
-            host.scheduled = True
-            host.asleep = not_before > host.at
-            self._pushes += 1
-            heapq.heappush(self._heap, (max(host.at, not_before), self._pushes, host.id))
-
-    def _wake(self, host: HostQueue, crawl: int) -> None:
-        """A crawl has work for a host that may be asleep until a page of another time is due."""
+    def _wake(self, host: HostQueue, crawl: int, score: float) -> None:
+        """A crawl has work for a host, the best of it with this score."""
+        if crawl in self._books.held:
+            return
         host.crawls.add(crawl)
-        if host.asleep:
-            host.scheduled = False  # a second entry in the heap does no harm: the later one finds the host as it is
-        self._schedule(host)
+        if host.ready and score > host.ready[-1].score:  # it belongs among those that were read before
+            host.ready = deque(visit for visit in host.ready if visit.lease is not None or not visit.page)
+        self._order.wake(host, score)
+
+    def _next_host(self, now: float) -> HostQueue | None:
+        """The host whose turn it is, with a visit ready."""
+        looks = 0
+        while (host := self._order.pop(now)) is not None:
+            if self._hosts.get(host.id) is not host or host.holder is not None:
+                continue
+            if host.at > now:
+                self._order.add(host)
+                continue
+            if host.settings.paused or host.given_up:
+                continue
+            if not self._has_visit(host):
+                if not self._refill(host, now):
+                    continue
+                looks += 1
+            host.best = host.ready[0].score
+            if host.best < self._order.best and looks < MAX_LOOKS:
+                self._order.reopen(host)
+                continue
+            return host
+        return None
+
+    def _has_visit(self, host: HostQueue) -> bool:
+        """Whether a visit is ready; one whose page is under way for another crawl waits for that on disk."""
+        ready, out = host.ready, self._books.pages
+        while ready and ready[0].lease is None and ready[0].page in out:
+            ready.popleft()
+        return bool(ready)
 
     def _refill(self, host: HostQueue, now: float) -> bool:
-        """Read the host's next pages; False when it has none now (it is then asleep, waiting or forgotten)."""
+        """Read the host's next visits; False when it has none now (it is then asleep, waiting or forgotten)."""
         now_ms = int(now * 1000)
         least, most = READ_AHEAD
-        wanted = max(least, min(host.out, most))  # leased pages are read over: as many new ones make that cheap
+        wanted = max(least, min(host.out, most))  # leased visits are read over: as many new ones make that cheap
+        out = self._books.pages
+        pages: set[int] = set()
+        found: list[Visit] = []
         for crawl in sorted(host.crawls):
             for visit in store.queued(crawl, host.id, now_ms, wanted + host.out):
-                if visit.page not in self._leased:
-                    host.ready.append(visit)
+                if visit.page not in out and visit.page not in pages:
+                    pages.add(visit.page)
+                    found.append(visit)
+        if len(host.crawls) > 1:
+            found.sort(key=_best_first)
+        host.ready.extend(found)
         if host.ready:
             return True
         if host.out:
-            return False  # `_write_outcomes` schedules it again
+            return False  # `_write_endings` adds it to the order again
         due = {crawl: store.next_due(crawl, host.id) for crawl in host.crawls}
         host.crawls = {crawl for crawl, at in due.items() if at is not None}
         if host.crawls:
-            self._schedule(host, min(at for at in due.values() if at is not None) / 1000)
-        elif host not in self._touched:
+            host.best = float("inf")  # until it is looked at again
+            self._order.add(host, min(at for at in due.values() if at is not None) / 1000)
+        elif host not in self._books.touched:
             del self._hosts[host.id]
         return False
+
+
+def _best_first(visit: Visit) -> tuple[float, int]:
+    return -visit.score, visit.id

@@ -14,8 +14,10 @@ from hemeroteca import urls
 from hemeroteca.accounts import Actor, require
 from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.extract import elements
-from hemeroteca.frontier.models import Crawl, Host, Page
+from hemeroteca.frontier import prioritisers
+from hemeroteca.frontier.models import Crawl, Host, Visit
 from hemeroteca.frontier.values import Counts, CrawlOptions, SiteSettings
+from hemeroteca.frontier.visit import State
 
 RENDER = ("auto", "always", "never")
 ELEMENTS = ("include", "exclude")  # settings that are lists of rules
@@ -71,8 +73,8 @@ def submit_crawl(actor: Actor, seeds: Iterable[str], options: CrawlOptions) -> t
             fingerprint=fingerprint, seeds=canonical, options=msgspec.to_builtins(options), created_ms=_now_ms()
         )
         if finished is not None:
-            Page.objects.filter(crawl=finished).update(
-                crawl=crawl, state=Page.State.QUEUED, due_ms=0, attempts=0, reason=""
+            Visit.objects.filter(crawl=finished).update(
+                crawl=crawl, state=State.QUEUED, due_ms=0, attempts=0, reason=""
             )
     return crawl, False
 
@@ -82,6 +84,7 @@ def keep_crawl(crawl_id: int | None, seeds: Iterable[str], options: CrawlOptions
     canonical = _seeds(seeds)
     options = msgspec.structs.replace(options, scope=msgspec.structs.replace(options.scope, seeds=tuple(canonical)))
     _check(options)
+    options = msgspec.structs.replace(options, order="freshness")
     values = {"seeds": canonical, "options": msgspec.to_builtins(options)}
     crawl = Crawl.objects.filter(pk=crawl_id).first() if crawl_id is not None else None
     if crawl is None:
@@ -265,6 +268,8 @@ def _rules(given: str | Iterable[str]) -> list[str]:
 
 def _check(options: CrawlOptions) -> None:
     urls.ScopeMatcher(options.scope)  # refuses expressions that cannot be used
+    if options.order not in prioritisers.names():
+        raise Invalid(f"order={options.order} is not known; write one of: {', '.join(prioritisers.names())}")
     _in_range(options.scope)
     _in_range(options)
 

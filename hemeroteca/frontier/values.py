@@ -34,6 +34,7 @@ class CrawlOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     sitemaps: bool = True
     requisites: bool = True
     insecure: bool = False
+    order: str = "breadth-first"  # which pages go first: a name of `frontier.prioritisers`
     watch: Comparison | None = None  # a standing crawl: it never ends, and new versions are compared in this way
     again: bool = False  # all pages of the same order, which has finished, are visited once more
 
@@ -73,42 +74,6 @@ class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):
         return Comparison(
             threshold, (*self.ignore, *own.ignore), own.keep or self.keep, (*self.ignore_text, *own.ignore_text)
         )
-
-
-class Visit(msgspec.Struct, gc=False):
-    """A planned fetch of a page, leased to a fetcher."""
-
-    page: int
-    key: int
-    url: str
-    host: int
-    crawl: int
-    depth: int
-    redirects: int
-    role: int
-    attempts: int
-    etag: str
-    last_modified: str
-    digest: str
-    versions: int
-    robots_for: str = ""  # set on a visit of robots.txt: the origin whose rules are wanted
-
-
-class Outcome(msgspec.Struct, gc=False):
-    """What became of a page, ready to be written."""
-
-    page: int
-    state: int
-    due_ms: int
-    attempts: int
-    visited_ms: int
-    changed_ms: int
-    status: int
-    reason: str
-    etag: str
-    last_modified: str
-    digest: str
-    versions: int
 
 
 class Counts(msgspec.Struct):

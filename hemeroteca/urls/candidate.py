@@ -4,6 +4,8 @@ from enum import IntEnum
 
 import msgspec
 
+REQUISITE_DEPTH = 10_000  # depth of a requisite: its steps from a page times this, plus the depth of that page
+
 
 class Role(IntEnum):
     """Why a page is visited."""
@@ -27,4 +29,3 @@ class Candidate(msgspec.Struct, gc=False, array_like=True):
     parent: int = 0  # key of the page that links here; 0: a seed, a sitemap, a signal
     anchor: str = ""  # text of the link
     context: str = ""  # text around the link
-    priority: int = 0  # until the crawl's Prioritiser scores candidates

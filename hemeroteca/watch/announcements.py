@@ -15,7 +15,6 @@ from hemeroteca.urls.candidate import Candidate, Role
 from hemeroteca.watch import observations
 from hemeroteca.watch.models import Signal, SignalSource
 from hemeroteca.watch.scheduler_state import (
-    VISIT_PRIORITY,
     ActivePage,
     ActiveSubscription,
     SchedulerState,
@@ -104,7 +103,7 @@ class Announcements:
         """Pages named now that were not there when they were looked for: they may have come since."""
         if not found:
             return []
-        gone = Page.objects.filter(key__in=[f.key for f in found], state=Page.State.DONE, status__in=GONE)
+        gone = Page.objects.filter(key__in=[f.key for f in found], status__in=GONE)
         keys = set(gone.filter(visited_ms__lt=int(now * 1000) - HOUR_MS).values_list("key", flat=True))
         return [f for f in found if f.key in keys]
 
@@ -212,8 +211,8 @@ class Announcements:
                 if sub.newcomers >= MAX_NEWCOMERS or not self._may_name(source, now):
                     return []
                 sub.newcomers += 1
-                self._name(key, urls.host(url), source, now)
-                found = Candidate(key, url, urls.host(url), sub.crawl, depth=1, priority=VISIT_PRIORITY)
+                self._name(key, urls.host(url), source)
+                found = Candidate(key, url, urls.host(url), sub.crawl, depth=1)
                 return self._state.budgets.pace([found], now)
         return []
 
@@ -227,8 +226,8 @@ class Announcements:
         named.brought += 1
         return True
 
-    def _name(self, key: int, site: str, source: int, now: float) -> None:
-        self._state.under_way.start(key, VisitUnderWay(site, now, planned=False, source=source))
+    def _name(self, key: int, site: str, source: int) -> None:
+        self._state.under_way.start(key, VisitUnderWay(site, planned=False, source=source))
         self._on_their_way[key] = None
         if len(self._on_their_way) > MAX_NAMED:  # the frontier may have known one, and never visits it
             oldest = next(iter(self._on_their_way))

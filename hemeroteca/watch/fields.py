@@ -153,7 +153,7 @@ class CollectionOrder:
 
 @dataclass
 class ChannelOrder:
-    """Where to tell about changes: an Apprise URL, or an http(s) address that gets JSON."""
+    """A channel as somebody wants it: an Apprise URL, or an http(s) address that gets JSON."""
 
     target: str = declared("", "An https address that gets JSON, or an Apprise URL.", max_length=4000, fixed=True)
     name: str = declared("", "What to call it.", max_length=100)

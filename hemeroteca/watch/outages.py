@@ -5,11 +5,12 @@ A host that is down gets a single probe at a time, so that nothing waits to fall
 
 import msgspec
 
-from hemeroteca.frontier.models import Page
+from hemeroteca import urls
+from hemeroteca.frontier.models import Visit
+from hemeroteca.frontier.visit import State
 from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch.scheduler_state import (
     HOST_QUEUE,
-    VISIT_PRIORITY,
     ActiveSubscription,
     SchedulerState,
     VisitUnderWay,
@@ -23,6 +24,8 @@ PROBE_HOURS = (0.25, 24.0)  # between probes of a host that is down: first, and 
 class Entrance(msgspec.Struct):
     """The address of a subscription while it has never answered."""
 
+    sub: int
+    url: str
     failures: int
     retry_at: float
 
@@ -61,14 +64,15 @@ class Outages:
         return {site: down.until for site, down in self._down.items() if down.failures >= DOWN_AFTER}
 
     def no_answer(
-        self, sub: ActiveSubscription, key: int, site: str, reason: str, at_ms: int, asked: bool = True
+        self, sub: ActiveSubscription, key: int, url: str, reason: str, at_ms: int, asked: bool = True
     ) -> None:
         """`asked`: a request was made; not, when a page was given up together with its host."""
         page = self._state.pages.get(key)
         first = min(3600.0, sub.fixed_hours * 3600) if sub.mode == "fixed" else 3600.0
         if page is None and key in sub.seeds:
             failures = min(self._entrances[key].failures + 1, 30) if key in self._entrances else 1
-            self._entrances[key] = Entrance(failures, at_ms / 1000 + min(first * 2.0 ** (failures - 1), 86_400.0))
+            again = at_ms / 1000 + min(first * 2.0 ** (failures - 1), 86_400.0)
+            self._entrances[key] = Entrance(sub.id, url, failures, again)
         if page is not None:
             page.failures = min(page.failures + 1, 30)
             wait = min(first * 2.0 ** (page.failures - 1), 7 * 86_400.0)
@@ -81,44 +85,33 @@ class Outages:
             self._state.writes.page_failed(key, int(page.retry_at * 1000), wait / 3600)
         sub.failures += asked or not sub.failures
         sub.failing_since_ms = sub.failing_since_ms or at_ms
-        self._state.writes.trouble(sub.id, sub.failures, sub.failing_since_ms, f"{site}: {reason}")
+        self._state.writes.trouble(sub.id, sub.failures, sub.failing_since_ms, f"{urls.host(url)}: {reason}")
 
     def well_again(self, sub: ActiveSubscription) -> None:
         if sub.failures:
             sub.failures = sub.failing_since_ms = 0
             self._state.writes.trouble(sub.id, 0, 0, "")
 
-    def find_lost(self, now: float) -> None:
-        """Visits that ended without a word: their host was given up, or their crawl ended."""
-        old = self._state.under_way.overdue(now)
-        for start in range(0, len(old), 500):
-            rows = Page.objects.filter(key__in=old[start : start + 500]).exclude(state=Page.State.QUEUED)
-            for key, reason, state in rows.values_list("key", "reason", "state"):
-                page = self._state.pages[key]
-                self._state.under_way.end(key)
-                sub = self._state.subs.get(page.sub)
-                if sub is not None and state != Page.State.DONE:  # done: by another crawl that had it queued
-                    reason = reason or "the visit ended without an answer"
-                    self.no_answer(sub, key, page.site, reason, int(now * 1000), asked=False)
+    def load_entrances(self, sub: ActiveSubscription) -> None:
+        """Addresses of a subscription that were given up before it was taken up."""
+        missing = [key for key in sub.seeds if key not in self._state.pages and key not in self._entrances]
+        failed = Visit.objects.filter(crawl=sub.crawl, page__key__in=missing, state__gte=State.FAILED)
+        for key, url, reason in failed.values_list("page__key", "page__url", "reason"):
+            if sub.failures:  # it was counted before
+                self._entrances[key] = Entrance(sub.id, url, sub.failures, self._state.now)
+            else:
+                self.no_answer(sub, key, url, reason or "no answer", self._state.now_ms)
 
     def try_entrances(self, now: float) -> list[Candidate]:
         """Addresses that have never answered: a subscription made while its site was down must not wait for ever."""
-        missing = {key: sub for sub in self._state.subs.values() for key in sub.seeds if key not in self._state.pages}
-        keys, found = list(missing), []
-        for start in range(0, len(keys), 500):
-            failed = Page.objects.filter(
-                key__in=keys[start : start + 500], state__in=[Page.State.FAILED, Page.State.EXCLUDED]
-            )
-            for key, url, host, reason in failed.values_list("key", "url", "host__name", "reason"):
-                sub, entrance = missing[key], self._entrances.get(key)
-                if entrance is None and sub.failures:  # it was counted before a restart
-                    entrance = self._entrances[key] = Entrance(sub.failures, now)
-                if entrance is None or key in self._state.under_way:
-                    self._state.under_way.end(key)
-                    self.no_answer(sub, key, host, reason or "no answer", int(now * 1000))
-                elif now >= entrance.retry_at and sub.is_open and self._state.budgets.open(sub, host):
-                    self._state.under_way.start(key, VisitUnderWay(host, now, planned=False))
-                    found.append(Candidate(key, url, host, sub.crawl, priority=VISIT_PRIORITY))
+        found = []
+        for key, entrance in self._entrances.items():
+            sub, host = self._state.subs.get(entrance.sub), urls.host(entrance.url)
+            if sub is None or key in self._state.under_way or now < entrance.retry_at:
+                continue
+            if sub.is_open and self._state.budgets.open(sub, host):
+                self._state.under_way.start(key, VisitUnderWay(host, planned=False))
+                found.append(Candidate(key, entrance.url, host, sub.crawl))
         return found
 
     def forget_entrance(self, key: int) -> None:

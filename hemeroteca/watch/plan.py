@@ -13,13 +13,14 @@ from itertools import zip_longest
 import numpy as np
 from django.db.models import Max
 
-from hemeroteca.frontier.models import Page
+from hemeroteca.frontier.models import Page, Visit
+from hemeroteca.frontier.visit import State
 from hemeroteca.predict import Planner, country_calendar
 from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch import observations
 from hemeroteca.watch.budgets import Bucket
 from hemeroteca.watch.models import Observation, WatchedPage
-from hemeroteca.watch.scheduler_state import HOST_QUEUE, VISIT_PRIORITY, ActivePage, SchedulerState, VisitUnderWay
+from hemeroteca.watch.scheduler_state import HOST_QUEUE, ActivePage, SchedulerState, VisitUnderWay
 from hemeroteca.watch.visits import HOUR_MS, PLANNER_ORIGIN, WORTH, YOUNG_HOURS, planner_hour
 
 SAVE_SECONDS = 1800.0  # between two copies of what was learned
@@ -235,11 +236,11 @@ class Selection:
                 if page is None:
                     continue  # its subscription was set aside meanwhile
                 chosen.append(key)
-                state.under_way.start(key, VisitUnderWay(page.site, now))
+                state.under_way.start(key, VisitUnderWay(page.site))
                 state.budgets.start(state.subs[page.sub], page.site, told=key in state.announcements.waiting)
             if not state.budgets.instance.open:
                 break
-        return self._found([key for key in chosen if key in state.pages])
+        return self._candidates([key for key in chosen if key in state.pages])
 
     def find_late(self, now: float) -> None:
         """Policies that only rank pages know no longest interval: their pages that have waited it out."""
@@ -253,17 +254,19 @@ class Selection:
             if now * 1000 - page.last_ms >= self._state.subs[page.sub].max_ms:
                 late.append(key)
 
-    def _found(self, keys: list[int]) -> list[Candidate]:
+    def _candidates(self, keys: list[int]) -> list[Candidate]:
         found: list[Candidate] = []
         for start in range(0, len(keys), 500):
-            rows = Page.objects.filter(key__in=keys[start : start + 500]).values_list(
-                "key", "url", "host__name", "depth", "role", "state"
-            )
-            for key, url, host, depth, role, state in rows:
-                if state == Page.State.QUEUED:
-                    continue  # some crawl has it in its queue already
-                crawl = self._state.subs[self._state.pages[key].sub].crawl
-                found.append(Candidate(key, url, host, crawl, depth, role=role, priority=VISIT_PRIORITY))
+            crawls = {key: self._state.subs[self._state.pages[key].sub].crawl for key in keys[start : start + 500]}
+            visits = Visit.objects.filter(page__key__in=crawls, crawl__in=set(crawls.values()))
+            known = {
+                (key, crawl): (depth, role, state)
+                for key, crawl, depth, role, state in visits.values_list("page__key", "crawl", "depth", "role", "state")
+            }
+            for key, url, host in Page.objects.filter(key__in=crawls).values_list("key", "url", "host__name"):
+                depth, role, state = known.get((key, crawls[key]), (0, 0, State.DONE))
+                if state != State.QUEUED:  # else its crawl has it in its queue already
+                    found.append(Candidate(key, url, host, crawls[key], depth, role=role))
         return found
 
     def _allowed(self, key: int, now: float, told: bool = False) -> bool:

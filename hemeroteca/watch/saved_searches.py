@@ -69,9 +69,9 @@ def ignored(query: str) -> list[str]:
 
 def remove(actor: Actor, number: int) -> None:
     search = SavedSearch.objects.select_related("owner").filter(pk=number).first()
+    require(actor, "search.forget", search)
     if search is None:
         raise NotFound(f"there is no saved search {number}; `hemeroteca search saved` shows them")
-    require(actor, "search.forget", search)
     search.delete()
 
 

@@ -1,9 +1,9 @@
 """The scheduler of watching, inside the engine: which pages are visited now, and what their visits taught.
 
-`due` about once a second, `observed` and `failed` for every visit of a standing crawl, `write` inside the engine's
-transaction. Predictions come from `predict`; here they meet budgets, time windows, hosts that are down and signals. A
-page is visited when its chance of an important change is worth it, or, in a subscription with a budget of its own, when
-it is the best use of the next visit; and never later than its maximum.
+`due` about once a second, `observed` for every answered visit of a standing crawl, `ended` and `write` with every
+commit of the engine. Predictions come from `predict`; here they meet budgets, time windows, hosts that are down and
+signals. A page is visited when its chance of an important change is worth it, or, in a subscription with a budget of
+its own, when it is the best use of the next visit; and never later than its maximum.
 
 What keeps it calm: budgets are saved up for minutes only, a host has few pages waiting at a time, one that is down gets
 a single probe, and nothing here depends on how long ago the clock or the instance stood still.
@@ -24,8 +24,9 @@ from django.db import DatabaseError, transaction
 from hemeroteca import urls
 from hemeroteca.config import Config
 from hemeroteca.errors import Invalid, Refused
-from hemeroteca.frontier.models import Page
+from hemeroteca.frontier.models import Visit
 from hemeroteca.frontier.values import Comparison
+from hemeroteca.frontier.visit import Ending, How, State
 from hemeroteca.predict import country_calendar
 from hemeroteca.urls.candidate import Candidate, Role
 from hemeroteca.watch import observations, queries, services
@@ -143,7 +144,7 @@ class Scheduler:
         self.state.budgets.spend(sub, site, visit.bytes, int(visit.role != Role.REQUISITE), planned)
         self.state.outages.host_answered(site)
         if visit.status in REFUSED or visit.status >= 500:
-            self.state.outages.no_answer(sub, visit.key, site, f"http-{visit.status}", visit.at_ms)
+            self.state.outages.no_answer(sub, visit.key, visit.url, f"http-{visit.status}", visit.at_ms)
             return
         self.state.outages.well_again(sub)
         if visit.role == Role.REQUISITE:
@@ -203,6 +204,8 @@ class Scheduler:
     def _seen_again(self, sub: ActiveSubscription, site: str, page: ActivePage, visit: AnsweredVisit) -> None:
         """A page that was seen before: did it change, was that foreseen, and when is it visited next?"""
         interval = max(visit.at_ms - page.last_ms, 0)
+        if page.sub != sub.id and not visit.changed and interval < HOUR_MS:
+            return  # another subscription has just seen it, and everybody was told
         judged = self._judged(sub, visit) if visit.changed and not visit.first else {}
         important = bool(judged)  # to somebody: that is what the planner foresees
         hour = planner_hour(visit.at_ms)
@@ -224,20 +227,25 @@ class Scheduler:
         next_ms, why = self.state.next_visit.then(owner, page, visit)
         self.state.writes.page_seen(visit.key, visit.at_ms, interval, next_ms, why, important, chance or 0.0)
 
-    def failed(self, crawl: int, key: int, url: str, reason: str, unanswered: bool) -> None:
-        """A visit of a standing crawl that brought no answer, or was not allowed."""
-        sub = self.state.by_crawl.get(crawl)
-        if sub is not None:
-            with self.state.subscriptions.alone(sub.id):
-                self._failed(sub, key, url, reason, unanswered)
+    def ended(self, endings: list[Ending]) -> None:
+        """Visits of standing crawls that have ended: those that brought no answer, or were not allowed, are learned
+        from here (`observed` tells of the others)."""
+        for ending in endings:
+            sub = self.state.by_crawl.get(ending.crawl)
+            if sub is not None and ending.how in (How.FAILED, How.EXCLUDED):
+                with self.state.subscriptions.alone(sub.id):
+                    self._failed(sub, ending)
 
-    def _failed(self, sub: ActiveSubscription, key: int, url: str, reason: str, unanswered: bool) -> None:
-        site = urls.host(url)
-        ended = self.state.under_way.end(key)
-        if unanswered:
-            self.state.budgets.spend(sub, site, 0, 1, planned=ended is not None and ended.planned)
+    def _failed(self, sub: ActiveSubscription, ending: Ending) -> None:
+        site = urls.host(ending.url)
+        visit = self.state.under_way.end(ending.key)
+        asked = ending.asked or ending.how is How.EXCLUDED
+        if asked and ending.how is How.FAILED:
+            self.state.budgets.spend(sub, site, 0, 1, planned=visit is not None and visit.planned)
             self.state.outages.host_failed(site)
-        self.state.outages.no_answer(sub, key, site, reason, self.state.now_ms)
+        if visit is not None and visit.source:
+            self.state.announcements.forget(ending.key)
+        self.state.outages.no_answer(sub, ending.key, ending.url, ending.reason, self.state.now_ms, asked=asked)
 
     def write(self) -> None:
         """Put everything on disk. Called inside the engine's transaction."""
@@ -263,7 +271,6 @@ class Scheduler:
                 page.retry_at = min(page.retry_at, now + 3600)
             self.state.writes.turn_back(int(now * 1000))
             self.state.outages.turn_back(now)
-            self.state.under_way.turn_back(now)
             self.state.plan.turn_back(now)
             self._sweep_at = 0.0
         self.state.now = now
@@ -275,7 +282,6 @@ class Scheduler:
         self._sweep_at = now
         self._selection.find_late(now)
         self.state.next_visit.tell_waits(now)
-        self.state.outages.find_lost(now)
         return self.state.outages.try_entrances(now)
 
 
@@ -417,12 +423,13 @@ class ActiveSubscriptions:
             sub.policy.add([(row.key, planner_hour(row.last_ms)) for row in ordinary])
         else:
             self._state.plan.add(sub.id, [(row.key, row.site, row.url, row.last_ms) for row in ordinary])
-        queued = Page.objects.filter(crawl=sub.crawl, state=Page.State.QUEUED)
-        for key, due_ms in queued.values_list("key", "due_ms"):
+        queued = Visit.objects.filter(crawl=sub.crawl, state=State.QUEUED)
+        for key, due_ms in queued.values_list("page__key", "due_ms"):
             if key in self._state.pages:
-                self._state.under_way.start(key, VisitUnderWay(self._state.pages[key].site, self._state.now))
+                self._state.under_way.start(key, VisitUnderWay(self._state.pages[key].site))
             else:  # pages met after a restart come after those met before
                 sub.discovered_until = max(sub.discovered_until, due_ms / 1000)
+        self._state.outages.load_entrances(sub)
 
     def _let_go(self, number: int, forget: bool) -> None:
         """Stop watching a subscription's pages; unless it was removed, what was learned waits for its return."""
@@ -500,8 +507,8 @@ class SafeScheduler:
     def observed(self, visit: AnsweredVisit) -> None:
         self._try(f"learn from {visit.url}", lambda s: s.observed(visit), None)
 
-    def failed(self, crawl: int, key: int, url: str, reason: str, unanswered: bool) -> None:
-        self._try(f"learn from {url}", lambda s: s.failed(crawl, key, url, reason, unanswered), None)
+    def ended(self, endings: list[Ending]) -> None:
+        self._try("learn from visits without an answer", lambda s: s.ended(endings), None)
 
     def judges(self, crawl: int, url: str) -> list[Judge]:
         return self._try(f"compare {url}", lambda s: s.judges(crawl, url), [])

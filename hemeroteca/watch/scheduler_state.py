@@ -33,9 +33,7 @@ if TYPE_CHECKING:
     from hemeroteca.watch.scheduler import ActiveSubscriptions
 
 HOST_QUEUE = 50  # watched pages of a host that wait at a time
-VISIT_PRIORITY = 50  # of a visit that is due, against pages just met (0 and less) and sitemaps (100)
 MAX_DIFF_CHARS = 6000
-OVERDUE = 120.0  # s a visit may wait before it is looked for
 
 
 @dataclass
@@ -84,13 +82,16 @@ class VisitUnderWay(msgspec.Struct, gc=False):
     """A visit the scheduler asked for that has not ended yet."""
 
     site: str
-    since: float
     planned: bool = True  # of a watched page; paid for when it was chosen
     source: int = 0  # who named the page, which nobody knew
 
 
 class UnderWay:
-    """Visits that have not ended yet: every one begins and ends here and nowhere else."""
+    """Visits that have not ended yet: every one begins and ends here and nowhere else.
+
+    It begins when the scheduler asks for it (or finds it queued, at a start), and ends when the engine tells of an
+    answer (`observed`) or the frontier of an ending without one (`ended`).
+    """
 
     def __init__(self) -> None:
         self._visits: dict[int, VisitUnderWay] = {}
@@ -115,13 +116,6 @@ class UnderWay:
     def at(self, site: str) -> int:
         """How many planned ones of a host."""
         return self._waiting[site]
-
-    def overdue(self, now: float) -> list[int]:
-        return [key for key, visit in self._visits.items() if visit.planned and now - visit.since > OVERDUE]
-
-    def turn_back(self, now: float) -> None:
-        for visit in self._visits.values():
-            visit.since = min(visit.since, now)
 
 
 class SchedulerState:

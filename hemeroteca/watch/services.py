@@ -95,8 +95,7 @@ def subscribe(actor: Actor, order: Order, owner: User | None = None) -> tuple[Su
 
 def edit(actor: Actor, number: int, changes: Mapping[str, Any]) -> Subscription:
     """Change what `Order` has; everything else stays. The address stays too: another one is another subscription."""
-    subscription = find(number)
-    require(actor, "watch.change", subscription)
+    subscription = _find(actor, "watch.change", number)
     editable = sorted(name for name, field in SUBSCRIPTION.items() if not field.fixed)
     for name in changes:
         if name not in editable:
@@ -122,8 +121,7 @@ def edit(actor: Actor, number: int, changes: Mapping[str, Any]) -> Subscription:
 
 def pause(actor: Actor, number: int) -> Subscription:
     """No more visits, until `resume`; nothing that is known is lost."""
-    subscription = find(number)
-    require(actor, "watch.change", subscription)
+    subscription = _find(actor, "watch.change", number)
     with transaction.atomic():
         subscription.active = False
         subscription.save(update_fields=["active"])
@@ -138,8 +136,7 @@ def resume(actor: Actor, number: int) -> Subscription:
 
 def remove(actor: Actor, number: int) -> None:
     """Stop watching. Captures, observations and changes stay."""
-    subscription = find(number)
-    require(actor, "watch.end", subscription)
+    subscription = _find(actor, "watch.end", number)
     with transaction.atomic():
         _stop(subscription)
         _end_at_hubs(SignalSource.objects.filter(subscription=subscription))
@@ -149,7 +146,13 @@ def remove(actor: Actor, number: int) -> None:
 
 
 def find(number: int) -> Subscription:
+    return _find(SYSTEM, "watch.subscriptions", number)
+
+
+def _find(actor: Actor, action: str, number: int) -> Subscription:
+    """Whoever may not do this with all subscriptions learns nothing about those that are not theirs."""
     found = Subscription.objects.select_related("collection", "owner", "crawl").filter(pk=number).first()
+    require(actor, action, found)
     if found is None:
         raise NotFound(f"there is no subscription {number}; `hemeroteca watch list` shows them")
     return found
@@ -199,15 +202,17 @@ def add_channel(actor: Actor, order: ChannelOrder) -> tuple[Channel, str]:
     elif problem := check_apprise(target):
         raise Invalid(problem)
     values["name"] = values["name"] or f"{kind} of {_place(target)}"
-    values["subscription"] = find(order.subscription) if order.subscription is not None else None
-    values["collection"] = find_collection(order.collection) if order.collection else None
+    try:
+        values["subscription"] = find(order.subscription) if order.subscription is not None else None
+        values["collection"] = find_collection(order.collection) if order.collection else None
+    except NotFound as error:
+        raise Invalid(str(error))
     secret = secrets.token_urlsafe(32) if kind == "webhook" else ""
     return Channel.objects.create(**values, owner=actor.user, secret=secret, created_ms=now_ms()), secret
 
 
 def set_channel_active(actor: Actor, number: int, active: bool) -> Channel:
-    channel = find_channel(number)
-    require(actor, "watch.channel", channel)
+    channel = find_channel(number, actor)
     channel.active = active
     channel.failures = 0
     channel.save(update_fields=["active", "failures"])
@@ -215,13 +220,14 @@ def set_channel_active(actor: Actor, number: int, active: bool) -> Channel:
 
 
 def remove_channel(actor: Actor, number: int) -> None:
-    channel = find_channel(number)
-    require(actor, "watch.channel", channel)
+    channel = find_channel(number, actor)
     channel.delete()
 
 
-def find_channel(number: int) -> Channel:
+def find_channel(number: int, actor: Actor = SYSTEM) -> Channel:
+    """One that somebody may change."""
     found = Channel.objects.select_related("subscription", "collection", "owner").filter(pk=number).first()
+    require(actor, "watch.channel", found)
     if found is None:
         raise NotFound(f"there is no channel {number}; `hemeroteca watch channel list` shows them")
     return found
@@ -232,8 +238,7 @@ def find_channel(number: int) -> Channel:
 
 def add_webhook(actor: Actor, number: int) -> tuple[SignalSource, str]:
     """An address (by its secret, shown once) where a site can tell that pages of a subscription changed."""
-    subscription = find(number)
-    require(actor, "watch.source", subscription)
+    subscription = _find(actor, "watch.source", number)
     token = secrets.token_urlsafe(24)
     source, _ = SignalSource.objects.update_or_create(
         kind=SignalSource.Kind.WEBHOOK,
@@ -251,9 +256,9 @@ def add_webhook(actor: Actor, number: int) -> tuple[SignalSource, str]:
 def remove_source(actor: Actor, number: int) -> None:
     """Listen no longer; a hub is told so by the chores."""
     source = SignalSource.objects.select_related("subscription__owner").filter(pk=number).first()
+    require(actor, "watch.source", source.subscription if source is not None else None)
     if source is None:
         raise NotFound(f"there is no source {number}; `hemeroteca watch sources` shows them")
-    require(actor, "watch.source", source.subscription)
     sources = SignalSource.objects.filter(pk=number)
     _end_at_hubs(sources)
     sources.exclude(state=SignalSource.State.ENDING).delete()

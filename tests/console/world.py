@@ -7,8 +7,9 @@ from hemeroteca.accounts import SYSTEM
 from hemeroteca.archive import services as archive
 from hemeroteca.archive.values import NewCapture
 from hemeroteca.frontier import services as frontier
-from hemeroteca.frontier.models import Crawl, Host, Page
+from hemeroteca.frontier.models import Crawl, Host, Page, Visit
 from hemeroteca.frontier.values import CrawlOptions
+from hemeroteca.frontier.visit import State
 from hemeroteca.instance.status import EngineStatus, Trouble, write_engine_status
 from hemeroteca.search import SearchDocument, open_index
 from hemeroteca.warc.writer import WarcWriter
@@ -41,13 +42,15 @@ class World:
         self.writer = WarcWriter(instance.warc_dir)
         self.captures = {}
 
-    def page(self, url, state=Page.State.DONE, reason="", status=200, versions=1):
+    def page(self, url, state=State.DONE, reason="", status=200, versions=1):
         host, _ = Host.objects.get_or_create(name=urls.host(url))
         Host.objects.filter(pk=host.pk).update(pages=host.pages + 1)
-        return Page.objects.create(
-            key=urls.key(url), url=url, host=host, crawl=self.crawl, state=state, reason=reason, status=status,
-            found_ms=NOW, visited_ms=NOW if status else 0, changed_ms=NOW if status else 0, versions=versions,
+        page = Page.objects.create(
+            key=urls.key(url), url=url, host=host, status=status, versions=versions,
+            found_ms=NOW, visited_ms=NOW if status else 0, changed_ms=NOW if status else 0,
         )  # fmt: skip
+        Visit.objects.create(crawl=self.crawl, page=page, host=host, state=state, reason=reason)
+        return page
 
     def capture(self, page, body, ms, content_type="text/html; charset=utf-8", original=None):
         head = f"HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
@@ -117,10 +120,10 @@ def build(instance):
         "en",
     )
     world.capture(hostile, attack, NOW)
-    world.page("https://diario.example/roto", Page.State.FAILED, "http-500 after 3 tries", 500, 0)
-    world.page("https://diario.example/privado", Page.State.EXCLUDED, "robots.txt: Disallow: /privado", 0, 0)
-    world.page(f"https://evil.example/{'a' * 30}", Page.State.FAILED, f"dns: {ATTACK}", 0, 0)
-    world.page("https://diario.example/espera", Page.State.QUEUED, "", 0, 0)
+    world.page("https://diario.example/roto", State.FAILED, "http-500 after 3 tries", 500, 0)
+    world.page("https://diario.example/privado", State.EXCLUDED, "robots.txt: Disallow: /privado", 0, 0)
+    world.page(f"https://evil.example/{'a' * 30}", State.FAILED, f"dns: {ATTACK}", 0, 0)
+    world.page("https://diario.example/espera", State.QUEUED, "", 0, 0)
     Host.objects.filter(name="evil.example").update(
         next_ms=int(time.time() * 1000) + 3_600_000, delay_ms=30_000, failures=4, note=f"http-503 {ATTACK}"
     )

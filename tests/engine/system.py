@@ -67,4 +67,6 @@ class System:
             return database.execute(query, values).fetchall()
 
     def pages(self, state: int = 1) -> set[str]:
-        return {url for (url,) in self.rows("SELECT url FROM page WHERE state = ?", state)}
+        return {
+            url for (url,) in self.rows("SELECT url FROM visit JOIN page ON page.id = page_id WHERE state = ?", state)
+        }

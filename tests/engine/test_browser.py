@@ -169,7 +169,7 @@ def test_private_addresses_a_page_asks_for_are_refused(tmp_path, site):
 
     assert not inside.asked
     assert found(system, "programas terminado trabajo") == [f"{PAGE}/"]
-    ((reason,),) = system.rows("SELECT reason FROM page WHERE url = ?", f"{PAGE}/")
+    ((reason,),) = system.rows("SELECT reason FROM visit JOIN page ON page.id = page_id WHERE url = ?", f"{PAGE}/")
     assert "refused-address" in reason
     inside.server.close()
 
@@ -195,7 +195,7 @@ def test_robots_txt_is_obeyed_by_what_a_page_loads(system, site):
     system.crawl(f"{PAGE}/", "--delay", "0", "--scope", "page")
 
     assert not site.asked["/api?first"]
-    ((reason,),) = system.rows("SELECT reason FROM page WHERE url = ?", f"{PAGE}/")
+    ((reason,),) = system.rows("SELECT reason FROM visit JOIN page ON page.id = page_id WHERE url = ?", f"{PAGE}/")
     assert "robots: 1 requests" in reason
 
 
@@ -221,7 +221,7 @@ def test_a_host_whose_rules_cannot_be_had_is_not_loaded_from(system, site):
     summary = system.crawl(f"{PAGE}/", "--delay", "0", "--scope", "page", "--no-requisites")
 
     assert summary["state"] == "finished"
-    ((reason,),) = system.rows("SELECT reason FROM page WHERE url = ?", f"{PAGE}/")
+    ((reason,),) = system.rows("SELECT reason FROM visit JOIN page ON page.id = page_id WHERE url = ?", f"{PAGE}/")
     assert "robots: 1 requests" in reason
 
 

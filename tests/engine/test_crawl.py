@@ -158,7 +158,7 @@ def test_ctrl_c_ends_in_order_with_130_and_nothing_is_lost(web, system):
     summary = json.loads(output.strip().splitlines()[-1])
     assert summary["state"] == "stopped"
     assert summary["stop_reason"] == "interrupted"
-    assert summary["pages"] == system.rows("SELECT COUNT(*) FROM page WHERE state = 1")[0][0]
+    assert summary["pages"] == system.rows("SELECT COUNT(*) FROM visit WHERE state = 1")[0][0]
     rest = system.crawl(seed, "--delay", "0")
     assert rest["state"] == "finished"
     assert documents(web, seed, scope="host") <= system.pages()
@@ -226,11 +226,11 @@ def test_scope_depth_include_and_exclude_bound_the_crawl(web, system):
     seed = web.seed_urls(1)[0]
     host = web.hosts()[0]
     system.crawl(seed, "--depth", "1", "--no-requisites", "--no-sitemaps", "--delay", "0")
-    assert {depth for (depth,) in system.rows("SELECT DISTINCT depth FROM page WHERE role = 0")} <= {0, 1}
+    assert {depth for (depth,) in system.rows("SELECT DISTINCT depth FROM visit WHERE role = 0")} <= {0, 1}
     assert {name for (name,) in system.rows("SELECT name FROM host")} == {host}
     system.crawl(seed, "--include", "/nothing-like-this/", "--no-requisites", "--no-sitemaps", "--delay", "0")
     crawl = system.rows("SELECT MAX(id) FROM crawl")[0][0]
-    assert system.rows("SELECT url FROM page WHERE crawl_id = ?", crawl) == [(seed,)]
+    assert system.rows("SELECT url FROM visit JOIN page ON page.id = page_id WHERE crawl_id = ?", crawl) == [(seed,)]
 
 
 def test_a_command_follows_the_engine_of_serve_when_one_runs(web, system):

@@ -18,7 +18,7 @@ def test_a_changed_page_is_weighed_in_an_ordinary_crawl(system, site):
 def test_without_a_browser_a_page_that_needs_one_is_kept_with_a_note(system, site):
     site.pages["/"] = SHELL
     system.crawl(f"{PAGE}/", "--scope", "page", "--no-requisites", "--delay", "0")
-    ((state, reason),) = system.rows("SELECT state, reason FROM page")
+    ((state, reason),) = system.rows("SELECT state, reason FROM visit")
     assert (state, reason) == (1, "needs-browser")
     assert system.rows("SELECT COUNT(*) FROM capture WHERE url = ?", f"{PAGE}/") == [(1,)]
 
@@ -28,6 +28,6 @@ def test_without_a_browser_a_site_that_always_needs_one_fails_and_says_what_to_i
     site.pages["/"] = SHELL
     summary = system.crawl(f"{PAGE}/", "--scope", "page", "--delay", "0")
     assert summary["reasons"]["browser-missing"] == 1
-    ((reason,),) = system.rows("SELECT reason FROM page")
+    ((reason,),) = system.rows("SELECT reason FROM visit")
     assert "install hemeroteca[browser]" in reason
     assert site.asked["/"] == 0

@@ -58,7 +58,7 @@ def test_each_monster_has_its_reason_on_record(crawled, monster):
         pytest.skip("no certificate could be made here (openssl is missing)")
     cage = monster.path.split("/")[1]
     rows = system.rows(
-        "SELECT page.url, page.state, page.reason FROM page JOIN host ON host.id = page.host_id "
+        "SELECT page.url, state, reason FROM visit JOIN page ON page.id = page_id JOIN host ON host.id = page.host_id "
         "WHERE host.name = ? AND (? OR page.url LIKE ?)",
         monster.host,
         monster.whole_host,

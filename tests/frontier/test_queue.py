@@ -4,158 +4,114 @@ import pytest
 
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
-from hemeroteca.errors import Refused
 from hemeroteca.frontier import queue, services
-from hemeroteca.frontier.models import Crawl, Host, Page
+from hemeroteca.frontier.models import Host, Page, Visit
+from hemeroteca.frontier.prioritisers import BreadthFirst, Freshness, prioritiser, register
 from hemeroteca.frontier.queue import Frontier
-from hemeroteca.frontier.values import CrawlOptions, Outcome
-from hemeroteca.urls.candidate import Candidate
+from hemeroteca.frontier.visit import State
+from hemeroteca.urls.candidate import Candidate, Role
+from tests.frontier.making import brought, candidates, finish, leased, opened, order
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 
-def order(*seeds: str) -> Crawl:
-    return services.submit_crawl(SYSTEM, seeds or ("http://a.test/",), CrawlOptions(scope=urls.Scope(kind="host")))[0]
+def states() -> dict[str, State]:
+    return {url: State(state) for url, state in Visit.objects.values_list("page__url", "state")}
 
 
-def found(crawl: Crawl, *addresses: str, priority: int = 0) -> list[Candidate]:
-    return [Candidate(urls.key(a), a, urls.host(a), crawl.pk, priority=priority) for a in addresses]
-
-
-def outcome(page: int, state: int = 1, due_ms: int = 0) -> Outcome:
-    return Outcome(page, state, due_ms, 0, 0, 0, 200, "", "", "", "", 0)
-
-
-def opened(crawl: Crawl, *addresses: str, cap: int = 1000) -> Frontier:
-    frontier = Frontier(cap)
-    frontier.open_crawl(crawl.pk)
-    frontier.add(found(crawl, *addresses))
-    frontier.write(1)
-    return frontier
-
-
-def test_one_lease_per_host_until_it_is_released():
-    crawl = order()
-    frontier = opened(crawl, "http://a.test/1", "http://a.test/2", "http://b.test/1")
-    leased = {urls.host(visit.url): visit for visit in (frontier.lease(10.0), frontier.lease(10.0))}
-    assert leased.keys() == {"a.test", "b.test"}
-    first = leased["a.test"]  # the host with a page left
+def test_one_lease_per_host_until_it_is_answered():
+    frontier = opened(order(), "http://a.test/1", "http://a.test/2", "http://b.test/1")
+    visits = {urls.host(visit.url): visit for visit in (leased(frontier, 10.0), leased(frontier, 10.0))}
+    assert visits.keys() == {"a.test", "b.test"}
+    first = visits["a.test"]  # the host with a page left
     assert frontier.lease(10.0) is None
-    frontier.release(first.host, 15.0, delay=5.0, failed=False)
+    first.lease.answered(first, 15.0, 5.0)
     assert frontier.lease(14.9) is None
     assert frontier.next_time() == 15.0
-    assert frontier.lease(15.0).host == first.host
-
-
-def test_higher_priority_first_then_the_order_of_discovery():
-    crawl = order()
-    frontier = Frontier(1000)
-    frontier.open_crawl(crawl.pk)
-    frontier.add(found(crawl, "http://a.test/low", priority=-2))
-    frontier.write(1)
-    frontier.add(found(crawl, "http://a.test/high", priority=1))
-    frontier.write(1)
-    assert frontier.lease(1.0).url == "http://a.test/high"
+    assert leased(frontier, 15.0).host == first.host
 
 
 def test_a_url_is_queued_once_per_crawl():
     crawl = order()
     frontier = opened(crawl, "http://a.test/1")
-    assert frontier.add(found(crawl, "http://a.test/1", "http://a.test/2", "http://a.test/2")) == 1
+    assert frontier.add(candidates(crawl, "http://a.test/1", "http://a.test/2", "http://a.test/2")) == 1
     frontier.write(1)
     assert Page.objects.count() == 2
     assert frontier.queued[crawl.pk] == 2
 
 
-def test_a_settled_page_leaves_the_queue_and_an_unsettled_one_survives_a_crash():
+def test_a_visit_that_ended_leaves_the_queue_and_one_that_did_not_survives_a_crash():
     crawl = order()
     frontier = opened(crawl, "http://a.test/1", "http://a.test/2")
-    visit = frontier.lease(1.0)
-    frontier.settle(visit, outcome(visit.page))
-    frontier.release(visit.host, 1.0, delay=0.0, failed=False)
+    finish(leased(frontier, 1.0))
     frontier.write(2)
-    lost = frontier.lease(2.0)  # leased, and then the process dies
+    lost = leased(frontier, 2.0)  # leased, and then the process dies
     again = Frontier(1000)
     again.open_crawl(crawl.pk)
     assert again.queued[crawl.pk] == 1
-    assert again.lease(3.0).url == lost.url
-    assert again.add(found(crawl, "http://a.test/1", "http://a.test/2")) == 0
+    assert leased(again, 3.0).url == lost.url
+    assert again.add(candidates(crawl, "http://a.test/1", "http://a.test/2")) == 0
 
 
-def test_a_leased_page_is_not_leased_twice_before_it_is_written():
+def test_a_page_is_not_leased_twice_before_it_is_written():
     crawl = order()
     frontier = opened(crawl, *(f"http://a.test/{n}" for n in range(200)))
     seen = set()
     for _ in range(200):
-        visit = frontier.lease(1.0)
+        visit = leased(frontier, 1.0)
         assert visit.url not in seen
         seen.add(visit.url)
-        frontier.settle(visit, outcome(visit.page))
-        frontier.release(visit.host, 1.0, delay=0.0, failed=False)
+        finish(visit)
     assert frontier.lease(1.0) is None
     frontier.write(1)
     assert frontier.queued[crawl.pk] == 0
 
 
-def test_a_page_to_be_tried_later_waits_until_it_is_due():
-    crawl = order()
-    frontier = opened(crawl, "http://a.test/1")
-    visit = frontier.lease(1.0)
-    frontier.settle(visit, outcome(visit.page, state=0, due_ms=50_000))
-    frontier.release(visit.host, 1.0, delay=0.0, failed=True)
+def test_what_a_visit_brought_is_kept_with_its_page():
+    frontier = opened(order(), "http://a.test/1")
+    visit = leased(frontier, 1.0)
+    finish(visit)
     frontier.write(1)
-    assert frontier.lease(49.0) is None
-    assert frontier.next_time() == 50.0
-    assert frontier.lease(50.0).url == visit.url
+    page = Page.objects.get()
+    assert (page.visited_ms, page.changed_ms, page.status, page.versions) == (1, 1, 200, 1)
+    assert page.digest == f"sha256:{visit.key}"
 
 
-def test_a_host_given_up_fails_its_pages_with_the_reason():
+def test_the_cap_per_host_holds_and_is_told_and_counts_a_page_once_for_all_crawls():
     crawl = order()
-    frontier = opened(crawl, "http://a.test/1", "http://a.test/2", "http://a.test/3", "http://b.test/1")
-    visit = frontier.lease(1.0)
-    while urls.host(visit.url) != "a.test":
-        visit = frontier.lease(1.0)
-    frontier.settle(visit, outcome(visit.page, state=2))
-    frontier.release(visit.host, 1.0, delay=0.0, failed=True)
-    frontier.give_up(visit.host, "host-unreachable: test")
-    frontier.write(1)
-    assert frontier.gave_up[crawl.pk, "host-unreachable: test"] == 2
-    assert Page.objects.filter(state=Page.State.FAILED, reason="host-unreachable: test").count() == 2
-    assert frontier.queued[crawl.pk] == 1
-
-
-def test_the_cap_per_host_holds_and_is_told():
-    crawl = order()
-    frontier = opened(crawl, *(f"http://a.test/{n}" for n in range(30)), cap=10)
+    addresses = [f"http://a.test/{n}" for n in range(30)]
+    frontier = opened(crawl, *addresses, cap=10)
     assert Page.objects.count() == 10
     assert frontier.refused[crawl.pk, "host-page-cap"] == 20
+    other = order("http://other.test/")
+    frontier.open_crawl(other.pk)
+    frontier.add(candidates(other, *addresses))
+    frontier.write(1)
+    assert frontier.queued[other.pk] == 10
+    assert Host.objects.get(name="a.test").pages == 10
 
 
 def test_hosts_beyond_the_memory_bound_wait_on_disk_and_get_their_turn(monkeypatch):
-    monkeypatch.setattr(queue, "MOST_HOSTS", 5)
+    monkeypatch.setattr(queue, "MAX_HOSTS", 5)
     crawl = order()
     frontier = opened(crawl, *(f"http://h{n}.test/" for n in range(23)))
     visited = set()
     for _ in range(100):
-        visit = frontier.lease(1.0)
+        visit = leased(frontier, 1.0)
         if visit is None:
             if frontier.queued[crawl.pk] == 0:
                 break
             frontier.write(1)
             continue
         visited.add(visit.url)
-        frontier.settle(visit, outcome(visit.page))
-        frontier.release(visit.host, 1.0, delay=0.0, failed=False)
-        assert len(frontier._hosts) <= 5
+        finish(visit)
     assert len(visited) == 23
 
 
 def test_politeness_survives_a_restart():
     crawl = order()
     frontier = opened(crawl, "http://a.test/1", "http://a.test/2")
-    visit = frontier.lease(1.0)
-    frontier.release(visit.host, 100.0, delay=99.0, failed=False)
-    frontier.settle(visit, outcome(visit.page))
+    finish(leased(frontier, 1.0), 100.0, 99.0)
     frontier.write(1)
     assert Host.objects.get(name="a.test").next_ms == 100_000
     again = Frontier(1000)
@@ -166,27 +122,23 @@ def test_politeness_survives_a_restart():
 
 def test_a_clock_that_is_set_back_lets_no_host_and_no_page_wait_for_the_time_that_was():
     month = 30 * 86_400.0
-    crawl = order()
-    frontier = opened(crawl, "http://a.test/1", "http://a.test/2", "http://b.test/1")
-    leased = {urls.host(visit.url): visit for visit in (frontier.lease(month), frontier.lease(month))}
-    frontier.settle(leased["a.test"], outcome(leased["a.test"].page))
-    frontier.release(leased["a.test"].host, month + 5, delay=5.0, failed=False)
-    frontier.settle(leased["b.test"], outcome(leased["b.test"].page, state=0, due_ms=int((month + 50) * 1000)))
-    frontier.release(leased["b.test"].host, month, delay=0.0, failed=True)
+    frontier = opened(order(), "http://a.test/1", "http://a.test/2", "http://b.test/1")
+    visits = {urls.host(visit.url): visit for visit in (leased(frontier, month), leased(frontier, month))}
+    finish(visits["a.test"], month + 5, 5.0)
+    visits["b.test"].lease.answered(visits["b.test"], month, 0.0, refused=True)
+    visits["b.test"].lease.retry(visits["b.test"], month + 50, "busy")
     frontier.write(1)
     assert frontier.lease(month + 1) is None
     assert frontier.lease(1000.0) is None
-    assert frontier.lease(1005.0).url == "http://a.test/2"
+    assert leased(frontier, 1005.0).url == "http://a.test/2"
     assert frontier.lease(1048.0) is None
-    assert frontier.lease(1049.0).url == "http://b.test/1"
+    assert leased(frontier, 1049.0).url == "http://b.test/1"
 
 
 def test_a_host_left_behind_by_a_clock_that_was_ahead_is_asked_after_its_delay():
     crawl = order()
     frontier = opened(crawl, "http://a.test/1", "http://a.test/2")
-    visit = frontier.lease(1e6)
-    frontier.settle(visit, outcome(visit.page))
-    frontier.release(visit.host, 1e6 + 5, delay=5.0, failed=False)
+    finish(leased(frontier, 1e6), 1e6 + 5, 5.0)
     frontier.write(1)
     again = Frontier(1000, clock=lambda: 1000.0)
     again.open_crawl(crawl.pk)
@@ -194,53 +146,44 @@ def test_a_host_left_behind_by_a_clock_that_was_ahead_is_asked_after_its_delay()
     assert again.lease(1005.0) is not None
 
 
-def test_a_second_crawl_visits_known_pages_again_but_does_not_take_those_of_a_running_one():
+def test_what_was_met_by_other_means_is_not_queued():
     crawl = order()
-    frontier = opened(crawl, "http://a.test/done")
-    visit = frontier.lease(1.0)
-    frontier.settle(visit, outcome(visit.page))
-    frontier.release(visit.host, 1.0, delay=0.0, failed=False)
-    frontier.add(found(crawl, "http://a.test/queued"))
+    frontier = opened(crawl)
+    frontier.meet(crawl.pk, [urls.key("http://a.test/style.css")])
+    assert frontier.add(candidates(crawl, "http://a.test/style.css", "http://a.test/other.css")) == 1
+
+
+def test_an_errand_is_its_hosts_next_visit_and_leaves_nothing_on_disk():
+    frontier = opened(order(), "http://a.test/1")
+    from hemeroteca.frontier.visit import Visit as Errand
+
+    frontier.send("a.test", Errand(url="http://a.test/robots.txt", robots_for="http://a.test"))
+    errand = leased(frontier, 1.0)
+    assert errand.robots_for == "http://a.test"
+    assert frontier.lease(1.0) is None
+    errand.lease.answered(errand, 2.0, 1.0)
+    assert errand.lease.done(errand)
     frontier.write(1)
-    other = order("http://other.test/")
+    assert leased(frontier, 2.0).url == "http://a.test/1"
+    assert Visit.objects.count() == 1
+
+
+def test_a_crawl_that_is_held_gets_no_more_visits_and_others_of_the_same_host_do():
+    crawl, other = order(), order("http://other.test/")
+    frontier = opened(crawl, "http://a.test/1", "http://a.test/2")
     frontier.open_crawl(other.pk)
-    frontier.add(found(other, "http://a.test/done", "http://a.test/queued"))
+    frontier.add(candidates(other, "http://a.test/3"))
     frontier.write(1)
-    assert frontier.queued == {crawl.pk: 1, other.pk: 1}
-    assert Page.objects.get(url="http://a.test/done").crawl_id == other.pk
-    assert Page.objects.get(url="http://a.test/queued").crawl_id == crawl.pk
-
-
-def test_the_same_order_goes_on_until_it_has_finished():
-    first, continued = services.submit_crawl(SYSTEM, ["a.test"], CrawlOptions(scope=urls.Scope(kind="host")))
-    assert not continued
-    more = CrawlOptions(scope=urls.Scope(kind="host"), limit=5)
-    again, continued = services.submit_crawl(SYSTEM, ["https://A.test/"], more)
-    assert continued
-    assert again.pk == first.pk
-    assert services.options_of(again).limit == 5
-    Crawl.objects.update(state=Crawl.State.FINISHED)
-    fresh, continued = services.submit_crawl(SYSTEM, ["a.test"], CrawlOptions(scope=urls.Scope(kind="host")))
-    assert not continued
-    assert fresh.pk != first.pk
-
-
-@pytest.mark.parametrize("bad", ["", "   ", "ftp://a.test/", "http://", "http://a b/", "javascript:alert(1)"])
-def test_an_address_that_cannot_be_crawled_is_refused_by_name(bad):
-    with pytest.raises(Refused) as caught:
-        services.submit_crawl(SYSTEM, [bad], CrawlOptions(scope=urls.Scope(kind="host")))
-    assert "address" in str(caught.value)
-
-
-def test_settings_of_a_site_are_checked_and_kept():
-    settings = services.set_site(SYSTEM, "A.test", {"delay": "2.5", "insecure": "true"})
-    assert (settings.delay, settings.insecure) == (2.5, True)
-    assert services.site(SYSTEM, "a.test") == settings
-    assert services.set_site(SYSTEM, "a.test", {"delay": None}).delay is None
-    with pytest.raises(Refused, match="not a setting"):
-        services.set_site(SYSTEM, "a.test", {"dealy": "2"})
-    with pytest.raises(Refused):
-        services.set_site(SYSTEM, "a.test", {"delay": "fast"})
+    visit = leased(frontier, 1.0)
+    assert visit.crawl == crawl.pk
+    frontier.hold_crawl(crawl.pk)
+    visit.lease.give_back(visit)
+    assert frontier.under_way(crawl.pk) == 0
+    visit = leased(frontier, 1.0)
+    assert (visit.crawl, visit.url) == (other.pk, "http://a.test/3")
+    finish(visit)
+    assert frontier.lease(9.0) is None
+    assert frontier.queued[crawl.pk] == 2
 
 
 def test_a_site_that_is_paused_and_set_free_again_goes_on():
@@ -254,64 +197,152 @@ def test_a_site_that_is_paused_and_set_free_again_goes_on():
     assert [name for _, name, _, _ in changed] == ["b.test", "a.test"]
     for number, _, settings, _ in changed:
         frontier.set_host(number, settings)
-    assert frontier.lease(2.0).url == "http://a.test/1"
+    assert leased(frontier, 2.0).url == "http://a.test/1"
     assert services.sites_set_since(changed[-1][3]) == []
 
 
-def test_a_page_asked_for_again_is_its_hosts_next_and_stays_leased_meanwhile():
-    crawl = order()
-    frontier = opened(crawl, "http://a.test/1", "http://a.test/2")
-    visit = frontier.lease(1.0)
-    frontier.release(visit.host, 2.0, delay=1.0, failed=False)
-    frontier.ask_again(visit)
-    frontier.give_up(visit.host, "gone")  # fails what waits on disk, not what is leased
-    frontier.ask_again(visit)
-    frontier.write(3)
-    assert dict(Page.objects.values_list("url", "state")) == {
-        "http://a.test/1": Page.State.QUEUED,
-        "http://a.test/2": Page.State.FAILED,
-    }
-    assert frontier.lease(1.9) is None
-    assert frontier.lease(2.0) is visit
-    frontier.settle(visit, outcome(visit.page))
-    frontier.release(visit.host, 3.0, delay=1.0, failed=False)
-    frontier.write(4)
-    assert frontier.queued[crawl.pk] == 0
-    assert frontier.lease(9.0) is None
+# several crawls over one site
 
 
-def test_a_host_rests_as_long_as_it_is_told():
+def test_each_crawl_has_its_own_visit_of_a_page_and_one_at_a_time_is_made():
+    crawl, other = order(), order("http://other.test/")
+    frontier = opened(crawl, "http://a.test/1")
+    frontier.open_crawl(other.pk)
+    frontier.add(candidates(other, "http://a.test/1"))
+    frontier.write(1)
+    assert (Page.objects.count(), Visit.objects.count()) == (1, 2)
+    first = leased(frontier, 1.0)
+    first.lease.answered(first, 1.0)
+    assert frontier.lease(1.0) is None  # the same page is under way: its answer may serve both
+    first.lease.done(first, brought(first))
+    assert frontier.lease(1.0) is None  # and it is not on disk yet
+    frontier.write(1)
+    second = leased(frontier, 1.0)
+    assert {first.crawl, second.crawl} == {crawl.pk, other.pk}
+    assert (second.page, second.digest, second.versions, second.visited_ms) == (
+        first.page,
+        f"sha256:{first.key}",
+        1,
+        1,
+    )
+    finish(second)
+    frontier.write(2)
+    assert frontier.queued == {crawl.pk: 0, other.pk: 0}
+
+
+def test_visits_read_before_another_crawl_visited_the_page_know_what_it_brought():
+    crawl, other = order(), order("http://other.test/")
+    frontier = opened(crawl, *(f"http://a.test/{n}" for n in range(5)))
+    frontier.open_crawl(other.pk)
+    frontier.add(candidates(other, *(f"http://a.test/{n}" for n in range(5))))
+    frontier.write(1)
+    digests = []
+    for _ in range(10):
+        visit = leased(frontier, 1.0)
+        if visit is None:
+            frontier.write(1)
+            visit = leased(frontier, 1.0)
+        digests.append(bool(visit.digest))
+        finish(visit)
+    assert sorted(digests) == [False] * 5 + [True] * 5
+    assert frontier.lease(1.0) is None
+
+
+def test_a_crawl_may_visit_again_what_an_earlier_one_has_visited():
     crawl = order()
     frontier = opened(crawl, "http://a.test/1")
-    visit = frontier.lease(1.0)
-    frontier.put_back(visit)
-    frontier.rest(visit.host, 5.0)
-    assert frontier.lease(4.9) is None
-    assert frontier.lease(5.0) is visit
+    finish(leased(frontier, 1.0))
+    frontier.write(1)
+    other = order("http://other.test/")
+    frontier.open_crawl(other.pk)
+    frontier.add(candidates(other, "http://a.test/1"))
+    frontier.write(1)
+    assert frontier.queued == {crawl.pk: 0, other.pk: 1}
+    assert dict(Visit.objects.values_list("crawl", "state")) == {crawl.pk: State.DONE, other.pk: State.QUEUED}
 
 
-def test_what_was_met_by_other_means_is_not_queued():
+def test_a_page_is_visited_again_when_its_crawl_asks_for_it():
     crawl = order()
-    frontier = opened(crawl)
-    frontier.meet(crawl.pk, [urls.key("http://a.test/style.css")])
-    assert frontier.add(found(crawl, "http://a.test/style.css", "http://a.test/other.css")) == 1
+    frontier = opened(crawl, "http://a.test/1")
+    finish(leased(frontier, 1.0))
+    frontier.write(1)
+    frontier.requeue(candidates(crawl, "http://a.test/1"))
+    frontier.requeue(candidates(crawl, "http://a.test/2"))  # never met
+    frontier.write(1)
+    assert frontier.queued[crawl.pk] == 2
+    assert Visit.objects.count() == 2
 
 
-def test_an_unknown_way_to_render_is_refused_with_the_known_ones():
-    with pytest.raises(Refused, match="render=often is not known; write one of: auto, always, never"):
-        services.set_site(SYSTEM, "a.test", {"render": "often"})
-    assert services.set_site(SYSTEM, "a.test", {"render": "always"}).render == "always"
-    assert services.set_site(SYSTEM, "a.test", {"render": None}).render == "auto"
+# which visit is next
 
 
-@pytest.mark.parametrize(
-    "options", [{"limit": 10**30}, {"limit": 0}, {"max_bytes": 1 << 70}, {"delay": float("inf")}, {"delay": -1.0}]
-)
-def test_numbers_that_nobody_means_are_refused_and_leave_nothing_behind(options):
-    with pytest.raises(Refused, match="is out of range; write a number from"):
-        services.submit_crawl(SYSTEM, ["http://a.test/"], CrawlOptions(scope=urls.Scope(kind="host"), **options))
-    with pytest.raises(Refused, match="depth"):
-        services.keep_crawl(None, ["http://a.test/"], CrawlOptions(scope=urls.Scope(depth=10**20)), running=True)
-    with pytest.raises(Refused, match="delay nan"):
-        services.set_site(SYSTEM, "a.test", {"delay": float("nan")})
-    assert not Crawl.objects.exists()
+class ByName:
+    """The later in the alphabet, the better."""
+
+    def score(self, candidate: Candidate) -> float:
+        return float(ord(candidate.url[-1]))
+
+
+def test_the_best_visit_goes_first_within_a_host_and_among_hosts_that_may_be_asked():
+    crawl = order()
+    frontier = Frontier(1000)
+    frontier.open_crawl(crawl.pk, ByName())
+    frontier.add(candidates(crawl, "http://a.test/c", "http://a.test/z", "http://b.test/y", "http://c.test/a"))
+    frontier.write(1)
+    visits = [leased(frontier, 1.0) for _ in range(3)]
+    assert [visit.url for visit in visits] == ["http://a.test/z", "http://b.test/y", "http://c.test/a"]
+    finish(visits[0], 5.0)
+    assert frontier.lease(1.0) is None
+    assert leased(frontier, 5.0).url == "http://a.test/c"
+
+
+def test_a_better_visit_that_comes_later_overtakes_those_read_before():
+    crawl = order()
+    frontier = Frontier(1000)
+    frontier.open_crawl(crawl.pk, ByName())
+    frontier.add(candidates(crawl, "http://a.test/b", "http://a.test/c", "http://b.test/d", "http://b.test/a"))
+    frontier.write(1)
+    first = leased(frontier, 1.0)
+    assert first.url == "http://b.test/d"
+    finish(first)
+    frontier.add(candidates(crawl, "http://a.test/z", "http://b.test/y"))
+    frontier.write(1)
+    visits = [leased(frontier, 1.0) for _ in range(2)]
+    assert [visit.url for visit in visits] == ["http://a.test/z", "http://b.test/y"]
+    for visit in visits:
+        finish(visit)
+    assert leased(frontier, 1.0).url == "http://a.test/c"
+
+
+def test_the_order_is_the_same_after_a_restart():
+    crawl = order()
+    frontier = Frontier(1000)
+    frontier.open_crawl(crawl.pk, ByName())
+    frontier.add(candidates(crawl, "http://a.test/b", "http://b.test/z", "http://c.test/k"))
+    frontier.write(1)
+    again = Frontier(1000)
+    again.open_crawl(crawl.pk, ByName())
+    assert [leased(again, 1.0).url[-1] for _ in range(3)] == ["z", "k", "b"]
+
+
+def test_breadth_first_is_sitemaps_then_depth_and_redirects_before_their_like():
+    def score(**fields) -> float:
+        return BreadthFirst().score(Candidate(1, "http://a.test/", "a.test", 1, **fields))
+
+    assert score(role=Role.SITEMAP, depth=3) > score() > score(depth=1) > score(depth=2)
+    assert score(depth=2, redirects=1) > score(depth=2)
+    assert score(depth=1) == score(depth=10_001, role=Role.REQUISITE)  # of a page one link from a seed
+
+
+def test_freshness_prefers_pages_that_are_due_to_those_just_found():
+    def score(**fields) -> float:
+        return Freshness().score(Candidate(1, "http://a.test/", "a.test", 1, **fields))
+
+    assert score(role=Role.SITEMAP) > score(depth=7) > score(depth=1, parent=9) > score(depth=2, parent=9)
+
+
+def test_a_prioritiser_of_another_room_is_known_by_its_name():
+    register("by-name", ByName)
+    assert isinstance(prioritiser("by-name"), ByName)
+    with pytest.raises(KeyError):
+        prioritiser("by-moon")

@@ -9,7 +9,9 @@ from django.db import transaction
 
 from hemeroteca import config, urls
 from hemeroteca.accounts import SYSTEM
-from hemeroteca.frontier.models import Host, Page
+from hemeroteca.frontier.models import Host, Page, Visit
+from hemeroteca.frontier.visit import Ending, How
+from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch import services
 from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Subscription
@@ -44,9 +46,9 @@ class World:
         """A page of a subscription, visited for the first time now."""
         url = urls.canonical(url)
         host, _ = Host.objects.get_or_create(name=urls.host(url))
-        Page.objects.get_or_create(
-            key=urls.key(url),
-            defaults={"url": url, "host": host, "crawl_id": subscription.crawl_id, "state": 1, "role": role},
+        page, _ = Page.objects.get_or_create(key=urls.key(url), defaults={"url": url, "host": host})
+        Visit.objects.get_or_create(
+            page=page, crawl_id=subscription.crawl_id, defaults={"host": host, "state": 1, "role": role}
         )
         self.changes[url] = sorted(changes)
         self._visit(subscription.crawl_id, url)
@@ -80,7 +82,7 @@ class World:
         self.visits[url] += 1
         self.log.append((self.hours, url))
         if urls.host(url) in self.dead:
-            self.scheduler.failed(crawl, key, url, "connect: nobody listens", unanswered=True)
+            self.scheduler.ended([no_answer(crawl, key, url)])
             return
         last = self._seen.get(url)
         changed = last is not None and bisect_right(self.changes[url], self.hours) > bisect_right(
@@ -132,3 +134,14 @@ def restarted(world: World, tmp_path: Path, **settings: object) -> World:
     again.changes, again.visits, again.log = world.changes, world.visits, world.log
     again._seen, again.found = world._seen, world.found
     return again
+
+
+def no_answer(crawl: int, key: int, url: str) -> Ending:
+    return Ending(crawl=crawl, key=key, url=url, role=0, how=How.FAILED, reason="connect: nobody listens")
+
+
+def given_up(found: Candidate) -> Ending:
+    """A visit that waited for a host nobody can reach."""
+    return Ending(
+        crawl=found.crawl, key=found.key, url=found.url, role=0, how=How.FAILED, reason="host-unreachable", asked=False
+    )

@@ -8,11 +8,12 @@ from django.conf import settings
 from hemeroteca import config, urls
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.archive.models import Capture
-from hemeroteca.engine import crawler
-from hemeroteca.engine.crawler import Engine
+from hemeroteca.engine import loop, orders
+from hemeroteca.engine.loop import Engine
 from hemeroteca.engine.repair import repair
 from hemeroteca.frontier import services as frontier
-from hemeroteca.frontier.models import Crawl, Page
+from hemeroteca.frontier.models import Crawl, Page, Visit
+from hemeroteca.frontier.visit import State
 from hemeroteca.watch import metrics, services
 from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Change, Observation, SignalSource, WatchedPage
@@ -33,7 +34,8 @@ class Days:
         self.meanwhile = meanwhile
 
     def run(self, monkeypatch, **options) -> None:
-        monkeypatch.setattr(crawler, "LONGEST_PAUSE", 0.01)
+        for name in ("MAX_PAUSE", "IDLE_PAUSE"):
+            monkeypatch.setattr(loop, name, 0.01)
         settings.INSTANCE.create()
         given = config.load(resolve=self.web.resolve, delay=0, ingest_processes=1, commit_seconds=0.02, **options)
         repair(given, settings.INSTANCE)
@@ -130,7 +132,7 @@ def test_what_is_set_for_a_site_reaches_a_running_engine(monkeypatch):
     with SimWeb(seed=7, hosts=1, pages_per_host=3, page_bytes=3000, trouble=0, robots="open") as web:
         watch(web, mode="fixed 6")
         host = urls.host(web.seed_urls(1)[0])
-        monkeypatch.setattr(crawler, "SITES_SECONDS", 0.0)
+        monkeypatch.setattr(orders, "SITES_SECONDS", 0.0)
         visits: list[int] = []
 
         def meanwhile(days: Days) -> None:
@@ -154,12 +156,12 @@ def test_outside_its_window_not_even_the_first_visit_is_made(monkeypatch):
         looks: list[int] = []
 
         def tick(engine: Engine) -> None:
-            looks.append(Page.objects.filter(due_ms__gt=0).count())
+            looks.append(Visit.objects.filter(due_ms__gt=0).count())
             if looks[-1] or len(looks) > 200:
                 engine.stop("seen enough")
 
         monkeypatch.setattr(days, "tick", tick)
         days.run(monkeypatch)
         assert not Capture.objects.exists()
-        (page,) = Page.objects.filter(state=Page.State.QUEUED)
-        assert now.timestamp() < page.due_ms / 1000 < now.timestamp() + 86_400
+        (visit,) = Visit.objects.filter(state=State.QUEUED)
+        assert now.timestamp() < visit.due_ms / 1000 < now.timestamp() + 86_400

@@ -41,7 +41,7 @@ def captured(url: str, days: list[tuple[float, bool]], status: int = 200) -> Non
 
 def page(subscription: Subscription, url: str) -> None:
     host, _ = Host.objects.get_or_create(name=urls.host(url))
-    Page.objects.create(key=urls.key(url), url=url, host=host, crawl_id=subscription.crawl_id, state=1)
+    Page.objects.create(key=urls.key(url), url=url, host=host)
 
 
 def subscribe(url: str = "https://news.test/", scope: str = "host", **options) -> Subscription:

@@ -226,8 +226,6 @@ def test_a_page_that_is_not_there_is_not_watched_because_somebody_named_it(tmp_p
         key=urls.key(url),
         url=url,
         host=Host.objects.get(),
-        crawl_id=source.subscription.crawl_id,
-        state=Page.State.DONE,
         status=404,
         visited_ms=int((world.now - 7200) * 1000),
     )

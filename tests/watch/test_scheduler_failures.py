@@ -4,10 +4,10 @@ import pytest
 
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
-from hemeroteca.frontier.models import Host, Page
+from hemeroteca.frontier.models import Host, Page, Visit
 from hemeroteca.watch import services
 from hemeroteca.watch.models import Subscription, WatchedPage
-from tests.watch.driving import HOUR, World, subscribe
+from tests.watch.driving import HOUR, World, given_up, no_answer, restarted, subscribe
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
@@ -64,29 +64,25 @@ def test_pages_given_up_with_their_host_are_no_visits(tmp_path):
     _, again = world.scheduler.due(world.now, world.crawls)
     assert len(again) > 3
     first = again[0]
-    world.scheduler.failed(first.crawl, first.key, first.url, "connect: nobody listens", unanswered=True)
-    Page.objects.update(state=Page.State.FAILED, reason="host-unreachable")
-    world.now += 200
-    world.scheduler.due(world.now, world.crawls)
+    world.scheduler.ended([no_answer(first.crawl, first.key, first.url)])
+    world.scheduler.ended([given_up(other) for other in again[1:]])
     world.write()
     assert Subscription.objects.get().failures == 1
 
 
-def test_a_pending_visit_that_ended_without_a_word_is_made_again(tmp_path):
+def test_a_visit_that_was_given_up_with_its_host_is_made_again(tmp_path):
     sub = subscribe(mode="fixed 6")
     world = World(tmp_path)
     world.add(sub, "https://news.test/a", [])
     world.scheduler.due(world.now, world.crawls)  # the budget begins to fill
     world.now += 7 * HOUR
     _, again = world.scheduler.due(world.now, world.crawls)
-    assert len(again) == 1  # queued; then its host is given up and the engine says nothing
+    assert len(again) == 1
     world.write()
     world.now += 200
     world.look()
     assert WatchedPage.objects.get().failures == 0
-    from hemeroteca.frontier.models import Page
-
-    Page.objects.update(state=Page.State.FAILED, reason="host-unreachable")
+    world.scheduler.ended([given_up(again[0])])
     world.run(24)
     assert world.visits["https://news.test/a"] >= 2
 
@@ -152,9 +148,13 @@ def test_a_site_that_is_down_when_it_is_subscribed_to_is_tried_again(tmp_path, t
     world.changes["https://news.test/"] = []
     host = Host.objects.create(name="news.test")
     key = urls.key("https://news.test/")
-    Page.objects.create(key=key, url="https://news.test/", host=host, crawl_id=sub.crawl_id, state=2, reason="robots")
+    page = Page.objects.create(key=key, url="https://news.test/", host=host)
+    Visit.objects.create(page=page, host=host, crawl_id=sub.crawl_id, state=2, reason="robots")
     if told:
-        world.scheduler.failed(sub.crawl_id, key, "https://news.test/", "connect", unanswered=True)
+        world.scheduler.ended([no_answer(sub.crawl_id, key, "https://news.test/")])
+    else:  # it was given up before the engine started
+        world = restarted(world, tmp_path)
+        world.dead.add("news.test")
     world.run(24, step=0.05)
     sub.refresh_from_db()
     assert 4 <= sub.failures <= 7

@@ -7,12 +7,12 @@ from hemeroteca.urls.robots import Robots
 
 FRESH_SECONDS = 86_400.0
 UNREACHABLE_SECONDS = 600.0  # an origin that gave no answer is asked again after this
-MOST_REDIRECTS = 5
-MOST_BYTES = 512 << 10
+MAX_REDIRECTS = 5
+MAX_BYTES = 512 << 10
 REMEMBERED_BYTES = 16 << 20  # of rules in memory; the others are read again from the database
 
 
-class RobotsRules:
+class RobotsCache:
     """The rules of each origin, in memory for the origins at work, on disk for all."""
 
     def __init__(self) -> None:
@@ -35,11 +35,16 @@ class RobotsRules:
 
     def learn(self, origin: str, status: int, body: bytes, now: float) -> Robots:
         """What an origin answered; status 0 when it gave no answer."""
-        body = body[:MOST_BYTES] if 200 <= status < 300 else b""
+        body = body[:MAX_BYTES] if 200 <= status < 300 else b""
         robots = Robots.read(status, body)
         self._remember(origin, now, robots, status)
         self._unsaved.append(RobotsFile(origin=origin, fetched_ms=int(now * 1000), status=status, body=body))
         return robots
+
+    @property
+    def pending(self) -> bool:
+        """Whether `write` has something to write."""
+        return bool(self._unsaved)
 
     def write(self) -> None:
         """Put new rules on disk; called inside the engine's transaction."""

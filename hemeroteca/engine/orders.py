@@ -1,0 +1,134 @@
+"""What people and subscriptions ask of the engine: crawls to begin, stop and end, settings of sites, pages due."""
+
+from typing import TYPE_CHECKING
+
+from hemeroteca import urls
+from hemeroteca.engine.runs import Run
+from hemeroteca.frontier import prioritisers, services
+from hemeroteca.frontier.models import Crawl
+from hemeroteca.frontier.values import Counts
+from hemeroteca.instance.status import Trouble
+from hemeroteca.urls.candidate import Candidate
+
+if TYPE_CHECKING:
+    from hemeroteca.engine.loop import Engine
+
+SITES_SECONDS = 1.0  # s until what a person set for a site counts
+MAX_FAULTS = 10  # told of at once
+
+
+class Orders:
+    """`only`: the one crawl the engine runs; None: every running crawl, and the subscriptions."""
+
+    def __init__(self, engine: "Engine", only: int | None) -> None:
+        self._engine = engine
+        self._only = only
+        self._sites_revision = services.settings_revision()
+        self._sites_due = 0.0
+
+    def look(self, moment: float) -> None:
+        """About four times a second; `moment` is monotonic."""
+        engine = self._engine
+        if self._only is None or not (engine.runs or engine.ended):
+            for crawl in services.running_crawls(self._only, engine.runs):
+                if crawl.pk not in engine.runs:
+                    self._open(crawl)
+        self._stop_and_end(moment)
+        if moment >= self._sites_due:
+            self._sites_due = moment + SITES_SECONDS
+            self._follow_sites()
+        if engine.scheduler is not None:
+            self._ask_scheduler()
+
+    def end(self, run: Run, state: Crawl.State, reason: str) -> None:
+        """Let go of a crawl."""
+        engine = self._engine
+        engine.commit()
+        engine.ledger.commit_index(now=True)
+        engine.measure(run)
+        services.mark_ended(run.id, state, reason, run.counts)
+        engine.frontier.close_crawl(run.id)
+        engine.reading.forget(run.id)
+        engine.fetcher.forget_cookies(f"crawl-{run.id}")
+        del engine.runs[run.id]
+        if run.options.concurrency:
+            engine.visits.share()
+        engine.ended[run.id] = run
+        if len(engine.ended) > 100:
+            engine.ended.pop(next(iter(engine.ended)))
+
+    def troubles(self) -> list[Trouble]:
+        """Of subscriptions, for people."""
+        scheduler = self._engine.scheduler
+        if scheduler is None:
+            return []
+        found = [
+            Trouble(
+                scheduler.now_ms,
+                "",
+                f"subscription {number} is not watched ({reason}); `hemeroteca watch show {number}`",
+            )
+            for number, reason in list(scheduler.faults.items())[:MAX_FAULTS]
+        ]
+        if scheduler.trouble:
+            found.append(Trouble(scheduler.trouble_ms, "", scheduler.trouble))
+        return found
+
+    def _open(self, crawl: Crawl) -> None:
+        engine = self._engine
+        options = services.options_of(crawl)
+        run = Run(crawl.pk, options, Counts(), crawl.created_ms, cpu_before=engine.reading.cpu_seconds())
+        if not engine.runs and not engine.ended and self._only is not None:
+            run.cpu_before = 0.0  # the process exists for this crawl: its start-up counts
+        engine.runs[run.id] = run
+        if options.concurrency:
+            engine.visits.share()
+        services.mark_started(crawl.pk)
+        engine.reading.teach(run)
+        engine.frontier.open_crawl(run.id, prioritisers.prioritiser(options.order), tell=run.standing)
+        engine.frontier.add([Candidate(urls.key(seed), seed, urls.host(seed), run.id) for seed in crawl.seeds])
+        engine.commit()
+
+    def _stop_and_end(self, moment: float) -> None:
+        engine = self._engine
+        asked_to_stop = services.crawls_to_stop(engine.runs)
+        for run in list(engine.runs.values()):
+            limit = run.options.max_seconds
+            if run.id in asked_to_stop:
+                run.stopping = run.stopping or "stopped by a person"
+            elif limit is not None and moment - run.since >= limit:
+                run.stopping = run.stopping or f"limit of {limit:g} seconds reached"
+            if engine.frontier.under_way(run.id) or engine.reading.reads(run.id) or engine.frontier.unwritten:
+                continue
+            if run.stopping:
+                self.end(run, Crawl.State.STOPPED, run.stopping)
+            elif not run.standing and engine.queued(run.id) <= 0:
+                self.end(run, Crawl.State.FINISHED, "")
+
+    def _follow_sites(self) -> None:
+        """What people set for a site counts from now on."""
+        engine = self._engine
+        changed = services.sites_set_since(self._sites_revision)
+        for number, name, settings, revision in changed:
+            engine.frontier.set_host(number, settings)
+            engine.sites.set_host(name, settings)
+            self._sites_revision = revision
+        if changed and engine.scheduler is not None:
+            engine.scheduler.refresh_sites()
+
+    def _ask_scheduler(self) -> None:
+        """Queue the pages of subscriptions that are due."""
+        engine, scheduler = self._engine, self._engine.scheduler
+        assert scheduler is not None
+        if scheduler.changed():
+            scheduler.refresh()
+            for run in [run for run in engine.runs.values() if run.standing]:
+                options = services.current_options(run.id)
+                if options != run.options:
+                    run.options = options
+                    engine.reading.teach(run)
+        new, again = scheduler.due(scheduler.now_ms / 1000, engine.runs.keys())
+        for run in engine.runs.values():
+            run.closed_until = scheduler.closed.get(run.id, 0.0)
+        engine.frontier.add(new)
+        engine.frontier.requeue(again)

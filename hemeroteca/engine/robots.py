@@ -1,0 +1,112 @@
+"""robots.txt on its way: asked for before the first page of an origin, followed where it leads, kept by
+`frontier.robots`.
+
+The visit that waits for the rules keeps its lease, and with it its host, until they are known.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hemeroteca import urls
+from hemeroteca.engine.messages import AGENT
+from hemeroteca.engine.reasons import PASSING, failure_text
+from hemeroteca.fetch import Result
+from hemeroteca.frontier.robots import MAX_BYTES, MAX_REDIRECTS, unreachable
+from hemeroteca.frontier.visit import Visit
+from hemeroteca.urls.candidate import Role
+
+if TYPE_CHECKING:
+    from hemeroteca.engine.loop import Engine
+
+
+@dataclass
+class Fetch:
+    """A robots.txt on its way."""
+
+    origin: str
+    visit: Visit  # that waits for it
+    redirects: int = 0
+    attempts: int = 0
+    asked: float = 0.0  # when the waiting host last answered …
+    took: float = 0.0  # … and how long that took
+
+
+class RobotsFiles:
+    def __init__(self, engine: "Engine") -> None:
+        self._engine = engine
+        self._retries = engine.config.retries
+        self._retry_seconds = engine.config.retry_seconds
+        self._under_way: dict[str, Fetch] = {}
+
+    def ask(self, origin: str, visit: Visit) -> None:
+        """Fetch the rules a leased visit needs, in its stead."""
+        self._under_way[origin] = Fetch(origin, visit)
+        errand = robots_visit(origin, origin + "/robots.txt", visit.crawl)
+        errand.host = visit.host
+        self._engine.visits.fetch(errand, MAX_BYTES)
+
+    def fetched(self, errand: Visit, result: Result) -> None:
+        engine, fetch = self._engine, self._under_way[errand.robots_for]
+        now = time.time()
+        own = errand.host == fetch.visit.host
+        if own:
+            fetch.asked, fetch.took = now, result.elapsed
+        body = result.body.bytes(MAX_BYTES) if result.status else b""
+        if result.status:
+            engine.reading.submit(errand, result, engine.runs.get(errand.crawl))
+        else:
+            result.body.discard()
+        wait = engine.visits.plain_wait(errand.host, errand.crawl, result.elapsed)
+        follow = self._next(fetch, errand, result)
+        if follow is not None and follow.url == errand.url:
+            wait = max(wait, self._retry_seconds * 2.0 ** (fetch.attempts - 1))
+        if errand.lease is not None:
+            if not own or follow is not None:
+                errand.lease.answered(errand, now + wait, wait, refused=not result.status, note=result.failure)
+            errand.lease.done(errand)
+        if follow is not None:
+            host = urls.host(follow.url)
+            waiting = fetch.visit.lease
+            if waiting is not None and own and host == engine.frontier.host(errand.host).name:
+                waiting.answered(fetch.visit, now + wait, wait, refused=not result.status, note=result.failure)
+            engine.frontier.send(host, follow)
+        else:
+            self._learned(fetch, result, body, now)
+
+    def _learned(self, fetch: Fetch, result: Result, body: bytes, now: float) -> None:
+        """All is said: the visit that waited has its turn, or its host is given up."""
+        engine, visit = self._engine, fetch.visit
+        del self._under_way[fetch.origin]
+        status = 404 if 300 <= result.status < 400 else result.status  # redirects without end: there are no rules
+        rules = engine.robots.learn(fetch.origin, status, body, now)
+        lease = visit.lease
+        if lease is None:
+            return
+        wait = engine.visits.plain_wait(visit.host, visit.crawl, fetch.took, rules.crawl_delay(AGENT))
+        lease.answered(visit, fetch.asked + wait, wait, refused=not result.status, note=result.failure)
+        if not unreachable(status):
+            lease.give_back(visit)
+            return
+        why = f"http-{result.status}" if result.status else failure_text(result)
+        reason = f"robots-unreachable: {fetch.origin}/robots.txt gives {why}"
+        engine.visits.fail(visit, reason)
+        engine.frontier.give_up(visit.host, reason)
+
+    def _next(self, fetch: Fetch, errand: Visit, result: Result) -> Visit | None:
+        """Where to ask for the rules next: where a redirect leads, or the same place again; None when all is said."""
+        if 300 <= result.status < 400 and fetch.redirects < MAX_REDIRECTS:
+            target = urls.resolve_links(errand.url, [result.header("location")])[0]
+            if target is not None:
+                fetch.redirects += 1
+                return robots_visit(fetch.origin, target, errand.crawl)
+        passing = (not result.status and result.transient) or result.status in PASSING
+        if passing and fetch.attempts < self._retries:
+            fetch.attempts += 1
+            return robots_visit(fetch.origin, errand.url, errand.crawl)
+        return None
+
+
+def robots_visit(origin: str, url: str, crawl: int) -> Visit:
+    """A visit of rules; `origin` is empty when they are only to be kept."""
+    return Visit(key=urls.key(url), url=url, crawl=crawl, role=Role.PAGE, robots_for=origin)

@@ -1,0 +1,59 @@
+"""Prioritisers: how much a crawl wants to see a candidate. The frontier asks its host's best visit first, and among
+hosts that may be asked the one with the best visit.
+
+A crawl's options name its prioritiser (`order`). Another room adds one with `register`.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from hemeroteca.urls import Candidate, Role
+from hemeroteca.urls.candidate import REQUISITE_DEPTH
+
+SITEMAP = 100.0  # it names pages: before all others
+KNOWN = 50.0  # a page that is due for another visit goes before those just met
+
+
+class Prioritiser(Protocol):
+    def score(self, candidate: Candidate) -> float:
+        """Higher goes first."""
+        ...
+
+
+class BreadthFirst:
+    """Sitemaps, then by the number of links from a seed; what a redirect leads to before the others of its depth."""
+
+    def score(self, candidate: Candidate) -> float:
+        if candidate.role == Role.SITEMAP:
+            return SITEMAP
+        return float((candidate.redirects > 0) - candidate.depth % REQUISITE_DEPTH)
+
+
+class Freshness(BreadthFirst):
+    """As breadth-first, but a page that is due (nobody just found a link to it) goes before those just met."""
+
+    def score(self, candidate: Candidate) -> float:
+        if candidate.role != Role.SITEMAP and not candidate.parent and not candidate.redirects:
+            return KNOWN
+        return super().score(candidate)
+
+
+_KNOWN: dict[str, Callable[[], Prioritiser]] = {}
+
+
+def register(name: str, make: Callable[[], Prioritiser]) -> None:
+    """Make a prioritiser known by the name that crawls give it."""
+    _KNOWN[name] = make
+
+
+def names() -> list[str]:
+    return sorted(_KNOWN)
+
+
+def prioritiser(name: str) -> Prioritiser:
+    """A new one. Raises KeyError for a name nobody registered."""
+    return _KNOWN[name]()
+
+
+register("breadth-first", BreadthFirst)
+register("freshness", Freshness)
