@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 
-from hemeroteca.accounts import Actor, require
+from hemeroteca.accounts import STRANGER, Actor, can, require
 from hemeroteca.accounts.models import User
 from hemeroteca.errors import Invalid, NotFound
 from hemeroteca.search import Searcher, SearchError, open_searcher
@@ -82,7 +82,7 @@ def saved() -> list[SavedSearch]:
 def feed_path(query: str) -> str:
     """Where the same search is a feed; where strangers may not search, with the key that opens it to feed readers."""
     path = f"/search.rss?q={quote(query, safe='')}"
-    return path if settings.CONFIG.open_search else f"{path}&key={change_feeds.feed_key(feed_scope(query))}"
+    return path if can(STRANGER, "search.read") else f"{path}&key={change_feeds.feed_key(feed_scope(query))}"
 
 
 def feed_scope(query: str) -> str:
