@@ -15,7 +15,7 @@ def backup(
     data: common.Data = None,
     json: common.Json = False,
 ) -> None:
-    """Copy the data folder, also while the system runs. Start an instance on the copy with --data."""
+    """Copy the data folder, also while the system runs. The copy is an instance of its own."""
     common.setup(data, must_exist=True)
     from hemeroteca.engine.jobs import Backup
     from hemeroteca.instance.backup import BackupReport

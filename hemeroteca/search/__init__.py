@@ -12,20 +12,24 @@ truth: everything in this room can be rebuilt from it (`hemeroteca search rebuil
 - `preferences`: hosts a person has raised, lowered or blocked. `portal`: search as the API and the console use it.
 """
 
-from hemeroteca.search.document import SearchDocument
-from hemeroteca.search.index import (
-    Index,
-    IndexBusyError,
-    IndexReader,
-    IndexUnusableError,
-    IndexWriteError,
-    IndexWriter,
-    SearchError,
-    open_index,
-)
-from hemeroteca.search.ranking import Preferences
-from hemeroteca.search.results import Hit, Options, Results
-from hemeroteca.search.searcher import Searcher, open_searcher
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hemeroteca.search.document import SearchDocument
+    from hemeroteca.search.index import (
+        Index,
+        IndexBusyError,
+        IndexReader,
+        IndexUnusableError,
+        IndexWriteError,
+        IndexWriter,
+        SearchError,
+        open_index,
+    )
+    from hemeroteca.search.ranking import Preferences
+    from hemeroteca.search.results import Hit, Options, Results
+    from hemeroteca.search.searcher import Searcher, open_searcher
 
 __all__ = [
     "Hit",
@@ -44,3 +48,19 @@ __all__ = [
     "open_index",
     "open_searcher",
 ]
+_PLACES = {
+    "Hit": "results",
+    "Options": "results",
+    "Preferences": "ranking",
+    "Results": "results",
+    "SearchDocument": "document",
+    "Searcher": "searcher",
+    "open_searcher": "searcher",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Each name from its module when it is asked for: whoever counts documents needs no ranking."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_PLACES.get(name, 'index')}"), name)
