@@ -9,7 +9,8 @@ import typer
 from typer.core import TyperGroup
 
 from hemeroteca import __version__
-from hemeroteca.accounts import require
+from hemeroteca.accounts import PermissionDenied
+from hemeroteca.accounts.permissions import may_try
 from hemeroteca.cli import common
 from hemeroteca.errors import Refused
 
@@ -113,13 +114,15 @@ ACTIONS = {
 class Commands(TyperGroup):
     """Looks whether whoever calls may do this, and ends with one line and an exit code when it is refused."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        named = (" ".join(args[:length]) for length in (3, 2, 1))
+        ctx.obj = next((ACTIONS[name] for name in named if name in ACTIONS), "")
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         try:
-            words = [*ctx._protected_args, *ctx.args][:3]
-            named = (" ".join(words[:length]) for length in (3, 2, 1))
-            action = next((ACTIONS[name] for name in named if name in ACTIONS), "")
-            if action:
-                require(common.actor(), action)
+            if ctx.obj and not may_try(common.actor(), ctx.obj):
+                raise PermissionDenied(common.actor(), ctx.obj)
             return super().invoke(ctx)
         except Refused as error:
             common.refuse(error)

@@ -1,7 +1,7 @@
 """Search over what was archived: query language, index, ranking, suggestions, spelling and the link graph.
 
-Nothing here needs Django or the database, so that `hemeroteca search` starts fast. The archive is the truth: everything
-in this room can be rebuilt from it (`hemeroteca search rebuild`).
+Nothing here but `portal` needs Django or the database, so that `hemeroteca search` starts fast. The archive is the
+truth: everything in this room can be rebuilt from it (`hemeroteca search rebuild`).
 
 - `searcher`: answers queries. `query/` (text → plan) → `candidates` (the plan asked of the index; `ranking`,
   `semantic` and `dedup` order what it finds) → `results` (with `snippet`, `facets`); `explanation` says why.
@@ -9,7 +9,7 @@ in this room can be rebuilt from it (`hemeroteca search rebuild`).
 - `index/`: the seam. `Index` is what an engine must do; `tantivy/` does it. `analysis` cuts text into words.
 - `suggest/`: completion and spelling. `graph`: links and PageRank. `maintenance` refreshes both from time to time.
 - `corpus`: documents imported from files, queries run from files; `document_queue`: documents waiting for the engine.
-- `preferences`: hosts a person has raised, lowered or blocked.
+- `preferences`: hosts a person has raised, lowered or blocked. `portal`: search as the API and the console use it.
 """
 
 from importlib import import_module

@@ -13,10 +13,10 @@ def instance(settings, tmp_path):
     """A data folder of its own for what lies outside the database."""
     settings.INSTANCE = Instance(tmp_path / "data")
     settings.INSTANCE.create()
-    portal.index_at.cache_clear()
+    portal.searcher_at.cache_clear()
     overview.forget()
     yield settings.INSTANCE
-    portal.index_at.cache_clear()
+    portal.searcher_at.cache_clear()
     overview.forget()
 
 
