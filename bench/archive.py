@@ -49,7 +49,6 @@ def addresses(captures, count=500):
 WRITE = """
 import django
 django.setup()
-from tests.warc.making import exchange as exchange_of, revisit as revisit_of
 from hemeroteca import warc
 from hemeroteca.warc import scan
 from hemeroteca.archive.verify import new_capture
@@ -61,8 +60,9 @@ for number in range(count):
     body = bodies[number % len(bodies)]
     head = b"HTTP/1.1 200 OK\\r\\nContent-Type: text/html\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(body)
     request = b"GET / HTTP/1.1\\r\\nHost: example.org\\r\\n\\r\\n"
-    records = exchange_of(
-        f"http://example.org/{number}", 1700000000000 + number, "93.184.216.34", "http/1.1", request, head, body)
+    records = warc.records(warc.Capture(
+        url=f"http://example.org/{number}", captured_ms=1700000000000 + number, ip="93.184.216.34",
+        protocol="http/1.1", request_head=request, response_head=head, body=body))
     writer.append(records.data)
 writer.sync()
 (closed,) = writer.close()
@@ -185,11 +185,14 @@ for version in range(versions):
     for number, body in enumerate(bodies):
         url, moment = f"http://example.org/{number}", 1700000000000 + version * 86400000 + number
         head = b"HTTP/1.1 200 OK\\r\\nContent-Type: text/html\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(body)
-        exchange = (url, moment, "93.184.216.34", "http/1.1", b"GET / HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n", head)
-        whole = exchange_of(*exchange, body)
+        capture = warc.Capture(
+            url=url, captured_ms=moment, ip="93.184.216.34", protocol="http/1.1",
+            request_head=b"GET / HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n", response_head=head, body=body)
+        whole = warc.records(capture)
         each += whole.size
         original = digests.get(whole.digest)
-        records = revisit_of(*exchange, original, len(body)) if original else whole
+        capture.original = original
+        records = warc.records(capture, body_size=len(body)) if original else whole
         name, offset = writer.append(records.data)
         total += records.size
         rows.append(NewCapture(records.main.record_id, url, moment, 200, "text/html", records.digest, records.main.kind,

@@ -4,11 +4,11 @@ loop             the engine: it holds all parts, and each part gets the engine; 
 orders           what people and subscriptions ask: crawls to begin, stop and end, settings of sites, pages due
 
 The way of a visit:
-visits           leased, admitted, fetched, then handed to intake, tried later or ended;  reasons: why, in words and codes
+visits           leased, admitted, fetched, then handed to intake, tried later or ended;  reasons: why
 robots           robots.txt on its way, while the visit that needs it keeps its lease
 browser_visits   visits by browser;  rendering: the browser itself
 intake           captures on their way through the ingest processes
-sinks            what takes the finds of ingest: archive, noise, frontier, search, links, watch, and those of other rooms
+sinks            what takes the finds of ingest: archive, noise, frontier, search, links, watch, others
 ledger           one commit: what all sinks write together
 
 Beside it: rebuild (captures of the archive read again: after an import, a crash, for a new index), search_upkeep (link

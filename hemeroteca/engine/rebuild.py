@@ -270,13 +270,18 @@ def catch_up(config: Config, instance: Instance) -> int:
         source = Rereading(instance, noise, search.keeps_versions)
         while stale:
             found: list[tuple[float | None, int]] = []
+            read: list[Arrival] = []
             for row, arrival in source.of_pages((page.urlkey, page.after_id) for page in stale):
                 arrival.done = ingest(arrival.capture, arrival.rules)
-                for sink in (noise, search, links):
-                    sink.take(arrival)
+                arrival.capture.body = b""
+                noise.take(arrival)
+                links.take(arrival)
+                read.append(arrival)
                 if arrival.done.difference is not None:
                     found.append((min(1.0, arrival.done.difference.total), row.id))
-                done += 1
+            for arrival in read:  # now that the texts of links to them are known
+                search.take(arrival)
+            done += len(read)
             search.commit(now=True)
             links.commit(now=True)
             with transaction.atomic():

@@ -1,12 +1,12 @@
 """The frontier decides what is fetched next; nobody else does.
 
-The life of a URL: a seed, a link, a sitemap or a signal names it as a *candidate*; the seen-set tells whether this crawl
-has met it; a new one becomes a *page* (a URL we know, and what its last visit brought) and a *visit* (this crawl's wish
-to see it, with a score of the crawl's prioritiser), queued under its *host*. When the host may be asked again (one
-request at a time, adaptive delay, robots.txt) its best visit is *leased* to a fetcher; among hosts that may be asked, the
-one with the best visit goes first. The lease ends the visit exactly once: done, retried later, failed, excluded, given
-back, or its deadline does it. A lease lives in memory only: a visit stays queued on disk until its ending is committed,
-so a crash costs at most one more request per page and needs no repair.
+The life of a URL: a seed, a link, a sitemap or a signal names it as a *candidate*; the seen-set tells whether this
+crawl has met it; a new one becomes a *page* (a URL we know, and what its last visit brought) and a *visit* (this
+crawl's wish to see it, with a score of the crawl's prioritiser), queued under its *host*. When the host may be asked
+again (one request at a time, adaptive delay, robots.txt) its best visit is *leased* to a fetcher; among hosts that
+may be asked, the one with the best visit goes first. The lease ends the visit exactly once: done, retried later,
+failed, excluded, given back, or its deadline does it. A lease lives in memory only: a visit stays queued on disk
+until its ending is committed, so a crash costs at most one more request per page and needs no repair.
 
     visit         a visit on its way, what it brought, how it ended
     lease         visits in somebody's hands until a deadline, and all that is counted about them

@@ -90,11 +90,12 @@ class Links:
                     if key not in known and (key not in outside or link.kind != "page")
                 ]
         resolved = urls.resolve_targets(base or address, [link.href for link in links]) if links else []
+        texts = self._texts if rules.crawl else set()  # what is read again is sent whole
         if capture.status == 200 and not nofollow and document.kind != "sitemap":
             if leads is not None:
-                result.edges = edges_known(rules.host, every, keys, leads, self._texts)
+                result.edges = edges_known(rules.host, every, keys, leads, texts)
             else:
-                result.edges = edges_of(rules.key, rules.host, links, resolved, self._texts)
+                result.edges = edges_of(rules.key, rules.host, links, resolved, texts)
         if known is not None:
             self._choose(rules, links, resolved, nofollow, result)
         del result.notes[20:]

@@ -8,6 +8,7 @@ What people order:
     models, services, queries   tables, what can be done, what can be asked
     fields                      the fields of an order, declared once for commands, API and CSV
     subscription_files          subscriptions as CSV and OPML
+    membership                  which collections an address belongs to
     time_windows                times of the week at which a subscription may be visited
 
 In the engine:
@@ -19,7 +20,7 @@ In the engine:
     budgets                     what pays for a visit
     announcements               who announced what, and how often that was true
     outages                     visits without an answer, hosts that are down
-    visits                      an answered visit; units of time
+    answered_visit              what the engine tells of a visit; units of time
 
 Besides:
     signals                     what comes in from hubs, IndexNow and webhooks

@@ -13,6 +13,7 @@ from hemeroteca import urls
 from hemeroteca.frontier.models import Page
 from hemeroteca.urls.candidate import Candidate, Role
 from hemeroteca.watch import observations
+from hemeroteca.watch.answered_visit import HOUR_MS, AnsweredVisit, planner_hour
 from hemeroteca.watch.models import Signal, SignalSource
 from hemeroteca.watch.scheduler_state import (
     ActivePage,
@@ -20,7 +21,6 @@ from hemeroteca.watch.scheduler_state import (
     SchedulerState,
     VisitUnderWay,
 )
-from hemeroteca.watch.visits import HOUR_MS, AnsweredVisit, planner_hour
 
 GONE = {404, 410}
 POLL_HOURS = {"feed": (0.5, 1.0, 24.0), "sitemap": (2.0, 6.0, 48.0)}  # least, first, most
@@ -211,7 +211,7 @@ class Announcements:
                 if sub.newcomers >= MAX_NEWCOMERS or not self._may_name(source, now):
                     return []
                 sub.newcomers += 1
-                self._name(key, urls.host(url), source)
+                self._name(key, VisitUnderWay(sub.crawl, urls.host(url), planned=False, source=source))
                 found = Candidate(key, url, urls.host(url), sub.crawl, depth=1)
                 return self._state.budgets.pace([found], now)
         return []
@@ -226,8 +226,8 @@ class Announcements:
         named.brought += 1
         return True
 
-    def _name(self, key: int, site: str, source: int) -> None:
-        self._state.under_way.start(key, VisitUnderWay(site, planned=False, source=source))
+    def _name(self, key: int, visit: VisitUnderWay) -> None:
+        self._state.under_way.start(key, visit)
         self._on_their_way[key] = None
         if len(self._on_their_way) > MAX_NAMED:  # the frontier may have known one, and never visits it
             oldest = next(iter(self._on_their_way))

@@ -13,10 +13,10 @@ import msgspec
 from hemeroteca.frontier.models import Host
 from hemeroteca.frontier.values import SiteSettings
 from hemeroteca.urls.candidate import Candidate, Role
+from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS
 from hemeroteca.watch.models import Allowance
 from hemeroteca.watch.models import Collection as CollectionRow
 from hemeroteca.watch.scheduler_state import ActiveSubscription, SchedulerState
-from hemeroteca.watch.visits import DAY_MS, HOUR_MS
 
 DAY = 86_400.0
 HELD_SECONDS = 600.0  # worth of the budget that can be saved up …

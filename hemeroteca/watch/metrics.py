@@ -19,9 +19,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS
 from hemeroteca.watch.models import Observation, WatchedPage
 from hemeroteca.watch.services import now_ms
-from hemeroteca.watch.visits import DAY_MS, HOUR_MS
 
 BY = ("site", "group", "behaviour", "collection", "subscription", "all")
 STEPS = 60

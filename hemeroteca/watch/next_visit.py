@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hemeroteca.predict import SENTENCES, fill
+from hemeroteca.watch.answered_visit import HOUR_MS, WORTH, YOUNG_HOURS, AnsweredVisit, planner_hour
 from hemeroteca.watch.models import SignalSource, WatchedPage
-from hemeroteca.watch.visits import HOUR_MS, WORTH, YOUNG_HOURS, AnsweredVisit, planner_hour
 
 if TYPE_CHECKING:
     from hemeroteca.watch.scheduler_state import ActivePage, ActiveSubscription, SchedulerState

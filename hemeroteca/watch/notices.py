@@ -20,9 +20,9 @@ from django.db.models import F
 from hemeroteca.config import Config
 from hemeroteca.fetch.client import GuardedClient, guarded_names
 from hemeroteca.watch import services
+from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS
 from hemeroteca.watch.fields import plain
 from hemeroteca.watch.models import Change, Channel, Notice, Subscription
-from hemeroteca.watch.visits import DAY_MS, HOUR_MS
 
 log = logging.getLogger("hemeroteca.watch")
 

@@ -22,9 +22,9 @@ from hemeroteca.ingest.difference import Listing
 from hemeroteca.predict import Calibration, Observed, Planner, behaviour, calibrate, country_calendar, group
 from hemeroteca.warc.keys import index_key
 from hemeroteca.watch import services
+from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS, MAX_INTERVAL_HOURS, PLANNER_ORIGIN, planner_hour
 from hemeroteca.watch.models import Observation, SignalSource, Subscription, WatchedPage
 from hemeroteca.watch.policy_pages import History
-from hemeroteca.watch.visits import DAY_MS, HOUR_MS, MAX_INTERVAL_HOURS, PLANNER_ORIGIN, planner_hour
 
 MAX_CAPTURES = 2_000_000  # learned of one subscription
 MAX_CALIBRATED = 200_000  # visits a calibration replays, the newest

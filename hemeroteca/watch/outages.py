@@ -9,13 +9,13 @@ from hemeroteca import urls
 from hemeroteca.frontier.models import Visit
 from hemeroteca.frontier.visit import State
 from hemeroteca.urls.candidate import Candidate
+from hemeroteca.watch.answered_visit import planner_hour
 from hemeroteca.watch.scheduler_state import (
     HOST_QUEUE,
     ActiveSubscription,
     SchedulerState,
     VisitUnderWay,
 )
-from hemeroteca.watch.visits import planner_hour
 
 DOWN_AFTER = 3  # visits in a row without an answer after which a host gets single probes
 PROBE_HOURS = (0.25, 24.0)  # between probes of a host that is down: first, and at most (doubling)
@@ -24,7 +24,6 @@ PROBE_HOURS = (0.25, 24.0)  # between probes of a host that is down: first, and 
 class Entrance(msgspec.Struct):
     """The address of a subscription while it has never answered."""
 
-    sub: int
     url: str
     failures: int
     retry_at: float
@@ -41,7 +40,7 @@ class Outages:
     def __init__(self, state: SchedulerState) -> None:
         self._state = state
         self._down: dict[str, DownHost] = {}
-        self._entrances: dict[int, Entrance] = {}
+        self._entrances: dict[tuple[int, int], Entrance] = {}  # by subscription and page
 
     def host_failed(self, site: str) -> None:
         down = self._down.setdefault(site, DownHost())
@@ -70,9 +69,10 @@ class Outages:
         page = self._state.pages.get(key)
         first = min(3600.0, sub.fixed_hours * 3600) if sub.mode == "fixed" else 3600.0
         if page is None and key in sub.seeds:
-            failures = min(self._entrances[key].failures + 1, 30) if key in self._entrances else 1
+            known = self._entrances.get((sub.id, key))
+            failures = min(known.failures + 1, 30) if known is not None else 1
             again = at_ms / 1000 + min(first * 2.0 ** (failures - 1), 86_400.0)
-            self._entrances[key] = Entrance(sub.id, url, failures, again)
+            self._entrances[sub.id, key] = Entrance(url, failures, again)
         if page is not None:
             page.failures = min(page.failures + 1, 30)
             wait = min(first * 2.0 ** (page.failures - 1), 7 * 86_400.0)
@@ -94,28 +94,29 @@ class Outages:
 
     def load_entrances(self, sub: ActiveSubscription) -> None:
         """Addresses of a subscription that were given up before it was taken up."""
-        missing = [key for key in sub.seeds if key not in self._state.pages and key not in self._entrances]
+        missing = [key for key in sub.seeds if key not in self._state.pages]
         failed = Visit.objects.filter(crawl=sub.crawl, page__key__in=missing, state__gte=State.FAILED)
         for key, url, reason in failed.values_list("page__key", "page__url", "reason"):
             if sub.failures:  # it was counted before
-                self._entrances[key] = Entrance(sub.id, url, sub.failures, self._state.now)
+                self._entrances[sub.id, key] = Entrance(url, sub.failures, self._state.now)
             else:
                 self.no_answer(sub, key, url, reason or "no answer", self._state.now_ms)
 
     def try_entrances(self, now: float) -> list[Candidate]:
         """Addresses that have never answered: a subscription made while its site was down must not wait for ever."""
         found = []
-        for key, entrance in self._entrances.items():
-            sub, host = self._state.subs.get(entrance.sub), urls.host(entrance.url)
+        for (number, key), entrance in self._entrances.items():
+            sub, host = self._state.subs.get(number), urls.host(entrance.url)
             if sub is None or key in self._state.under_way or now < entrance.retry_at:
                 continue
             if sub.is_open and self._state.budgets.open(sub, host):
-                self._state.under_way.start(key, VisitUnderWay(host, planned=False))
+                self._state.under_way.start(key, VisitUnderWay(sub.crawl, host, planned=False))
                 found.append(Candidate(key, entrance.url, host, sub.crawl))
         return found
 
-    def forget_entrance(self, key: int) -> None:
-        self._entrances.pop(key, None)
+    def forget_entrances(self, *, key: int | None = None, sub: int | None = None) -> None:
+        """Of a page that answers, or of a subscription that is let go."""
+        self._entrances = {of: entrance for of, entrance in self._entrances.items() if of[1] != key and of[0] != sub}
 
     def turn_back(self, now: float) -> None:
         for entrance in self._entrances.values():

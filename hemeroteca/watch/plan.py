@@ -18,10 +18,10 @@ from hemeroteca.frontier.visit import State
 from hemeroteca.predict import Planner, country_calendar
 from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch import observations
+from hemeroteca.watch.answered_visit import HOUR_MS, PLANNER_ORIGIN, WORTH, YOUNG_HOURS, planner_hour
 from hemeroteca.watch.budgets import Bucket
 from hemeroteca.watch.models import Observation, WatchedPage
 from hemeroteca.watch.scheduler_state import HOST_QUEUE, ActivePage, SchedulerState, VisitUnderWay
-from hemeroteca.watch.visits import HOUR_MS, PLANNER_ORIGIN, WORTH, YOUNG_HOURS, planner_hour
 
 SAVE_SECONDS = 1800.0  # between two copies of what was learned
 SIGNAL_REST = 60.0  # s after a visit from which a signal may bring another
@@ -236,8 +236,9 @@ class Selection:
                 if page is None:
                     continue  # its subscription was set aside meanwhile
                 chosen.append(key)
-                state.under_way.start(key, VisitUnderWay(page.site))
-                state.budgets.start(state.subs[page.sub], page.site, told=key in state.announcements.waiting)
+                sub = state.subs[page.sub]
+                state.under_way.start(key, VisitUnderWay(sub.crawl, page.site))
+                state.budgets.start(sub, page.site, told=key in state.announcements.waiting)
             if not state.budgets.instance.open:
                 break
         return self._candidates([key for key in chosen if key in state.pages])

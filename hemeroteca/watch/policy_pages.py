@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hemeroteca.predict import POLICIES, Calendar, World, country_calendar, week_calendar
-from hemeroteca.watch.visits import PLANNER_ORIGIN
+from hemeroteca.watch.answered_visit import PLANNER_ORIGIN
 
 BLOCK = 256
 WEEK = 168.0  # hours

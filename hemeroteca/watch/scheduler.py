@@ -32,6 +32,13 @@ from hemeroteca.predict import country_calendar
 from hemeroteca.urls.candidate import Candidate, Role
 from hemeroteca.watch import observations, queries, services
 from hemeroteca.watch.announcements import GONE, POLL_HOURS, Announcements
+from hemeroteca.watch.answered_visit import (
+    HOUR_MS,
+    MAX_INTERVAL_HOURS,
+    PLANNER_ORIGIN,
+    AnsweredVisit,
+    planner_hour,
+)
 from hemeroteca.watch.budgets import Budgets
 from hemeroteca.watch.fields import plain
 from hemeroteca.watch.models import Subscription, WatchedPage
@@ -41,13 +48,6 @@ from hemeroteca.watch.plan import Plan, Selection
 from hemeroteca.watch.policy_pages import REPLAYED, PolicyPages
 from hemeroteca.watch.scheduler_state import ActivePage, ActiveSubscription, SchedulerState, VisitUnderWay, domain_of
 from hemeroteca.watch.time_windows import Window
-from hemeroteca.watch.visits import (
-    HOUR_MS,
-    MAX_INTERVAL_HOURS,
-    PLANNER_ORIGIN,
-    AnsweredVisit,
-    planner_hour,
-)
 
 LOOK_SECONDS = 1.0  # between two looks
 SWEEP_SECONDS = 60.0  # between looks at what changes slowly
@@ -138,7 +138,7 @@ class Scheduler:
 
     def _observed(self, sub: ActiveSubscription, visit: AnsweredVisit) -> None:
         site = urls.host(visit.url)
-        ended = self.state.under_way.end(visit.key)
+        ended = self.state.under_way.end(visit.key, visit.crawl)
         planned = ended is not None and ended.planned
         self.state.budgets.spend(sub, site, visit.bytes, int(visit.role != Role.REQUISITE), planned)
         self.state.outages.host_answered(site)
@@ -188,7 +188,7 @@ class Scheduler:
 
     def _welcome(self, sub: ActiveSubscription, site: str, visit: AnsweredVisit) -> None:
         """A page seen for the first time."""
-        self.state.outages.forget_entrance(visit.key)
+        self.state.outages.forget_entrances(key=visit.key)
         page = self.state.pages[visit.key] = ActivePage(sub.id, site, visit.at_ms)
         hour = planner_hour(visit.at_ms)
         if sub.policy is not None:
@@ -237,7 +237,7 @@ class Scheduler:
 
     def _failed(self, sub: ActiveSubscription, ending: Ending) -> None:
         site = urls.host(ending.url)
-        visit = self.state.under_way.end(ending.key)
+        visit = self.state.under_way.end(ending.key, ending.crawl)
         asked = ending.asked or ending.how is How.EXCLUDED
         if asked and ending.how is How.FAILED:
             self.state.budgets.spend(sub, site, 0, 1, planned=visit is not None and visit.planned)
@@ -425,20 +425,19 @@ class ActiveSubscriptions:
         queued = Visit.objects.filter(crawl=sub.crawl, state=State.QUEUED)
         for key, due_ms in queued.values_list("page__key", "due_ms"):
             if key in self._state.pages:
-                self._state.under_way.start(key, VisitUnderWay(self._state.pages[key].site))
+                self._state.under_way.start(key, VisitUnderWay(sub.crawl, self._state.pages[key].site))
             else:  # pages met after a restart come after those met before
                 sub.discovered_until = max(sub.discovered_until, due_ms / 1000)
         self._state.outages.load_entrances(sub)
 
     def _let_go(self, number: int, forget: bool) -> None:
         """Stop watching a subscription's pages; unless it was removed, what was learned waits for its return."""
-        sub = self._state.remove_subscription(number)
+        self._state.remove_subscription(number)
         gone = [key for key, page in self._state.pages.items() if page.sub == number]
         self._state.plan.let_go(gone, forget)
         if forget:
             self._state.budgets.forget_subscription(number)
-        for key in sub.seeds:
-            self._state.outages.forget_entrance(key)
+        self._state.outages.forget_entrances(sub=number)
         for key in gone:
             self._state.under_way.end(key)
             self._state.announcements.forget(key)

@@ -19,11 +19,11 @@ from hemeroteca.archive.services import db_uuid
 from hemeroteca.config import Config
 from hemeroteca.ingest.difference import Difference
 from hemeroteca.ingest.rules import Comparison
+from hemeroteca.watch.answered_visit import DAY_MS, AnsweredVisit
 from hemeroteca.watch.fields import plain
 from hemeroteca.watch.models import Signal, SignalSource, Subscription, WatchedPage
 from hemeroteca.watch.policy_pages import PolicyPages
 from hemeroteca.watch.time_windows import Window, any_open, next_open
-from hemeroteca.watch.visits import DAY_MS, AnsweredVisit
 
 if TYPE_CHECKING:
     from hemeroteca.watch.announcements import Announcements
@@ -82,6 +82,7 @@ class ActivePage(msgspec.Struct, gc=False):
 class VisitUnderWay(msgspec.Struct, gc=False):
     """A visit the scheduler asked for that has not ended yet."""
 
+    crawl: int  # that makes it; another crawl may visit the same page meanwhile
     site: str
     planned: bool = True  # of a watched page; paid for when it was chosen
     source: int = 0  # who named the page, which nobody knew
@@ -106,9 +107,13 @@ class UnderWay:
         self._visits[key] = visit
         self._waiting[visit.site] += visit.planned
 
-    def end(self, key: int) -> VisitUnderWay | None:
-        visit = self._visits.pop(key, None)
-        if visit is not None and visit.planned:
+    def end(self, key: int, crawl: int | None = None) -> VisitUnderWay | None:
+        """`crawl`: only a visit of this one."""
+        visit = self._visits.get(key)
+        if visit is None or (crawl is not None and visit.crawl != crawl):
+            return None
+        del self._visits[key]
+        if visit.planned:
             self._waiting[visit.site] -= 1
             if self._waiting[visit.site] <= 0:
                 del self._waiting[visit.site]
@@ -149,14 +154,13 @@ class SchedulerState:
         self.subs[sub.id] = self.by_crawl[sub.crawl] = sub
         self.by_domain.setdefault(sub.domain, {})[sub.id] = sub
 
-    def remove_subscription(self, number: int) -> ActiveSubscription:
+    def remove_subscription(self, number: int) -> None:
         sub = self.subs.pop(number)
         self.by_crawl.pop(sub.crawl, None)
         self.closed.pop(sub.crawl, None)
         self.by_domain[sub.domain].pop(number)
         if not self.by_domain[sub.domain]:
             del self.by_domain[sub.domain]
-        return sub
 
     def covering(self, sub: ActiveSubscription, url: str) -> list[ActiveSubscription]:
         """All subscriptions a page belongs to; the one that has it visited first."""

@@ -18,9 +18,9 @@ from django.utils.crypto import salted_hmac
 from hemeroteca import extract, urls
 from hemeroteca.fetch.client import GuardedClient, Reply
 from hemeroteca.watch import services
+from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS
 from hemeroteca.watch.fields import plain
 from hemeroteca.watch.models import Signal, SignalSource, Subscription
-from hemeroteca.watch.visits import DAY_MS, HOUR_MS
 
 MAX_URLS = 10_000  # IndexNow's own limit for one message
 MAX_WAITING = 20_000  # signals of one source that wait for the engine

@@ -6,15 +6,16 @@ import os
 import signal
 import subprocess
 import sys
-from itertools import count
 
 import pytest
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from hemeroteca.engine import handed_over, imported_pages
+from hemeroteca import config, urls
+from hemeroteca.archive import services
+from hemeroteca.engine import rebuild
 from hemeroteca.instance import Instance, spool
-from hemeroteca.search import SearchDocument, document_queue
+from hemeroteca.search import open_index
 from hemeroteca.warc.writer import OPEN
 from tests.archive.making import Archive
 from tests.engine.system import System
@@ -74,7 +75,7 @@ def test_an_import_beside_a_running_engine_is_kept_weighed_and_found(system, eng
     assert titles(system, "primero7") == []  # the newest of each page is found
     assert system.rows("SELECT count(*) FROM capture WHERE version AND importance > 0") == [(30,)]
     assert system.run("archive", "verify").returncode == 0
-    assert not list((system.data / "index" / "imports").iterdir())
+    assert system.rows("SELECT count(*) FROM stale_page") == [(0,)]
     assert not list((system.data / "spool").iterdir())
     again = json.loads(system.run("archive", "import", str(tmp_path / "old.warc.gz"), "--json").stdout)
     assert (again["taken"], again["known"]) == (0, 60)
@@ -116,7 +117,7 @@ def test_an_engine_that_starts_again_leaves_an_import_alone_and_a_killed_one_is_
     engine.wait(PATIENCE)
     engine = start_engine(system)
     wait_for(lambda: (system.data / "index" / "main" / "archive.json").exists())
-    wait_for(lambda: not list((system.data / "index" / "imports").glob("*.captures")))
+    wait_for(lambda: system.rows("SELECT count(*) FROM stale_page") == [(0,)])
     assert importing.poll() is None
     assert list((system.data / "warc").glob(f"*{OPEN}"))
     assert list((system.data / "spool").glob("import-*"))
@@ -164,7 +165,7 @@ def test_the_rest_is_done_by_the_import_when_the_engine_ends(system, tmp_path):
     lock = Instance(system.data).lock_engine()  # of an engine that does nothing
     file = write_warc(tmp_path / "old.warc.gz", [("http://old.example/", "2020-01-01T00:00:00Z", "huerfano")])
     importing = system.start("archive", "import", str(file))
-    wait_for(lambda: list((system.data / "index" / "imports").glob("*.captures")))
+    wait_for(lambda: system.rows("SELECT count(*) FROM stale_page") == [(1,)])
     lock.close()
     _, err = importing.communicate(timeout=PATIENCE)
     assert importing.returncode == 0, err
@@ -183,37 +184,6 @@ def test_one_import_at_a_time_and_no_pruning_meanwhile(system, tmp_path):
     assert system.run("archive", "import", str(file)).returncode == 0
 
 
-class Books:
-    """What takes documents over needs of a ledger."""
-
-    keeps_versions = False
-    waiting = False
-    index_commits = 0
-
-    def __init__(self, newer=()):
-        self.taken, self.dropped, self.linked, self.unlinked = [], [], [], []
-        self.newer = newer
-        self.membership = self
-
-    def of(self, url, host):
-        return ("here",)
-
-    def awaits_newer(self, key, captured_ms):
-        return key in self.newer
-
-    def take(self, document):
-        self.taken.append(document)
-
-    def unlink(self, page):
-        self.unlinked.append(page)
-
-    def drop(self, key):
-        self.dropped.append(key)
-
-    def link(self, page, edges):
-        self.linked.append(page)
-
-
 @pytest.fixture
 def instance(tmp_path):
     instance = Instance(tmp_path)
@@ -221,50 +191,31 @@ def instance(tmp_path):
     return instance
 
 
-def all_taken(instance, books):
-    looking = handed_over.HandedOver(instance, books)
-    folder = instance.index_dir / document_queue.FOLDER
-    for _ in count():
-        looking.look()
-        if not list(folder.iterdir()):
-            return
-        looking._due = 0.0
+def test_what_is_newer_here_is_not_replaced_by_something_older(system, engine, tmp_path):
+    newer = write_warc(tmp_path / "new.warc.gz", [("http://old.example/", "2023-01-01T00:00:00Z", "nuevo")])
+    older = write_warc(tmp_path / "old.warc.gz", [("http://old.example/", "2020-01-01T00:00:00Z", "viejo")])
+    for file in (newer, older):
+        assert system.run("archive", "import", str(file)).returncode == 0
+    assert titles(system, "nuevo") == ["nuevo"]
+    assert titles(system, "viejo") == []
+    weights = system.rows("SELECT importance FROM capture ORDER BY captured_ms")
+    assert weights[0] == (None,)
+    assert weights[1][0] > 0  # the later one is compared with the one that came in before it
 
 
 @pytest.mark.django_db
-def test_what_the_engine_learned_meanwhile_is_not_replaced_by_something_older(instance):
-    archive = Archive(instance.warc_dir)
-    archive.add("http://a.example/", "20240101", b"<p>imported words")
-    archive.add("http://a.example/", "20240201", b"<p>newer words of the engine")
-    archive.add("http://b.example/", "20240101", b"<p>other words that came in")
-    archive.add("http://c.example/", "20240101", b"<p>words with a newer capture on its way")
-    archive.close()
-    rows = [
-        imported_pages.ImportedPage(1, "example,a)/", 1704067200000, SearchDocument(key=1, url="http://a.example/")),
-        imported_pages.ImportedPage(2, "example,b)/", 1704067200000, SearchDocument(key=2, url="http://b.example/")),
-        imported_pages.ImportedPage(3, "example,c)/", 1704067200000, SearchDocument(key=3, url="http://c.example/")),
-        imported_pages.ImportedPage(4, "example,d)/", 1704067200000, None),
-    ]
-    document_queue.push(instance.index_dir, rows, imported_pages.ROWS)
-    books = Books(newer={"example,c)/"})
-    all_taken(instance, books)
-    assert [(one.key, one.collections) for one in books.taken] == [(2, ("here",))]
-    assert books.dropped == books.unlinked == [4]
-
-
-@pytest.mark.django_db
-def test_the_pages_of_an_import_that_died_before_it_read_them_are_read_by_the_engine(instance):
+def test_pages_marked_by_an_import_that_died_are_read_at_the_next_start(instance, monkeypatch):
     archive = Archive(instance.warc_dir)
     archive.add("http://a.example/", "20240101", b"<p>words <a href=/b>that lead on</a>")
     archive.add("http://a.example/gone", "20240101", b"<p>no more", status=404)
     archive.close()
-    note = imported_pages.note(instance.index_dir, ["example,a)/", "example,a)/gone"])
-    assert imported_pages.forsaken(instance.index_dir) == []  # its import lives
-    note.close()
-    books = Books()
-    all_taken(instance, books)
-    assert [one.url for one in books.taken] == ["http://a.example/"]
-    assert len(books.linked) == len(books.dropped) == 1
+    services.mark_stale(["example,a)/", "example,a)/gone"], 0)
+    given = config.load(data=instance.data)
+    assert rebuild.catch_up(given, instance) == 2
+    index = open_index(None, instance.index_dir)
+    assert index.get(urls.key("http://a.example/")).text == "words that lead on"
+    assert index.get(urls.key("http://a.example/gone")) is None
+    assert rebuild.catch_up(given, instance) == 0
 
 
 def test_the_spool_of_a_living_import_stays(instance):

@@ -14,10 +14,10 @@ from hemeroteca.frontier.visit import Ending, How
 from hemeroteca.ingest.difference import Difference, Listing
 from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch import services
+from hemeroteca.watch.answered_visit import AnsweredVisit
 from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Subscription
 from hemeroteca.watch.scheduler import Scheduler
-from hemeroteca.watch.visits import AnsweredVisit
 
 START = 1_767_225_600.0  # 2026-01-01, a Thursday
 HOUR = 3600.0

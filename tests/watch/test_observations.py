@@ -12,9 +12,9 @@ from hemeroteca.frontier.models import Host, Page
 from hemeroteca.predict import maximum_likelihood
 from hemeroteca.warc.keys import index_key
 from hemeroteca.watch import metrics, observations, services
+from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS, planner_hour
 from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Observation, Subscription, WatchedPage
-from hemeroteca.watch.visits import DAY_MS, HOUR_MS, planner_hour
 from tests.watch.driving import START, World
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]

@@ -7,9 +7,9 @@ import pytest
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.watch import services
+from hemeroteca.watch.answered_visit import planner_hour
 from hemeroteca.watch.models import Change, Observation, WatchedPage
 from hemeroteca.watch.next_visit import ENGLISH, SPANISH, sentence
-from hemeroteca.watch.visits import planner_hour
 from tests.watch.driving import HOUR, START, World, poisson, restarted, subscribe
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]

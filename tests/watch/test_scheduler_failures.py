@@ -1,11 +1,13 @@
 """Visits without an answer, sites that are down, subscriptions that cannot be worked with."""
 
 import pytest
+from msgspec.structs import replace
 
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.frontier.models import Host, Page, Visit
 from hemeroteca.watch import services
+from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Subscription, WatchedPage
 from tests.watch.driving import HOUR, World, given_up, no_answer, restarted, subscribe
 
@@ -173,3 +175,29 @@ def test_a_page_visited_every_minute_is_tried_again_soon(tmp_path):
     world.run(0.3, step=1 / 3600)
     sub.refresh_from_db()
     assert sub.failures >= 3
+
+
+def test_an_address_that_never_answered_stays_with_the_subscription_that_is_left(tmp_path):
+    left, removed = subscribe(), services.subscribe(SYSTEM, Order(url="https://news.test/", scope="page"))[0]
+    world = World(tmp_path)
+    world.dead.add("news.test")
+    key = urls.key("https://news.test/")
+    world.scheduler.ended([no_answer(sub.crawl_id, key, "https://news.test/") for sub in (left, removed)])
+    services.remove(SYSTEM, removed.pk)
+    world.scheduler.refresh()
+    world.run(24, step=0.05)
+    assert world.visits["https://news.test/"] >= 4
+
+
+def test_the_visit_of_another_crawl_does_not_end_the_one_under_way(tmp_path):
+    sub, other = subscribe(mode="fixed 6"), services.subscribe(SYSTEM, Order(url="https://news.test/a"))[0]
+    world = World(tmp_path)
+    world.add(sub, "https://news.test/a", [])
+    world.look()
+    world.now += 7 * HOUR
+    _, (due,) = world.scheduler.due(world.now, world.crawls)
+    assert due.crawl == sub.crawl_id
+    world.scheduler.ended([given_up(replace(due, crawl=other.crawl_id))])
+    assert due.key in world.scheduler.state.under_way
+    world.scheduler.ended([given_up(due)])
+    assert due.key not in world.scheduler.state.under_way

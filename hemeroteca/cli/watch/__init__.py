@@ -4,17 +4,17 @@ from collections.abc import Callable
 
 import typer
 
-from hemeroteca.cli.watch import channel, collection, files, lists, measures, orders, sources
+from hemeroteca.cli.watch import channel, collection, files, lists, measures, sources, subscription
 
 app = typer.Typer(no_args_is_help=True, help="Pages and sites under watch: when they change, and who is told.")
 COMMANDS: dict[str, Callable[..., None]] = {
-    "add": orders.add,
+    "add": subscription.add,
     "list": lists.listing,
     "show": lists.show,
-    "edit": orders.edit,
-    "pause": orders.pause,
-    "resume": orders.resume,
-    "remove": orders.remove,
+    "edit": subscription.edit,
+    "pause": subscription.pause,
+    "resume": subscription.resume,
+    "remove": subscription.remove,
     "import": files.import_,
     "export": files.export_,
     "pages": lists.pages,
@@ -22,7 +22,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "metrics": measures.metrics,
     "sources": sources.sources,
     "webhook": sources.webhook,
-    "learn": orders.learn,
+    "learn": subscription.learn,
 }
 for name, command in COMMANDS.items():
     app.command(name)(command)

@@ -31,7 +31,7 @@ class LinksSink:
         elif done.redirect is not None:  # what recommends it, or begins with it, means the other
             target = done.redirect
             self._links.add(key, arrival.rules.host, [target.key], [target.host])
-        elif arrival.capture.status in (404, 410):
+        elif arrival.capture.status in (404, 410) and arrival.versions:
             self._links.forget(key)  # it recommends nothing any more
         if len(self._links) >= EDGES_AT_ONCE:
             self._links.commit()

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from hemeroteca.engine.sinks import Arrival
 from hemeroteca.ingest import Listing
-from hemeroteca.watch.visits import AnsweredVisit
+from hemeroteca.watch.answered_visit import AnsweredVisit
 
 if TYPE_CHECKING:
     from hemeroteca.watch.scheduler import SafeScheduler
