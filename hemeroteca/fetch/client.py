@@ -19,7 +19,7 @@ from hemeroteca import urls
 from hemeroteca.config import Config
 from hemeroteca.fetch.fetcher import Fetcher
 from hemeroteca.fetch.guard import Guard
-from hemeroteca.fetch.values import FetchSettings, Request, Result
+from hemeroteca.fetch.request import FetchSettings, Request, Result
 
 SECONDS = 30.0
 MAX_BODY_BYTES = 256 << 10
