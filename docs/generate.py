@@ -40,6 +40,13 @@ What the database holds, SQLite or PostgreSQL. On PostgreSQL the same descriptio
 read as you like."""
 
 
+PERMISSIONS = """\
+One table decides who may do what: `hemeroteca/accounts/permissions.py`. Commands on the machine itself may do
+everything. A token may be limited to a role and to scopes (the first word of an action): `hemeroteca token create ana
+--role reader --scope search`. While the setting `open_search` is on, strangers may do what says *open*. An owner may
+also do it to what is their own."""
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m docs.generate", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 when a page is out of date")
@@ -58,11 +65,39 @@ def pages() -> dict[str, str]:
     """Every generated page: its path in the project and its text."""
     found = {
         "docs/reference/commands.md": commands(),
+        "docs/reference/permissions.md": permissions(),
         "docs/reference/settings.md": settings(),
         "docs/reference/subscriptions.md": orders(),
         "docs/reference/tables.md": tables(),
     }
     return {"docs/README.md": index(found), **found}
+
+
+def permissions() -> str:
+    """Who may do what, and the pages, routes and commands that do it."""
+    models()  # Django must know them
+    from hemeroteca.accounts.permissions import ACTIONS, Role, Strangers
+    from hemeroteca.api.routes import PROTOCOLS, ROUTES
+    from hemeroteca.cli import ACTIONS as COMMANDS_ACTIONS
+    from hemeroteca.console.routes import PAGES
+
+    lines = ["# Permissions", "", NOTICE, "", PERMISSIONS, "", "| action | | who |", "|---|---|---|"]
+    for action, permission in ACTIONS.items():
+        who = {Strangers.OPEN: ["open"], Strangers.ALWAYS: ["everybody"]}.get(permission.strangers, [])
+        if not who or who == ["open"]:
+            who = [*who, *(role for role in Role if role in permission.roles), *(["owner"] if permission.owner else [])]
+        lines.append(f"| `{action}` | {permission.words} | {', '.join(who)} |")
+    lines += ["", "## Routes of the API", "", "| route | | action |", "|---|---|---|"]
+    for route in ROUTES:
+        methods = route.methods if isinstance(route.methods, tuple) else (route.methods,)
+        lines.append(f"| `{'/'.join(methods)} /api/v1{route.path}` | {route.summary} | `{route.action}` |")
+    lines += [f"| `/{address}` | | `{action}` |" for address, action, *_ in PROTOCOLS]
+    lines += ["", "## Pages of the console", "", "| page | to see | to send |", "|---|---|---|"]
+    for address, to_see, _, _, to_send in PAGES:
+        lines.append(f"| `/{address}` | `{to_see}` | {f'`{to_send}`' if to_send else ''} |")
+    lines += ["", "## Commands", "", "| command | action |", "|---|---|"]
+    lines += [f"| `hemeroteca {words}` | `{action}` |" for words, action in COMMANDS_ACTIONS.items()]
+    return "\n".join(lines) + "\n"
 
 
 def index(generated: dict[str, str]) -> str:
@@ -79,11 +114,15 @@ def index(generated: dict[str, str]) -> str:
 
 
 def commands() -> str:
+    from hemeroteca.cli.common import EXIT_CODES
+
     found = list(walk(command_line(), "hemeroteca"))
     verbs = [(name, command) for name, command in found if not hasattr(command, "commands")]
     lines = ["# Commands", "", NOTICE, "", COMMANDS, ""]
     lines += ["| command | what it does |", "|---|---|"]
     lines += [f"| [`{name}`](#{_anchor(name)}) | {_cell(_first_paragraph(command.help))} |" for name, command in verbs]
+    lines += ["", "## Exit codes", "", "| code | meaning |", "|---|---|"]
+    lines += [f"| {code} | {_cell(meaning)} |" for code, meaning in EXIT_CODES.items()]
     for name, command in found:
         if section := list(_command(name, command)):
             lines += ["", *section]

@@ -26,11 +26,15 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django_htmx",
     "hemeroteca.accounts",
+    "hemeroteca.jobs",
     "hemeroteca.frontier",
     "hemeroteca.archive",
     "hemeroteca.watch",
     "hemeroteca.console",
 ]
+
+# where the kinds of job are: imported when a job is ordered or run
+JOB_MODULES = ["hemeroteca.archive.jobs", "hemeroteca.watch.jobs", "hemeroteca.engine.jobs"]
 
 
 def _database(address: str) -> dict[str, object]:

@@ -100,6 +100,7 @@ ACTIONS: dict[str, Permission] = {
     "account.password": Permission("set a password", ADMINISTRATORS, owner=True),
     "account.tokens": Permission("see tokens", ADMINISTRATORS, owner=True),
     "account.token": Permission("make or revoke a token", ADMINISTRATORS, owner=True),
+    "job.submit": Permission("order a job", READERS),  # and what the job does
     "job.read": Permission("see a job", EDITORS, owner=True),
     "job.cancel": Permission("cancel a job", ADMINISTRATORS, owner=True),
     "instance.about": _public("read what this server is"),  # descriptions, robots.txt, pictures
@@ -173,7 +174,13 @@ def can(actor: Actor, action: str, thing: object = None) -> bool:
         return False
     if actor.roles and all(role in permission.roles for role in actor.roles):
         return True
-    return permission.owner and thing is not None and actor.user is not None and owner_of(thing) == actor.user
+    whole = actor.user is not None and len(set(actor.roles)) == 1  # not a token that may do less than its owner
+    return permission.owner and whole and thing is not None and owner_of(thing) == actor.user
+
+
+def may_try(actor: Actor, action: str) -> bool:
+    """Whether somebody may do something at all, be it only with their own things, which services then look at."""
+    return can(actor, action, actor.user)
 
 
 def require(actor: Actor, action: str, thing: object = None) -> None:

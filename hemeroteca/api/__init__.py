@@ -1,9 +1,10 @@
-"""The API for programs: REST under /api/v1 with an OpenAPI description, bearer tokens and problem+json errors.
+"""REST under /api/v1 (OpenAPI at /api/v1/docs), and the protocols of the field. Shapes and routes only: whatever is
+decided or looked up happens in services and queries of the rooms below; pages of the console call the same ones.
 
-It only translates: every answer comes from a service or query of the room that owns the thing.
-
-    app        the NinjaAPI object: which router stands where
-    access     who may call an operation
-    problems   errors as RFC 9457 problem details, whatever raised them
-    paging     cursors
+    routes      every route with its permission, in one list
+    access      whose request it is: a token, a session, a stranger
+    problems    every error as a problem detail (RFC 9457)
+    shapes      what bodies and answers have in common
+    search, captures, crawls, sites, jobs, watch (watch_shapes), signals, status      one module per noun
+    cdx, memento, opensearch      what other archives' tools, browsers and feed readers speak
 """

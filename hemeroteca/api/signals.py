@@ -6,7 +6,7 @@ from urllib.parse import parse_qs
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
-from ninja import Path, Query, Schema, Status
+from ninja import Path, Query, Schema
 from ninja.errors import HttpError
 from pydantic import Field
 
@@ -52,17 +52,16 @@ def sources(
     return [_out(row) for row in queries.sources(subscription)]
 
 
-def remove_source(request: HttpRequest, number: Number) -> Status[None]:
+def remove_source(request: HttpRequest, number: Number) -> None:
     services.remove_source(access.caller(request), number)
-    return Status(204, None)
 
 
 def make_webhook(
     request: HttpRequest, number: Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the subscription.")]
-) -> Status[WebhookOut]:
+) -> WebhookOut:
     """A new address each time; the one before stops to work."""
     _, token = services.add_webhook(access.caller(request), number)
-    return Status(201, WebhookOut(path=f"/api/v1/signals/{token}"))
+    return WebhookOut(path=f"/api/v1/signals/{token}")
 
 
 def verify_intent(request: HttpRequest, number: Number, token: Token) -> HttpResponse:
@@ -90,10 +89,10 @@ def deliver(request: HttpRequest, number: Number, token: Token) -> HttpResponse:
     return HttpResponse(status=202)
 
 
-def webhook(request: HttpRequest, token: Token) -> Status[TakenOut]:
+def webhook(request: HttpRequest, token: Token) -> TakenOut:
     """JSON `{"urls": […]}` or `{"url": "…"}`, a form with `url`, or nothing at all: the site's entrance changed."""
     try:
-        return Status(202, TakenOut(taken=signals.webhook(token, _addresses(request))))
+        return TakenOut(taken=signals.webhook(token, _addresses(request)))
     except signals.SignalError as error:
         raise HttpError(error.status, str(error))
 

@@ -1,19 +1,15 @@
 """/watch: collections, subscriptions, watched pages, changes, channels, metrics, and feeds of changes."""
 
 import hashlib
-from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response
 from django.utils.http import http_date
 from ninja import File, Path, Query, Status
-from ninja.errors import HttpError
 from ninja.files import UploadedFile
 
-from hemeroteca import urls
 from hemeroteca.accounts import require
 from hemeroteca.api import access
 from hemeroteca.api.shapes import Cursor, Limit, Listing, filled, read_cursor, write_cursor
@@ -39,11 +35,10 @@ from hemeroteca.api.watch_shapes import (
     page_out,
     subscription_out,
 )
+from hemeroteca.errors import NotFound
 from hemeroteca.warc.timestamps import moment
 from hemeroteca.watch import change_feeds, metrics, queries, services, subscription_files
 from hemeroteca.watch.fields import ChannelOrder, Order
-
-Result = TypeVar("Result")
 
 Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the subscription.")]
 ChannelNumber = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the channel.")]
@@ -64,9 +59,8 @@ def set_collection(request: HttpRequest, name: CollectionName, given: Collection
     return collection_out(next(row for row in queries.collections() if row.pk == made.pk))
 
 
-def remove_collection(request: HttpRequest, name: CollectionName) -> Status[None]:
+def remove_collection(request: HttpRequest, name: CollectionName) -> None:
     services.remove_collection(access.caller(request), name)
-    return Status(204, None)
 
 
 # subscriptions
@@ -136,10 +130,9 @@ def resume(request: HttpRequest, number: Number) -> SubscriptionOut:
     return subscription_out(services.resume(access.caller(request), number))
 
 
-def remove(request: HttpRequest, number: Number) -> Status[None]:
+def remove(request: HttpRequest, number: Number) -> None:
     """Captures, observations and changes stay."""
     services.remove(access.caller(request), number)
-    return Status(204, None)
 
 
 # pages, changes, metrics
@@ -177,9 +170,9 @@ def pages(
 def page(
     request: HttpRequest, url: Annotated[str, Query(max_length=4096, description="Its address, in any spelling.")]
 ) -> WatchedPageOut:
-    found = _read(lambda: queries.page(url))
+    found = queries.page(url)
     if found is None:
-        raise Http404("This page is not under watch; GET /api/v1/watch/pages lists those that are.")
+        raise NotFound("this page is not under watch; GET /api/v1/watch/pages lists those that are")
     return page_out(found)
 
 
@@ -202,7 +195,7 @@ def changes(
     """Newest first."""
     position = read_cursor(cursor, 1)
     before = position[0] if position else None
-    found = _read(lambda: queries.changes(limit + 1, before=before, url=url, site=site, subscription=subscription))
+    found = queries.changes(limit + 1, before=before, url=url, site=site, subscription=subscription)
     return Listing[ChangeOut](
         items=[change_out(row) for row in found[:limit]],
         next_cursor=write_cursor(found[limit - 1].pk) if len(found) > limit else None,
@@ -253,12 +246,10 @@ def feed(
     scope = change_feeds.scope_of(url, site, subscription, collection)
     if not (key and change_feeds.opens(scope, key)):
         require(access.actor_of(request), "watch.read")
-    rows = _read(
-        lambda: queries.changes(FEED_ENTRIES, url=url, site=site, subscription=subscription, collection=collection)
-    )
+    rows = queries.changes(FEED_ENTRIES, url=url, site=site, subscription=subscription, collection=collection)
     title = _feed_title(url, site, subscription, collection)
     write = change_feeds.atom if format == "atom" else change_feeds.rss
-    base = settings.CONFIG.public_url.rstrip("/") or request.build_absolute_uri("/").rstrip("/")
+    base = access.base_of(request)
     body = write(title, f"{base}{request.get_full_path()}", rows, base)
     response = HttpResponse(body, content_type=f"application/{format}+xml; charset=utf-8")
     response.headers["ETag"] = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
@@ -278,10 +269,10 @@ def channels(request: HttpRequest) -> list[ChannelOut]:
     return [channel_out(row) for row in queries.channels()]
 
 
-def add_channel(request: HttpRequest, given: ChannelIn) -> Status[NewChannelOut]:
+def add_channel(request: HttpRequest, given: ChannelIn) -> NewChannelOut:
     """Each message of a webhook is signed: `X-Hemeroteca-Signature: sha256=HMAC(secret, timestamp + "." + body)`."""
     made, secret = services.add_channel(access.caller(request), ChannelOrder(**given.dict()))
-    return Status(201, filled(NewChannelOut, channel_out(services.find_channel(made.pk)), secret=secret))
+    return filled(NewChannelOut, channel_out(services.find_channel(made.pk)), secret=secret)
 
 
 def set_channel(
@@ -293,9 +284,8 @@ def set_channel(
     return channel_out(services.find_channel(number))
 
 
-def remove_channel(request: HttpRequest, number: ChannelNumber) -> Status[None]:
+def remove_channel(request: HttpRequest, number: ChannelNumber) -> None:
     services.remove_channel(access.caller(request), number)
-    return Status(204, None)
 
 
 # helpers
@@ -307,13 +297,6 @@ def _feed_title(url: str, site: str, subscription: int | None, collection: int |
     if collection is not None:
         return services.find_collection(str(collection)).name
     return url or site or "Hemeroteca"
-
-
-def _read(query: Callable[[], Result]) -> Result:
-    try:
-        return query()
-    except urls.UrlError as error:
-        raise HttpError(422, f"url: {error}")
 
 
 def _ms(when: datetime | None) -> int:

@@ -58,6 +58,7 @@ def prune(
     rules: Rules,
     dry_run: bool = True,
     tell: Callable[[CaptureRow], object] | None = None,
+    progress: Callable[[int, int | None, str], object] = lambda done, total, message: None,
 ) -> Pruned:
     """Let go of what the rules allow. Only while no engine runs; with `dry_run` nothing is changed.
 
@@ -77,10 +78,12 @@ def prune(
         if tell:
             tell(row)
         files.setdefault(row.warc_name, set()).add(row.id)
+        progress(done.looked_at, None, "looking for captures without news")
     done.files = len(files)
     if not dry_run:
         finish(folder)
-        for name, ids in sorted(files.items()):
+        for number, (name, ids) in enumerate(sorted(files.items())):
+            progress(number, len(files), name)
             _rewrite(folder, name, ids)
     return done
 

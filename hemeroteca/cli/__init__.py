@@ -9,27 +9,34 @@ import typer
 from typer.core import TyperGroup
 
 from hemeroteca import __version__
-from hemeroteca.accounts import require
+from hemeroteca.accounts import PermissionDenied
+from hemeroteca.accounts.permissions import may_try
 from hemeroteca.cli import common
 from hemeroteca.errors import Refused
 
-# name, which is its module too → what the module has for it: a function, or an `app` with verbs
+# name, which is its module too → what the module has for it (a function, or an `app` with verbs), and its first line
 COMMANDS = {
-    "serve": "serve",
-    "crawl": "crawl",
-    "search": "app",
-    "status": "status",
-    "archive": "app",
-    "watch": "app",
-    "simulate": "simulate",
-    "predict": "app",
-    "site": "app",
-    "user": "app",
-    "token": "app",
-    "backup": "backup",
-    "config": "config",
+    "serve": ("serve", "Run the whole system: console, API and engine. Ctrl-C stops it cleanly."),
+    "crawl": ("crawl", "Crawl sites: visit, archive and index everything in the scope."),
+    "search": (
+        "app",
+        "Search what was captured: `hemeroteca search QUERY`. Also: rebuild, explain, import, suggest, …",
+    ),
+    "status": ("status", "Show what is queued, running, stored and failing, and why."),
+    "archive": ("app", "Versions of pages; WARC files checked, exchanged, counted, thinned out."),
+    "watch": ("app", "Pages and sites under watch: when they change, and who is told."),
+    "simulate": ("simulate", "Compare visiting policies on real or generated histories of change."),
+    "predict": ("app", "How good the predictions of this instance are."),
+    "site": ("app", "Settings of one host: delay, login, robots, certificates."),
+    "user": ("app", "People who may sign in, and their roles."),
+    "token": ("app", "Tokens for programs that use the API."),
+    "job": ("app", "Long work: imports, exports, checks, backups, rebuilds, learning."),
+    "backup": (
+        "backup",
+        "Copy the data folder, also while the system runs. The copy is an instance of its own.",
+    ),
+    "config": ("config", "Show every setting with its present value (file hemeroteca.toml, environment HEMEROTECA_*)."),
 }
-
 
 # words of a command → what it does, in the table of permissions (`accounts.permissions`)
 ACTIONS = {
@@ -39,6 +46,11 @@ ACTIONS = {
     "simulate": "predict.simulate",
     "backup": "instance.backup",
     "config": "instance.operate",
+    "job list": "job.read",
+    "job show": "job.read",
+    "job follow": "job.read",
+    "job cancel": "job.cancel",
+    "job resume": "job.cancel",
     "search": "search.read",  # also what is not a verb: a query
     "search find": "search.read",
     "search explain": "search.read",
@@ -102,20 +114,22 @@ ACTIONS = {
 class Commands(TyperGroup):
     """Looks whether whoever calls may do this, and ends with one line and an exit code when it is refused."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        named = (" ".join(args[:length]) for length in (3, 2, 1))
+        ctx.obj = next((ACTIONS[name] for name in named if name in ACTIONS), "")
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         try:
-            words = [*ctx._protected_args, *ctx.args][:3]
-            named = (" ".join(words[:length]) for length in (3, 2, 1))
-            action = next((ACTIONS[name] for name in named if name in ACTIONS), "")
-            if action:
-                require(common.actor(), action)
+            if ctx.obj and not may_try(common.actor(), ctx.obj):
+                raise PermissionDenied(common.actor(), ctx.obj)
             return super().invoke(ctx)
         except Refused as error:
             common.refuse(error)
 
 
-def command_line(only: str = "") -> typer.Typer:
-    """Everything, or the one command that is called: half of a short command's time would go into the others."""
+def command_line(called: str | None = None) -> typer.Typer:
+    """All commands; of those that are not `called`, only their names: most of the time would go into their imports."""
     app = typer.Typer(
         name="hemeroteca",
         help="Watches the parts of the web you care about, keeps every version, and lets you search them.",
@@ -126,8 +140,11 @@ def command_line(only: str = "") -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback(invoke_without_command=True)(_root)
-    for name in [only] if only in COMMANDS else COMMANDS:
-        found = getattr(import_module(f"hemeroteca.cli.{name}"), COMMANDS[name])
+    for name, (attribute, line) in COMMANDS.items():
+        if called not in (None, name):
+            app.command(name, help=line)(_not_called)
+            continue
+        found = getattr(import_module(f"hemeroteca.cli.{name}"), attribute)
         if isinstance(found, typer.Typer):
             app.add_typer(found, name=name)
         else:
@@ -142,6 +159,10 @@ def main() -> None:
     except BrokenPipeError:  # `hemeroteca … | head` has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+
+
+def _not_called() -> None:
+    """Stands for a command in the list of all."""
 
 
 def _root(version: bool = typer.Option(False, "--version", help="Show the version and exit.")) -> None:

@@ -6,27 +6,22 @@ from typing import Annotated
 import typer
 
 from hemeroteca.cli import common
+from hemeroteca.cli.job import Background, run_job
 
 
 def backup(
     target: Annotated[Path, typer.Argument(help="A new or empty folder.")],
+    background: Background = False,
     data: common.Data = None,
     json: common.Json = False,
 ) -> None:
-    """Copy the data folder, also while the system runs. Start an instance on the copy with --data."""
+    """Copy the data folder, also while the system runs. The copy is an instance of its own."""
     common.setup(data, must_exist=True)
-    from django.conf import settings
+    from hemeroteca.engine.jobs import Backup
+    from hemeroteca.instance.backup import BackupReport
 
-    from hemeroteca.instance.backup import BackupError, copy
-
-    try:
-        with common.progress_line(quiet=json) as show:
-            report = copy(settings.INSTANCE, target, lambda file: show(f"copying {file}"))
-    except BackupError as error:
-        common.give_up(str(error))
+    report = run_job("instance.backup", Backup(str(target.absolute())), BackupReport, json, background)
     if json:
-        import msgspec
-
-        typer.echo(msgspec.json.encode(report).decode())
+        common.tell(report)
     else:
         typer.echo(f"{report.files:,} files, {common.size(report.bytes)} in {target}")

@@ -1,10 +1,9 @@
-"""What the commands share: the data folder made ready, numbers for people, progress and errors as one plain line."""
+"""What the commands share: the data folder made ready, numbers for people, facts for programs, errors as one line."""
 
 import os
 import re
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -22,6 +21,13 @@ Json = Annotated[bool, typer.Option("--json", help="Facts as JSON, for programs.
 USAGE = 2
 NOT_ALLOWED = 77  # EX_NOPERM of sysexits.h
 INTERRUPTED = 130
+EXIT_CODES = {
+    0: "done",
+    1: "not done, or something is wrong with what was looked at; the last line says what, and what to do",
+    USAGE: "the command or a setting was not understood; nothing was done",
+    NOT_ALLOWED: "whoever calls may not do this",
+    INTERRUPTED: "ended by Ctrl-C; what was done stays, and the same command or `hemeroteca job resume` goes on",
+}
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -103,24 +109,11 @@ def writing(target: Path) -> Iterator[None]:
         give_up(f"cannot write {target}: {reason} ({place.parent}); name another place, or make room and rights there")
 
 
-@contextmanager
-def progress_line(quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A line that tells how far it is, on a terminal only; it is gone when the work is done."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda text: None
-        return
-    due = 0.0
+def tell(facts: object) -> None:
+    """Facts as one line of JSON."""
+    import msgspec
 
-    def show(text: str) -> None:
-        nonlocal due
-        if time.monotonic() >= due:
-            due = time.monotonic() + 0.1
-            typer.echo(f"\r{printable(text)}\x1b[K", nl=False, err=True)
-
-    try:
-        yield show
-    finally:
-        typer.echo("\r\x1b[K", nl=False, err=True)
+    sys.stdout.write(msgspec.json.encode(facts).decode() + "\n")
 
 
 def size(count: float) -> str:

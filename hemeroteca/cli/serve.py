@@ -24,6 +24,8 @@ from hemeroteca.replay import program as replay
 
 LOG_BYTES = 5 << 20
 LOG_FILES = 3
+ON_DEMAND = {"jobs": "hemeroteca.jobs", "watch": "hemeroteca.watch.chores"}  # they end when they have nothing to do
+WAKE_SECONDS = 600.0  # after which they look by themselves, should nobody have called
 
 
 class ServeError(Exception):
@@ -74,12 +76,18 @@ def run(settings: config.Config) -> None:
         )
     sys.stdout.flush()
 
+    ears = [instance.ear(name) for name in ON_DEMAND]
+    for name in ON_DEMAND:
+        instance.wake(name)  # something may be left from an earlier run
     descriptors = [listener.fileno() for listener in sockets]
     web = [sys.executable, "-m", "hemeroteca.console.web", *map(str, descriptors)]
     programs = [
         Program("web", web, environment, descriptors),
         Program("engine", [sys.executable, "-m", "hemeroteca.engine"], environment),
-        Program("watch", [sys.executable, "-m", "hemeroteca.watch.chores"], environment),
+        *(
+            Program(name, [sys.executable, "-m", module], environment, wakers=[ear], wake_seconds=WAKE_SECONDS)
+            for (name, module), ear in zip(ON_DEMAND.items(), ears, strict=True)
+        ),
     ]
     if with_pywb:
         shared = [listener.fileno() for listener in replay_sockets]

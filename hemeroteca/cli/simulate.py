@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hemeroteca.cli import common
+from hemeroteca.cli.progress import progress_line
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -73,10 +74,10 @@ def simulate(
         names += [name for name in more if name not in names]
         history = _history(trace or [], process or [], days, min_changes, pages, seed, resolution)
         settings = Settings(budget, resolution, warmup, batches, seed, _signals(signals), save)
-        with common.progress_line(quiet=json) as show:
+        with progress_line(json) as show:
 
             def progress(name: str, done: int, of: int) -> None:
-                show(f"{name:<16} step {done:>6,} of {of:,}")
+                show(done, of, name)
 
             result = compare(history, names, settings, more=more, progress=progress)
     except ValueError as error:

@@ -1,9 +1,12 @@
 """Pages for people: search, archived copies, live status, crawls. Spanish and English, without a build step.
 
-    routes      every address, in one list
-    views       one function per page; they only ask other rooms and fill a template
-    middleware  the Host check and the headers that protect the reader
-    web         the process that serves it all
+    routes       every page with its permission, in one list
+    search (results), archive, operations, account      one module per area; they ask other rooms and fill a template
+    error_pages  errors as pages
+    reasons      why a page was not captured, in the reader's language
+    context, templatetags      what templates may use
+    middleware   the Host check and the headers that protect the reader
+    web, wsgi    the process that serves it all
 
 Everything shown was written by strangers: templates escape, the policy forbids scripts that are not ours, and archived
 pages only ever appear as text or in a sandbox without scripts and without an origin.

@@ -22,6 +22,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from hemeroteca import change, extract, urls
+from hemeroteca.accounts import STRANGER, can
 from hemeroteca.archive import content, lookup
 from hemeroteca.archive import queries as archive
 from hemeroteca.archive.citation import cite
@@ -311,7 +312,7 @@ def _replay_address(request: HttpRequest, row: CaptureRow) -> str:
     origin, stamp = _replay_origin(request, row), timestamp(row.captured_ms)
     if not origin:
         return f"{reverse('capture', args=[row.record_id])}?view={'copy' if row.mime in HTML else 'text'}"
-    if settings.CONFIG.open_search:
+    if can(STRANGER, "archive.read"):
         return replay_addresses.capture_address(origin, stamp, row.url)
     return replay_addresses.entrance(origin, replay_addresses.key_of(settings.SECRET_KEY), stamp, row.url)
 

@@ -11,7 +11,8 @@ from django.urls import URLPattern, URLResolver, path
 from django.views.generic import RedirectView
 from django.views.i18n import set_language
 
-from hemeroteca.accounts import STRANGER, Actor, PermissionDenied, can
+from hemeroteca.accounts import STRANGER, Actor, PermissionDenied
+from hemeroteca.accounts.permissions import may_try
 from hemeroteca.console import account, archive, error_pages, operations, search
 
 View = Callable[..., HttpResponseBase]
@@ -54,9 +55,9 @@ def page(view: View, to_see: str, to_send: str) -> View:
     def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         actor = Actor.of(request.user)
         action = to_send if request.method == "POST" and to_send else to_see
-        if can(actor, action):
+        if may_try(actor, action):
             return view(request, *args, **kwargs)
-        if actor is STRANGER and request.method in ("GET", "HEAD"):
+        if actor is STRANGER and not may_try(actor, to_see):
             return redirect_to_login(request.get_full_path())
         raise PermissionDenied(actor, action)
 

@@ -3,6 +3,7 @@
 python -m hemeroteca.console.web FD [FD …]
 """
 
+import gc
 import logging
 import signal
 import socket
@@ -12,6 +13,7 @@ from types import FrameType
 import waitress.server
 from django.conf import settings
 
+from hemeroteca import usage
 from hemeroteca.console.wsgi import application  # sets Django up; first
 
 from hemeroteca.engine.overview import watch_pace  # isort: skip
@@ -21,6 +23,8 @@ MAX_REQUEST_BYTES = 4 << 20  # a list of seeds is the longest thing anybody send
 
 
 def main(descriptors: list[int]) -> None:
+    usage.return_memory(arenas=2)
+    gc.freeze()  # modules stay: collections need not look at them
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     signal.signal(signal.SIGTERM, _stop)

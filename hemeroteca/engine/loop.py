@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from hemeroteca.watch.scheduler import SafeScheduler
 
 MAX_PAUSE = 0.25  # s between looks at orders from outside
+IDLE_PAUSE = 1.0  # the same while there is nothing to do; whoever orders something wakes us (`Instance.wake`)
 DRAIN_SECONDS = 10.0  # for requests under way when the engine is asked to stop
 
 
@@ -79,7 +80,7 @@ class Engine:
         self.robots_files = RobotsFiles(self)
         self.browser_visits = BrowserVisits(self)
         self.ledger.add(FrontierSink(self), before=self.ledger.search)
-        self._upkeep = SearchUpkeep(instance, self.ledger.search)
+        self._upkeep = SearchUpkeep(instance, self.ledger.search, soon=only is None)
         self._rereads = Rereads(instance, self.ledger, self.intake)
         self.ledger.add(self._rereads)
         self.ledger.add(self)
@@ -91,6 +92,9 @@ class Engine:
         self._stop = ""
         self._commit_due = 0.0  # monotonic; 0: nothing waits
         self._look_due = 0.0
+        self._ear = instance.ear("engine") if only is None else None
+        if self._ear is not None:
+            self.selector.register(self._ear, selectors.EVENT_READ, self._called)
         self._pace: list[tuple[float, int]] = []
         self._started = time.time()
 
@@ -133,7 +137,7 @@ class Engine:
     def _step(self) -> None:
         now = time.time()
         self.visits.lease(now)
-        waits = [MAX_PAUSE]
+        waits = [max(0.0, self._look_due - time.monotonic())]
         if self.visits.has_room:
             if (host_at := self.frontier.next_time()) is not None:
                 waits.append(host_at - now)
@@ -227,10 +231,17 @@ class Engine:
 
     # orders from outside
 
+    def _called(self, ear: int, mask: int) -> None:
+        os.read(ear, 4096)
+        self._look_due = 0.0
+
+    def _is_idle(self) -> bool:
+        return self._only is None and not self.at_work and all(run.standing for run in self.runs.values())
+
     def _look(self) -> None:
-        """About four times a second: orders from outside; tell the world."""
+        """About four times a second (once when idle): orders from outside; tell the world."""
         moment = time.monotonic()
-        self._look_due = moment + MAX_PAUSE
+        self._look_due = moment + (IDLE_PAUSE if self._is_idle() else MAX_PAUSE)
         self._orders.look(moment)
         self.intake.check(moment)
         queued = any(count > 0 for count in self.frontier.queued.values())
@@ -291,6 +302,8 @@ class Engine:
         if self.scheduler is not None:
             self.scheduler.close()
         self.selector.close()
+        if self._ear is not None:
+            os.close(self._ear)
         write_engine_status(self.instance, None)
 
 

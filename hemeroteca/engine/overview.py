@@ -83,6 +83,7 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
     from hemeroteca.archive.models import Capture, WarcFile
     from hemeroteca.frontier.models import Crawl, Host, Visit
     from hemeroteca.frontier.visit import State
+    from hemeroteca.search.index import count_documents
 
     instance: Instance = settings.INSTANCE
     live = read_engine_status(instance)
@@ -107,7 +108,7 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
         hosts=Host.objects.count(),
         captures=Capture.objects.count(),
         versions=Capture.objects.filter(version=True).count(),
-        documents=_documents(instance),
+        documents=count_documents(instance.index_dir),
         warc_bytes=WarcFile.objects.aggregate(total=Sum("size"))["total"] or 0,
         database_bytes=sum(map(_size, instance.database_path.parent.glob(f"{instance.database_path.name}*"))),
         index_bytes=sum(_size(path) for path in instance.index_dir.glob("**/*")),
@@ -132,15 +133,6 @@ def crawl_status(crawl: "Crawl") -> CrawlStatus:
         crawl.ended_ms,
         crawl.counts,
     )
-
-
-def _documents(instance: Instance) -> int:
-    from hemeroteca.search.index import SearchError, open_index
-
-    try:
-        return open_index(None, instance.index_dir).count()
-    except SearchError:
-        return 0
 
 
 def _size(path: Path) -> int:

@@ -22,7 +22,7 @@ from hemeroteca.ingest import SearchDocument
 from hemeroteca.instance import Instance
 from hemeroteca.search import document_queue
 from hemeroteca.search.index import SearchError, open_index
-from hemeroteca.search.maintenance import TEXTS
+from hemeroteca.search.maintenance import TEXTS, TurnError, turn
 from hemeroteca.watch import queries as watch
 from hemeroteca.watch.membership import Member, Membership
 
@@ -41,9 +41,12 @@ DOCUMENTS_SLICE = 0.05  # s: about a thousand documents
 
 
 class SearchUpkeep:
-    """All of it; asked a few times a second."""
+    """All of it; asked a few times a second.
 
-    def __init__(self, instance: Instance, search: SearchSink) -> None:
+    `soon`: the first turn may be at once. A crawl by command does without: it makes one when it has ended.
+    """
+
+    def __init__(self, instance: Instance, search: SearchSink, soon: bool = True) -> None:
         self._instance = instance
         self._search = search
         self._collections = Collections(instance, search)
@@ -51,7 +54,7 @@ class SearchUpkeep:
         self._process: subprocess.Popen[bytes] | None = None
         self._texts: list[tuple[int, str]] = []
         self._seen = search.indexed  # documents the last turn knew
-        self._last = time.monotonic() - IDLE_SECONDS
+        self._last = time.monotonic() - (IDLE_SECONDS if soon else 0)
 
     def look(self, idle: bool) -> None:
         self._documents.look()
@@ -200,10 +203,11 @@ def _applied(folder: Path) -> frozenset[Member]:
 
 
 def refresh(instance: Instance, heap_bytes: int) -> None:
-    """A whole turn, for whoever holds the engine's lock and has closed its writer."""
-    process = _start(instance, LEARNED_AT_ONCE)
-    if process.wait():
-        log.warning("refreshing link ranks and suggestions failed (%d)", process.returncode)
+    """A whole turn in this process, for whoever holds the engine's lock and has closed its writer."""
+    try:
+        turn(instance.index_dir, queries.seed_keys(), LEARNED_AT_ONCE)
+    except TurnError as error:
+        log.warning("%s", error)
     if texts := _take_texts(instance.index_dir):
         try:
             _put_texts(instance, heap_bytes, texts)

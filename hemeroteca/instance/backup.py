@@ -24,22 +24,34 @@ class BackupReport(msgspec.Struct):
     bytes: int = 0
 
 
-def copy(instance: Instance, target: Path, progress: Callable[[str], None] | None = None) -> BackupReport:
-    """`progress` gets the name of the file that is copied next."""
-    if target.exists() and any(target.iterdir()):
+def copy(
+    instance: Instance,
+    target: Path,
+    progress: Callable[[int, int, str], None] = lambda done, total, name: None,
+    again: bool = False,
+) -> BackupReport:
+    """`progress` gets the files copied, those in all, and the name of the next.
+
+    `again`: what the target holds is a copy of ours that was not finished; it is made anew.
+    """
+    if target.exists() and any(target.iterdir()) and not again:
         raise BackupError(f"{target} is not empty; name a new folder")
     if instance.data in (target.absolute(), *target.absolute().parents):
         raise BackupError(f"{target} lies inside the data folder; name one outside it")
     copied = Instance(target)
-    copied.create()
     report = BackupReport()
     try:
+        if again:
+            shutil.rmtree(target)
+        copied.create()
+        progress(0, 1, copied.database_path.name)
         _copy_database(copied)
-        for source in (instance.data / "secret.key", *sorted(instance.warc_dir.rglob("*"))):
-            if source.is_file():
-                if progress:
-                    progress(source.name)
-                _copy_file(source, target / source.relative_to(instance.data))
+        files = [
+            path for path in (instance.data / "secret.key", *sorted(instance.warc_dir.rglob("*"))) if path.is_file()
+        ]
+        for number, source in enumerate(files, 1):
+            progress(number, len(files) + 1, source.name)
+            _copy_file(source, target / source.relative_to(instance.data))
     except OSError as error:
         raise BackupError(f"the copy in {target} is not whole ({error}); make room and try again in a new folder")
     for path in target.rglob("*"):

@@ -1,4 +1,4 @@
-"""The data folder of an instance: where each thing lies in it, and the lock that lets one engine write.
+"""The data folder of an instance: where each thing lies in it, its locks, and how its processes wake each other.
 
 Safe to copy when stopped. Nothing here knows Django; the engine, the web process and the commands all start from it.
 """
@@ -68,6 +68,40 @@ class Instance:
     def lock_import(self) -> IO[str] | None:
         """Become the one that takes archives of other tools in, beside the engine or instead of it."""
         return self._lock("import.lock")
+
+    def ear(self, name: str) -> int:
+        """A descriptor that can be read when another process calls `wake(name)`; to be kept open while listening."""
+        self.create()
+        path = self._ear(name)
+        try:
+            os.mkfifo(path, 0o600)
+        except FileExistsError:
+            pass
+        return os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def wake(self, name: str) -> bool:
+        """Tell whoever listens that there is something to do; False when nobody does."""
+        return self._call(name, b"!")
+
+    def listens(self, name: str) -> bool:
+        """Whether somebody does: `engine` (of `hemeroteca serve`) or `jobs` (its supervisor)."""
+        return self._call(name, b"")
+
+    def _call(self, name: str, word: bytes) -> bool:
+        try:
+            pipe = os.open(self._ear(name), os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:  # there is none, or nobody has it open
+            return False
+        try:
+            os.write(pipe, word)
+        except BlockingIOError:
+            pass  # it is full of earlier calls
+        finally:
+            os.close(pipe)
+        return True
+
+    def _ear(self, name: str) -> Path:
+        return self.data / f"{name}.wake"
 
     @contextmanager
     def alone(self, name: str) -> Iterator[None]:

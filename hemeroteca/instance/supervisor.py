@@ -10,6 +10,7 @@ import logging
 import os
 import selectors
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -36,6 +37,8 @@ class Program:
     arguments: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
     inherit: Sequence[int] = ()  # file descriptors it needs, such as the listening socket
+    wakers: Sequence[int] = ()  # it is started when one of these can be read, and sleeps again when it has ended well
+    wake_seconds: float = 0.0  # a sleeping one is started after so long in any case; 0: never
 
 
 @dataclass(frozen=True)
@@ -134,6 +137,9 @@ class _Child:
         self._stopping = False
         self._killed = False
         self.start_at = 0.0
+        self._asleep = False
+        if program.wakers:
+            self._sleep(time.monotonic())
 
     @property
     def alive(self) -> bool:
@@ -144,6 +150,7 @@ class _Child:
         if self._process is not None and _has_ended(self._process.pid):
             self._bury(now)
         if self._process is None and may_start and now >= self.start_at:
+            self._wake(now)
             self._start(now)
 
     def stop(self) -> None:
@@ -160,6 +167,21 @@ class _Child:
     def wait(self) -> None:
         if self._process is not None:
             self._process.wait()
+
+    def _sleep(self, now: float) -> None:
+        self._asleep = True
+        self.start_at = now + (self._program.wake_seconds or float("inf"))
+        for waker in self._program.wakers:
+            self._selector.register(waker, selectors.EVENT_READ, self._wake)
+
+    def _wake(self, now: float = 0.0) -> None:
+        if self._asleep:
+            self._asleep = False
+            self.start_at = now
+            for waker in self._program.wakers:
+                self._selector.unregister(waker)
+                if stat.S_ISFIFO(os.fstat(waker).st_mode):
+                    _drain(waker)
 
     def _start(self, now: float) -> None:
         self._process = subprocess.Popen(
@@ -214,6 +236,9 @@ class _Child:
         code, self._process = self._process.returncode, None
         if self._stopping:
             log.info("%s stopped", self._program.name)
+            return
+        if self._program.wakers and not code:
+            self._sleep(now)
             return
         if now - self._started > MINUTE:
             self._delay = FIRST_DELAY

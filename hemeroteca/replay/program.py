@@ -37,4 +37,5 @@ def program(
         "PYTHONUNBUFFERED": "1",
     }
     # -I: neither the current folder nor PYTHONPATH of our own environment.
-    return Program("replay", [python, "-I", str(SERVER), *map(str, sockets)], environment, sockets)
+    arguments = [python, "-I", str(SERVER), *map(str, sockets)]
+    return Program("replay", arguments, environment, sockets, wakers=sockets)  # with the first reader of the archive

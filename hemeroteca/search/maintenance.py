@@ -63,13 +63,16 @@ def refresh(path: Path, index: Index, seeds: Iterable[int] = (), most: int = 10_
     learn(path, index, most)
 
 
-def learn(path: Path, index: Index, most: int = 10_000) -> int:
+def learn(
+    path: Path, index: Index, most: int = 10_000, progress: Callable[[int, int], object] = lambda done, total: None
+) -> int:
     """Learn words and what follows them from a sample of the index, for suggestions and spelling."""
     learner = Learner()
     count = 0
     for document in index.sample(most):
         learner.add(document.title, document.text or document.description, document.language)
         count += 1
+        progress(count, most)
     learner.write(path / "suggest", logged_queries(path))
     return count
 
@@ -125,10 +128,12 @@ def imported_documents(index: Index) -> Iterator[SearchDocument]:
         log.warning("%d documents that were imported cannot be read any more; import their files again", lost)
 
 
-def main(folder: Path, learned: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the engine; it tells us when to stop
-    os.nice(15)
-    seeds = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=list[int])
+class TurnError(Exception):
+    """Why there was no turn; the next one comes later."""
+
+
+def turn(folder: Path, seeds: list[int], learned: int) -> None:
+    """One turn, in this process."""
     alone = (folder / "refresh.lock").open("ab")
     try:
         fcntl.flock(alone, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -137,12 +142,23 @@ def main(folder: Path, learned: int) -> None:
         changed = changed_anchors(index, LinkGraph(folder / "links"))
         texts = [(document.key, text) for document, text in islice(changed, _MAX_TEXTS)]
     except BlockingIOError:
-        raise SystemExit("a turn of an engine that was killed is still under way; the next one comes later")
+        raise TurnError("a turn of an engine that was killed is still under way; the next one comes later")
     except (SearchError, OSError, ValueError) as error:
-        raise SystemExit(f"search could not be refreshed: {error}")
+        raise TurnError(f"search could not be refreshed: {error}")
+    finally:
+        alone.close()
     draft = folder / f"{TEXTS}.draft"
     draft.write_bytes(msgspec.msgpack.encode(texts))
     os.replace(draft, folder / TEXTS)
+
+
+def main(folder: Path, learned: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the engine; it tells us when to stop
+    os.nice(15)
+    try:
+        turn(folder, msgspec.msgpack.decode(sys.stdin.buffer.read(), type=list[int]), learned)
+    except TurnError as error:
+        raise SystemExit(str(error))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 It runs saved searches, writes and delivers notices, subscribes at hubs, checks keys, learns from the archive, and
 learns the planner anew when that is worth it. It may be killed at any moment: everything it does is either done or
-still to do in the database.
+still to do in the database. It ends when nothing is watched; `services.changed` lets the supervisor start it again.
 """
 
 import logging
@@ -54,6 +54,9 @@ class Chores:
                 self.round()
             except DatabaseError as error:  # locked for a minute, or PostgreSQL restarts: the next round does it
                 log.warning("the database did not answer (%s); trying again", error)
+            else:
+                if not self._is_needed():
+                    return
             self._stopped.wait(PAUSE)
 
     def round(self) -> None:
@@ -108,6 +111,12 @@ class Chores:
         observations.describe_behaviour((key for key, _ in rows), now_ms)
         if rows:
             self._described_ms = rows[-1][1]
+
+    def _is_needed(self) -> bool:
+        from hemeroteca.watch.models import Notice, SavedSearch, Subscription
+
+        waiting = Notice.objects.filter(state=Notice.State.WAITING)
+        return Subscription.objects.exists() or SavedSearch.objects.exists() or waiting.exists()
 
     def _is_due(self, name: str, pause: float) -> bool:
         now = time.monotonic()

@@ -59,6 +59,7 @@ def save(
             name=name, query=query, owner=owner or actor.user, channel=told, created_ms=services.now_ms()
         )
         _remember(search, keys, 0)
+        transaction.on_commit(services.wake)
     return search
 
 

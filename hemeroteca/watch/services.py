@@ -10,6 +10,7 @@ from datetime import date
 from typing import Any
 
 import msgspec
+from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import QuerySet
 
@@ -271,6 +272,13 @@ def changed() -> None:
             "INSERT INTO watch_revision (id, number) VALUES (1, 1) "
             "ON CONFLICT (id) DO UPDATE SET number = watch_revision.number + 1"
         )
+    transaction.on_commit(wake)
+
+
+def wake() -> None:
+    """Tell those who do the work: the engine, and the chores, which may have ended because nothing was watched."""
+    settings.INSTANCE.wake("engine")
+    settings.INSTANCE.wake("watch")
 
 
 def digest(secret: str) -> str:

@@ -1,6 +1,9 @@
 """The commands, as a person runs them: each in a process of its own, on a folder of its own."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -114,10 +117,20 @@ def test_what_changes_the_archive_waits_until_the_engine_is_stopped(instance):
 
     lock = Instance(instance).lock_engine()
     try:
-        run(instance, "verify", "--repair", code=1)
         run(instance, "verify")
+        repair = subprocess.Popen(
+            [sys.executable, "-m", "hemeroteca", "archive", "verify", "--repair"],
+            env={**os.environ, "HEMEROTECA_DATA": str(instance), "HEMEROTECA_DATABASE": ""},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert "waits for the engine" in repair.stderr.readline()
+        assert repair.poll() is None
     finally:
         lock.close()
+    assert "all is well" in repair.communicate()[0]
+    assert repair.returncode == 0
 
 
 def test_what_comes_in_is_compared_and_indexed_like_what_is_crawled(tmp_path):

@@ -34,7 +34,8 @@ class Days:
         self.meanwhile = meanwhile
 
     def run(self, monkeypatch, **options) -> None:
-        monkeypatch.setattr(loop, "MAX_PAUSE", 0.01)
+        for name in ("MAX_PAUSE", "IDLE_PAUSE"):
+            monkeypatch.setattr(loop, name, 0.01)
         settings.INSTANCE.create()
         given = config.load(resolve=self.web.resolve, delay=0, ingest_processes=1, commit_seconds=0.02, **options)
         repair(given, settings.INSTANCE)

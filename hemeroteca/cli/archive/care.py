@@ -12,8 +12,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hemeroteca.cli.archive.shared import SHOWN, Format, Urls, alone, format_of, moment, select
-from hemeroteca.cli.common import USAGE, Data, Json, give_up, printable, progress_line, setup, size, unmarked, writing
+from hemeroteca.cli.archive.shared import SHOWN, Format, Urls, format_of, moment, select
+from hemeroteca.cli.common import USAGE, Data, Json, give_up, printable, setup, size, tell, unmarked, writing
+from hemeroteca.cli.job import Background, run_job
 
 if TYPE_CHECKING:
     from hemeroteca.archive.export import Lister
@@ -29,6 +30,7 @@ class Period(StrEnum):
 def verify(
     repair: Annotated[bool, typer.Option(help="Correct the index by what the files say.")] = False,
     digests: Annotated[bool, typer.Option(help="Compute every digest again.")] = True,
+    background: Background = False,
     as_json: Json = False,
     data: Data = None,
 ) -> None:
@@ -37,21 +39,11 @@ def verify(
     With --repair a lost database is made anew from the WARC files.
     """
     setup(data, must_exist=True, at_least="warc" if repair else "hemeroteca.sqlite3")
-    from django.conf import settings
+    from hemeroteca.archive.verify import Report
+    from hemeroteca.engine.jobs import Verify
 
-    from hemeroteca.archive.queries import last_id
-    from hemeroteca.archive.verify import verify as check
-    from hemeroteca.engine.sinks.search import write_watermark
-
-    with alone(repair, "repair"), progress_line(as_json) as show:
-
-        def progress(file: str, records: int) -> None:
-            show(f"{records:,} records, {file}")
-
-        lost = repair and not last_id()
-        report = check(settings.INSTANCE.warc_dir, repair=repair, digests=digests, progress=progress)
-        if lost and report.added:  # rows have new numbers: what the search index holds is unknown
-            write_watermark(settings.INSTANCE, 0, versions_too=True)
+    kind = "archive.repair" if repair else "archive.verify"
+    report = run_job(kind, Verify(digests), Report, as_json, background)
     if as_json:
         typer.echo(json.dumps({**asdict(report), "sound": report.sound}))
     else:
@@ -110,6 +102,7 @@ def prune(
     report: Annotated[
         Path | None, typer.Option(help="List each capture that goes in this file: .csv, or .jsonl (JSON lines).")
     ] = None,
+    background: Background = False,
     as_json: Json = False,
     data: Data = None,
 ) -> None:
@@ -122,17 +115,18 @@ def prune(
     from django.conf import settings
 
     from hemeroteca.archive import prune as pruning
-    from hemeroteca.warc.reader import WarcReadError
+    from hemeroteca.archive.jobs import Prune
 
     if not older_than and not one_per:
         give_up("say what may go: --older-than DATE or --one-per day|week|month|year", USAGE)
     rules = pruning.Rules(moment(older_than) if older_than else None, one_per.value if one_per else "", keep_newest)
     selection = select(urls, "", "", False)
-    with alone(yes, "prune"), _list_of_captures(report) as tell:
-        try:
-            done = pruning.prune(settings.INSTANCE.warc_dir, selection, rules, not yes, tell)
-        except WarcReadError as error:
-            give_up(str(error))
+    if yes:
+        order = Prune(selection, rules, str(report.absolute()) if report else "")
+        done = run_job("archive.prune", order, pruning.Pruned, as_json, background)
+    else:
+        with _list_of_captures(report) as lister:
+            done = pruning.prune(settings.INSTANCE.warc_dir, selection, rules, True, lister)
     if as_json:
         typer.echo(json.dumps({**asdict(done), "dry_run": not yes}))
     else:
@@ -149,27 +143,19 @@ def prune(
 
 def offload(
     keep_local: Annotated[bool, typer.Option("--keep-local", help="Copy only; the files stay here too.")] = False,
+    background: Background = False,
     as_json: Json = False,
     data: Data = None,
 ) -> None:
     """Bring closed files to the object store that `archive_store` names; they are read from there afterwards."""
     setup(data, must_exist=True)
-    from django.conf import settings
+    from hemeroteca.archive.jobs import Offload, Offloaded
 
-    from hemeroteca.archive.models import WarcFile
-    from hemeroteca.warc.store import StoreError
-    from hemeroteca.warc.store import offload as bring
-
-    names = list(WarcFile.objects.filter(closed=True, size__gt=0).order_by("name").values_list("name", flat=True))
-    try:
-        with progress_line(as_json) as show:
-            count, total = bring(settings.INSTANCE.warc_dir, names, keep_local, progress=show)
-    except StoreError as error:
-        give_up(str(error))
+    done = run_job("archive.offload", Offload(keep_local), Offloaded, as_json, background)
     if as_json:
-        typer.echo(json.dumps({"files": count, "bytes": total}))
+        tell(done)
     else:
-        typer.echo(f"{count} files, {size(total)}")
+        typer.echo(f"{done.files} files, {size(done.bytes)}")
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 """What the commands of `hemeroteca archive` have in common."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -69,22 +67,3 @@ def format_of(target: Path) -> Format:
     if found is None:
         give_up(f"{target} does not tell the format; name it .warc.gz, .wacz, .csv or .jsonl, or use --format", USAGE)
     return found
-
-
-@contextmanager
-def alone(needed: bool, what: str) -> Iterator[None]:
-    """Be the only one that writes to the archive while this lasts."""
-    if not needed:
-        yield
-        return
-    from django.conf import settings
-
-    lock = settings.INSTANCE.lock_engine()
-    if lock is None:
-        give_up(f"cannot {what} while the engine runs; stop `hemeroteca serve` (or the crawl) first")
-    with lock:
-        imports = settings.INSTANCE.lock_import()
-        if imports is None:
-            give_up(f"cannot {what} while `hemeroteca archive import` runs; wait until it has ended")
-        with imports:
-            yield

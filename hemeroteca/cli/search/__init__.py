@@ -26,7 +26,7 @@ class QueryOrVerb(TyperGroup):
 app = typer.Typer(
     cls=QueryOrVerb,
     no_args_is_help=True,
-    help="Search what was captured: `hemeroteca search QUERY`. Also: rebuild, explain, import, query, suggest, …",
+    help="Search what was captured: `hemeroteca search QUERY`. Also: rebuild, explain, import, suggest, …",
 )
 app.command(_DEFAULT)(lookup.find)
 app.command()(index.rebuild)

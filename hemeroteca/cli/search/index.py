@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hemeroteca.cli import common
+from hemeroteca.cli.job import Background, run_job
+from hemeroteca.cli.progress import progress_line
 from hemeroteca.cli.search.shared import Limit, counted, errors_in_a_line, open_for, readable, tell
 
 if TYPE_CHECKING:
@@ -17,39 +19,17 @@ if TYPE_CHECKING:
 _LOOKS = 8  # at a file left for the engine, between two at whether there is one
 
 
-def rebuild(data: common.Data = None, json: common.Json = False) -> None:
+def rebuild(background: Background = False, data: common.Data = None, json: common.Json = False) -> None:
     """Build the index anew from the archive. Searches go on with the old one until it is done."""
     folder = common.settings(data).data
     only_imported = (folder / "index").exists() and next((folder / "warc").glob("*.warc*"), None) is None
     config = common.setup(data, must_exist=not only_imported)
-    from django.conf import settings
+    from hemeroteca.engine.jobs import Rebuild, Rebuilt
 
-    from hemeroteca.archive.queries import last_id
-    from hemeroteca.engine import rebuild as archive
-    from hemeroteca.engine import search_upkeep
-    from hemeroteca.engine.sinks.search import write_watermark
-    from hemeroteca.search import maintenance
-    from hemeroteca.search.index.versions import rebuild_versions
-    from hemeroteca.watch.membership import Membership
-
-    lock = settings.INSTANCE.lock_engine()
-    if lock is None:
-        common.give_up("an engine is at work on this folder; stop it, rebuild, and start it again")
-    with lock:
-        last = last_id()
-        documents = archive.documents(settings.INSTANCE)
-        with common.progress_line(quiet=json) as show, errors_in_a_line():
-            folder, heap = settings.INSTANCE.index_dir, config.index_heap_bytes
-            count = maintenance.rebuild(folder, documents, heap, lambda done: show(f"indexing {done:,}"))
-            versions = 0
-            if config.index_versions:
-                past = archive.versions(settings.INSTANCE)
-                versions = rebuild_versions(folder, past, heap)
-        search_upkeep.write_applied(settings.INSTANCE.index_dir, Membership.load())
-        write_watermark(settings.INSTANCE, last, versions_too=config.index_versions)
-        search_upkeep.refresh(settings.INSTANCE, config.index_heap_bytes)
-    more = f", {versions:,} versions" if config.index_versions else ""
-    tell(json, f"{counted(count, 'document')} indexed{more}", documents=count, versions=versions)
+    done = run_job("search.rebuild", Rebuild(), Rebuilt, json, background)
+    more = f", {done.versions:,} versions" if config.index_versions else ""
+    sentence = f"{counted(done.documents, 'document')} indexed{more}"
+    tell(json, sentence, documents=done.documents, versions=done.versions)
 
 
 def import_(
@@ -65,10 +45,10 @@ def import_(
     config, searcher, path = open_for(data, create=True)
     source = sys.stdin.buffer if str(file) == "-" else readable(file).open("rb")
     lines = corpus.lines(source)
-    with source, common.progress_line(quiet=json) as show, errors_in_a_line():
+    with source, progress_line(json) as show, errors_in_a_line():
 
         def advance(count: int) -> None:
-            show(f"importing {count:,}")
+            show(count, None, "importing")
 
         lock = Instance(config.data).lock_engine()
         if lock is not None:
@@ -126,29 +106,27 @@ def query(
 
 def learn(
     documents: Annotated[int, typer.Option(min=1, help="How many documents to read, spread over the index.")] = 10_000,
+    background: Background = False,
     data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Learn the words of the index, for completion, next words and spelling."""
-    from hemeroteca.search import maintenance
+    open_for(data)
+    common.setup(data)
+    from hemeroteca.engine.jobs import Learn, Learned
 
-    _, searcher, path = open_for(data)
-    with errors_in_a_line():
-        count = maintenance.learn(path, searcher.index, documents)
-    tell(json, f"learned from {count:,} documents", documents=count)
+    done = run_job("search.learn", Learn(documents), Learned, json, background)
+    tell(json, f"learned from {done.documents:,} documents", documents=done.documents)
 
 
-def rank(data: common.Data = None, json: common.Json = False) -> None:
+def rank(background: Background = False, data: common.Data = None, json: common.Json = False) -> None:
     """Rank pages and hosts by the links between them."""
-    from hemeroteca.search import maintenance
-
-    _, _, path = open_for(data)
+    open_for(data)
     common.setup(data, must_exist=True)
-    from hemeroteca.frontier import queries
+    from hemeroteca.engine.jobs import Rank, Ranked
 
-    with errors_in_a_line():
-        ranks = maintenance.refresh_ranks(path, queries.seed_keys())
-    tell(json, f"{len(ranks):,} pages ranked", pages=len(ranks))
+    done = run_job("search.rank", Rank(), Ranked, json, background)
+    tell(json, f"{done.pages:,} pages ranked", pages=done.pages)
 
 
 def prefer(

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from hemeroteca.cli import common
+from hemeroteca.cli.job import Background, run_job
 from hemeroteca.cli.watch import facts, options
 from hemeroteca.cli.watch.session import find_owner, watching
 from hemeroteca.errors import Invalid
@@ -71,17 +72,22 @@ def remove(number: options.Number, data: common.Data = None) -> None:
         typer.echo(f"subscription {number} has ended")
 
 
-def learn(number: options.Number, data: common.Data = None) -> None:
+def learn(
+    number: options.Number,
+    background: Background = False,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
     """Learn from the captures the archive already has of a subscription's pages."""
     with watching(data, must_exist=True) as services:
-        from django.conf import settings
+        from hemeroteca.watch.jobs import Learn, Learned
 
-        from hemeroteca.watch import observations
-
-        count = observations.learn_from_archive(services.find(number))
-        if count:
-            observations.keep(settings.INSTANCE.data, *observations.rebuild())
-        typer.echo(f"{count} observations learned")
+        services.find(number)
+        done = run_job("watch.learn", Learn(number), Learned, json, background)
+    if json:
+        common.tell(done)
+    else:
+        typer.echo(f"{done.observations} observations learned")
 
 
 def _changes(given: list[str]) -> dict[str, Any]:

@@ -163,6 +163,13 @@ def open_index(config: Config | None, path: Path, any_layout: bool = False) -> I
     return TantivyIndex(path, config.search_mapped_bytes, any_layout)
 
 
+def count_documents(path: Path) -> int:
+    """How many documents the index in a folder holds, without opening it."""
+    from hemeroteca.search.tantivy.segments import count
+
+    return count(folder_of(path))
+
+
 def replacement(path: Path, heap_bytes: int = HEAP_BYTES) -> AbstractContextManager[IndexWriter]:
     """Writes a new index that takes the place of the one in `path` when the block ends; searches go on meanwhile.
 

@@ -1,0 +1,106 @@
+"""Long work of the archive: export, prune, offload."""
+
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
+from django.conf import settings
+
+from hemeroteca.archive import export, prune, wacz
+from hemeroteca.archive.models import WarcFile
+from hemeroteca.archive.selection import Selection
+from hemeroteca.errors import Refused
+from hemeroteca.jobs import ActiveJob, kind
+from hemeroteca.warc import store
+from hemeroteca.warc.reader import WarcReadError
+
+
+class Export(msgspec.Struct):
+    selection: Selection
+    target: str
+    format: str  # warc, wacz, csv, json
+    title: str = ""
+
+
+class Exported(msgspec.Struct):
+    file: str
+    captures: int
+    bytes: int
+    unreadable: int
+
+
+class Prune(msgspec.Struct):
+    selection: Selection
+    rules: prune.Rules
+    report: str = ""  # a file that lists what goes
+
+
+class Offload(msgspec.Struct):
+    keep_local: bool = False
+
+
+class Offloaded(msgspec.Struct):
+    files: int
+    bytes: int
+
+
+@kind("archive.export")
+def export_captures(job: ActiveJob, order: Export) -> Exported:
+    """The file appears when it is whole."""
+    target, folder = Path(order.target), settings.INSTANCE.warc_dir
+    now_ms = time.time_ns() // 1_000_000
+    try:
+        if order.format == "warc":
+            done = export.export_warc(folder, order.selection, target, now_ms, job.progress)
+        elif order.format == "wacz":
+            done = wacz.write(folder, order.selection, target, now_ms, order.title, job.progress)
+        else:
+            write = export.export_csv if order.format == "csv" else export.export_json
+            with target.open("w", encoding="utf-8", newline="") as file:
+                done = export.Exported(captures=write(order.selection, file, job.progress))
+    except OSError as error:
+        raise cannot_write(target, error)
+    return Exported(str(target), done.captures, target.stat().st_size, done.unreadable)
+
+
+@kind("archive.prune", exclusive=True)
+def let_go(job: ActiveJob, order: Prune) -> prune.Pruned:
+    """What was written anew before an interruption stays; the rest is looked at again."""
+    with ExitStack() as stack:
+        tell = None
+        if order.report:
+            target = Path(order.report)
+            try:
+                file = stack.enter_context(target.open("w", encoding="utf-8", newline=""))
+            except OSError as error:
+                raise cannot_write(target, error)
+            tell = export.csv_lister(file) if target.suffix == ".csv" else export.json_lister(file)
+        try:
+            return prune.prune(settings.INSTANCE.warc_dir, order.selection, order.rules, False, tell, job.progress)
+        except WarcReadError as error:
+            raise Refused(str(error))
+
+
+@kind("archive.offload", remote=True)
+def bring_to_store(job: ActiveJob, order: Offload) -> Offloaded:
+    names = list(WarcFile.objects.filter(closed=True, size__gt=0).order_by("name").values_list("name", flat=True))
+    step = iter(range(len(names)))
+    try:
+        files, total = store.offload(
+            settings.INSTANCE.warc_dir,
+            names,
+            order.keep_local,
+            progress=lambda name: job.progress(next(step), len(names), name),
+        )
+    except store.StoreError as error:
+        raise Refused(str(error))
+    return Offloaded(files, total)
+
+
+def cannot_write(target: Path, error: OSError) -> Refused:
+    place = Path(error.filename or target)
+    reason = error.strerror or str(error)
+    return Refused(
+        f"cannot write {target}: {reason} ({place.parent}); name another place, or make room and rights there"
+    )

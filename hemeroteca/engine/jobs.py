@@ -1,0 +1,183 @@
+"""Long work of several rooms together: import, verify, backup, and what rebuilds or teaches the search index."""
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
+from django.conf import settings
+
+from hemeroteca.archive import importing, queries, verify
+from hemeroteca.archive.jobs import cannot_write
+from hemeroteca.errors import Conflict, Refused
+from hemeroteca.instance import backup, spool
+from hemeroteca.jobs import ActiveJob, Interrupted, kind
+
+
+class Import(msgspec.Struct):
+    files: list[str]
+
+
+class Verify(msgspec.Struct):
+    digests: bool = True  # compute every one again
+
+
+class Backup(msgspec.Struct):
+    target: str
+
+
+class Rebuild(msgspec.Struct):
+    pass
+
+
+class Rebuilt(msgspec.Struct):
+    documents: int
+    versions: int
+
+
+class Learn(msgspec.Struct):
+    documents: int = 10_000  # at most, spread over the index
+
+
+class Learned(msgspec.Struct):
+    documents: int
+
+
+class Rank(msgspec.Struct):
+    pass
+
+
+class Ranked(msgspec.Struct):
+    pages: int
+
+
+@kind("archive.import")
+def import_archives(job: ActiveJob, order: Import) -> importing.Imported:
+    """Beside an engine or instead of one. What was taken before an interruption is known and skipped."""
+    from hemeroteca import __version__
+    from hemeroteca.engine import rebuild, search_upkeep
+    from hemeroteca.warc.writer import WarcWriter
+
+    config, instance = settings.CONFIG, settings.INSTANCE
+    facts = {"software": f"Hemeroteca/{__version__}", "description": "imported"}
+    writer = WarcWriter(instance.warc_dir, max_bytes=config.warc_bytes, facts=facts)
+    imports = instance.lock_import()
+    if imports is None:
+        raise Conflict("another `hemeroteca archive import` is at work on this folder; wait until it has ended")
+
+    def progress(file: str, captures: int) -> None:
+        try:
+            job.progress(captures, None, file)
+        except Interrupted:
+            importer.stop()
+
+    importer = importing.Importer(writer, progress)
+    try:
+        with imports, ExitStack() as stack:
+            lock = instance.lock_engine()
+            if lock is not None:
+                stack.enter_context(lock)
+            with spool.own(instance) as folder:
+                done = importer.read([Path(file) for file in order.files], folder)
+            if lock is not None:
+                if rebuild.catch_up(config, instance):
+                    search_upkeep.refresh(instance, config.index_heap_bytes)
+            elif queries.stale_pages(1):
+                job.log("the captures are kept; the engine at work on this folder makes them findable")
+                instance.wake("engine")
+                rebuild.wait_until_read(config, instance)
+    except OSError as error:
+        raise cannot_write(instance.data, error)
+    if done.stopped:
+        raise Interrupted
+    return done
+
+
+@kind("archive.verify", remote=True)
+def check(job: ActiveJob, order: Verify) -> verify.Report:
+    return _verify(job, order, repair=False)
+
+
+@kind("archive.repair", action="archive.verify", exclusive=True, remote=True)
+def repair(job: ActiveJob, order: Verify) -> verify.Report:
+    from hemeroteca.engine.sinks.search import write_watermark
+
+    lost = not queries.last_id()
+    report = _verify(job, order, repair=True)
+    if lost and report.added:  # rows have new numbers: what the search index holds is unknown
+        write_watermark(settings.INSTANCE, 0, versions_too=True)
+    return report
+
+
+@kind("instance.backup")
+def copy_instance(job: ActiveJob, order: Backup) -> backup.BackupReport:
+    """After an interruption the half copy is made anew."""
+    target = Path(order.target)
+
+    def progress(done: int, total: int, name: str) -> None:
+        if done == 0:
+            job.keep(True)  # what the target holds from now on is ours
+        job.progress(done, total, name)
+
+    try:
+        return backup.copy(settings.INSTANCE, target, progress, again=bool(job.checkpoint))
+    except backup.BackupError as error:
+        raise Refused(str(error))
+
+
+@kind("search.rebuild", exclusive=True, remote=True)
+def rebuild_index(job: ActiveJob, order: Rebuild) -> Rebuilt:
+    """Searches go on with the old index until the new one is whole."""
+    from hemeroteca.engine import rebuild as archive
+    from hemeroteca.engine import search_upkeep
+    from hemeroteca.engine.sinks.search import write_watermark
+    from hemeroteca.search import SearchError, maintenance
+    from hemeroteca.search.index.versions import rebuild_versions
+    from hemeroteca.watch.membership import Membership
+
+    config, instance = settings.CONFIG, settings.INSTANCE
+    last = queries.last_id()
+    folder, heap = instance.index_dir, config.index_heap_bytes
+    try:
+        documents = archive.documents(instance)
+        count = maintenance.rebuild(folder, documents, heap, lambda done: job.progress(done, message="indexing"))
+        versions = rebuild_versions(folder, archive.versions(instance), heap) if config.index_versions else 0
+    except SearchError as error:
+        raise Refused(str(error))
+    search_upkeep.write_applied(folder, Membership.load())
+    write_watermark(instance, last, versions_too=config.index_versions)
+    job.progress(count, count, "learning words and ranks")
+    search_upkeep.refresh(instance, heap)
+    return Rebuilt(count, versions)
+
+
+@kind("search.learn", remote=True)
+def learn_words(job: ActiveJob, order: Learn) -> Learned:
+    from hemeroteca.search import SearchError, maintenance, open_index
+
+    folder = settings.INSTANCE.index_dir
+    try:
+        count = maintenance.learn(folder, open_index(settings.CONFIG, folder), order.documents, job.progress)
+    except (SearchError, OSError) as error:
+        raise Refused(str(error))
+    return Learned(count)
+
+
+@kind("search.rank", remote=True)
+def rank_links(job: ActiveJob, order: Rank) -> Ranked:
+    from hemeroteca.frontier.queries import seed_keys
+    from hemeroteca.search import SearchError, maintenance
+
+    try:
+        ranks = maintenance.refresh_ranks(settings.INSTANCE.index_dir, seed_keys())
+    except (SearchError, OSError) as error:
+        raise Refused(str(error))
+    return Ranked(len(ranks))
+
+
+def _verify(job: ActiveJob, order: Verify, repair: bool) -> verify.Report:
+    return verify.verify(
+        settings.INSTANCE.warc_dir,
+        repair=repair,
+        digests=order.digests,
+        progress=lambda file, records: job.progress(records, None, file),
+    )

@@ -1,0 +1,81 @@
+"""Kinds of job: a name, a function, and what it needs. Rooms register theirs; `settings.JOB_MODULES` says where."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from hemeroteca.errors import Invalid
+
+
+class ActiveJob(Protocol):
+    """A job while its function runs."""
+
+    checkpoint: Any  # what `keep` kept before an interruption; None at a first start
+
+    def progress(self, done: int, total: int | None = None, message: str = "") -> None:
+        """Tell how far it is; cheap enough to be called for each step. Raises Interrupted when it shall end now."""
+
+    def log(self, text: str) -> None:
+        """Add a line to its log."""
+
+    def keep(self, checkpoint: Any) -> None:
+        """Note where to go on after an interruption, as something JSON can hold."""
+
+
+class Interrupted(BaseException):
+    """Somebody cancelled the job, or its process is asked to stop."""
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Kind:
+    name: str
+    run: Callable[[ActiveJob, Any], Any]  # its job and its arguments → its result, both msgspec structs
+    arguments: type
+    action: str  # in accounts' table of permissions
+    exclusive: bool  # it runs while no engine does: it writes what the engine writes
+    remote: bool  # may be ordered over the network: no argument names a file of this machine
+
+    def convert(self, arguments: Any) -> Any:
+        """Arguments as the function takes them. Raises Invalid."""
+        try:
+            return msgspec.convert(msgspec.to_builtins(arguments), self.arguments)
+        except msgspec.ValidationError as error:
+            raise Invalid(f"these are not the arguments of {self.name}: {error}")
+
+
+def kind(
+    name: str, *, action: str = "", exclusive: bool = False, remote: bool = False
+) -> Callable[[Function], Function]:
+    """Register a function as a kind of job. It takes the job and a struct of arguments, and returns a struct."""
+
+    def register(function: Function) -> Function:
+        _, arguments, *_ = function.__annotations__.values()
+        _kinds[name] = Kind(name, function, arguments, action or name, exclusive, remote)
+        return function
+
+    return register
+
+
+def find(name: str) -> Kind:
+    """A kind by its name. Raises Invalid."""
+    known = every()
+    if name not in known:
+        raise Invalid(f"there is no kind of job {name!r}; there are {', '.join(sorted(known))}")
+    return known[name]
+
+
+def every() -> dict[str, Kind]:
+    from django.conf import settings
+
+    for module in settings.JOB_MODULES:
+        import_module(module)
+    return _kinds
+
+
+_kinds: dict[str, Kind] = {}

@@ -1,0 +1,86 @@
+"""Jobs read: one, the latest, their logs, and whether something waits."""
+
+import time
+from typing import Any
+
+import msgspec
+from django.db.models import Q, QuerySet
+
+from hemeroteca.accounts import Actor, can, require
+from hemeroteca.errors import NotFound
+from hemeroteca.jobs import workers
+from hemeroteca.jobs.models import Job, JobLine
+
+ENDED = (Job.State.DONE, Job.State.FAILED, Job.State.CANCELLED)
+
+
+def find(actor: Actor, number: int) -> Job:
+    job = Job.objects.filter(pk=number).first()
+    if job is None:
+        raise NotFound(f"there is no job {number}; `hemeroteca job list` shows them")
+    require(actor, "job.read", job)
+    return job
+
+
+def recent(actor: Actor, limit: int = 50, before: int | None = None, state: str = "", kind: str = "") -> list[Job]:
+    """Newest first; those of others only for whoever may see them."""
+    jobs = Job.objects.order_by("-pk")
+    if not can(actor, "job.read"):
+        require(actor, "job.read", actor)  # a stranger has none of its own either
+        jobs = jobs.filter(owner=actor.user)
+    if before is not None:
+        jobs = jobs.filter(pk__lt=before)
+    if state:
+        jobs = jobs.filter(state=state)
+    if kind:
+        jobs = jobs.filter(kind=kind)
+    return list(jobs[:limit])
+
+
+def log(actor: Actor, number: int, after: int = 0) -> list[JobLine]:
+    """Lines of a job's log, beginning after one of them."""
+    return list(JobLine.objects.filter(job=find(actor, number), pk__gt=after).order_by("pk"))
+
+
+def waiting(exclusive: bool | None = None) -> list[Job]:
+    """Jobs that a worker should take: queued, or running in a process that is gone. Oldest first."""
+    found: QuerySet[Job] = Job.objects.filter(state__in=(Job.State.QUEUED, Job.State.RUNNING)).order_by("pk")
+    if exclusive is not None:
+        found = found.filter(exclusive=exclusive)
+    here = Q(worker__startswith=f"{workers.machine()}:")
+    found = found.filter(Q(state=Job.State.QUEUED) | Q(lease_ms__lt=time.time_ns() // 1_000_000) | here)
+    return [job for job in found if job.state == Job.State.QUEUED or is_forsaken(job)]
+
+
+def is_forsaken(job: Job) -> bool:
+    """Whether it says that it runs, but its process is gone."""
+    if job.state != Job.State.RUNNING:
+        return False
+    return job.lease_ms < time.time_ns() // 1_000_000 or workers.is_gone(job.worker)
+
+
+class JobFacts(msgspec.Struct):
+    """A job, as commands and the API show it."""
+
+    id: int
+    kind: str
+    state: str
+    actor: str
+    arguments: dict[str, Any]
+    done: int
+    total: int | None
+    message: str
+    result: Any
+    code: str
+    cancel_requested: bool
+    created_ms: int
+    started_ms: int
+    ended_ms: int
+
+
+def facts(job: Job) -> JobFacts:
+    """A job whose process is gone shows as queued: that is what it is."""
+    values = {name: getattr(job, name) for name in JobFacts.__struct_fields__ if name != "id"}
+    if is_forsaken(job):
+        values["state"] = Job.State.QUEUED.value
+    return JobFacts(id=job.pk, **values)

@@ -1,0 +1,28 @@
+"""What Tantivy's own list of segments says, without Tantivy: a command that only counts starts in half the time."""
+
+from pathlib import Path
+
+import msgspec
+
+
+class Deletes(msgspec.Struct):
+    num_deleted_docs: int
+
+
+class Segment(msgspec.Struct):
+    max_doc: int
+    deletes: Deletes | None = None
+
+
+class Meta(msgspec.Struct):
+    segments: list[Segment]
+
+
+def count(folder: Path) -> int:
+    """Documents of the last commit; 0 where there is no index, or one that cannot be read."""
+    try:
+        meta = msgspec.json.decode((folder / "meta.json").read_bytes(), type=Meta)
+    except (OSError, msgspec.MsgspecError):
+        return 0
+    deleted = sum(segment.deletes.num_deleted_docs for segment in meta.segments if segment.deletes)
+    return sum(segment.max_doc for segment in meta.segments) - deleted
