@@ -12,7 +12,8 @@ sinks            what takes the finds of ingest: archive, noise, frontier, searc
 ledger           one commit: what all sinks write together
 
 Beside it: rebuild (captures of the archive read again: after an import, a crash, for a new index), search_upkeep (link
-ranks, suggestions), jobs (long work of several rooms together), overview (what `hemeroteca status`, API and console show of all this).
+ranks, suggestions), jobs (long work of several rooms together), overview (what `hemeroteca status`, API and console
+show of all this).
 """
 
 import os

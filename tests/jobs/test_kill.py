@@ -10,6 +10,7 @@ import pytest
 
 from tests.engine.system import System
 from tests.waiting import wait_for
+from tests.warc.making import exchange
 
 SUBMIT = """
 import sys, django
@@ -65,15 +66,13 @@ def test_a_killed_worker_costs_nothing_but_time(system: System, tmp_path: Path) 
 
 
 def test_a_killed_import_is_resumed(system: System, tmp_path: Path) -> None:
-    from hemeroteca.warc import builder
-
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
     source = tmp_path / "other.warc.gz"
     with source.open("wb") as file:
         for number in range(1500):
             body = f"<title>{number}</title><p>Periodico {number}".encode()
             url = f"http://example.org/{number}"
-            file.write(builder.exchange_records(url, 1_700_000_000_000, "", "", b"", head, body).data)
+            file.write(exchange(url, 1_700_000_000_000, "", "", b"", head, body).data)
     importing = system.start("archive", "import", str(source))
 
     def captures() -> int:
