@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from hemeroteca import urls
 from hemeroteca.archive import queries as archive
 from hemeroteca.engine import reasons
+from hemeroteca.engine.robots import why_unreachable
 from hemeroteca.engine.runs import Run
 from hemeroteca.fetch import Request, Result
 from hemeroteca.fetch.body import Body
@@ -210,7 +211,7 @@ class Visits:
         if rules.allows(visit.url, AGENT):
             return True
         if rules.unreachable:
-            self.fail(visit, f"robots-unreachable: {origin}/robots.txt gave {rules.unreachable} a moment ago")
+            self.fail(visit, why_unreachable(origin, rules))
         else:
             rule = rules.rule(visit.url, AGENT)
             self.exclude(visit, f"robots.txt of {host.name} forbids {_path(visit.url)} ({rule})")
@@ -279,5 +280,5 @@ def _only_set_a_cookie(visit: Visit, result: Result) -> bool:
     """A redirect to the page itself that gives a cookie: the page is there for whoever brings it."""
     if not 300 <= result.status < 400 or visit.attempts or not result.header("set-cookie"):
         return False
-    location = result.header("location")
+    location = result.address("location")
     return bool(location) and urls.resolve_links(visit.url, [location])[0] == visit.url

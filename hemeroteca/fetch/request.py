@@ -108,6 +108,10 @@ class Result(msgspec.Struct, kw_only=True):
         """The value of the first header with this name (any case), or an empty text."""
         return heads.header(self.response_head, name)
 
+    def address(self, name: str) -> str:
+        """The same, of a header that holds an address."""
+        return heads.address(self.response_head, name)
+
     def header_all(self, name: str) -> list[str]:
         """The values of all headers with this name, in order."""
         return heads.header_all(self.response_head, name)

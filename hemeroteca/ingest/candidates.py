@@ -63,7 +63,7 @@ class Links:
 
     def refresh(self, capture: Capture, rules: Rules, document: extract.Document, result: Ingested) -> None:
         target = document.refresh
-        if not target and (header := capture.header("refresh")):
+        if not target and (header := capture.address("refresh")):
             found = _REFRESH.match(header)
             target = found[1] if found else None
         if target:

@@ -7,6 +7,7 @@ import and rebuild call it alike; what it returns is written by the sinks of the
 from hemeroteca import extract, urls, warc
 from hemeroteca.extract import elements
 from hemeroteca.extract.scripted import needs_browser
+from hemeroteca.fetch import heads
 from hemeroteca.ingest.candidates import Links, folder_host_key
 from hemeroteca.ingest.difference import difference, listing
 from hemeroteca.ingest.document import exact, likeness_of, search_document
@@ -60,7 +61,7 @@ class Ingest:
                 result.attached = [warc.records(beside) for beside in capture.attached]
         if rules.read:
             if redirects:
-                self._links.redirect(capture, rules, capture.header("location"), result)
+                self._links.redirect(capture, rules, capture.address("location"), result)
             if rules.leads:
                 self._links.redirect(capture, rules, rules.leads, result)
         if document is not None:
@@ -84,7 +85,7 @@ def _begun(capture: Capture, rules: Rules) -> Ingested:
         size=capture.size,
         urlkey=keys.index_key(capture.filed),
         mime=capture.media_type.partition(";")[0].strip().lower()[:120],
-        etag=capture.header("etag")[:500],
+        etag=heads.opaque(capture.response_head, "etag")[:500],
         last_modified=capture.header("last-modified")[:100],
     )
     if capture.truncated:
