@@ -9,16 +9,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hemeroteca import urls
-from hemeroteca.engine.reasons import PASSING
+from hemeroteca.engine.reasons import BUSY, PASSING
 from hemeroteca.fetch import Result
+from hemeroteca.frontier import politeness
 from hemeroteca.frontier.robots import MAX_BYTES, MAX_REDIRECTS
 from hemeroteca.frontier.visit import Visit
-from hemeroteca.ingest.rules import AGENT
 from hemeroteca.urls.candidate import Role
 from hemeroteca.urls.robots import Robots
 
 if TYPE_CHECKING:
     from hemeroteca.engine.loop import Engine
+
+MAX_HELD = 60.0  # s that a visit is kept for rules whose host asks for time
 
 
 @dataclass
@@ -31,6 +33,7 @@ class Fetch:
     attempts: int = 0
     asked: float = 0.0  # when the waiting host last answered …
     took: float = 0.0  # … and how long that took
+    rest: float = 0.0  # it asked to be left alone so long
 
 
 class RobotsFiles:
@@ -54,6 +57,13 @@ class RobotsFiles:
         if own:
             fetch.asked, fetch.took = now, result.elapsed
         wait = engine.visits.plain_wait(errand.host, errand.crawl, result.elapsed)
+        if result.status in BUSY:
+            fetch.rest = politeness.retry_after(result.header("retry-after"), now) or 0.0
+            wait = max(wait, fetch.rest)
+            if fetch.rest > MAX_HELD:
+                self._put_off(fetch, errand, now, wait)
+                engine.intake.submit(errand, result, engine.runs.get(errand.crawl))
+                return
         follow = self._next(fetch, errand, result)
         if follow is not None and follow.url == errand.url:
             wait = max(wait, self._retry_seconds * 2.0 ** (fetch.attempts - 1))
@@ -74,6 +84,17 @@ class RobotsFiles:
         else:
             result.body.discard()
 
+    def _put_off(self, fetch: Fetch, errand: Visit, now: float, wait: float) -> None:
+        """The host asks for a long rest: nobody waits for it, the rules are asked for when the visit is due again."""
+        del self._under_way[fetch.origin]
+        for visit in (errand, fetch.visit):
+            if visit.lease is not None:
+                visit.lease.answered(visit, now + wait, wait, refused=True, note="http-503")
+        if errand.lease is not None:
+            errand.lease.done(errand)
+        if fetch.visit.lease is not None:
+            fetch.visit.lease.give_back(fetch.visit, due=now + wait)
+
     def _learned(self, fetch: Fetch, result: Result, now: float) -> None:
         """All is said: the visit that waited has its turn, or its host is given up."""
         engine, visit = self._engine, fetch.visit
@@ -82,7 +103,10 @@ class RobotsFiles:
         lease = visit.lease
         if lease is None:
             return
-        wait = engine.visits.plain_wait(visit.host, visit.crawl, fetch.took, rules.crawl_delay(AGENT))
+        wait = engine.visits.plain_wait(
+            visit.host, visit.crawl, fetch.took, rules.crawl_delay(engine.config.robots_token)
+        )
+        wait = max(wait, fetch.rest)
         lease.answered(visit, fetch.asked + wait, wait, refused=not result.status, note=result.failure)
         if not rules.unreachable:
             lease.give_back(visit)

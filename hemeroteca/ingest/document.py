@@ -1,10 +1,11 @@
 """What search learns of a page: its document made from what was read, and the fingerprints of its text."""
 
 import hashlib
+import re
 
 from hemeroteca import extract
 from hemeroteca.ingest.rules import Rules
-from hemeroteca.ingest.search_document import SearchDocument, simhash, without_digits
+from hemeroteca.ingest.search_document import LOOKED_AT, SearchDocument, simhash, without_digits
 from hemeroteca.warc import Capture
 
 
@@ -38,10 +39,30 @@ def likeness_of(document: extract.Document) -> int:
     return simhash(document.main or document.text, digits=False)
 
 
-def exact(document: extract.Document) -> int:
-    """The fingerprint of a short text; 0 when there is none."""
-    text = document.main or document.text
-    if not text:
-        return 0
-    data = without_digits(f"{document.title}\n{text}").encode("utf-8", "replace")
-    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little", signed=True)
+def fingerprints(url: str, document: extract.Document, digest: str) -> tuple[int, int]:
+    """Of what a page says, which is the same for all pages of a trap: of its text, the images and frames it shows and
+    the texts of its links, with all numbers but those of its own address; and without any number. What is no HTML says
+    what its bytes say."""
+    if document.kind not in ("html", "xhtml"):
+        return _hash(digest), _hash(digest)
+    shown = [link.href for link in document.links if link.kind in ("requisite", "frame") and not _FURNITURE(link.href)]
+    named = [link.text for link in document.links if link.kind == "page" and "/" not in link.text]
+    says = "\n".join((document.title, (document.main or document.text)[:LOOKED_AT], *named))
+    own = {form for text in _NUMBER.findall(url) for form in _forms(text)}
+    exact = _NUMBER.sub(lambda number: "" if number[0] in own else number[0], says) if own else says
+    return _hash("\n".join((exact, *shown))), _hash("\n".join((without_digits(says), *shown)))
+
+
+_NUMBER = re.compile(r"[0-9]+")
+_FURNITURE = re.compile(r"\.(?:css|js|mjs|ico|woff2?|ttf)\b", re.IGNORECASE).search
+
+
+def _forms(number: str) -> list[str]:
+    """How the number of an address may stand on its page; a year, or what is counted, with its neighbours."""
+    value = int(number[:18])
+    near = (value - 1, value, value + 1) if value >= 100 else (value,)
+    return [number, *(form for one in near for form in (str(one), f"{one:02}"))]
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "little")

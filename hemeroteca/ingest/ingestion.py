@@ -10,9 +10,10 @@ from hemeroteca.extract.scripted import needs_browser
 from hemeroteca.fetch import heads
 from hemeroteca.ingest.candidates import Links, folder_host_key
 from hemeroteca.ingest.difference import difference, listing
-from hemeroteca.ingest.document import exact, likeness_of, search_document
+from hemeroteca.ingest.document import fingerprints, likeness_of, search_document
 from hemeroteca.ingest.ingested import Ingested
-from hemeroteca.ingest.rules import AGENT, CrawlOptions, CrawlRules, Rules
+from hemeroteca.ingest.rules import AGENT, CrawlRules, Rules
+from hemeroteca.urls import Role
 from hemeroteca.warc import DOM_TYPE, Capture, keys
 
 ANNOUNCING = ("feed", "sitemap")
@@ -31,21 +32,22 @@ class Ingest:
     """`ingest` for many captures: it knows the crawls under way, and sends no link of a crawl twice."""
 
     def __init__(self) -> None:
-        self._options: dict[int, CrawlOptions] = {}
+        self._crawls: dict[int, CrawlRules] = {}
         self._links = Links()
 
     def learn(self, crawl: CrawlRules) -> None:
-        self._options[crawl.crawl] = crawl.options
+        self._crawls[crawl.crawl] = crawl
         self._links.learn(crawl)
 
     def forget(self, crawl: int) -> None:
-        self._options.pop(crawl, None)
+        self._crawls.pop(crawl, None)
         self._links.forget(crawl)
 
     def __call__(self, capture: Capture, rules: Rules) -> Ingested:
-        options = self._options[rules.crawl] if rules.crawl else None
+        crawl = self._crawls[rules.crawl] if rules.crawl else None
+        options = crawl.options if crawl is not None else None
         result = _begun(capture, rules)
-        if result.same and not capture.attached and options is not None and options.knows_its_pages:
+        if result.same and not capture.attached and rules.followed:
             return result
         document = None
         redirects = 300 <= capture.status < 400
@@ -53,7 +55,7 @@ class Ingest:
             document = _read(capture, rules, result)
             if result.needs_browser:
                 return result
-        nofollow = _directives(capture, document, result) if rules.obey else False
+        nofollow = _directives(capture, document, crawl.agent if crawl else AGENT, result) if rules.obey else False
         if rules.keep and not result.noarchive:
             if not result.same or capture.attached:
                 result.records = warc.records(capture, result.digest, result.size)
@@ -67,6 +69,8 @@ class Ingest:
         if document is not None:
             self._links.refresh(capture, rules, document, result)
             self._links.find(capture, rules, document, nofollow, result)
+            if crawl is not None and rules.role == Role.PAGE and capture.status == 200:
+                result.said, result.worded = fingerprints(capture.url, document, result.shown_digest)
             if not result.same:
                 _add_document(capture, rules, document, result)
             if options is not None and options.watch is not None and document.kind in ANNOUNCING:
@@ -120,9 +124,9 @@ def _read(capture: Capture, rules: Rules, result: Ingested) -> extract.Document:
     return document
 
 
-def _directives(capture: Capture, document: extract.Document | None, result: Ingested) -> bool:
+def _directives(capture: Capture, document: extract.Document | None, agent: str, result: Ingested) -> bool:
     """What header and page say to robots, noted; gives whether its links are not to be followed."""
-    said = urls.robots.directives(capture.header_all("x-robots-tag"), AGENT)
+    said = urls.robots.directives(capture.header_all("x-robots-tag"), agent)
     result.noarchive = said.noarchive or (document is not None and document.noarchive)
     result.noindex = said.noindex or (document is not None and document.noindex)
     return said.nofollow or (document is not None and document.nofollow)
@@ -130,7 +134,6 @@ def _directives(capture: Capture, document: extract.Document | None, result: Ing
 
 def _add_document(capture: Capture, rules: Rules, document: extract.Document, result: Ingested) -> None:
     likeness = likeness_of(document)
-    result.fingerprint = likeness or exact(document)
     if not result.noindex and not result.noarchive:  # what is not in the archive could not be indexed again
         result.document = search_document(capture, rules, document, result.shown_digest, likeness)
 

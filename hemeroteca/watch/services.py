@@ -334,15 +334,7 @@ def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
 
 
 def _address(text: str) -> str:
-    url = text
-    if "://" not in text:
-        if "." not in text.partition("/")[0]:
-            raise Invalid(f"{text!r} is not an address that can be watched; write one like https://example.org/")
-        url = "https://" + text
-    try:
-        return urls.canonical(url)
-    except urls.UrlError as error:
-        raise Invalid(f"{text!r} is not an address that can be watched ({error})")
+    return urls.typed(text)
 
 
 def _mode(text: str) -> tuple[str, float]:
