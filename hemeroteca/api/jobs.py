@@ -8,7 +8,8 @@ from ninja import Path, Query, Schema
 from pydantic import Field
 
 from hemeroteca.api import access
-from hemeroteca.api.shapes import Body, Cursor, Limit, Listing, filled, read_cursor, write_cursor
+from hemeroteca.api.shapes import Body, Cursor, Limit, Listing, before, filled
+from hemeroteca.api.shapes import listing as part_of
 from hemeroteca.errors import Denied
 from hemeroteca.jobs import kinds, queries, services
 from hemeroteca.jobs.models import Job
@@ -61,12 +62,8 @@ def listing(
     cursor: Cursor = "",
 ) -> Listing[JobOut]:
     """Those of others only for editors and administrators."""
-    position = read_cursor(cursor, 1)
-    found = queries.recent(access.caller(request), limit + 1, position[0] if position else None, state or "", kind)
-    return Listing[JobOut](
-        items=[job_out(job) for job in found[:limit]],
-        next_cursor=write_cursor(found[limit - 1].pk) if len(found) > limit else None,
-    )
+    found = queries.recent(access.caller(request), limit + 1, before(cursor), state or "", kind)
+    return part_of(found, limit, job_out)
 
 
 def one(request: HttpRequest, number: Number) -> JobOut:
@@ -92,11 +89,4 @@ def resume(request: HttpRequest, number: Number) -> JobOut:
 
 
 def job_out(job: Job) -> JobOut:
-    facts = queries.facts(job)
-    return filled(
-        JobOut,
-        facts,
-        created_at=moment(facts.created_ms),
-        started_at=moment(facts.started_ms),
-        ended_at=moment(facts.ended_ms),
-    )
+    return filled(JobOut, queries.facts(job))

@@ -94,17 +94,11 @@ def search(
         sort=sort, facets=facets, semantic=semantic, group=group, languages=_languages(request)
     )
     found = portal.searcher_for(q, versions).search(q, limit=limit, cursor=cursor, options=options)
-    return Found(
-        total=found.total,
-        exact=found.exact,
-        items=[_result(hit) for hit in found.hits],
-        next_cursor=found.cursor or None,
-        suggestion=found.suggestion,
-        notes=found.notes,
-        facets={
-            name: [Facet(value=value, count=count) for value, count in counts] for name, counts in found.facets.items()
-        },
-    )
+    facets_out = {
+        name: [Facet(value=value, count=count) for value, count in counts] for name, counts in found.facets.items()
+    }
+    items = [_result(hit) for hit in found.hits]
+    return filled(Found, found, items=items, next_cursor=found.cursor or None, facets=facets_out)
 
 
 def explain(
@@ -113,15 +107,7 @@ def explain(
     url: Annotated[str, Query(min_length=1, max_length=4096, description="Address of the page, or id of a document.")],
 ) -> Why:
     why = portal.explain(q, url, _languages(request))
-    return Why(
-        place=why.place,
-        title=why.title,
-        score=why.score,
-        text_score=why.text_score,
-        parts={name: part.score for name, part in why.parts.items()},
-        words=why.words,
-        factors=why.factors,
-    )
+    return filled(Why, why, parts={name: part.score for name, part in why.parts.items()})
 
 
 def suggest(
@@ -201,35 +187,14 @@ def _languages(request: HttpRequest) -> tuple[str, ...]:
 
 
 def _result(hit: Hit) -> Result:
-    return Result(
-        url=hit.url,
-        title=hit.title,
-        snippet=hit.snippet,
-        score=hit.score,
-        captured_at=moment(hit.captured_ms),
-        published_at=moment(hit.published_ms),
-        until=moment(hit.until_ms),
-        host=hit.host,
-        language=hit.language,
-        type=hit.type,
-        author=hit.author,
-        collections=list(hit.collections),
-        versions=hit.versions,
-        id=hit.id,
-        breadcrumbs=hit.breadcrumbs,
-        duplicates=hit.duplicates,
-        more_from_host=hit.more_from_host,
-    )
+    return filled(Result, hit, until=moment(hit.until_ms), collections=list(hit.collections))
 
 
 def _saved_out(row: SavedSearch) -> SearchOut:
     return filled(
         SearchOut,
         row,
-        id=row.pk,
         channel=row.channel_id,
         owner=row.owner.name if row.owner else None,
-        created_at=moment(row.created_ms),
-        found_at=moment(row.found_ms),
         feed=saved_searches.feed_path(row.query),
     )

@@ -113,7 +113,7 @@ def tell(facts: object) -> None:
     """Facts as one line of JSON."""
     import msgspec
 
-    sys.stdout.write(msgspec.json.encode(facts).decode() + "\n")
+    sys.stdout.write(msgspec.json.encode(facts, enc_hook=str).decode() + "\n")
 
 
 def size(count: float) -> str:

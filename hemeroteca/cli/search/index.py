@@ -91,7 +91,6 @@ def query(
     _, searcher, _ = open_for(data)
     options = msgspec.structs.replace(corpus.RANKING_ONLY, syntax=syntax)
     source = sys.stdin.buffer if str(from_file) == "-" else readable(from_file).open("rb")
-    encode = msgspec.json.Encoder().encode
     with source:
         try:
             queries = corpus.queries(corpus.lines(source))
@@ -99,7 +98,7 @@ def query(
             common.give_up(f"{from_file}: {error}")
         for row in corpus.run_queries(searcher, queries, limit, options):
             if json:
-                sys.stdout.write(encode(row).decode() + "\n")
+                common.tell(row)
             else:
                 sys.stdout.write(f"{row.qid} Q0 {row.id} {row.rank} {row.score:.6f} hemeroteca\n")
 
