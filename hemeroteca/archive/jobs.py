@@ -10,7 +10,7 @@ from django.conf import settings
 from hemeroteca.archive import export, prune, wacz
 from hemeroteca.archive.models import WarcFile
 from hemeroteca.archive.selection import Selection
-from hemeroteca.errors import Refused
+from hemeroteca.errors import CannotWrite, Refused
 from hemeroteca.jobs import ActiveJob, kind
 from hemeroteca.warc import store
 from hemeroteca.warc.reader import WarcReadError
@@ -56,11 +56,11 @@ def export_captures(job: ActiveJob, order: Export) -> Exported:
         elif order.format == "wacz":
             done = wacz.write(folder, order.selection, target, now_ms, order.title, job.progress)
         else:
-            write = export.export_csv if order.format == "csv" else export.export_json
             with target.open("w", encoding="utf-8", newline="") as file:
-                done = export.Exported(captures=write(order.selection, file, job.progress))
+                count = export.export_list(order.selection, file, order.format, job.progress)
+            done = export.Exported(captures=count)
     except OSError as error:
-        raise cannot_write(target, error)
+        raise CannotWrite(target, error)
     return Exported(str(target), done.captures, target.stat().st_size, done.unreadable)
 
 
@@ -74,8 +74,8 @@ def let_go(job: ActiveJob, order: Prune) -> prune.Pruned:
             try:
                 file = stack.enter_context(target.open("w", encoding="utf-8", newline=""))
             except OSError as error:
-                raise cannot_write(target, error)
-            tell = export.csv_lister(file) if target.suffix == ".csv" else export.json_lister(file)
+                raise CannotWrite(target, error)
+            tell = export.lister(file, target.suffix.removeprefix("."))
         try:
             return prune.prune(settings.INSTANCE.warc_dir, order.selection, order.rules, False, tell, job.progress)
         except WarcReadError as error:
@@ -96,11 +96,3 @@ def bring_to_store(job: ActiveJob, order: Offload) -> Offloaded:
     except store.StoreError as error:
         raise Refused(str(error))
     return Offloaded(files, total)
-
-
-def cannot_write(target: Path, error: OSError) -> Refused:
-    place = Path(error.filename or target)
-    reason = error.strerror or str(error)
-    return Refused(
-        f"cannot write {target}: {reason} ({place.parent}); name another place, or make room and rights there"
-    )

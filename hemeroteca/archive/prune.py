@@ -42,14 +42,10 @@ class Rules:
 @dataclass
 class Pruned:
     looked_at: int = 0
-    captures: int = 0
-    """Captures let go (or that would be)."""
-    bytes: int = 0
-    """Bytes of records let go."""
-    files: int = 0
-    """Files written anew or removed."""
-    pages: dict[str, int] = field(default_factory=dict)
-    """Captures let go by address; of the first addresses only."""
+    captures: int = 0  # let go (or that would be)
+    bytes: int = 0  # of their records
+    files: int = 0  # written anew or removed
+    pages: dict[str, int] = field(default_factory=dict)  # captures let go by address; of the first addresses only
 
 
 def prune(

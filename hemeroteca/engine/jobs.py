@@ -7,8 +7,7 @@ import msgspec
 from django.conf import settings
 
 from hemeroteca.archive import importing, queries, verify
-from hemeroteca.archive.jobs import cannot_write
-from hemeroteca.errors import Conflict, Refused
+from hemeroteca.errors import CannotWrite, Conflict, Refused
 from hemeroteca.instance import backup, spool
 from hemeroteca.jobs import ActiveJob, Interrupted, kind
 
@@ -86,7 +85,7 @@ def import_archives(job: ActiveJob, order: Import) -> importing.Imported:
                 instance.wake("engine")
                 rebuild.wait_until_read(config, instance)
     except OSError as error:
-        raise cannot_write(instance.data, error)
+        raise CannotWrite(instance.data, error)
     if done.stopped:
         raise Interrupted
     return done

@@ -232,10 +232,10 @@ def test_what_was_not_modified_says_in_a_wacz_what_its_payload_is(archive, tmp_p
 
 def test_metadata_as_csv_and_json(archive):
     text = io.StringIO()
-    assert export.export_csv(Selection(), text) == 7
+    assert export.export_list(Selection(), text, "csv") == 7
     table = list(csv.DictReader(io.StringIO(text.getvalue())))
     lines = io.StringIO()
-    export.export_json(Selection(), lines)
+    export.export_list(Selection(), lines, "json")
     objects = [json.loads(line) for line in lines.getvalue().splitlines()]
     assert [row["url"] for row in table] == [row["url"] for row in objects]
     assert objects[0].keys() == dict.fromkeys(export.COLUMNS).keys()

@@ -163,7 +163,7 @@ def _list_of_captures(target: Path | None) -> "Iterator[Lister | None]":
     if target is None:
         yield None
         return
-    from hemeroteca.archive.export import csv_lister, json_lister
+    from hemeroteca.archive.export import lister
 
     with writing(target), target.open("w", encoding="utf-8", newline="") as file:
-        yield csv_lister(file) if format_of(target) is Format.csv else json_lister(file)
+        yield lister(file, format_of(target))

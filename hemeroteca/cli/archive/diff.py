@@ -49,17 +49,15 @@ def diff(
     if output is not None and output.suffix not in (".html", ".pdf"):
         give_up(f"{output} does not tell the format; name it .html or .pdf", USAGE)
     setup(data, must_exist=True)
-    from django.conf import settings
-
-    from hemeroteca.archive import comparing, lookup
+    from hemeroteca.archive import content, lookup
     from hemeroteca.errors import Refused
     from hemeroteca.warc.reader import WarcReadError
     from hemeroteca.warc.timestamps import iso
 
-    rules = _with_options(comparing.rules_of(url), ignore or [], keep or [], ignore_text or [], threshold)
+    rules = _with_options(content.rules_of(url), ignore or [], keep or [], ignore_text or [], threshold)
     try:
         rows = lookup.pair(url, first, second)
-        old, new, _, found = comparing.compare(settings.INSTANCE.warc_dir, *rows, rules)
+        old, new, _, found = content.compare(*rows, rules)
     except Refused as error:
         refuse(error)
     except WarcReadError as error:

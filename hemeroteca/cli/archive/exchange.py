@@ -71,7 +71,7 @@ def export(
     from django.conf import settings
 
     from hemeroteca.archive import requisites
-    from hemeroteca.archive.export import export_csv, export_json
+    from hemeroteca.archive.export import export_list
     from hemeroteca.archive.jobs import Export, Exported
 
     chosen = form or format_of(target)
@@ -83,8 +83,7 @@ def export(
     if str(target) == "-":
         if chosen not in _LISTS:
             give_up(f"a {chosen.value.upper()} file is not written to standard output; name a file", USAGE)
-        write_list = export_csv if chosen is Format.csv else export_json
-        write_list(selection, sys.stdout)
+        export_list(selection, sys.stdout, chosen)
         return
     order = Export(selection, str(target.absolute()), chosen.value, title)
     _report_export(target, run_job("archive.export", order, Exported, as_json, background), as_json)
