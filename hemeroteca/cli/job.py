@@ -9,6 +9,7 @@ import typer
 
 from hemeroteca.cli import common
 from hemeroteca.cli.progress import on_interrupt, progress_line
+from hemeroteca.warc.timestamps import moment
 
 if TYPE_CHECKING:
     from hemeroteca.jobs.models import Job
@@ -68,7 +69,7 @@ def show(number: Number, data: common.Data = None, json: common.Json = False) ->
     from hemeroteca.jobs import queries
 
     for line in queries.log(common.actor(), number):
-        typer.echo(common.printable(f"{_moment(line.at_ms)} {line.text}"))
+        typer.echo(common.printable(f"{common.stamp(moment(line.at_ms))} {line.text}"))
 
 
 @app.command()
@@ -153,7 +154,8 @@ def _find(data: Any, number: int) -> "Job":
 
 def _line(job: "Job") -> str:
     share = f"{job.done:,} of {job.total:,}" if job.total else f"{job.done:,}" if job.done else ""
-    cells = (f"{job.pk:>6}", f"{job.kind:<16}", f"{job.state:<9}", _moment(job.created_ms), share, job.message)
+    ordered = common.stamp(moment(job.created_ms))
+    cells = (f"{job.pk:>6}", f"{job.kind:<16}", f"{job.state:<9}", ordered, share, job.message)
     return common.printable("  ".join(cells).rstrip())
 
 
@@ -163,9 +165,3 @@ def _facts(job: "Job") -> str:
     from hemeroteca.jobs.queries import facts
 
     return msgspec.json.encode(facts(job)).decode()
-
-
-def _moment(ms: int) -> str:
-    from datetime import UTC, datetime
-
-    return common.stamp(datetime.fromtimestamp(ms / 1000, UTC))
