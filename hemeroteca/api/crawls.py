@@ -30,7 +30,7 @@ _STATES: dict[int, State] = {
 Url = Annotated[str, Query(min_length=1, max_length=8192, description="Address of the page.")]
 
 
-class Order(Body):
+class CrawlIn(Body):
     seeds: list[Address] = Field(min_length=1, max_length=10_000, description="Addresses to start from.")
     scope: Literal["page", "prefix", "host", "domain"] = Field(
         "host", description="What belongs to it: the pages alone, what begins like them, their hosts, their domains."
@@ -69,7 +69,7 @@ class CrawlOut(Schema):
     ended_at: datetime | None = Field(description="When the last run ended; null while it runs.")
 
 
-def submit(request: HttpRequest, order: Order) -> CrawlOut:
+def submit(request: HttpRequest, order: CrawlIn) -> CrawlOut:
     """The same order again resumes the crawl it made before."""
     scope = urls.Scope(kind=order.scope, include=tuple(order.include), exclude=tuple(order.exclude), depth=order.depth)
     options = CrawlOptions(scope, **order.dict(exclude={"seeds", *urls.Scope.__struct_fields__, "scope"}))

@@ -19,7 +19,7 @@ Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the job.")
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 
 
-class Order(Body):
+class JobIn(Body):
     kind: str = Field(max_length=40, description="What to do: search.rebuild, archive.verify, watch.learn, …")
     arguments: dict[str, Any] = Field({}, description="Of its kind.")
 
@@ -47,7 +47,7 @@ class LineOut(Schema):
     text: str = Field(description="For people.")
 
 
-def submit(request: HttpRequest, order: Order) -> JobOut:
+def submit(request: HttpRequest, order: JobIn) -> JobOut:
     """`hemeroteca serve` begins with it at once. Kinds that name files of the server are ordered by command only."""
     if not kinds.find(order.kind).remote:
         raise Denied(f"{order.kind} names files of the server; order it there, by command")

@@ -18,6 +18,7 @@ from hemeroteca import __version__, warc
 from hemeroteca.archive import cdx, queries
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.values import CaptureRow
+from hemeroteca.errors import CannotWrite
 from hemeroteca.fetch import heads
 from hemeroteca.warc import keys, reader
 from hemeroteca.warc.capture import Capture
@@ -72,6 +73,20 @@ def lister(target: IO[str], form: str) -> Lister:
     writer = csv.writer(target)
     writer.writerow(COLUMNS)
     return lambda row: writer.writerow([_cell(value) for value in facts(row).values()])
+
+
+@contextmanager
+def listed_in(target: Path | None) -> Iterator[Lister | None]:
+    """Lists captures in a file, as its name says: `.csv`, else JSON lines. Without a file nothing is listed."""
+    if target is None:
+        yield None
+        return
+    try:
+        file = target.open("w", encoding="utf-8", newline="")
+    except OSError as error:
+        raise CannotWrite(target, error)
+    with file:
+        yield lister(file, target.suffix.removeprefix("."))
 
 
 def facts(row: CaptureRow) -> dict[str, str | int | float | bool | None]:

@@ -1,7 +1,6 @@
 """Long work of the archive: export, prune, offload."""
 
 import time
-from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
@@ -23,7 +22,7 @@ class Export(msgspec.Struct):
     title: str = ""
 
 
-class Exported(msgspec.Struct):
+class ExportedFile(msgspec.Struct):
     file: str
     captures: int
     bytes: int
@@ -32,7 +31,7 @@ class Exported(msgspec.Struct):
 
 class Prune(msgspec.Struct):
     selection: Selection
-    rules: prune.Rules
+    rules: prune.Retention
     report: str = ""  # a file that lists what goes
 
 
@@ -46,7 +45,7 @@ class Offloaded(msgspec.Struct):
 
 
 @kind("archive.export")
-def export_captures(job: ActiveJob, order: Export) -> Exported:
+def export_captures(job: ActiveJob, order: Export) -> ExportedFile:
     """The file appears when it is whole."""
     target, folder = Path(order.target), settings.INSTANCE.warc_dir
     now_ms = time.time_ns() // 1_000_000
@@ -61,21 +60,13 @@ def export_captures(job: ActiveJob, order: Export) -> Exported:
             done = export.Exported(captures=count)
     except OSError as error:
         raise CannotWrite(target, error)
-    return Exported(str(target), done.captures, target.stat().st_size, done.unreadable)
+    return ExportedFile(str(target), done.captures, target.stat().st_size, done.unreadable)
 
 
 @kind("archive.prune", exclusive=True)
 def let_go(job: ActiveJob, order: Prune) -> prune.Pruned:
     """What was written anew before an interruption stays; the rest is looked at again."""
-    with ExitStack() as stack:
-        tell = None
-        if order.report:
-            target = Path(order.report)
-            try:
-                file = stack.enter_context(target.open("w", encoding="utf-8", newline=""))
-            except OSError as error:
-                raise CannotWrite(target, error)
-            tell = export.lister(file, target.suffix.removeprefix("."))
+    with export.listed_in(Path(order.report) if order.report else None) as tell:
         try:
             return prune.prune(settings.INSTANCE.warc_dir, order.selection, order.rules, False, tell, job.progress)
         except WarcReadError as error:

@@ -31,7 +31,7 @@ MOST_PAGES = 10_000
 
 
 @dataclass(frozen=True)
-class Rules:
+class Retention:
     """What may go: captures without news, older than a moment; of the younger ones, all but one per period."""
 
     older_than_ms: int | None = None
@@ -51,7 +51,7 @@ class Pruned:
 def prune(
     folder: Path,
     selection: Selection,
-    rules: Rules,
+    rules: Retention,
     dry_run: bool = True,
     tell: Callable[[CaptureRow], object] | None = None,
     progress: Callable[[int, int | None, str], object] = lambda done, total, message: None,
@@ -94,7 +94,7 @@ def finish(folder: Path) -> list[str]:
     return names
 
 
-def _superfluous(selection: Selection, rules: Rules, done: Pruned) -> Iterator[CaptureRow]:
+def _superfluous(selection: Selection, rules: Retention, done: Pruned) -> Iterator[CaptureRow]:
     for _, group in groupby(selection.rows(), key=lambda row: row.urlkey):
         pages: dict[str, list[CaptureRow]] = {}
         for row in group:
@@ -104,7 +104,7 @@ def _superfluous(selection: Selection, rules: Rules, done: Pruned) -> Iterator[C
             yield from _unreferenced(_without_news(rows, rules))
 
 
-def _without_news(rows: list[CaptureRow], rules: Rules) -> list[CaptureRow]:
+def _without_news(rows: list[CaptureRow], rules: Retention) -> list[CaptureRow]:
     """Of the captures of one page, oldest first, those the rules let go."""
     kept: set[str] = set()
     candidates = []

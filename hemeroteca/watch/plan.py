@@ -1,7 +1,7 @@
 """Which pages are visited now: listings, policies, new pages, signals and the planner have their turns.
 
 `Plan` is the planner at work: its pages, what visits teach it, the file it is kept in. It is told things in batches,
-because each call is a pass over all pages it knows. `Selection` gives every reason to visit its turn, under what is
+because each call is a pass over all pages it knows. `PageChoice` gives every reason to visit its turn, under what is
 allowed at all.
 """
 
@@ -210,7 +210,7 @@ class Plan:
         self.planner.set(keys[there], paused=True)
 
 
-class Selection:
+class PageChoice:
     """Chooses the pages that are visited now."""
 
     def __init__(self, state: SchedulerState) -> None:

@@ -37,7 +37,7 @@ from hemeroteca.watch.fields import plain
 from hemeroteca.watch.models import Subscription, WatchedPage
 from hemeroteca.watch.next_visit import NextVisit
 from hemeroteca.watch.outages import Outages
-from hemeroteca.watch.plan import Plan, Selection
+from hemeroteca.watch.plan import PageChoice, Plan
 from hemeroteca.watch.policy_pages import REPLAYED, PolicyPages, calendar_of
 from hemeroteca.watch.scheduler_state import ActivePage, ActiveSubscription, SchedulerState, VisitUnderWay, domain_of
 from hemeroteca.watch.time_windows import Window
@@ -62,7 +62,7 @@ class Scheduler:
         state.announcements = Announcements(state)
         state.next_visit = NextVisit(state)
         state.subscriptions = ActiveSubscriptions(state)
-        self._selection = Selection(state)
+        self._selection = PageChoice(state)
         self._look_at = self._sweep_at = 0.0
 
     @property

@@ -105,9 +105,9 @@ def learn(
     """Learn the words of the index, for completion, next words and spelling."""
     open_for(data)
     common.setup(data)
-    from hemeroteca.engine.jobs import Learn, Learned
+    from hemeroteca.engine.jobs import LearnedWords, LearnWords
 
-    done = run_job("search.learn", Learn(documents), Learned, json, background)
+    done = run_job("search.learn", LearnWords(documents), LearnedWords, json, background)
     tell(json, f"learned from {done.documents:,} documents", documents=done.documents)
 
 
