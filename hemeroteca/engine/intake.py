@@ -12,8 +12,9 @@ from hemeroteca.engine.sinks import Arrival, Trip
 from hemeroteca.fetch import Result
 from hemeroteca.fetch.browser import Rendered
 from hemeroteca.frontier.visit import Visit
-from hemeroteca.ingest import CrawlRules, Ingested, Rules
+from hemeroteca.ingest.ingested import Ingested
 from hemeroteca.ingest.pool import Pool, Reader
+from hemeroteca.ingest.rules import CrawlRules, Rules
 from hemeroteca.ingest.worker import Task
 from hemeroteca.urls.candidate import Role
 from hemeroteca.warc import Capture

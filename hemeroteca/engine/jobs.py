@@ -130,7 +130,8 @@ def rebuild_index(job: ActiveJob, order: Rebuild) -> Rebuilt:
     from hemeroteca.engine import rebuild as archive
     from hemeroteca.engine import search_upkeep
     from hemeroteca.engine.sinks.search import write_watermark
-    from hemeroteca.search import SearchError, maintenance
+    from hemeroteca.search import maintenance
+    from hemeroteca.search.index import SearchError
     from hemeroteca.search.index.versions import rebuild_versions
     from hemeroteca.watch.membership import Membership
 
@@ -152,7 +153,8 @@ def rebuild_index(job: ActiveJob, order: Rebuild) -> Rebuilt:
 
 @kind("search.learn", remote=True)
 def learn_words(job: ActiveJob, order: Learn) -> Learned:
-    from hemeroteca.search import SearchError, maintenance, open_index
+    from hemeroteca.search import maintenance
+    from hemeroteca.search.index import SearchError, open_index
 
     folder = settings.INSTANCE.index_dir
     try:
@@ -165,7 +167,8 @@ def learn_words(job: ActiveJob, order: Learn) -> Learned:
 @kind("search.rank", remote=True)
 def rank_links(job: ActiveJob, order: Rank) -> Ranked:
     from hemeroteca.frontier.queries import seed_keys
-    from hemeroteca.search import SearchError, maintenance
+    from hemeroteca.search import maintenance
+    from hemeroteca.search.index import SearchError
 
     try:
         ranks = maintenance.refresh_ranks(settings.INSTANCE.index_dir, seed_keys())

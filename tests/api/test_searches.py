@@ -7,8 +7,10 @@ import pytest
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM, Role
 from hemeroteca.accounts import services as accounts
+from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.instance import Instance
-from hemeroteca.search import SearchDocument, open_index, portal
+from hemeroteca.search import portal
+from hemeroteca.search.index import open_index
 from hemeroteca.search.index.versions import VersionWriter, open_versions
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]

@@ -13,7 +13,6 @@ from hemeroteca.change import (
     NoiseModel,
     Snapshot,
     as_json,
-    changed_runs,
     compare,
     highlighted_page,
     noise,
@@ -21,6 +20,7 @@ from hemeroteca.change import (
     text_diff,
 )
 from hemeroteca.change.compare import _difference
+from hemeroteca.change.diffs import changed_runs
 from hemeroteca.change.sequences import common_prefix, common_suffix, opcodes
 from tests.change.pages import html, newspaper, shop
 

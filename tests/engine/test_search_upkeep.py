@@ -3,9 +3,12 @@
 import pytest
 
 from hemeroteca.engine import search_upkeep
+from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.instance import Instance
-from hemeroteca.search import SearchDocument, document_queue, open_index, open_searcher
+from hemeroteca.search import document_queue
 from hemeroteca.search.graph import LinkGraph, LinkRanks
+from hemeroteca.search.index import open_index
+from hemeroteca.search.searcher import open_searcher
 from hemeroteca.search.suggest.suggester import Suggester
 from tests.waiting import wait_for
 

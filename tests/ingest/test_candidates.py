@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from hemeroteca import extract, urls
 from hemeroteca.extract import native
-from hemeroteca.ingest import Ingest
 from hemeroteca.ingest.candidates import EDGES, edges_known, edges_of, folder_host_key
+from hemeroteca.ingest.ingestion import Ingest
 from hemeroteca.ingest.rules import CrawlOptions, CrawlRules, Rules
 from hemeroteca.warc import Capture
 

@@ -3,7 +3,8 @@
 import msgspec
 
 from hemeroteca import extract, urls
-from hemeroteca.ingest import Rules, ingest
+from hemeroteca.ingest.ingestion import ingest
+from hemeroteca.ingest.rules import Rules
 from hemeroteca.warc import Capture
 
 URL = "http://example.org/wms?request=GetCapabilities"

@@ -21,7 +21,7 @@ readers = fork_readers(2)
 pids = [reader.process.pid for reader in readers]
 """
 READ = """
-from hemeroteca.ingest import CrawlRules
+from hemeroteca.ingest.rules import CrawlRules
 from tests.ingest.test_pool import task
 from tests.waiting import wait_for
 selector, answers = selectors.DefaultSelector(), []

@@ -5,24 +5,15 @@ import re
 
 import pytest
 
-from hemeroteca.search import (
-    IndexBusyError,
-    Options,
-    SearchDocument,
-    Searcher,
-    SearchError,
-    corpus,
-    document_queue,
-    maintenance,
-    open_index,
-    open_searcher,
-    preferences,
-)
+from hemeroteca.ingest.search_document import SearchDocument
+from hemeroteca.search import corpus, document_queue, maintenance, preferences
 from hemeroteca.search.graph import LinkGraph
-from hemeroteca.search.index import VERSIONS
+from hemeroteca.search.index import VERSIONS, IndexBusyError, SearchError, open_index
 from hemeroteca.search.index.versions import VersionWriter, open_versions
 from hemeroteca.search.maintenance import rebuild
 from hemeroteca.search.query.operators import moment
+from hemeroteca.search.results import Options
+from hemeroteca.search.searcher import Searcher, open_searcher
 from hemeroteca.search.suggest.language_model import Learner
 from hemeroteca.search.suggest.query_log import log_query, logged_queries
 from hemeroteca.search.suggest.suggester import Suggester

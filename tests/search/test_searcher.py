@@ -6,11 +6,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hemeroteca.search import Options, Preferences, SearchError
 from hemeroteca.search.graph import LinkRanks, np
+from hemeroteca.search.index import SearchError
 from hemeroteca.search.index.expressions import TermQuery
 from hemeroteca.search.query import conditions, query_plan
 from hemeroteca.search.query.operators import moment
+from hemeroteca.search.ranking import Preferences
+from hemeroteca.search.results import Options
 from tests.search.conftest import fill, page
 
 

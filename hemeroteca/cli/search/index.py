@@ -14,7 +14,7 @@ from hemeroteca.cli.search.shared import Limit, counted, errors_in_a_line, open_
 
 if TYPE_CHECKING:
     from hemeroteca.config import Config
-    from hemeroteca.search import Index
+    from hemeroteca.search.index import Index
 
 _LOOKS = 8  # at a file left for the engine, between two at whether there is one
 
@@ -154,7 +154,8 @@ def prefer(
 
 def _learn(path: Path) -> None:
     """A quick look at the new documents, so that suggestions know their words."""
-    from hemeroteca.search import maintenance, open_index
+    from hemeroteca.search import maintenance
+    from hemeroteca.search.index import open_index
 
     maintenance.learn(path, open_index(None, path), 2_000)
 
