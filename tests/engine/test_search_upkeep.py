@@ -10,6 +10,7 @@ from hemeroteca.search.graph import LinkGraph, LinkRanks
 from hemeroteca.search.index import open_index
 from hemeroteca.search.searcher import open_searcher
 from hemeroteca.search.suggest.suggester import Suggester
+from tests.search.links import add_links
 from tests.waiting import wait_for
 
 
@@ -45,7 +46,7 @@ def instance(tmp_path, monkeypatch):
             writer.put(SearchDocument(key=key, url=url, host="a.example", title="Un faro", text="El faro viejo"))
         writer.commit()
     links = LinkGraph(instance.index_dir / "links").writer()
-    links.add(1, "a.example", [2, 3], ["a.example", "b.example"], ["la torre", "otro sitio"])
+    add_links(links, 1, "a.example", [2, 3], ["a.example", "b.example"], ["la torre", "otro sitio"])
     links.commit()
     return instance
 
