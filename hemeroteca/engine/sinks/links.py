@@ -31,9 +31,8 @@ class LinksSink:
             self._links.add(key, edges.host, edges.targets, edges.hosts, edges.texts)
             self._remember(edges.texts)
         elif done.redirect is not None:  # what recommends it, or begins with it, means the other
-            target, host = (
-                array("q", [one]).tobytes() for one in (done.redirect.key, document_key(done.redirect.host))
-            )
+            target = array("q", [done.redirect.key]).tobytes()
+            host = array("q", [document_key(done.redirect.host)]).tobytes()
             self._links.add(key, document_key(arrival.rules.host), target, host, [])
         elif arrival.capture.status in (404, 410) and arrival.versions:
             self._links.forget(key)  # it recommends nothing any more
