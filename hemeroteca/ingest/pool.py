@@ -25,20 +25,7 @@ from hemeroteca import usage, warc
 from hemeroteca.ingest import worker
 from hemeroteca.ingest.ingested import Ingested
 from hemeroteca.ingest.rules import CrawlRules
-from hemeroteca.ingest.worker import (
-    CRAWL,
-    END,
-    FORGET,
-    HEADER,
-    PACKING,
-    RESULT,
-    TASK,
-    USAGE,
-    Frame,
-    Inbox,
-    Task,
-    Usage,
-)
+from hemeroteca.ingest.worker import HEADER, Frame, Inbox, Task, Usage
 
 AHEAD = 3  # tasks sent to a reader before its answer, so that it never waits
 READER_ENVIRONMENT = {
@@ -186,11 +173,11 @@ class Pool:
 
     def learn(self, crawl: CrawlRules) -> None:
         self._crawls[crawl.crawl] = crawl
-        self._tell(CRAWL, self._encode(crawl))
+        self._tell(worker.CRAWL, self._encode(crawl))
 
     def forget(self, crawl: int) -> None:
         self._crawls.pop(crawl, None)
-        self._tell(FORGET, self._encode(crawl))
+        self._tell(worker.FORGET, self._encode(crawl))
 
     def check(self, now: float) -> None:
         """End readers that take too long; called about once a second."""
@@ -217,12 +204,12 @@ class Pool:
             reader.socket.setblocking(True)
             reader.socket.settimeout(5.0)
             try:
-                reader.send(END, b"")
+                reader.send(worker.END, b"")
                 while not reader.flush():
                     pass
                 while (frames := reader.frames()) is not None:
                     for kind, payload in frames:
-                        if kind == USAGE:
+                        if kind == worker.USAGE:
                             used = msgspec.msgpack.decode(payload, type=Usage)
                             self.usage.cpu_seconds += used.cpu_seconds
                             self.usage.max_rss_bytes += used.max_rss_bytes
@@ -239,9 +226,9 @@ class Pool:
     # inside
 
     def _add(self, reader: Reader) -> None:
-        reader.send(PACKING, warc.packing().encode())
+        reader.send(worker.PACKING, warc.packing().encode())
         for crawl in self._crawls.values():
-            reader.send(CRAWL, self._encode(crawl))
+            reader.send(worker.CRAWL, self._encode(crawl))
         self._readers.append(reader)
         self._selector.register(reader.socket, selectors.EVENT_READ, lambda fd, mask: self._ready(reader, mask))
         self._push(reader)
@@ -260,7 +247,7 @@ class Pool:
             if not reader.tasks:
                 reader.since = time.monotonic()
             reader.tasks.append(task)
-            reader.send(TASK, self._encode(task))
+            reader.send(worker.TASK, self._encode(task))
             self._push(reader)
 
     def _push(self, reader: Reader) -> None:
@@ -283,7 +270,7 @@ class Pool:
                 return
             answers = []
             for kind, payload in frames:
-                if kind == RESULT:
+                if kind == worker.RESULT:
                     task = reader.tasks.popleft()
                     answers.append((task, self._decode(payload)))
                     self.backlog -= 1

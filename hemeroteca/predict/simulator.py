@@ -21,7 +21,7 @@ from .policies import Policy, Saver, World
 from .traces import DAY, Trace
 
 Ints = NDArray[np.int64]
-MOST_SAVED = 0.1  # of the counted time: savings in days make no sense in a short history
+MAX_SAVED = 0.1  # of the counted time: savings in days make no sense in a short history
 PAGE_BYTES = 30_000  # a stored version
 REVISIT_BYTES = 600  # the record of a visit that found the same bytes
 
@@ -85,17 +85,17 @@ def simulate(
     policy.start(world)
     book = _Book(trace, resolution, warmup * DAY, steps)
     told = _Signals(trace, resolution, steps, signals, seed) if any(signals) else None
-    save_steps = min(save * DAY / resolution, MOST_SAVED * max(steps - book.warm_step, 0))
-    purse = _Purse(policy, visits_per_step or 0.0, batches)
+    save_steps = min(save * DAY / resolution, MAX_SAVED * max(steps - book.warm_step, 0))
+    visits = _Allowance(policy, visits_per_step or 0.0, batches)
     for step in range(steps):
         now = (step + 1) * resolution
         if told is not None:
             policy.notify(told.at(step), now)
         if step == book.warm_step:
-            purse.held = 0.0  # what was saved before counting began is not spent after
+            visits.held = 0.0  # what was saved before counting began is not spent after
         if visits_per_step is not None and allowance:
             # Nothing may be left over in the end: policies are compared at equal visits.
-            for pages in purse.spend(now, min(save_steps, steps - step - 1)):
+            for pages in visits.spend(now, min(save_steps, steps - step - 1)):
                 _visit(policy, book, pages, step, now)
         else:
             _visit(policy, book, policy.choose(now, None), step, now)
@@ -121,7 +121,7 @@ def fit_stretch(run: Callable[[float], Outcome], visits: float, *, rounds: int =
     return best
 
 
-class _Purse:
+class _Allowance:
     """Visits a policy may make: so many more each step, some of them saved."""
 
     def __init__(self, policy: Policy, income: float, batches: int) -> None:
@@ -140,8 +140,8 @@ class _Purse:
             self.policy.income(self.income, self.held, most)
         size, count = max(1, round(self.income / self.batches)), 0
         while self.held >= 1 - 1e-9:
-            allowed = min(size, int(self.held + 1e-9))
-            pages = self.policy.choose(now, allowed)[:allowed]
+            most_now = min(size, int(self.held + 1e-9))
+            pages = self.policy.choose(now, most_now)[:most_now]
             if not pages.size:
                 break
             yield pages

@@ -21,21 +21,9 @@ from time import monotonic
 import msgspec
 
 from hemeroteca.fetch.body import Body
+from hemeroteca.fetch.browser import wire
 from hemeroteca.fetch.browser.chromium import find_chromium
-from hemeroteca.fetch.browser.wire import (
-    BROKEN,
-    HEADER,
-    MAX_FRAME,
-    ORDER,
-    QUESTION,
-    RENDERED,
-    SETUP,
-    VERDICT,
-    BrowserSettings,
-    Order,
-    Rendered,
-    encode,
-)
+from hemeroteca.fetch.browser.wire import HEADER, MAX_FRAME, BrowserSettings, Order, Rendered, encode
 from hemeroteca.fetch.request import Request, Result
 
 log = logging.getLogger(__name__)
@@ -152,13 +140,13 @@ class BrowserFetcher:
             process.deadline = process.since + starting + limit + _END_SECONDS
             process.pages += 1
             order = Order(msgspec.structs.replace(task.request, tag=None, cookie_jar=""), task.allowed is not None)
-            self._send(process, ORDER, encode(order))
+            self._send(process, wire.ORDER, encode(order))
 
     def _start(self) -> "_Process":
         process = _Process(self._settings)
         self._processes.append(process)
         self._selector.register(process.socket, selectors.EVENT_READ, lambda _fd, mask: self._ready(process, mask))
-        self._send(process, SETUP, encode(process.settings))
+        self._send(process, wire.SETUP, encode(process.settings))
         return process
 
     def _send(self, process: "_Process", kind: int, payload: bytes) -> None:
@@ -193,11 +181,11 @@ class BrowserFetcher:
 
     def _hear(self, process: "_Process", kind: int, payload: bytes) -> None:
         task = process.task
-        if kind == QUESTION:
+        if kind == wire.QUESTION:
             number, url = msgspec.msgpack.decode(payload, type=tuple[int, str])
             if task is not None:
                 _judge(task, url, lambda allowed: self._answer(process, task, number, allowed))
-        elif kind == RENDERED and task is not None:
+        elif kind == wire.RENDERED and task is not None:
             rendered = msgspec.msgpack.decode(payload, type=Rendered)
             process.task = None
             process.since = monotonic()
@@ -209,14 +197,14 @@ class BrowserFetcher:
                 self._end(process)
             self._deliver(task, rendered)
             self._feed()
-        elif kind == BROKEN:
+        elif kind == wire.BROKEN:
             self._broken = f"the browser does not start: {msgspec.msgpack.decode(payload, type=str)}"
             self._broken_until = monotonic() + _MISSING_SECONDS
             self._lose(process, "browser-missing", self._broken)
 
     def _answer(self, process: "_Process", task: "_Task", number: int, allowed: bool) -> None:
         if process in self._processes and process.task is task:  # else nobody waits any more
-            self._send(process, VERDICT, encode((number, allowed)))
+            self._send(process, wire.VERDICT, encode((number, allowed)))
 
     def _lose(self, process: "_Process", code: str, detail: str) -> None:
         """Ends a process; the page it had open has failed."""

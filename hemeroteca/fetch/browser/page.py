@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 _STEP_SECONDS = 10.0  # longest that Chromium itself may take for an answer
 _GRACE_SECONDS = 6.0  # for reading a page whose time is over
-_MOST_NAVIGATIONS = 10
+_MAX_NAVIGATIONS = 10
 
 
 class Snapshot(msgspec.Struct):
@@ -303,7 +303,7 @@ class _Visit:
             return
         self._world = None
         self._navigations += 1
-        if self._navigations > _MOST_NAVIGATIONS:
+        if self._navigations > _MAX_NAVIGATIONS:
             self._note("scripts-stopped: the page kept going elsewhere")
             self._do(self._stop_scripts())
 
