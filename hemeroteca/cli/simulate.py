@@ -64,7 +64,8 @@ def simulate(
     Without --trace and --process, 400 bursty pages are simulated. `--policy all` names every policy.
     """
     from hemeroteca.predict import plot as charts
-    from hemeroteca.predict.policy_comparison import Settings, compare
+    from hemeroteca.predict.policy_comparison import compare
+    from hemeroteca.predict.simulator import Settings
 
     names = [name.strip() for name in (ALL if policy == "all" else policy).split(",") if name.strip()]
     try:

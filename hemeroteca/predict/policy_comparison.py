@@ -5,26 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from .policies import POLICIES, Policy
-from .simulator import Outcome, fit_stretch, simulate
+from .simulator import Outcome, Settings, fit_stretch, simulate
 from .traces import DAY, Trace
 
 Make = Callable[..., Policy]
 Progress = Callable[[str, int, int], None]  # policy, steps done, steps in all
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How to simulate; see `simulator` for the meaning."""
-
-    budget: str = "same-as:simple"  # visits per day over all pages, or same-as:POLICY, or same-as:POLICY/3
-    resolution: float = 24.0  # hours
-    warmup: float = 60.0  # days
-    batches: int = 24  # plans within a step
-    seed: int = 0
-    signals: tuple[float, float] = (0.0, 0.0)
-    save: float = 0.0  # days' worth of visits that may be kept for busier days
 
 
 @dataclass(frozen=True)
@@ -109,22 +97,8 @@ class _Runner:
             policy = POLICIES["fixed"](hours=hours)
         else:
             policy = self.known[name]() if stretch is None else self.known[name](stretch=stretch)
-        s = self.settings
-        progress = self.progress
-        return simulate(
-            self.trace,
-            policy,
-            name=name,
-            visits_per_step=per_step,
-            allowance=stretch is None,
-            resolution=s.resolution,
-            warmup=s.warmup,
-            batches=s.batches,
-            seed=s.seed,
-            save=s.save,
-            signals=s.signals,
-            on_step=(lambda done, of: progress(name, done, of)) if progress else None,
-        )
+        on_step = partial(self.progress, name) if self.progress else None
+        return simulate(self.trace, policy, self.settings, name, per_step, stretch is None, on_step)
 
 
 def _fixed_hours(name: str) -> float | None:

@@ -27,6 +27,19 @@ REVISIT_BYTES = 600  # the record of a visit that found the same bytes
 
 
 @dataclass(frozen=True)
+class Settings:
+    """How to simulate."""
+
+    budget: str = "same-as:simple"  # visits per day over all pages, or same-as:POLICY, or same-as:POLICY/3
+    resolution: float = 24.0  # hours
+    warmup: float = 60.0  # days
+    batches: int = 24  # plans within a step
+    seed: int = 0
+    signals: tuple[float, float] = (0.0, 0.0)  # share of changes announced, false announcements per page and day
+    save: float = 0.0  # days' worth of visits that may be kept for busier days
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What a policy cost and saw after the warm-up."""
 
@@ -62,31 +75,25 @@ PUBLISHED = (
 def simulate(
     trace: Trace,
     policy: Policy,
-    *,
+    settings: Settings,
     name: str = "",
     visits_per_step: float | None = None,
     allowance: bool = True,
-    resolution: float = 24.0,
-    warmup: float = 60.0,
-    batches: int = 24,
-    seed: int = 0,
-    save: float = 0.0,
-    signals: tuple[float, float] = (0.0, 0.0),
     on_step: Callable[[int, int], None] | None = None,
 ) -> Outcome:
-    """Run one policy over the trace. `warmup` in days; `signals`: share of changes announced, false ones per page-day.
+    """Run one policy over the trace.
 
     With `allowance`, no more than `visits_per_step` visits a step are made up to any moment after the warm-up; a policy
     that can wait (`Saver`) keeps up to `save` days' worth of them for busier days, others spend them at once. Without,
     the policy's own rule decides and `visits_per_step` only tells it the budget it is compared at.
     """
+    resolution, seed = settings.resolution, settings.seed
     steps = int(np.ceil(trace.hours / resolution - 1e-9))
-    world = World(trace.sites, trace.pages, resolution, visits_per_step, seed)
-    policy.start(world)
-    book = _Book(trace, resolution, warmup * DAY, steps)
-    told = _Signals(trace, resolution, steps, signals, seed) if any(signals) else None
-    save_steps = min(save * DAY / resolution, MAX_SAVED * max(steps - book.warm_step, 0))
-    visits = _Allowance(policy, visits_per_step or 0.0, batches)
+    policy.start(World(trace.sites, trace.pages, resolution, visits_per_step, seed))
+    book = _Book(trace, resolution, settings.warmup * DAY, steps)
+    told = _Signals(trace, resolution, steps, settings.signals, seed) if any(settings.signals) else None
+    save_steps = min(settings.save * DAY / resolution, MAX_SAVED * max(steps - book.warm_step, 0))
+    visits = _Allowance(policy, visits_per_step or 0.0, settings.batches)
     for step in range(steps):
         now = (step + 1) * resolution
         if told is not None:

@@ -45,7 +45,8 @@ class Record:
 
     @property
     def url(self) -> str:
-        return _uri(self.headers.get("warc-target-uri", ""))
+        text = self.headers.get("warc-target-uri", "")
+        return text[1:-1] if text.startswith("<") and text.endswith(">") else text
 
     @property
     def record_id(self) -> UUID | None:
@@ -347,7 +348,3 @@ def _text(line: bytes) -> str:
         return line.decode("utf-8")
     except UnicodeDecodeError:
         return line.decode("latin-1")
-
-
-def _uri(text: str) -> str:
-    return text[1:-1] if text.startswith("<") and text.endswith(">") else text

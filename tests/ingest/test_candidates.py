@@ -13,7 +13,7 @@ from hemeroteca.ingest.ingestion import Ingest
 from hemeroteca.ingest.rules import CrawlOptions, CrawlRules, Rules
 from hemeroteca.warc import Capture
 
-pytestmark = pytest.mark.skipif(not native.available(), reason="the fast path is not built here")
+pytestmark = pytest.mark.skipif(native.load() is None, reason="the fast path is not built here")
 
 JAVA = Path("/usr/share/doc/openjdk-17-jre-headless/api")
 PAGES = ["https://example.org/a/b/c.html", "http://127.0.0.1:8000/", "http://a.test/x//y/?q=/z", "https://é.test/ü/"]

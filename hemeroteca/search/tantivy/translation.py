@@ -46,23 +46,13 @@ def translated(query: ours.Query, schema: tantivy.Schema) -> Query:
 
 def number_pattern(low: int, high: int) -> str:
     """A regular expression of the numbers from `low` to `high`, written without zeros before them."""
-    return "|".join(
-        _same_length(max(low, _least(n)), min(high, 10**n - 1)) for n in range(_digits(low), _digits(high) + 1)
-    )
-
-
-def _digits(number: int) -> int:
-    return len(str(number))
-
-
-def _least(digits: int) -> int:
-    return 10 ** (digits - 1) if digits > 1 else 0
+    digits = range(len(str(low)), len(str(high)) + 1)
+    return "|".join(_same_length(max(low, 10 ** (n - 1) if n > 1 else 0), min(high, 10**n - 1)) for n in digits)
 
 
 def _same_length(low: int, high: int) -> str:
     """Both ends have as many digits."""
-    digits = _digits(high)
-    if digits == 1:
+    if high < 10:
         return _one(low, high)
     tens_low, last_low = divmod(low, 10)
     tens_high, last_high = divmod(high, 10)
