@@ -26,7 +26,7 @@ def compare(folder: Path, old: CaptureRow, new: CaptureRow, rules: change.Change
     given = rules or rules_of(new.url)
     before, after = snapshot(folder, old), snapshot(folder, new)
     model = noise.load(_host(new.url))
-    known = change.NoisePlaces(model.noisy())
+    known = frozenset(model.noisy())
     return Pair(before, after, given, change.compare(before, after, given, known or None))
 
 

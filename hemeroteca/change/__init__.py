@@ -9,12 +9,12 @@ from hemeroteca.change.compare import compare
 from hemeroteca.change.diffs import Row, side_by_side, text_diff
 from hemeroteca.change.highlight import highlighted_page
 from hemeroteca.change.judgement import Change
-from hemeroteca.change.noise_model import NoiseModel, NoisePlaces, Sighting, sightings
+from hemeroteca.change.noise_model import NoiseModel, Sighting, sightings
 from hemeroteca.change.report import as_json, pdf_report
 from hemeroteca.change.site_rules import ChangeRules, RulesError, check
 from hemeroteca.change.snapshot import Snapshot
 
 __all__ = [
-    "Change", "ChangeRules", "NoiseModel", "NoisePlaces", "Row", "RulesError", "Sighting", "Snapshot", "as_json",
+    "Change", "ChangeRules", "NoiseModel", "Row", "RulesError", "Sighting", "Snapshot", "as_json",
     "check", "compare", "highlighted_page", "pdf_report", "side_by_side", "sightings", "text_diff",
 ]  # fmt: skip

@@ -38,22 +38,22 @@ SENT_AT_ONCE = 16  # pieces given to the system in one call
 PATIENCE = 60.0  # seconds a reader may take over one page
 
 
-def fork_readers(count: int) -> list["Reader"]:
+def fork_readers(count: int) -> list["ReaderProcess"]:
     """Readers that are copies of this process; none where that is not safe.
 
     For a process that has nothing open yet. It may use them for a `Pool` or leave them alone: they end with it.
     """
-    readers: list[Reader] = []
+    readers: list[ReaderProcess] = []
     if sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1:
         for _ in range(count):
-            readers.append(Reader(beside=readers))
+            readers.append(ReaderProcess(beside=readers))
     return readers
 
 
-class Reader:
+class ReaderProcess:
     """One ingest process: started anew, or, with a list of others, a copy of this one."""
 
-    def __init__(self, beside: "list[Reader] | None" = None) -> None:
+    def __init__(self, beside: "list[ReaderProcess] | None" = None) -> None:
         self.socket, theirs = socket.socketpair()
         for end in (self.socket, theirs):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
@@ -150,7 +150,7 @@ class Pool:
         readers: int,
         selector: selectors.BaseSelector,
         done: Callable[[list[tuple[Task, Ingested]]], None],
-        begun: Sequence[Reader] = (),
+        begun: Sequence[ReaderProcess] = (),
     ) -> None:
         self.usage = Usage(0.0, 0)  # of readers that have ended
         self.backlog = 0  # tasks not answered yet
@@ -160,11 +160,11 @@ class Pool:
         self._waiting: deque[Task] = deque()
         self._encode = msgspec.msgpack.Encoder().encode
         self._decode = msgspec.msgpack.Decoder(Ingested).decode
-        self._readers: list[Reader] = []
+        self.readers: list[ReaderProcess] = []
         for reader in begun:
             self._add(reader)
         for _ in range(readers - len(begun)):
-            self._add(Reader())
+            self._add(ReaderProcess())
 
     def submit(self, task: Task) -> None:
         self.backlog += 1
@@ -181,25 +181,25 @@ class Pool:
 
     def check(self, now: float) -> None:
         """End readers that take too long; called about once a second."""
-        for reader in list(self._readers):
+        for reader in list(self.readers):
             if reader.tasks and now - reader.since > PATIENCE:
                 self._replace(reader, "reader-too-slow")
 
     def resident_bytes(self) -> int:
         """Memory of the readers now."""
-        return sum(usage.resident_bytes(reader.process.pid) for reader in self._readers)
+        return sum(usage.resident_bytes(reader.process.pid) for reader in self.readers)
 
     def cpu_seconds(self) -> float:
         """Processor time of all readers so far."""
-        return self.usage.cpu_seconds + sum(usage.cpu_seconds(reader.process.pid) for reader in self._readers)
+        return self.usage.cpu_seconds + sum(usage.cpu_seconds(reader.process.pid) for reader in self.readers)
 
     def peak_bytes(self) -> int:
         """Largest memory the readers have had, added up."""
-        return max(self.usage.max_rss_bytes, sum(usage.peak_bytes(reader.process.pid) for reader in self._readers))
+        return max(self.usage.max_rss_bytes, sum(usage.peak_bytes(reader.process.pid) for reader in self.readers))
 
     def close(self) -> None:
         """Let the readers end; what they still hold is not answered."""
-        for reader in self._readers:
+        for reader in self.readers:
             self._selector.unregister(reader.socket)
             reader.socket.setblocking(True)
             reader.socket.settimeout(5.0)
@@ -221,26 +221,26 @@ class Pool:
             except subprocess.TimeoutExpired:
                 reader.process.kill()
                 reader.process.wait()
-        self._readers.clear()
+        self.readers.clear()
 
     # inside
 
-    def _add(self, reader: Reader) -> None:
+    def _add(self, reader: ReaderProcess) -> None:
         reader.send(worker.PACKING, warc.packing().encode())
         for crawl in self._crawls.values():
             reader.send(worker.CRAWL, self._encode(crawl))
-        self._readers.append(reader)
+        self.readers.append(reader)
         self._selector.register(reader.socket, selectors.EVENT_READ, lambda fd, mask: self._ready(reader, mask))
         self._push(reader)
 
     def _tell(self, kind: int, payload: bytes) -> None:
-        for reader in self._readers:
+        for reader in self.readers:
             reader.send(kind, payload)
             self._push(reader)
 
     def _feed(self) -> None:
         while self._waiting:
-            reader = min(self._readers, key=lambda reader: len(reader.tasks))
+            reader = min(self.readers, key=lambda reader: len(reader.tasks))
             if len(reader.tasks) >= AHEAD:
                 return
             task = self._waiting.popleft()
@@ -250,7 +250,7 @@ class Pool:
             reader.send(worker.TASK, self._encode(task))
             self._push(reader)
 
-    def _push(self, reader: Reader) -> None:
+    def _push(self, reader: ReaderProcess) -> None:
         try:
             out = reader.flush()
         except OSError:
@@ -260,7 +260,7 @@ class Pool:
             events = selectors.EVENT_READ if out else selectors.EVENT_READ | selectors.EVENT_WRITE
             self._selector.modify(reader.socket, events, self._selector.get_key(reader.socket).data)
 
-    def _ready(self, reader: Reader, mask: int) -> None:
+    def _ready(self, reader: ReaderProcess, mask: int) -> None:
         if mask & selectors.EVENT_WRITE:
             self._push(reader)
         if mask & selectors.EVENT_READ:
@@ -279,15 +279,15 @@ class Pool:
             if answers:
                 self._done(answers)
 
-    def _replace(self, reader: Reader, note: str) -> None:
+    def _replace(self, reader: ReaderProcess, note: str) -> None:
         """Start another reader; the page it was reading is kept unread, the ones behind it are read by others."""
         self._selector.unregister(reader.socket)
-        self._readers.remove(reader)
+        self.readers.remove(reader)
         self.usage.cpu_seconds += usage.cpu_seconds(reader.process.pid)
         reader.process.kill()
         reader.process.wait()
         reader.socket.close()
-        self._add(Reader())
+        self._add(ReaderProcess())
         tasks = list(reader.tasks)
         if tasks:
             first = tasks[0]

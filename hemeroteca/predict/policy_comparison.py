@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from .policies import POLICIES, Policy
-from .simulator import Outcome, Settings, fit_stretch, simulate
+from .simulator import PolicyOutcome, Settings, fit_stretch, simulate
 from .traces import DAY, Trace
 
 Make = Callable[..., Policy]
@@ -17,7 +17,7 @@ Progress = Callable[[str, int, int], None]  # policy, steps done, steps in all
 
 @dataclass(frozen=True)
 class PolicyComparison:
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[PolicyOutcome, ...]
     visits_per_day: float
     pages: int
     days: float
@@ -59,7 +59,7 @@ class _Runner:
         self.steps = int(-(-trace.hours // settings.resolution))
         self.counted = self.steps - int(-(-settings.warmup * DAY // settings.resolution))
 
-    def budget(self) -> tuple[float, tuple[str, Outcome] | None]:
+    def budget(self) -> tuple[float, tuple[str, PolicyOutcome] | None]:
         """Visits per step, and the outcome of the rule that set them when it runs as it is."""
         text = self.settings.budget.strip()
         match = re.fullmatch(r"same-as:([\w:.-]+?)(?:/(\d+(?:\.\d+)?))?", text)
@@ -81,7 +81,9 @@ class _Runner:
             raise ValueError(f"--budget must be greater than zero, not {text}")
         return per_day * self.settings.resolution / DAY, None
 
-    def at_budget(self, name: str, per_step: float, model: tuple[str, Outcome] | None) -> tuple[Outcome, float]:
+    def at_budget(
+        self, name: str, per_step: float, model: tuple[str, PolicyOutcome] | None
+    ) -> tuple[PolicyOutcome, float]:
         if model is not None and model[0] == name:
             return model[1], 1.0
         if _fixed_hours(name):
@@ -91,7 +93,7 @@ class _Runner:
         factor, outcome = fit_stretch(lambda s: self.run(name, s, per_step), per_step * self.counted)
         return outcome, factor
 
-    def run(self, name: str, stretch: float | None, per_step: float | None) -> Outcome:
+    def run(self, name: str, stretch: float | None, per_step: float | None) -> PolicyOutcome:
         hours = _fixed_hours(name)
         if hours:
             policy = POLICIES["fixed"](hours=hours)

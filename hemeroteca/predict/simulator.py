@@ -40,7 +40,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PolicyOutcome:
     """What a policy cost and saw after the warm-up."""
 
     policy: str
@@ -65,10 +65,10 @@ class Outcome:
 
 # Site with 137 changes in 241 days, daily data (founding work, 2015): printed beside ours.
 PUBLISHED = (
-    Outcome("simple", 157, 137, 88, 49, 69, float("nan"), float("nan"), float("nan"), 779_000_000),
-    Outcome("fixed 1 day", 240, 137, 136, 1, 104, float("nan"), float("nan"), float("nan"), 2_098_000_000),
-    Outcome("fixed 15 days", 16, 137, 10, 127, 6, float("nan"), float("nan"), float("nan"), 125_100_000),
-    Outcome("fixed 30 days", 8, 137, 7, 130, 1, float("nan"), float("nan"), float("nan"), 67_500_000),
+    PolicyOutcome("simple", 157, 137, 88, 49, 69, float("nan"), float("nan"), float("nan"), 779_000_000),
+    PolicyOutcome("fixed 1 day", 240, 137, 136, 1, 104, float("nan"), float("nan"), float("nan"), 2_098_000_000),
+    PolicyOutcome("fixed 15 days", 16, 137, 10, 127, 6, float("nan"), float("nan"), float("nan"), 125_100_000),
+    PolicyOutcome("fixed 30 days", 8, 137, 7, 130, 1, float("nan"), float("nan"), float("nan"), 67_500_000),
 )
 
 
@@ -80,7 +80,7 @@ def simulate(
     visits_per_step: float | None = None,
     allowance: bool = True,
     on_step: Callable[[int, int], None] | None = None,
-) -> Outcome:
+) -> PolicyOutcome:
     """Run one policy over the trace.
 
     With `allowance`, no more than `visits_per_step` visits a step are made up to any moment after the warm-up; a policy
@@ -111,10 +111,12 @@ def simulate(
     return book.outcome(name)
 
 
-def fit_stretch(run: Callable[[float], Outcome], visits: float, *, rounds: int = 14) -> tuple[float, Outcome]:
+def fit_stretch(
+    run: Callable[[float], PolicyOutcome], visits: float, *, rounds: int = 14
+) -> tuple[float, PolicyOutcome]:
     """The stretch of a rule's time at which it spends closest to `visits` (more stretch, fewer visits)."""
     low, high = 1 / 64, 256.0
-    best: tuple[float, Outcome] | None = None
+    best: tuple[float, PolicyOutcome] | None = None
     for _ in range(rounds):
         middle = float(np.sqrt(low * high))
         outcome = run(middle)
@@ -221,11 +223,11 @@ class _Book:
         self.hidden[page] = all_steps[end] if end < all_steps.size else self.never
         return bool(counted.any())
 
-    def outcome(self, name: str) -> Outcome:
+    def outcome(self, name: str) -> PolicyOutcome:
         for page in np.flatnonzero(self.hidden < self.never):
             self._reveal(int(page), self.never, self.end)
         time = max(self.pages * (self.end - self.warm), 1e-9)
-        return Outcome(
+        return PolicyOutcome(
             policy=name,
             visits=int(self.visits),
             changes=self.changes,

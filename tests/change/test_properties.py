@@ -56,7 +56,7 @@ rule_sets = st.sampled_from(
 @patient
 @given(snapshots, snapshots, rule_sets)
 def test_any_two_bodies_can_be_compared_and_every_number_lies_between_0_and_1(old, new, rules):
-    change = compare(old, new, rules, NoiseModel())
+    change = compare(old, new, rules, frozenset(NoiseModel().noisy()))
     for vector in (change.view, change.form, change.content):
         assert all(0 <= value <= 1 for value in vector.values()), change
     assert all(0 <= value <= 1 for value in change.sums)

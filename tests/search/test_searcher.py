@@ -551,7 +551,7 @@ def test_words_written_as_one_are_meant_to_stand_together(indexed):
 
 def test_only_names_are_words_written_as_one():
     words = ["mod_perl", "l'eau", "COVID-19", "yes/no", "a-t-il", "sub-request"]
-    assert query_plan._inside_words(words, [("fr", 1.0)]) == {1, 5, 12}
+    assert query_plan.inside_words(words, [("fr", 1.0)]) == {1, 5, 12}
 
 
 def test_a_query_in_a_language_of_few_pages_is_read_in_it(indexed):

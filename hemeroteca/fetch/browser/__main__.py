@@ -21,7 +21,15 @@ from hemeroteca.fetch.body import Body, Spool
 from hemeroteca.fetch.browser import wire
 from hemeroteca.fetch.browser.proxy import Proxy, make_certificate
 from hemeroteca.fetch.browser.traffic import Traffic
-from hemeroteca.fetch.browser.wire import HEADER, MAX_FRAME, BrowserSettings, Order, Rendered, decode_settings, encode
+from hemeroteca.fetch.browser.wire import (
+    HEADER,
+    MAX_FRAME,
+    BrowserSettings,
+    Rendered,
+    RenderOrder,
+    decode_settings,
+    encode,
+)
 from hemeroteca.fetch.request import Result
 
 if TYPE_CHECKING:
@@ -78,7 +86,7 @@ async def _work(engine: "_Engine") -> None:
 
 
 async def _render(
-    settings: BrowserSettings, engine: "_Engine", proxy: Proxy, browser: "Browser", order: Order
+    settings: BrowserSettings, engine: "_Engine", proxy: Proxy, browser: "Browser", order: RenderOrder
 ) -> tuple[Rendered, bool]:
     started, started_ms = time.monotonic(), time.time_ns() // 1_000_000
     traffic = Traffic(settings, order.request, engine.ask if order.ask else None)
@@ -120,7 +128,7 @@ class _Engine:
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.settings: asyncio.Future[BrowserSettings] = asyncio.get_running_loop().create_future()
-        self.orders: asyncio.Queue[Order] = asyncio.Queue()
+        self.orders: asyncio.Queue[RenderOrder] = asyncio.Queue()
         self._reader = reader
         self._writer = writer
         self._questions: dict[int, asyncio.Future[bool]] = {}
@@ -136,7 +144,7 @@ class _Engine:
             if kind == wire.SETUP:
                 self.settings.set_result(decode_settings(payload))
             elif kind == wire.ORDER:
-                self.orders.put_nowait(msgspec.msgpack.decode(payload, type=Order))
+                self.orders.put_nowait(msgspec.msgpack.decode(payload, type=RenderOrder))
             elif kind == wire.VERDICT:
                 number, allowed = msgspec.msgpack.decode(payload, type=tuple[int, bool])
                 future = self._questions.get(number)

@@ -24,7 +24,7 @@ _GRACE_SECONDS = 6.0  # for reading a page whose time is over
 _MAX_NAVIGATIONS = 10
 
 
-class Snapshot(msgspec.Struct):
+class RenderedPage(msgspec.Struct):
     """A page as it stood at the end."""
 
     dom: bytes = b""
@@ -72,9 +72,9 @@ class Browser:
             f"{self._settings.fetch.user_agent}"
         )
 
-    async def render(self, url: str, traffic: Traffic) -> tuple[Snapshot, bool]:
+    async def render(self, url: str, traffic: Traffic) -> tuple[RenderedPage, bool]:
         """The page, and whether the browser can be trusted with another one."""
-        snapshot = Snapshot()
+        snapshot = RenderedPage()
         settings = self._settings
         try:
             context = await asyncio.wait_for(
@@ -116,7 +116,7 @@ class _Visit:
     """One page from the first request to the snapshot."""
 
     def __init__(
-        self, context: BrowserContext, settings: BrowserSettings, traffic: Traffic, snapshot: Snapshot
+        self, context: BrowserContext, settings: BrowserSettings, traffic: Traffic, snapshot: RenderedPage
     ) -> None:
         self._context = context
         self._settings = settings

@@ -83,7 +83,7 @@ class Rendered(msgspec.Struct, kw_only=True):
             body.discard()
 
 
-class Order(msgspec.Struct):
+class RenderOrder(msgspec.Struct):
     """A page to render."""
 
     request: Request
