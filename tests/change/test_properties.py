@@ -158,7 +158,7 @@ HOSTILE = {
 def test_hostile_pages_are_compared_and_shown_in_bounded_time(name):
     old, new = map(html, HOSTILE[name])
     for run in (
-        lambda: compare(old, new, ChangeRules(), NoiseModel()),
+        lambda: compare(old, new, ChangeRules(), frozenset()),
         lambda: text_diff(old, new),
         lambda: side_by_side(old, new),
         lambda: highlighted_page(old, new),
