@@ -104,7 +104,7 @@ def compare(old: CaptureRow, new: CaptureRow, rules: change.ChangeRules | None =
     given = rules or rules_of(new.url)
     before, after = _snapshot(old), _snapshot(new)
     model = noise.load(_host(new.url))
-    known = change.NoisePlaces(model.noisy())
+    known = frozenset(model.noisy())
     return Pair(before, after, given, change.compare(before, after, given, known or None))
 
 

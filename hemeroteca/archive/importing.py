@@ -18,7 +18,8 @@ from hemeroteca.archive.captures import CaptureWriter
 from hemeroteca.archive.dedup import may_repeat
 from hemeroteca.archive.models import Capture as CaptureModel
 from hemeroteca.archive.versions import renumber_versions
-from hemeroteca.ingest import Ingest, Rules
+from hemeroteca.ingest.ingestion import Ingest
+from hemeroteca.ingest.rules import Rules
 from hemeroteca.warc import Capture, Original, Problem, WarcReadError, captures, safe_url
 from hemeroteca.warc.exchanges import Exchange
 from hemeroteca.warc.reader import MAX_PAYLOAD

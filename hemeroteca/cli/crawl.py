@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hemeroteca.engine.loop import Engine
     from hemeroteca.frontier.models import Crawl
     from hemeroteca.frontier.values import Counts
-    from hemeroteca.ingest.pool import Reader
+    from hemeroteca.ingest.pool import ReaderProcess
 
 
 class ScopeKind(StrEnum):
@@ -90,14 +90,14 @@ def crawl(
         raise typer.Exit(1)
 
 
-def _readers(data: Path | None) -> "list[Reader]":
+def _readers(data: Path | None) -> "list[ReaderProcess]":
     """Readers for the engine this process will be; begun before Django is loaded, which they need not carry."""
     from hemeroteca.ingest.pool import fork_readers
 
     return fork_readers(common.settings(data).readers)
 
 
-def _work(crawl_id: int, json: bool, readers: "list[Reader]") -> None:
+def _work(crawl_id: int, json: bool, readers: "list[ReaderProcess]") -> None:
     """Be the engine for this crawl, or follow the engine of `hemeroteca serve` where one runs."""
     from django.conf import settings
 
@@ -114,7 +114,7 @@ def _work(crawl_id: int, json: bool, readers: "list[Reader]") -> None:
             lock.close()
 
 
-def _run_engine(crawl_id: int, display: "_Display", readers: "list[Reader]") -> None:
+def _run_engine(crawl_id: int, display: "_Display", readers: "list[ReaderProcess]") -> None:
     from django.conf import settings
 
     from hemeroteca.config import ConfigError

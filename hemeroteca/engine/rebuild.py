@@ -24,7 +24,10 @@ from hemeroteca.engine.sinks.links import LinksSink
 from hemeroteca.engine.sinks.noise import NoiseSink
 from hemeroteca.engine.sinks.search import SearchSink, read_watermark, write_watermark
 from hemeroteca.frontier import queries as frontier
-from hemeroteca.ingest import Ingest, Ingested, Rules, SearchDocument
+from hemeroteca.ingest.ingested import Ingested
+from hemeroteca.ingest.ingestion import Ingest
+from hemeroteca.ingest.rules import Rules
+from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.instance import Instance, spool
 from hemeroteca.search.index.versions import has_versions
 from hemeroteca.warc import Capture, WarcReadError
