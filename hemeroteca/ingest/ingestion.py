@@ -10,9 +10,10 @@ from hemeroteca.extract.scripted import needs_browser
 from hemeroteca.fetch import heads
 from hemeroteca.ingest.candidates import Links, folder_host_key
 from hemeroteca.ingest.difference import difference, listing
-from hemeroteca.ingest.document import fingerprints, likeness_of, search_document
+from hemeroteca.ingest.fingerprints import fingerprints
 from hemeroteca.ingest.ingested import Ingested
 from hemeroteca.ingest.rules import AGENT, CrawlRules, Rules
+from hemeroteca.ingest.search_document import SearchDocument, simhash
 from hemeroteca.urls import Role
 from hemeroteca.warc import DOM_TYPE, Capture, keys
 
@@ -133,9 +134,28 @@ def _directives(capture: Capture, document: extract.Document | None, agent: str,
 
 
 def _add_document(capture: Capture, rules: Rules, document: extract.Document, result: Ingested) -> None:
-    likeness = likeness_of(document)
-    if not result.noindex and not result.noarchive:  # what is not in the archive could not be indexed again
-        result.document = search_document(capture, rules, document, result.shown_digest, likeness)
+    """What search learns of a page."""
+    text = document.main or document.text
+    if result.noindex or result.noarchive:  # what is not in the archive could not be indexed again
+        return
+    if capture.status != 200 or not (text or document.title):
+        return
+    result.document = SearchDocument(
+        key=rules.key,
+        url=capture.url,
+        title=document.title,
+        headings=document.headings,
+        description=document.description,
+        text=text,
+        host=rules.host,
+        language=document.language,
+        type="html" if document.kind == "xhtml" else document.kind,
+        captured_ms=capture.captured_ms,
+        published_ms=document.published,
+        author=document.author,
+        digest=result.shown_digest,
+        simhash=simhash(text, digits=False),
+    )
 
 
 def _place(capture: Capture, rules: Rules) -> extract.Place | None:
