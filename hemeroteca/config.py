@@ -54,7 +54,7 @@ class Config:
     host_page_cap: int = field(default=1_000_000, metadata={"help": "most pages kept per host (trap defence)"})
 
     same_text_cap: int = field(
-        default=200, metadata={"help": "pages of a host with the same text after which their links are ignored"}
+        default=200, metadata={"help": "pages of a host that say the same after which what they lead to is held back"}
     )
     most_depth: int = field(default=200, metadata={"help": "links from a seed at which a crawl goes no deeper"})
 

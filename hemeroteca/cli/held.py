@@ -25,7 +25,7 @@ def list_held(
         import msgspec
 
         for kind in found:
-            sys.stdout.write(msgspec.json.encode(kind._asdict()).decode() + "\n")
+            sys.stdout.write(msgspec.json.encode(kind).decode() + "\n")
         return
     from rich.console import Console
     from rich.table import Table

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from hemeroteca.frontier.values import Held
 from hemeroteca.instance import Instance
 from hemeroteca.instance.status import EngineStatus, read_engine_status
 
 if TYPE_CHECKING:
     from hemeroteca.frontier.models import Crawl
-    from hemeroteca.frontier.queries import Held
 
 
 MIN_AGE = 2.0  # seconds that counts are good for

@@ -1,12 +1,12 @@
 """Reads of the frontier for people: crawls, pages and hosts. The engine has its own (`store`)."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from django.db.models import Count, Exists, Min, OuterRef
 
 from hemeroteca import urls
 from hemeroteca.frontier.models import STANDING, Crawl, Host, Page, Visit
+from hemeroteca.frontier.values import Held
 from hemeroteca.frontier.visit import State
 
 
@@ -48,16 +48,6 @@ def visits(
     if host:
         found = found.filter(host__name=host.lower())
     return list(found[:limit])
-
-
-class Held(NamedTuple):
-    """Addresses of one host that a crawl holds back for one reason."""
-
-    crawl: int
-    host: str
-    reason: str
-    addresses: int
-    example: str
 
 
 def held(crawl: int | None = None, limit: int = 200) -> list[Held]:
