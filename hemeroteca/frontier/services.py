@@ -113,6 +113,11 @@ def keep_crawl(crawl_id: int | None, seeds: Iterable[str], options: CrawlOptions
     return crawl
 
 
+def rest_crawl(crawl_id: int) -> None:
+    """The standing crawl of a subscription is worked on no more, until `keep_crawl` says so."""
+    Crawl.objects.filter(pk=crawl_id, state=Crawl.State.RUNNING).update(stop_requested=True)
+
+
 def stop_crawl(actor: Actor, crawl_id: int) -> Crawl:
     """Ask the engine to stop a crawl; it can be resumed."""
     require(actor, "crawl.stop")
