@@ -12,6 +12,14 @@ FRESH_SECONDS = 86_400.0
 UNREACHABLE_SECONDS = 600.0  # an origin that gave no answer is asked again after this
 MAX_REDIRECTS = 5
 MAX_BYTES = 512 << 10
+HOST_FAILURES = (
+    "dns",
+    "refused-address",
+    "refused-port",
+    "connect",
+    "tls",
+    "proxy",
+)  # nothing else of it answers either
 REMEMBERED_BYTES = 16 << 20  # of rules in memory; the others are read again from the database
 
 
@@ -51,6 +59,8 @@ class RobotsCache:
         status, body, failure = result.status, b"", ""
         if not status:
             failure = f"{result.failure}: {result.detail}"
+            if result.failure not in HOST_FAILURES:
+                failure = f"robots-unreachable: {origin}/robots.txt gives {failure}"
         elif 300 <= status < 400:
             status = 404  # redirects without end: there are no rules
         elif status < 300:
