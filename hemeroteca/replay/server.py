@@ -147,6 +147,14 @@ class Replay:
         self.files |= {name: ("text/javascript", (static / name).read_bytes()) for name in PYWB_FILES}
 
     def __call__(self, environ: Environ, start: Start) -> Iterable[bytes]:
+        body = self.answer(environ, start)
+        if environ["REQUEST_METHOD"] != "HEAD":
+            return body
+        # Behind a proxy that keeps connections, the body would be taken for the answer to the next reader.
+        getattr(body, "close", lambda: None)()
+        return []
+
+    def answer(self, environ: Environ, start: Start) -> Iterable[bytes]:
         refusal = refused(environ)
         if refusal:
             return plain(start, *refusal)
@@ -420,6 +428,12 @@ def kept(headers: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 def answer(
     start: Start, status: str, headers: list[tuple[str, str]], body: bytes | Iterable[bytes], policy: str
 ) -> Iterable[bytes]:
+    if not re.match(r"[2-5]\d\d ", status):
+        status = "502 Bad Gateway"  # archived, as 101: a proxy would hand the connection over
+    if status[:3] in ("204", "304"):
+        headers = [pair for pair in headers if pair[0].lower() != "content-length"]
+        getattr(body, "close", lambda: None)()
+        body = b""
     start(status, [*headers, ("Content-Security-Policy", policy), *PROTECTION])
     return [body] if isinstance(body, bytes) else body
 
