@@ -76,6 +76,7 @@ class StatusOut(Schema):
     crawls: list[RunningOut] = Field(description="The newest crawls.")
     waiting: list[HostOut] = Field(description="Hosts that make work wait, longest first.")
     reasons: list[ReasonOut] = Field(description="Why pages were not captured, most frequent first.")
+    set_aside: list[TroubleOut] = Field(description="Records and rows that could not be read and were left out.")
 
 
 def status(request: HttpRequest) -> StatusOut:
@@ -92,6 +93,7 @@ def status(request: HttpRequest) -> StatusOut:
         ],
         waiting=[filled(HostOut, host, next_at=moment(host.next_ms)) for host in counts.waiting],
         reasons=[filled(ReasonOut, entry) for entry in counts.reasons],
+        set_aside=[filled(TroubleOut, one, at=moment(one.at_ms)) for one in counts.set_aside],
     )
 
 

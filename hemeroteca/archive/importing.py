@@ -5,6 +5,7 @@ one that comes before it (or lies in a later file) waits until the end. Pages th
 whoever writes the search index reads them again (`engine.rebuild`).
 """
 
+import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -112,7 +113,9 @@ class Importer:
         beside, found.capture.attached = found.capture.attached, []
         for capture in (found.capture, *beside):
             capture.url = safe_url(capture.url)
-            if capture.original is not None:
+            if (why := _unusable(capture.url)) is not None:
+                self._tell(Problem(found.file, found.offset, f"{capture.url[:200]} is not an address ({why})", True))
+            elif capture.original is not None:
                 self._take_revisit(found, capture, last=False)
             else:
                 self._take_whole(found, capture)
@@ -233,6 +236,15 @@ class Importer:
         self.done.lost += problem.lost
         if len(self.done.problems) < _MAX_PROBLEMS:
             self.done.problems.append(problem)
+
+
+def _unusable(url: str) -> urls.UrlError | None:
+    try:
+        if re.match(r"https?:", url, re.IGNORECASE):
+            urls.host(url)
+    except urls.UrlError as error:
+        return error
+    return None
 
 
 def _name(capture: Capture, digest: str) -> UUID:

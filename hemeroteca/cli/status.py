@@ -76,4 +76,7 @@ def _lists(found: "Status") -> "list[Table]":
     for reason in found.reasons[:20]:
         what, example = common.unmarked(reason.reason), common.unmarked(reason.example[:200])
         reasons.add_row(f"{reason.pages:,}", reason.state, what, example)
-    return [table for table in (crawls, hosts, reasons) if table.row_count]
+    aside = Table("set aside: cannot be read", "reason", box=None, padding=(0, 2))
+    for trouble in found.set_aside[-20:]:
+        aside.add_row(common.unmarked(trouble.url), common.unmarked(trouble.reason))
+    return [table for table in (crawls, hosts, reasons, aside) if table.row_count]

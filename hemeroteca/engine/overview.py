@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from hemeroteca.instance import Instance
-from hemeroteca.instance.status import EngineStatus, read_engine_status
+from hemeroteca.instance.status import EngineStatus, Trouble, read_engine_status, read_set_aside
 
 if TYPE_CHECKING:
     from hemeroteca.frontier.models import Crawl
@@ -71,6 +71,7 @@ class Status(msgspec.Struct):
     crawls: list[CrawlStatus]
     waiting: list[HostStatus]
     reasons: list[ReasonStatus]
+    set_aside: list[Trouble]  # records and rows that could not be read
 
 
 def status(crawls: int = 20, hosts: int = 20) -> Status:
@@ -119,6 +120,7 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
             for host in Host.objects.filter(next_ms__gt=int(time.time() * 1000)).order_by("-next_ms")[:hosts]
         ],
         reasons=sorted(reasons.values(), key=lambda entry: -entry.pages),
+        set_aside=read_set_aside(instance),
     )
 
 

@@ -173,7 +173,7 @@ def sites_set_since(revision: int) -> list[tuple[int, str, SiteSettings, int]]:
     """Hosts set after a revision, in order: number, name, settings, revision. Reads one small index."""
     rows = Host.objects.filter(revision__gt=revision).order_by("revision")
     return [
-        (number, name, msgspec.convert(kept, SiteSettings), set_in)
+        (number, name, SiteSettings.read(kept), set_in)
         for number, name, kept, set_in in rows.values_list("pk", "name", "settings", "revision")
     ]
 
@@ -181,7 +181,7 @@ def sites_set_since(revision: int) -> list[tuple[int, str, SiteSettings, int]]:
 def settings_of(host: str) -> SiteSettings:
     """The settings of one host as they are now; the usual ones for a host nobody knows."""
     kept = Host.objects.filter(name=host).values_list("settings", flat=True).first()
-    return msgspec.convert(kept or {}, SiteSettings)
+    return SiteSettings.read(kept)
 
 
 def site(actor: Actor, host: str) -> SiteSettings:
@@ -190,7 +190,7 @@ def site(actor: Actor, host: str) -> SiteSettings:
     row = Host.objects.filter(name=host.strip().lower().rstrip(".")).first()
     if row is None:
         raise NotFound(f"the host {host!r} is not known; it becomes known by a crawl or by `hemeroteca site set`")
-    return msgspec.convert(row.settings, SiteSettings)
+    return SiteSettings.read(row.settings)
 
 
 def counts_of(crawl: Crawl) -> Counts:

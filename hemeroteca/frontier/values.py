@@ -30,6 +30,14 @@ class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     keep: tuple[str, ...] = ()  # the same: when given, only these parts are compared
     ignore_text: tuple[str, ...] = ()  # RE2: text that does not count as a change
 
+    @classmethod
+    def read(cls, kept: object) -> "SiteSettings":
+        """As it lies in the database. What cannot be read is left alone until a person sets it anew."""
+        try:
+            return msgspec.convert(kept or {}, cls)
+        except msgspec.ValidationError:
+            return cls(paused=True)
+
     def comparison(self, own: Comparison | None = None) -> Comparison:
         """How versions of its pages are compared; `own` is what a subscription says, which goes before."""
         own = own or _USUAL
