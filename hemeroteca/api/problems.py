@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
-from hemeroteca.errors import Conflict, Denied, Invalid, NotFound, Refused, Unavailable
+from hemeroteca.errors import Busy, Conflict, Denied, Invalid, NotFound, Refused, Unavailable
 from hemeroteca.warc.store import WarcReadError
 
 log = logging.getLogger("hemeroteca.api")
@@ -59,7 +59,7 @@ def status_of(error: Refused) -> int:
     """The HTTP status of something refused."""
     if error.code == "sign-in-needed":
         return 401
-    statuses = {NotFound: 404, Invalid: 422, Conflict: 409, Denied: 403, Unavailable: 503}
+    statuses = {NotFound: 404, Invalid: 422, Conflict: 409, Denied: 403, Busy: 429, Unavailable: 503}
     return next((status for kind, status in statuses.items() if isinstance(error, kind)), 400)
 
 

@@ -9,6 +9,7 @@ from hemeroteca import change, urls
 from hemeroteca.archive import lookup, noise, queries, rendered
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.frontier import services as sites
+from hemeroteca.ingest.costly import Stored
 from hemeroteca.warc import DOM_TYPE, reader
 
 
@@ -24,10 +25,14 @@ class Pair(NamedTuple):
 def compare(folder: Path, old: CaptureRow, new: CaptureRow, rules: change.ChangeRules | None = None) -> Pair:
     """`rules`: instead of those of the site. Raises `WarcReadError` when the archive cannot give the bytes."""
     given = rules or rules_of(new.url)
-    before, after = snapshot(folder, old), snapshot(folder, new)
-    model = noise.load(_host(new.url))
-    known = change.NoisePlaces(model.noisy())
+    before, after = stored(folder, old).snapshot(), stored(folder, new).snapshot()
+    known = change.NoisePlaces(noisy(new.url))
     return Pair(before, after, given, change.compare(before, after, given, known or None))
+
+
+def noisy(url: str) -> list[str]:
+    """Parts of the pages of its site that were learned to differ at every visit."""
+    return noise.load(_host(url)).noisy()
 
 
 def rules_of(url: str) -> change.ChangeRules:
@@ -36,14 +41,19 @@ def rules_of(url: str) -> change.ChangeRules:
     return change.ChangeRules(**msgspec.structs.asdict(comparison))
 
 
-def snapshot(folder: Path, row: CaptureRow) -> change.Snapshot:
-    """A capture as it is compared: what a browser made of it, where one opened it, else the bytes received."""
+def stored(folder: Path, row: CaptureRow) -> Stored:
+    """Where a capture lies: what a browser made of it, where one opened it, and what was received."""
     shown = _shown(row)
-    if dom := rendered.dom(folder, shown):
-        return change.Snapshot(dom, DOM_TYPE, row.url, row.status, rendered.screenshot(folder, shown))
-    holder = _holder(row)
-    body, content_type = _received(folder, holder)
-    return change.Snapshot(body, content_type, row.url, holder.status if row.status == 304 else row.status)
+    dom, picture = rendered.dom_of(shown), rendered.screenshot_of(shown)
+    holder = row if dom is not None else _holder(row)
+    return Stored(
+        row.url,
+        holder.status if row.status == 304 else row.status,
+        holder.location(folder),
+        holder.mime,
+        dom.location(folder) if dom is not None else None,
+        picture.location(folder) if picture is not None else None,
+    )
 
 
 def content(folder: Path, row: CaptureRow) -> tuple[bytes, str]:

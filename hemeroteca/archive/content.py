@@ -7,9 +7,12 @@ from django.conf import settings
 from hemeroteca import extract
 from hemeroteca.archive import comparing, queries, rendered
 from hemeroteca.archive.values import CaptureRow
-from hemeroteca.warc import DOM_TYPE
+from hemeroteca.ingest import costly
+from hemeroteca.ingest.costly import Stored
 from hemeroteca.warc.reader import Record
 
+HTML = ("text/html", "application/xhtml+xml")
+SMALL = 256 << 10  # bytes of HTML that are read in a few milliseconds
 MAX_SHOWN = 8 << 20  # a copy longer than this is only offered as a download
 
 # On every answer that carries bytes of a stranger. Opened directly or in a frame, the document gets an origin of its
@@ -38,10 +41,12 @@ class Copy(NamedTuple):
 
 def original(capture: CaptureRow) -> Record:
     """The record that holds the payload: the capture's own, or the one a revisit refers to."""
-    holder = capture
-    if capture.kind == "revisit" and capture.refers_to:
-        holder = queries.by_record(capture.refers_to) or capture
-    return holder.location(settings.INSTANCE.warc_dir).read()
+    return _holder(capture).location(settings.INSTANCE.warc_dir).read()
+
+
+def _holder(capture: CaptureRow) -> CaptureRow:
+    revisit = capture.kind == "revisit" and capture.refers_to
+    return queries.by_record(revisit) or capture if revisit else capture
 
 
 def decoded(capture: CaptureRow) -> Copy:
@@ -80,14 +85,23 @@ def download(capture: CaptureRow) -> Download:
     )
 
 
-def compare(old: CaptureRow, new: CaptureRow) -> comparing.Pair:
+def compare(old: CaptureRow, new: CaptureRow, view: str) -> costly.Comparison:
     """Two captures compared as their site's rules say. Raises `WarcReadError` when bytes are missing."""
-    return comparing.compare(settings.INSTANCE.warc_dir, old, new)
+    folder = settings.INSTANCE.warc_dir
+    before, after = comparing.stored(folder, old), comparing.stored(folder, new)
+    rules, noisy = comparing.rules_of(new.url), comparing.noisy(new.url)
+    return costly.run(costly.compare, before, after, rules, noisy, view)
 
 
 def text(capture: CaptureRow) -> extract.Document:
-    """Title, text and language of a capture, read again from the archive."""
-    if dom := rendered.dom(settings.INSTANCE.warc_dir, capture):
-        return extract.read(dom[:MAX_SHOWN], DOM_TYPE, capture.url)
-    copy = decoded(capture)
-    return extract.read(copy.body, copy.charset_header, capture.url)
+    """Title, text and language of a capture, read again from the archive; at once where that costs little."""
+    if capture.body_size <= SMALL and capture.mime in HTML and rendered.dom_of(capture) is None:
+        copy = decoded(capture)
+        if len(copy.body) <= SMALL and copy.media_type in HTML:
+            return extract.read(copy.body, copy.charset_header, capture.url)
+    folder = settings.INSTANCE.warc_dir
+    dom = rendered.dom_of(capture)
+    place = Stored(
+        capture.url, capture.status, _holder(capture).location(folder), dom=dom.location(folder) if dom else None
+    )
+    return costly.run(costly.text, place, MAX_SHOWN)

@@ -5,6 +5,7 @@ python -m hemeroteca.console.web FD [FD …]
 
 import gc
 import logging
+import re
 import signal
 import socket
 import sys
@@ -27,6 +28,8 @@ def main(descriptors: list[int]) -> None:
     gc.freeze()  # modules stay: collections need not look at them
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(_without_secrets)
     signal.signal(signal.SIGTERM, _stop)
     options: dict[str, object] = {}
     if settings.CONFIG.public_url:
@@ -46,6 +49,13 @@ def main(descriptors: list[int]) -> None:
         **options,
     )
     server.run()
+
+
+def _without_secrets(record: logging.LogRecord) -> bool:
+    """The address of a webhook is its secret."""
+    if "/signals/" in (line := record.getMessage()):
+        record.msg, record.args = re.sub(r"(/signals/(?:websub/\d+/)?)[^\s/'\"]+", r"\1…", line), ()
+    return True
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

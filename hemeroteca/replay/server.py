@@ -85,6 +85,7 @@ PROTECTION = [
     ("Cross-Origin-Resource-Policy", "same-origin"),
     ("Cross-Origin-Opener-Policy", "same-origin"),
     ("Origin-Agent-Cluster", "?1"),
+    *([("Strict-Transport-Security", "max-age=31536000")] if ORIGIN.startswith("https:") else []),
     (
         "Permissions-Policy",
         "camera=(), microphone=(), geolocation=(), usb=(), serial=(), hid=(), bluetooth=(), payment=(), midi=(), "
@@ -419,7 +420,7 @@ def kept(headers: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
         value = re.sub(r"[\x00-\x1f\x7f]", " ", value)
         if lower == "location" and not value.startswith((ORIGIN + "/", CONSOLE + "/")):
             value = ORIGIN + value if re.match(r"/(?!/)", value) else ORIGIN + "/"
-        if lower in KEPT_HEADERS or lower.startswith("x-archive-orig-"):
+        if lower in KEPT_HEADERS or (lower.startswith("x-archive-orig-") and "cookie" not in lower):
             yield name, value
         elif lower == "link" and value.startswith("<") and 'rel="original", <' + ORIGIN in value:
             yield name, value  # pywb's own, for Memento clients

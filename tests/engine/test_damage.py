@@ -1,7 +1,9 @@
 """Nothing that lies in the database or the archive can stop a start: it is set aside, and the rest goes on."""
 
 import json
+import os
 import random
+import sqlite3
 
 import pytest
 from django.apps import apps
@@ -11,17 +13,15 @@ from hemeroteca import config
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.engine.loop import Engine
 from hemeroteca.engine.rebuild import documents, repair, versions
-from hemeroteca.instance.status import read_set_aside
 from hemeroteca.watch import services as watch
 from tests.console.conftest import instance, world  # noqa: F401
-from tests.engine.test_imports import start_engine, write_warc
-from tests.engine.test_imports import system as system  # noqa: PLC0414
+from tests.engine.test_imports import start_engine, system, write_warc  # noqa: F401, F811
 from tests.waiting import PATIENCE, wait_for
 
 ROOMS = ("frontier", "archive", "watch", "jobs")
 STARTS = 40  # of damaged folders
-OFFSET = int(__import__("os").environ.get("DAMAGE_FROM", "0"))  # to try others
-TEXTS = ["", "http://[", "\x01", "http://a:99999999/", "x" * 3000, "null", "{}", "https://\udcff.example/".encode("utf-8", "replace").decode(), "ftp://x/", "-1", "../../x", "http://user:pw@/"]  # fmt: skip
+OFFSET = int(os.environ.get("DAMAGE_FROM", "0"))  # to try others
+TEXTS = ["", "http://[", "\x01", "http://a:99999999/", "x" * 3000, "null", "{}", "ftp://x/", "-1", "../../x", "a\nb"]
 VALUES = [None, True, -1, 1 << 70, 1e308, "", "x", [], [[[]]], {}, {"": None}, {"scope": 7}, ["http://["], "[", [None]]
 NUMBERS = [0, -1, 1, 2**31 - 1, -(2**31), 2**62, -(2**62)]
 
@@ -108,7 +108,7 @@ def test_no_row_and_no_record_can_stop_a_start(world, instance, part):  # noqa: 
             path.write_bytes(data)
 
 
-def test_an_address_that_cannot_be_read_stops_neither_import_nor_engine(system, tmp_path):
+def test_an_address_that_cannot_be_read_stops_neither_import_nor_engine(system, tmp_path):  # noqa: F811
     """`WARC-Target-URI: http://[` ended the import in a traceback, and every start after it."""
     date = "2020-01-01T00:00:00Z"
     good = ("https://good.example/", date, "good one")
@@ -117,7 +117,7 @@ def test_an_address_that_cannot_be_read_stops_neither_import_nor_engine(system, 
     assert "Traceback" not in done.stderr
     assert json.loads(done.stdout.splitlines()[-1])["taken"] == 1
     # an archive that has such a row already, from before
-    with __import__("sqlite3").connect(system.data / "hemeroteca.sqlite3") as database:
+    with sqlite3.connect(system.data / "hemeroteca.sqlite3") as database:
         database.execute("UPDATE capture SET url = 'http://['")
         database.execute("INSERT INTO stale_page (urlkey, after_id) SELECT urlkey, 0 FROM capture")
     assert system.run("search", "rebuild").returncode == 0
