@@ -1,15 +1,22 @@
-"""The bytes and the text of a capture as they may be handed out: bounded, never as something a browser would run."""
+"""The bytes and the text of a capture as they may be handed out: bounded, never as something a browser would run.
 
+And two captures compared, for the command line, the API and the console alike.
+"""
+
+from pathlib import Path
 from typing import IO, NamedTuple
 
+import msgspec
 from django.conf import settings
 
-from hemeroteca import extract
-from hemeroteca.archive import comparing, queries, rendered
+from hemeroteca import change, extract, urls
+from hemeroteca.archive import lookup, noise, queries, rendered
 from hemeroteca.archive.values import CaptureRow
+from hemeroteca.frontier import services as sites
 from hemeroteca.ingest import costly
 from hemeroteca.ingest.costly import Stored
-from hemeroteca.warc.reader import Record
+from hemeroteca.warc import DOM_TYPE
+from hemeroteca.warc.reader import Record, WarcReadError
 
 HTML = ("text/html", "application/xhtml+xml")
 SMALL = 256 << 10  # bytes of HTML that are read in a few milliseconds
@@ -24,12 +31,8 @@ SANDBOX = (
 
 
 _ENDINGS = {
-    "text/html": "html",
-    "application/pdf": "pdf",
-    "text/plain": "txt",
-    "text/css": "css",
-    "image/png": "png",
-}
+    "text/html": "html", "application/pdf": "pdf", "text/plain": "txt", "text/css": "css", "image/png": "png",
+}  # fmt: skip
 
 
 class Copy(NamedTuple):
@@ -41,12 +44,10 @@ class Copy(NamedTuple):
 
 def original(capture: CaptureRow) -> Record:
     """The record that holds the payload: the capture's own, or the one a revisit refers to."""
-    return _holder(capture).location(settings.INSTANCE.warc_dir).read()
-
-
-def _holder(capture: CaptureRow) -> CaptureRow:
-    revisit = capture.kind == "revisit" and capture.refers_to
-    return queries.by_record(revisit) or capture if revisit else capture
+    holder = capture
+    if capture.kind == "revisit" and capture.refers_to:
+        holder = queries.by_record(capture.refers_to) or capture
+    return holder.location(settings.INSTANCE.warc_dir).read()
 
 
 def decoded(capture: CaptureRow) -> Copy:
@@ -85,23 +86,92 @@ def download(capture: CaptureRow) -> Download:
     )
 
 
-def compare(old: CaptureRow, new: CaptureRow, view: str) -> costly.Comparison:
-    """Two captures compared as their site's rules say. Raises `WarcReadError` when bytes are missing."""
-    folder = settings.INSTANCE.warc_dir
-    before, after = comparing.stored(folder, old), comparing.stored(folder, new)
-    rules, noisy = comparing.rules_of(new.url), comparing.noisy(new.url)
-    return costly.run(costly.compare, before, after, rules, noisy, view)
-
-
 def text(capture: CaptureRow) -> extract.Document:
     """Title, text and language of a capture, read again from the archive; at once where that costs little."""
-    if capture.body_size <= SMALL and capture.mime in HTML and rendered.dom_of(capture) is None:
+    dom = rendered.dom_of(capture)
+    if dom is None and capture.body_size <= SMALL and capture.mime in HTML:
         copy = decoded(capture)
         if len(copy.body) <= SMALL and copy.media_type in HTML:
             return extract.read(copy.body, copy.charset_header, capture.url)
     folder = settings.INSTANCE.warc_dir
-    dom = rendered.dom_of(capture)
-    place = Stored(
-        capture.url, capture.status, _holder(capture).location(folder), dom=dom.location(folder) if dom else None
-    )
+    holder = queries.by_record(capture.refers_to) if capture.refers_to else None
+    shown = dom.location(folder) if dom is not None else None
+    place = Stored(capture.url, capture.status, (holder or capture).location(folder), dom=shown)
     return costly.run(costly.text, place, MAX_SHOWN)
+
+
+class Pair(NamedTuple):
+    """Two captures ready to be compared and shown."""
+
+    old: change.Snapshot
+    new: change.Snapshot
+    rules: change.ChangeRules
+    change: change.Change
+
+
+def compare(old: CaptureRow, new: CaptureRow, rules: change.ChangeRules | None = None) -> Pair:
+    """Two captures compared as their site's rules say, or by other `rules`. Raises `WarcReadError`."""
+    given = rules or rules_of(new.url)
+    before, after = _stored(old).snapshot(), _stored(new).snapshot()
+    known = noise.load(_host(new.url)).noisy()
+    return Pair(before, after, given, change.compare(before, after, given, frozenset(known) or None))
+
+
+def comparison(old: CaptureRow, new: CaptureRow, view: str) -> costly.Comparison:
+    """The same for whoever asks over the network: in a bounded process, in its turn. Also raises Busy and Invalid."""
+    known = noise.load(_host(new.url)).noisy()
+    return costly.run(costly.compare, _stored(old), _stored(new), rules_of(new.url), known, view)
+
+
+def rules_of(url: str) -> change.ChangeRules:
+    """What a person set for the site of an address."""
+    comparison = sites.settings_of(_host(url)).comparison()
+    return change.ChangeRules(**msgspec.structs.asdict(comparison))
+
+
+def _stored(row: CaptureRow) -> Stored:
+    """Where a capture lies: what a browser made of it, where one opened it, and what was received."""
+    folder, shown = settings.INSTANCE.warc_dir, _shown(row)
+    dom, picture = rendered.dom_of(shown), rendered.screenshot_of(shown)
+    holder = row if dom is not None else _holder(row)
+    return Stored(
+        row.url,
+        holder.status if row.status == 304 else row.status,
+        holder.location(folder),
+        holder.mime,
+        dom.location(folder) if dom is not None else None,
+        picture.location(folder) if picture is not None else None,
+    )
+
+
+def readable(folder: Path, row: CaptureRow) -> tuple[bytes, str]:
+    """What is read of a capture, and its media type: what a browser made of it, else the bytes received."""
+    if dom := rendered.dom(folder, _shown(row)):
+        return dom, DOM_TYPE
+    return _received(folder, _holder(row))
+
+
+def _holder(row: CaptureRow) -> CaptureRow:
+    holder = queries.by_record(row.refers_to) if row.refers_to else row
+    if holder is None:
+        raise WarcReadError(f"the payload of {row.url} is not in the archive; `hemeroteca archive verify`")
+    return holder
+
+
+def _received(folder: Path, holder: CaptureRow) -> tuple[bytes, str]:
+    record = holder.location(folder).read()
+    return record.content()[0], record.header("content-type") or holder.mime
+
+
+def _shown(row: CaptureRow) -> CaptureRow:
+    """The capture that has what a browser made: this one, or the version it repeats (of captures before 0111)."""
+    if row.version or rendered.dom_of(row) is not None:
+        return row
+    return lookup.version_shown(row) or row
+
+
+def _host(url: str) -> str:
+    try:
+        return urls.host(url)
+    except urls.UrlError:
+        return ""

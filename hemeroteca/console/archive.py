@@ -183,7 +183,7 @@ def compare(request: HttpRequest) -> HttpResponse:
     context["view"] = view = view if view in ("sides", "page") else "text"
     context["ask"] = urlencode({"url": new_row.url, "a": str(old_row.record_id), "b": str(new_row.record_id)})
     try:
-        done = content.compare(old_row, new_row, "rows")
+        done = content.comparison(old_row, new_row, "rows")
     except (WarcReadError, Invalid) as error:
         return render(request, "console/compare.html", context | {"failure": str(error)})
     found = done.change
@@ -199,7 +199,7 @@ def compare_page(request: HttpRequest) -> HttpResponse:
     """The newer page with its changes marked, for the sandboxed frame."""
     old_row, new_row = _pair(request)
     try:
-        marked = content.compare(old_row, new_row, "page").marked
+        marked = content.comparison(old_row, new_row, "page").marked
     except WarcReadError as error:
         raise NotFound(str(error))
     response = HttpResponse(marked, content_type="text/html; charset=utf-8")

@@ -83,7 +83,7 @@ def compare(old: Stored, new: Stored, rules: change.ChangeRules, noisy: list[str
     from hemeroteca import change
 
     before, after = old.snapshot(), new.snapshot()
-    found = change.compare(before, after, rules, change.NoisePlaces(noisy) or None)
+    found = change.compare(before, after, rules, frozenset(noisy) or None)
     if view == "page":
         return Comparison(found, marked=change.highlighted_page(before, after, rules))
     if view == "facts":

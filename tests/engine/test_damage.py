@@ -15,7 +15,7 @@ from hemeroteca.engine.loop import Engine
 from hemeroteca.engine.rebuild import documents, repair, versions
 from hemeroteca.watch import services as watch
 from tests.console.conftest import instance, world  # noqa: F401
-from tests.engine.test_imports import start_engine, system, write_warc  # noqa: F401, F811
+from tests.engine.test_imports import start_engine, system, write_warc  # noqa: F401
 from tests.waiting import PATIENCE, wait_for
 
 ROOMS = ("frontier", "archive", "watch", "jobs")

@@ -36,8 +36,16 @@ class Served:
         threading.Thread(target=lambda: self.lines.extend(self.process.stdout), daemon=True).start()
         self.console = f"http://127.0.0.1:{self.port}"
         self.wait(lambda: self.status(f"{self.console}/") in (200, 302))
-        self.replay_port = int(settings["replay_port"])
-        self.wait(lambda: self.get("/robots.txt")[0] == 200)  # replay starts with its first reader
+        self.replay_port = self.wait(self._replay_port)
+
+    def _replay_port(self):
+        """The port the console tells browsers; the first to ask there wakes replay."""
+        started = [re.search(r"web started \(process (\d+)\)", line) for line in self.lines]
+        pid = next((found[1] for found in started if found), "")
+        found = Path(f"/proc/{pid}/environ").read_bytes() if pid else b""
+        origin = re.search(rb"HEMEROTECA_REPLAY_URL=http://replay\.localhost:(\d+)", found)
+        port = int(origin[1]) if origin else 0
+        return port if port and self.get("/robots.txt", port=port)[0] == 200 else 0
 
     @property
     def origin(self):
@@ -106,8 +114,8 @@ def need_pywb():
 @pytest.fixture(scope="session")
 def served(tmp_path_factory):
     need_pywb()
-    with held_port() as port, held_port() as replay_port:
-        server = Served(tmp_path_factory.mktemp("replay"), port, replay_port=str(replay_port))
+    with held_port() as port:
+        server = Served(tmp_path_factory.mktemp("replay"), port)
         yield server
         server.stop()
 
@@ -116,8 +124,7 @@ def served(tmp_path_factory):
 def closed(tmp_path_factory):
     """The same for members only."""
     need_pywb()
-    with held_port() as port, held_port() as replay_port:
-        folder = tmp_path_factory.mktemp("closed")
-        server = Served(folder, port, replay_port=str(replay_port), open_search="false")
+    with held_port() as port:
+        server = Served(tmp_path_factory.mktemp("closed"), port, open_search="false")
         yield server
         server.stop()
