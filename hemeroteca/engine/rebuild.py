@@ -9,7 +9,7 @@ goes when what was read is in the index, so a kill costs nothing.
 import logging
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from django.db import transaction

@@ -55,7 +55,7 @@ def test_one_address_cannot_take_the_turns_of_others(reads):
         except Busy:
             order.append("busy")
 
-    threads = [threading.Thread(target=ask, args=("2001:db8::%x" % n, n)) for n in range(1, 9)]  # one /64
+    threads = [threading.Thread(target=ask, args=(f"2001:db8::{n:x}", n)) for n in range(1, 9)]  # one /64
     for thread in threads:
         thread.start()
     wait_for(lambda: order.count("busy") >= 5, lambda: order)
