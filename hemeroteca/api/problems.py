@@ -6,7 +6,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
-from django.core.exceptions import BadRequest
+from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.http.multipartparser import MultiPartParserError
 from ninja import NinjaAPI
@@ -102,6 +102,7 @@ def install(api: NinjaAPI) -> None:
         return problem(422, "; ".join(f"{item['field']}: {item['reason']}" for item in errors[:3]), errors=errors)
 
     @api.exception_handler(BadRequest)
+    @api.exception_handler(SuspiciousOperation)
     @api.exception_handler(MultiPartParserError)
     def nonsense(request: HttpRequest, error: Exception) -> HttpResponse:
         return problem(400, f"The request cannot be read: {error}")

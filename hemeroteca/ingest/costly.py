@@ -159,7 +159,7 @@ class Reads:
 
     def run(self, function: Callable[..., T], arguments: tuple[Any, ...], seconds: float) -> T:
         order = pickle.dumps((function, arguments))
-        ticket = _Ticket(_network(asker.get()), hashlib.blake2b(order, digest_size=16).digest())
+        ticket = _Ticket(network(asker.get()), hashlib.blake2b(order, digest_size=16).digest())
         with self._changed:
             if (known := self._recall(ticket.key)) is not None:
                 return _told(known)
@@ -274,13 +274,13 @@ def _told(outcome: _Outcome) -> Any:
     raise result
 
 
-def _network(address: str) -> str:
+def network(address: str) -> str:
     """An IPv6 user commands a whole /64."""
     try:
         ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    return str(ipaddress.ip_network(f"{ip}/64", strict=False)) if ip.version == 6 else address
+    return str(ipaddress.ipnetwork(f"{ip}/64", strict=False)) if ip.version == 6 else address
 
 
 def _serve(wire: Connection[Any, Any]) -> None:
