@@ -50,10 +50,7 @@ def main(descriptors: list[int]) -> None:
         application,
         sockets=[socket.socket(fileno=descriptor) for descriptor in descriptors],
         threads=THREADS,
-        max_request_body_size=CONNECTIONS = 500
-CONNECTIONS_EACH = 60  # of one address, or /64 of IPv6
-READ_SECONDS = 60.0  # for a whole request, however it drips
-MAX_REQUEST_BYTES,
+        max_request_body_size=MAX_REQUEST_BYTES,
         channel_timeout=60,
         connection_limit=CONNECTIONS,
         ident=None,

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 from django.apps import apps
-from django.test import RequestFactory
+from django.test import Client, RequestFactory
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
