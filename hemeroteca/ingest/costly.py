@@ -280,7 +280,7 @@ def network(address: str) -> str:
         ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    return str(ipaddress.ipnetwork(f"{ip}/64", strict=False)) if ip.version == 6 else address
+    return str(ipaddress.ip_network(f"{ip}/64", strict=False)) if ip.version == 6 else address
 
 
 def _serve(wire: Connection[Any, Any]) -> None:
