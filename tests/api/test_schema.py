@@ -12,7 +12,7 @@ from hemeroteca.watch import services as watch
 
 pytestmark = [pytest.mark.slow, pytest.mark.database, pytest.mark.django_db]
 
-EXAMPLES = 6  # of each operation and kind
+EXAMPLES = 2  # of each operation and kind
 DOCUMENT = api.get_openapi_schema()
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
 
@@ -38,7 +38,7 @@ def test_no_request_makes_the_server_fail(world, reads, role):
         operation = found.ok()
         for mode in schemathesis.GenerationMode:
             asked += _try(operation, mode, client, headers)
-    assert asked > 300
+    assert asked > 100
 
 
 def _try(operation, mode, client, headers):
