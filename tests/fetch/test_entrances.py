@@ -15,16 +15,16 @@ HOSTS += ["localhost", "a.localhost", "0x7f.1", "2130706433", "0177.0.0.1", "127
 CLOSED = config.load(allow_private=False, environ={})
 
 
-def by_fetcher(new_loop, url):
-    return not new_loop(allow_private=False).get(url).status
+def by_fetcher(loop, url):
+    return not loop.get(url).status
 
 
-def by_client(new_loop, url):
+def by_client(loop, url):
     """Webhooks, hubs, keys of IndexNow."""
     return not GuardedClient(CLOSED).send(url, content=b"{}").status
 
 
-def by_apprise(new_loop, url):
+def by_apprise(loop, url):
     apprise = pytest.importorskip("apprise")
     with guarded_names(CLOSED):
         service = apprise.Apprise.instantiate(url.replace("http:", "json:"), suppress_exceptions=True)
@@ -37,6 +37,7 @@ ENTRANCES = [by_fetcher, by_client, by_apprise]
 @pytest.mark.parametrize("entrance", ENTRANCES)
 def test_no_entrance_leads_to_an_address_that_is_not_public(new_loop, serve, entrance):
     server = serve(keep(ok()))
-    passed = [host for host in HOSTS if not entrance(new_loop, f"http://{host}:{server.port}/x")]
+    loop = new_loop(allow_private=False)
+    passed = [host for host in HOSTS if not entrance(loop, f"http://{host}:{server.port}/x")]
     assert passed == []
     assert server.connections == 0
