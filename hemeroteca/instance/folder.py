@@ -29,6 +29,11 @@ class Instance:
         return self.data / "index"
 
     @property
+    def lake_dir(self) -> Path:
+        """Parquet files of the lake, or copies of those in its object store."""
+        return self.data / "lake"
+
+    @property
     def spool_dir(self) -> Path:
         """Bodies on their way; emptied at every start of the engine."""
         return self.data / "spool"

@@ -136,9 +136,7 @@ def current(base: ir.Table | None, updates: ir.Table | None, keys: Sequence[str]
 def retitled(revisions: ir.Table, renamed: ir.Table) -> ir.Table:
     """Articles that were moved have one title, that of today."""
     titles = renamed.select(title_wiki="wiki", title_pageid="pageid", title_now="title")
-    joined = revisions.left_join(
-        titles, [revisions.wiki == titles.title_wiki, revisions.pageid == titles.title_pageid]
-    )
+    joined = revisions.left_join(titles, [revisions.wiki == titles.title_wiki, revisions.pageid == titles.title_pageid])
     named = joined.mutate(title=ibis.coalesce(joined.title_now, joined.title))
     return named.select(*revisions.columns)
 

@@ -186,7 +186,9 @@ def _sort(table: ir.Table, argument: Any, dates: _Dates) -> ir.Table:
     if not isinstance(argument, dict) or not argument or any(value not in (1, -1) for value in argument.values()):
         raise PipelineError('$sort takes an object: {"edits": -1, "_id": 1}')
     keys = [_field(table, name) for name in argument]
-    return table.order_by([ibis.asc(k) if v == 1 else ibis.desc(k) for k, v in zip(keys, argument.values(), strict=True)])
+    return table.order_by(
+        [ibis.asc(k) if v == 1 else ibis.desc(k) for k, v in zip(keys, argument.values(), strict=True)]
+    )
 
 
 def _limit(table: ir.Table, argument: Any, dates: _Dates) -> ir.Table:

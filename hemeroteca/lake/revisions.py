@@ -92,7 +92,8 @@ def bucket(pageid: int) -> int:
 
 
 def row_type(table: str) -> type[msgspec.Struct]:
-    return {REVISIONS: Revision, EARLIER: Revision, TEXTS: Text, EVENTS: Event}[table]
+    types: dict[str, type[msgspec.Struct]] = {REVISIONS: Revision, EARLIER: Revision, TEXTS: Text, EVENTS: Event}
+    return types[table]
 
 
 def schema(table: str) -> pa.Schema:

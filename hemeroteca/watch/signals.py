@@ -88,7 +88,7 @@ def indexnow(host: str, key: str, key_location: str, addresses: Sequence[str]) -
     folder = location[: location.rindex("/") + 1]
     if key_location and any(not url.startswith(folder) for url in found):
         raise SignalError(422, f"A key at {location} can only speak for URLs below {folder}")
-    if not _watched(site):
+    if not is_watched(site):
         return 202
     source = SignalSource.objects.filter(kind=SignalSource.Kind.INDEXNOW, site=site, url=location).first()
     if source is None:
@@ -274,7 +274,7 @@ def _signed(secret: str, body: bytes, signature: str) -> bool:
     return hmac.compare_digest(expected, found[2].lower())
 
 
-def _watched(site: str) -> bool:
+def is_watched(site: str) -> bool:
     """Whether some subscription may have pages on this host."""
     domain = urls.registrable_domain(site) or site
     known = Subscription.objects.filter(active=True, url__contains=domain).values_list("url", flat=True)
