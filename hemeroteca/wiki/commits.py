@@ -260,7 +260,8 @@ def _write_files(wiki: Wiki, changes: Sequence[Change], files: LakeFiles) -> lis
 
 
 def _name(table: str, wiki: int, number: int) -> str:
-    return f"{table}/wiki={wiki}/bucket={number:02d}/{uuid.uuid4().hex}.parquet"
+    # without `wiki=`: engines would take that for a column of theirs
+    return f"{table}/{wiki}/{number:02d}/{uuid.uuid4().hex}.parquet"
 
 
 def _late(versions: Mapping[int, int]) -> list[int]:

@@ -95,7 +95,7 @@ class Extraction:
             if not self._note_deleted(title):
                 self.result.missing.append(title)
         waiting = list(found)
-        while waiting:
+        while waiting or not self._buffer.empty:
             for page, categories in waiting:
                 self.read(page, categories)
             try:

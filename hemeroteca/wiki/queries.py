@@ -232,6 +232,70 @@ def mode(actor: Actor, attribute: str, given: Mapping[str, Any]) -> Mode:
     return Mode(values[0] if values else None, rows[0]["count"] if rows else 0, values)
 
 
+def metrics_of(
+    actor: Actor, given: Mapping[str, Any], names: tuple[str, ...] = (), engine: str = "duckdb"
+) -> dict[str, Any]:
+    """Metrics of the revisions that are meant: those named, or all. `reverts` and `authors` among them."""
+    require(actor, "wiki.read")
+    from hemeroteca.wiki import metrics
+
+    found = _named(filters.read(given))
+    every = (*metrics.METRICS, "reverts", "authors")
+    for name in names:
+        if name not in every:
+            raise Invalid(f"there is no metric {name!r}; there are {', '.join(every)}")
+    wanted = names or every
+
+    def ask(lake: Lake) -> dict[str, Any]:
+        plain = tuple(name for name in wanted if name in metrics.METRICS)
+        result = metrics.measure(lake, found, plain, _bots(found)) if plain else {}
+        if "reverts" in wanted:
+            result["reverts"] = msgspec.to_builtins(metrics.reverted(lake, found))
+        if "authors" in wanted and (found.title or found.pageid is not None):
+            result["authors"] = msgspec.to_builtins(metrics.authors(lake, found))
+        return msgspec.to_builtins(result)
+
+    if engine != "duckdb":
+        with opened(engine) as lake:
+            return ask(lake)
+    return cached(("metrics", found, list(wanted)), ask)
+
+
+def trends(actor: Actor, days: int = 7, locale: str = "", now: datetime | None = None) -> dict[str, Any]:
+    """Articles, and categories of them, that were edited unusually often in the last days."""
+    require(actor, "wiki.read")
+    if not 1 <= days <= 366:
+        raise Invalid(f"days is 1 to 366, not {days}")
+    import ibis
+
+    from hemeroteca.wiki import metrics
+
+    moment = (now or datetime.now(UTC)).astimezone(UTC).replace(tzinfo=None)
+    with opened() as lake:
+        table = filters.apply(lake.revisions, Filters(locale=locale))
+        table = table.filter(~table.gone)
+        found = lake.rows(metrics.unusual(table, ibis.literal(moment), days))
+        categories = lake.articles.select("wiki", "pageid", "categories").unnest("categories")
+        joined = table.inner_join(categories, ["wiki", "pageid"])
+        grouped = joined.mutate(title=joined.categories, pageid=ibis.literal(0))
+        by_category = lake.rows(metrics.unusual(grouped, ibis.literal(moment), days))
+    return {
+        "days": days,
+        "articles": found,
+        "categories": [
+            {"wiki": row["wiki"], "category": row["title"], **{k: row[k] for k in ("recent", "expected", "score")}}
+            for row in by_category
+        ],
+    }
+
+
+def _bots(found: Filters) -> list[str]:
+    from hemeroteca.wiki.models import Wiki
+
+    wikis = Wiki.objects.filter(name=found.wiki) if found.wiki else Wiki.objects.all()
+    return sorted({name for wiki in wikis for name in wiki.bots})
+
+
 def status(actor: Actor, number: int) -> dict[str, Any]:
     """A job of this room as the founding work told it: `state` and `status`."""
     job = jobs.find(actor, number)

@@ -95,7 +95,7 @@ class MediaWiki:
 
     def load(self, *pages: str) -> None:
         """Put whole histories there, with their own times and names."""
-        self.maintain("importDump.php", "--no-updates", "--username-prefix=", given=dump(*pages))
+        self.maintain("importDump.php", "--username-prefix=", given=dump(*pages))
 
     def upload(self, xml: str) -> None:
         """The same through the API, as people do it: it leaves an entry in the log."""

@@ -6,7 +6,7 @@ from hemeroteca.accounts import SYSTEM
 from hemeroteca.wiki import queries
 from hemeroteca.wiki.jobs import Extract, Refresh, Verify
 from hemeroteca.wiki.models import Article
-from tests.wiki.mediawiki import MediaWiki
+from tests.wiki.mediawiki import MediaWiki, page
 from tests.wiki.world import CARACAS, older
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -144,12 +144,12 @@ def test_a_deleted_article_stays_and_says_so(run, mediawiki):
 
 
 def test_verify_marks_what_is_gone_and_finds_what_was_hidden(run, mediawiki):
-    for text in ("uno", "dos", "tres"):
-        last = mediawiki.edit("Revisable", text, "Ana")
+    mediawiki.load(page("Revisable", [{"user": "Ana", "text": f"texto {n}", "at": n} for n in range(3)]))
+    last = told(mediawiki, "Revisable")[-1]["timestamp"]
     extract(run, mediawiki, "Revisable")
     mediawiki.admin(action="revisiondelete", type="revision", ids=rows()[0]["revid"], hide="user")
     mediawiki.admin(action="delete", title="Revisable", reason="para volver")
-    mediawiki.admin(action="undelete", title="Revisable", timestamps=_stamp(mediawiki, last))
+    mediawiki.admin(action="undelete", title="Revisable", timestamps=last)
     result = run("wiki.verify", Verify())
     assert result["changed"] == 2
     assert [row["gone"] for row in rows()] == [True, True, False]
@@ -164,18 +164,7 @@ def test_a_category_is_followed_to_its_depth_also_in_rings(run, mediawiki):
     assert Article.objects.get(title="Plaza").categories == ["Lugares"]
 
 
-def test_articles_of_a_user_and_of_a_search(run, mediawiki):
-    assert "Plaza" in {row["title"] for row in _titles(extract(run, mediawiki, user="Beto"))}
-
-
-def _titles(_result):
-    return rows()
-
-
-def _stamp(wiki: MediaWiki, revid: int) -> str:
-    found = wiki.admin(action="query", list="alldeletedrevisions", adrprop="ids|timestamp", adrlimit=50, adruser="Ana")
-    for page in found["query"]["alldeletedrevisions"]:
-        for revision in page["revisions"]:
-            if revision["revid"] == revid:
-                return revision["timestamp"]
-    raise AssertionError(found)
+def test_articles_of_a_user_are_extracted_whole(run, mediawiki):
+    extract(run, mediawiki, user="Beto")
+    assert {"Plaza", "Valencia"} <= set(Article.objects.values_list("title", flat=True))
+    assert {row["user"] for row in rows(title="Valencia")} > {"Ana", "Beto"}
