@@ -125,7 +125,7 @@ class Config:
     wiki_requests_per_minute: float = field(
         default=0.0,
         metadata={
-            "help": "requests a minute to one farm of wikis, all workers together; 0: 200 for Wikimedia, else by `delay`"
+            "help": "requests a minute to one farm of wikis, all workers together; 0: Wikimedia 200, others by `delay`"
         },
     )
     wiki_token: str = field(default="", metadata={"help": "OAuth 2 token sent to the APIs of wikis"})

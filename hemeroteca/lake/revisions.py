@@ -1,4 +1,4 @@
-"""What the tables hold: a revision, the text it brought, an event of the log. MediaWiki's own names where it has one."""
+"""What the tables hold: revisions, the texts they brought, events of the log. MediaWiki's own names."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Answer(msgspec.Struct, frozen=True):
     refused: str = ""  # why there is no answer: for whoever wrote the SQL
 
 
-class QueryRefused(ValueError):
+class QueryRefused(ValueError):  # noqa: N818 - what happened
     """The SQL is not run, or was ended; the message says why."""
 
 

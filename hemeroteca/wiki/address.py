@@ -60,7 +60,7 @@ def read(text: str) -> Place:
         title = parts.path[1:]
     title = unquote(title).replace("_", " ").strip()
     paths = dict.fromkeys((f"{base}/w/api.php", f"{base}/api.php", "/w/api.php", "/api.php", "/wiki/api.php"))
-    if base and "title" in query or ".php/" in parts.path:
+    if (base and "title" in query) or ".php/" in parts.path:
         paths = dict.fromkeys((f"{base}/api.php", *paths))
     if is_wikimedia(host):
         paths = {"/w/api.php": None}

@@ -1,6 +1,6 @@
 """XML dumps (`pages-meta-history`, also bz2, gz, 7z) and Wikimedia's history dumps (TSV), read as revisions.
 
-A dump is read as a stream: memory does not grow with it. Its sha1s are base 36; here they are hexadecimal, as the API's.
+A dump is read as a stream: memory does not grow with it. Its sha1s are base 36; here they are hexadecimal.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Numbers about articles, written once in Ibis: the same on DuckDB and on Spark.
 
-Each metric is a function from revisions (an Ibis table) to a table; `METRICS` names them. What looks at revisions one by
-one (reverts, authorship) is Python over the rows of one article.
+Each metric is a function from revisions (an Ibis table) to a table; `METRICS` names them. What looks at revisions one
+by one (reverts, authorship) is Python over the rows of one article.
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ class Reverted(msgspec.Struct, frozen=True):
     """Identity reverts of one article."""
 
     radius: int
-    reverts: int
+    count: int
     reverted: int  # revisions undone
     by_whom: list[reverts.Undoing]
     wars: list[reverts.War]

@@ -1,7 +1,7 @@
 """When an article is looked at again: the rule `exponential` of the founding work, and `auto`. Pure.
 
-`exponential`: of the newest tenth of the revisions, at least 20, λ = n/(t₁ − t₀); the article is due when the time since
-its last revision exceeds 1/λ. The founding schedule looks once a day, at 00:00.
+`exponential`: of the newest tenth of the revisions, at least 20, λ = n/(t₁ − t₀); the article is due when the time
+since its last revision exceeds 1/λ. The founding schedule looks once a day, at 00:00.
 
 `auto`: the rate is estimated with forgetting and a prior, what the wiki announced counts at once, and an article of a
 wiki whose recent changes are read waits for its announcement, with a look from time to time in case one was missed.

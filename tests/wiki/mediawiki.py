@@ -234,7 +234,7 @@ class Refuser:
                     except urllib.error.HTTPError as error:
                         self._give(error.code, error.read(), "text/html")
 
-            do_POST = do_GET
+            do_POST = do_GET  # noqa: N815
 
             def _give(self, status: int, body: bytes, kind: str) -> None:
                 self.send_response(status)
