@@ -25,6 +25,7 @@ from hemeroteca.wiki.models import Article, Wiki
 PROPERTIES = "ids|flags|timestamp|user|userid|size|sha1|slotsha1|contentmodel|comment|parsedcomment|tags"
 WITH_TEXT = PROPERTIES + "|content"
 TITLES_AT_ONCE = 50  # MediaWiki's own limit
+AT_ONCE = "max"  # revisions in one answer: as many as the wiki gives
 MIN_AGAIN = 15  # stored revisions a refresh reads again: tags such as mw-reverted come later
 REFRESH_LIMIT = 50
 # Events after which older revisions may have come, gone or changed: all numbers are then walked.
@@ -336,7 +337,7 @@ class _Work:
         self._all.tell(self._page.title)
 
     def _revisions(
-        self, direction: str, text: bool, after_ms: int, limit: int | str = "max"
+        self, direction: str, text: bool, after_ms: int, limit: int | None = None
     ) -> Iterator[tuple[list[Revision], list[Text]]]:
         """Parts of the history, as the wiki gives them."""
         if self._article.source != "api":
@@ -349,7 +350,7 @@ class _Work:
             "rvprop": WITH_TEXT if text else PROPERTIES,
             "rvslots": "*",
             "rvdir": direction,
-            "rvlimit": limit,
+            "rvlimit": limit or AT_ONCE,
         }
         if after_ms and direction == "newer":
             parameters["rvstart"] = timestamps.iso(after_ms)[:19] + "Z"
