@@ -6,7 +6,7 @@ same on both engines (`tests/lake/test_engines.py` holds them to it).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -100,6 +100,16 @@ class Lake:
 
     def arrow(self, expression: ir.Table) -> pa.Table:
         return self.connection.to_pyarrow(expression)
+
+    def batches(self, expression: ir.Table, size: int) -> Iterator[pa.RecordBatch]:
+        """Rows in parts, for what is too much at once."""
+        if self.engine == "spark":
+            yield from self.connection.to_pyarrow_batches(expression, chunk_size=size)
+            return
+        # Ibis 12 asks DuckDB 2 by a name that it no longer has
+        self.connection._run_pre_execute_hooks(expression)
+        found = self.connection.raw_sql(self.connection.compile(expression))
+        yield from found.to_arrow_reader(size) if hasattr(found, "to_arrow_reader") else found.fetch_record_batch(size)
 
     def close(self) -> None:
         if self.engine != "spark":  # a Spark session is shared by the process

@@ -225,6 +225,10 @@ def revisions(
                 element.clear()
                 while parent is not None and element.getprevious() is not None:
                     del parent[0]
+    try:
+        parser.close()
+    except etree.XMLSyntaxError as error:
+        raise Invalid(f"the dump is cut or not XML: {error}; what was read until there is kept")
 
 
 def _read_site(site: Site, name: str, text: str) -> None:

@@ -106,7 +106,7 @@ def _rows(lake: Lake, found: filters.Filters, text: bool, names: _Pseudonyms | N
         texts = lake.texts.select(found_sha1="sha1", text="text").distinct(on="found_sha1")
         table = table.left_join(texts, table.text_sha1 == texts.found_sha1).drop("found_sha1")
     ordered = table.order_by([ibis.asc("wiki"), ibis.asc("pageid"), ibis.asc("timestamp"), ibis.asc("revid")])
-    for batch in lake.connection.to_pyarrow_batches(ordered, chunk_size=ROWS_AT_ONCE):
+    for batch in lake.batches(ordered, ROWS_AT_ONCE):
         rows = batch.to_pylist()
         if names is not None:
             rows = [names.hide(row) for row in rows]

@@ -282,7 +282,7 @@ def authors(lake: Lake, found: Filters) -> list[authorship.Author]:
     joined = table.filter(~table.gone).left_join(texts, table.text_sha1 == texts.found_sha1)
     rows = joined.select("revid", "user", "text", "timestamp").order_by(["timestamp", "revid"])
     work = authorship.Authorship()
-    for batch in lake.connection.to_pyarrow_batches(rows, chunk_size=200):
+    for batch in lake.batches(rows, 200):
         for row in batch.to_pylist():
             work.add(authorship.Version(row["revid"], row["user"], row["text"]))
     return work.authors()

@@ -155,7 +155,7 @@ def _row(number: str, html: str, wiki: Wiki, page: Page) -> Revision | None:
     if date is None:
         return None
     user = _USER.search(html)
-    comment = _COMMENT.search(html)
+    comment = None if "mw-comment-none" in html else _COMMENT.search(html)
     name = _plain(re.sub(r"<[^>]+>", "", user[1])) if user else None
     size = _SIZE.search(html)
     return Revision(

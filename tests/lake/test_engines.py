@@ -13,7 +13,8 @@ from hemeroteca.lake.revisions import Event, Revision, Text
 PIPELINES = [
     [{"$match": {"user": "Ana", "size": {"$gt": 300}}}, {"$count": "n"}],
     [{"$group": {"_id": "$user", "n": {"$sum": 1}, "mean": {"$avg": "$size"}}}, {"$sort": {"n": -1, "_id": 1}}],
-    [{"$match": {"tags": "mw-reverted"}}, {"$project": {"revid": 1, "year": {"$year": "$timestamp"}}}],
+    [{"$match": {"tags": "mw-reverted"}}, {"$project": {"revid": 1, "year": {"$year": "$timestamp"}}},
+     {"$sort": {"revid": 1}}],
     [{"$unwind": "$tags"}, {"$group": {"_id": "$tags", "n": {"$sum": 1}}}, {"$sort": {"_id": 1}}],
     [{"$match": {"$or": [{"user": None}, {"minor": True}]}}, {"$sort": {"revid": 1}}, {"$skip": 3}, {"$limit": 5},
      {"$project": {"revid": 1, "user": 1}}],

@@ -68,7 +68,8 @@ def usual(parameters: dict[str, str]) -> Answer | None:
 def revision(revid: int, **more: object) -> dict[str, object]:
     return {
         "revid": revid, "parentid": revid - 1, "user": "Ana", "userid": 5, "size": 10,
-        "timestamp": f"2026-01-01T00:00:{revid:02d}Z", "sha1": f"{revid:040x}", "comment": "c", "parsedcomment": "c", "tags": [], **more,
+        "timestamp": f"2026-01-01T00:00:{revid:02d}Z",
+        "sha1": f"{revid:040x}", "comment": "c", "parsedcomment": "c", "tags": [], **more,
     }  # fmt: skip
 
 
