@@ -3,7 +3,7 @@
 Every request carries `maxlag`, so that a wiki whose copies lag behind can say so; 429, `Retry-After`, `maxlag` and
 `ratelimited` hold back every worker of this instance. robots.txt is not asked for the API: it tells crawlers which
 *pages* to leave alone (Wikimedia's forbids /w/ for that reason), while the API is an offer to programs with a policy
-of its own, which `budget` follows (docs/decisions/0067-wiki-api-and-robots.md). Pages (`page`) obey robots.txt.
+of its own, which `budget` follows (docs/decisions/0085-wiki-api-and-robots.md). Pages (`page`) obey robots.txt.
 """
 
 from __future__ import annotations

@@ -106,6 +106,16 @@ class Extraction:
                 pages = set(Article.objects.filter(pk__in=overtaken.articles).values_list("pageid", flat=True))
                 waiting = [pair for pair in found if pair[0].pageid in pages]
 
+    def read_page(self, page: Page) -> None:
+        """One article that the wiki is known to have; what is read of it is kept when this returns."""
+        while True:
+            self.read(page)
+            try:
+                self._buffer.write()
+                return
+            except Overtaken:
+                continue
+
     def read(self, page: Page, categories: list[str] | None = None) -> Article:
         """One article: what is missing of it, or what is new."""
         while True:
@@ -194,7 +204,7 @@ class _Work:
         self._known = load_known(self._wiki, article, extraction._files)
         self._newest = (article.last_revision_ms, article.last_revision)
         self._fields: dict[str, Any] = {}
-        self._read = 0
+        self._log: list[dict[str, Any]] | None = None  # entries that came with the revisions, when those are all
 
     def walk(self) -> None:
         """Oldest first, from where an earlier extraction ended."""
@@ -268,17 +278,10 @@ class _Work:
             return set()
         now, events = now_ms(), []
         for title in dict.fromkeys((self._page.title, *self._article.former_titles)):
-            parameters = {
-                "action": "query",
-                "list": "logevents",
-                "letitle": title,
-                "leprop": "ids|title|type|user|userid|timestamp|comment|details",
-                "lelimit": "max",
-            }
-            for answer, _ in self._all.client.walk(self._wiki.api_url, parameters):
+            for entries in self._entries(title):
                 found = [
                     answers.event(entry, self._wiki.name, self._wiki.locale, self._page, now)
-                    for entry in answer.get("query", {}).get("logevents", ())
+                    for entry in entries
                     if entry.get("type") in LOG_TYPES and "logid" in entry
                 ]
                 events += [entry for entry in found if entry.logid not in self._known.events]
@@ -291,6 +294,15 @@ class _Work:
             self._all.result.events += len(events)
             self.add(Change(self._article.pk, self._version, events=events))
         return {entry.type for entry in events}
+
+    def _entries(self, title: str) -> Iterator[list[dict[str, Any]]]:
+        """Entries of the log about a title, newest first, in parts."""
+        if self._log is not None:
+            yield self._log
+            return
+        parameters = {"action": "query", "list": "logevents", **_log_of(title, "max")}
+        for answer, _ in self._all.client.walk(self._wiki.api_url, parameters):
+            yield answer.get("query", {}).get("logevents", [])
 
     def finish(self) -> None:
         now = now_ms()
@@ -327,7 +339,6 @@ class _Work:
             if text.sha1 not in self._known.texts:
                 fresh.setdefault(text.sha1, text)
         self._known.texts.update(fresh)
-        self._read += len(revisions)
         result = self._all.result
         result.revisions += len(new)
         result.changed += len(changed)
@@ -352,10 +363,16 @@ class _Work:
             "rvdir": direction,
             "rvlimit": limit or AT_ONCE,
         }
+        together = direction == "older" and not self._article.former_titles
+        if together:  # a refresh is one request
+            parameters |= {"list": "logevents", **_log_of(self._page.title, REFRESH_LIMIT)}
         if after_ms and direction == "newer":
             parameters["rvstart"] = timestamps.iso(after_ms)[:19] + "Z"
         for answer, _ in self._all.client.walk(self._wiki.api_url, parameters):
             now = now_ms()
+            if together:
+                entries, together = answer.get("query", {}).get("logevents", []), False
+                self._log = entries if len(entries) < REFRESH_LIMIT else None
             for found in answers.pages(answer.get("query", {})):
                 if answers.flag(found, "missing"):
                     raise NotFound(f"{self._page.title!r} was deleted from {self._wiki.name} while it was read")
@@ -371,6 +388,11 @@ class _Work:
 
     def _stored(self, revids: set[int]) -> list[Revision]:
         return stored(self._wiki, self._article, self._all._files, revids)
+
+
+def _log_of(title: str, limit: int | str) -> dict[str, Any]:
+    properties = "ids|title|type|user|userid|timestamp|comment|details"
+    return {"letitle": title, "leprop": properties, "lelimit": limit}
 
 
 # what the lake holds

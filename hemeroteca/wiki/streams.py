@@ -50,7 +50,7 @@ def refresh(
                 continue
             text = article.text_complete or bool(article.text_position_ms)
             work = Extraction(wiki, client, Options(text=text), lambda done, title: None)
-            work.read_titles([page.title if page else article.title])
+            work.read_page(page) if page else work.read_titles([article.title])
             total.articles += 1
             total.revisions += work.result.revisions
             total.changed += work.result.changed
