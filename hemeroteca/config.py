@@ -66,6 +66,9 @@ class Config:
     allow_private: bool = field(
         default=False, metadata={"help": "fetch from private and loopback addresses too (tests, intranets)"}
     )
+    allow_networks: tuple[str, ...] = field(
+        default=(), metadata={"help": "networks that are opened though they are not public, e.g. 192.0.2.0/24"}
+    )
     resolve: tuple[str, ...] = field(
         default=(),
         metadata={"help": "fixed addresses, `pattern=ip[:port]` each, e.g. `*.sim.test=127.0.0.1:8900`"},
@@ -119,6 +122,14 @@ class Config:
             "help": "memory of mapped files a process that searches keeps, about; beyond it the index is opened anew "
             "(Linux; what was read stays in the system's cache)"
         },
+    )
+
+    # fleet
+    fleet: bool = field(
+        default=True, metadata={"help": "visits of this instance's own crawls are given to connected devices too"}
+    )
+    address_database: str = field(
+        default="", metadata={"help": "CSV file of address ranges and their countries, for the fleet; empty: unknown"}
     )
 
     # web

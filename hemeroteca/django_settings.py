@@ -30,6 +30,7 @@ INSTALLED_APPS = [
     "hemeroteca.frontier",
     "hemeroteca.archive",
     "hemeroteca.watch",
+    "hemeroteca.fleet",
     "hemeroteca.console",
 ]
 

@@ -92,6 +92,17 @@ ACTIONS: dict[str, Permission] = {
     "watch.learn": Permission("learn what changes from the archive", ADMINISTRATORS),
     "watch.signal": _public("tell that pages changed"),  # each sender proves who it is by itself
     "watch.feed": _public("read a feed of changes"),  # its key, or `watch.read`
+    "fleet.status": _reading("see how the fleet stands"),
+    "fleet.work": _public("work as a device"),  # each device proves who it is by its own token
+    "fleet.bot": _public("see what the fleet did at a host, or close it"),  # proves that the host is theirs
+    "fleet.devices": Permission("see devices", ADMINISTRATORS, owner=True),
+    "fleet.device": Permission("add, change or remove a device", ADMINISTRATORS, owner=True),
+    "fleet.ask": Permission("ask to be a client of the fleet", ADMINISTRATORS, owner=True),
+    "fleet.fetch": Permission("have URLs fetched by the fleet", READERS),  # and the operator's approval
+    "fleet.fetches": Permission("see what was fetched for somebody", ADMINISTRATORS, owner=True),
+    "fleet.credits": Permission("see credits", ADMINISTRATORS, owner=True),
+    "fleet.operate": Permission("operate the fleet", ADMINISTRATORS),
+    "fleet.simulate": Permission("simulate a fleet", READERS),
     "predict.read": Permission("see how good predictions are", READERS),
     "predict.simulate": Permission("simulate policies", READERS),
     "account.sign_in": _public("sign in"),

@@ -31,6 +31,8 @@ COMMANDS = {
     "user": ("app", "People who may sign in, and their roles."),
     "token": ("app", "Tokens for programs that use the API."),
     "job": ("app", "Long work: imports, exports, checks, backups, rebuilds, learning."),
+    "fleet": ("app", "Devices people lend, clients, credits, and how the fleet stands."),
+    "worker": ("worker", "Lend this machine to a fleet. Ctrl-C stops it without loss."),
     "backup": (
         "backup",
         "Copy the data folder, also while the system runs. The copy is an instance of its own.",
@@ -97,6 +99,25 @@ ACTIONS = {
     "watch collection set": "watch.collect",
     "watch collection list": "watch.read",
     "watch collection remove": "watch.collect",
+    "fleet status": "fleet.status",
+    "fleet devices": "fleet.devices",
+    "fleet credits": "fleet.operate",
+    "fleet simulate": "fleet.simulate",
+    "fleet set": "fleet.operate",
+    "fleet close": "fleet.operate",
+    "fleet open": "fleet.operate",
+    "fleet log": "fleet.operate",
+    "fleet complaint": "fleet.operate",
+    "fleet device add": "fleet.device",
+    "fleet device code": "fleet.device",
+    "fleet device rotate": "fleet.device",
+    "fleet device revoke": "fleet.device",
+    "fleet device set": "fleet.device",
+    "fleet client add": "fleet.ask",
+    "fleet client approve": "fleet.operate",
+    "fleet client refuse": "fleet.operate",
+    "fleet client list": "fleet.operate",
+    "worker": "fleet.work",
     "predict calibrate": "predict.read",
     "site set": "site.change",
     "site show": "site.read",
@@ -148,7 +169,8 @@ def command_line(called: str | None = None) -> typer.Typer:
         if isinstance(found, typer.Typer):
             app.add_typer(found, name=name)
         else:
-            app.command(name)(found)
+            passes_on = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+            app.command(name, context_settings=passes_on if name == "worker" else None)(found)
     return app
 
 

@@ -44,13 +44,15 @@ class Orders:
         """Let go of a crawl."""
         engine = self._engine
         engine.commit()
-        engine.ledger.commit_index(now=True)
+        if not run.options.job:
+            engine.ledger.commit_index(now=True)
         engine.measure(run)
         services.mark_ended(run.id, state, reason, run.counts)
         engine.frontier.close_crawl(run.id)
         engine.intake.forget(run.id)
         engine.fetcher.forget_cookies(f"crawl-{run.id}")
         del engine.runs[run.id]
+        engine.jobs.discard(run.id)
         if run.options.concurrency:
             engine.visits.share()
         engine.ended[run.id] = run
@@ -85,7 +87,11 @@ class Orders:
             engine.visits.share()
         services.mark_started(crawl.pk)
         engine.intake.teach(run)
-        engine.frontier.open_crawl(run.id, prioritisers.prioritiser(options.order), tell=run.standing)
+        if options.job:
+            engine.jobs.add(run.id)
+        engine.frontier.open_crawl(
+            run.id, prioritisers.prioritiser(options.order), tell=run.standing or bool(options.job)
+        )
         engine.frontier.add([Candidate(urls.key(seed), seed, urls.host(seed), run.id) for seed in crawl.seeds])
         engine.commit()
 
@@ -95,6 +101,8 @@ class Orders:
         for run in list(engine.runs.values()):
             limit = run.options.max_seconds
             if run.id in asked_to_stop:
+                if not run.stopping:
+                    engine.fleet.stop(run.id)
                 run.stopping = run.stopping or "stopped by a person"
             elif limit is not None and moment - run.since >= limit:
                 run.stopping = run.stopping or f"limit of {limit:g} seconds reached"

@@ -48,6 +48,8 @@ class FrontierSink:
 
     def _follow(self, done: Ingested, visit: Visit, run: Run) -> None:
         engine, found = self._engine, done.candidates
+        if run.options.job:  # a client wanted this address, and is told where it leads
+            return
         trap = engine.traps.met(visit.host, visit.url, done.fingerprint)
         if trap and found:
             done.notes.append(trap)
