@@ -295,6 +295,7 @@ def _job_out(job: FetchJob) -> FetchOut:
         refused=now.refused,
         webhook=job.webhook_state,
         created_at=moment(job.created_ms),
+        result=None,
     )
 
 

@@ -13,6 +13,7 @@ from hemeroteca import __version__
 from hemeroteca.accounts.permissions import ACTIONS, Strangers
 from hemeroteca.api import (
     access,
+    bot,
     captures,
     cdx,
     crawls,
@@ -143,6 +144,8 @@ PROTOCOLS = (
     ("timemap/link/<path:url>", "archive.read", memento.timemap_link, "timemap-link"),
     ("timemap/json/<path:url>", "archive.read", memento.timemap_json, "timemap-json"),
     ("memento/<str:stamp>/<path:url>", "archive.read", memento.copy, "memento"),
+    ("bot", "fleet.bot", bot.page, "bot"),
+    (".well-known/http-message-signatures-directory", "fleet.bot", bot.keys, "bot-keys"),
     ("fleet/v1/code", "fleet.work", devices.code, "fleet-code"),
     ("fleet/v1/connect", "fleet.work", devices.connect, "fleet-connect"),
     ("fleet/v1/lease", "fleet.work", devices.lease, "fleet-lease"),

@@ -12,6 +12,7 @@ the rules of trust, and goes the way of any other capture: ingest, archive, inde
     accounting            the double-entry ledger;  queries: reads for people
     trust                 how much of a device's work is checked (pure);  agreement: whether two answers say the same
     strategies            which device gets a block (pure);  simulator: trust and strategies tried on invented devices
+    opt_out               hosts closed by whoever controls them;  places: countries of addresses
     refusals              URLs that look like an attack (pure);  signatures: who we are, signed (Web Bot Auth)
     device                the program on a volunteer's machine, standard library only;  zipapp: the file of it
     curl_worker           the same program with libcurl, for `hemeroteca worker`

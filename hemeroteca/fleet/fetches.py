@@ -10,6 +10,7 @@ import re
 import time
 import uuid
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import msgspec
 from django.conf import settings
@@ -46,7 +47,7 @@ class Order(msgspec.Struct, kw_only=True):
 class Progress(msgspec.Struct, frozen=True):
     """How a job stands."""
 
-    state: str  # running, finished, cancelled
+    state: Literal["running", "finished", "cancelled"]
     urls: int
     resolved: int
     answered: int  # with an HTTP status
@@ -114,7 +115,7 @@ def progress(job: FetchJob) -> Progress:
         resolved=Count("pk", filter=Q(resolved_ms__gt=0)),
         answered=Count("pk", filter=Q(resolved_ms__gt=0, status__gt=0)),
     )
-    state = "running"
+    state: Literal["running", "finished", "cancelled"] = "running"
     if counts["resolved"] >= job.urls:
         state = "finished"
     elif job.cancelled_ms and (job.crawl is None or job.crawl.state != Crawl.State.RUNNING):

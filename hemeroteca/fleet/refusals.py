@@ -12,7 +12,8 @@ ATTACKS = {
         r"(?:^|[/\\=])\.\.[/\\]|[/\\]\.\.(?:$|[?#])|(?:^|[/=])(?:etc/(?:passwd|shadow)|proc/self/)", re.I
     ),
     "SQL injection": re.compile(
-        r"\bunion\b.{1,40}\bselect\b|['\"]\s*(?:or|and)\s+['\"\d].{0,20}=|;\s*(?:drop|delete|insert|update)\s+\w+|"
+        r"\bunion(?:\s|/\*.*?\*/|\+|\(){1,40}(?:all\s+)?select\b|['\"]\s*(?:or|and)\s+['\"\d].{0,20}=|"
+        r";\s*(?:drop|delete|insert|update)\s+\w+|"
         r"\b(?:sleep|benchmark|pg_sleep|waitfor\s+delay)\s*\(|\binformation_schema\b|--\s*$",
         re.I | re.S,
     ),

@@ -10,7 +10,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable
-from typing import Any, BinaryIO
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 SECONDS = 30.0
@@ -75,7 +75,7 @@ class Link:
         self,
         block: int,
         nonce: str,
-        file: BinaryIO,
+        file: IO[bytes],
         part_bytes: int,
         live: Callable[[], bool],
         wait: Callable[[float], bool],
