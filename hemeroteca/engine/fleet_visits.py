@@ -35,6 +35,7 @@ FIRST_BLOCK = 16  # URLs, for a device nobody has measured
 HOST_SECONDS = 6.0  # of one host's visits in a block: more would hold the host too long, fewer cost too much
 MAX_PER_HOST = 8
 UNWANTED_SECONDS = 20.0  # a block nobody takes is the engine's again
+USUAL_SECONDS = 5.0  # of a request, for the deadline of a block: few take longer
 LEASE_SECONDS = 7200.0  # of the frontier's lease: the block's own deadline is far before
 MAX_LOSSES = 3  # blocks that were lost with a visit, after which the engine makes it itself
 TIDY_SECONDS = 3600.0
@@ -342,7 +343,8 @@ class FleetVisits:
             timeout=self._settings.task_seconds,
             max_delay=self._config.max_delay,
         )
-        longest = max(len(one.tasks) * (one.delay + 5.0) for one in work.hosts)
+        each = min(USUAL_SECONDS, self._settings.task_seconds)
+        longest = max(len(one.tasks) * (one.delay + each) for one in work.hosts)
         seconds = longest + 0.5 * len(visits) + 2 * self._settings.task_seconds
         able = [one for one in self._lenders.values() if activity in one.activities and not one.slowed]
         if peer is not None:

@@ -104,8 +104,8 @@ def test_credits_move_once_and_never_below_zero():
     assert accounting.total() == 0
 
 
-def client(user, credits: int = 100):
-    services.approve(SYSTEM, services.ask(SYSTEM, user, "research about the web"), credits)
+def client(user, given: int = 100):
+    services.approve(SYSTEM, services.ask(SYSTEM, user, "research about the web"), given)
     return Actor.of(user)
 
 
