@@ -169,8 +169,7 @@ def command_line(called: str | None = None) -> typer.Typer:
         if isinstance(found, typer.Typer):
             app.add_typer(found, name=name)
         else:
-            passes_on = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
-            app.command(name, context_settings=passes_on if name == "worker" else None)(found)
+            app.command(name)(found)
     return app
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from hemeroteca import urls
 from hemeroteca.engine.runs import Run
+from hemeroteca.fleet import fetches
 from hemeroteca.frontier import prioritisers, services
 from hemeroteca.frontier.models import Crawl
 from hemeroteca.frontier.values import Counts
@@ -52,7 +53,9 @@ class Orders:
         engine.intake.forget(run.id)
         engine.fetcher.forget_cookies(f"crawl-{run.id}")
         del engine.runs[run.id]
-        engine.jobs.discard(run.id)
+        if run.options.job:
+            engine.jobs.discard(run.id)
+            fetches.ended(run.id)
         if run.options.concurrency:
             engine.visits.share()
         engine.ended[run.id] = run

@@ -18,7 +18,7 @@ from django.db import transaction
 from django.db.models import Count, Q, Sum
 
 from hemeroteca import urls as addresses
-from hemeroteca.accounts import Actor, require
+from hemeroteca.accounts import SYSTEM, Actor, require
 from hemeroteca.config import Config
 from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.fleet import accounting, dispatch, refusals, services
@@ -27,13 +27,14 @@ from hemeroteca.fleet.models import Client, FetchJob, FetchResult
 from hemeroteca.fleet.services import audit, now_ms
 from hemeroteca.frontier.models import Crawl
 from hemeroteca.ingest.rules import CrawlOptions
+from hemeroteca.jobs import services as jobs
 
 MAX_URLS = 10_000
 MAX_HEADERS = 10
 HEADERS = ("accept", "accept-language", "if-none-match", "if-modified-since", "range")  # never Cookie, Authorization
 _VALUE = re.compile(r"[\x20-\x7e]{0,1000}")
-WEBHOOK_TRIES = 8
-WEBHOOK_SECONDS = 10.0  # until the first further try; doubles
+WEBHOOK_TRIES = 6
+WEBHOOK_SECONDS = 2.0  # until the first further try; doubles
 
 
 class Order(msgspec.Struct, kw_only=True):
@@ -84,7 +85,15 @@ def order(actor: Actor, wanted: Order) -> FetchJob:
             row.job = job
         FetchResult.objects.bulk_create(rows)
     settings.INSTANCE.wake("engine")
+    settle(job)  # all of it may have been refused
     return job
+
+
+def ended(crawl: int) -> None:
+    """The engine has ended the crawl of a job."""
+    job = FetchJob.objects.select_related("crawl", "client").filter(crawl=crawl).first()
+    if job is not None:
+        settle(job)
 
 
 def cancel(actor: Actor, public_id: uuid.UUID) -> FetchJob:
@@ -201,21 +210,8 @@ def settle(job: FetchJob) -> None:
                 f"settle {job.pk}", [Side(Kind.JOB, job.pk, -left), Side(Kind.CLIENT, job.client_id, left)]
             )
     job.settled = True
-
-
-def chores(config: Config) -> int:
-    """Settle jobs that ended, and tell webhooks that are due; how many there were. Called by a process of `serve`."""
-    ended = FetchJob.objects.filter(settled=False).exclude(crawl__state=Crawl.State.RUNNING)
-    found = 0
-    for job in ended.select_related("crawl", "client")[:100]:
-        settle(job)
-        found += 1
-    for job in FetchJob.objects.filter(webhook_due_ms__gt=0, webhook_due_ms__lte=now_ms()).select_related(
-        "client", "crawl"
-    )[:20]:
-        found += 1
-        tell(job, config)
-    return found
+    if mine and job.webhook:
+        jobs.submit(SYSTEM, "fleet.webhook", {"job": job.pk})
 
 
 def tell(job: FetchJob, config: Config) -> None:

@@ -110,10 +110,9 @@ class Fleet:
 def test_kills_and_cuts_lose_nothing_double_nothing_and_hurry_no_host(laboratory, tmp_path):
     fleet = Fleet(laboratory, tmp_path)
     fleet.hemeroteca("fleet", "set", "task_seconds=2", "cache_seconds=0")
-    subprocess.run(
-        [PYTHON, "-m", "hemeroteca", "user", "add", "bea", "--role", "reader"], input="a long password\na long password\n",
-        env={**os.environ, **fleet.environment}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    add = [PYTHON, "-m", "hemeroteca", "user", "add", "bea", "--role", "reader"]
+    environment, password = {**os.environ, **fleet.environment}, "a long password\n" * 2
+    subprocess.run(add, input=password, env=environment, capture_output=True, text=True, check=False)
     single = tmp_path / "worker.pyz"
     subprocess.run(
         [
