@@ -34,7 +34,8 @@ AHEAD_SECONDS = 4.0  # of a device's work that waits for it
 FIRST_BLOCK = 16  # URLs, for a device nobody has measured
 HOST_SECONDS = 6.0  # of one host's visits in a block: more would hold the host too long, fewer cost too much
 MAX_PER_HOST = 8
-UNWANTED_SECONDS = 20.0  # a block nobody takes is the engine's again
+UNWANTED_SECONDS = 20.0  # a block nobody takes is the engine's again …
+URGENT_SECONDS = 8.0  # … earlier when somebody waits for a single URL, and then the engine makes the visit
 USUAL_SECONDS = 5.0  # of a request, for the deadline of a block: few take longer
 LEASE_SECONDS = 7200.0  # of the frontier's lease: the block's own deadline is far before
 MAX_LOSSES = 3  # blocks that were lost with a visit, after which the engine makes it itself
@@ -230,6 +231,18 @@ class FleetVisits:
             before = int((now - UNWANTED_SECONDS) * 1000)
             for number in dispatch.withdraw(n for n in dispatch.unwanted(before) if n in self._blocks):
                 self._give_back(self._blocks.pop(number))
+            before = int((now - URGENT_SECONDS) * 1000)
+            for number in dispatch.withdraw(n for n in dispatch.unwanted(before) if self._is_urgent(n)):
+                out = self._blocks.pop(number)
+                for visit in out.visits.values():
+                    self._losses[visit.crawl, visit.key] = MAX_LOSSES
+                self._give_back(out)
+
+    def _is_urgent(self, number: int) -> bool:
+        """Whether a block holds the only URL of a job."""
+        out = self._blocks.get(number)
+        runs = [self._engine.runs.get(visit.crawl) for visit in out.visits.values()] if out is not None else []
+        return any(run is not None and run.options.job and len(run.options.scope.seeds) == 1 for run in runs)
 
     def _offer(self, now: float) -> None:
         """Keep so much waiting for each device that it never waits for us."""

@@ -168,7 +168,10 @@ def beat(device: Device, told: shapes.Beat) -> shapes.Orders:
     )
     closed = ClosedHost.objects.filter(at_ms__gt=now - MAX_RENEWALS_MS).values_list("host", flat=True)
     return shapes.Orders(
-        drop=[number for number in told.blocks[:1000] if number not in live], closed=list(closed[:1000]), stop=stop
+        drop=[number for number in told.blocks[:1000] if number not in live],
+        closed=list(closed[:1000]),
+        stop=stop,
+        work=Block.objects.filter(state=Block.State.WAITING, share=device.pk).exists(),
     )
 
 

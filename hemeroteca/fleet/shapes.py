@@ -94,6 +94,7 @@ class Orders(msgspec.Struct):
     drop: list[int] = []  # blocks it no longer holds
     closed: list[str] = []  # hosts it must not ask any more
     stop: str = ""  # why it must stop altogether
+    work: bool = False  # a block waits for it: it need not wait any longer
 
 
 class Report(msgspec.Struct):

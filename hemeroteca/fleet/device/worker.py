@@ -94,6 +94,7 @@ class Worker:
         self._done: queue.Queue[Block | None] = queue.Queue()
         self._stop = threading.Event()
         self._asking = threading.Event()
+        self._called = threading.Event()  # what it waits for is there
         self._refusals = signs.Refusals()
         self._under_way: dict[str, float] = {}  # URL → since when
         self._hold = FIRST_HOLD
@@ -119,6 +120,7 @@ class Worker:
         """Take nothing more, return what is done, give back the rest. May be called from a signal handler."""
         self._stop.set()
         self._asking.set()
+        self._called.set()
 
     def facts(self) -> list[tuple[str, list[str]]]:
         """For the page: what happens now."""
@@ -405,6 +407,8 @@ class Worker:
                 if block is not None and number in told and block.left:
                     block.dropped = True
             self._lock.notify_all()
+        if orders.get("work"):
+            self._called.set()
         if orders.get("stop"):
             self._tell(f"the coordinator says stop: {orders['stop']}")
             self.stop()
@@ -435,7 +439,10 @@ class Worker:
         self._meter.close()
 
     def _wait(self, seconds: float) -> None:
-        self._stop.wait(seconds)
+        """Until then, or until there is work."""
+        self._called.wait(seconds)
+        if not self._stop.is_set():
+            self._called.clear()
 
     def _tell(self, line: str) -> None:
         if line != self.state:
