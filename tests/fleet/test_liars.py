@@ -16,6 +16,8 @@ from hemeroteca.fleet.device.worker import Worker
 from tests.engine.system import System
 from tests.waiting import held_port, wait_for
 
+pytestmark = pytest.mark.slow
+
 PAGES = 12
 
 
