@@ -106,7 +106,8 @@ def _ingest(device) -> Row:
     from hemeroteca.fleet import dispatch, services
     from hemeroteca.fleet.device.records import Answer, Results
     from hemeroteca.fleet.models import Block, UploadPart
-    from hemeroteca.ingest import Rules, ingest
+    from hemeroteca.ingest.ingestion import ingest
+    from hemeroteca.ingest.rules import Rules
     from hemeroteca.warc import Capture
 
     paragraph = "<p>" + "La hemeroteca guarda lo que se dijo y cuando se dijo. " * 6 + "</p>"
@@ -223,9 +224,8 @@ def _measure(sites: Sites, workers: int) -> tuple[float, float]:
             done = subprocess.run([*command, *words], env=environment, capture_output=True, text=True, check=True)
             return done.stdout
 
-        processes = [
-            subprocess.Popen([*command, "serve"], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        ]
+        quiet = {"env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        processes = [subprocess.Popen([*command, "serve"], **quiet)]
         try:
             curl = ["curl", "-sf", "--retry", "60", "--retry-connrefused", "--retry-delay", "1"]
             subprocess.run([*curl, "-o", folder / "w.pyz", "http://127.0.0.1:8979/fleet/worker.pyz"], check=True)
@@ -273,7 +273,8 @@ def _believe(folder: Path, device: int) -> None:
 
     with sqlite3.connect(folder / "hemeroteca.sqlite3", timeout=30) as database:
         database.execute(
-            "INSERT INTO fleet_standing (device_id, version, in_a_row, valid, invalid, slowed) VALUES (?, '0.1.0', ?, 0, 0, 0)",
+            "INSERT INTO fleet_standing (device_id, version, in_a_row, valid, invalid, slowed) "
+            "VALUES (?, '0.1.0', ?, 0, 0, 0)",
             (device, 1000),
         )
 
