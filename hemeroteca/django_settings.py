@@ -31,11 +31,12 @@ INSTALLED_APPS = [
     "hemeroteca.archive",
     "hemeroteca.watch",
     "hemeroteca.wiki",
+    "hemeroteca.fleet",
     "hemeroteca.console",
 ]
 
 # where the kinds of job are: imported when a job is ordered or run
-JOB_MODULES = ["hemeroteca.archive.jobs", "hemeroteca.watch.jobs", "hemeroteca.wiki.jobs", "hemeroteca.engine.jobs"]
+JOB_MODULES = [f"hemeroteca.{room}.jobs" for room in ("archive", "watch", "wiki", "fleet", "engine")]
 
 
 def _database(address: str) -> dict[str, object]:

@@ -99,6 +99,17 @@ ACTIONS: dict[str, Permission] = {
     "wiki.import": Permission("import a dump of a wiki", EDITORS),
     "wiki.export": Permission("export histories of articles", EDITORS),
     "wiki.upkeep": Permission("compact the lake", ADMINISTRATORS),
+    "fleet.status": _reading("see how the fleet stands"),
+    "fleet.work": _public("work as a device"),  # each device proves who it is by its own token
+    "fleet.bot": _public("see what the fleet did at a host, or close it"),  # proves that the host is theirs
+    "fleet.devices": Permission("see devices", ADMINISTRATORS, owner=True),
+    "fleet.device": Permission("add, change or remove a device", ADMINISTRATORS, owner=True),
+    "fleet.ask": Permission("ask to be a client of the fleet", ADMINISTRATORS, owner=True),
+    "fleet.fetch": Permission("have URLs fetched by the fleet", READERS),  # and the operator's approval
+    "fleet.fetches": Permission("see what was fetched for somebody", ADMINISTRATORS, owner=True),
+    "fleet.credits": Permission("see credits", ADMINISTRATORS, owner=True),
+    "fleet.operate": Permission("operate the fleet", ADMINISTRATORS),
+    "fleet.simulate": Permission("simulate a fleet", READERS),
     "predict.read": Permission("see how good predictions are", READERS),
     "predict.simulate": Permission("simulate policies", READERS),
     "account.sign_in": _public("sign in"),

@@ -93,7 +93,7 @@ class GuardedClient:
 @contextmanager
 def guarded_names(config: Config) -> Iterator[None]:
     """Names that lead to addresses which are not public cannot be resolved meanwhile, by anything in this process."""
-    guard = Guard(config.allow_private)
+    guard = Guard(config.allow_private, config.allow_networks)
     look_up = socket.getaddrinfo
 
     def guarded(host: Any, port: Any, *args: Any, **options: Any) -> Any:

@@ -32,6 +32,7 @@ IDENTICAL_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-d
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 TRUNCATED = ("length", "time", "disconnect", "unspecified")
 FINAL_URL = "Hemeroteca-Final-URI"  # of a DOM: the address the browser showed
+DEVICE = "Hemeroteca-Device"  # pseudonym of the volunteer's device that fetched it
 GZ, ZST = ".warc.gz", ".warc.zst"
 _packing = ""
 _packer: zstd.Packer | None = None
@@ -91,6 +92,8 @@ def _response(capture: Capture, digest: str) -> Records:
     size = capture.size
     head = stored_head(capture.response_head, size)
     fields = about = _fields(capture.url, capture.ip, capture.protocol)
+    if capture.device:
+        fields += f"{DEVICE}: {safe_url(capture.device)}\r\n"
     if capture.truncated:
         fields += f"WARC-Truncated: {capture.truncated if capture.truncated in TRUNCATED else 'unspecified'}\r\n"
     request_id, request = _request(about, capture, record_id)
@@ -142,6 +145,8 @@ def _revisit(capture: Capture, original: Original, body_size: int) -> Records:
         received = b"HTTP/1.1 304 Not Modified\r\n\r\n" if capture.not_modified else b"HTTP/1.1 200 OK\r\n\r\n"
     head = stored_head(received, None if capture.not_modified else body_size)
     about = _fields(capture.url, capture.ip, capture.protocol)
+    if capture.device:
+        refers += f"{DEVICE}: {safe_url(capture.device)}\r\n"
     if not capture.not_modified:
         refers += "WARC-Truncated: length\r\n"  # ISO 28500:2017 6.7.2: shall be used for the payload left out
     top = _top(

@@ -15,7 +15,7 @@ from uuid import UUID
 import msgspec
 
 from hemeroteca.warc import keys, scan, timestamps
-from hemeroteca.warc.builder import FINAL_URL
+from hemeroteca.warc.builder import DEVICE, FINAL_URL
 from hemeroteca.warc.capture import Capture, Original
 from hemeroteca.warc.keys import DOM, SCREENSHOT
 from hemeroteca.warc.reader import MAX_HEADERS, MAX_PAYLOAD, Record, uuid_of
@@ -201,6 +201,7 @@ def _exchange(record: Record, name: str, offset: int, spool: Path, requests: _Re
         protocol=fields.get("warc-protocol", "").partition(",")[0].strip(),
         record_id=record.record_id,
         final_url=fields.get(FINAL_URL.lower(), ""),
+        device=fields.get(DEVICE.lower(), ""),
     )
     _add_request(capture, requests.take(uuid_of(fields.get("warc-concurrent-to", "")), record.record_id))
     stated = fields.get("warc-payload-digest", "")
