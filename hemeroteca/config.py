@@ -125,6 +125,21 @@ class Config:
         },
     )
 
+    # wikis
+    wiki_requests_per_minute: float = field(
+        default=0.0,
+        metadata={
+            "help": "requests a minute to one farm of wikis, all workers together; 0: Wikimedia 200, others by `delay`"
+        },
+    )
+    wiki_token: str = field(default="", metadata={"help": "OAuth 2 token sent to the APIs of wikis"})
+    wiki_user: str = field(default="", metadata={"help": "name of a bot password at the wiki (User@bot)"})
+    wiki_password: str = field(default="", metadata={"help": "that bot password"})
+    lake_store: str = field(
+        default="",
+        metadata={"help": "object store of the lake, e.g. s3://bucket/lake; empty: the folder `lake` in `data`"},
+    )
+
     # web
     host: str = field(default="127.0.0.1", metadata={"help": "address the console listens on"})
     port: int = field(default=8080, metadata={"help": "port of the console and the API"})
