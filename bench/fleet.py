@@ -250,7 +250,8 @@ def _measure(sites: Sites, workers: int) -> tuple[float, float]:
             sites.times.clear()
             subprocess.run(
                 [*curl, "-o", os.devnull, "-H", f"Authorization: Bearer {token}",
-                 "-H", "Content-Type: application/json", "-d", f"@{body}", "http://127.0.0.1:8979/api/v1/crawls"], check=True,
+                 "-H", "Content-Type: application/json", "-d", f"@{body}", "http://127.0.0.1:8979/api/v1/crawls"],
+                check=True,
             )  # fmt: skip
             while len(sites.times) < 50:
                 time.sleep(0.1)
