@@ -138,6 +138,7 @@ X_FRAME_OPTIONS = "DENY"
 
 if CONFIG.public_url.startswith("https://"):
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
+    SECURE_HSTS_SECONDS = 365 * 86_400
     # Replay may live beside us (replay.example.org): browsers refuse these names with a Domain, so that no archived
     # script can set one for us.
     SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
