@@ -10,7 +10,7 @@ def config(data: common.Data = None, json: common.Json = False) -> None:
     """Show every setting with its present value (file hemeroteca.toml, environment HEMEROTECA_*)."""
     present = common.settings(data)
     if json:
-        common.tell({name: getattr(present, name) for name, _, _ in settings.describe()})
+        common.tell({name: _shown(name, getattr(present, name)) for name, _, _ in settings.describe()})
         return
     for name, default, purpose in settings.describe():
         value = _shown(name, getattr(present, name))
