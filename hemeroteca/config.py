@@ -128,6 +128,21 @@ class Config:
         },
     )
 
+    # wikis
+    wiki_requests_per_minute: float = field(
+        default=0.0,
+        metadata={
+            "help": "requests a minute to one farm of wikis, all workers together; 0: Wikimedia 200, others by `delay`"
+        },
+    )
+    wiki_token: str = field(default="", metadata={"help": "OAuth 2 token sent to the APIs of wikis"})
+    wiki_user: str = field(default="", metadata={"help": "name of a bot password at the wiki (User@bot)"})
+    wiki_password: str = field(default="", metadata={"help": "that bot password"})
+    lake_store: str = field(
+        default="",
+        metadata={"help": "object store of the lake, e.g. s3://bucket/lake; empty: the folder `lake` in `data`"},
+    )
+
     # fleet
     fleet: bool = field(
         default=True, metadata={"help": "visits of this instance's own crawls are given to connected devices too"}

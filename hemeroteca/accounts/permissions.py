@@ -93,6 +93,12 @@ ACTIONS: dict[str, Permission] = {
     "watch.learn": Permission("learn what changes from the archive", ADMINISTRATORS),
     "watch.signal": _public("tell that pages changed"),  # each sender proves who it is by itself
     "watch.feed": _public("read a feed of changes"),  # its key, or `watch.read`
+    "wiki.read": _reading("read histories of articles"),
+    "wiki.query": Permission("run SQL and pipelines over histories", READERS),
+    "wiki.extract": Permission("extract or refresh histories of articles", EDITORS),
+    "wiki.import": Permission("import a dump of a wiki", EDITORS),
+    "wiki.export": Permission("export histories of articles", EDITORS),
+    "wiki.upkeep": Permission("compact the lake", ADMINISTRATORS),
     "fleet.status": _reading("see how the fleet stands"),
     "fleet.work": _public("work as a device"),  # each device proves who it is by its own token
     "fleet.bot": _public("see what the fleet did at a host, or close it"),  # proves that the host is theirs

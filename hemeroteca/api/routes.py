@@ -28,6 +28,7 @@ from hemeroteca.api import (
     sites,
     status,
     watch,
+    wiki,
 )
 from hemeroteca.api.watch_shapes import MetricsOut, SubscriptionOut
 
@@ -37,6 +38,7 @@ GET, HEAD, POST, PUT, PATCH, DELETE = (HTTPMethod(name) for name in ("GET", "HEA
 CRAWL_NEW_OR_KNOWN = {200: crawls.CrawlOut, 201: crawls.CrawlOut}
 NEW_OR_KNOWN = {200: SubscriptionOut, 201: SubscriptionOut}
 METRICS = list[MetricsOut]  # or CSV
+ACCEPTED = {202: wiki.StatusOut}
 
 
 class Route(NamedTuple):
@@ -121,6 +123,16 @@ ROUTES = (
     Route(POST, "/watch/channels", "watch.channel", watch.add_channel, "Tell somebody about changes", 201),
     Route(POST, "/watch/channels/{number}/{action}", "watch.channel", watch.set_channel, "Pause or resume a channel"),
     Route(DELETE, "/watch/channels/{number}", "watch.channel", watch.remove_channel, "End a channel", 204),
+    Route(GET, "/wiki/articles", "wiki.read", wiki.articles, "Articles whose histories are kept"),
+    Route(GET, "/wiki/revisions", "wiki.read", wiki.revisions, "Revisions of articles"),
+    Route(POST, "/wiki/extract", "wiki.extract", wiki.extract, "Extract the history of an article", 202, ACCEPTED),
+    Route(GET, "/wiki/status/{job}", "job.read", wiki.status, "How far an extraction is"),
+    Route(GET, "/wiki/count", "wiki.read", wiki.count, "How many revisions"),
+    Route(GET, "/wiki/avg", "wiki.read", wiki.avg, "Revisions a day"),
+    Route(GET, "/wiki/mode", "wiki.read", wiki.mode, "The most frequent value"),
+    Route(GET, "/wiki/metrics", "wiki.read", wiki.metrics, "Numbers about articles"),
+    Route(GET, "/wiki/trends", "wiki.read", wiki.trends, "What is edited unusually often"),
+    Route(POST, "/wiki/query", "wiki.query", wiki.query, "SQL or a pipeline over histories"),
     Route(GET, "/signals/sources", "watch.sources", signals.sources, "Who tells us that pages change"),
     Route(DELETE, "/signals/sources/{number}", "watch.source", signals.remove_source, "Listen no longer", 204),
     Route(POST, "/signals/webhooks/{number}", "watch.source", signals.make_webhook, "Address for a site to call", 201),

@@ -3,13 +3,15 @@
 import time
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from hemeroteca import urls
 from hemeroteca.engine.runs import Run
 from hemeroteca.fleet import fetches
 from hemeroteca.frontier import prioritisers, queries, services
 from hemeroteca.frontier.models import Crawl
 from hemeroteca.frontier.values import Counts
-from hemeroteca.instance.status import Trouble
+from hemeroteca.instance.status import Trouble, set_aside
 from hemeroteca.urls.candidate import Candidate
 from hemeroteca.warc.timestamps import iso
 
@@ -36,7 +38,12 @@ class Orders:
         if self._only is None or not (engine.runs or engine.ended):
             for crawl in services.running_crawls(self._only, engine.runs):
                 if crawl.pk not in engine.runs:
-                    self._open(crawl)
+                    try:
+                        self._open(crawl)
+                    except (ValueError, TypeError, AttributeError, msgspec.MsgspecError) as error:
+                        set_aside(engine.instance, f"crawl {crawl.pk}", error)
+                        why = f"its order cannot be read ({error}); give it anew"
+                        services.mark_ended(crawl.pk, Crawl.State.STOPPED, why, Counts())
         self._stop_and_end(moment)
         if moment >= self._sites_due:
             self._sites_due = moment + SITES_SECONDS
@@ -88,6 +95,7 @@ class Orders:
     def _open(self, crawl: Crawl) -> None:
         engine = self._engine
         options = services.options_of(crawl)
+        seeds = [Candidate(urls.key(seed), seed, urls.host(seed), crawl.pk) for seed in crawl.seeds]
         run = Run(crawl.pk, options, Counts(), crawl.created_ms, cpu_before=engine.intake.cpu_seconds())
         if not engine.runs and not engine.ended and self._only is not None:
             run.cpu_before = 0.0  # the process exists for this crawl: its start-up counts
@@ -98,10 +106,9 @@ class Orders:
         engine.intake.teach(run)
         if options.job:
             engine.jobs.add(run.id)
-        engine.frontier.open_crawl(
-            run.id, prioritisers.prioritiser(options.order), tell=run.standing or bool(options.job)
-        )
-        engine.frontier.add([Candidate(urls.key(seed), seed, urls.host(seed), run.id) for seed in crawl.seeds])
+        tell = run.standing or bool(options.job)
+        engine.frontier.open_crawl(run.id, prioritisers.prioritiser(options.order), tell=tell)
+        engine.frontier.add(seeds)
         engine.commit()
 
     def _stop_and_end(self, moment: float) -> None:

@@ -72,7 +72,7 @@ class Visits:
         self._engine.fetcher.submit(request, self._fetched)
 
     def request(self, visit: Visit, run: Run | None) -> Request:
-        site = self._engine.frontier.host(visit.host).settings
+        site = self._engine.frontier.host(visit.host).settings.at(visit.url)
         return Request(
             url=visit.url,
             tag=visit,

@@ -48,9 +48,9 @@ class FrontierSink:
 
     def _follow(self, arrival: Arrival, visit: Visit, run: Run) -> None:
         engine, done = self._engine, arrival.done
-        found = done.candidates
         if run.options.job:  # a client wanted this address, and is told where it leads
             return
+        found = done.candidates
         if done.said:
             self._hold_back(arrival, visit, run)
         if done.redirect is not None:
