@@ -24,6 +24,7 @@ LATENCY = 0.2
 DELAY = 1.0
 WARM_SECONDS = 15.0
 COUNT_SECONDS = 15.0
+JSON = "Content-Type: application/json"
 WORKERS = tuple(int(n) for n in os.environ.get("BENCH_FLEET_WORKERS", "1,2,4,8").split(","))
 
 
@@ -249,9 +250,8 @@ def _measure(sites: Sites, workers: int) -> tuple[float, float]:
             )
             sites.times.clear()
             subprocess.run(
-                [*curl, "-o", os.devnull, "-H", f"Authorization: Bearer {token}",
-                 "-H", "Content-Type: application/json", "-d", f"@{body}", "http://127.0.0.1:8979/api/v1/crawls"],
-                check=True,
+                [*curl, "-o", os.devnull, "-H", f"Authorization: Bearer {token}", "-H", JSON,
+                 "-d", f"@{body}", "http://127.0.0.1:8979/api/v1/crawls"], check=True,
             )  # fmt: skip
             while len(sites.times) < 50:
                 time.sleep(0.1)

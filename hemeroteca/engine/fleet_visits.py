@@ -21,7 +21,6 @@ from hemeroteca.frontier.hosts import HostQueue
 from hemeroteca.frontier.lease import Lease
 from hemeroteca.frontier.robots import origin_of
 from hemeroteca.frontier.visit import Ending, How, Visit
-from hemeroteca.ingest.rules import AGENT
 from hemeroteca.warc import Capture
 
 if TYPE_CHECKING:
@@ -134,7 +133,7 @@ class FleetVisits:
             return
         question.by_peer = False
         request = self._engine.visits.request(visit, question.run)
-        if visit.followed:
+        if visit.followed and not question.run.options.job:
             request.etag, request.last_modified = visit.etag, visit.last_modified
         self._engine.fetcher.submit(request, self._engine_answered)
 
@@ -336,7 +335,8 @@ class FleetVisits:
         labels = host.name.split(".")
         closed = any(".".join(labels[place:]) in self._closed for place in range(len(labels)))
         rules = engine.robots.rules(origin, time.time())
-        token = rules.token_for(shapes.AGENT, AGENT) if rules is not None else AGENT
+        own = self._config.robots_token
+        token = rules.token_for(shapes.AGENT, own) if rules is not None else own
         if not closed and (rules is None or rules.allows(visit.url, token)):
             return ""
         if not run.options.job:
@@ -392,15 +392,15 @@ class FleetVisits:
         host = engine.frontier.host(number)
         origin = origin_of(visits[0].url)
         rules = engine.robots.rules(origin, now)
-        delay = engine.visits.plain_wait(
-            number, visits[0].crawl, 0.0, rules.crawl_delay(rules.token_for(shapes.AGENT, AGENT)) if rules else None
-        )
+        token = rules.token_for(shapes.AGENT, self._config.robots_token) if rules else ""
+        asked = rules.crawl_delay(token) if rules else None
+        delay = engine.visits.plain_wait(number, visits[0].crawl, 0.0, asked)
         run = engine.runs.get(visits[0].crawl)
         fixed = host.settings.delay is not None or (run is not None and run.options.delay is not None)
         tasks = []
         for visit in visits:
             options = engine.runs[visit.crawl].options
-            conditional = visit.followed
+            conditional = visit.followed and not options.job
             tasks.append(
                 shapes.Task(
                     url=visit.url,

@@ -65,7 +65,7 @@ class Visits:
     def fetch(self, visit: Visit, max_body_bytes: int = 0) -> None:
         run = self._engine.runs.get(visit.crawl)
         request = self.request(visit, run)
-        if visit.followed:  # else its links are needed even if unchanged
+        if visit.followed and not (run is not None and run.options.job):  # else its links are needed even if unchanged
             request.etag, request.last_modified = visit.etag, visit.last_modified
         request.cookie_jar = f"crawl-{visit.crawl}"
         request.max_body_bytes = max_body_bytes
