@@ -30,11 +30,12 @@ INSTALLED_APPS = [
     "hemeroteca.frontier",
     "hemeroteca.archive",
     "hemeroteca.watch",
+    "hemeroteca.wiki",
     "hemeroteca.console",
 ]
 
 # where the kinds of job are: imported when a job is ordered or run
-JOB_MODULES = ["hemeroteca.archive.jobs", "hemeroteca.watch.jobs", "hemeroteca.engine.jobs"]
+JOB_MODULES = ["hemeroteca.archive.jobs", "hemeroteca.watch.jobs", "hemeroteca.wiki.jobs", "hemeroteca.engine.jobs"]
 
 
 def _database(address: str) -> dict[str, object]:

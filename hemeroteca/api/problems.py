@@ -6,7 +6,9 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
+from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http.multipartparser import MultiPartParserError
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
@@ -98,6 +100,12 @@ def install(api: NinjaAPI) -> None:
             for item in error.errors[:MAX_ERRORS]
         ]
         return problem(422, "; ".join(f"{item['field']}: {item['reason']}" for item in errors[:3]), errors=errors)
+
+    @api.exception_handler(BadRequest)
+    @api.exception_handler(SuspiciousOperation)
+    @api.exception_handler(MultiPartParserError)
+    def nonsense(request: HttpRequest, error: Exception) -> HttpResponse:
+        return problem(400, f"The request cannot be read: {error}")
 
     @api.exception_handler(Exception)
     def failed(request: HttpRequest, error: Exception) -> HttpResponse:

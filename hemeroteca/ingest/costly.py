@@ -159,7 +159,7 @@ class Reads:
 
     def run(self, function: Callable[..., T], arguments: tuple[Any, ...], seconds: float) -> T:
         order = pickle.dumps((function, arguments))
-        ticket = _Ticket(_network(asker.get()), hashlib.blake2b(order, digest_size=16).digest())
+        ticket = _Ticket(network(asker.get()), hashlib.blake2b(order, digest_size=16).digest())
         with self._changed:
             if (known := self._recall(ticket.key)) is not None:
                 return _told(known)
@@ -274,7 +274,7 @@ def _told(outcome: _Outcome) -> Any:
     raise result
 
 
-def _network(address: str) -> str:
+def network(address: str) -> str:
     """An IPv6 user commands a whole /64."""
     try:
         ip = ipaddress.ip_address(address.partition("%")[0])

@@ -25,6 +25,7 @@ class Instance:
         self.index_dir = self.data / "index"
         self.spool_dir = self.data / "spool"  # bodies on their way; emptied at every start of the engine
         self.log_dir = self.data / "logs"
+        self.lake_dir = self.data / "lake"  # Parquet files, or copies of those in the lake's object store
 
     def create(self) -> None:
         """Make the folders. Private to the owner: captures may hold pages behind a login."""

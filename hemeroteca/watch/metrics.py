@@ -199,7 +199,7 @@ def as_csv(rows: Iterable[Metrics]) -> str:
 
 def spreadsheet_cell(value: Any) -> Any:
     """A name that begins like a formula must not become one in a spreadsheet."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" else value
+    return f"'{value}" if isinstance(value, str) and value.startswith(tuple("=+-@\t\r")) else value
 
 
 def _sum(page: Ints, values: Floats, count: int) -> Floats:

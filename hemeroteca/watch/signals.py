@@ -268,6 +268,11 @@ def _signed(secret: str, body: bytes, signature: str) -> bool:
     return hmac.compare_digest(expected, found[2].lower())
 
 
+def is_watched(site: str) -> bool:
+    """Whether some subscription may have pages on this host."""
+    return bool(_watched(site))
+
+
 def _watched(site: str) -> set[str]:
     """The origins of subscriptions that may have pages on this host."""
     domain = urls.registrable_domain(site) or site
