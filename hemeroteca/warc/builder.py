@@ -25,7 +25,6 @@ from isal import igzip_lib, isal_zlib
 
 from hemeroteca.warc import keys, zstd
 from hemeroteca.warc.capture import Capture, Original
-from hemeroteca.warc.keys import DOM
 from hemeroteca.warc.timestamps import iso
 
 IDENTICAL_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
