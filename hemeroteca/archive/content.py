@@ -16,7 +16,7 @@ from hemeroteca.frontier import services as sites
 from hemeroteca.ingest import costly
 from hemeroteca.ingest.costly import Stored
 from hemeroteca.warc import DOM_TYPE
-from hemeroteca.warc.reader import Record, WarcReadError
+from hemeroteca.warc.reader import Record
 
 HTML = ("text/html", "application/xhtml+xml")
 SMALL = 256 << 10  # bytes of HTML that are read in a few milliseconds
@@ -44,10 +44,7 @@ class Copy(NamedTuple):
 
 def original(capture: CaptureRow) -> Record:
     """The record that holds the payload: the capture's own, or the one a revisit refers to."""
-    holder = capture
-    if capture.kind == "revisit" and capture.refers_to:
-        holder = queries.by_record(capture.refers_to) or capture
-    return holder.location(settings.INSTANCE.warc_dir).read()
+    return queries.holder(capture).location(settings.INSTANCE.warc_dir).read()
 
 
 def decoded(capture: CaptureRow) -> Copy:
@@ -94,9 +91,8 @@ def text(capture: CaptureRow) -> extract.Document:
         if len(copy.body) <= SMALL and copy.media_type in HTML:
             return extract.read(copy.body, copy.charset_header, capture.url)
     folder = settings.INSTANCE.warc_dir
-    holder = queries.by_record(capture.refers_to) if capture.refers_to else None
     shown = dom.location(folder) if dom is not None else None
-    place = Stored(capture.url, capture.status, (holder or capture).location(folder), dom=shown)
+    place = Stored(capture.url, capture.status, queries.holder(capture).location(folder), dom=shown)
     return costly.run(costly.text, place, MAX_SHOWN)
 
 
@@ -133,7 +129,7 @@ def _stored(row: CaptureRow) -> Stored:
     """Where a capture lies: what a browser made of it, where one opened it, and what was received."""
     folder, shown = settings.INSTANCE.warc_dir, _shown(row)
     dom, picture = rendered.dom_of(shown), rendered.screenshot_of(shown)
-    holder = row if dom is not None else _holder(row)
+    holder = row if dom is not None else queries.holder(row)
     return Stored(
         row.url,
         holder.status if row.status == 304 else row.status,
@@ -148,14 +144,7 @@ def readable(folder: Path, row: CaptureRow) -> tuple[bytes, str]:
     """What is read of a capture, and its media type: what a browser made of it, else the bytes received."""
     if dom := rendered.dom(folder, _shown(row)):
         return dom, DOM_TYPE
-    return _received(folder, _holder(row))
-
-
-def _holder(row: CaptureRow) -> CaptureRow:
-    holder = queries.by_record(row.refers_to) if row.refers_to else row
-    if holder is None:
-        raise WarcReadError(f"the payload of {row.url} is not in the archive; `hemeroteca archive verify`")
-    return holder
+    return _received(folder, queries.holder(row))
 
 
 def _received(folder: Path, holder: CaptureRow) -> tuple[bytes, str]:

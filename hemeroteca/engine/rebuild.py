@@ -31,7 +31,7 @@ from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.instance import Instance, spool
 from hemeroteca.instance.status import set_aside
 from hemeroteca.search.index.versions import has_versions
-from hemeroteca.warc import Capture, WarcReadError
+from hemeroteca.warc import Capture
 from hemeroteca.warc.builder import FINAL_URL
 from hemeroteca.warc.keys import DOM, MARK, SCREENSHOT
 from hemeroteca.warc.writer import WarcWriter
@@ -137,12 +137,7 @@ class Rereading:
 
     def _capture(self, row: CaptureRow) -> Capture:
         record = row.location(self._folder).read()
-        holder = record
-        if row.refers_to:
-            whole = queries.by_record(row.refers_to)
-            if whole is None:
-                raise WarcReadError("the capture it refers to is not in the archive")
-            holder = whole.location(self._folder).read()
+        holder = queries.holder(row).location(self._folder).read() if row.kind == "revisit" else record
         own_head = record.head if row.status != 304 and record.head else holder.head
         capture = Capture(
             url=row.url,

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 from django.conf import settings
-from django.db import connections
+from django.db import OperationalError, connections
 
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.errors import Refused
@@ -67,6 +67,10 @@ class Runner:
                 services.end(job, Job.State.CANCELLED, "cancelled", msgspec.to_builtins(interrupted.result))
         except Refused as error:
             services.end(job, Job.State.FAILED, str(error), code=error.code)
+        except (OSError, OperationalError) as error:  # a full disk, a store that is away: told in a line
+            log.error("job %d (%s) could not go on: %s", job.pk, job.kind, error)
+            again = f"what was done stays; `hemeroteca job resume {job.pk}` goes on"
+            services.end(job, Job.State.FAILED, f"{error}; {again}", code="unavailable")
         except (Exception, SystemExit) as error:
             log.exception("job %d (%s) failed", job.pk, job.kind)
             services.add_line(job, traceback.format_exc())
