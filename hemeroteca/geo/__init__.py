@@ -1,0 +1,12 @@
+"""Geographic services and datasets: recognised in what crawls fetch, kept in a catalogue, watched, and found again.
+
+The pure part, which runs in the ingest processes and knows no database:
+
+description  what a document says of a service: type, version, layers, extent, contact; the closed list of types
+detection    `describe(body)`: which of the types a document is, or the reason why it is none
+ows          capabilities documents (WMS, WFS, WCS, WMTS, WPS, CSW, SOS, WCTS, TMS);  atom: feeds;  apis: JSON
+datasets     files of data: GeoPackage, GeoTIFF, shapefile, KML, PMTiles, FlatGeobuf, GeoParquet, GeoJSON
+places       bounding boxes and names of coordinate systems;  licences: what fees and constraints mean
+endpoints    from a link to the service: normalised addresses, what to ask there, what scripts give away
+reader       the reader registered in `extract`: it puts a find named "service" into what was read
+"""
