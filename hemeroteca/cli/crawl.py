@@ -60,10 +60,10 @@ def crawl(
     from hemeroteca.urls import Scope
 
     options = CrawlOptions(
-        scope=Scope(kind=scope.value, include=tuple(include or ()), exclude=tuple(exclude or ()), depth=depth),
+        Scope(kind=scope.value, include=tuple(include or ()), exclude=tuple(exclude or ()), depth=depth),
         limit=limit,
-        max_bytes=_parse_size(max_bytes),
-        max_seconds=_parse_duration(max_time),
+        max_bytes=None if max_bytes is None else _parse_size(max_bytes),
+        max_seconds=None if max_time is None else _parse_duration(max_time),
         delay=delay,
         concurrency=concurrency,
         ignore_robots=ignore_robots,
@@ -246,13 +246,8 @@ def _report(order: "Crawl", json: bool) -> None:
     if json:
         import msgspec
 
-        summary = {
-            "crawl": order.pk,
-            "state": order.state,
-            "stop_reason": order.stop_reason,
-            **msgspec.to_builtins(counts),
-        }
-        sys.stdout.write(msgspec.json.encode(summary).decode() + "\n")
+        summary = {"crawl": order.pk, "state": order.state, "stop_reason": order.stop_reason}
+        common.tell(summary | msgspec.to_builtins(counts))
         return
     from rich.console import Console
     from rich.table import Table
@@ -295,18 +290,14 @@ def _seeds(addresses: list[str], from_file: Path | None) -> list[str]:
     return seeds
 
 
-def _parse_duration(text: str | None) -> float | None:
-    if text is None:
-        return None
+def _parse_duration(text: str) -> float:
     found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,15})?)\s*(s|m|min|h|d)?", text.strip().lower())
     if not found:
         common.give_up(f"--max-time {text!r} is not a duration; write 90s, 10m, 2h or 1d", common.USAGE)
     return float(found[1]) * {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}[found[2] or "s"]
 
 
-def _parse_size(text: str | None) -> int | None:
-    if text is None:
-        return None
+def _parse_size(text: str) -> int:
     found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,15})?)\s*([kmgt]?)i?b?", text.strip().lower())
     if not found:
         common.give_up(f"--max-bytes {text!r} is not a size; write 500000, 500M or 2G", common.USAGE)

@@ -86,10 +86,8 @@ def simulate(
         common.give_up("stopped; nothing was written", common.INTERRUPTED)
     if plot is not None:
         title = f"{result.pages:,} pages, {result.days - warmup:g} days, {result.visits_per_day:,.1f} visits a day"
-        try:
+        with common.writing(plot):
             plot.write_text(charts.outcomes(result.outcomes, title), encoding="utf-8")
-        except OSError as error:
-            common.give_up(f"cannot write the chart {plot}: {error.strerror}; name a place that can be written")
     if json:
         sys.stdout.write(jsonlib.dumps(_facts(result), indent=2) + "\n")
     else:

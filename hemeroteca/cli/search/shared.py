@@ -45,9 +45,10 @@ def iso(milliseconds: int) -> str | None:
 
 
 def tell(json: bool, sentence: str, **facts: Any) -> None:
-    import msgspec
-
-    typer.echo(msgspec.json.encode(facts).decode() if json else sentence)
+    if json:
+        common.tell(facts)
+    else:
+        typer.echo(sentence)
 
 
 def counted(number: int, noun: str) -> str:
