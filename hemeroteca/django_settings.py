@@ -30,6 +30,7 @@ INSTALLED_APPS = [
     "hemeroteca.frontier",
     "hemeroteca.archive",
     "hemeroteca.watch",
+    "hemeroteca.geo",
     "hemeroteca.console",
 ]
 

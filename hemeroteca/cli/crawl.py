@@ -44,6 +44,7 @@ def crawl(
     sitemaps: Annotated[bool, typer.Option(help="Find pages by sitemaps too.")] = True,
     requisites: Annotated[bool, typer.Option(help="Keep images, styles and scripts of pages too.")] = True,
     insecure: Annotated[bool, typer.Option("--insecure", help="Accept any certificate.")] = False,
+    probe: Annotated[bool, typer.Option("--probe", help="Ask what may be a geographic service what it is.")] = False,
     data: common.Data = None,
     json: common.Json = False,
 ) -> None:
@@ -53,7 +54,7 @@ def crawl(
     changed. Exit code: 0 done, 1 nothing could be fetched, 2 usage, 130 interrupted (resumable).
     """
     seeds = _seeds(addresses or [], from_file)
-    readers = _readers(data)
+    readers = new_readers(data)
     common.setup(data)
     from hemeroteca.frontier import services
     from hemeroteca.ingest.rules import CrawlOptions
@@ -70,6 +71,7 @@ def crawl(
         sitemaps=sitemaps,
         requisites=requisites,
         insecure=insecure,
+        probe=probe,
     )
     order, continued = services.submit_crawl(common.actor(), seeds, options)
     if not json:
@@ -80,8 +82,7 @@ def crawl(
         first = common.unmarked(order.seeds[0])
         Console(stderr=True).print(f"{verb} [bold]{first}[/]{rest} (crawl {order.pk})", highlight=False)
 
-    _Interrupt.install()
-    _work(order.pk, json, readers)
+    run_crawl(order.pk, json, readers)
     order.refresh_from_db()
     _report(order, json)
     if _Interrupt.happened:
@@ -90,7 +91,13 @@ def crawl(
         raise typer.Exit(1)
 
 
-def _readers(data: Path | None) -> "list[Reader]":
+def run_crawl(crawl_id: int, json: bool, readers: "list[Reader]") -> None:
+    """Work on a crawl that was ordered, here or in the engine of `hemeroteca serve`, until it ends."""
+    _Interrupt.install()
+    _work(crawl_id, json, readers)
+
+
+def new_readers(data: Path | None) -> "list[Reader]":
     """Readers for the engine this process will be; begun before Django is loaded, which they need not carry."""
     from hemeroteca.ingest.pool import fork_readers
 

@@ -10,6 +10,7 @@ from hemeroteca.cli import common
 
 if TYPE_CHECKING:
     from hemeroteca.geo.description import Description
+    from hemeroteca.geo.models import Layer, Service
 
 app = typer.Typer(no_args_is_help=True, help="Geographic services: recognise, find, watch, export.")
 
@@ -96,3 +97,230 @@ def _show(source: str, description: "Description") -> None:
         typer.echo(f"  layers    {shown(names)}{more}")
     for note in description.notes:
         typer.echo(f"  note      {shown(note)}")
+
+
+Words = Annotated[list[str] | None, typer.Argument(metavar="WORDS…", help="Words that must occur; none: all services.")]
+Number = Annotated[str, typer.Argument(metavar="SERVICE", help="Number or identifier, as `geo search` shows it.")]
+Box = Annotated[str, typer.Option("--bbox", metavar="W,S,E,N", help="Touching this box, in degrees.")]
+Types = Annotated[list[str] | None, typer.Option("--type", help="Of this type: wms, wfs, …; may be repeated.")]
+
+
+@app.command("search")
+def search(
+    words: Words = None,
+    bbox: Box = "",
+    type_: Types = None,
+    provider: Annotated[str, typer.Option(help="Provided by, a part of the name.")] = "",
+    keyword: Annotated[str, typer.Option(help="With this keyword.")] = "",
+    licence: Annotated[str, typer.Option(help="With this licence, like CC-BY.")] = "",
+    country: Annotated[str, typer.Option(help="Of this country, as statistics name it.")] = "",
+    time: Annotated[str, typer.Option(metavar="BEGIN/END", help="With data of this time, like 2001/2010.")] = "",
+    all_: Annotated[bool, typer.Option("--all", help="Also what is gone or closed, and mirrors.")] = False,
+    layers: Annotated[bool, typer.Option("--layers", help="With their layers.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Most services shown.")] = 20,
+    geojson: Annotated[bool, typer.Option("--geojson", help="As a GeoJSON FeatureCollection.")] = False,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Find geographic services by words, place, type, provider, keyword and time."""
+    common.setup(data, must_exist=True)
+    from hemeroteca.geo import queries, records
+
+    begin, end = queries.parse_span(time) if time else ("", "")
+    wish = queries.Wish(
+        words=" ".join(words or ()),
+        bbox=queries.parse_bbox(bbox) if bbox else None,
+        types=queries.parse_types(type_ or ()),
+        provider=provider,
+        keyword=keyword,
+        licence=licence,
+        country=country,
+        begin=begin,
+        end=end,
+        states=() if all_ else queries.SHOWN,
+        mirrors=all_,
+    )
+    found, total = queries.search(common.actor(), wish, limit)
+    inside = queries.layers_of(found) if layers else {}
+    if geojson:
+        features = [records.feature(one, "", inside.get(one.pk)) for one in found]
+        common.tell({"type": "FeatureCollection", "numberMatched": total, "features": features})
+        return
+    for service in found:
+        if json:
+            common.tell(_entry(service, inside.get(service.pk)))
+            continue
+        box = "" if service.bbox is None else "  [" + ", ".join(f"{side:g}" for side in service.bbox) + "]"
+        state = "" if service.state == "alive" else f"  ({service.state}: {common.printable(service.reason)})"
+        title = common.printable(service.title or "untitled")
+        typer.echo(f"{service.pk:>6}  {service.type:<16} {title}{box}{state}")
+        typer.echo(f"        {common.printable(service.public_endpoint)}")
+    if not json:
+        typer.echo(f"{len(found)} of {total}", err=True)
+
+
+@app.command("show")
+def show(number: Number, data: common.Data = None, json: common.Json = False) -> None:
+    """Everything known of a service: what it offers, where it was found, how it stands."""
+    common.setup(data, must_exist=True)
+    from hemeroteca.geo import queries, services
+
+    service = services.find(number)
+    entry = _entry(service, queries.layers(service)) | {"health": queries.health(service)}
+    if json:
+        common.tell(entry)
+        return
+    for name, value in entry.items():
+        if name != "layers" and value not in ("", None, [], {}):
+            typer.echo(f"{name:<12} {common.printable(value)}")
+    for layer in queries.layers(service)[:200]:
+        typer.echo(f"  {common.printable(layer.name)}  {common.printable(layer.title)}")
+
+
+@app.command("add")
+def add(
+    url: Annotated[str, typer.Argument(help="Any address of a service, or of a page that leads to some.")],
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Visit an address, ask what services are there, and put them into the catalogue."""
+    from hemeroteca.cli.crawl import new_readers, run_crawl
+
+    readers = new_readers(data)
+    common.setup(data)
+    from hemeroteca.geo import orders, queries
+    from hemeroteca.geo.models import Service
+
+    crawl = orders.add(common.actor(), url)
+    run_crawl(crawl.pk, json, readers)
+    found = list(Service.objects.filter(seen_ms__gte=crawl.created_ms, crawl=crawl) | orders.known_at(url))
+    for service in found:
+        if json:
+            common.tell(_entry(service, queries.layers(service)))
+        else:
+            typer.echo(f"{service.pk:>6}  {service.type:<16} {common.printable(service.title)}")
+    if not found:
+        common.give_up(f"no geographic service was found at {url}; `hemeroteca geo inspect {url}` tells what it is")
+
+
+@app.command("claim")
+def claim(number: Number, data: common.Data = None) -> None:
+    """Say that a service is yours; then you may withdraw it."""
+    common.setup(data, must_exist=True)
+    from hemeroteca.geo import services
+
+    service = services.claim(common.actor(), number)
+    typer.echo(f"service {service.pk} is claimed")
+
+
+@app.command("withdraw")
+def withdraw(
+    number: Number,
+    reason: Annotated[str, typer.Option(help="Why, for people.")] = "",
+    undo: Annotated[bool, typer.Option("--undo", help="Put it back.")] = False,
+    data: common.Data = None,
+) -> None:
+    """Take a service out of the catalogue; it stays out when it is found again."""
+    common.setup(data, must_exist=True)
+    from hemeroteca.geo import services
+
+    if undo:
+        service = services.restore(common.actor(), number)
+    else:
+        service = services.withdraw(common.actor(), number, reason)
+    typer.echo(f"service {service.pk} is {service.state}")
+
+
+@app.command("stats")
+def stats(data: common.Data = None, json: common.Json = False) -> None:
+    """How many services there are now and were ever, by type, software, country, licence and state."""
+    common.setup(data, must_exist=True)
+    from hemeroteca.geo import queries, services
+
+    services.note_closed()
+    facts = queries.statistics(common.actor())
+    if json:
+        common.tell(facts)
+        return
+    for name, value in facts.items():
+        if isinstance(value, dict):
+            typer.echo(name)
+            for key, count in list(value.items())[:30]:
+                typer.echo(f"  {key:<24} {count}")
+        else:
+            typer.echo(f"{name:<26} {value}")
+
+
+@app.command("export")
+def export(
+    target: Annotated[Path, typer.Argument(help="A folder for all documents, or a file .csv, .geojson or .gpkg.")],
+    type_: Types = None,
+    all_: Annotated[bool, typer.Option("--all", help="Also what is gone or closed, and mirrors.")] = False,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """The catalogue as CSV, GeoJSON or GeoPackage; into a folder, all documents as received, with an index.csv."""
+    common.setup(data, must_exist=True)
+    from hemeroteca.geo import catalogue_files, queries
+
+    wish = queries.Wish(types=queries.parse_types(type_ or ()), states=() if all_ else queries.SHOWN, mirrors=all_)
+    actor = common.actor()
+    with common.writing(target):
+        kind = target.suffix.lower()
+        if kind == ".csv":
+            with target.open("w", encoding="utf-8", newline="") as file:
+                done = catalogue_files.Exported(
+                    str(target), catalogue_files.write_csv(queries.every(actor, wish), file)
+                )
+        elif kind in (".geojson", ".json"):
+            with target.open("w", encoding="utf-8") as file:
+                count = catalogue_files.write_geojson(queries.every(actor, wish), file, "")
+                done = catalogue_files.Exported(str(target), count)
+        elif kind == ".gpkg":
+            count = catalogue_files.write_geopackage(queries.every(actor, wish), target)
+            done = catalogue_files.Exported(str(target), count)
+        else:
+            done = catalogue_files.write_documents(actor, wish, target)
+    if json:
+        common.tell(done)
+        return
+    documents = f", {done.documents} documents" if done.documents else ""
+    typer.echo(f"{done.services} services{documents} → {common.printable(done.target)}")
+
+
+def _entry(service: "Service", layers: "list[Layer] | None") -> dict[str, object]:
+    """An entry of the catalogue for programs."""
+    from hemeroteca.geo import records
+
+    facts: dict[str, object] = {
+        "id": service.pk,
+        "identifier": service.identifier,
+        "type": service.type,
+        "version": service.version,
+        "title": service.title,
+        "abstract": service.abstract,
+        "endpoint": service.public_endpoint,
+        "bbox": service.bbox,
+        "temporal": [service.begin, service.end] if service.begin or service.end else None,
+        "keywords": service.keywords,
+        "crs": service.crs,
+        "formats": service.formats,
+        "provider": service.provider,
+        "contact": service.contact,
+        "licence": service.licence,
+        "country": service.country,
+        "software": service.software,
+        "state": service.state,
+        "reason": service.reason,
+        "found_on": service.found_on,
+        "way": service.way,
+        "found": records.moment(service.found_ms),
+        "seen": records.moment(service.seen_ms) if service.seen_ms else None,
+        "layers_count": service.layers_count,
+    }
+    if layers is not None:
+        facts["layers"] = [
+            {"name": one.name, "title": one.title, "bbox": one.bbox, "crs": one.crs, "styles": one.styles}
+            for one in layers
+        ]
+    return facts

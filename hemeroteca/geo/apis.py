@@ -129,7 +129,6 @@ _KIND_OF_RELATION = (
     ("tilesets-vector", "ogcapi-tiles"),
     ("tilesets-map", "ogcapi-tiles"),
     ("tilesets-coverage", "ogcapi-tiles"),
-    ("tiling-schemes", "ogcapi-tiles"),
     ("processes", "ogcapi-processes"),
     ("map", "ogcapi-maps"),
     ("coverage", "ogcapi-coverages"),

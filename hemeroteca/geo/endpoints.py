@@ -152,7 +152,9 @@ def probes(url: str) -> list[str]:
         return [urlunsplit((parts.scheme, parts.netloc, match[1] + "/", "", ""))]
     if match := re.search(r"^(.*?)/(?:collections|conformance|processes)(?:/|$)", path, re.I):
         return [urlunsplit((parts.scheme, parts.netloc, match[1] + "/", "f=json", ""))]
-    if match := re.search(r"^(.*/(?:ogcapi|pygeoapi|stac|sensorthings|v1\.[01]))/?$", path, re.I):
+    if re.search(r"/(?:ogcapi|pygeoapi|stac)/?$", path, re.I):  # many answer browsers with a page
+        return [base, urlunsplit((parts.scheme, parts.netloc, path, "f=json", ""))]
+    if re.search(r"/(?:sensorthings|v1\.[01])/?$", path, re.I):
         return [base]
     if lowered.endswith(("tileset.json", ".tilejson")):
         return [base]
@@ -219,3 +221,12 @@ def _arcgis(scheme: str, netloc: str, path: str) -> str:
     match = re.match(r"(.*?/rest/services(?:/.*?/\w+Server)?)(?:/|$)", path, re.I)
     base = match[1] if match and re.search(r"Server$", match[1]) else path.rstrip("/")
     return urlunsplit((scheme, netloc, base, "f=json", ""))
+
+
+def asked_kind(url: str) -> str:
+    """The type of service that a request for capabilities asks for, by its address; empty when it does not say."""
+    match = _SERVICE.search(url)
+    if match and match[1].lower() in KVP:
+        return match[1].lower()
+    found = _LAST.search(urlsplit(url).path)
+    return found[1].lower() if found else ""

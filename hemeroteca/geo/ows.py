@@ -766,7 +766,8 @@ def place(description: Description, url: str) -> None:
     """Decide the endpoint: where it was asked for its capabilities; of a copy lying elsewhere, what it declares."""
     declared, asked = endpoints.endpoint_or_empty(description.declared), endpoints.endpoint_or_empty(url)
     here = asked and (endpoints.asks_capabilities(url) or _path(asked) == _path(declared))
-    if asked and (here or not declared or not endpoints.is_public(declared)):
+    trusted = endpoints.is_public(declared) or _host(declared) == _host(asked)
+    if asked and (here or not declared or not trusted):
         description.endpoint = asked
     else:
         description.endpoint = declared
@@ -784,6 +785,10 @@ def software(tree: Tree, description: Description, url: str) -> str:
             version = (match[1] or "").strip(" ,;-") if match.groups() else ""
             return f"{name} {version}".strip()[:60]
     return ""
+
+
+def _host(address: str) -> str:
+    return address.partition("://")[2].partition("/")[0]
 
 
 def _path(address: str) -> str:

@@ -15,6 +15,7 @@ from hemeroteca.ingest.rules import AGENT, CrawlOptions, CrawlRules, Rules
 from hemeroteca.warc import DOM_TYPE, Capture, keys
 
 ANNOUNCING = ("feed", "sitemap")
+ALIKE = {"service", "dataset"}  # finds whose documents say nearly the same on a host, and are no trap for that
 MAX_NOTES = 20
 
 
@@ -129,7 +130,8 @@ def _directives(capture: Capture, document: extract.Document | None, result: Ing
 
 def _add_document(capture: Capture, rules: Rules, document: extract.Document, result: Ingested) -> None:
     likeness = likeness_of(document)
-    result.fingerprint = likeness or exact(document)
+    if not document.finds.keys() & ALIKE:
+        result.fingerprint = likeness or exact(document)
     if not result.noindex and not result.noarchive:  # what is not in the archive could not be indexed again
         result.document = search_document(capture, rules, document, result.shown_digest, likeness)
 
