@@ -35,7 +35,7 @@ INSTALLED_APPS = [
 ]
 
 # where the kinds of job are: imported when a job is ordered or run
-JOB_MODULES = ["hemeroteca.archive.jobs", "hemeroteca.watch.jobs", "hemeroteca.engine.jobs"]
+JOB_MODULES = ["hemeroteca.archive.jobs", "hemeroteca.watch.jobs", "hemeroteca.geo.jobs", "hemeroteca.engine.jobs"]
 
 
 def _database(address: str) -> dict[str, object]:

@@ -16,10 +16,13 @@ from hemeroteca.api import (
     captures,
     cdx,
     crawls,
+    csw,
+    geo,
     jobs,
     memento,
     opensearch,
     problems,
+    records,
     search,
     signals,
     sites,
@@ -33,6 +36,7 @@ GET, HEAD, POST, PUT, PATCH, DELETE = (HTTPMethod(name) for name in ("GET", "HEA
 
 NEW_OR_KNOWN = {200: SubscriptionOut, 201: SubscriptionOut}
 METRICS = list[MetricsOut]  # or CSV
+GEO_STATISTICS = {200: dict[str, Any]}
 
 
 class Route(NamedTuple):
@@ -78,6 +82,14 @@ ROUTES = (
     Route(GET, "/sites/{host}", "site.read", sites.site, "Settings of a site"),
     Route(PATCH, "/sites/{host}", "site.change", sites.set_site, "Change settings of a site"),
     Route(DELETE, "/sites/{host}/noise", "site.change", sites.forget_noise, "Forget learned noise", 204),
+    Route(GET, "/geo/services", "geo.read", geo.search, "Find geographic services"),
+    Route(POST, "/geo/services", "geo.add", geo.add, "Visit an address and catalogue its services", 202),
+    Route(GET, "/geo/services/{number}", "geo.read", geo.one, "One service with its layers"),
+    Route(GET, "/geo/services/{number}/health", "geo.read", geo.health, "How a service stood and stands"),
+    Route(POST, "/geo/services/{number}/claim", "geo.claim", geo.claim, "Claim a service as one's own"),
+    Route(POST, "/geo/services/{number}/withdraw", "geo.withdraw", geo.withdraw, "Take it out of the catalogue"),
+    Route(GET, "/geo/services/{number}/{form}", "geo.read", geo.form, "A service as other catalogues read it"),
+    Route(GET, "/geo/statistics", "geo.read", geo.statistics, "Services now and ever", 200, GEO_STATISTICS),
     Route(GET, "/status", "instance.status", status.status, "How the instance stands"),
     Route(GET, "/watch/collections", "watch.read", watch.collections, "Collections"),
     Route(PUT, "/watch/collections/{name}", "watch.collect", watch.set_collection, "Make or change a collection"),
@@ -123,6 +135,16 @@ PROTOCOLS = (
     ("timemap/json/<path:url>", "archive.read", memento.timemap_json, "timemap-json"),
     ("memento/<str:stamp>/<path:url>", "archive.read", memento.copy, "memento"),
     ("indexnow", "watch.signal", signals.indexnow, "indexnow"),
+    ("geo/csw", "geo.read", csw.csw, "csw"),
+    ("geo/sitemap.xml", "geo.read", records.sitemap, "geo-sitemap"),
+    ("geo/records", "geo.read", records.landing, "records"),
+    ("geo/records/", "geo.read", records.landing, "records-root"),
+    ("geo/records/api", "geo.read", records.description, "records-api"),
+    ("geo/records/conformance", "geo.read", records.conformance, "records-conformance"),
+    ("geo/records/collections", "geo.read", records.collections, "records-collections"),
+    ("geo/records/collections/services", "geo.read", records.collection, "records-collection"),
+    ("geo/records/collections/services/items", "geo.read", records.items, "records-items"),
+    ("geo/records/collections/services/items/<str:identifier>", "geo.read", records.item, "records-item"),
 )
 
 

@@ -106,6 +106,8 @@ ACTIONS = {
     "geo claim": "geo.claim",
     "geo withdraw": "geo.withdraw",
     "geo stats": "geo.read",
+    "geo harvest": "geo.harvest",
+    "geo check": "geo.check",
     "geo export": "geo.export",
     "site set": "site.change",
     "site show": "site.read",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hemeroteca.cli import common
+from hemeroteca.cli.job import Background
 
 if TYPE_CHECKING:
     from hemeroteca.geo.description import Description
@@ -160,12 +161,25 @@ def search(
 
 
 @app.command("show")
-def show(number: Number, data: common.Data = None, json: common.Json = False) -> None:
+def show(
+    number: Number,
+    iso19139: Annotated[bool, typer.Option("--iso19139", help="As ISO 19139 metadata.")] = False,
+    qlr: Annotated[bool, typer.Option("--qlr", help="As a layer definition of QGIS.")] = False,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
     """Everything known of a service: what it offers, where it was found, how it stands."""
     common.setup(data, must_exist=True)
-    from hemeroteca.geo import queries, services
+    from hemeroteca.geo import queries, records, services
 
     service = services.find(number)
+    if iso19139 or qlr:
+        try:
+            write = records.iso19139 if iso19139 else records.qlr
+            typer.echo(write(service, queries.layers(service)))
+        except ValueError as error:
+            common.give_up(str(error))
+        return
     entry = _entry(service, queries.layers(service)) | {"health": queries.health(service)}
     if json:
         common.tell(entry)
@@ -286,6 +300,63 @@ def export(
         return
     documents = f", {done.documents} documents" if done.documents else ""
     typer.echo(f"{done.services} services{documents} → {common.printable(done.target)}")
+
+
+@app.command("harvest")
+def harvest(
+    url: Annotated[str, typer.Argument(help="Address of a catalogue.")],
+    kind: Annotated[
+        str, typer.Option(help="csw, records, stac, ckan, dcat, arcgis, oai, waf, …; none: found out.")
+    ] = "",
+    background: Background = False,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Read another catalogue to its end, and visit the services that are new or changed there."""
+    from hemeroteca.cli.crawl import new_readers, run_crawl
+
+    readers = new_readers(data)
+    common.setup(data)
+    from hemeroteca.cli.job import run_job
+    from hemeroteca.geo.jobs import Harvested, HarvestOrder
+
+    done = run_job("geo.harvest", HarvestOrder(url, kind), Harvested, json, background)
+    if done.crawl is not None:
+        run_crawl(done.crawl, json, readers)
+    if json:
+        common.tell(done)
+    else:
+        typer.echo(
+            f"{done.records} records ({done.kind}): {done.added} added, {done.changed} changed, "
+            f"{done.vanished} vanished, {done.failed} failed; {done.addresses} services visited"
+        )
+    if done.failed:
+        common.give_up(f"the harvest ended early: {done.reason}")
+
+
+@app.command("check")
+def check(
+    numbers: Annotated[list[int] | None, typer.Argument(metavar="SERVICE…", help="None: those that are due.")] = None,
+    deep: Annotated[bool, typer.Option("--deep", help="Ask for a small map or a feature too.")] = False,
+    every: Annotated[float, typer.Option(min=0, help="Hours after which a service is due.")] = 24.0,
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Most services looked at.")] = 1000,
+    background: Background = False,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Look whether services work; their states and reliability follow from it."""
+    common.setup(data, must_exist=True)
+    from hemeroteca.cli.job import run_job
+    from hemeroteca.geo.jobs import Checked, CheckOrder
+
+    order = CheckOrder(numbers or [], deep, limit, every)
+    done = run_job("geo.check", order, Checked, json, background)
+    if json:
+        common.tell(done)
+        return
+    for change in done.changes:
+        typer.echo(f"{change.service:>6}  {change.before} → {change.after}  {common.printable(change.reason)}")
+    typer.echo(f"{done.services} looked at, {done.failed} do not work")
 
 
 def _entry(service: "Service", layers: "list[Layer] | None") -> dict[str, object]:

@@ -20,7 +20,8 @@ from hemeroteca.warc import WarcReadError
 MAX_DOCUMENT = 64 << 20
 COLUMNS = (
     "identifier", "type", "version", "title", "endpoint", "state", "reason", "provider", "licence", "country",
-    "software", "language", "layers", "west", "south", "east", "north", "begin", "end", "keywords", "found_on", "found", "seen",
+    "software", "language", "layers", "west", "south", "east", "north", "begin", "end", "keywords", "found_on",
+    "found", "seen",
 )  # fmt: skip
 
 
@@ -157,7 +158,9 @@ INSERT INTO gpkg_spatial_ref_sys VALUES ('WGS 84', 4326, 'EPSG', 4326,
 CREATE TABLE gpkg_contents (table_name TEXT NOT NULL PRIMARY KEY, data_type TEXT NOT NULL, identifier TEXT UNIQUE,
   description TEXT DEFAULT '', last_change DATETIME NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ','now')),
   min_x DOUBLE, min_y DOUBLE, max_x DOUBLE, max_y DOUBLE, srs_id INTEGER);
-CREATE TABLE gpkg_geometry_columns (table_name TEXT NOT NULL, column_name TEXT NOT NULL, geometry_type_name TEXT NOT NULL,
+CREATE TABLE gpkg_geometry_columns (table_name TEXT NOT NULL, column_name TEXT NOT NULL,
+
+  geometry_type_name TEXT NOT NULL,
   srs_id INTEGER NOT NULL, z TINYINT NOT NULL, m TINYINT NOT NULL, PRIMARY KEY (table_name, column_name));
 CREATE TABLE services (fid INTEGER PRIMARY KEY AUTOINCREMENT, geom BLOB, identifier TEXT, type TEXT, version TEXT,
   title TEXT, endpoint TEXT, state TEXT, reason TEXT, provider TEXT, licence TEXT, country TEXT, software TEXT,

@@ -766,6 +766,7 @@ def place(description: Description, url: str) -> None:
     """Decide the endpoint: where it was asked for its capabilities; of a copy lying elsewhere, what it declares."""
     declared, asked = endpoints.endpoint_or_empty(description.declared), endpoints.endpoint_or_empty(url)
     here = asked and (endpoints.asks_capabilities(url) or _path(asked) == _path(declared))
+    here = here or (description.type == "wmts" and asked.lower().endswith("capabilities.xml"))  # its REST way
     trusted = endpoints.is_public(declared) or _host(declared) == _host(asked)
     if asked and (here or not declared or not trusted):
         description.endpoint = asked

@@ -5,6 +5,7 @@ import time
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import msgspec
 from django.db import transaction
@@ -16,7 +17,7 @@ from hemeroteca.errors import Conflict, NotFound
 from hemeroteca.geo import endpoints, models
 from hemeroteca.geo.description import BBox, Description
 from hemeroteca.geo.description import Layer as LayerFound
-from hemeroteca.geo.models import HealthCheck, Layer, Service, SiblingRule
+from hemeroteca.geo.models import Harvest, HarvestRecord, HealthCheck, Layer, Service, SiblingRule
 
 GONE_MS = 30 * 86_400_000  # a service that has not answered for so long is gone
 MAX_WORDS = 200_000  # characters searched of one service
@@ -350,6 +351,35 @@ def keep_check(check: HealthCheck) -> bool:
                 service.state = Service.State.FAILING
         service.save(update_fields=["state", "reason", "failed_ms", "seen_ms"])
         return service.state != before
+
+
+# harvests of other catalogues
+
+
+def begin_harvest(kind: str, url: str) -> Harvest:
+    digest = hashlib.blake2b(f"{kind} {url}".encode(), digest_size=8).digest()
+    key = int.from_bytes(digest, "little", signed=True)
+    source, _ = Harvest.objects.get_or_create(key=key, defaults={"kind": kind, "url": url})
+    return source
+
+
+def keep_record(
+    source: Harvest, identifier: str, title: str, addresses: list[str], digest: int, at_ms: int
+) -> Literal["added", "changed", "same"]:
+    known = HarvestRecord.objects.filter(harvest=source, identifier=identifier).first()
+    values = {"title": title, "addresses": addresses, "digest": digest, "seen_ms": at_ms}
+    if known is None:
+        HarvestRecord.objects.create(harvest=source, identifier=identifier, **values)
+        return "added"
+    HarvestRecord.objects.filter(pk=known.pk).update(**values)
+    return "same" if known.digest == digest else "changed"
+
+
+def end_harvest(source: Harvest, begun_ms: int, report: dict[str, object]) -> int:
+    """After a whole harvest: what it did not show has vanished; how many that are."""
+    vanished, _ = HarvestRecord.objects.filter(harvest=source, seen_ms__lt=begun_ms).delete()
+    Harvest.objects.filter(pk=source.pk).update(last_ms=now_ms(), report={**report, "vanished": vanished})
+    return vanished
 
 
 def fold(text: str) -> str:

@@ -124,6 +124,10 @@ class Services:
                 self._ask(arrival, probe, "")
 
     def _guess(self, arrival: Any, description: Description) -> None:
+        if description.type.startswith("ogcapi-") and not description.layers:  # many answer browsers with pages
+            for part in ("collections", "conformance", "processes"):
+                if part != "processes" or "ogcapi-processes" in description.also:
+                    self._ask(arrival, f"{description.endpoint.rstrip('/')}/{part}?f=json", "")
         spaces = (layer.name.partition(":")[0] for layer in description.layers[:500] if ":" in layer.name)
         workspaces = tuple(dict.fromkeys(spaces))
         for rule, probe in endpoints.siblings(description.type, description.endpoint, description.software, workspaces):
