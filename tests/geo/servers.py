@@ -34,6 +34,7 @@ MAPFILE = """MAP
   SIZE 400 300
   EXTENT -2 40 1 43
   PROJECTION "init=epsg:4326" END
+  SYMBOL NAME "dot" TYPE ELLIPSE POINTS 1 1 END FILLED TRUE END
   WEB METADATA
     "ows_title" "Rivers of Aragon"
     "ows_abstract" "Served by MapServer for a test"
@@ -51,7 +52,7 @@ MAPFILE = """MAP
     CONNECTIONTYPE OGR CONNECTION "{folder}/points.json"
     METADATA "ows_title" "Towns" "gml_include_items" "all" "wfs_getfeature_formatlist" "gml" END
     PROJECTION "init=epsg:4326" END
-    CLASS STYLE COLOR 200 0 0 SIZE 10 END END
+    CLASS STYLE SYMBOL "dot" COLOR 200 0 0 SIZE 10 END END
   END
   LAYER
     NAME "heights" TYPE RASTER STATUS ON
