@@ -20,6 +20,7 @@ TOGETHER = (
     "tests/geo/test_real_servers.py",
     "tests/replay/",
     "tests/search/test_quality.py",
+    "tests/wiki/",
 )
 
 # Property tests try the same examples every time, so that a run says something about the change it is run for; how

@@ -9,9 +9,10 @@ from pydantic import Field
 
 from hemeroteca.api import access
 from hemeroteca.api.shapes import Body, filled
-from hemeroteca.search import Hit, portal
+from hemeroteca.search import portal
 from hemeroteca.search.preferences import MAX_FACTOR, MIN_FACTOR
 from hemeroteca.search.ranking import Preferences
+from hemeroteca.search.results import Hit
 from hemeroteca.warc.timestamps import moment
 from hemeroteca.watch import saved_searches
 from hemeroteca.watch.models import SavedSearch

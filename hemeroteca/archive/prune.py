@@ -167,7 +167,7 @@ def _rewrite(folder: Path, name: str, gone: set[int]) -> None:
     WarcFile.objects.filter(pk=old.pk).delete()
 
 
-def _packed(fd: int, found: scan.Found) -> bytes:
+def _packed(fd: int, found: scan.ScannedRecord) -> bytes:
     """A record as it goes into the new file, which is written with gzip."""
     data = os.pread(fd, found.length, found.offset)
     if not zstd.is_zstd(data):

@@ -229,7 +229,7 @@ class _File:
             self.touched |= {row.urlkey, wanted.urlkey}
             self.report.corrected += 1
 
-    def _check_post(self, found: scan.Found, capture: NewCapture, row: CaptureRow | None) -> None:
+    def _check_post(self, found: scan.ScannedRecord, capture: NewCapture, row: CaptureRow | None) -> None:
         """What answers a POST is filed by what was sent, which only the request after it tells."""
         request = found.record
         if not request.head.startswith(b"POST ") or uuid_of(request.headers.get("warc-concurrent-to", "")) != (

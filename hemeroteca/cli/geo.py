@@ -198,9 +198,9 @@ def add(
     json: common.Json = False,
 ) -> None:
     """Visit an address, ask what services are there, and put them into the catalogue."""
-    from hemeroteca.cli.crawl import new_readers, run_crawl
+    from hemeroteca.cli.crawl import own_readers, run_crawl
 
-    readers = new_readers(data)
+    readers = own_readers(data)
     common.setup(data)
     from hemeroteca.geo import orders, queries
     from hemeroteca.geo.models import Service
@@ -313,9 +313,9 @@ def harvest(
     json: common.Json = False,
 ) -> None:
     """Read another catalogue to its end, and visit the services that are new or changed there."""
-    from hemeroteca.cli.crawl import new_readers, run_crawl
+    from hemeroteca.cli.crawl import own_readers, run_crawl
 
-    readers = new_readers(data)
+    readers = own_readers(data)
     common.setup(data)
     from hemeroteca.cli.job import run_job
     from hemeroteca.geo.jobs import Harvested, HarvestOrder

@@ -12,8 +12,9 @@ from hemeroteca.engine.sinks import Arrival, Trip
 from hemeroteca.fetch import Result
 from hemeroteca.fetch.browser import Rendered
 from hemeroteca.frontier.visit import Visit
-from hemeroteca.ingest import CrawlRules, Ingested, Rules
-from hemeroteca.ingest.pool import Pool, Reader
+from hemeroteca.ingest.ingested import Ingested
+from hemeroteca.ingest.pool import Pool, ReaderProcess
+from hemeroteca.ingest.rules import CrawlRules, Rules
 from hemeroteca.ingest.worker import Task
 from hemeroteca.urls.candidate import Role
 from hemeroteca.warc import Capture
@@ -28,7 +29,7 @@ MAX_NOTES = 10  # of a rendering
 class Intake:
     """`begun`: ingest processes that run already."""
 
-    def __init__(self, engine: "Engine", begun: Sequence[Reader]) -> None:
+    def __init__(self, engine: "Engine", begun: Sequence[ReaderProcess]) -> None:
         config = engine.config
         self._engine = engine
         self._max_depth = config.most_depth
@@ -105,7 +106,7 @@ class Intake:
 
     def teach(self, run: Run) -> None:
         """Tell them what a run looks for."""
-        self._pool.learn(CrawlRules(run.id, run.options, self._max_depth))
+        self._pool.learn(CrawlRules(run.id, run.options, self._max_depth, self._engine.config.robots_token))
 
     def forget(self, crawl: int) -> None:
         self._pool.forget(crawl)
@@ -137,6 +138,7 @@ class Intake:
             redirects=visit.redirects,
             role=visit.role,
             previous=visit.digest,
+            followed=visit.followed,
             include=host.settings.include,
             exclude=host.settings.exclude,
             obey=not run.options.ignore_robots,

@@ -87,7 +87,7 @@ def import_archives(job: ActiveJob, order: Import) -> importing.Imported:
     except OSError as error:
         raise CannotWrite(instance.data, error)
     if done.stopped:
-        raise Interrupted
+        raise Interrupted(done)
     return done
 
 
@@ -145,7 +145,8 @@ def rebuild_index(job: ActiveJob, order: Rebuild) -> Rebuilt:
 
 @kind("search.learn", remote=True)
 def learn_words(job: ActiveJob, order: LearnWords) -> LearnedWords:
-    from hemeroteca.search import maintenance, open_index
+    from hemeroteca.search import maintenance
+    from hemeroteca.search.index import open_index
 
     folder = settings.INSTANCE.index_dir
     try:

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from hemeroteca import urls
-from hemeroteca.search import open_index
 from hemeroteca.search.graph import LinkGraph, LinkRanks
+from hemeroteca.search.index import open_index
 from hemeroteca.search.suggest.suggester import Suggester
 from hemeroteca.warc import reader
 from simweb import SimWeb
@@ -218,7 +218,7 @@ def test_nothing_fetched_is_exit_code_1_with_the_reason(system):
     assert summary["pages"] == 0
     assert summary["failed"] == 1
     status = json.loads(system.run("status", "--json").stdout)
-    assert status["reasons"][0]["reason"] == "robots-unreachable"
+    assert status["reasons"][0]["reason"] == "dns"
     assert "nobody-lives-here.invalid" in status["reasons"][0]["example"]
 
 

@@ -3,7 +3,9 @@
 import msgspec
 
 from hemeroteca import extract, urls
-from hemeroteca.ingest import Ingested, Rules, ingest
+from hemeroteca.ingest.ingested import Ingested
+from hemeroteca.ingest.ingestion import ingest
+from hemeroteca.ingest.rules import Rules
 from hemeroteca.warc import Capture
 
 URL = "http://example.org/wms?request=GetCapabilities"

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from hemeroteca import urls
-from hemeroteca.search import open_index
 from hemeroteca.search.graph import LinkGraph
+from hemeroteca.search.index import open_index
 from hemeroteca.warc.timestamps import timestamp
 from simweb import SimWeb
 from tests.engine.system import System

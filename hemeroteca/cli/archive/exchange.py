@@ -118,7 +118,8 @@ def _wanted(config: "Config", urls: list[str] | None, collection: str, search: s
     if search:
         from django.conf import settings
 
-        from hemeroteca.search import Options, open_searcher
+        from hemeroteca.search.results import Options
+        from hemeroteca.search.searcher import open_searcher
 
         searcher = open_searcher(config, settings.INSTANCE.index_dir)
         found = searcher.search(search, limit=1000, options=Options(group=False))

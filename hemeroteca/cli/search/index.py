@@ -13,7 +13,7 @@ from hemeroteca.cli.search.shared import Limit, counted, errors_in_a_line, open_
 
 if TYPE_CHECKING:
     from hemeroteca.config import Config
-    from hemeroteca.search import Index
+    from hemeroteca.search.index import Index
 
 
 def rebuild(background: Background = False, data: common.Data = None, json: common.Json = False) -> None:
@@ -37,7 +37,8 @@ def import_(
 ) -> None:
     """Index documents without crawling them. While `hemeroteca serve` or a crawl runs, its engine does it."""
     from hemeroteca.instance import Instance
-    from hemeroteca.search import corpus, maintenance, open_index
+    from hemeroteca.search import corpus, maintenance
+    from hemeroteca.search.index import open_index
 
     config, searcher, path = open_for(data, create=True)
     source = sys.stdin.buffer if str(file) == "-" else readable(file).open("rb")

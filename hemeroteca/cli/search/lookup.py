@@ -8,7 +8,7 @@ from hemeroteca.cli import common
 from hemeroteca.cli.search.shared import Limit, errors_in_a_line, iso, open_for
 
 if TYPE_CHECKING:
-    from hemeroteca.search import Hit
+    from hemeroteca.search.results import Hit
 
 _BOLD, _PLAIN = "\ue000", "\ue001"  # stand for the terminal's, until what pages say is made harmless
 
@@ -26,8 +26,8 @@ def find(
     json: common.Json = False,
 ) -> None:
     """Look something up (the word `find` may be left out)."""
-    from hemeroteca.search import Options
     from hemeroteca.search.preferences import load_preferences
+    from hemeroteca.search.results import Options
 
     text = " ".join(query)
     _, searcher, path = open_for(data, text, versions)
@@ -65,8 +65,8 @@ def explain(
     json: common.Json = False,
 ) -> None:
     """Show why a result stands where it does."""
-    from hemeroteca.search import Options
     from hemeroteca.search.preferences import load_preferences
+    from hemeroteca.search.results import Options
     from hemeroteca.search.score_explanation import PAGES, RESULTS, explained
 
     _, searcher, path = open_for(data)

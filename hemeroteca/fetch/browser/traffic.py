@@ -19,8 +19,8 @@ Allowed = Callable[[str], Awaitable[bool]]
 METHODS = frozenset(["GET", "HEAD", "POST", "OPTIONS"])  # a visit reads; what changes things is left to people
 _RENDERED_TYPES = ("", "text/html", "application/xhtml+xml")
 _STALE_SECONDS = 4.0  # a response that takes longer does not hold up the end of the page
-_MOST_REFUSALS = 100  # kept as exchanges; the rest is counted
-_MOST_COOKIE_REDIRECTS = 3
+_MAX_REFUSALS = 100  # kept as exchanges; the rest is counted
+_MAX_COOKIE_REDIRECTS = 3
 
 
 class Traffic:
@@ -34,7 +34,6 @@ class Traffic:
         self._settings = settings
         self._request = request
         self._allowed = allowed
-        self._host = urls.host(request.url)
         self._deadline = monotonic() + (request.timeout or settings.timeout)
         self._upstream = Upstream(settings.fetch)
         self._slots = asyncio.Semaphore(settings.connections)
@@ -118,7 +117,7 @@ class Traffic:
 
     def _make(self, method: str, url: str, headers: tuple[tuple[str, str], ...], content: bytes, main: bool) -> Request:
         page, settings = self._request, self._settings
-        own = urls.host(url) == self._host  # what a person allowed for a site is for that site alone
+        own = urls.origin(url) == urls.origin(page.url)  # what a person allowed for a site is for its origin alone
         limit = settings.body_bytes
         if main:
             limit = page.max_body_bytes or settings.fetch.max_body_bytes
@@ -156,10 +155,10 @@ class Traffic:
 
     def _sets_a_cookie_only(self, result: Result) -> bool:
         """A redirect to the page itself that gives a cookie: the page is there for whoever brings it."""
-        if not 300 <= result.status < 400 or self._cookie_redirects >= _MOST_COOKIE_REDIRECTS:
+        if not 300 <= result.status < 400 or self._cookie_redirects >= _MAX_COOKIE_REDIRECTS:
             return False
         url = self._request.url
-        location = result.header("location")
+        location = result.address("location")
         return bool(location and result.header("set-cookie")) and urls.resolve_links(url, [location])[0] == url
 
     def _keep(self, result: Result) -> Result | None:
@@ -178,7 +177,7 @@ class Traffic:
 
     def _room_for_refusal(self, code: str) -> bool:
         self.refused[code] += 1
-        return self.refused.total() <= _MOST_REFUSALS
+        return self.refused.total() <= _MAX_REFUSALS
 
 
 def _without_secrets(request: Request) -> Request:
