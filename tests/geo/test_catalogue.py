@@ -12,7 +12,8 @@ from hemeroteca.errors import Denied, Invalid
 from hemeroteca.geo import catalogue_files, queries, records, services
 from hemeroteca.geo.models import Layer, Service
 from hemeroteca.geo.sink import Services
-from hemeroteca.ingest import Rules, ingest
+from hemeroteca.ingest.ingestion import ingest
+from hemeroteca.ingest.rules import Rules
 from tests.geo.test_detection import WMS
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
