@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bench import report
 
-MEASUREMENTS = ("crawl", "frontier", "archive", "change", "search", "predict", "wiki", "fleet", "size", "startup")
+MEASUREMENTS = ("crawl", "frontier", "archive", "change", "search", "predict", "geo", "wiki", "fleet", "size", "startup")
 
 
 def main() -> None:

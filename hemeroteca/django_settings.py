@@ -30,13 +30,14 @@ INSTALLED_APPS = [
     "hemeroteca.frontier",
     "hemeroteca.archive",
     "hemeroteca.watch",
+    "hemeroteca.geo",
     "hemeroteca.wiki",
     "hemeroteca.fleet",
     "hemeroteca.console",
 ]
 
 # where the kinds of job are: imported when a job is ordered or run
-JOB_MODULES = [f"hemeroteca.{room}.jobs" for room in ("archive", "watch", "wiki", "fleet", "engine")]
+JOB_MODULES = [f"hemeroteca.{room}.jobs" for room in ("archive", "watch", "geo", "wiki", "fleet", "engine")]
 
 
 def _database(address: str) -> dict[str, object]:

@@ -93,6 +93,14 @@ ACTIONS: dict[str, Permission] = {
     "watch.learn": Permission("learn what changes from the archive", ADMINISTRATORS),
     "watch.signal": _public("tell that pages changed"),  # each sender proves who it is by itself
     "watch.feed": _public("read a feed of changes"),  # its key, or `watch.read`
+    "geo.read": _reading("see the catalogue of geographic services"),
+    "geo.inspect": Permission("have a document looked at", READERS),
+    "geo.add": Permission("add a geographic service", EDITORS),
+    "geo.harvest": Permission("harvest a catalogue of geographic services", EDITORS),
+    "geo.check": Permission("check the health of geographic services", EDITORS),
+    "geo.claim": Permission("claim a geographic service as its owner", EDITORS),
+    "geo.withdraw": Permission("withdraw a geographic service", ADMINISTRATORS, owner=True),
+    "geo.export": Permission("export the catalogue of geographic services", READERS),
     "wiki.read": _reading("read histories of articles"),
     "wiki.query": Permission("run SQL and pipelines over histories", READERS),
     "wiki.extract": Permission("extract or refresh histories of articles", EDITORS),

@@ -17,12 +17,15 @@ from hemeroteca.api import (
     captures,
     cdx,
     crawls,
+    csw,
     devices,
     fetch,
+    geo,
     jobs,
     memento,
     opensearch,
     problems,
+    records,
     search,
     signals,
     sites,
@@ -38,6 +41,7 @@ GET, HEAD, POST, PUT, PATCH, DELETE = (HTTPMethod(name) for name in ("GET", "HEA
 CRAWL_NEW_OR_KNOWN = {200: crawls.CrawlOut, 201: crawls.CrawlOut}
 NEW_OR_KNOWN = {200: SubscriptionOut, 201: SubscriptionOut}
 METRICS = list[MetricsOut]  # or CSV
+GEO_STATISTICS = {200: dict[str, Any]}
 ACCEPTED = {202: wiki.StatusOut}
 
 
@@ -99,6 +103,14 @@ ROUTES = (
     Route(GET, "/fleet/credits", "fleet.credits", fetch.balances, "Credits"),
     Route(GET, "/fleet/leaderboard", "fleet.status", fetch.leaderboard, "Devices that want to be seen"),
     Route(POST, "/fleet/client", "fleet.ask", fetch.ask, "Ask to be a client"),
+    Route(GET, "/geo/services", "geo.read", geo.search, "Find geographic services"),
+    Route(POST, "/geo/services", "geo.add", geo.add, "Visit an address and catalogue its services", 202),
+    Route(GET, "/geo/services/{number}", "geo.read", geo.one, "One service with its layers"),
+    Route(GET, "/geo/services/{number}/health", "geo.read", geo.health, "How a service stood and stands"),
+    Route(POST, "/geo/services/{number}/claim", "geo.claim", geo.claim, "Claim a service as one's own"),
+    Route(POST, "/geo/services/{number}/withdraw", "geo.withdraw", geo.withdraw, "Take it out of the catalogue"),
+    Route(GET, "/geo/services/{number}/{form}", "geo.read", geo.form, "A service as other catalogues read it"),
+    Route(GET, "/geo/statistics", "geo.read", geo.statistics, "Services now and ever", 200, GEO_STATISTICS),
     Route(GET, "/status", "instance.status", status.status, "How the instance stands"),
     Route(GET, "/watch/collections", "watch.read", watch.collections, "Collections"),
     Route(PUT, "/watch/collections/{name}", "watch.collect", watch.set_collection, "Make or change a collection"),
@@ -165,6 +177,16 @@ PROTOCOLS = (
     ("fleet/worker.pyz", "fleet.work", devices.worker, "fleet-worker"),
     ("fleet/worker.pyz.sha256", "fleet.work", devices.worker_hash, "fleet-worker-hash"),
     ("indexnow", "watch.signal", signals.indexnow, "indexnow"),
+    ("geo/csw", "geo.read", csw.csw, "csw"),
+    ("geo/sitemap.xml", "geo.read", records.sitemap, "geo-sitemap"),
+    ("geo/records", "geo.read", records.landing, "records"),
+    ("geo/records/", "geo.read", records.landing, "records-root"),
+    ("geo/records/api", "geo.read", records.description, "records-api"),
+    ("geo/records/conformance", "geo.read", records.conformance, "records-conformance"),
+    ("geo/records/collections", "geo.read", records.collections, "records-collections"),
+    ("geo/records/collections/services", "geo.read", records.collection, "records-collection"),
+    ("geo/records/collections/services/items", "geo.read", records.items, "records-items"),
+    ("geo/records/collections/services/items/<str:identifier>", "geo.read", records.item, "records-item"),
 )
 
 

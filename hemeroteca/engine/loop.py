@@ -182,6 +182,8 @@ class Engine:
             else:
                 arrivals.append(arrival)
         again = self.ledger.take(arrivals)
+        if leads := [candidate for arrival in arrivals for candidate in arrival.leads]:
+            self.frontier.add(leads)
         for arrival in again:
             self.intake.read(arrival)
         for arrival in arrivals:

@@ -38,6 +38,7 @@ class CrawlOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     sitemaps: bool = True
     requisites: bool = True
     insecure: bool = False
+    probe: bool = False  # addresses that may be geographic services are asked for their capabilities
     order: str = "breadth-first"  # which pages go first: a name of `frontier.prioritisers`
     watch: Comparison | None = None  # a standing crawl: it never ends, and new versions are compared in this way
     trusted: tuple[str, ...] = ()  # `host reason` each: what a person took after it was held back for that reason
