@@ -24,7 +24,7 @@ from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS
 from hemeroteca.watch.models import Observation
 from hemeroteca.watch.services import now_ms
 
-BY = ("site", "group", "behaviour", "collection", "subscription", "all")
+BY = ("site", "group", "behaviour", "collection", "category", "subscription", "all")
 STEPS = 60
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -78,7 +78,8 @@ def measure(
 
 def _names(by: str, site: str) -> dict[int, str]:
     """Which group each page is in."""
-    column = {"collection": "subscription__collection__name", "all": "listing"}.get(by, by)
+    inside = "subscription__collection__"
+    column = {"collection": f"{inside}name", "category": f"{inside}category", "all": "listing"}.get(by, by)
     empty = "all" if by == "all" else "unknown" if by == "behaviour" else "none"
     found = queries.watched(site=site).values_list("key", column)
     return {key: str(name) if name not in (None, "") else empty for key, name in found}
@@ -193,11 +194,11 @@ def as_csv(rows: Iterable[Metrics]) -> str:
     writer = csv.writer(out)
     writer.writerow(COLUMNS)
     for row in rows:
-        writer.writerow([_cell(getattr(row, column)) for column in COLUMNS])
+        writer.writerow([cell(getattr(row, column)) for column in COLUMNS])
     return out.getvalue()
 
 
-def _cell(value: Any) -> Any:
+def cell(value: Any) -> Any:
     """A name that begins like a formula must not become one in a spreadsheet."""
     return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" else value
 
