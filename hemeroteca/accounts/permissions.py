@@ -75,6 +75,7 @@ ACTIONS: dict[str, Permission] = {
     "crawl.submit": Permission("order a crawl", EDITORS),
     "crawl.stop": Permission("stop a crawl", EDITORS),
     "crawl.resume": Permission("resume a crawl", EDITORS),
+    "crawl.take": Permission("take what a crawl held back as a possible trap", EDITORS),
     "crawl.insist": Permission("ignore robots.txt, accept broken certificates or hurry", ADMINISTRATORS),
     "site.read": Permission("see the settings of a site", EDITORS),
     "site.change": Permission("change how a site is read and compared", EDITORS),

@@ -31,6 +31,7 @@ from hemeroteca.api.watch_shapes import MetricsOut, ReportOut, SubscriptionOut
 GET, HEAD, POST, PUT, PATCH, DELETE = (HTTPMethod(name) for name in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"))
 
 
+CRAWL_NEW_OR_KNOWN = {200: crawls.CrawlOut, 201: crawls.CrawlOut}
 NEW_OR_KNOWN = {200: SubscriptionOut, 201: SubscriptionOut}
 METRICS = list[MetricsOut]  # or CSV
 REPORT = ReportOut  # or CSV, or a chart
@@ -63,11 +64,13 @@ ROUTES = (
     Route(GET, "/history/addresses", "archive.read", captures.addresses, "Addresses in the archive"),
     Route(GET, "/history/calendar", "archive.read", captures.calendar, "Days on which a page was captured"),
     Route(GET, "/history/compare", "archive.read", captures.compare, "How two captures differ"),
-    Route(POST, "/crawls", "crawl.submit", crawls.submit, "Order a crawl", 201),
+    Route(POST, "/crawls", "crawl.submit", crawls.submit, "Order a crawl", 201, CRAWL_NEW_OR_KNOWN),
     Route(GET, "/crawls", "crawl.read", crawls.crawls, "Crawls, newest first"),
     Route(GET, "/crawls/{number}", "crawl.read", crawls.crawl, "One crawl"),
     Route(POST, "/crawls/{number}/stop", "crawl.stop", crawls.stop, "Stop a crawl"),
     Route(POST, "/crawls/{number}/resume", "crawl.resume", crawls.resume, "Go on with a stopped crawl"),
+    Route(GET, "/crawls/{number}/held", "crawl.read", crawls.held, "What a crawl holds back"),
+    Route(POST, "/crawls/{number}/take", "crawl.take", crawls.take, "Take what a crawl holds back"),
     Route(GET, "/pages", "crawl.read", crawls.pages, "Pages, newest first"),
     Route(GET, "/pages/by-url", "crawl.read", crawls.page, "One page by its address"),
     Route(POST, "/jobs", "job.submit", jobs.submit, "Order a job", 201),

@@ -22,6 +22,7 @@ COMMANDS = {
         "app",
         "Search what was captured: `hemeroteca search QUERY`. Also: rebuild, explain, import, suggest, …",
     ),
+    "held": ("app", "What crawls held back as a possible trap, and taking it after all."),
     "status": ("status", "Show what is queued, running, stored and failing, and why."),
     "archive": ("app", "Versions of pages; WARC files checked, exchanged, counted, thinned out."),
     "watch": ("app", "Pages and sites under watch: when they change, and who is told."),
@@ -42,6 +43,8 @@ COMMANDS = {
 ACTIONS = {
     "serve": "instance.operate",
     "crawl": "crawl.submit",
+    "held list": "crawl.read",
+    "held take": "crawl.take",
     "status": "instance.status",
     "simulate": "predict.simulate",
     "backup": "instance.backup",

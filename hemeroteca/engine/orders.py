@@ -1,18 +1,21 @@
 """What people and subscriptions ask of the engine: crawls to begin, stop and end, settings of sites, pages due."""
 
+import time
 from typing import TYPE_CHECKING
 
 from hemeroteca import urls
 from hemeroteca.engine.runs import Run
-from hemeroteca.frontier import prioritisers, services
+from hemeroteca.frontier import prioritisers, queries, services
 from hemeroteca.frontier.models import Crawl
 from hemeroteca.frontier.values import Counts
 from hemeroteca.instance.status import Trouble
 from hemeroteca.urls.candidate import Candidate
+from hemeroteca.warc.timestamps import iso
 
 if TYPE_CHECKING:
     from hemeroteca.engine.loop import Engine
 
+MAX_WAIT = 3600.0  # s a crawl that runs alone waits for its hosts; it can be taken up later
 SITES_SECONDS = 1.0  # s until what a person set for a site counts
 MAX_FAULTS = 10  # told of at once
 
@@ -46,6 +49,9 @@ class Orders:
         engine.commit()
         engine.ledger.commit_index(now=True)
         engine.measure(run)
+        run.counts.held = queries.held_count(run.id)
+        if run.counts.held and state == Crawl.State.FINISHED:
+            reason = f"{run.counts.held} addresses are held back as a possible trap"
         services.mark_ended(run.id, state, reason, run.counts)
         engine.frontier.close_crawl(run.id)
         engine.intake.forget(run.id)
@@ -91,6 +97,11 @@ class Orders:
 
     def _stop_and_end(self, moment: float) -> None:
         engine = self._engine
+        for number in services.crawls_revised(engine.runs):
+            engine.runs[number].options = services.current_options(number)
+            engine.intake.teach(engine.runs[number])
+            engine.commit()
+            engine.frontier.reload_crawl(number)
         asked_to_stop = services.crawls_to_stop(engine.runs)
         for run in list(engine.runs.values()):
             limit = run.options.max_seconds
@@ -98,12 +109,19 @@ class Orders:
                 run.stopping = run.stopping or "stopped by a person"
             elif limit is not None and moment - run.since >= limit:
                 run.stopping = run.stopping or f"limit of {limit:g} seconds reached"
+            elif (at := self._all_wait_until()) is not None:
+                run.stopping = run.stopping or f"all hosts left ask to be left alone until {iso(int(at * 1000))}"
             if engine.frontier.under_way(run.id) or engine.intake.reads(run.id) or engine.frontier.unwritten:
                 continue
             if run.stopping:
                 self.end(run, Crawl.State.STOPPED, run.stopping)
             elif not run.standing and engine.queued(run.id) <= 0:
                 self.end(run, Crawl.State.FINISHED, "")
+
+    def _all_wait_until(self) -> float | None:
+        """Of a crawl that runs alone: when the first host may be asked, if that is too long to wait."""
+        at = self._engine.frontier.next_time() if self._only is not None and not self._engine.at_work else None
+        return at if at is not None and at > time.time() + MAX_WAIT else None
 
     def _follow_sites(self) -> None:
         """What people set for a site counts from now on."""

@@ -75,6 +75,13 @@ class Frontier:
         self._let_go(crawl)
         self._books.close_crawl(crawl)
 
+    def reload_crawl(self, crawl: int) -> None:
+        """Its queue was changed on disk, by a person. Right after `write`."""
+        self._let_go(crawl)
+        self.queued[crawl] = store.count_queued(crawl)
+        self._cursor[crawl] = 0
+        self._load_hosts()
+
     def under_way(self, crawl: int) -> int:
         """Visits of a crawl that are leased and have not ended."""
         return self._books.under_way[crawl]
@@ -96,6 +103,15 @@ class Frontier:
             fresh = seen.add_new([c.key for c in mine])
             self._new.extend(c for c, new in zip(mine, fresh, strict=True) if new)
         return len(self._new) - before
+
+    def unmet(self, candidates: list[Candidate]) -> list[Candidate]:
+        """Those of one crawl's candidates that it has not met."""
+        seen = self._seen.get(candidates[0].crawl) if candidates else None
+        return (
+            []
+            if seen is None
+            else [c for c, met in zip(candidates, seen.met([c.key for c in candidates]), strict=True) if not met]
+        )
 
     def requeue(self, candidates: list[Candidate]) -> None:
         """Queue pages for another visit, whether or not their crawl has met them. They can be leased after `write`."""
@@ -271,6 +287,8 @@ class Frontier:
             )
         best: dict[tuple[int, int], float] = {}
         for wish in wishes:
+            if wish.candidate.held:
+                continue
             whose = wish.host, wish.candidate.crawl
             best[whose] = max(wish.score, best.get(whose, wish.score))
         for (host_id, crawl), score in best.items():

@@ -48,8 +48,10 @@ class Counts(msgspec.Struct):
     captures: int = 0  # records kept: responses and revisits
     versions: int = 0  # captures that differ from the one before
     unchanged: int = 0  # not modified, or the same bytes again
-    failed: int = 0  # pages given up
+    failed: int = 0  # pages given up, or answered with an error
+    errors: int = 0  # answers that were errors (404 …), of sitemaps too
     excluded: int = 0  # pages robots.txt or a directive closes
+    held: int = 0  # addresses held back as a possible trap, until a person decides
     bytes: int = 0  # received in bodies
     stored_bytes: int = 0  # written to WARC files
     queued: int = 0  # still to visit
@@ -58,3 +60,14 @@ class Counts(msgspec.Struct):
     pages_per_second: float = 0.0
     max_rss_bytes: int = 0
     reasons: dict[str, int] = {}  # failures, exclusions and refusals by reason
+    notes: dict[str, int] = {}  # remarks on what was captured, by code
+
+
+class Held(msgspec.Struct, frozen=True):
+    """Addresses of one host that a crawl holds back for one reason."""
+
+    crawl: int
+    host: str
+    reason: str
+    addresses: int
+    example: str

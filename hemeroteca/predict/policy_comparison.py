@@ -81,7 +81,10 @@ class _Runner:
         if match:
             name, divisor = match[1], float(match[2] or 1)
             if name not in self.known and not _fixed_hours(name):
-                self.known[name] = policy_of(name)
+                try:
+                    self.known[name] = policy_of(name)
+                except ValueError as error:
+                    raise ValueError(f"--budget {text}: {error}") from None
             if getattr(self.known.get(name), "budgeted", False):
                 raise ValueError(f"--budget {text}: {name} has no pace of its own; name a rule with intervals")
             if divisor <= 0:

@@ -217,7 +217,7 @@ class _Book:
         for number, changes in enumerate(trace.changes):
             step, first = np.unique(np.floor(changes / resolution + 1e-12).astype(np.int64), return_index=True)
             keep = step < steps
-            last = np.append(first[1:], changes.size) - 1
+            last = (np.append(first, changes.size) - 1)[1:]
             known = trace.sizes[number] if trace.sizes else np.full(changes.size, PAGE_BYTES)
             self.sizes.append(known[last][keep].astype(np.int64))
             self.steps.append(step[keep])

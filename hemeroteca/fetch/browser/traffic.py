@@ -159,7 +159,7 @@ class Traffic:
         if not 300 <= result.status < 400 or self._cookie_redirects >= _MAX_COOKIE_REDIRECTS:
             return False
         url = self._request.url
-        location = result.header("location")
+        location = result.address("location")
         return bool(location and result.header("set-cookie")) and urls.resolve_links(url, [location])[0] == url
 
     def _keep(self, result: Result) -> Result | None:
