@@ -199,14 +199,16 @@ def report(
 def series(
     request: HttpRequest,
     days: Annotated[int, Query(ge=1, le=3660, description="How many days back.")] = 90,
+    url: Annotated[str, Query(max_length=4096, description="Only of this page.")] = "",
     site: Annotated[str, Query(max_length=255, description="Only of this host.")] = "",
     subscription: Annotated[int | None, Query(ge=1, description="Only of this subscription.")] = None,
     collection: Annotated[str, Query(max_length=100, description="Only of this collection.")] = "",
 ) -> list[shapes.WatchedDayOut]:
     now = services.now_ms()
     rows = metrics.series(
-        since_ms=now - days * 86_400_000, until_ms=now + 1, site=site, subscription=subscription, collection=collection
-    )
+        since_ms=now - days * 86_400_000, until_ms=now + 1, url=url, site=site, subscription=subscription,
+        collection=collection,
+    )  # fmt: skip
     return [shapes.WatchedDayOut(day=moment(row.pop("day_ms")), **row) for row in rows]
 
 

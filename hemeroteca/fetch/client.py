@@ -49,7 +49,14 @@ class GuardedClient:
     def __init__(self, config: Config) -> None:
         self._config = config
 
-    def send(self, url: str, *, content: bytes | None = None, headers: dict[str, str] | None = None) -> Reply:
+    def send(
+        self,
+        url: str,
+        *,
+        content: bytes | None = None,
+        headers: dict[str, str] | None = None,
+        most: int = MAX_BODY_BYTES,
+    ) -> Reply:
         """GET, or POST when there is content."""
         try:
             url = urls.canonical(url, urls.CanonRules(drop_session_ids=False, drop_tracking=False))
@@ -60,7 +67,7 @@ class GuardedClient:
             method="GET" if content is None else "POST",
             content=content or b"",
             headers=tuple((headers or {}).items()),
-            max_body_bytes=MAX_BODY_BYTES,
+            max_body_bytes=most,
             timeout=SECONDS,
         )
         with tempfile.TemporaryDirectory(prefix="hemeroteca-") as folder:

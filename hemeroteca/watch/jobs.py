@@ -23,7 +23,26 @@ def learn_from_archive(job: ActiveJob, order: Learn) -> Learned:
     """Observations that are known are not made again."""
     from hemeroteca.watch import observations, services
 
-    count = observations.learn_from_archive(services.find(order.subscription), job.progress)
+    return _learned(job, observations.learn_from_archive(services.find(order.subscription), job.progress))
+
+
+class LearnCdx(msgspec.Struct):
+    subscription: int
+    cdx: str  # file of this machine, or address, of another archive's index
+
+
+@kind("watch.learn_cdx", action="watch.learn")
+def learn_from_cdx(job: ActiveJob, order: LearnCdx) -> Learned:
+    """Dates of another archive: a new subscription begins with what it knows."""
+    from hemeroteca.watch import observations, services
+
+    lines = observations.read_cdx(order.cdx)
+    return _learned(job, observations.learn_from_cdx(services.find(order.subscription), lines))
+
+
+def _learned(job: ActiveJob, count: int) -> Learned:
+    from hemeroteca.watch import observations
+
     if count:
         job.progress(count, count, "planning")
         observations.keep(settings.INSTANCE.data, *observations.rebuild())

@@ -19,6 +19,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from hemeroteca import urls
 from hemeroteca.watch import queries
 from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS
 from hemeroteca.watch.models import Observation
@@ -164,13 +165,20 @@ def rates(page: Ints, gap: Floats, hit: NDArray[np.bool_], count: int) -> Floats
 
 
 def series(
-    *, since_ms: int, until_ms: int, site: str = "", subscription: int | None = None, collection: str = ""
+    *,
+    since_ms: int,
+    until_ms: int,
+    url: str = "",
+    site: str = "",
+    subscription: int | None = None,
+    collection: str = "",
 ) -> list[dict[str, Any]]:
-    """Visits, changes and bytes of each day, for charts."""
+    """Visits, changes and bytes of each day, for charts. Of one page, what was learned from archives counts too."""
     pages = queries.watched(subscription=subscription, site=site, collection=collection)
-    known = set(pages.values_list("key", flat=True))
+    known = set(pages.values_list("key", flat=True)) if not url else {urls.key(urls.canonical(url))}
     days: dict[int, dict[str, Any]] = {}
-    rows = Observation.objects.filter(seen_ms__gte=since_ms, seen_ms__lt=until_ms, imported=False)
+    rows = Observation.objects.filter(seen_ms__gte=since_ms, seen_ms__lt=until_ms)
+    rows = rows.filter(key__in=known) if url else rows.filter(imported=False)
     fields = rows.values_list("key", "seen_ms", "important", "bytes", "stored")
     for key, at_ms, important, received, stored in fields.iterator(chunk_size=5000):
         if key not in known:

@@ -4,6 +4,7 @@ The observations in the database are the truth; the planner's file saves replayi
 it has learned, so that the few made since are replayed at a start.
 """
 
+import gzip
 import math
 import os
 from collections import Counter
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Max, Min
 
@@ -22,6 +24,7 @@ from hemeroteca import urls
 from hemeroteca.archive import queries
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import Invalid
+from hemeroteca.fetch.client import GuardedClient
 from hemeroteca.frontier.models import Page
 from hemeroteca.ingest.difference import Listing
 from hemeroteca.predict import (
@@ -38,6 +41,7 @@ from hemeroteca.predict import (
 from hemeroteca.predict.estimators import maximum_likelihood
 from hemeroteca.predict.traces import Trace
 from hemeroteca.warc.keys import index_key
+from hemeroteca.warc.timestamps import read_moment
 from hemeroteca.watch import services
 from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS, MAX_INTERVAL_HOURS, planner_hour, planner_ms
 from hemeroteca.watch.models import Burst, Observation, SignalSource, Subscription, WatchedPage
@@ -46,6 +50,7 @@ from hemeroteca.watch.policy_pages import History, calendar_of
 MAX_CAPTURES = 2_000_000  # learned of one subscription
 MAX_CALIBRATED = 200_000  # visits a calibration replays, the newest
 MAX_MOMENTS = 48
+MAX_CDX_BYTES = 64 << 20  # of an index that is read from the web
 MAX_CHANGES = 100  # of a page, to tell its behaviour
 MAX_DESCRIBED = 400  # newest observations of a page, to tell how often it changes
 DESCRIBED_DAYS = 90  # of a subscription, the last ones, and …
@@ -69,8 +74,73 @@ def learn_from_archive(subscription: Subscription, progress: Callable[[int], Non
     return learned
 
 
+def learn_from_cdx(subscription: Subscription, lines: Iterable[str]) -> int:
+    """The same of another archive's index, as Wayback's CDX server writes it (key, time, URL, type, status, digest): a
+    subscription begins with years of dates. What lies outside its scope is left out."""
+    matcher = urls.ScopeMatcher(services.scope_of(subscription))
+    pages: dict[str, list[tuple[int, int, str]]] = {}
+    for number, line in enumerate(islice(lines, MAX_CAPTURES)):
+        parts = line.split()
+        at_ms = read_moment(parts[1]) if len(parts) >= 6 else None
+        if at_ms is None or not (parts[4].isdigit() or parts[4] == "-"):
+            if number and line.strip():
+                raise Invalid(f"line {number + 1} is not one of a CDX file (key, time, URL, type, status, digest …)")
+            continue  # the header
+        try:
+            url = urls.canonical(parts[2])
+        except urls.UrlError:
+            continue
+        if matcher.refusal(url, 0) is None and parts[4] in ("200", "-"):
+            pages.setdefault(url, []).append((at_ms, 200, parts[5]))
+    learned = 0
+    for url, captures in pages.items():
+        digest = ""
+        rows = []
+        for at_ms, status, found in sorted(captures):
+            rows.append(_Seen(at_ms, status, found != digest, None, 0, 0))
+            digest = found
+        learned += _learn_rows(subscription, url, rows, 0.0)
+    return learned
+
+
+def read_cdx(place: str) -> Iterator[str]:
+    """Lines of a file, which may be packed with gzip, or of an address."""
+    if place.startswith(("http://", "https://")):
+        reply = GuardedClient(settings.CONFIG).send(place, most=MAX_CDX_BYTES)
+        if not reply.ok or len(reply.body) >= MAX_CDX_BYTES:
+            reason = reply.reason or f"status {reply.status}" if not reply.ok else "it is too large"
+            raise Invalid(f"{place} cannot be read ({reason}); save it to a file and give that")
+        yield from reply.body.decode("utf-8", "replace").splitlines()
+        return
+    try:
+        with open(place, "rb") as probe:
+            packed = probe.read(2) == b"\x1f\x8b"
+        with (
+            gzip.open(place, "rt", encoding="utf-8", errors="replace")
+            if packed
+            else open(place, encoding="utf-8", errors="replace") as file
+        ):
+            yield from file
+    except (OSError, EOFError) as error:
+        raise Invalid(f"{place} cannot be read ({error}); give a CDX file, plain or gzip")
+
+
+class _Seen(msgspec.Struct, frozen=True):
+    """What is learned of a capture."""
+
+    captured_ms: int
+    status: int
+    version: bool
+    importance: float | None
+    body_size: int
+    length: int
+
+
 def _learn_page(subscription: Subscription, captures: list[CaptureRow], threshold: float) -> int:
-    url = captures[0].url
+    return _learn_rows(subscription, captures[0].url, captures, threshold)
+
+
+def _learn_rows(subscription: Subscription, url: str, captures: Sequence[CaptureRow | _Seen], threshold: float) -> int:
     key = urls.key(url)
     known = set(Observation.objects.filter(key=key).values_list("seen_ms", flat=True))
     rows: list[Observation] = []

@@ -293,6 +293,17 @@ def test_a_subscription_is_a_history_to_simulate_on():
     assert trace.sizes[0].tolist() == [1000, 1000]
 
 
+def run_sites(data, changes: dict[str, list[float]], mode: str = "auto", **settings) -> tuple[int, int]:
+    """Changes found and visits made after the first one, in 60 days."""
+    data.mkdir()
+    subs = {url: subscribe(url.removesuffix("a"), mode=mode) for url in changes}
+    world = World(data, **settings)
+    for url, times in changes.items():
+        world.add(subs[url], url, times)
+    world.run(60 * 24, step=6)
+    return sum(world.found.values()), sum(world.visits.values()) - len(changes)
+
+
 @pytest.mark.slow
 def test_sixty_days_of_two_hundred_sites_in_all_groups(tmp_path):
     """The scheduler with a clock of its own: groups are found, budgets kept, `auto` loses less than `simple`."""
@@ -304,17 +315,42 @@ def test_sixty_days_of_two_hundred_sites_in_all_groups(tmp_path):
         url = f"https://s{number}.test/a"
         truth[url] = ("high", "medium", "low")[number % 3]
         changes[url] = [24 * d + rng.uniform(0, 24) for d in range(60) if rng.random() < chance]
-    world = World(tmp_path, watch_visits_per_day=150)
-    for url, times in changes.items():
-        world.add(subscribe(url.removesuffix("a")), url, times)
-    world.scheduler.refresh()
-    before = sum(world.visits.values())
-    world.run(60 * 24, step=6)
-    visits = sum(world.visits.values()) - before
-    assert visits <= 150 * 60 * 1.02
+    simple, visits = run_sites(tmp_path / "simple", changes, mode="simple")
+    watched = list(Subscription.objects.values_list("pk", flat=True))
+    for number in watched:
+        services.remove(SYSTEM, number)
+    Observation.objects.all().delete()
+    per_day = visits // 60
+    auto, spent = run_sites(tmp_path / "auto", changes, watch_visits_per_day=per_day)
+    assert spent <= per_day * 60 * 1.02
+    assert auto >= simple * spent / visits
     describe(*map(urls.key, changes), day=60)
     found = dict(WatchedPage.objects.values_list("url", "group"))
     right = sum(found[url] == group for url, group in truth.items())
     assert right >= 0.9 * len(truth)
     sites = dict(Subscription.objects.values_list("url", "group"))
     assert sum(sites[url.removesuffix("a")] == group for url, group in truth.items()) >= 0.9 * len(truth)
+
+
+def test_a_new_subscription_begins_with_the_dates_of_another_archive(tmp_path):
+    # Three captures, the second with another digest: intervals of 31 and 28 days, one change. A line of another site
+    # and one that was not found (404) are left out.
+    sub = subscribe()
+    file = tmp_path / "index.cdx"
+    file.write_text(
+        " CDX N b a m s k\n"
+        "test,news)/a 20250101000000 https://news.test/a text/html 200 AAAA 100\n"
+        "test,news)/a 20250201000000 https://news.test/a text/html 200 BBBB 100\n"
+        "test,news)/a 20250301000000 https://news.test/a text/html 200 BBBB 100\n"
+        "test,news)/a 20250401000000 https://news.test/a text/html 404 CCCC 100\n"
+        "test,other)/a 20250401000000 https://other.test/a text/html 200 CCCC 100\n"
+    )
+    assert observations.learn_from_cdx(sub, observations.read_cdx(str(file))) == 3
+    rows = Observation.objects.order_by("seen_ms").values_list("interval_ms", "important")
+    assert list(rows) == [(0, False), (31 * DAY_MS, True), (28 * DAY_MS, False)]
+    assert observations.learn_from_cdx(sub, observations.read_cdx(str(file))) == 0
+    until = DAY0 + DAY_MS
+    days = metrics.series(since_ms=0, until_ms=until, url="https://news.test/a")
+    assert [(day["visits"], day["changes"]) for day in days] == [(1, 0), (1, 1), (1, 0)]
+    with pytest.raises(Invalid, match="cannot be read"):
+        list(observations.read_cdx(str(tmp_path / "nothing.cdx")))
