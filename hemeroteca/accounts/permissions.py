@@ -91,6 +91,7 @@ ACTIONS: dict[str, Permission] = {
     "watch.sources": Permission("see who tells that pages changed", READERS),
     "watch.source": Permission("make or remove a source of signals", EDITORS, owner=True),
     "watch.learn": Permission("learn what changes from the archive", ADMINISTRATORS),
+    "predict.calibrate": Permission("learn from the history how good predictions are", ADMINISTRATORS),
     "watch.signal": _public("tell that pages changed"),  # each sender proves who it is by itself
     "watch.feed": _public("read a feed of changes"),  # its key, or `watch.read`
     "geo.read": _reading("see the catalogue of geographic services"),

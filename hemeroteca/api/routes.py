@@ -33,7 +33,7 @@ from hemeroteca.api import (
     watch,
     wiki,
 )
-from hemeroteca.api.watch_shapes import MetricsOut, SubscriptionOut
+from hemeroteca.api.watch_shapes import MetricsOut, ReportOut, SubscriptionOut
 
 GET, HEAD, POST, PUT, PATCH, DELETE = (HTTPMethod(name) for name in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"))
 
@@ -43,6 +43,7 @@ NEW_OR_KNOWN = {200: SubscriptionOut, 201: SubscriptionOut}
 METRICS = list[MetricsOut]  # or CSV
 GEO_STATISTICS = {200: dict[str, Any]}
 ACCEPTED = {202: wiki.StatusOut}
+REPORT = ReportOut  # or CSV, or a chart
 
 
 class Route(NamedTuple):
@@ -129,6 +130,7 @@ ROUTES = (
     Route(GET, "/watch/groups", "watch.read", watch.groups, "How many pages are in each group"),
     Route(GET, "/watch/changes", "watch.read", watch.changes, "Important changes"),
     Route(GET, "/watch/metrics", "watch.read", watch.metrics_of, "What watching brought and cost", 200, METRICS),
+    Route(GET, "/watch/reports/{name}", "watch.read", watch.report, "Reports of what was seen", 200, REPORT),
     Route(GET, "/watch/series", "watch.read", watch.series, "Visits and changes of each day"),
     Route((GET, HEAD), "/watch/feed", "watch.feed", watch.feed, "Important changes as a feed"),
     Route(GET, "/watch/channels", "watch.channels", watch.channels, "Where people are told about changes"),

@@ -16,6 +16,7 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
     ignore: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     ignore_text: tuple[str, ...] = ()
+    weights: tuple[str, ...] = ()  # of components of the vectors, as NAME=0.5; 0 silences one
 
 
 class Judge(msgspec.Struct, array_like=True, frozen=True):
