@@ -11,6 +11,7 @@ from hemeroteca import urls
 from hemeroteca.api import access
 from hemeroteca.api.shapes import Body, Cursor, Limit, Listing, filled, read_cursor, write_cursor
 from hemeroteca.errors import NotFound
+from hemeroteca.focus import definition
 from hemeroteca.frontier import queries, services
 from hemeroteca.frontier.models import Crawl, Visit
 from hemeroteca.frontier.visit import State as VisitState
@@ -33,8 +34,10 @@ Url = Annotated[str, Query(min_length=1, max_length=8192, description="Address o
 
 class Order(Body):
     seeds: list[Address] = Field(min_length=1, max_length=10_000, description="Addresses to start from.")
-    scope: Literal["page", "prefix", "host", "domain"] = Field(
-        "host", description="What belongs to it: the pages alone, what begins like them, their hosts, their domains."
+    scope: Literal["page", "prefix", "host", "domain", "web"] | None = Field(
+        None,
+        description="What belongs to it: the pages alone, what begins like them, their hosts (the default), their "
+        "domains, the web (the default with a focus).",
     )
     include: list[Pattern] = Field([], max_length=100, description="Regular expressions; a URL must match one of them.")
     exclude: list[Pattern] = Field([], max_length=100, description="Regular expressions; a URL may match none of them.")
@@ -53,7 +56,16 @@ class Order(Body):
     concurrency: int | None = Field(None, ge=1, le=1000, description="Most requests under way at once.")
     ignore_robots: bool = Field(False, description="Do not ask robots.txt; administrators only, for sites you own.")
     sitemaps: bool = Field(True, description="Read sitemaps.")
-    requisites: bool = Field(True, description="Also fetch images, styles and scripts that pages need.")
+    requisites: bool | None = Field(
+        None, description="Also fetch images, styles and scripts that pages need; by default yes, with a focus no."
+    )
+    focus: Literal["geo"] | dict[str, Any] | None = Field(
+        None,
+        description="What to look for: `geo`, or a focus as in docs/reference/focus.md; links that promise it first.",
+    )
+    order: str | None = Field(
+        None, max_length=40, description="Which pages go first: breadth-first; with a focus also focused, learned, …"
+    )
     insecure: bool = Field(False, description="Accept broken TLS certificates; administrators only.")
 
 
@@ -72,9 +84,16 @@ class CrawlOut(Schema):
 
 def submit(request: HttpRequest, order: Order) -> CrawlOut:
     """The same order again resumes the crawl it made before."""
+    focus = None
+    if order.focus is not None:
+        given = order.focus
+        focus = definition.load(given) if isinstance(given, str) else definition.convert(given)
     options = CrawlOptions(
         scope=urls.Scope(
-            kind=order.scope, include=tuple(order.include), exclude=tuple(order.exclude), depth=order.depth
+            kind=order.scope or ("web" if focus is not None else "host"),
+            include=tuple(order.include),
+            exclude=tuple(order.exclude),
+            depth=order.depth,
         ),
         limit=order.limit,
         max_bytes=order.max_bytes,
@@ -83,8 +102,10 @@ def submit(request: HttpRequest, order: Order) -> CrawlOut:
         concurrency=order.concurrency,
         ignore_robots=order.ignore_robots,
         sitemaps=order.sitemaps,
-        requisites=order.requisites,
+        requisites=order.requisites if order.requisites is not None else focus is None,
         insecure=order.insecure,
+        order=order.order or (definition.DEFAULT_STRATEGY if focus is not None else "breadth-first"),
+        focus=focus,
     )
     return _crawl_out(services.submit_crawl(access.caller(request), order.seeds, options)[0])
 

@@ -105,7 +105,7 @@ class Intake:
 
     def teach(self, run: Run) -> None:
         """Tell them what a run looks for."""
-        self._pool.learn(CrawlRules(run.id, run.options, self._max_depth))
+        self._pool.learn(CrawlRules(run.id, run.options, self._max_depth, run.focus))
 
     def forget(self, crawl: int) -> None:
         self._pool.forget(crawl)

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 from hemeroteca import urls
 from hemeroteca.engine.runs import Run
-from hemeroteca.frontier import prioritisers, services
+from hemeroteca.errors import Refused
+from hemeroteca.frontier import prioritisers, services, thesauri
 from hemeroteca.frontier.models import Crawl
 from hemeroteca.frontier.values import Counts
 from hemeroteca.instance.status import Trouble
@@ -80,12 +81,18 @@ class Orders:
         run = Run(crawl.pk, options, Counts(), crawl.created_ms, cpu_before=engine.intake.cpu_seconds())
         if not engine.runs and not engine.ended and self._only is not None:
             run.cpu_before = 0.0  # the process exists for this crawl: its start-up counts
+        if options.focus is not None:
+            try:
+                run.focus = thesauri.compiled(options.focus)
+            except Refused as error:  # a thesaurus that was there when it was ordered
+                services.mark_ended(crawl.pk, Crawl.State.STOPPED, str(error), run.counts)
+                return
         engine.runs[run.id] = run
         if options.concurrency:
             engine.visits.share()
         services.mark_started(crawl.pk)
         engine.intake.teach(run)
-        engine.frontier.open_crawl(run.id, prioritisers.prioritiser(options.order), tell=run.standing)
+        engine.frontier.open_crawl(run.id, prioritisers.prioritiser(options), tell=run.standing)
         engine.frontier.add([Candidate(urls.key(seed), seed, urls.host(seed), run.id) for seed in crawl.seeds])
         engine.commit()
 

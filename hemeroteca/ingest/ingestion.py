@@ -4,6 +4,8 @@ A pure function of a capture and its rules; the processes that run it (`worker`)
 import and rebuild call it alike; what it returns is written by the sinks of the engine.
 """
 
+from typing import TYPE_CHECKING
+
 from hemeroteca import extract, urls, warc
 from hemeroteca.extract import elements
 from hemeroteca.extract.scripted import needs_browser
@@ -13,6 +15,9 @@ from hemeroteca.ingest.document import exact, likeness_of, search_document
 from hemeroteca.ingest.ingested import Ingested
 from hemeroteca.ingest.rules import AGENT, CrawlOptions, CrawlRules, Rules
 from hemeroteca.warc import DOM_TYPE, Capture, keys
+
+if TYPE_CHECKING:
+    from hemeroteca.ingest.cues import FocusReader
 
 ANNOUNCING = ("feed", "sitemap")
 MAX_NOTES = 20
@@ -31,14 +36,20 @@ class Ingest:
 
     def __init__(self) -> None:
         self._options: dict[int, CrawlOptions] = {}
+        self._focuses: dict[int, FocusReader] = {}  # of the crawls that have one
         self._links = Links()
 
     def learn(self, crawl: CrawlRules) -> None:
         self._options[crawl.crawl] = crawl.options
         self._links.learn(crawl)
+        if crawl.focus is not None:
+            from hemeroteca.ingest.cues import FocusReader  # only here: most crawls have none
+
+            self._focuses[crawl.crawl] = FocusReader(crawl.focus)
 
     def forget(self, crawl: int) -> None:
         self._options.pop(crawl, None)
+        self._focuses.pop(crawl, None)
         self._links.forget(crawl)
 
     def __call__(self, capture: Capture, rules: Rules) -> Ingested:
@@ -46,10 +57,11 @@ class Ingest:
         result = _begun(capture, rules)
         if result.same and not capture.attached and options is not None and options.knows_its_pages:
             return result
+        focus = self._focuses.get(rules.crawl)
         document = None
         redirects = 300 <= capture.status < 400
         if rules.read and result.size and not redirects:
-            document = _read(capture, rules, result)
+            document = _read(capture, rules, result, focus)
             if result.needs_browser:
                 return result
         nofollow = _directives(capture, document, result) if rules.obey else False
@@ -65,7 +77,9 @@ class Ingest:
                 self._links.redirect(capture, rules, rules.leads, result)
         if document is not None:
             self._links.refresh(capture, rules, document, result)
-            self._links.find(capture, rules, document, nofollow, result)
+            self._links.find(capture, rules, document, nofollow, result, again=focus is not None)
+            if focus is not None:
+                focus.add_cues(capture, result)
             if not result.same:
                 _add_document(capture, rules, document, result)
             if options is not None and options.watch is not None and document.kind in ANNOUNCING:
@@ -96,7 +110,7 @@ def _begun(capture: Capture, rules: Rules) -> Ingested:
     return result
 
 
-def _read(capture: Capture, rules: Rules, result: Ingested) -> extract.Document:
+def _read(capture: Capture, rules: Rules, result: Ingested, focus: "FocusReader | None") -> extract.Document:
     if dom := capture.dom:
         raw, note, media_type, address, place, language = dom, "", DOM_TYPE, capture.dom_url, None, ""
     else:
@@ -105,12 +119,17 @@ def _read(capture: Capture, rules: Rules, result: Ingested) -> extract.Document:
         language = capture.header("content-language")
     if note:
         result.notes.append(note)
-    document = extract.read(raw, media_type, address, content_language=language, place=place)
+    if focus is None:
+        document = extract.read(raw, media_type, address, content_language=language, place=place)
+    else:
+        document = focus.read(raw, media_type, address, language)
     if rules.include or rules.exclude:
         elements.narrow(document, raw, media_type, rules.include, rules.exclude)
     result.notes.extend(document.notes)
     for name, value in document.finds.items():
         result.add_find(name, value)
+    if focus is not None:
+        focus.judge(document, raw, media_type, address, result)
     if rules.browser and capture.status == 200 and not dom and needs_browser(document, raw):
         if rules.browser == "ask":
             result.needs_browser = True

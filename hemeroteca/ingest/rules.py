@@ -2,6 +2,7 @@
 
 import msgspec
 
+from hemeroteca.focus.definition import CompiledFocus, Definition
 from hemeroteca.urls import Scope
 from hemeroteca.warc import Location
 
@@ -39,6 +40,7 @@ class CrawlOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     requisites: bool = True
     insecure: bool = False
     order: str = "breadth-first"  # which pages go first: a name of `frontier.prioritisers`
+    focus: Definition | None = None  # what it looks for
     watch: Comparison | None = None  # a standing crawl: it never ends, and new versions are compared in this way
     again: bool = False  # all pages of the same order, which has finished, are visited once more
 
@@ -54,6 +56,7 @@ class CrawlRules(msgspec.Struct, array_like=True):
     crawl: int
     options: CrawlOptions
     max_depth: int
+    focus: CompiledFocus | None = None  # of its options, with the thesauri it names
 
 
 class Rules(msgspec.Struct, array_like=True, kw_only=True):

@@ -34,6 +34,11 @@ class Instance:
         return self.data / "spool"
 
     @property
+    def thesauri_dir(self) -> Path:
+        """Imported thesauri."""
+        return self.data / "thesauri"
+
+    @property
     def log_dir(self) -> Path:
         return self.data / "logs"
 

@@ -15,6 +15,17 @@ class Role(IntEnum):
     SITEMAP = 2  # it lists pages
 
 
+class Cues(msgspec.Struct, gc=False, array_like=True):
+    """What ingest found, for the focus of a crawl, in a link and around it; relevance is from 0 to 1."""
+
+    page: float = 0.0  # relevance of the page the link stands on
+    anchor: float = 0.0  # of its text
+    context: float = 0.0  # of the text around it
+    address: float = 0.0  # of the address it leads to
+    place: int = 0  # its number among the links of the page
+    parent_url: str = ""  # the page it stands on
+
+
 class Candidate(msgspec.Struct, gc=False, array_like=True):
     """A URL that belongs to a crawl, with where it was found."""
 
@@ -29,3 +40,4 @@ class Candidate(msgspec.Struct, gc=False, array_like=True):
     parent: int = 0  # key of the page that links here; 0: a seed, a sitemap, a signal
     anchor: str = ""  # text of the link
     context: str = ""  # text around the link
+    cues: Cues | None = None  # of a crawl with a focus
