@@ -285,7 +285,10 @@ class Pool:
             for kind, payload in frames:
                 if kind == RESULT:
                     task = reader.tasks.popleft()
-                    answers.append((task, self._decode(payload)))
+                    done = self._decode(payload)
+                    if done.finds:  # they lie in the frame, which the next one overwrites
+                        done.finds = {name: raw.copy() for name, raw in done.finds.items()}
+                    answers.append((task, done))
                     self.backlog -= 1
                     reader.since = time.monotonic()
             self._feed()
