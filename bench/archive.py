@@ -133,7 +133,7 @@ for _ in range(2):
     assert stats().captures == count
     took.append(time.perf_counter() - start)
 def ask(**params):
-    return len(list(cdx.run(cdx.Query.read({name: [value] for name, value in params.items()}))))
+    return len(list(cdx.Answer(cdx.Query.read({name: [value] for name, value in params.items()}))))
 print(json.dumps({
     "stats": took,
     "exact": timed(addresses(count), lambda url: ask(url=url)),

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench import machine
-from hemeroteca.search import Options, Searcher, open_searcher
-from hemeroteca.search.results import READER
+from hemeroteca.search.results import READER, Options
+from hemeroteca.search.searcher import Searcher, open_searcher
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 

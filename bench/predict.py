@@ -14,7 +14,8 @@ from pathlib import Path
 
 from bench.report import Row
 from hemeroteca.predict import traces
-from hemeroteca.predict.policy_comparison import Settings, compare
+from hemeroteca.predict.policy_comparison import compare
+from hemeroteca.predict.simulator import Settings
 from hemeroteca.predict.traces import Trace
 
 TRACES = Path(__file__).parents[2] / "shared" / "data" / "traces"

@@ -104,7 +104,8 @@ def peers() -> list[Row]:
 
 def suggestions() -> list[Row]:
     """Learned from the large index, as a refresh does."""
-    from hemeroteca.search import maintenance, open_index
+    from hemeroteca.search import maintenance
+    from hemeroteca.search.index import open_index
     from hemeroteca.search.suggest.suggester import Suggester
 
     folder = machine.WORK / f"search-hemeroteca-{DOCUMENTS}"

@@ -60,7 +60,8 @@ def evaluate(run: Run, qrels: Qrels) -> Quality:
 
 
 def hemeroteca(documents: Path, queries: dict[str, str], folder: Path) -> Run:
-    from hemeroteca.search import corpus, open_searcher
+    from hemeroteca.search import corpus
+    from hemeroteca.search.searcher import open_searcher
 
     searcher = open_searcher(None, folder)
     with documents.open("rb") as lines:

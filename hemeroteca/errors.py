@@ -4,6 +4,7 @@ Services raise them; the API answers them as problem details, the console as pag
 code. A message names the thing, the reason and the next step. `code` is for programs and does not change.
 """
 
+from pathlib import Path
 from typing import ClassVar
 
 
@@ -46,3 +47,13 @@ class Unavailable(Refused):
     """A part of the system cannot answer now; ask again later."""
 
     code = "unavailable"
+
+
+class CannotWrite(Refused):
+    """A file that somebody named cannot be written."""
+
+    def __init__(self, target: Path, error: OSError) -> None:
+        place, reason = Path(error.filename or target).parent, error.strerror or str(error)
+        super().__init__(
+            f"cannot write {target}: {reason} ({place}); name another place, or make room and rights there"
+        )

@@ -63,7 +63,8 @@ def main() -> None:
 
 
 def hemeroteca(texts: Iterator[Text], folder: Path) -> Search:
-    from hemeroteca.search import SearchDocument, open_searcher
+    from hemeroteca.ingest.search_document import SearchDocument
+    from hemeroteca.search.searcher import open_searcher
 
     searcher = open_searcher(None, folder)
     with searcher.index.writer(threads=os.cpu_count() or 1) as writer:

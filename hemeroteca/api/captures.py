@@ -10,14 +10,15 @@ from pydantic import Field
 
 from hemeroteca import change, urls
 from hemeroteca.api import access
-from hemeroteca.api.shapes import Cursor, Limit, Listing, filled, read_cursor, write_cursor
+from hemeroteca.api.shapes import Cursor, Limit, Listing, filled, read_cursor
+from hemeroteca.api.shapes import listing as part_of
 from hemeroteca.archive import content as archived
 from hemeroteca.archive import lookup, queries
 from hemeroteca.archive.citation import cite
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import NotFound
 from hemeroteca.warc.store import WarcReadError
-from hemeroteca.warc.timestamps import iso, moment
+from hemeroteca.warc.timestamps import iso
 from hemeroteca.watch.queries import patterns_of
 
 Id = Annotated[UUID, Path(description="Permanent name of the capture (its WARC-Record-ID).")]
@@ -42,22 +43,11 @@ class CaptureOut(Schema):
     length: int = Field(description="Compressed length of the record.")
 
 
-def listing(
-    request: HttpRequest,
-    url: Url,
-    limit: Limit = 50,
-    cursor: Cursor = "",
-) -> Listing[CaptureOut]:
+def listing(request: HttpRequest, url: Url, limit: Limit = 50, cursor: Cursor = "") -> Listing[CaptureOut]:
     position = read_cursor(cursor, 2)
-    found = queries.captures_of(
-        urls.canonical(url), limit=limit + 1, after=(position[0], position[1]) if position else None
-    )
-    more = len(found) > limit
-    part = found[:limit]
-    return Listing[CaptureOut](
-        items=[_out(row) for row in part],
-        next_cursor=write_cursor(part[-1].captured_ms, part[-1].id) if more else None,
-    )
+    after = (position[0], position[1]) if position else None
+    found = queries.captures_of(urls.canonical(url), limit=limit + 1, after=after)
+    return part_of(found, limit, _out, lambda row: (row.captured_ms, row.id))
 
 
 def one(request: HttpRequest, id: Id) -> CaptureOut:  # noqa: A002 - the name in the path
@@ -121,12 +111,7 @@ def addresses(
 ) -> AddressList:
     patterns = patterns_of(collection) if collection else None
     found = lookup.addresses(lookup.ranges(url, match, since, until, patterns), limit + 1, after)
-    items = [
-        AddressOut(
-            url=a.url, captures=a.captures, versions=a.versions, first_at=moment(a.first_ms), last_at=moment(a.last_ms)
-        )
-        for a in found[:limit]
-    ]
+    items = [filled(AddressOut, address) for address in found[:limit]]
     return AddressList(items=items, next_after=found[limit - 1].urlkey if len(found) > limit else None)
 
 
@@ -168,11 +153,4 @@ def _capture(name: UUID) -> CaptureRow:
 
 
 def _out(row: CaptureRow) -> CaptureOut:
-    return filled(
-        CaptureOut,
-        row,
-        id=row.record_id,
-        captured_at=moment(row.captured_ms),
-        size=row.body_size,
-        warc=row.warc_name,
-    )
+    return filled(CaptureOut, row, id=row.record_id, size=row.body_size, warc=row.warc_name)

@@ -77,7 +77,7 @@ def _answer(request: HttpRequest, wayback: bool) -> HttpResponseBase:
                 else HttpResponse(json.dumps(facts), content_type="application/json")
             )
         show_resume = request.GET.get("showResumeKey", "").lower() in ("true", "1")
-        answer = cdx.run(query)
+        answer = cdx.Answer(query)
         if output == "json" and wayback:
             return _stream(_lists(answer, fields, show_resume), "application/json")
         if output == "json":

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from hemeroteca import urls
 from hemeroteca.api import access
-from hemeroteca.api.shapes import Body, Cursor, Limit, Listing, filled, read_cursor, write_cursor
+from hemeroteca.api.shapes import Body, Cursor, Limit, Listing, before, filled, listing
 from hemeroteca.errors import NotFound
 from hemeroteca.focus import definition
 from hemeroteca.frontier import queries, services
@@ -17,7 +17,6 @@ from hemeroteca.frontier.models import Crawl, Visit
 from hemeroteca.frontier.visit import State as VisitState
 from hemeroteca.ingest.rules import CrawlOptions
 from hemeroteca.urls.candidate import REQUISITE_DEPTH
-from hemeroteca.warc.timestamps import moment
 
 Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the crawl.")]
 Address = Annotated[str, Field(min_length=1, max_length=4096)]
@@ -32,7 +31,7 @@ _STATES: dict[int, State] = {
 Url = Annotated[str, Query(min_length=1, max_length=8192, description="Address of the page.")]
 
 
-class Order(Body):
+class CrawlIn(Body):
     seeds: list[Address] = Field(min_length=1, max_length=10_000, description="Addresses to start from.")
     scope: Literal["page", "prefix", "host", "domain", "web"] | None = Field(
         None,
@@ -82,28 +81,18 @@ class CrawlOut(Schema):
     ended_at: datetime | None = Field(description="When the last run ended; null while it runs.")
 
 
-def submit(request: HttpRequest, order: Order) -> CrawlOut:
+def submit(request: HttpRequest, order: CrawlIn) -> CrawlOut:
     """The same order again resumes the crawl it made before."""
-    focus = None
-    if order.focus is not None:
-        given = order.focus
-        focus = definition.load(given) if isinstance(given, str) else definition.convert(given)
+    focus = order.focus
+    if focus is not None:
+        focus = definition.load(focus) if isinstance(focus, str) else definition.convert(focus)
+    kind = order.scope or ("web" if focus is not None else "host")
+    scope = urls.Scope(kind=kind, include=tuple(order.include), exclude=tuple(order.exclude), depth=order.depth)
+    as_given = order.dict(exclude={"seeds", "scope", "include", "exclude", "depth", "focus", "order", "requisites"})
     options = CrawlOptions(
-        scope=urls.Scope(
-            kind=order.scope or ("web" if focus is not None else "host"),
-            include=tuple(order.include),
-            exclude=tuple(order.exclude),
-            depth=order.depth,
-        ),
-        limit=order.limit,
-        max_bytes=order.max_bytes,
-        max_seconds=order.max_seconds,
-        delay=order.delay,
-        concurrency=order.concurrency,
-        ignore_robots=order.ignore_robots,
-        sitemaps=order.sitemaps,
+        scope,
+        **as_given,
         requisites=order.requisites if order.requisites is not None else focus is None,
-        insecure=order.insecure,
         order=order.order or (definition.DEFAULT_STRATEGY if focus is not None else "breadth-first"),
         focus=focus,
     )
@@ -111,13 +100,7 @@ def submit(request: HttpRequest, order: Order) -> CrawlOut:
 
 
 def crawls(request: HttpRequest, limit: Limit = 50, cursor: Cursor = "") -> Listing[CrawlOut]:
-    position = read_cursor(cursor, 1)
-    found = queries.crawls(limit + 1, position[0] if position else None)
-    more = len(found) > limit
-    return Listing[CrawlOut](
-        items=[_crawl_out(crawl) for crawl in found[:limit]],
-        next_cursor=write_cursor(found[limit - 1].pk) if more else None,
-    )
+    return listing(queries.crawls(limit + 1, before(cursor)), limit, _crawl_out)
 
 
 def crawl(request: HttpRequest, number: Number) -> CrawlOut:
@@ -158,19 +141,9 @@ def pages(
     limit: Limit = 50,
     cursor: Cursor = "",
 ) -> Listing[PageOut]:
-    position = read_cursor(cursor, 1)
-    found = queries.visits(
-        limit + 1,
-        before=position[0] if position else None,
-        state=VisitState[state.upper()] if state else None,
-        host=host,
-        crawl=crawl,
-    )
-    more = len(found) > limit
-    return Listing[PageOut](
-        items=[_page_out(visit) for visit in found[:limit]],
-        next_cursor=write_cursor(found[limit - 1].pk) if more else None,
-    )
+    wanted = VisitState[state.upper()] if state else None
+    found = queries.visits(limit + 1, before=before(cursor), state=wanted, host=host, crawl=crawl)
+    return listing(found, limit, _page_out)
 
 
 def page(request: HttpRequest, url: Url) -> PageOut:
@@ -182,14 +155,7 @@ def page(request: HttpRequest, url: Url) -> PageOut:
 
 
 def _crawl_out(crawl: Crawl) -> CrawlOut:
-    return filled(
-        CrawlOut,
-        crawl,
-        id=crawl.pk,
-        created_at=moment(crawl.created_ms),
-        started_at=moment(crawl.started_ms),
-        ended_at=moment(crawl.ended_ms),
-    )
+    return filled(CrawlOut, crawl)
 
 
 def _page_out(visit: Visit) -> PageOut:
@@ -202,7 +168,4 @@ def _page_out(visit: Visit) -> PageOut:
         reason=visit.reason,
         depth=visit.depth % REQUISITE_DEPTH,
         crawl=visit.crawl_id,  # type: ignore[attr-defined]  # not visit.crawl.pk: that would ask the database
-        found_at=moment(page.found_ms),
-        visited_at=moment(page.visited_ms),
-        changed_at=moment(page.changed_ms),
     )

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from hemeroteca.api import access
 from hemeroteca.api.crawls import Url
-from hemeroteca.api.shapes import Cursor, Limit, Listing, filled, read_cursor, write_cursor
+from hemeroteca.api.shapes import Cursor, Limit, Listing, before, filled, listing
 from hemeroteca.errors import NotFound
 from hemeroteca.focus.thesaurus import Thesaurus
 from hemeroteca.frontier import queries, thesauri
@@ -75,13 +75,8 @@ def finds(
     limit: Limit = 50,
     cursor: Cursor = "",
 ) -> Listing[FindOut]:
-    position = read_cursor(cursor, 1)
-    found = queries.focus_links(limit + 1, before=position[0] if position else None, crawl=crawl, targets=targets)
-    more = len(found) > limit
-    return Listing[FindOut](
-        items=[_find_out(link, url) for link, url in found[:limit]],
-        next_cursor=write_cursor(found[limit - 1][0].pk) if more else None,
-    )
+    found = queries.focus_links(limit + 1, before=before(cursor), crawl=crawl, targets=targets)
+    return listing(found, limit, lambda row: _find_out(*row), lambda row: (row[0].pk,))
 
 
 def explain(request: HttpRequest, url: Url, crawl: CrawlNumber = None) -> Explanation:
@@ -91,7 +86,7 @@ def explain(request: HttpRequest, url: Url, crawl: CrawlNumber = None) -> Explan
     return Explanation(way=[_find_out(link, address) for link, address in way])
 
 
-def listing(request: HttpRequest) -> list[ThesaurusOut]:
+def every(request: HttpRequest) -> list[ThesaurusOut]:
     return [ThesaurusOut(**_facts(one)) for one in thesauri.thesauri(access.caller(request))]
 
 

@@ -8,7 +8,8 @@ from ninja import Path, Query, Schema
 from pydantic import Field
 
 from hemeroteca.api import access
-from hemeroteca.api.shapes import Body, Cursor, Limit, Listing, filled, read_cursor, write_cursor
+from hemeroteca.api.shapes import Body, Cursor, Limit, Listing, before, filled
+from hemeroteca.api.shapes import listing as part_of
 from hemeroteca.errors import Denied
 from hemeroteca.jobs import kinds, queries, services
 from hemeroteca.jobs.models import Job
@@ -18,7 +19,7 @@ Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the job.")
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 
 
-class Order(Body):
+class JobIn(Body):
     kind: str = Field(max_length=40, description="What to do: search.rebuild, archive.verify, watch.learn, …")
     arguments: dict[str, Any] = Field({}, description="Of its kind.")
 
@@ -46,7 +47,7 @@ class LineOut(Schema):
     text: str = Field(description="For people.")
 
 
-def submit(request: HttpRequest, order: Order) -> JobOut:
+def submit(request: HttpRequest, order: JobIn) -> JobOut:
     """`hemeroteca serve` begins with it at once. Kinds that name files of the server are ordered by command only."""
     if not kinds.find(order.kind).remote:
         raise Denied(f"{order.kind} names files of the server; order it there, by command")
@@ -61,12 +62,8 @@ def listing(
     cursor: Cursor = "",
 ) -> Listing[JobOut]:
     """Those of others only for editors and administrators."""
-    position = read_cursor(cursor, 1)
-    found = queries.recent(access.caller(request), limit + 1, position[0] if position else None, state or "", kind)
-    return Listing[JobOut](
-        items=[job_out(job) for job in found[:limit]],
-        next_cursor=write_cursor(found[limit - 1].pk) if len(found) > limit else None,
-    )
+    found = queries.recent(access.caller(request), limit + 1, before(cursor), state or "", kind)
+    return part_of(found, limit, job_out)
 
 
 def one(request: HttpRequest, number: Number) -> JobOut:
@@ -92,11 +89,4 @@ def resume(request: HttpRequest, number: Number) -> JobOut:
 
 
 def job_out(job: Job) -> JobOut:
-    facts = queries.facts(job)
-    return filled(
-        JobOut,
-        facts,
-        created_at=moment(facts.created_ms),
-        started_at=moment(facts.started_ms),
-        ended_at=moment(facts.ended_ms),
-    )
+    return filled(JobOut, queries.facts(job))

@@ -13,7 +13,9 @@ from django.views.decorators.http import conditional_page, require_safe
 
 from hemeroteca.accounts import Actor, require
 from hemeroteca.api import access
-from hemeroteca.search import Hit, SearchError, portal
+from hemeroteca.search import portal
+from hemeroteca.search.index import SearchError
+from hemeroteca.search.results import Hit
 from hemeroteca.watch.change_feeds import ATOM, add, opens
 from hemeroteca.watch.saved_searches import feed_path, feed_scope
 

@@ -12,6 +12,7 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from hemeroteca.errors import Conflict, Denied, Invalid, NotFound, Refused, Unavailable
 from hemeroteca.warc.store import WarcReadError
+from hemeroteca.watch.signals import SignalError
 
 log = logging.getLogger("hemeroteca.api")
 
@@ -73,6 +74,10 @@ def install(api: NinjaAPI) -> None:
     @api.exception_handler(Refused)
     def refused(request: HttpRequest, error: Refused) -> HttpResponse:
         return problem(status_of(error), str(error), code=error.code)
+
+    @api.exception_handler(SignalError)
+    def not_taken(request: HttpRequest, error: SignalError) -> HttpResponse:
+        return problem(error.status, str(error))
 
     @api.exception_handler(WarcReadError)
     def unreadable(request: HttpRequest, error: WarcReadError) -> HttpResponse:

@@ -9,19 +9,20 @@ from pydantic import Field
 
 from hemeroteca.api import access
 from hemeroteca.api.shapes import Body, filled
-from hemeroteca.search import Hit, portal
+from hemeroteca.search import portal
 from hemeroteca.search.preferences import MAX_FACTOR, MIN_FACTOR
 from hemeroteca.search.ranking import Preferences
+from hemeroteca.search.results import Hit
 from hemeroteca.warc.timestamps import moment
 from hemeroteca.watch import saved_searches
 from hemeroteca.watch.models import SavedSearch
 
-Order = Literal["relevance", "newest", "oldest", "captured"]
+Sort = Literal["relevance", "newest", "oldest", "captured"]
 Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the saved search.")]
 HostName = Annotated[str, Path(max_length=255, description="Host name, like example.org.")]
 
 
-class Result(Schema):
+class ResultOut(Schema):
     url: str = Field(description="Address of the page.")
     title: str = Field(description="Its title; may be empty.")
     snippet: str = Field(description="Part of its text as HTML: escaped, with <b> around the words found.")
@@ -43,22 +44,22 @@ class Result(Schema):
     more_from_host: bool = Field(description="More of this host matches; `host:` in the query shows it.")
 
 
-class Facet(Schema):
+class FacetOut(Schema):
     value: str = Field(description="A host, language, type, year or collection.")
     count: int = Field(description="How many results have it.")
 
 
-class Found(Schema):
+class ResultsOut(Schema):
     total: int = Field(description="How many pages match.")
     exact: bool = Field(description="False: `total` is an estimate.")
-    items: list[Result] = Field(description="This part of the results, best first.")
+    items: list[ResultOut] = Field(description="This part of the results, best first.")
     next_cursor: str | None = Field(description="Give it as `cursor` to get the following results; null at the end.")
     suggestion: str = Field(description="Did you mean this query; empty when the words are fine.")
     notes: list[str] = Field(description="What of the query was not understood, for a person.")
-    facets: dict[str, list[Facet]] = Field(description="By host, language, type, year, collection; when asked for.")
+    facets: dict[str, list[FacetOut]] = Field(description="By host, language, type, year, collection; when asked for.")
 
 
-class Why(Schema):
+class WhyOut(Schema):
     place: int | None = Field(
         description="Place among the results; null: not among the first 100, or hidden as a copy."
     )
@@ -70,7 +71,7 @@ class Why(Schema):
     factors: dict[str, float] = Field(description="What is known about the page: link rank, freshness, your boost, …")
 
 
-class Suggested(Schema):
+class SuggestedOut(Schema):
     completions: list[str] = Field(description="How the query may go on, best first.")
     did_you_mean: str = Field(description="The query with its misspelt words put right; empty when it looks right.")
 
@@ -81,7 +82,7 @@ def search(
     limit: Annotated[int, Query(ge=1, le=100, description="Most results in one answer.")] = 10,
     cursor: Annotated[str, Query(max_length=10_000, description="`next_cursor` of the answer before.")] = "",
     sort: Annotated[
-        Order, Query(description="Which results come first; newest and oldest by date published.")
+        Sort, Query(description="Which results come first; newest and oldest by date published.")
     ] = "relevance",
     facets: Annotated[bool, Query(description="Count the results by host, language, type, year, collection.")] = False,
     versions: Annotated[
@@ -89,47 +90,33 @@ def search(
     ] = None,
     semantic: Annotated[bool, Query(description="Order by meaning too; needs the extra `semantic`.")] = False,
     group: Annotated[bool, Query(description="One of several pages with about the same text stands for all.")] = True,
-) -> Found:
+) -> ResultsOut:
     options = portal.reader_options(
         sort=sort, facets=facets, semantic=semantic, group=group, languages=_languages(request)
     )
     found = portal.searcher_for(q, versions).search(q, limit=limit, cursor=cursor, options=options)
-    return Found(
-        total=found.total,
-        exact=found.exact,
-        items=[_result(hit) for hit in found.hits],
-        next_cursor=found.cursor or None,
-        suggestion=found.suggestion,
-        notes=found.notes,
-        facets={
-            name: [Facet(value=value, count=count) for value, count in counts] for name, counts in found.facets.items()
-        },
-    )
+    facets_out = {
+        name: [FacetOut(value=value, count=count) for value, count in counts] for name, counts in found.facets.items()
+    }
+    items = [_result(hit) for hit in found.hits]
+    return filled(ResultsOut, found, items=items, next_cursor=found.cursor or None, facets=facets_out)
 
 
 def explain(
     request: HttpRequest,
     q: Annotated[str, Query(min_length=1, max_length=2000, description="The query.")],
     url: Annotated[str, Query(min_length=1, max_length=4096, description="Address of the page, or id of a document.")],
-) -> Why:
+) -> WhyOut:
     why = portal.explain(q, url, _languages(request))
-    return Why(
-        place=why.place,
-        title=why.title,
-        score=why.score,
-        text_score=why.text_score,
-        parts={name: part.score for name, part in why.parts.items()},
-        words=why.words,
-        factors=why.factors,
-    )
+    return filled(WhyOut, why, parts={name: part.score for name, part in why.parts.items()})
 
 
 def suggest(
     request: HttpRequest,
     q: Annotated[str, Query(description="What was typed so far.")],
     limit: Annotated[int, Query(ge=1, le=50, description="Most completions.")] = portal.COMPLETIONS,
-) -> Suggested:
-    return Suggested(
+) -> SuggestedOut:
+    return SuggestedOut(
         completions=portal.completions(access.caller(request), q, limit), did_you_mean=portal.correction(q)
     )
 
@@ -169,67 +156,46 @@ def unsave(request: HttpRequest, number: Number) -> None:
     saved_searches.remove(access.caller(request), number)
 
 
-class Judged(Schema):
+class JudgedOut(Schema):
     boosts: dict[str, float] = Field(description="Factors of hosts: above 1 raised, below 1 lowered.")
     blocks: list[str] = Field(description="Hosts never shown, with their subdomains.")
 
 
-class Judgement(Body):
+class JudgementIn(Body):
     factor: float = Field(
         ge=0, le=MAX_FACTOR, description=f"Above 1 raises, below 1 lowers (least {MIN_FACTOR:g}), 0 blocks."
     )
 
 
-def preferences(request: HttpRequest) -> Judged:
+def preferences(request: HttpRequest) -> JudgedOut:
     return _judged(portal.preferences(access.caller(request)))
 
 
-def prefer(request: HttpRequest, host: HostName, given: Judgement) -> Judged:
+def prefer(request: HttpRequest, host: HostName, given: JudgementIn) -> JudgedOut:
     return _judged(portal.prefer(access.caller(request), host, given.factor))
 
 
-def forget(request: HttpRequest, host: HostName) -> Judged:
+def forget(request: HttpRequest, host: HostName) -> JudgedOut:
     return _judged(portal.prefer(access.caller(request), host, None))
 
 
-def _judged(now: Preferences) -> Judged:
-    return Judged(boosts=dict(now.boosts), blocks=list(now.blocks))
+def _judged(now: Preferences) -> JudgedOut:
+    return JudgedOut(boosts=dict(now.boosts), blocks=list(now.blocks))
 
 
 def _languages(request: HttpRequest) -> tuple[str, ...]:
     return portal.reader_languages(request.headers.get("Accept-Language", ""))
 
 
-def _result(hit: Hit) -> Result:
-    return Result(
-        url=hit.url,
-        title=hit.title,
-        snippet=hit.snippet,
-        score=hit.score,
-        captured_at=moment(hit.captured_ms),
-        published_at=moment(hit.published_ms),
-        until=moment(hit.until_ms),
-        host=hit.host,
-        language=hit.language,
-        type=hit.type,
-        author=hit.author,
-        collections=list(hit.collections),
-        versions=hit.versions,
-        id=hit.id,
-        breadcrumbs=hit.breadcrumbs,
-        duplicates=hit.duplicates,
-        more_from_host=hit.more_from_host,
-    )
+def _result(hit: Hit) -> ResultOut:
+    return filled(ResultOut, hit, until=moment(hit.until_ms), collections=list(hit.collections))
 
 
 def _saved_out(row: SavedSearch) -> SearchOut:
     return filled(
         SearchOut,
         row,
-        id=row.pk,
         channel=row.channel_id,
         owner=row.owner.name if row.owner else None,
-        created_at=moment(row.created_ms),
-        found_at=moment(row.found_ms),
         feed=saved_searches.feed_path(row.query),
     )

@@ -3,11 +3,14 @@
 import base64
 import binascii
 import json
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Generic, TypeVar
 
 from ninja import Query, Schema
 from ninja.errors import HttpError
 from pydantic import ConfigDict, Field
+
+from hemeroteca.warc.timestamps import moment
 
 Item = TypeVar("Item")
 Shape = TypeVar("Shape", bound=Schema)
@@ -28,9 +31,26 @@ class Listing(Schema, Generic[Item]):
 
 
 def filled(shape: type[Shape], source: object, **given: Any) -> Shape:
-    """Every field that is not given is the source's attribute of that name."""
-    same = {name: getattr(source, name) for name in shape.model_fields if name not in given}
+    """Every field that is not given is the source's attribute of that name; a time `…_at` is its `…_ms`."""
+    same = {name: _value(source, name) for name in shape.model_fields if name not in given}
     return shape(**same, **given)
+
+
+def listing(
+    found: Sequence[Any],
+    limit: int,
+    out: Callable[[Any], Shape],
+    position: Callable[[Any], Sequence[int]] = lambda row: (row.pk,),
+) -> Listing[Any]:
+    """A part of a list, of which one more was looked for than is shown."""
+    after = write_cursor(*position(found[limit - 1])) if len(found) > limit else None
+    return Listing[Any](items=[out(row) for row in found[:limit]], next_cursor=after)
+
+
+def before(cursor: str) -> int | None:
+    """The number of the last row that was shown."""
+    position = read_cursor(cursor, 1)
+    return position[0] if position else None
 
 
 def write_cursor(*position: int) -> str:
@@ -53,3 +73,7 @@ def read_cursor(cursor: str, length: int) -> list[int] | None:
     ):
         raise HttpError(400, "This cursor is not one of ours; begin again without it.")
     return position
+
+
+def _value(source: object, name: str) -> Any:
+    return moment(getattr(source, f"{name[:-2]}ms")) if name.endswith("_at") else getattr(source, name)

@@ -8,7 +8,6 @@ from pydantic import Field
 
 from hemeroteca.api.shapes import filled
 from hemeroteca.engine import overview
-from hemeroteca.instance.status import EngineStatus
 from hemeroteca.warc.timestamps import moment
 
 
@@ -80,26 +79,14 @@ class StatusOut(Schema):
 
 def status(request: HttpRequest) -> StatusOut:
     counts, engine, _ = overview.now()
+    troubles = [filled(TroubleOut, one, at=moment(one.at_ms)) for one in engine.troubles] if engine else []
     return filled(
         StatusOut,
         counts,
         running=engine is not None,
-        engine=_engine(engine) if engine else None,
+        engine=filled(EngineOut, engine, memory_bytes=engine.rss_bytes, troubles=troubles) if engine else None,
         pages=PagesOut(**counts.pages),
-        crawls=[
-            filled(RunningOut, crawl, seeds=crawl.seeds[:20], created_at=moment(crawl.created_ms))
-            for crawl in counts.crawls
-        ],
-        waiting=[filled(HostOut, host, next_at=moment(host.next_ms)) for host in counts.waiting],
+        crawls=[filled(RunningOut, crawl, seeds=crawl.seeds[:20]) for crawl in counts.crawls],
+        waiting=[filled(HostOut, host) for host in counts.waiting],
         reasons=[filled(ReasonOut, entry) for entry in counts.reasons],
-    )
-
-
-def _engine(engine: EngineStatus) -> EngineOut:
-    return filled(
-        EngineOut,
-        engine,
-        started_at=moment(engine.started_ms),
-        memory_bytes=engine.rss_bytes,
-        troubles=[filled(TroubleOut, one, at=moment(one.at_ms)) for one in engine.troubles],
     )

@@ -12,29 +12,8 @@ from ninja.files import UploadedFile
 
 from hemeroteca.accounts import require
 from hemeroteca.api import access
-from hemeroteca.api.shapes import Cursor, Limit, Listing, filled, read_cursor, write_cursor
-from hemeroteca.api.watch_shapes import (
-    ChangeOut,
-    ChannelIn,
-    ChannelOut,
-    CollectionIn,
-    CollectionOut,
-    GroupsOut,
-    ImportLine,
-    ImportOut,
-    MetricsOut,
-    NewChannelOut,
-    SubscriptionEdit,
-    SubscriptionIn,
-    SubscriptionOut,
-    WatchedDayOut,
-    WatchedPageOut,
-    change_out,
-    channel_out,
-    collection_out,
-    page_out,
-    subscription_out,
-)
+from hemeroteca.api import watch_shapes as shapes
+from hemeroteca.api.shapes import Cursor, Limit, Listing, before, filled, listing
 from hemeroteca.errors import NotFound
 from hemeroteca.warc.timestamps import moment
 from hemeroteca.watch import change_feeds, metrics, queries, services, subscription_files
@@ -50,13 +29,13 @@ FEED_ENTRIES = 50
 # collections
 
 
-def collections(request: HttpRequest) -> list[CollectionOut]:
-    return [collection_out(row) for row in queries.collections()]
+def collections(request: HttpRequest) -> list[shapes.CollectionOut]:
+    return [shapes.collection_out(row) for row in queries.collections()]
 
 
-def set_collection(request: HttpRequest, name: CollectionName, given: CollectionIn) -> CollectionOut:
+def set_collection(request: HttpRequest, name: CollectionName, given: shapes.CollectionIn) -> shapes.CollectionOut:
     made = services.set_collection(access.caller(request), name, given.dict(exclude_unset=True))
-    return collection_out(next(row for row in queries.collections() if row.pk == made.pk))
+    return shapes.collection_out(next(row for row in queries.collections() if row.pk == made.pk))
 
 
 def remove_collection(request: HttpRequest, name: CollectionName) -> None:
@@ -66,10 +45,10 @@ def remove_collection(request: HttpRequest, name: CollectionName) -> None:
 # subscriptions
 
 
-def subscribe(request: HttpRequest, given: SubscriptionIn) -> Status[SubscriptionOut]:
+def subscribe(request: HttpRequest, given: shapes.SubscriptionIn) -> Status[shapes.SubscriptionOut]:
     """201 when it is new; 200 with the one that exists when this address is watched already."""
     made, new = services.subscribe(access.caller(request), Order(**given.dict()))
-    return Status(201 if new else 200, subscription_out(made))
+    return Status(201 if new else 200, shapes.subscription_out(made))
 
 
 def subscriptions(
@@ -78,25 +57,20 @@ def subscriptions(
     cursor: Cursor = "",
     collection: Annotated[str, Query(max_length=100, description="Only of this collection.")] = "",
     active: Annotated[bool | None, Query(description="Only active or only paused ones.")] = None,
-) -> Listing[SubscriptionOut]:
-    position = read_cursor(cursor, 1)
-    before = position[0] if position else None
-    found = queries.subscriptions(limit + 1, before=before, collection=collection, active=active)
+) -> Listing[shapes.SubscriptionOut]:
+    found = queries.subscriptions(limit + 1, before=before(cursor), collection=collection, active=active)
     figures = queries.figures([row.pk for row in found[:limit]])
-    return Listing[SubscriptionOut](
-        items=[subscription_out(row, figures.get(row.pk, {})) for row in found[:limit]],
-        next_cursor=write_cursor(found[limit - 1].pk) if len(found) > limit else None,
-    )
+    return listing(found, limit, lambda row: shapes.subscription_out(row, figures.get(row.pk, {})))
 
 
 def import_subscriptions(
     request: HttpRequest,
     file: Annotated[UploadedFile, File(description="CSV with columns named like the fields, or OPML.")],
     collection: Annotated[str, Query(max_length=100, description="Collection of lines that name none.")] = "",
-) -> ImportOut:
+) -> shapes.ImportOut:
     actor = access.caller(request)
     report = subscription_files.read_file(actor, file.read(), file.name or "", None, {"collection": collection})
-    return filled(ImportOut, report, lines=[filled(ImportLine, line) for line in report.lines])
+    return filled(shapes.ImportOut, report, lines=[filled(shapes.ImportLine, line) for line in report.lines])
 
 
 def export_subscriptions(
@@ -113,21 +87,21 @@ def export_subscriptions(
     return response
 
 
-def subscription(request: HttpRequest, number: Number) -> SubscriptionOut:
-    return subscription_out(services.find(number))
+def subscription(request: HttpRequest, number: Number) -> shapes.SubscriptionOut:
+    return shapes.subscription_out(services.find(number))
 
 
-def edit(request: HttpRequest, number: Number, given: SubscriptionEdit) -> SubscriptionOut:
+def edit(request: HttpRequest, number: Number, given: shapes.SubscriptionEdit) -> shapes.SubscriptionOut:
     """Only the fields that are sent change."""
-    return subscription_out(services.edit(access.caller(request), number, given.dict(exclude_unset=True)))
+    return shapes.subscription_out(services.edit(access.caller(request), number, given.dict(exclude_unset=True)))
 
 
-def pause(request: HttpRequest, number: Number) -> SubscriptionOut:
-    return subscription_out(services.pause(access.caller(request), number))
+def pause(request: HttpRequest, number: Number) -> shapes.SubscriptionOut:
+    return shapes.subscription_out(services.pause(access.caller(request), number))
 
 
-def resume(request: HttpRequest, number: Number) -> SubscriptionOut:
-    return subscription_out(services.resume(access.caller(request), number))
+def resume(request: HttpRequest, number: Number) -> shapes.SubscriptionOut:
+    return shapes.subscription_out(services.resume(access.caller(request), number))
 
 
 def remove(request: HttpRequest, number: Number) -> None:
@@ -149,39 +123,30 @@ def pages(
         Literal["", "steady", "periodic", "bursty", "silent"], Query(description="Only with this behaviour.")
     ] = "",
     collection: Annotated[str, Query(max_length=100, description="Only of this collection.")] = "",
-) -> Listing[WatchedPageOut]:
-    position = read_cursor(cursor, 1)
-    offset = min(max(position[0], 0), 10_000_000) if position else 0
+) -> Listing[shapes.WatchedPageOut]:
+    offset = min(max(before(cursor) or 0, 0), 10_000_000)
     found = queries.pages(
-        limit + 1,
-        offset=offset,
-        subscription=subscription,
-        site=site,
-        group=group,
-        behaviour=behaviour,
+        limit + 1, offset=offset, subscription=subscription, site=site, group=group, behaviour=behaviour,
         collection=collection,
-    )
-    return Listing[WatchedPageOut](
-        items=[page_out(row) for row in found[:limit]],
-        next_cursor=write_cursor(offset + limit) if len(found) > limit else None,
-    )
+    )  # fmt: skip
+    return listing(found, limit, shapes.page_out, lambda row: (offset + limit,))
 
 
 def page(
     request: HttpRequest, url: Annotated[str, Query(max_length=4096, description="Its address, in any spelling.")]
-) -> WatchedPageOut:
+) -> shapes.WatchedPageOut:
     found = queries.page(url)
     if found is None:
         raise NotFound("this page is not under watch; GET /api/v1/watch/pages lists those that are")
-    return page_out(found)
+    return shapes.page_out(found)
 
 
 def groups(
     request: HttpRequest,
     site: Annotated[str, Query(max_length=255, description="Only of this host.")] = "",
     collection: Annotated[str, Query(max_length=100, description="Only of this collection.")] = "",
-) -> GroupsOut:
-    return GroupsOut(**queries.groups(site=site, collection=collection))
+) -> shapes.GroupsOut:
+    return shapes.GroupsOut(**queries.groups(site=site, collection=collection))
 
 
 def changes(
@@ -191,15 +156,10 @@ def changes(
     url: Annotated[str, Query(max_length=4096, description="Only of this page.")] = "",
     site: Annotated[str, Query(max_length=255, description="Only of this host.")] = "",
     subscription: Annotated[int | None, Query(ge=1, description="Only of this subscription.")] = None,
-) -> Listing[ChangeOut]:
+) -> Listing[shapes.ChangeOut]:
     """Newest first."""
-    position = read_cursor(cursor, 1)
-    before = position[0] if position else None
-    found = queries.changes(limit + 1, before=before, url=url, site=site, subscription=subscription)
-    return Listing[ChangeOut](
-        items=[change_out(row) for row in found[:limit]],
-        next_cursor=write_cursor(found[limit - 1].pk) if len(found) > limit else None,
-    )
+    found = queries.changes(limit + 1, before=before(cursor), url=url, site=site, subscription=subscription)
+    return listing(found, limit, shapes.change_out)
 
 
 def metrics_of(
@@ -216,7 +176,7 @@ def metrics_of(
         response = HttpResponse(metrics.as_csv(rows), content_type="text/csv; charset=utf-8")
         response.headers["Content-Disposition"] = f'attachment; filename="metrics-{by}.csv"'
         return response
-    return [MetricsOut(**{name: getattr(row, name) for name in metrics.COLUMNS}) for row in rows]
+    return [shapes.MetricsOut(**{name: getattr(row, name) for name in metrics.COLUMNS}) for row in rows]
 
 
 def series(
@@ -225,12 +185,12 @@ def series(
     site: Annotated[str, Query(max_length=255, description="Only of this host.")] = "",
     subscription: Annotated[int | None, Query(ge=1, description="Only of this subscription.")] = None,
     collection: Annotated[str, Query(max_length=100, description="Only of this collection.")] = "",
-) -> list[WatchedDayOut]:
+) -> list[shapes.WatchedDayOut]:
     now = services.now_ms()
     rows = metrics.series(
         since_ms=now - days * 86_400_000, until_ms=now + 1, site=site, subscription=subscription, collection=collection
     )
-    return [WatchedDayOut(day=moment(row.pop("day_ms")), **row) for row in rows]
+    return [shapes.WatchedDayOut(day=moment(row.pop("day_ms")), **row) for row in rows]
 
 
 def feed(
@@ -264,24 +224,24 @@ def feed(
 # channels
 
 
-def channels(request: HttpRequest) -> list[ChannelOut]:
+def channels(request: HttpRequest) -> list[shapes.ChannelOut]:
     """Targets are not shown: they hold passwords."""
-    return [channel_out(row) for row in queries.channels()]
+    return [shapes.channel_out(row) for row in queries.channels()]
 
 
-def add_channel(request: HttpRequest, given: ChannelIn) -> NewChannelOut:
+def add_channel(request: HttpRequest, given: shapes.ChannelIn) -> shapes.NewChannelOut:
     """Each message of a webhook is signed: `X-Hemeroteca-Signature: sha256=HMAC(secret, timestamp + "." + body)`."""
     made, secret = services.add_channel(access.caller(request), ChannelOrder(**given.dict()))
-    return filled(NewChannelOut, channel_out(services.find_channel(made.pk)), secret=secret)
+    return filled(shapes.NewChannelOut, shapes.channel_out(services.find_channel(made.pk)), secret=secret)
 
 
 def set_channel(
     request: HttpRequest,
     number: ChannelNumber,
     action: Annotated[Literal["pause", "resume"], Path(description="What to do.")],
-) -> ChannelOut:
+) -> shapes.ChannelOut:
     services.set_channel_active(access.caller(request), number, action == "resume")
-    return channel_out(services.find_channel(number))
+    return shapes.channel_out(services.find_channel(number))
 
 
 def remove_channel(request: HttpRequest, number: ChannelNumber) -> None:

@@ -190,14 +190,12 @@ def subscription_out(row: Subscription, figures: dict[str, int] | None = None) -
         SubscriptionOut,
         row,
         **{**values, **lists},
-        id=row.pk,
         owner=row.owner.name if row.owner else None,
         crawl=row.crawl_id,
         pages=counts.get("pages") or 0,
         visits=counts.get("visits") or 0,
         changes=counts.get("changes") or 0,
         failing_since=moment(row.failing_since_ms),
-        created_at=moment(row.created_ms),
         feed=change_feeds.address(subscription=row.pk),
     )
 
@@ -219,22 +217,14 @@ def page_out(row: WatchedPage) -> WatchedPageOut:
 
 
 def change_out(row: Change) -> ChangeOut:
-    return filled(
-        ChangeOut,
-        row,
-        id=row.pk,
-        subscription=row.subscription_id,
-        seen_at=moment(row.seen_ms),
-        since=moment(row.since_ms),
-        capture=row.record_id,
-    )
+    since = moment(row.since_ms)
+    return filled(ChangeOut, row, subscription=row.subscription_id, since=since, capture=row.record_id)
 
 
 def channel_out(row: Channel) -> ChannelOut:
     return filled(
         ChannelOut,
         row,
-        id=row.pk,
         subscription=row.subscription_id,
         collection=row.collection.name if row.collection else "",
         last_delivery=moment(row.sent_ms),
@@ -242,4 +232,4 @@ def channel_out(row: Channel) -> ChannelOut:
 
 
 def collection_out(row: Collection) -> CollectionOut:
-    return filled(CollectionOut, row, id=row.pk, feed=change_feeds.address(collection=row.pk))
+    return filled(CollectionOut, row, feed=change_feeds.address(collection=row.pk))

@@ -1,6 +1,6 @@
 """Questions to the capture index as CDX servers take them (pywb's and the Wayback Machine's parameters).
 
-`Query.read` turns parameters into a query or says what is wrong with them; `run` answers it as a stream. Rows are
+`Query.read` turns parameters into a query or says what is wrong with them; `Answer` is its stream. Rows are
 fetched in pages along the index (`urlkey`, `captured_ms`, `id`), never with a growing offset, so memory stays small and
 the first line comes at once, however large the archive. Filters and collapsing work on that stream.
 """
@@ -31,22 +31,19 @@ ALIASES = {"original": "url", "mimetype": "mime", "statuscode": "status", "group
 EXTRA = ("dupecount", "orig.length", "orig.offset", "orig.filename", "id", "truncated")
 MATCH_TYPES = ("exact", "prefix", "host", "domain", "range")
 MAX_LIMIT = 100_000
-BLOCK = 3000
-"""Captures in one block; `pageSize` counts blocks, as pywb's does."""
+BLOCK = 3000  # captures in one block; `pageSize` counts blocks, as pywb's does
 
 
 class CdxError(Invalid, ValueError):
     """Parameters that cannot be answered; the message says which and what to write instead."""
 
 
-Line = dict[str, str]
-"""One capture as field names (pywb's) and texts."""
+Line = dict[str, str]  # one capture as field names (pywb's) and texts
 
 
 @dataclass(frozen=True)
 class Query:
-    ranges: tuple[tuple[str, str], ...]
-    """Half-open ranges of urlkeys, in order."""
+    ranges: tuple[tuple[str, str], ...]  # half-open, of urlkeys, in order
     exact: bool
     since: int | None = None
     until: int | None = None
@@ -55,8 +52,7 @@ class Query:
     limit: int = MAX_LIMIT
     offset: int = 0
     reverse: bool = False
-    last: bool = False
-    """Negative limit: the last captures, but still oldest first."""
+    last: bool = False  # negative limit: the last captures, but still oldest first
     closest: int | None = None
     resume: tuple[str, int, int] | None = None
     dupes: bool = False
@@ -232,10 +228,6 @@ class _State:
                 return False
             self._collapsed = now
         return True
-
-
-def run(query: Query) -> Answer:
-    return Answer(query)
 
 
 def captures(query: Query) -> Iterator[CaptureRow]:

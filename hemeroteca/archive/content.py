@@ -1,14 +1,20 @@
-"""The bytes and the text of a capture as they may be handed out: bounded, never as something a browser would run."""
+"""The bytes and the text of a capture as they may be handed out: bounded, never as something a browser would run.
 
+And two captures compared, for the command line, the API and the console alike.
+"""
+
+from pathlib import Path
 from typing import IO, NamedTuple
 
+import msgspec
 from django.conf import settings
 
-from hemeroteca import extract
-from hemeroteca.archive import comparing, queries, rendered
+from hemeroteca import change, extract, urls
+from hemeroteca.archive import lookup, noise, queries, rendered
 from hemeroteca.archive.values import CaptureRow
+from hemeroteca.frontier import services as sites
 from hemeroteca.warc import DOM_TYPE
-from hemeroteca.warc.reader import Record
+from hemeroteca.warc.reader import Record, WarcReadError
 
 MAX_SHOWN = 8 << 20  # a copy longer than this is only offered as a download
 
@@ -21,12 +27,8 @@ SANDBOX = (
 
 
 _ENDINGS = {
-    "text/html": "html",
-    "application/pdf": "pdf",
-    "text/plain": "txt",
-    "text/css": "css",
-    "image/png": "png",
-}
+    "text/html": "html", "application/pdf": "pdf", "text/plain": "txt", "text/css": "css", "image/png": "png",
+}  # fmt: skip
 
 
 class Copy(NamedTuple):
@@ -80,14 +82,76 @@ def download(capture: CaptureRow) -> Download:
     )
 
 
-def compare(old: CaptureRow, new: CaptureRow) -> comparing.Pair:
-    """Two captures compared as their site's rules say. Raises `WarcReadError` when bytes are missing."""
-    return comparing.compare(settings.INSTANCE.warc_dir, old, new)
-
-
 def text(capture: CaptureRow) -> extract.Document:
     """Title, text and language of a capture, read again from the archive."""
     if dom := rendered.dom(settings.INSTANCE.warc_dir, capture):
         return extract.read(dom[:MAX_SHOWN], DOM_TYPE, capture.url)
     copy = decoded(capture)
     return extract.read(copy.body, copy.charset_header, capture.url)
+
+
+class Pair(NamedTuple):
+    """Two captures ready to be compared and shown."""
+
+    old: change.Snapshot
+    new: change.Snapshot
+    rules: change.ChangeRules
+    change: change.Change
+
+
+def compare(old: CaptureRow, new: CaptureRow, rules: change.ChangeRules | None = None) -> Pair:
+    """Two captures compared as their site's rules say, or by other `rules`. Raises `WarcReadError`."""
+    given = rules or rules_of(new.url)
+    before, after = _snapshot(old), _snapshot(new)
+    model = noise.load(_host(new.url))
+    known = frozenset(model.noisy())
+    return Pair(before, after, given, change.compare(before, after, given, known or None))
+
+
+def rules_of(url: str) -> change.ChangeRules:
+    """What a person set for the site of an address."""
+    comparison = sites.settings_of(_host(url)).comparison()
+    return change.ChangeRules(**msgspec.structs.asdict(comparison))
+
+
+def _snapshot(row: CaptureRow) -> change.Snapshot:
+    """A capture as it is compared: what a browser made of it, where one opened it, else the bytes received."""
+    folder, shown = settings.INSTANCE.warc_dir, _shown(row)
+    if dom := rendered.dom(folder, shown):
+        return change.Snapshot(dom, DOM_TYPE, row.url, row.status, rendered.screenshot(folder, shown))
+    holder = _holder(row)
+    body, content_type = _received(folder, holder)
+    return change.Snapshot(body, content_type, row.url, holder.status if row.status == 304 else row.status)
+
+
+def readable(folder: Path, row: CaptureRow) -> tuple[bytes, str]:
+    """What is read of a capture, and its media type: what a browser made of it, else the bytes received."""
+    if dom := rendered.dom(folder, _shown(row)):
+        return dom, DOM_TYPE
+    return _received(folder, _holder(row))
+
+
+def _holder(row: CaptureRow) -> CaptureRow:
+    holder = queries.by_record(row.refers_to) if row.refers_to else row
+    if holder is None:
+        raise WarcReadError(f"the payload of {row.url} is not in the archive; `hemeroteca archive verify`")
+    return holder
+
+
+def _received(folder: Path, holder: CaptureRow) -> tuple[bytes, str]:
+    record = holder.location(folder).read()
+    return record.content()[0], record.header("content-type") or holder.mime
+
+
+def _shown(row: CaptureRow) -> CaptureRow:
+    """The capture that has what a browser made: this one, or the version it repeats (of captures before 0111)."""
+    if row.version or rendered.dom_of(row) is not None:
+        return row
+    return lookup.version_shown(row) or row
+
+
+def _host(url: str) -> str:
+    try:
+        return urls.host(url)
+    except urls.UrlError:
+        return ""

@@ -18,6 +18,7 @@ from hemeroteca import __version__, warc
 from hemeroteca.archive import cdx, queries
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.values import CaptureRow
+from hemeroteca.errors import CannotWrite
 from hemeroteca.fetch import heads
 from hemeroteca.warc import keys, reader
 from hemeroteca.warc.capture import Capture
@@ -35,8 +36,7 @@ COLUMNS = (
 @dataclass
 class Exported:
     captures: int = 0
-    unreadable: int = 0
-    """Captures whose record could not be read; `verify` tells why."""
+    unreadable: int = 0  # captures whose record could not be read; `verify` tells why
 
 
 Progress = Callable[[int], None]
@@ -56,25 +56,37 @@ def export_warc(
     return done
 
 
-def export_csv(selection: Selection, target: IO[str], progress: Progress | None = None) -> int:
-    return _list(selection, csv_lister(target), progress)
+def export_list(selection: Selection, target: IO[str], form: str, progress: Progress | None = None) -> int:
+    """What is known of the captures of a selection; `form` is csv or json. How many there are."""
+    tell, count = lister(target, form), 0
+    for count, row in enumerate(selection.rows(), 1):
+        tell(row)
+        if progress:
+            progress(count)
+    return count
 
 
-def export_json(selection: Selection, target: IO[str], progress: Progress | None = None) -> int:
-    """One object per line."""
-    return _list(selection, json_lister(target), progress)
-
-
-def csv_lister(target: IO[str]) -> Lister:
-    """Writes what is known of the captures it is given, each in a line."""
+def lister(target: IO[str], form: str) -> Lister:
+    """Writes what is known of the captures it is given, each in a line: of CSV, or an object of JSON."""
+    if form != "csv":
+        return lambda row: print(json.dumps(facts(row)), file=target)
     writer = csv.writer(target)
     writer.writerow(COLUMNS)
     return lambda row: writer.writerow([_cell(value) for value in facts(row).values()])
 
 
-def json_lister(target: IO[str]) -> Lister:
-    """The same as objects, one per line."""
-    return lambda row: print(json.dumps(facts(row)), file=target)
+@contextmanager
+def listed_in(target: Path | None) -> Iterator[Lister | None]:
+    """Lists captures in a file, as its name says: `.csv`, else JSON lines. Without a file nothing is listed."""
+    if target is None:
+        yield None
+        return
+    try:
+        file = target.open("w", encoding="utf-8", newline="")
+    except OSError as error:
+        raise CannotWrite(target, error)
+    with file:
+        yield lister(file, target.suffix.removeprefix("."))
 
 
 def facts(row: CaptureRow) -> dict[str, str | int | float | bool | None]:
@@ -95,15 +107,6 @@ def facts(row: CaptureRow) -> dict[str, str | int | float | bool | None]:
         "offset": row.offset,
         "length": row.length,
     }
-
-
-def _list(selection: Selection, tell: Lister, progress: Progress | None) -> int:
-    count = 0
-    for count, row in enumerate(selection.rows(), 1):
-        tell(row)
-        if progress:
-            progress(count)
-    return count
 
 
 _OF_PAYLOAD = ("content-type", "content-encoding", "content-language", "content-disposition")

@@ -13,13 +13,13 @@ from uuid import UUID
 
 from django.db import transaction
 
-from hemeroteca import urls
 from hemeroteca.archive import queries, services, wacz
 from hemeroteca.archive.captures import CaptureWriter
 from hemeroteca.archive.dedup import may_repeat
 from hemeroteca.archive.models import Capture as CaptureModel
 from hemeroteca.archive.versions import renumber_versions
-from hemeroteca.ingest import Ingest, Rules
+from hemeroteca.ingest.ingestion import Ingest
+from hemeroteca.ingest.rules import Rules
 from hemeroteca.warc import Capture, Original, Problem, WarcReadError, captures, safe_url
 from hemeroteca.warc.exchanges import Exchange
 from hemeroteca.warc.reader import MAX_PAYLOAD
@@ -36,15 +36,11 @@ _MAX_PROBLEMS = 10_000
 class Imported:
     files: int = 0
     taken: int = 0
-    known: int = 0
-    """Captures that were in the archive already."""
-    repeated: int = 0
-    """Captures taken as revisits because the archive has their payload."""
+    known: int = 0  # captures that were in the archive already
+    repeated: int = 0  # captures taken as revisits because the archive has their payload
     bytes: int = 0
-    lost: int = 0
-    """Captures that could not be taken."""
-    stopped: bool = False
-    """A person ended it before all was read."""
+    lost: int = 0  # captures that could not be taken
+    stopped: bool = False  # a person ended it before all was read
     problems: list[Problem] = field(default_factory=list)
 
 
@@ -124,11 +120,10 @@ class Importer:
             return
         self._captures.sync()
         touched = {row.urlkey for row in self._captures.rows}
-        keys = {row.url: _page_key(row.url) for row in self._captures.rows}
         with transaction.atomic():
             services.count_alone()
             before = queries.last_id()
-            services.link_pages(self._captures.rows, keys)
+            services.link_pages(self._captures.rows)
             self._captures.write()
             renumber_versions(touched)
             services.mark_stale(touched, before)
@@ -156,11 +151,8 @@ class Importer:
                 self._waiting.append(Exchange(capture, found.file, found.offset, container=found.container))
             else:
                 where = f" (it lies in {found.container})" if found.container else ""
-                reason = (
-                    f"what {capture.url} repeats is neither in the archive nor in these files{where}; "
-                    "import it with them"
-                )
-                self._tell(Problem(found.file, found.offset, reason, True))
+                reason = f"what {capture.url} repeats is neither in the archive nor in these files{where}"
+                self._tell(Problem(found.file, found.offset, f"{reason}; import it with them", True))
             return
         size = 0 if capture.not_modified else self._size_of(original)
         self._keep(capture, original.digest, size, original)
@@ -238,10 +230,3 @@ class Importer:
 def _name(capture: Capture, digest: str) -> UUID:
     """A record id for a capture without one: the same capture gets the same again."""
     return uuid.uuid5(uuid.NAMESPACE_URL, f"{capture.url} {capture.captured_ms} {capture.kind} {digest}")
-
-
-def _page_key(url: str) -> int:
-    try:
-        return urls.key(urls.canonical(url))
-    except urls.UrlError:
-        return urls.key(url)

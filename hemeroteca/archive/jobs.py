@@ -1,7 +1,6 @@
 """Long work of the archive: export, prune, offload."""
 
 import time
-from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
@@ -10,7 +9,7 @@ from django.conf import settings
 from hemeroteca.archive import export, prune, wacz
 from hemeroteca.archive.models import WarcFile
 from hemeroteca.archive.selection import Selection
-from hemeroteca.errors import Refused
+from hemeroteca.errors import CannotWrite, Refused
 from hemeroteca.jobs import ActiveJob, kind
 from hemeroteca.warc import store
 from hemeroteca.warc.reader import WarcReadError
@@ -23,7 +22,7 @@ class Export(msgspec.Struct):
     title: str = ""
 
 
-class Exported(msgspec.Struct):
+class ExportedFile(msgspec.Struct):
     file: str
     captures: int
     bytes: int
@@ -32,7 +31,7 @@ class Exported(msgspec.Struct):
 
 class Prune(msgspec.Struct):
     selection: Selection
-    rules: prune.Rules
+    rules: prune.Retention
     report: str = ""  # a file that lists what goes
 
 
@@ -46,7 +45,7 @@ class Offloaded(msgspec.Struct):
 
 
 @kind("archive.export")
-def export_captures(job: ActiveJob, order: Export) -> Exported:
+def export_captures(job: ActiveJob, order: Export) -> ExportedFile:
     """The file appears when it is whole."""
     target, folder = Path(order.target), settings.INSTANCE.warc_dir
     now_ms = time.time_ns() // 1_000_000
@@ -56,26 +55,18 @@ def export_captures(job: ActiveJob, order: Export) -> Exported:
         elif order.format == "wacz":
             done = wacz.write(folder, order.selection, target, now_ms, order.title, job.progress)
         else:
-            write = export.export_csv if order.format == "csv" else export.export_json
             with target.open("w", encoding="utf-8", newline="") as file:
-                done = export.Exported(captures=write(order.selection, file, job.progress))
+                count = export.export_list(order.selection, file, order.format, job.progress)
+            done = export.Exported(captures=count)
     except OSError as error:
-        raise cannot_write(target, error)
-    return Exported(str(target), done.captures, target.stat().st_size, done.unreadable)
+        raise CannotWrite(target, error)
+    return ExportedFile(str(target), done.captures, target.stat().st_size, done.unreadable)
 
 
 @kind("archive.prune", exclusive=True)
 def let_go(job: ActiveJob, order: Prune) -> prune.Pruned:
     """What was written anew before an interruption stays; the rest is looked at again."""
-    with ExitStack() as stack:
-        tell = None
-        if order.report:
-            target = Path(order.report)
-            try:
-                file = stack.enter_context(target.open("w", encoding="utf-8", newline=""))
-            except OSError as error:
-                raise cannot_write(target, error)
-            tell = export.csv_lister(file) if target.suffix == ".csv" else export.json_lister(file)
+    with export.listed_in(Path(order.report) if order.report else None) as tell:
         try:
             return prune.prune(settings.INSTANCE.warc_dir, order.selection, order.rules, False, tell, job.progress)
         except WarcReadError as error:
@@ -96,11 +87,3 @@ def bring_to_store(job: ActiveJob, order: Offload) -> Offloaded:
     except store.StoreError as error:
         raise Refused(str(error))
     return Offloaded(files, total)
-
-
-def cannot_write(target: Path, error: OSError) -> Refused:
-    place = Path(error.filename or target)
-    reason = error.strerror or str(error)
-    return Refused(
-        f"cannot write {target}: {reason} ({place.parent}); name another place, or make room and rights there"
-    )

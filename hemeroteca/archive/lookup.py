@@ -9,7 +9,7 @@ from django.db import connection
 from hemeroteca.archive import cdx, queries
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.values import CaptureRow
-from hemeroteca.errors import NotFound
+from hemeroteca.errors import Invalid, NotFound
 from hemeroteca.warc.keys import index_key
 from hemeroteca.warc.timestamps import digits_of, read_moment, start_ms
 
@@ -65,7 +65,7 @@ def one(url: str, text: str) -> CaptureRow | None:
         pass
     ms = read_moment(text)
     if ms is None:
-        raise NotFound(f"{text[:40]!r} is neither the name nor the date of a capture.")
+        raise Invalid(f"{text[:40]!r} is neither an id nor a date of a capture of {url}")
     return queries.closest(url, ms)
 
 
@@ -74,10 +74,10 @@ def pair(url: str, a: str, b: str) -> tuple[CaptureRow, CaptureRow]:
     newest = queries.versions_newest(url, 1)
     new = one(url, b) if b else (newest[0] if newest else None)
     if new is None:
-        raise NotFound("There is no capture of this address.")
+        raise NotFound(f"there is no capture of {url}; `hemeroteca crawl {url} --scope page` makes one")
     old = one(url, a) if a else version_before(new)
     if old is None:
-        raise NotFound("There is only one version of this address; there will be another when the page changes.")
+        raise NotFound(f"there is only one version of {url}; there will be another when the page changes")
     return (old, new) if (old.captured_ms, old.id) <= (new.captured_ms, new.id) else (new, old)
 
 

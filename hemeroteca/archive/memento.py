@@ -6,6 +6,7 @@ Addresses are given by two callables, so that this module knows no routes: `uri_
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from hemeroteca.archive import cdx, queries
 from hemeroteca.archive.values import CaptureRow
@@ -130,6 +131,4 @@ _ASCII = "".join(map(chr, range(0x21, 0x7F)))
 def link_safe(uri: str) -> str:
     """A URI that cannot leave its angle brackets in a `Link` header."""
     uri = safe_url(uri).replace("<", "%3C").replace(">", "%3E").replace('"', "%22")
-    return (
-        uri if uri.isascii() else "".join(c if c.isascii() else "".join(f"%{b:02X}" for b in c.encode()) for c in uri)
-    )
+    return uri if uri.isascii() else quote(uri, safe=_ASCII)

@@ -31,7 +31,7 @@ MOST_PAGES = 10_000
 
 
 @dataclass(frozen=True)
-class Rules:
+class Retention:
     """What may go: captures without news, older than a moment; of the younger ones, all but one per period."""
 
     older_than_ms: int | None = None
@@ -42,20 +42,16 @@ class Rules:
 @dataclass
 class Pruned:
     looked_at: int = 0
-    captures: int = 0
-    """Captures let go (or that would be)."""
-    bytes: int = 0
-    """Bytes of records let go."""
-    files: int = 0
-    """Files written anew or removed."""
-    pages: dict[str, int] = field(default_factory=dict)
-    """Captures let go by address; of the first addresses only."""
+    captures: int = 0  # let go (or that would be)
+    bytes: int = 0  # of their records
+    files: int = 0  # written anew or removed
+    pages: dict[str, int] = field(default_factory=dict)  # captures let go by address; of the first addresses only
 
 
 def prune(
     folder: Path,
     selection: Selection,
-    rules: Rules,
+    rules: Retention,
     dry_run: bool = True,
     tell: Callable[[CaptureRow], object] | None = None,
     progress: Callable[[int, int | None, str], object] = lambda done, total, message: None,
@@ -98,7 +94,7 @@ def finish(folder: Path) -> list[str]:
     return names
 
 
-def _superfluous(selection: Selection, rules: Rules, done: Pruned) -> Iterator[CaptureRow]:
+def _superfluous(selection: Selection, rules: Retention, done: Pruned) -> Iterator[CaptureRow]:
     for _, group in groupby(selection.rows(), key=lambda row: row.urlkey):
         pages: dict[str, list[CaptureRow]] = {}
         for row in group:
@@ -108,7 +104,7 @@ def _superfluous(selection: Selection, rules: Rules, done: Pruned) -> Iterator[C
             yield from _unreferenced(_without_news(rows, rules))
 
 
-def _without_news(rows: list[CaptureRow], rules: Rules) -> list[CaptureRow]:
+def _without_news(rows: list[CaptureRow], rules: Retention) -> list[CaptureRow]:
     """Of the captures of one page, oldest first, those the rules let go."""
     kept: set[str] = set()
     candidates = []
@@ -171,7 +167,7 @@ def _rewrite(folder: Path, name: str, gone: set[int]) -> None:
     WarcFile.objects.filter(pk=old.pk).delete()
 
 
-def _packed(fd: int, found: scan.Found) -> bytes:
+def _packed(fd: int, found: scan.ScannedRecord) -> bytes:
     """A record as it goes into the new file, which is written with gzip."""
     data = os.pread(fd, found.length, found.offset)
     if not zstd.is_zstd(data):

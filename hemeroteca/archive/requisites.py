@@ -5,7 +5,7 @@ from itertools import islice
 from pathlib import Path
 
 from hemeroteca import extract, urls
-from hemeroteca.archive import comparing, queries
+from hemeroteca.archive import content, queries
 from hemeroteca.archive.selection import Selection
 from hemeroteca.warc.reader import WarcReadError
 
@@ -47,7 +47,7 @@ def _named(folder: Path, url: str) -> list[str]:
         if row.status != 200 or row.mime not in _READ:
             continue
         try:
-            body, content_type = comparing.content(folder, row)
+            body, content_type = content.readable(folder, row)
         except WarcReadError:
             continue
         document = extract.read(body, content_type, url)

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
+from hemeroteca import urls
 from hemeroteca.archive.models import AddressCount, Capture, StalePage
 from hemeroteca.archive.values import NewCapture
 from hemeroteca.frontier.models import Page
@@ -127,19 +128,24 @@ def forget_stale(ids: Sequence[int]) -> None:
     StalePage.objects.filter(pk__in=ids).delete()
 
 
-def link_pages(captures: Sequence[NewCapture], keys: Mapping[str, int]) -> None:
-    """Give captures the page they belong to, when it is known; `keys` has the page key of each URL.
-
-    A revisit also gets the size of the payload that came again.
-    """
+def link_pages(captures: Sequence[NewCapture]) -> None:
+    """Give captures the page they belong to, when it is known; a revisit also the size of the payload it repeats."""
+    keys = {capture.url: _page_key(capture.url) for capture in captures}
     pages = dict(Page.objects.filter(key__in=set(keys.values())).values_list("key", "id"))
     wanted = {capture.refers_to for capture in captures if capture.refers_to}
     sizes = dict(Capture.objects.filter(record_id__in=wanted).values_list("record_id", "body_size"))
     sizes |= {capture.record_id: capture.body_size for capture in captures if capture.kind != "revisit"}
     for capture in captures:
-        capture.page_id = pages.get(keys.get(capture.url, 0))
+        capture.page_id = pages.get(keys[capture.url])
         if capture.refers_to and capture.status != 304:
             capture.body_size = sizes.get(capture.refers_to, 0)
+
+
+def _page_key(url: str) -> int:
+    try:
+        return urls.key(urls.canonical(url))
+    except urls.UrlError:
+        return urls.key(url)
 
 
 def db_uuid(value: UUID | None) -> UUID | str | None:

@@ -17,12 +17,9 @@ class Stats:
     addresses: int = 0
     first: str = ""
     last: str = ""
-    received_bytes: int = 0
-    """Bodies as they were received, each visit counted."""
-    record_bytes: int = 0
-    """Records of captures as they lie in the files."""
-    repeated_bytes: int = 0
-    """Bodies that did not have to be stored again."""
+    received_bytes: int = 0  # bodies as they were received, each visit counted
+    record_bytes: int = 0  # records of captures as they lie in the files
+    repeated_bytes: int = 0  # bodies that did not have to be stored again
     files: int = 0
     file_bytes: int = 0
     media_types: dict[str, int] = field(default_factory=dict)

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from django.db import transaction
 
-from hemeroteca import urls
 from hemeroteca.archive import prune, queries, services
 from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.archive.values import CaptureRow, NewCapture
@@ -42,8 +41,7 @@ class Report:
     captures: int = 0
     bytes: int = 0
     troubles: list[Trouble] = field(default_factory=list)
-    unlisted: int = 0
-    """Troubles beyond the first ten thousand."""
+    unlisted: int = 0  # troubles beyond the first ten thousand
     added: int = 0
     corrected: int = 0
     removed: int = 0
@@ -120,25 +118,16 @@ def new_capture(record: Record, name: str, offset: int, length: int) -> NewCaptu
     )
 
 
+@dataclass
 class _File:
-    def __init__(
-        self,
-        folder: Path,
-        name: str,
-        known: WarcFile | None,
-        report: Report,
-        repair: bool,
-        digests: bool,
-        touched: set[str],
-    ) -> None:
-        self.folder = folder
-        self.name = name
-        self.known = known
-        self.report = report
-        self.repair = repair
-        self.digests = digests
-        self.touched = touched
-        self.added: list[NewCapture] = []
+    folder: Path
+    name: str
+    known: WarcFile | None
+    report: Report
+    repair: bool
+    digests: bool
+    touched: set[str]  # keys of pages whose rows were put right
+    added: list[NewCapture] = field(default_factory=list)
 
     def check(self) -> None:
         try:
@@ -231,13 +220,16 @@ class _File:
         ]
         if differing:
             text = f"the index says otherwise about the capture of {wanted.url}: {', '.join(differing)}"
-            self.report.tell(self.name, row.offset, text, self.repair)
-            if self.repair:
-                services.correct_capture(row.id, wanted)
-                self.touched |= {row.urlkey, wanted.urlkey}
-                self.report.corrected += 1
+            self._correct(row, wanted, text)
 
-    def _check_post(self, found: scan.Found, capture: NewCapture, row: CaptureRow | None) -> None:
+    def _correct(self, row: CaptureRow, wanted: NewCapture, text: str) -> None:
+        self.report.tell(self.name, row.offset, text, self.repair)
+        if self.repair:
+            services.correct_capture(row.id, wanted)
+            self.touched |= {row.urlkey, wanted.urlkey}
+            self.report.corrected += 1
+
+    def _check_post(self, found: scan.ScannedRecord, capture: NewCapture, row: CaptureRow | None) -> None:
         """What answers a POST is filed by what was sent, which only the request after it tells."""
         request = found.record
         if not request.head.startswith(b"POST ") or uuid_of(request.headers.get("warc-concurrent-to", "")) != (
@@ -249,12 +241,7 @@ class _File:
         sent = request.payload(keys.MAX_SENT)
         capture.urlkey = index_key(keys.address(capture.url, "POST", request.header("content-type"), sent))
         if row is not None and row.urlkey != capture.urlkey:
-            text = f"the index files the answer to a POST to {capture.url} under another key"
-            self.report.tell(self.name, row.offset, text, self.repair)
-            if self.repair:
-                services.correct_capture(row.id, capture)
-                self.touched |= {row.urlkey, capture.urlkey}
-                self.report.corrected += 1
+            self._correct(row, capture, f"the index files the answer to a POST to {capture.url} under another key")
 
     def _without_record(self, row: CaptureRow) -> None:
         text = f"the index has a capture of {row.url} where the file has none"
@@ -270,7 +257,7 @@ class _File:
         batch, self.added = self.added, []
         size = max(end, self.known.size) if self.known else end
         with transaction.atomic():
-            services.link_pages(batch, {capture.url: urls.key(_canonical(capture.url)) for capture in batch})
+            services.link_pages(batch)
             services.insert_captures(batch, {self.name: size})
         self.touched |= {capture.urlkey for capture in batch}
         self.report.added += len(batch)
@@ -291,10 +278,3 @@ class _File:
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
-
-
-def _canonical(url: str) -> str:
-    try:
-        return urls.canonical(url)
-    except urls.UrlError:
-        return url

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
 from hemeroteca import __version__, extract
-from hemeroteca.archive import cdx, comparing, zipnum
+from hemeroteca.archive import cdx, content, zipnum
 from hemeroteca.archive.export import POSTED, Exported, Progress, draft, write_warc
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.values import CaptureRow
@@ -89,7 +89,7 @@ def _is_page(row: CaptureRow, line: cdx.Line) -> bool:
 def _page(folder: Path, row: CaptureRow) -> dict[str, str]:
     page = {"id": str(row.record_id), "url": row.url, "ts": iso(row.captured_ms), "title": row.url}
     try:
-        body, content_type = comparing.content(folder, row)
+        body, content_type = content.readable(folder, row)
     except WarcReadError:
         return page
     document = extract.read(body, content_type, row.url)

@@ -6,33 +6,15 @@ comparing, never hidden by a high threshold. How it is measured: docs/explanatio
 """
 
 from hemeroteca.change.compare import compare
-from hemeroteca.change.diffs import Row, Run, changed_runs, side_by_side, text_diff
+from hemeroteca.change.diffs import Row, side_by_side, text_diff
 from hemeroteca.change.highlight import highlighted_page
-from hemeroteca.change.judgement import Block, Change, Resource
-from hemeroteca.change.noise_model import NoiseModel, NoisePlaces, Sighting, sightings
+from hemeroteca.change.judgement import Change
+from hemeroteca.change.noise_model import NoiseModel, Sighting, sightings
 from hemeroteca.change.report import as_json, pdf_report
 from hemeroteca.change.site_rules import ChangeRules, RulesError, check
 from hemeroteca.change.snapshot import Snapshot
 
 __all__ = [
-    "Block",
-    "Change",
-    "ChangeRules",
-    "NoiseModel",
-    "NoisePlaces",
-    "Resource",
-    "Row",
-    "RulesError",
-    "Run",
-    "Sighting",
-    "Snapshot",
-    "as_json",
-    "changed_runs",
-    "check",
-    "compare",
-    "highlighted_page",
-    "pdf_report",
-    "side_by_side",
-    "sightings",
-    "text_diff",
-]
+    "Change", "ChangeRules", "NoiseModel", "Row", "RulesError", "Sighting", "Snapshot", "as_json",
+    "check", "compare", "highlighted_page", "pdf_report", "side_by_side", "sightings", "text_diff",
+]  # fmt: skip

@@ -16,7 +16,6 @@ from resiliparse.parse.html import DOMNode
 
 from hemeroteca.change import noise, picture, site_rules
 from hemeroteca.change.judgement import WEIGHTS, Block, Change, Resource
-from hemeroteca.change.noise_model import Known
 from hemeroteca.change.sequences import common_prefix, common_suffix
 from hemeroteca.change.site_rules import ChangeRules
 from hemeroteca.change.snapshot import Parts, Snapshot, blocks, path, take_apart, tidy
@@ -43,14 +42,14 @@ def compare(
     old: Snapshot,
     new: Snapshot,
     given: ChangeRules = _DEFAULTS,
-    learned: Known | None = None,
+    learned: frozenset[str] | None = None,
     *,
     view: bool = True,
 ) -> Change:
     """How `new` differs from `old`.
 
-    With `learned`, blocks known as noise are put aside and all others are named. Without `view` that vector stays
-    empty, which saves about a seventh of the time.
+    With `learned` (`NoiseModel.noisy`), blocks known as noise are put aside and all others are named. Without `view`
+    that vector stays empty, which saves about a seventh of the time.
     """
     status = {"status": 1.0} if old.status != new.status else {}
     picture_same = old.screenshot == new.screenshot or not (old.screenshot and new.screenshot)
@@ -60,7 +59,9 @@ def compare(
 
 
 class _Comparison:
-    def __init__(self, old: Snapshot, new: Snapshot, given: ChangeRules, learned: Known | None, view: bool) -> None:
+    def __init__(
+        self, old: Snapshot, new: Snapshot, given: ChangeRules, learned: frozenset[str] | None, view: bool
+    ) -> None:
         self.view = view
         self.snapshots = old, new
         self.given = given
@@ -177,7 +178,7 @@ class _Comparison:
 
     def _known_noise(self, where: str, page: Parts | None = None) -> bool:
         """Whether what differs there is put aside; text never where most text of its page stands."""
-        if self.learned is None or not self.learned.is_noise(where):
+        if self.learned is None or where not in self.learned:
             return False
         if page is not None and self._main_place(page) == where:
             return False

@@ -7,12 +7,12 @@ page survives, so it can do nothing and fetches nothing; a content security poli
 from collections.abc import Iterator
 from html import escape
 
-from resiliparse.parse.html import ELEMENT, TEXT, DOMNode
+from resiliparse.parse.html import TEXT, DOMNode
 
 from hemeroteca.change.diffs import Run, changed_runs, lines_of, pairs
 from hemeroteca.change.sequences import opcodes
 from hemeroteca.change.site_rules import ChangeRules
-from hemeroteca.change.snapshot import Parts, Snapshot, blocks, take_apart
+from hemeroteca.change.snapshot import Parts, Snapshot, blocks, events, take_apart
 from hemeroteca.extract import markup
 
 _DEFAULTS = ChangeRules()
@@ -106,7 +106,7 @@ class _Writer:
     def _walk(self) -> None:
         """Elements are opened and closed as they stand; the text of a line is written when the line is complete."""
         pieces: list[tuple[int, str]] = []  # where in `out` a piece of the line belongs, and the piece
-        for node, closing in _events(self.root):
+        for node, closing in events(self.root):
             if node.type == TEXT:
                 for number, piece in enumerate((node.value or "").split(markup.BREAK)):
                     if number:
@@ -181,21 +181,3 @@ def _cut(text: str, letters: int) -> tuple[int, int]:
             return place, 0
         letters -= not letter.isspace()
     return len(text), letters
-
-
-def _events(root: DOMNode) -> Iterator[tuple[DOMNode, bool]]:
-    """Nodes inside `root` in document order; elements again when they end."""
-    node = root.first_child
-    while node is not None:
-        if node.type in (ELEMENT, TEXT):
-            yield node, False
-        following = node.first_child
-        while following is None:
-            if node.type == ELEMENT:
-                yield node, True
-            following = node.next
-            if following is None:
-                node = node.parent
-                if node is None or node == root:
-                    return
-        node = following

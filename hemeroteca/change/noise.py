@@ -212,29 +212,17 @@ def skeleton(script: str) -> str:
 
 # Advertisements in the page itself; names that also mean content (`ad`, `anuncio`, `banner`) are for a site's rules
 
-_AD_NAMES = [
-    "ad-slot",
-    "adslot",
-    "ad-unit",
-    "adunit",
-    "ad-container",
-    "ad-wrapper",
-    "ad-banner",
-    "adbanner",
-    "banner-ad",
-    "bannerad",
-    "advertisement",
-    "advertisements",
-    "advertising",
-    "publicidad",
-]
+_AD_NAMES = """
+    ad-slot adslot ad-unit adunit ad-container ad-wrapper ad-banner adbanner banner-ad bannerad advertisement
+    advertisements advertising publicidad
+"""
 _AD_SIGNS = {  # what must occur in a page for a selector to find something
     "adsbygoogle": ".adsbygoogle",
     "gpt-ad": '[id*="gpt-ad"]',
     "google_ads": '[id^="google_ads"]',
     "taboola": '[id^="taboola"]',
     "OUTBRAIN": ".OUTBRAIN",
-    **{name: f".{name},#{name}" for name in _AD_NAMES},
+    **{name: f".{name},#{name}" for name in _AD_NAMES.split()},
 }
 _options.case_sensitive = True
 _FIRST_LOOK = [  # by their first letter, which RE2 finds quickly: half the time of looking for all in one

@@ -2,7 +2,6 @@
 
 import re
 from hashlib import blake2b
-from typing import Protocol
 
 import msgspec
 
@@ -43,19 +42,6 @@ class _Seen(msgspec.Struct, array_like=True):
     returned: int = 0  # how often an earlier text came back
     texts: list[int] = []
     pages: dict[int, int] = {}  # where it differed, and the visits of each; the first ones teach
-
-
-class Known(Protocol):
-    """What `compare` asks of the noise of a site."""
-
-    def is_noise(self, path: str) -> bool: ...
-
-
-class NoisePlaces(frozenset[str]):
-    """The learned list by itself, as it travels to whoever only compares."""
-
-    def is_noise(self, path: str) -> bool:
-        return path in self
 
 
 class NoiseModel(msgspec.Struct, omit_defaults=True):
@@ -105,7 +91,7 @@ class NoiseModel(msgspec.Struct, omit_defaults=True):
         return max(seen.pages.values()) >= MANY_VISITS and not _NEWS.search(path)
 
     def noisy(self) -> list[str]:
-        """The learned list, for people."""
+        """The learned list, for people and for whoever compares."""
         return sorted(filter(self.is_noise, self.blocks))
 
     def to_json(self) -> bytes:

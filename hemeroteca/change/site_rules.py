@@ -2,7 +2,7 @@
 
 import math
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import re2
@@ -33,14 +33,11 @@ class RulesError(Invalid, ValueError):
     """A rule that cannot be used; the message quotes it and says why."""
 
 
-class Places:
+class Selectors(NamedTuple):
     """Parts of a page named by CSS selectors and XPath."""
 
-    __slots__ = ("css", "xpath")
-
-    def __init__(self, css: str, xpath: tuple[etree.XPath, ...]) -> None:
-        self.css = css  # all selectors in one; empty when there are none
-        self.xpath = xpath
+    css: str  # all selectors in one; empty when there are none
+    xpath: tuple[etree.XPath, ...]
 
     def __bool__(self) -> bool:
         return bool(self.css or self.xpath)
@@ -53,13 +50,13 @@ def check(rules: ChangeRules) -> None:
     for name, weight in rules.weights.items():
         if not (math.isfinite(weight) and 0 <= weight <= 1):
             raise RulesError(f"the weight of {name} is {weight}; it must lie between 0 and 1")
-    places(rules.ignore)
-    places(rules.keep)
+    selectors(rules.ignore)
+    selectors(rules.keep)
     expressions(rules.ignore_text)
 
 
 @lru_cache(maxsize=256)
-def places(rules: tuple[str, ...]) -> Places:
+def selectors(rules: tuple[str, ...]) -> Selectors:
     css: list[str] = []
     xpath: list[etree.XPath] = []
     for rule in _few(rules):
@@ -74,7 +71,7 @@ def places(rules: tuple[str, ...]) -> Places:
             except ValueError:
                 raise RulesError(f"the CSS selector {rule!r} cannot be read; try it in a browser's console")
             css.append(rule)
-    return Places(",".join(css), tuple(xpath))
+    return Selectors(",".join(css), tuple(xpath))
 
 
 @lru_cache(maxsize=256)

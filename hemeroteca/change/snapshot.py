@@ -6,6 +6,7 @@ which gives the same answer for a fraction of the work.
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import islice, repeat
 from operator import attrgetter
 from typing import cast
@@ -17,7 +18,7 @@ from resiliparse.parse.html import ELEMENT, TEXT, DOMNode, HTMLTree
 
 from hemeroteca import extract
 from hemeroteca.change import noise
-from hemeroteca.change.site_rules import ChangeRules, Places, places
+from hemeroteca.change.site_rules import ChangeRules, Selectors, selectors
 from hemeroteca.extract import decode, markup
 
 LIMITS = extract.Limits(html_bytes=2 << 20, html_tags=50_000, text_chars=500_000, plain_bytes=2 << 20)
@@ -57,43 +58,25 @@ class Snapshot(msgspec.Struct, frozen=True):
     screenshot: bytes = b""  # PNG, where a browser took one
 
 
+@dataclass(slots=True)
 class Parts:
     """What a snapshot is made of, in the order of the document."""
 
-    __slots__ = (
-        "classes",
-        "embedded",
-        "fields",
-        "images",
-        "inline",
-        "kind",
-        "links",
-        "media",
-        "notes",
-        "outside",
-        "passages",
-        "scripts",
-        "sheets",
-        "tags",
-        "tree",
-    )
-
-    def __init__(self, kind: str) -> None:
-        self.kind = kind  # html, json, feed, pdf, text, binary
-        self.passages: list[str] = []  # title, description, then each block's text, with its white space
-        self.tags: list[str] = []
-        self.classes: list[str] = []
-        self.inline: list[str] = []  # style attributes, and what was before them
-        self.embedded: list[str] = []  # <style>
-        self.sheets: list[str] = []
-        self.scripts: list[str] = []  # address, or the program itself
-        self.fields: list[str] = []
-        self.links: dict[str, DOMNode | None] = {}
-        self.images: dict[str, DOMNode | None] = {}
-        self.media: dict[str, DOMNode | None] = {}
-        self.notes: list[str] = []
-        self.outside = 0  # passages before those of the body
-        self.tree: HTMLTree | None = None  # without what is not shown
+    kind: str  # html, json, feed, pdf, text, binary
+    passages: list[str] = field(default_factory=list)  # title, description, each block's text, with its white space
+    tags: list[str] = field(default_factory=list)
+    classes: list[str] = field(default_factory=list)
+    inline: list[str] = field(default_factory=list)  # style attributes, and what was before them
+    embedded: list[str] = field(default_factory=list)  # <style>
+    sheets: list[str] = field(default_factory=list)
+    scripts: list[str] = field(default_factory=list)  # address, or the program itself
+    fields: list[str] = field(default_factory=list)
+    links: dict[str, DOMNode | None] = field(default_factory=dict)
+    images: dict[str, DOMNode | None] = field(default_factory=dict)
+    media: dict[str, DOMNode | None] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    outside: int = 0  # passages before those of the body
+    tree: HTMLTree | None = None  # without what is not shown
 
     def note(self, reason: str) -> None:
         if reason not in self.notes:
@@ -152,7 +135,9 @@ def blocks(page: Parts) -> Iterator[tuple[str, DOMNode]]:
         return
     parts: list[str] = []
     holder: DOMNode | None = None
-    for node in text_nodes(root):
+    for node, _ in events(root):
+        if node.type != TEXT:
+            continue
         pieces = (node.value or "").split(markup.BREAK)
         for number, piece in enumerate(pieces):
             if number and parts:
@@ -169,13 +154,16 @@ def blocks(page: Parts) -> Iterator[tuple[str, DOMNode]]:
         yield line, holder
 
 
-def text_nodes(root: DOMNode) -> Iterator[DOMNode]:
+def events(root: DOMNode) -> Iterator[tuple[DOMNode, bool]]:
+    """Elements and texts inside `root` in document order; elements again when they end, then with True."""
     node = root.first_child
     while node is not None:
-        if node.type == TEXT:
-            yield node
+        if node.type in (ELEMENT, TEXT):
+            yield node, False
         following = node.first_child
         while following is None:
+            if node.type == ELEMENT:
+                yield node, True
             following = node.next
             if following is None:
                 node = node.parent
@@ -210,7 +198,7 @@ def _read_html(body: bytes, content_type: str, given: ChangeRules, page: Parts, 
     if note:
         page.note(note)
     data = markup.prepare(body, LIMITS, page.note).data
-    ignored, kept = places(given.ignore), places(given.keep)
+    ignored, kept = selectors(given.ignore), selectors(given.keep)
     if ignored.xpath or kept.xpath:
         data = _by_xpath(data, ignored.xpath, kept, page)
     try:
@@ -325,7 +313,7 @@ def _outermost(tree: HTMLTree, selector: str) -> str:
     return f"<body>{markup.BREAK.join(parts)}</body>"
 
 
-def _by_xpath(data: bytes, ignored: tuple[etree.XPath, ...], kept: Places, page: Parts) -> bytes:
+def _by_xpath(data: bytes, ignored: tuple[etree.XPath, ...], kept: Selectors, page: Parts) -> bytes:
     if data.count(b"<") > MAX_XPATH_TAGS:
         page.note("xpath-not-used")
         return data

@@ -13,7 +13,7 @@ import typer
 
 from hemeroteca import config
 from hemeroteca.accounts import SYSTEM, Actor
-from hemeroteca.errors import Denied, Invalid, Refused
+from hemeroteca.errors import CannotWrite, Denied, Invalid, Refused
 
 Data = Annotated[Path | None, typer.Option("--data", help="Folder that holds everything.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Facts as JSON, for programs.")]
@@ -104,16 +104,14 @@ def writing(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        place = Path(error.filename or target)
-        reason = error.strerror or str(error)
-        give_up(f"cannot write {target}: {reason} ({place.parent}); name another place, or make room and rights there")
+        refuse(CannotWrite(target, error))
 
 
 def tell(facts: object) -> None:
     """Facts as one line of JSON."""
     import msgspec
 
-    sys.stdout.write(msgspec.json.encode(facts).decode() + "\n")
+    sys.stdout.write(msgspec.json.encode(facts, enc_hook=str).decode() + "\n")
 
 
 def size(count: float) -> str:

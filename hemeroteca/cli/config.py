@@ -1,7 +1,5 @@
 """`hemeroteca config`: every setting, its value and what it is for."""
 
-import sys
-
 import typer
 
 from hemeroteca import config as settings
@@ -12,10 +10,7 @@ def config(data: common.Data = None, json: common.Json = False) -> None:
     """Show every setting with its present value (file hemeroteca.toml, environment HEMEROTECA_*)."""
     present = common.settings(data)
     if json:
-        import msgspec
-
-        values = {name: getattr(present, name) for name, _, _ in settings.describe()}
-        sys.stdout.write(msgspec.json.encode(values, enc_hook=str).decode() + "\n")
+        common.tell({name: getattr(present, name) for name, _, _ in settings.describe()})
         return
     for name, default, purpose in settings.describe():
         value = getattr(present, name)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hemeroteca.engine.loop import Engine
     from hemeroteca.frontier.models import Crawl
     from hemeroteca.frontier.values import Counts
-    from hemeroteca.ingest.pool import Reader
+    from hemeroteca.ingest.pool import ReaderProcess
 
 
 class ScopeKind(StrEnum):
@@ -78,10 +78,10 @@ def crawl(
     looks_for = definition.load(focus) if focus else None
     scope = scope or (ScopeKind.web if looks_for is not None else ScopeKind.host)
     options = CrawlOptions(
-        scope=Scope(kind=scope.value, include=tuple(include or ()), exclude=tuple(exclude or ()), depth=depth),
+        Scope(kind=scope.value, include=tuple(include or ()), exclude=tuple(exclude or ()), depth=depth),
         limit=limit,
-        max_bytes=_parse_size(max_bytes),
-        max_seconds=_parse_duration(max_time),
+        max_bytes=None if max_bytes is None else _parse_size(max_bytes),
+        max_seconds=None if max_time is None else _parse_duration(max_time),
         delay=delay,
         concurrency=concurrency,
         ignore_robots=ignore_robots,
@@ -110,14 +110,14 @@ def crawl(
         raise typer.Exit(1)
 
 
-def _readers(data: Path | None) -> "list[Reader]":
+def _readers(data: Path | None) -> "list[ReaderProcess]":
     """Readers for the engine this process will be; begun before Django is loaded, which they need not carry."""
     from hemeroteca.ingest.pool import fork_readers
 
     return fork_readers(common.settings(data).readers)
 
 
-def _work(crawl_id: int, json: bool, readers: "list[Reader]") -> None:
+def _work(crawl_id: int, json: bool, readers: "list[ReaderProcess]") -> None:
     """Be the engine for this crawl, or follow the engine of `hemeroteca serve` where one runs."""
     from django.conf import settings
 
@@ -134,7 +134,7 @@ def _work(crawl_id: int, json: bool, readers: "list[Reader]") -> None:
             lock.close()
 
 
-def _run_engine(crawl_id: int, display: "_Display", readers: "list[Reader]") -> None:
+def _run_engine(crawl_id: int, display: "_Display", readers: "list[ReaderProcess]") -> None:
     from django.conf import settings
 
     from hemeroteca.config import ConfigError
@@ -266,13 +266,8 @@ def _report(order: "Crawl", json: bool) -> None:
     if json:
         import msgspec
 
-        summary = {
-            "crawl": order.pk,
-            "state": order.state,
-            "stop_reason": order.stop_reason,
-            **msgspec.to_builtins(counts),
-        }
-        sys.stdout.write(msgspec.json.encode(summary).decode() + "\n")
+        summary = {"crawl": order.pk, "state": order.state, "stop_reason": order.stop_reason}
+        common.tell(summary | msgspec.to_builtins(counts))
         return
     from rich.console import Console
     from rich.table import Table
@@ -318,18 +313,14 @@ def _seeds(addresses: list[str], from_file: Path | None) -> list[str]:
     return seeds
 
 
-def _parse_duration(text: str | None) -> float | None:
-    if text is None:
-        return None
+def _parse_duration(text: str) -> float:
     found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,15})?)\s*(s|m|min|h|d)?", text.strip().lower())
     if not found:
         common.give_up(f"--max-time {text!r} is not a duration; write 90s, 10m, 2h or 1d", common.USAGE)
     return float(found[1]) * {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}[found[2] or "s"]
 
 
-def _parse_size(text: str | None) -> int | None:
-    if text is None:
-        return None
+def _parse_size(text: str) -> int:
     found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,15})?)\s*([kmgt]?)i?b?", text.strip().lower())
     if not found:
         common.give_up(f"--max-bytes {text!r} is not a size; write 500000, 500M or 2G", common.USAGE)

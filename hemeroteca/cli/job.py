@@ -9,7 +9,7 @@ import typer
 
 from hemeroteca.cli import common
 from hemeroteca.cli.progress import on_interrupt, progress_line
-from hemeroteca.errors import Refused
+from hemeroteca.warc.timestamps import moment
 
 if TYPE_CHECKING:
     from hemeroteca.jobs.models import Job
@@ -29,12 +29,9 @@ def run_job(kind: str, arguments: object, result: type[Result], json: bool, back
 
     from hemeroteca.jobs import kinds, services
 
-    try:
-        served = settings.INSTANCE.listens("jobs")
-        here = not background and not (served and kinds.find(kind).exclusive)
-        job = services.submit(common.actor(), kind, arguments, here=here)
-    except Refused as error:
-        common.refuse(error)
+    served = settings.INSTANCE.listens("jobs")
+    here = not background and not (served and kinds.find(kind).exclusive)
+    job = services.submit(common.actor(), kind, arguments, here=here)
     if background:
         later = "" if served else "; `hemeroteca serve` begins with it"
         typer.echo(_facts(job) if json else f"job {job.pk} is queued{later}")
@@ -72,7 +69,7 @@ def show(number: Number, data: common.Data = None, json: common.Json = False) ->
     from hemeroteca.jobs import queries
 
     for line in queries.log(common.actor(), number):
-        typer.echo(common.printable(f"{_moment(line.at_ms)} {line.text}"))
+        typer.echo(common.printable(f"{common.stamp(moment(line.at_ms))} {line.text}"))
 
 
 @app.command()
@@ -81,10 +78,7 @@ def cancel(number: Number, data: common.Data = None, json: common.Json = False) 
     _find(data, number)
     from hemeroteca.jobs import services
 
-    try:
-        job = services.cancel(common.actor(), number)
-    except Refused as error:
-        common.refuse(error)
+    job = services.cancel(common.actor(), number)
     state = "is cancelled" if job.state == job.State.CANCELLED else "ends at its next step"
     typer.echo(_facts(job) if json else f"job {number} {state}")
 
@@ -98,10 +92,7 @@ def resume(number: Number, background: Background = False, data: common.Data = N
     from hemeroteca.jobs import services
 
     here = not background and not (job.exclusive and settings.INSTANCE.listens("jobs"))
-    try:
-        job = services.resume(common.actor(), number, here=here)
-    except Refused as error:
-        common.refuse(error)
+    job = services.resume(common.actor(), number, here=here)
     if background:
         typer.echo(_facts(job) if json else f"job {number} is queued")
         return
@@ -158,15 +149,13 @@ def _find(data: Any, number: int) -> "Job":
     common.setup(data, must_exist=True)
     from hemeroteca.jobs import queries
 
-    try:
-        return queries.find(common.actor(), number)
-    except Refused as error:
-        common.refuse(error)
+    return queries.find(common.actor(), number)
 
 
 def _line(job: "Job") -> str:
     share = f"{job.done:,} of {job.total:,}" if job.total else f"{job.done:,}" if job.done else ""
-    cells = (f"{job.pk:>6}", f"{job.kind:<16}", f"{job.state:<9}", _moment(job.created_ms), share, job.message)
+    ordered = common.stamp(moment(job.created_ms))
+    cells = (f"{job.pk:>6}", f"{job.kind:<16}", f"{job.state:<9}", ordered, share, job.message)
     return common.printable("  ".join(cells).rstrip())
 
 
@@ -176,9 +165,3 @@ def _facts(job: "Job") -> str:
     from hemeroteca.jobs.queries import facts
 
     return msgspec.json.encode(facts(job)).decode()
-
-
-def _moment(ms: int) -> str:
-    from datetime import UTC, datetime
-
-    return common.stamp(datetime.fromtimestamp(ms / 1000, UTC))

@@ -1,6 +1,5 @@
 """`hemeroteca predict`: how good the predictions of this instance are."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,26 +37,14 @@ def calibrate(
     if plot is not None:
         from hemeroteca.predict.plot import reliability
 
-        try:
+        with common.writing(plot):
             plot.write_text(reliability(found.bins, "Predicted and observed"), "utf-8")
-        except OSError as error:
-            common.give_up(f"{plot} cannot be written ({error.strerror}); choose another place", common.USAGE)
     if json:
-        import msgspec
-
-        facts = {
-            "visits": found.visits,
-            "error": found.error,
-            "log_loss": found.log_loss,
-            "constant_log_loss": found.constant_log_loss,
-            "brier": found.brier,
-            "prior": {"shape": found.prior.shape, "days": found.prior.exposure},
-            "bins": [
-                {name: getattr(b, name) for name in ("low", "high", "visits", "predicted", "observed", "doubt")}
-                for b in found.bins
-            ],
-        }
-        sys.stdout.write(msgspec.json.encode(facts).decode() + "\n")
+        shown = ("visits", "error", "log_loss", "constant_log_loss", "brier")
+        facts = {name: getattr(found, name) for name in shown}
+        facts["prior"] = {"shape": found.prior.shape, "days": found.prior.exposure}
+        columns = ("low", "high", "visits", "predicted", "observed", "doubt")
+        common.tell(facts | {"bins": [{name: getattr(one, name) for name in columns} for one in found.bins]})
         return
     _print(found)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from hemeroteca.predict.policies import Policy
     from hemeroteca.predict.policy_comparison import PolicyComparison
-    from hemeroteca.predict.simulator import Outcome
+    from hemeroteca.predict.simulator import PolicyOutcome
     from hemeroteca.predict.traces import Trace
 
 ALL = "auto,simple,fixed,simple-notify,simple-history,day-type,exponential,nutch,lambda-crawl"
@@ -64,7 +64,8 @@ def simulate(
     Without --trace and --process, 400 bursty pages are simulated. `--policy all` names every policy.
     """
     from hemeroteca.predict import plot as charts
-    from hemeroteca.predict.policy_comparison import Settings, compare
+    from hemeroteca.predict.policy_comparison import compare
+    from hemeroteca.predict.simulator import Settings
 
     names = [name.strip() for name in (ALL if policy == "all" else policy).split(",") if name.strip()]
     try:
@@ -86,10 +87,8 @@ def simulate(
         common.give_up("stopped; nothing was written", common.INTERRUPTED)
     if plot is not None:
         title = f"{result.pages:,} pages, {result.days - warmup:g} days, {result.visits_per_day:,.1f} visits a day"
-        try:
+        with common.writing(plot):
             plot.write_text(charts.outcomes(result.outcomes, title), encoding="utf-8")
-        except OSError as error:
-            common.give_up(f"cannot write the chart {plot}: {error.strerror}; name a place that can be written")
     if json:
         sys.stdout.write(jsonlib.dumps(_facts(result), indent=2) + "\n")
     else:
@@ -188,7 +187,7 @@ def _table(rows: list[list[str]]) -> "Table":
     return table
 
 
-def _row(name: str, o: "Outcome") -> list[str]:
+def _row(name: str, o: "PolicyOutcome") -> list[str]:
     row = [name, f"{o.visits:,}", f"{o.changes:,}", f"{o.lost:,}", f"{o.detected_share:.1%}", f"{o.unnecessary:,}"]
     known = not math.isnan(o.freshness)
     row += [f"{o.freshness:.3f}", f"{o.mean_delay_hours:.1f} h", f"{o.harmonic_staleness:.3f}"] if known else [""] * 3

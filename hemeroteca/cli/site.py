@@ -1,6 +1,5 @@
 """`hemeroteca site`: settings of one host, kept in the database."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,11 +12,12 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Settings of one host: delay, login, robots, certificates.")
 
 LISTS = ("ignore", "keep", "ignore_text")
+Host = Annotated[str, typer.Argument(help="Host name, like example.org.")]
 
 
 @app.command("set")
 def set_(
-    host: Annotated[str, typer.Argument(help="Host name, like example.org.")],
+    host: Host,
     changes: Annotated[list[str], typer.Argument(metavar="NAME=VALUE…", help="An empty value returns to the default.")],
     data: common.Data = None,
     json: common.Json = False,
@@ -44,11 +44,7 @@ def set_(
 
 
 @app.command("show")
-def show(
-    host: Annotated[str, typer.Argument(help="Host name, like example.org.")],
-    data: common.Data = None,
-    json: common.Json = False,
-) -> None:
+def show(host: Host, data: common.Data = None, json: common.Json = False) -> None:
     """Show the settings of a host (a password is not shown)."""
     common.setup(data, must_exist=True)
     from hemeroteca.frontier import services
@@ -58,15 +54,13 @@ def show(
 
 @app.command("noise")
 def noise(
-    host: Annotated[str, typer.Argument(help="Host name, like example.org.")],
+    host: Host,
     forget: Annotated[bool, typer.Option("--forget", help="Let what was learned go; it is learned anew.")] = False,
     data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """The parts of a host's pages that differ at every visit and no longer count as a change."""
     common.setup(data, must_exist=True)
-    import msgspec
-
     from hemeroteca.archive import noise as learned
 
     name = host.strip().lower().rstrip(".")
@@ -74,8 +68,7 @@ def noise(
         learned.forget(common.actor(), name)
     model = learned.load(name)
     if json:
-        facts = {"host": name, "blocks": len(model.blocks), "noise": model.noisy()}
-        sys.stdout.write(msgspec.json.encode(facts).decode() + "\n")
+        common.tell({"host": name, "blocks": len(model.blocks), "noise": model.noisy()})
         return
     for path in model.noisy():
         typer.echo(path)
@@ -90,7 +83,7 @@ def _print(host: str, settings: "SiteSettings", json: bool) -> None:
     if shown["password"]:
         shown["password"] = "(set)"  # noqa: S105 it hides one
     if json:
-        sys.stdout.write(msgspec.json.encode({"host": host, **shown}).decode() + "\n")
+        common.tell({"host": host, **shown})
         return
     for name, value in shown.items():
         text = ", ".join(value) if isinstance(value, tuple) else "" if value is None else value

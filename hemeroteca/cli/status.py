@@ -1,6 +1,5 @@
 """`hemeroteca status`: what is queued, running, stored, failing, and why."""
 
-import sys
 from typing import TYPE_CHECKING
 
 from hemeroteca.cli import common
@@ -15,13 +14,11 @@ if TYPE_CHECKING:
 def status(data: common.Data = None, json: common.Json = False) -> None:
     """Show what is queued, running, stored and failing, and why."""
     common.setup(data, must_exist=True)
-    import msgspec
-
     from hemeroteca.engine.overview import status as read_status
 
     found = read_status()
     if json:
-        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+        common.tell(found)
         return
     from rich.console import Console
 

@@ -36,10 +36,7 @@ def create(
 
 
 @app.command("list")
-def listing(
-    data: Data = None,
-    json: Json = False,
-) -> None:
+def listing(data: Data = None, json: Json = False) -> None:
     """Show which tokens exist."""
     setup(data)
     from hemeroteca.accounts import services

@@ -37,10 +37,7 @@ def add(
 
 
 @app.command("list")
-def listing(
-    data: Data = None,
-    json: Json = False,
-) -> None:
+def listing(data: Data = None, json: Json = False) -> None:
     """Show who may sign in."""
     setup(data)
     from hemeroteca.accounts import services

@@ -32,18 +32,12 @@ class HostCheck:
         name = host_name(request.META.get("HTTP_HOST") or request.META["SERVER_NAME"])
         if name == (urlsplit(settings.CONFIG.replay_url).hostname or ""):
             # Cookies ignore ports: under the name of replay, archived scripts would share ours.
-            return HttpResponse(
-                f"The name {name} is for archived pages only. Use the console by another of its names.\n",
-                status=421,
-                content_type="text/plain; charset=utf-8",
-            )
+            return _misdirected(f"The name {name} is for archived pages only. Use the console by another of its names.")
         if is_address(name) or name in own_names():
             return self.get_response(request)
-        return HttpResponse(
+        return _misdirected(
             f"This server does not answer for the name {name[:80]!r}. If people should reach it by that name, set "
-            "public_url in hemeroteca.toml (or HEMEROTECA_PUBLIC_URL) to its whole address.\n",
-            status=421,
-            content_type="text/plain; charset=utf-8",
+            "public_url in hemeroteca.toml (or HEMEROTECA_PUBLIC_URL) to its whole address."
         )
 
 
@@ -74,6 +68,10 @@ class SecurityHeaders:
         response.headers.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
         response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
         return response
+
+
+def _misdirected(text: str) -> HttpResponse:
+    return HttpResponse(f"{text}\n", status=421, content_type="text/plain; charset=utf-8")
 
 
 def own_names() -> set[str]:

@@ -12,11 +12,12 @@ from django.utils.translation import gettext as _
 from hemeroteca.archive import queries as archive
 from hemeroteca.frontier import queries as frontier
 from hemeroteca.frontier.models import Page
-from hemeroteca.search import Hit, Options, Results, portal, semantic
+from hemeroteca.search import portal, semantic
 from hemeroteca.search.index.versions import has_versions
 from hemeroteca.search.query.clauses import Note
 from hemeroteca.search.query.filters import filters, loosened, narrowed, without
 from hemeroteca.search.ranking import Preferences
+from hemeroteca.search.results import Hit, Options, Results
 from hemeroteca.search.score_explanation import Explanation
 from hemeroteca.watch.saved_searches import feed_path
 

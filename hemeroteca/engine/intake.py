@@ -12,8 +12,9 @@ from hemeroteca.engine.sinks import Arrival, Trip
 from hemeroteca.fetch import Result
 from hemeroteca.fetch.browser import Rendered
 from hemeroteca.frontier.visit import Visit
-from hemeroteca.ingest import CrawlRules, Ingested, Rules
-from hemeroteca.ingest.pool import Pool, Reader
+from hemeroteca.ingest.ingested import Ingested
+from hemeroteca.ingest.pool import Pool, ReaderProcess
+from hemeroteca.ingest.rules import CrawlRules, Rules
 from hemeroteca.ingest.worker import Task
 from hemeroteca.urls.candidate import Role
 from hemeroteca.warc import Capture
@@ -28,7 +29,7 @@ MAX_NOTES = 10  # of a rendering
 class Intake:
     """`begun`: ingest processes that run already."""
 
-    def __init__(self, engine: "Engine", begun: Sequence[Reader]) -> None:
+    def __init__(self, engine: "Engine", begun: Sequence[ReaderProcess]) -> None:
         config = engine.config
         self._engine = engine
         self._max_depth = config.most_depth

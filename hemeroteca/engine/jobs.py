@@ -7,8 +7,7 @@ import msgspec
 from django.conf import settings
 
 from hemeroteca.archive import importing, queries, verify
-from hemeroteca.archive.jobs import cannot_write
-from hemeroteca.errors import Conflict, Refused
+from hemeroteca.errors import CannotWrite, Conflict, Refused
 from hemeroteca.instance import backup, spool
 from hemeroteca.jobs import ActiveJob, Interrupted, kind
 
@@ -34,11 +33,11 @@ class Rebuilt(msgspec.Struct):
     versions: int
 
 
-class Learn(msgspec.Struct):
+class LearnWords(msgspec.Struct):
     documents: int = 10_000  # at most, spread over the index
 
 
-class Learned(msgspec.Struct):
+class LearnedWords(msgspec.Struct):
     documents: int
 
 
@@ -86,7 +85,7 @@ def import_archives(job: ActiveJob, order: Import) -> importing.Imported:
                 instance.wake("engine")
                 rebuild.wait_until_read(config, instance)
     except OSError as error:
-        raise cannot_write(instance.data, error)
+        raise CannotWrite(instance.data, error)
     if done.stopped:
         raise Interrupted
     return done
@@ -118,10 +117,7 @@ def copy_instance(job: ActiveJob, order: Backup) -> backup.BackupReport:
             job.keep(True)  # what the target holds from now on is ours
         job.progress(done, total, name)
 
-    try:
-        return backup.copy(settings.INSTANCE, target, progress, again=bool(job.checkpoint))
-    except backup.BackupError as error:
-        raise Refused(str(error))
+    return backup.copy(settings.INSTANCE, target, progress, again=bool(job.checkpoint))
 
 
 @kind("search.rebuild", exclusive=True, remote=True)
@@ -130,19 +126,16 @@ def rebuild_index(job: ActiveJob, order: Rebuild) -> Rebuilt:
     from hemeroteca.engine import rebuild as archive
     from hemeroteca.engine import search_upkeep
     from hemeroteca.engine.sinks.search import write_watermark
-    from hemeroteca.search import SearchError, maintenance
+    from hemeroteca.search import maintenance
     from hemeroteca.search.index.versions import rebuild_versions
     from hemeroteca.watch.membership import Membership
 
     config, instance = settings.CONFIG, settings.INSTANCE
     last = queries.last_id()
     folder, heap = instance.index_dir, config.index_heap_bytes
-    try:
-        documents = archive.documents(instance)
-        count = maintenance.rebuild(folder, documents, heap, lambda done: job.progress(done, message="indexing"))
-        versions = rebuild_versions(folder, archive.versions(instance), heap) if config.index_versions else 0
-    except SearchError as error:
-        raise Refused(str(error))
+    documents = archive.documents(instance)
+    count = maintenance.rebuild(folder, documents, heap, lambda done: job.progress(done, message="indexing"))
+    versions = rebuild_versions(folder, archive.versions(instance), heap) if config.index_versions else 0
     search_upkeep.write_applied(folder, Membership.load())
     write_watermark(instance, last, versions_too=config.index_versions)
     job.progress(count, count, "learning words and ranks")
@@ -151,25 +144,26 @@ def rebuild_index(job: ActiveJob, order: Rebuild) -> Rebuilt:
 
 
 @kind("search.learn", remote=True)
-def learn_words(job: ActiveJob, order: Learn) -> Learned:
-    from hemeroteca.search import SearchError, maintenance, open_index
+def learn_words(job: ActiveJob, order: LearnWords) -> LearnedWords:
+    from hemeroteca.search import maintenance
+    from hemeroteca.search.index import open_index
 
     folder = settings.INSTANCE.index_dir
     try:
         count = maintenance.learn(folder, open_index(settings.CONFIG, folder), order.documents, job.progress)
-    except (SearchError, OSError) as error:
+    except OSError as error:
         raise Refused(str(error))
-    return Learned(count)
+    return LearnedWords(count)
 
 
 @kind("search.rank", remote=True)
 def rank_links(job: ActiveJob, order: Rank) -> Ranked:
     from hemeroteca.frontier.queries import seed_keys
-    from hemeroteca.search import SearchError, maintenance
+    from hemeroteca.search import maintenance
 
     try:
         ranks = maintenance.refresh_ranks(settings.INSTANCE.index_dir, seed_keys())
-    except (SearchError, OSError) as error:
+    except OSError as error:
         raise Refused(str(error))
     return Ranked(len(ranks))
 

@@ -34,7 +34,7 @@ from hemeroteca.frontier.models import Crawl
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.frontier.robots import RobotsCache
 from hemeroteca.frontier.traps import SameText
-from hemeroteca.ingest.pool import Reader
+from hemeroteca.ingest.pool import ReaderProcess
 from hemeroteca.instance import Instance
 from hemeroteca.instance.status import EngineStatus, write_engine_status
 
@@ -59,7 +59,7 @@ class Engine:
         only: int | None = None,
         tick: Callable[["Engine"], None] | None = None,
         watch_clock: Callable[[], float] = time.time,
-        readers: Sequence[Reader] = (),
+        readers: Sequence[ReaderProcess] = (),
     ) -> None:
         usage.return_memory(arenas=2)  # one for the threads of the search index
         self.config = config

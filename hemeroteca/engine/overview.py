@@ -113,7 +113,7 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
         database_bytes=sum(map(_size, instance.database_path.parent.glob(f"{instance.database_path.name}*"))),
         index_bytes=sum(_size(path) for path in instance.index_dir.glob("**/*")),
         free_bytes=shutil.disk_usage(instance.data).free,
-        crawls=[crawl_status(crawl) for crawl in Crawl.objects.order_by("-pk")[:crawls]],
+        crawls=[_crawl(crawl) for crawl in Crawl.objects.order_by("-pk")[:crawls]],
         waiting=[
             HostStatus(host.name, host.delay_ms / 1000, host.next_ms, host.failures, host.pages, host.note)
             for host in Host.objects.filter(next_ms__gt=int(time.time() * 1000)).order_by("-next_ms")[:hosts]
@@ -122,17 +122,8 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
     )
 
 
-def crawl_status(crawl: "Crawl") -> CrawlStatus:
-    return CrawlStatus(
-        crawl.pk,
-        crawl.state,
-        crawl.seeds,
-        crawl.stop_reason,
-        crawl.created_ms,
-        crawl.started_ms,
-        crawl.ended_ms,
-        crawl.counts,
-    )
+def _crawl(crawl: "Crawl") -> CrawlStatus:
+    return CrawlStatus(**{name: getattr(crawl, name) for name in CrawlStatus.__struct_fields__})
 
 
 def _size(path: Path) -> int:

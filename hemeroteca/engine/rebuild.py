@@ -9,8 +9,7 @@ goes when what was read is in the index, so a kill costs nothing.
 import logging
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from itertools import count
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from django.db import transaction
@@ -25,7 +24,10 @@ from hemeroteca.engine.sinks.links import LinksSink
 from hemeroteca.engine.sinks.noise import NoiseSink
 from hemeroteca.engine.sinks.search import SearchSink, read_watermark, write_watermark
 from hemeroteca.frontier import queries as frontier
-from hemeroteca.ingest import Ingest, Ingested, Rules, SearchDocument
+from hemeroteca.ingest.ingested import Ingested
+from hemeroteca.ingest.ingestion import Ingest
+from hemeroteca.ingest.rules import Rules
+from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.instance import Instance, spool
 from hemeroteca.search.index.versions import has_versions
 from hemeroteca.warc import Capture, WarcReadError
@@ -45,8 +47,6 @@ LEADING = (301, 302, 303, 307, 308)
 BATCH = 200  # pages read again together
 PICTURE_BYTES = 64 << 20
 LOOK_SECONDS = 1.0
-WAIT_SECONDS = 0.25
-LOOKS = 8  # between two looks whether the engine is gone
 
 
 class Rereading:
@@ -197,10 +197,6 @@ class Rereads:
         self._finished: tuple[list[int], int] | None = None  # stale pages, and the commit of the index that has them
         self._importance: list[tuple[float | None, int]] = []
 
-    @property
-    def idle(self) -> bool:
-        return not self._batch
-
     def look(self) -> None:
         moment = time.monotonic()
         if not self._batch:
@@ -266,7 +262,8 @@ def catch_up(config: Config, instance: Instance) -> int:
     done = 0
     ingest = Ingest()
     noise = NoiseSink()
-    with _index(config, instance) as (search, links):
+    links = LinksSink(instance)
+    with closing(SearchSink(config, instance, links)) as search:
         source = Rereading(instance, noise, search.keeps_versions)
         while stale:
             found: list[tuple[float | None, int]] = []
@@ -292,27 +289,12 @@ def catch_up(config: Config, instance: Instance) -> int:
     return done
 
 
-@contextmanager
-def _index(config: Config, instance: Instance) -> Iterator[tuple[SearchSink, LinksSink]]:
-    links = LinksSink(instance)
-    search = SearchSink(config, instance, links)
-    try:
-        yield search, links
-    finally:
-        search.close()
-
-
 def wait_until_read(config: Config, instance: Instance) -> None:
     """Until the engine at work has read all stale pages again; if it ends before, the rest is done here."""
-    for look in count(1):
-        if not queries.stale_pages(1):
-            return
-        time.sleep(WAIT_SECONDS)
-        lock = instance.lock_engine() if look % LOOKS == 0 else None
-        if lock is not None:
-            with lock:
-                catch_up(config, instance)
-            return
+    lock = instance.wait_for_engine(lambda: not queries.stale_pages(1))
+    if lock is not None:
+        with lock:
+            catch_up(config, instance)
 
 
 def repair(config: Config, instance: Instance) -> None:
@@ -327,11 +309,8 @@ def repair(config: Config, instance: Instance) -> None:
         if file.salvaged:
             log.warning("%s had %d bytes nobody knew of; they are in %s", file.name, file.cut, file.salvaged)
         if file.missing:
-            log.error(
-                "%s lacks %d acknowledged bytes; `hemeroteca archive verify` tells which captures",
-                file.name,
-                file.missing,
-            )
+            lost = "%s lacks %d acknowledged bytes; `hemeroteca archive verify` tells which captures"
+            log.error(lost, file.name, file.missing)
     known, last = read_watermark(instance), queries.last_id()
     if config.index_versions:
         known = min(known, read_watermark(instance, versions=True) if has_versions(instance.index_dir) else 0)

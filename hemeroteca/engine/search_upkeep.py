@@ -18,7 +18,7 @@ import msgspec
 from hemeroteca import urls
 from hemeroteca.engine.sinks.search import SearchSink
 from hemeroteca.frontier import queries
-from hemeroteca.ingest import SearchDocument
+from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.instance import Instance
 from hemeroteca.search import document_queue
 from hemeroteca.search.index import SearchError, open_index

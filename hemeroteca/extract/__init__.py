@@ -16,17 +16,6 @@ from hemeroteca.extract.document import Document, Leads, Limits, Link, Place
 from hemeroteca.extract.readers import Content, Reader, kind_of, media_type, read, register, unregister
 
 __all__ = [
-    "Content",
-    "Document",
-    "Leads",
-    "Limits",
-    "Link",
-    "Place",
-    "Reader",
-    "decode_body",
-    "kind_of",
-    "media_type",
-    "read",
-    "register",
-    "unregister",
-]
+    "Content", "Document", "Leads", "Limits", "Link", "Place", "Reader", "decode_body", "kind_of", "media_type", "read",
+    "register", "unregister",
+]  # fmt: skip

@@ -7,7 +7,7 @@ whatever was declared), then the Content-Type header, then the document's own de
 import codecs
 import re
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from io import BytesIO
 from typing import Any, NamedTuple
 
@@ -88,14 +88,6 @@ def _wbits(name: str, start: bytes) -> int:
     return ZLIB if zlib_header else RAW
 
 
-def _gzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    return _inflate(chunks, "gzip")
-
-
-def _deflate(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    return _inflate(chunks, "deflate")
-
-
 def _inflate(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
     stream = None
     for chunk in chunks:
@@ -155,9 +147,9 @@ def _brotli(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 _STREAMS: dict[str, Callable[[Iterator[bytes]], Iterator[bytes]]] = {
-    "gzip": _gzip,
-    "x-gzip": _gzip,
-    "deflate": _deflate,
+    "gzip": partial(_inflate, name="gzip"),
+    "x-gzip": partial(_inflate, name="gzip"),
+    "deflate": partial(_inflate, name="deflate"),
     "br": _brotli,
 }
 

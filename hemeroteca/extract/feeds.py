@@ -1,6 +1,7 @@
 """Feeds (RSS 0.9 to 2.0, Atom, JSON Feed): their entries as links with titles and dates."""
 
 import re
+from dataclasses import dataclass, field
 from html import unescape
 from typing import Any
 
@@ -43,13 +44,14 @@ class FeedReader:
         document.language = language.detect(document.main, document.language or content.language)
 
 
+@dataclass(slots=True)
 class _Entry:
-    __slots__ = ("address", "author", "date", "enclosures", "guid", "summary", "title")
-
-    def __init__(self) -> None:
-        self.address = self.author = self.guid = self.summary = self.title = ""
-        self.date = 0
-        self.enclosures: list[str] = []
+    title: str = ""
+    address: str = ""
+    summary: str = ""
+    guid: str = ""
+    date: int = 0
+    enclosures: list[str] = field(default_factory=list)
 
 
 class _Collector:
@@ -198,8 +200,7 @@ def _read_json(body: bytes, document: Document, limits: Limits) -> None:
     for item in items if isinstance(items, list) else []:
         if not isinstance(item, dict):
             continue
-        entry = _Entry()
-        entry.title, entry.address = _text(item, "title"), _text(item, "url") or _text(item, "external_url")
+        entry = _Entry(_text(item, "title"), _text(item, "url") or _text(item, "external_url"))
         entry.summary = _text(item, "content_text") or _text(item, "content_html") or _text(item, "summary")
         entry.date = max(0, dates.to_ms(_text(item, "date_modified") or _text(item, "date_published")))
         if not collector.entry(entry):

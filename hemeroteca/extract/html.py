@@ -6,6 +6,7 @@ call for the text of the whole tree (`passages`).
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from html import unescape
 
 from resiliparse.parse.html import ELEMENT, DOMCollection, DOMNode, HTMLTree
@@ -163,33 +164,20 @@ def one_line(text: str, limit: int) -> str:
     return " ".join(text[: limit * 8].split())[:limit]
 
 
+@dataclass(slots=True)
 class _Page:
     """What the walk over the elements gathers."""
 
-    __slots__ = (
-        "by_address",
-        "by_href",
-        "copied",
-        "document",
-        "headings",
-        "limits",
-        "links",
-        "marks",
-        "others",
-        "region",
-    )
-
-    def __init__(self, document: Document, limits: Limits) -> None:
-        self.document = document
-        self.limits = limits
-        self.links: list[Link] = []
-        self.by_address: dict[str, Link] = {}  # of kind `page`
-        self.by_href: dict[str, Link] = {}  # the same, as written
-        self.others: set[tuple[str, str]] = set()  # address and kind of all the rest
-        self.headings: list[str] = []
-        self.marks = passages.Marks()
-        self.region = "main"
-        self.copied = 0
+    document: Document
+    limits: Limits
+    links: list[Link] = field(default_factory=list)
+    by_address: dict[str, Link] = field(default_factory=dict)  # of kind `page`
+    by_href: dict[str, Link] = field(default_factory=dict)  # the same, as written
+    others: set[tuple[str, str]] = field(default_factory=set)  # address and kind of all the rest
+    headings: list[str] = field(default_factory=list)
+    marks: passages.Marks = field(default_factory=passages.Marks)
+    region: str = "main"
+    copied: int = 0
 
     def walk(self, elements: DOMCollection, anchors: list[DOMNode]) -> None:
         """Every element of interest, in document order, then every anchor."""

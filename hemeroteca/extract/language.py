@@ -91,17 +91,8 @@ _SCRIPTS = [
     (re.compile("[\u0530-\u058f]"), ["hy"]),
     (re.compile("[\u10a0-\u10ff]"), ["ka"]),
 ]
-_ALIASES = {
-    "nb": "no",
-    "nn": "no",
-    "iw": "he",
-    "in": "id",
-    "ji": "yi",
-    "spa": "es",
-    "eng": "en",
-    "cat": "ca",
-    "por": "pt",
-}
+_ALIASES = {"nb": "no", "nn": "no", "iw": "he", "in": "id", "ji": "yi"}
+_ALIASES |= {"spa": "es", "eng": "en", "cat": "ca", "por": "pt"}
 
 
 def detect(text: str, declared: str = "") -> str:

@@ -61,10 +61,6 @@ _decode = msgspec.msgpack.Decoder(Read).decode
 _NOWHERE = Place(b"", 0, 0)
 
 
-def available() -> bool:
-    return _module is not None
-
-
 def read(data: bytes, limits: Limits, *, context: bool = False, place: Place | None = None) -> Read | None:
     """Read UTF-8 `data`; None: it is not plain. `context`: of each link. `place`: its links are resolved from there."""
     if _module is None:

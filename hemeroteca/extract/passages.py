@@ -5,6 +5,7 @@ call. Both texts and all contexts are cut out of that one string, which is why a
 """
 
 import re
+from dataclasses import dataclass, field
 
 from resiliparse.parse.html import DOMNode, HTMLTree
 
@@ -33,16 +34,14 @@ MAX_NAMED = 3000
 MAX_COPIED = 8 << 20  # characters looked at to measure such elements
 
 
+@dataclass(slots=True)
 class Marks:
     """Elements that matter for the text, in document order."""
 
-    __slots__ = ("anchors", "dropped", "hidden", "kept")
-
-    def __init__(self) -> None:
-        self.dropped: list[DOMNode] = []  # navigation and the like
-        self.kept: list[DOMNode] = []  # main, article
-        self.hidden: list[DOMNode] = []  # scripts, styles, what is not shown
-        self.anchors: list[tuple[DOMNode, Link]] = []
+    dropped: list[DOMNode] = field(default_factory=list)  # navigation and the like
+    kept: list[DOMNode] = field(default_factory=list)  # main, article
+    hidden: list[DOMNode] = field(default_factory=list)  # scripts, styles, what is not shown
+    anchors: list[tuple[DOMNode, Link]] = field(default_factory=list)
 
 
 def read(tree: HTMLTree, marks: Marks, document: Document, limits: Limits, want_context: bool) -> None:

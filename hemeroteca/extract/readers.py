@@ -7,6 +7,7 @@ imported in processes without a database. What it found travels by name in `Docu
 
 import importlib
 import re
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -31,45 +32,27 @@ _HTML_START = re.compile(
 )
 
 
+@dataclass(slots=True)
 class Content:
     """A body whose Content-Encoding has been undone, and what is known about it."""
 
-    __slots__ = (
-        "_root",
-        "body",
-        "content_type",
-        "language",
-        "limits",
-        "media_type",
-        "place",
-        "start",
-        "url",
-        "want_context",
-    )
+    body: bytes
+    content_type: str = ""  # the header as sent: it may be wrong or empty
+    url: str = ""
+    limits: Limits = _DEFAULTS
+    language: str = ""  # the header Content-Language
+    want_context: bool = False
+    place: Place | None = None
+    media_type: str = field(init=False)
+    start: bytes = field(init=False)  # without byte order mark
+    _root: str | None = None
 
-    def __init__(
-        self,
-        body: bytes,
-        content_type: str = "",
-        url: str = "",
-        limits: Limits = _DEFAULTS,
-        language: str = "",
-        want_context: bool = False,
-        place: Place | None = None,
-    ) -> None:
-        self.body = body
-        self.content_type = content_type  # the header as sent: it may be wrong or empty
-        self.media_type = media_type(content_type)
-        self.url = url
-        self.limits = limits
-        self.language = language  # the header Content-Language
-        self.want_context = want_context
-        self.place = place
-        start = body[:START]
+    def __post_init__(self) -> None:
+        self.media_type = media_type(self.content_type)
+        start = self.body[:START]
         if start.startswith((b"\xff\xfe", b"\xfe\xff")):
             start = start.replace(b"\0", b"")[2:]
-        self.start = start.removeprefix(b"\xef\xbb\xbf")  # without byte order mark
-        self._root: str | None = None
+        self.start = start.removeprefix(b"\xef\xbb\xbf")
 
     @property
     def root(self) -> str:

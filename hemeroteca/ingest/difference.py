@@ -80,7 +80,7 @@ def difference(capture: Capture, rules: Rules, diff: bool) -> tuple[Difference, 
         if parts not in compared:
             if len(compared) == MAX_COMPARED:
                 continue
-            compared[parts] = change.compare(old, new, given, change.NoisePlaces(rules.noise)), ""
+            compared[parts] = change.compare(old, new, given, frozenset(rules.noise)), ""
         found, text = compared[parts]
         important = found.total > given.threshold
         if important and diff and not text:

@@ -46,7 +46,7 @@ class Ingested(msgspec.Struct, array_like=True):
     difference: Difference | None = None  # from the version before
     sightings: list[Sighted] | None = None  # blocks that differ; None: it was not compared
     needs_browser: bool = False  # scripts have yet to write the page; nothing else was done
-    finds: dict[str, msgspec.Raw] = {}  # by the name of the room or kind; `find` reads them
+    finds: dict[str, bytes] = {}  # by the name of the room or kind; `find` reads them
 
     @property
     def shown_digest(self) -> str:
@@ -54,7 +54,7 @@ class Ingested(msgspec.Struct, array_like=True):
         return self.dom_digest or self.digest
 
     def add_find(self, name: str, value: Any) -> None:
-        self.finds = {**self.finds, name: msgspec.Raw(msgspec.msgpack.encode(value))}
+        self.finds = {**self.finds, name: msgspec.msgpack.encode(value)}
 
     def find(self, name: str, kind: type[Find]) -> Find | None:
         """A find of that name; None when there is none."""

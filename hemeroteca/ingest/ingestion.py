@@ -4,6 +4,7 @@ A pure function of a capture and its rules; the processes that run it (`worker`)
 import and rebuild call it alike; what it returns is written by the sinks of the engine.
 """
 
+import hashlib
 from typing import TYPE_CHECKING
 
 from hemeroteca import extract, urls, warc
@@ -11,9 +12,9 @@ from hemeroteca.extract import elements
 from hemeroteca.extract.scripted import needs_browser
 from hemeroteca.ingest.candidates import Links, folder_host_key
 from hemeroteca.ingest.difference import difference, listing
-from hemeroteca.ingest.document import exact, likeness_of, search_document
 from hemeroteca.ingest.ingested import Ingested
 from hemeroteca.ingest.rules import AGENT, CrawlOptions, CrawlRules, Rules
+from hemeroteca.ingest.search_document import SearchDocument, simhash, without_digits
 from hemeroteca.warc import DOM_TYPE, Capture, keys
 
 if TYPE_CHECKING:
@@ -147,10 +148,36 @@ def _directives(capture: Capture, document: extract.Document | None, result: Ing
 
 
 def _add_document(capture: Capture, rules: Rules, document: extract.Document, result: Ingested) -> None:
-    likeness = likeness_of(document)
-    result.fingerprint = likeness or exact(document)
-    if not result.noindex and not result.noarchive:  # what is not in the archive could not be indexed again
-        result.document = search_document(capture, rules, document, result.shown_digest, likeness)
+    """What search learns of a page, and the fingerprint of its text."""
+    text = document.main or document.text
+    likeness = simhash(text, digits=False)  # 0 where there is too little text
+    result.fingerprint = likeness or (_exact(f"{document.title}\n{text}") if text else 0)
+    if result.noindex or result.noarchive:  # what is not in the archive could not be indexed again
+        return
+    if capture.status != 200 or not (text or document.title):
+        return
+    result.document = SearchDocument(
+        key=rules.key,
+        url=capture.url,
+        title=document.title,
+        headings=document.headings,
+        description=document.description,
+        text=text,
+        host=rules.host,
+        language=document.language,
+        type="html" if document.kind == "xhtml" else document.kind,
+        captured_ms=capture.captured_ms,
+        published_ms=document.published,
+        author=document.author,
+        digest=result.shown_digest,
+        simhash=likeness,
+    )
+
+
+def _exact(text: str) -> int:
+    """The fingerprint of a short text; numbers do not count."""
+    data = without_digits(text).encode("utf-8", "replace")
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little", signed=True)
 
 
 def _place(capture: Capture, rules: Rules) -> extract.Place | None:

@@ -25,20 +25,7 @@ from hemeroteca import usage, warc
 from hemeroteca.ingest import worker
 from hemeroteca.ingest.ingested import Ingested
 from hemeroteca.ingest.rules import CrawlRules
-from hemeroteca.ingest.worker import (
-    CRAWL,
-    END,
-    FORGET,
-    HEADER,
-    PACKING,
-    RESULT,
-    TASK,
-    USAGE,
-    Frame,
-    Inbox,
-    Task,
-    Usage,
-)
+from hemeroteca.ingest.worker import HEADER, Frame, Inbox, Task, Usage
 
 AHEAD = 3  # tasks sent to a reader before its answer, so that it never waits
 READER_ENVIRONMENT = {
@@ -51,22 +38,22 @@ SENT_AT_ONCE = 16  # pieces given to the system in one call
 PATIENCE = 60.0  # seconds a reader may take over one page
 
 
-def fork_readers(count: int) -> list["Reader"]:
+def fork_readers(count: int) -> list["ReaderProcess"]:
     """Readers that are copies of this process; none where that is not safe.
 
     For a process that has nothing open yet. It may use them for a `Pool` or leave them alone: they end with it.
     """
-    readers: list[Reader] = []
+    readers: list[ReaderProcess] = []
     if sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1:
         for _ in range(count):
-            readers.append(Reader(beside=readers))
+            readers.append(ReaderProcess(beside=readers))
     return readers
 
 
-class Reader:
+class ReaderProcess:
     """One ingest process: started anew, or, with a list of others, a copy of this one."""
 
-    def __init__(self, beside: "list[Reader] | None" = None) -> None:
+    def __init__(self, beside: "list[ReaderProcess] | None" = None) -> None:
         self.socket, theirs = socket.socketpair()
         for end in (self.socket, theirs):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
@@ -163,7 +150,7 @@ class Pool:
         readers: int,
         selector: selectors.BaseSelector,
         done: Callable[[list[tuple[Task, Ingested]]], None],
-        begun: Sequence[Reader] = (),
+        begun: Sequence[ReaderProcess] = (),
     ) -> None:
         self.usage = Usage(0.0, 0)  # of readers that have ended
         self.backlog = 0  # tasks not answered yet
@@ -173,11 +160,11 @@ class Pool:
         self._waiting: deque[Task] = deque()
         self._encode = msgspec.msgpack.Encoder().encode
         self._decode = msgspec.msgpack.Decoder(Ingested).decode
-        self._readers: list[Reader] = []
+        self.readers: list[ReaderProcess] = []
         for reader in begun:
             self._add(reader)
         for _ in range(readers - len(begun)):
-            self._add(Reader())
+            self._add(ReaderProcess())
 
     def submit(self, task: Task) -> None:
         self.backlog += 1
@@ -186,43 +173,43 @@ class Pool:
 
     def learn(self, crawl: CrawlRules) -> None:
         self._crawls[crawl.crawl] = crawl
-        self._tell(CRAWL, self._encode(crawl))
+        self._tell(worker.CRAWL, self._encode(crawl))
 
     def forget(self, crawl: int) -> None:
         self._crawls.pop(crawl, None)
-        self._tell(FORGET, self._encode(crawl))
+        self._tell(worker.FORGET, self._encode(crawl))
 
     def check(self, now: float) -> None:
         """End readers that take too long; called about once a second."""
-        for reader in list(self._readers):
+        for reader in list(self.readers):
             if reader.tasks and now - reader.since > PATIENCE:
                 self._replace(reader, "reader-too-slow")
 
     def resident_bytes(self) -> int:
         """Memory of the readers now."""
-        return sum(usage.resident_bytes(reader.process.pid) for reader in self._readers)
+        return sum(usage.resident_bytes(reader.process.pid) for reader in self.readers)
 
     def cpu_seconds(self) -> float:
         """Processor time of all readers so far."""
-        return self.usage.cpu_seconds + sum(usage.cpu_seconds(reader.process.pid) for reader in self._readers)
+        return self.usage.cpu_seconds + sum(usage.cpu_seconds(reader.process.pid) for reader in self.readers)
 
     def peak_bytes(self) -> int:
         """Largest memory the readers have had, added up."""
-        return max(self.usage.max_rss_bytes, sum(usage.peak_bytes(reader.process.pid) for reader in self._readers))
+        return max(self.usage.max_rss_bytes, sum(usage.peak_bytes(reader.process.pid) for reader in self.readers))
 
     def close(self) -> None:
         """Let the readers end; what they still hold is not answered."""
-        for reader in self._readers:
+        for reader in self.readers:
             self._selector.unregister(reader.socket)
             reader.socket.setblocking(True)
             reader.socket.settimeout(5.0)
             try:
-                reader.send(END, b"")
+                reader.send(worker.END, b"")
                 while not reader.flush():
                     pass
                 while (frames := reader.frames()) is not None:
                     for kind, payload in frames:
-                        if kind == USAGE:
+                        if kind == worker.USAGE:
                             used = msgspec.msgpack.decode(payload, type=Usage)
                             self.usage.cpu_seconds += used.cpu_seconds
                             self.usage.max_rss_bytes += used.max_rss_bytes
@@ -234,36 +221,36 @@ class Pool:
             except subprocess.TimeoutExpired:
                 reader.process.kill()
                 reader.process.wait()
-        self._readers.clear()
+        self.readers.clear()
 
     # inside
 
-    def _add(self, reader: Reader) -> None:
-        reader.send(PACKING, warc.packing().encode())
+    def _add(self, reader: ReaderProcess) -> None:
+        reader.send(worker.PACKING, warc.packing().encode())
         for crawl in self._crawls.values():
-            reader.send(CRAWL, self._encode(crawl))
-        self._readers.append(reader)
+            reader.send(worker.CRAWL, self._encode(crawl))
+        self.readers.append(reader)
         self._selector.register(reader.socket, selectors.EVENT_READ, lambda fd, mask: self._ready(reader, mask))
         self._push(reader)
 
     def _tell(self, kind: int, payload: bytes) -> None:
-        for reader in self._readers:
+        for reader in self.readers:
             reader.send(kind, payload)
             self._push(reader)
 
     def _feed(self) -> None:
         while self._waiting:
-            reader = min(self._readers, key=lambda reader: len(reader.tasks))
+            reader = min(self.readers, key=lambda reader: len(reader.tasks))
             if len(reader.tasks) >= AHEAD:
                 return
             task = self._waiting.popleft()
             if not reader.tasks:
                 reader.since = time.monotonic()
             reader.tasks.append(task)
-            reader.send(TASK, self._encode(task))
+            reader.send(worker.TASK, self._encode(task))
             self._push(reader)
 
-    def _push(self, reader: Reader) -> None:
+    def _push(self, reader: ReaderProcess) -> None:
         try:
             out = reader.flush()
         except OSError:
@@ -273,7 +260,7 @@ class Pool:
             events = selectors.EVENT_READ if out else selectors.EVENT_READ | selectors.EVENT_WRITE
             self._selector.modify(reader.socket, events, self._selector.get_key(reader.socket).data)
 
-    def _ready(self, reader: Reader, mask: int) -> None:
+    def _ready(self, reader: ReaderProcess, mask: int) -> None:
         if mask & selectors.EVENT_WRITE:
             self._push(reader)
         if mask & selectors.EVENT_READ:
@@ -283,7 +270,7 @@ class Pool:
                 return
             answers = []
             for kind, payload in frames:
-                if kind == RESULT:
+                if kind == worker.RESULT:
                     task = reader.tasks.popleft()
                     done = self._decode(payload)
                     if done.finds:  # they lie in the frame, which the next one overwrites
@@ -295,15 +282,15 @@ class Pool:
             if answers:
                 self._done(answers)
 
-    def _replace(self, reader: Reader, note: str) -> None:
+    def _replace(self, reader: ReaderProcess, note: str) -> None:
         """Start another reader; the page it was reading is kept unread, the ones behind it are read by others."""
         self._selector.unregister(reader.socket)
-        self._readers.remove(reader)
+        self.readers.remove(reader)
         self.usage.cpu_seconds += usage.cpu_seconds(reader.process.pid)
         reader.process.kill()
         reader.process.wait()
         reader.socket.close()
-        self._add(Reader())
+        self._add(ReaderProcess())
         tasks = list(reader.tasks)
         if tasks:
             first = tasks[0]

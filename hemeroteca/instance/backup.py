@@ -12,10 +12,11 @@ from pathlib import Path
 import msgspec
 from django.db import connection
 
+from hemeroteca.errors import Refused
 from hemeroteca.instance.folder import Instance
 
 
-class BackupError(Exception):
+class BackupError(Refused):
     """The copy could not be made; the message says why and what to do."""
 
 

@@ -6,41 +6,25 @@ Safe to copy when stopped. Nothing here knows Django; the engine, the web proces
 import fcntl
 import os
 import secrets
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
+
+WAIT_SECONDS = 0.25  # between two looks at what an engine does for us
+LOOKS = 8  # between two looks whether it is gone
 
 
 class Instance:
     def __init__(self, data: Path) -> None:
         self.data = data.absolute()
-
-    @property
-    def database_path(self) -> Path:
-        return self.data / "hemeroteca.sqlite3"
-
-    @property
-    def warc_dir(self) -> Path:
-        return self.data / "warc"
-
-    @property
-    def index_dir(self) -> Path:
-        return self.data / "index"
-
-    @property
-    def spool_dir(self) -> Path:
-        """Bodies on their way; emptied at every start of the engine."""
-        return self.data / "spool"
-
-    @property
-    def thesauri_dir(self) -> Path:
-        """Imported thesauri."""
-        return self.data / "thesauri"
-
-    @property
-    def log_dir(self) -> Path:
-        return self.data / "logs"
+        self.database_path = self.data / "hemeroteca.sqlite3"
+        self.warc_dir = self.data / "warc"
+        self.index_dir = self.data / "index"
+        self.spool_dir = self.data / "spool"  # bodies on their way; emptied at every start of the engine
+        self.thesauri_dir = self.data / "thesauri"
+        self.log_dir = self.data / "logs"
 
     def create(self) -> None:
         """Make the folders. Private to the owner: captures may hold pages behind a login."""
@@ -65,6 +49,16 @@ class Instance:
     def lock_engine(self) -> IO[str] | None:
         """Become the one engine of this folder: an open file to keep, or None when another process is the engine."""
         return self._lock("engine.lock")
+
+    def wait_for_engine(self, done: Callable[[], bool]) -> IO[str] | None:
+        """Wait until the engine at work has done something; when it ends before that, we are the engine."""
+        looks = 0
+        while not done():
+            time.sleep(WAIT_SECONDS)
+            looks += 1
+            if looks % LOOKS == 0 and (lock := self.lock_engine()) is not None:
+                return lock
+        return None
 
     def lock_server(self) -> IO[str] | None:
         """Become the one `hemeroteca serve` of this folder, in the same way."""

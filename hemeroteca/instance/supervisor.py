@@ -42,7 +42,7 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Limits:
+class RestartLimits:
     restarts_a_minute: int = 5
     grace_seconds: float = 20.0  # from the request to stop until the kill
 
@@ -54,10 +54,10 @@ class Supervisor:
     """
 
     def __init__(
-        self, programs: Sequence[Program], say: Callable[[str, str], None], limits: Limits | None = None
+        self, programs: Sequence[Program], say: Callable[[str, str], None], limits: RestartLimits | None = None
     ) -> None:
         self._selector = selectors.DefaultSelector()
-        limits = limits or Limits()
+        limits = limits or RestartLimits()
         self._children = [_Child(program, say, self._selector, limits) for program in programs]
         self._limits = limits
         self._stop_signals = 0
@@ -122,7 +122,7 @@ class _Child:
     """One program: its process when it runs, and when it may start again when it does not."""
 
     def __init__(
-        self, program: Program, say: Callable[[str, str], None], selector: selectors.BaseSelector, limits: Limits
+        self, program: Program, say: Callable[[str, str], None], selector: selectors.BaseSelector, limits: RestartLimits
     ) -> None:
         self._program = program
         self._say = say

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 from django.conf import settings
-from django.db.models import F, Q
+from django.db.models import F, QuerySet
 
 from hemeroteca.accounts import Actor, require
 from hemeroteca.errors import Conflict
@@ -92,7 +92,7 @@ def claim(exclusive: bool | None = None, number: int | None = None) -> Job | Non
 
 def report(job: Job, done: int, total: int | None, message: str) -> bool | None:
     """Write how far a job is and renew its lease. True: it shall be cancelled. None: it is no longer ours."""
-    mine = Job.objects.filter(pk=job.pk, worker=job.worker, state=Job.State.RUNNING)
+    mine = _mine(job)
     if not mine.update(done=done, total=total, message=message, lease_ms=now_ms() + LEASE_MS):
         return None
     return bool(mine.values_list("cancel_requested", flat=True).first())
@@ -100,8 +100,7 @@ def report(job: Job, done: int, total: int | None, message: str) -> bool | None:
 
 def renew(job: Job) -> None:
     """Keep a job that is silent for long."""
-    mine = Job.objects.filter(pk=job.pk, worker=job.worker, state=Job.State.RUNNING)
-    mine.update(lease_ms=now_ms() + LEASE_MS)
+    _mine(job).update(lease_ms=now_ms() + LEASE_MS)
 
 
 def keep(job: Job, checkpoint: Any) -> None:
@@ -118,16 +117,14 @@ def add_line(job: Job, text: str) -> None:
 
 def give_back(job: Job) -> None:
     """Let another process go on with it."""
-    mine = Job.objects.filter(pk=job.pk, worker=job.worker, state=Job.State.RUNNING)
-    mine.update(state=Job.State.QUEUED, worker="", attempts=F("attempts") - 1)
+    _mine(job).update(state=Job.State.QUEUED, worker="", attempts=F("attempts") - 1)
 
 
 def end(job: Job, state: Job.State, message: str = "", result: Any = None, code: str = "") -> None:
-    mine = Q(pk=job.pk, worker=job.worker, state=Job.State.RUNNING)
     changes = {"state": state, "message": message, "result": result, "code": code, "ended_ms": now_ms()}
     if state == Job.State.DONE:
         changes |= {"checkpoint": None, "cancel_requested": False}
-    Job.objects.filter(mine).update(**changes)
+    _mine(job).update(**changes)
     job.refresh_from_db()
 
 
@@ -138,6 +135,11 @@ def wake(job: Job) -> None:
 
 def now_ms() -> int:
     return time.time_ns() // 1_000_000
+
+
+def _mine(job: Job) -> QuerySet[Job]:
+    """The row of a job, while this process runs it."""
+    return Job.objects.filter(pk=job.pk, worker=job.worker, state=Job.State.RUNNING)
 
 
 def _begin(job: Job) -> None:

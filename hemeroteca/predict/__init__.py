@@ -11,60 +11,13 @@ instance or the network (`traces.read` reads the file it is told to).
 """
 
 from .calendars import Calendar, country_calendar, week_calendar
-from .calibration import Bin, Calibration, Observed, calibrate, report
-from .estimators import (
-    Gamma,
-    bias_reduced,
-    fit_gamma,
-    maximum_likelihood,
-    naive,
-    precision,
-    unchanged_given_signals,
-)
-from .explanation import SENTENCES, Reason, fill
-from .groups import Behaviour, Burst, Group, behaviour, bursts, group
-from .planner import Plan, Planner
-from .policies import POLICIES, IntervalPolicy, Policy, World
-from .simulator import PUBLISHED, Outcome, simulate
-from .traces import PROCESSES, Trace, generate, join, read
+from .calibration import Calibration, Observed, calibrate
+from .explanation import SENTENCES, fill
+from .groups import behaviour, group
+from .planner import Planner
+from .policies import POLICIES, IntervalPolicy, World
 
 __all__ = [
-    "POLICIES",
-    "PROCESSES",
-    "PUBLISHED",
-    "SENTENCES",
-    "Behaviour",
-    "Bin",
-    "Burst",
-    "Calendar",
-    "Calibration",
-    "Gamma",
-    "Group",
-    "IntervalPolicy",
-    "Observed",
-    "Outcome",
-    "Plan",
-    "Planner",
-    "Policy",
-    "Reason",
-    "Trace",
-    "World",
-    "behaviour",
-    "bias_reduced",
-    "bursts",
-    "calibrate",
-    "country_calendar",
-    "fill",
-    "fit_gamma",
-    "generate",
-    "group",
-    "join",
-    "maximum_likelihood",
-    "naive",
-    "precision",
-    "read",
-    "report",
-    "simulate",
-    "unchanged_given_signals",
-    "week_calendar",
-]
+    "POLICIES", "SENTENCES", "Calendar", "Calibration", "IntervalPolicy", "Observed", "Planner", "World", "behaviour",
+    "calibrate", "country_calendar", "fill", "group", "week_calendar",
+]  # fmt: skip

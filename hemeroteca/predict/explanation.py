@@ -51,18 +51,10 @@ SENTENCES: dict[str, str] = {
 
 # Words of each language for one and for several: days, hours, visits.
 _UNITS = {
-    "en": {
-        "day": ("day", "days"),
-        "hour": ("hour", "hours"),
-        "visit": ("visit", "visits"),
-        "time": ("once", "times"),
-    },
-    "es": {
-        "day": ("día", "días"),
-        "hour": ("hora", "horas"),
-        "visit": ("visita", "visitas"),
-        "time": ("una vez", "veces"),
-    },
+    "day": {"en": ("day", "days"), "es": ("día", "días")},
+    "hour": {"en": ("hour", "hours"), "es": ("hora", "horas")},
+    "visit": {"en": ("visit", "visits"), "es": ("visita", "visitas")},
+    "time": {"en": ("once", "times"), "es": ("una vez", "veces")},
 }
 
 
@@ -74,7 +66,7 @@ def fill(sentence: str, values: Mapping[str, object], language: str = "en") -> s
 def _said(name: str, value: object, language: str) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
-    units = _UNITS.get(language, _UNITS["en"])
+    units = {unit: words.get(language, words["en"]) for unit, words in _UNITS.items()}
     if name in ("days", "ago"):  # in days
         return _counted(value * 24, units["hour"], language) if value < 1 else _counted(value, units["day"], language)
     if name == "hours":

@@ -78,15 +78,8 @@ def _saturating(lam: Floats, worth: Floats, budget: float) -> Floats:
         x = _bisect(lambda x: x - np.log1p(x), depth, 1e6)
         return np.where(visited, lam / np.maximum(x, 1e-300), 0.0)
 
-    low, high = np.log(1e-12), np.log(700.0)
-    for _ in range(80):
-        middle = (low + high) / 2
-        if float(given(float(np.exp(middle))).sum()) > budget:
-            low = middle
-        else:
-            high = middle
     # Pages of equal worth drop out together: the last ones in share what is left.
-    f = given(float(np.exp(low)))
+    f = given(_balanced(given, budget, np.log(1e-12), np.log(700.0))[0])
     return f * (budget / float(f.sum()))
 
 
@@ -94,16 +87,20 @@ def _solve(given: Callable[[float], Floats], budget: float, lam: Floats) -> Floa
     """The multiplier μ with Σf(μ) = budget, by bisection on its logarithm (Σf falls as μ grows)."""
     if not np.any(lam > 0):
         return np.full(lam.shape, budget / max(lam.size, 1))  # nothing to prefer: spread evenly
-    low, high = -80.0, 80.0
+    f = given(_balanced(given, budget, -80.0, 80.0)[1])
+    total = float(f.sum())
+    return f * (budget / total) if total > 0 else f
+
+
+def _balanced(given: Callable[[float], Floats], budget: float, low: float, high: float) -> tuple[float, float]:
+    """Just below and just above the x at which Σf(x), which falls as x grows, is the budget; bounds are logarithms."""
     for _ in range(80):
         middle = (low + high) / 2
         if float(given(float(np.exp(middle))).sum()) > budget:
             low = middle
         else:
             high = middle
-    f = given(float(np.exp(high)))
-    total = float(f.sum())
-    return f * (budget / total) if total > 0 else f
+    return float(np.exp(low)), float(np.exp(high))
 
 
 def _bisect(rising: Callable[[Floats], Floats], goal: Floats, ceiling: float) -> Floats:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from html import escape
 
 from .calibration import Bin
-from .simulator import Outcome
+from .simulator import PolicyOutcome
 
 INK, SOFT, MARK, PALE = "#222", "#888", "#1f6f8b", "#dbe7ec"
 
 
-def outcomes(results: Sequence[Outcome], title: str) -> str:
+def outcomes(results: Sequence[PolicyOutcome], title: str) -> str:
     """Bars: changes lost by each policy, the best one marked."""
     width, row, left = 760, 34, 170
     height = 70 + row * max(len(results), 1)

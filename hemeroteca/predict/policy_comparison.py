@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from .policies import POLICIES, Policy
-from .simulator import Outcome, fit_stretch, simulate
+from .simulator import PolicyOutcome, Settings, fit_stretch, simulate
 from .traces import DAY, Trace
 
 Make = Callable[..., Policy]
@@ -15,21 +16,8 @@ Progress = Callable[[str, int, int], None]  # policy, steps done, steps in all
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How to simulate; see `simulator` for the meaning."""
-
-    budget: str = "same-as:simple"  # visits per day over all pages, or same-as:POLICY, or same-as:POLICY/3
-    resolution: float = 24.0  # hours
-    warmup: float = 60.0  # days
-    batches: int = 24  # plans within a step
-    seed: int = 0
-    signals: tuple[float, float] = (0.0, 0.0)
-    save: float = 0.0  # days' worth of visits that may be kept for busier days
-
-
-@dataclass(frozen=True)
 class PolicyComparison:
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[PolicyOutcome, ...]
     visits_per_day: float
     pages: int
     days: float
@@ -71,7 +59,7 @@ class _Runner:
         self.steps = int(-(-trace.hours // settings.resolution))
         self.counted = self.steps - int(-(-settings.warmup * DAY // settings.resolution))
 
-    def budget(self) -> tuple[float, tuple[str, Outcome] | None]:
+    def budget(self) -> tuple[float, tuple[str, PolicyOutcome] | None]:
         """Visits per step, and the outcome of the rule that set them when it runs as it is."""
         text = self.settings.budget.strip()
         match = re.fullmatch(r"same-as:([\w:.-]+?)(?:/(\d+(?:\.\d+)?))?", text)
@@ -93,7 +81,9 @@ class _Runner:
             raise ValueError(f"--budget must be greater than zero, not {text}")
         return per_day * self.settings.resolution / DAY, None
 
-    def at_budget(self, name: str, per_step: float, model: tuple[str, Outcome] | None) -> tuple[Outcome, float]:
+    def at_budget(
+        self, name: str, per_step: float, model: tuple[str, PolicyOutcome] | None
+    ) -> tuple[PolicyOutcome, float]:
         if model is not None and model[0] == name:
             return model[1], 1.0
         if _fixed_hours(name):
@@ -103,28 +93,14 @@ class _Runner:
         factor, outcome = fit_stretch(lambda s: self.run(name, s, per_step), per_step * self.counted)
         return outcome, factor
 
-    def run(self, name: str, stretch: float | None, per_step: float | None) -> Outcome:
+    def run(self, name: str, stretch: float | None, per_step: float | None) -> PolicyOutcome:
         hours = _fixed_hours(name)
         if hours:
             policy = POLICIES["fixed"](hours=hours)
         else:
             policy = self.known[name]() if stretch is None else self.known[name](stretch=stretch)
-        s = self.settings
-        progress = self.progress
-        return simulate(
-            self.trace,
-            policy,
-            name=name,
-            visits_per_step=per_step,
-            allowance=stretch is None,
-            resolution=s.resolution,
-            warmup=s.warmup,
-            batches=s.batches,
-            seed=s.seed,
-            save=s.save,
-            signals=s.signals,
-            on_step=(lambda done, of: progress(name, done, of)) if progress else None,
-        )
+        on_step = partial(self.progress, name) if self.progress else None
+        return simulate(self.trace, policy, self.settings, name, per_step, stretch is None, on_step)
 
 
 def _fixed_hours(name: str) -> float | None:

@@ -21,13 +21,26 @@ from .policies import Policy, Saver, World
 from .traces import DAY, Trace
 
 Ints = NDArray[np.int64]
-MOST_SAVED = 0.1  # of the counted time: savings in days make no sense in a short history
+MAX_SAVED = 0.1  # of the counted time: savings in days make no sense in a short history
 PAGE_BYTES = 30_000  # a stored version
 REVISIT_BYTES = 600  # the record of a visit that found the same bytes
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Settings:
+    """How to simulate."""
+
+    budget: str = "same-as:simple"  # visits per day over all pages, or same-as:POLICY, or same-as:POLICY/3
+    resolution: float = 24.0  # hours
+    warmup: float = 60.0  # days
+    batches: int = 24  # plans within a step
+    seed: int = 0
+    signals: tuple[float, float] = (0.0, 0.0)  # share of changes announced, false announcements per page and day
+    save: float = 0.0  # days' worth of visits that may be kept for busier days
+
+
+@dataclass(frozen=True)
+class PolicyOutcome:
     """What a policy cost and saw after the warm-up."""
 
     policy: str
@@ -52,50 +65,44 @@ class Outcome:
 
 # Site with 137 changes in 241 days, daily data (founding work, 2015): printed beside ours.
 PUBLISHED = (
-    Outcome("simple", 157, 137, 88, 49, 69, float("nan"), float("nan"), float("nan"), 779_000_000),
-    Outcome("fixed 1 day", 240, 137, 136, 1, 104, float("nan"), float("nan"), float("nan"), 2_098_000_000),
-    Outcome("fixed 15 days", 16, 137, 10, 127, 6, float("nan"), float("nan"), float("nan"), 125_100_000),
-    Outcome("fixed 30 days", 8, 137, 7, 130, 1, float("nan"), float("nan"), float("nan"), 67_500_000),
+    PolicyOutcome("simple", 157, 137, 88, 49, 69, float("nan"), float("nan"), float("nan"), 779_000_000),
+    PolicyOutcome("fixed 1 day", 240, 137, 136, 1, 104, float("nan"), float("nan"), float("nan"), 2_098_000_000),
+    PolicyOutcome("fixed 15 days", 16, 137, 10, 127, 6, float("nan"), float("nan"), float("nan"), 125_100_000),
+    PolicyOutcome("fixed 30 days", 8, 137, 7, 130, 1, float("nan"), float("nan"), float("nan"), 67_500_000),
 )
 
 
 def simulate(
     trace: Trace,
     policy: Policy,
-    *,
+    settings: Settings,
     name: str = "",
     visits_per_step: float | None = None,
     allowance: bool = True,
-    resolution: float = 24.0,
-    warmup: float = 60.0,
-    batches: int = 24,
-    seed: int = 0,
-    save: float = 0.0,
-    signals: tuple[float, float] = (0.0, 0.0),
     on_step: Callable[[int, int], None] | None = None,
-) -> Outcome:
-    """Run one policy over the trace. `warmup` in days; `signals`: share of changes announced, false ones per page-day.
+) -> PolicyOutcome:
+    """Run one policy over the trace.
 
     With `allowance`, no more than `visits_per_step` visits a step are made up to any moment after the warm-up; a policy
     that can wait (`Saver`) keeps up to `save` days' worth of them for busier days, others spend them at once. Without,
     the policy's own rule decides and `visits_per_step` only tells it the budget it is compared at.
     """
+    resolution, seed = settings.resolution, settings.seed
     steps = int(np.ceil(trace.hours / resolution - 1e-9))
-    world = World(trace.sites, trace.pages, resolution, visits_per_step, seed)
-    policy.start(world)
-    book = _Book(trace, resolution, warmup * DAY, steps)
-    told = _Signals(trace, resolution, steps, signals, seed) if any(signals) else None
-    save_steps = min(save * DAY / resolution, MOST_SAVED * max(steps - book.warm_step, 0))
-    purse = _Purse(policy, visits_per_step or 0.0, batches)
+    policy.start(World(trace.sites, trace.pages, resolution, visits_per_step, seed))
+    book = _Book(trace, resolution, settings.warmup * DAY, steps)
+    told = _Signals(trace, resolution, steps, settings.signals, seed) if any(settings.signals) else None
+    save_steps = min(settings.save * DAY / resolution, MAX_SAVED * max(steps - book.warm_step, 0))
+    visits = _Allowance(policy, visits_per_step or 0.0, settings.batches)
     for step in range(steps):
         now = (step + 1) * resolution
         if told is not None:
             policy.notify(told.at(step), now)
         if step == book.warm_step:
-            purse.held = 0.0  # what was saved before counting began is not spent after
+            visits.held = 0.0  # what was saved before counting began is not spent after
         if visits_per_step is not None and allowance:
             # Nothing may be left over in the end: policies are compared at equal visits.
-            for pages in purse.spend(now, min(save_steps, steps - step - 1)):
+            for pages in visits.spend(now, min(save_steps, steps - step - 1)):
                 _visit(policy, book, pages, step, now)
         else:
             _visit(policy, book, policy.choose(now, None), step, now)
@@ -104,10 +111,12 @@ def simulate(
     return book.outcome(name)
 
 
-def fit_stretch(run: Callable[[float], Outcome], visits: float, *, rounds: int = 14) -> tuple[float, Outcome]:
+def fit_stretch(
+    run: Callable[[float], PolicyOutcome], visits: float, *, rounds: int = 14
+) -> tuple[float, PolicyOutcome]:
     """The stretch of a rule's time at which it spends closest to `visits` (more stretch, fewer visits)."""
     low, high = 1 / 64, 256.0
-    best: tuple[float, Outcome] | None = None
+    best: tuple[float, PolicyOutcome] | None = None
     for _ in range(rounds):
         middle = float(np.sqrt(low * high))
         outcome = run(middle)
@@ -121,7 +130,7 @@ def fit_stretch(run: Callable[[float], Outcome], visits: float, *, rounds: int =
     return best
 
 
-class _Purse:
+class _Allowance:
     """Visits a policy may make: so many more each step, some of them saved."""
 
     def __init__(self, policy: Policy, income: float, batches: int) -> None:
@@ -140,8 +149,8 @@ class _Purse:
             self.policy.income(self.income, self.held, most)
         size, count = max(1, round(self.income / self.batches)), 0
         while self.held >= 1 - 1e-9:
-            allowed = min(size, int(self.held + 1e-9))
-            pages = self.policy.choose(now, allowed)[:allowed]
+            most_now = min(size, int(self.held + 1e-9))
+            pages = self.policy.choose(now, most_now)[:most_now]
             if not pages.size:
                 break
             yield pages
@@ -214,11 +223,11 @@ class _Book:
         self.hidden[page] = all_steps[end] if end < all_steps.size else self.never
         return bool(counted.any())
 
-    def outcome(self, name: str) -> Outcome:
+    def outcome(self, name: str) -> PolicyOutcome:
         for page in np.flatnonzero(self.hidden < self.never):
             self._reveal(int(page), self.never, self.end)
         time = max(self.pages * (self.end - self.warm), 1e-9)
-        return Outcome(
+        return PolicyOutcome(
             policy=name,
             visits=int(self.visits),
             changes=self.changes,

@@ -168,14 +168,14 @@ class Replay:
             return moved(start, versions_of(every[1]))
         if not CAPTURE.match(environ["REQUEST_URI"]):
             place = escaped(environ)
-            return moved(start, place) if place else plain(start, "404 Not Found", "Write /TIMESTAMP/URL.")
+            return moved(start, place) if place else plain(start, "404 Not FoundRecord", "Write /TIMESTAMP/URL.")
         return self.pages.show(environ, start)
 
     def own(self, name: str, environ: Environ, start: Start) -> Iterable[bytes]:
         if name == "enter":
             return enter(environ, start)
         if name not in self.files:
-            return plain(start, "404 Not Found", "There is no such file.")
+            return plain(start, "404 Not FoundRecord", "There is no such file.")
         kind, data = self.files[name]
         headers = [("Content-Type", f"{kind}; charset=utf-8"), ("Cache-Control", "max-age=3600")]
         return answer(start, "200 OK", headers, data, PAGE_POLICY)
@@ -223,7 +223,7 @@ class Pages(RewriterApp):  # type: ignore[misc]
 
     # What pywb asks of itself
 
-    def _do_req(self, inputreq: Any, wb_url: Any, kwargs: Any, skip_record: bool) -> "Found":
+    def _do_req(self, inputreq: Any, wb_url: Any, kwargs: Any, skip_record: bool) -> "FoundRecord":
         moment = time.strftime("%Y%m%d%H%M%S", time.gmtime()) if wb_url.is_latest_replay() else wb_url.timestamp
         params = {"url": wb_url.url, "closest": moment, "matchType": "exact", "mode": "resource"}
         headers, parts, errors = self.archive({**params, "_input_req": DirectWSGIInputRequest(inputreq.env)})
@@ -231,8 +231,8 @@ class Pages(RewriterApp):  # type: ignore[misc]
             reason = errors.get("last_exc") if errors else None
             if reason is not None and not str(reason.status()).startswith("404"):
                 log.warning("%s cannot be read: %s", wb_url.url[:500], str(reason)[:500])
-            return Found(404, {}, iter(()))
-        return Found(200, headers, iter(parts))
+            return FoundRecord(404, {}, iter(()))
+        return FoundRecord(200, headers, iter(parts))
 
     def get_top_frame_params(self, wb_url: Any, kwargs: Any) -> dict[str, Any]:
         return {
@@ -244,7 +244,7 @@ class Pages(RewriterApp):  # type: ignore[misc]
         }
 
     def _not_found_response(self, environ: Environ, url: str) -> WbResponse:
-        return self._told(environ, url, "missing", "404 Not Found")
+        return self._told(environ, url, "missing", "404 Not FoundRecord")
 
     def _error_response(self, environ: Environ, wbe: WbException) -> WbResponse:
         return self._told(environ, wbe.url or "", "failed", wbe.status())
@@ -275,7 +275,7 @@ class Index(RemoteIndexSource):  # type: ignore[misc]
         pass  # the web is never asked
 
 
-class Found:
+class FoundRecord:
     """What pywb expects of an answer by HTTP."""
 
     def __init__(self, status: int, headers: dict[str, str], parts: Iterator[bytes]) -> None:

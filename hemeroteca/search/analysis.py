@@ -21,9 +21,7 @@ STEMMERS = dict(pair.split(":") for pair in _STEMMERS.split())
 LANGUAGES = frozenset((*STEMMERS, "ca"))  # whose words are found in all their forms
 OWN_SCRIPT = frozenset(("ar", "el", "ru"))  # … whatever else the index holds
 WORDS = "words"  # the field of languages that write spaces
-BIGRAMS = (
-    "pairs"  # … and of scripts without spaces: pairs of characters are the terms; words of other scripts stay whole
-)
+BIGRAMS = "pairs"  # … and of scripts without: pairs of characters are the terms; words of other scripts stay whole
 _BIGRAM_LANGUAGES = frozenset(("zh", "ja", "ko", "th"))
 SCRIPT_SAMPLE = 1000  # characters by which the script of a text is told
 SPACELESS = (

@@ -199,23 +199,17 @@ def import_documents(
     """
     report = ImportReport()
     seen = _Seen() if not index.count() else None
-    writer = index.writer(heap_bytes, os.cpu_count() or 1)
-    try:
+    with index.writer(heap_bytes, os.cpu_count() or 1) as writer:
         for document in _documents(lines, report, progress, collection):
             writer.put(document, replaces=seen is None or seen.before(document.key))
             if report.documents % _COMMIT_EVERY == 0:
                 writer.commit()
         writer.commit()
-    finally:
-        writer.close()
     return report
 
 
 def queue_documents(
-    path: Path,
-    lines: Iterable[bytes],
-    progress: Callable[[int], None] = lambda count: None,
-    collection: str = "",
+    path: Path, lines: Iterable[bytes], progress: Callable[[int], None] = lambda count: None, collection: str = ""
 ) -> tuple[ImportReport, Path]:
     """The same while an engine writes the index in `path`: it takes the documents from the file that is returned."""
     report = ImportReport()
@@ -225,13 +219,10 @@ def queue_documents(
 
 def take_documents(index: Index, file: Path, heap_bytes: int = HEAP_BYTES) -> None:
     """Put what was left for an engine that is gone."""
-    writer = index.writer(heap_bytes, os.cpu_count() or 1)
-    try:
+    with index.writer(heap_bytes, os.cpu_count() or 1) as writer:
         for document in document_queue.read(file):
             writer.put(document, replaces=True)
         writer.commit()
-    finally:
-        writer.close()
     file.unlink(missing_ok=True)
 
 

@@ -23,12 +23,12 @@ from typing import BinaryIO
 import msgspec
 import numpy as np
 
-from hemeroteca.ingest.search_document import document_key
-
 log = logging.getLogger("hemeroteca.search")
 _MAX_ANCHORS = 12  # different texts kept per page
-_MAX_ANCHOR = 80
 MAX_EDGES = 20_000_000  # the newest that are kept and ranked: 320 MB on disk, about 1.2 GB for a moment
+_DAMPING = 0.85  # how probably the random reader of PageRank follows a link
+_TOLERANCE = 1e-6  # of the sum of all ranks: when they move less they are final …
+_MAX_ROUNDS = 300  # … or after so many rounds
 _MIN_RANK = 0.045  # share of the average rank below which a page counts as one nobody recommends
 _UNLED = 0.3  # the best rank of a page no seed leads to
 _MERGED_ANCHORS = 4 << 20  # bytes of packed link texts in one file …
@@ -150,27 +150,8 @@ class LinkWriter:
         self.first = self._number = number  # of the segments written since it was opened
         self._clear()
 
-    def add(
-        self,
-        page: int,
-        host: str,
-        targets: Sequence[int],
-        target_hosts: Sequence[str],
-        anchors: Sequence[str] = (),
-    ) -> None:
-        """The links of one page, in parallel lists; `anchors` may be empty."""
-        self._sources.extend([page] * len(targets))
-        self._targets.extend(targets)
-        self._pages.append(page)
-        self._hosts.append(document_key(host))
-        self._pages.extend(targets)
-        self._hosts.extend(map(document_key, target_hosts))
-        for target, text in zip(targets, anchors, strict=False):
-            if target != page and 1 < len(text) <= _MAX_ANCHOR:
-                self._anchors.append((target, text))
-
-    def add_packed(self, page: int, host: int, targets: bytes, hosts: bytes, anchors: list[tuple[int, str]]) -> None:
-        """The same with keys of pages and of their hosts as packed 64-bit integers: for the engine, which is busy."""
+    def add(self, page: int, host: int, targets: bytes, hosts: bytes, anchors: list[tuple[int, str]]) -> None:
+        """The links of one page: keys of the targets and of their hosts as packed 64-bit integers; texts of links."""
         self._sources.extend(array("q", [page]) * (len(targets) // 8))
         self._targets.frombytes(targets)
         self._pages.append(page)
@@ -218,13 +199,7 @@ class LinkWriter:
 
 
 def pagerank(
-    source: np.ndarray,
-    target: np.ndarray,
-    seeds: Iterable[int] = (),
-    *,
-    damping: float = 0.85,
-    tolerance: float = 1e-6,
-    most_rounds: int = 100,
+    source: np.ndarray, target: np.ndarray, seeds: Iterable[int] = (), tolerance: float = _TOLERANCE
 ) -> tuple[np.ndarray, np.ndarray]:
     """Keys of all pages, sorted, and their PageRank (they add up to 1).
 
@@ -233,17 +208,11 @@ def pagerank(
     """
     nodes, tail, head = _numbered(source, target)
     chosen = _places(nodes, np.array(sorted(set(seeds)), dtype=np.int64))
-    return nodes, _iterated(len(nodes), tail, head, chosen, damping, tolerance, most_rounds)
+    return nodes, _iterated(len(nodes), tail, head, chosen, tolerance)
 
 
 def _iterated(
-    count: int,
-    tail: np.ndarray,
-    head: np.ndarray,
-    seeds: np.ndarray,
-    damping: float = 0.85,
-    tolerance: float = 1e-6,
-    most_rounds: int = 100,
+    count: int, tail: np.ndarray, head: np.ndarray, seeds: np.ndarray, tolerance: float = _TOLERANCE
 ) -> np.ndarray:
     """PageRank of pages numbered from 0; links from `tail` to `head`."""
     if count == 0:
@@ -266,11 +235,11 @@ def _iterated(
         start[:] = 0.0
         start[seeds] = 1.0 / len(seeds)
     rank = start.copy()
-    for _ in range(most_rounds):
-        fresh = start * (1 - damping + damping * rank[dangling].sum())
+    for _ in range(_MAX_ROUNDS):
+        fresh = start * (1 - _DAMPING + _DAMPING * rank[dangling].sum())
         if len(heads):
             given = (rank * share).astype(np.float32)  # half the memory to walk through; sums stay exact
-            fresh[heads] += damping * np.add.reduceat(given[tail], first, dtype=np.float64)
+            fresh[heads] += _DAMPING * np.add.reduceat(given[tail], first, dtype=np.float64)
         moved = np.abs(fresh - rank).sum()
         rank = fresh
         if moved < tolerance:
@@ -321,10 +290,6 @@ class LinkRanks:
 
     def hosts(self, keys: np.ndarray) -> np.ndarray:
         return _look_up(self._hosts, self._host_ranks, keys)
-
-    def top_pages(self, limit: int) -> list[tuple[int, float]]:
-        best = np.argsort(-self._page_ranks, kind="stable")[:limit]
-        return [(int(self._pages[i]), float(self._page_ranks[i])) for i in best]
 
     def __len__(self) -> int:
         return len(self._pages)

@@ -50,8 +50,10 @@ def changed_anchors(index: Index, graph: LinkGraph, seconds: float = 60.0) -> It
     until = time.monotonic() + seconds
     for key, texts in graph.anchor_texts():
         document = index.get(key)
-        if document is not None and not _own_words(document).issuperset(_words(texts)):
-            yield document, texts
+        if document is not None:
+            own = f"{document.title} {document.headings} {document.anchors} {document.url}"
+            if not _words(own).issuperset(_words(texts)):
+                yield document, texts
         if time.monotonic() > until:
             return
 
@@ -75,10 +77,6 @@ def learn(
         progress(count, most)
     learner.write(path / "suggest", logged_queries(path))
     return count
-
-
-def _own_words(document: SearchDocument) -> set[str]:
-    return _words(f"{document.title} {document.headings} {document.anchors} {document.url}")
 
 
 def _words(text: str) -> set[str]:

@@ -10,6 +10,7 @@ from hemeroteca.search.query.clauses import Note
 from hemeroteca.search.ranking import Preferences, Weights
 
 MAX_RESULTS = 1000  # that can be reached by paging
+_PAGE_SUFFIXES = (".html", ".htm", ".xhtml", ".php", ".asp", ".aspx", ".jsp")
 HALF = 0xFFFFFFFF  # of a key: enough to tell results apart
 
 
@@ -38,7 +39,17 @@ class Hit(msgspec.Struct, kw_only=True):
     @property
     def breadcrumbs(self) -> list[str]:
         """Host and path as readable steps: example.org › docs › setup."""
-        return breadcrumbs(self.url)
+        try:
+            parts = urlsplit(self.url)
+        except ValueError:
+            return [self.url]
+        if not parts.netloc:  # an imported document may say anything, or nothing
+            return [self.url] if self.url else []
+        steps = [unquote(step) for step in parts.path.split("/") if step]
+        if steps and parts.path.endswith(_PAGE_SUFFIXES):
+            steps[-1] = steps[-1].rsplit(".", 1)[0]
+        steps = [step[:40] for step in steps if step not in ("index", "")]
+        return [parts.netloc, *(steps if len(steps) <= 4 else [*steps[:2], "…", steps[-1]])]
 
 
 class Results(msgspec.Struct, kw_only=True):
@@ -102,20 +113,3 @@ def read_cursor(cursor: str, notes: list[str]) -> tuple[int, frozenset[int]]:
         notes.append(Note("the page asked for is not known; this is the first one"))
         return 0, frozenset()
     return offset, frozenset(np.frombuffer(shown, dtype="<u4").tolist())
-
-
-def breadcrumbs(url: str) -> list[str]:
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return [url]
-    if not parts.netloc:  # an imported document may say anything, or nothing
-        return [url] if url else []
-    steps = [unquote(step) for step in parts.path.split("/") if step]
-    if steps and parts.path.endswith(_PAGE_SUFFIXES):
-        steps[-1] = steps[-1].rsplit(".", 1)[0]
-    steps = [step[:40] for step in steps if step not in ("index", "")]
-    return [parts.netloc, *(steps if len(steps) <= 4 else [*steps[:2], "…", steps[-1]])]
-
-
-_PAGE_SUFFIXES = (".html", ".htm", ".xhtml", ".php", ".asp", ".aspx", ".jsp")

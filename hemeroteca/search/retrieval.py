@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -42,24 +43,16 @@ class RankedMatches(msgspec.Struct):
     delayed: set[int]  # keys of hosts with results moved back
 
 
+@dataclass(frozen=True, slots=True)
 class Retrieval:
     """Finds and ranks the candidates of one query."""
 
-    def __init__(
-        self,
-        reader: IndexReader,
-        options: Options,
-        weights: ranking.Weights,
-        now_ms: int,
-        links: LinkRanks | None,
-        of_versions: bool,
-    ) -> None:
-        self.reader = reader
-        self.options = options
-        self.weights = weights
-        self.now_ms = now_ms
-        self._links = links
-        self._of_versions = of_versions  # the index has all versions of pages: one of each is a result
+    reader: IndexReader
+    options: Options
+    weights: ranking.Weights
+    now_ms: int
+    links: LinkRanks | None
+    of_versions: bool  # the index has all versions of pages: one of each is a result
 
     @property
     def by_relevance(self) -> bool:
@@ -142,8 +135,8 @@ class Retrieval:
             captured_ms=columns["captured"],
             depth=columns["depth"],
             length=columns["length"],
-            link_rank=self._links.pages(columns["key"]) if self._links else None,
-            host_rank=self._links.hosts(hosts) if self._links else None,
+            link_rank=self.links.pages(columns["key"]) if self.links else None,
+            host_rank=self.links.hosts(hosts) if self.links else None,
             language=self._fitting(columns["language_number"], plan.language),
             boost=np.array([boosts.get(host, 1.0) for host in hosts.tolist()]) if boosts else None,
         )
@@ -154,7 +147,7 @@ class Retrieval:
         """The best of what is one page or one text, with how many others each stands for."""
         if not self.options.group:
             return order, {}
-        if self._of_versions:
+        if self.of_versions:
             return dedup.one_per_page(order, self.reader.columns(("page",), places)["page"])
         return dedup.one_per_text(order, fingerprints.view(np.uint64), self.weights.duplicate_bits)
 

@@ -75,7 +75,7 @@ class Highlighter:
 
 
 def _marked(text: str, matches: list[tuple[int, int, str]], start: int, end: int) -> str:
-    escaped = _escaped if _SPECIAL.search(text, start, end) else _as_it_is
+    escaped = _escaped if _SPECIAL.search(text, start, end) else str
     parts: list[str] = []
     at = start
     for begin, stop, _ in matches:
@@ -85,10 +85,6 @@ def _marked(text: str, matches: list[tuple[int, int, str]], start: int, end: int
         at = stop
     parts.append(escaped(text[at:end]))
     return "".join(parts).replace("</b><b>", "")
-
-
-def _as_it_is(text: str) -> str:
-    return text
 
 
 def _escaped(text: str) -> str:

@@ -14,11 +14,9 @@ keys        the key a capture is filed under;  timestamps: times as web archives
 """
 
 from hemeroteca.warc.builder import (
-    GZ,
     ZST,
     Records,
     as_gzip,
-    beginning,
     new_id,
     pack_as,
     packing,
@@ -30,29 +28,10 @@ from hemeroteca.warc.builder import (
 )
 from hemeroteca.warc.capture import DOM_TYPE, MAX_CONTENT, Capture, Original
 from hemeroteca.warc.exchanges import Problem, captures
-from hemeroteca.warc.reader import Location, Record, WarcReadError
+from hemeroteca.warc.reader import Location, WarcReadError
 
 __all__ = [
-    "DOM_TYPE",
-    "GZ",
-    "MAX_CONTENT",
-    "ZST",
-    "Capture",
-    "Location",
-    "Original",
-    "Problem",
-    "Record",
-    "Records",
-    "WarcReadError",
-    "as_gzip",
-    "beginning",
-    "captures",
-    "new_id",
-    "pack_as",
-    "packing",
-    "payload_digest",
-    "record",
-    "records",
-    "safe_url",
+    "DOM_TYPE", "MAX_CONTENT", "ZST", "Capture", "Location", "Original", "Problem", "Records", "WarcReadError",
+    "as_gzip", "captures", "new_id", "pack_as", "packing", "payload_digest", "record", "records", "safe_url",
     "warcinfo",
-]
+]  # fmt: skip

@@ -81,15 +81,8 @@ def records(capture: Capture, digest: str = "", body_size: int | None = None) ->
     if capture.response_head:
         return _response(capture, digest)
     fields = f"{FINAL_URL}: {safe_url(capture.final_url)}\r\n" if capture.final_url else ""
-    return record(
-        "resource",
-        capture.captured_ms,
-        capture.content_type,
-        b"".join(capture.chunks()),
-        capture.url,
-        capture.record_id,
-        fields=fields,
-    )
+    block = b"".join(capture.chunks())
+    return record("resource", capture.captured_ms, capture.content_type, block, capture.url, capture.record_id, fields)
 
 
 def _response(capture: Capture, digest: str) -> Records:
@@ -115,7 +108,7 @@ def _response(capture: Capture, digest: str) -> Records:
     path = Path(capture.path + ".warc.gz")
     try:
         with path.open("wb") as file:
-            for piece in _pack_stream(top + head, capture.chunks()):
+            for piece in _pack_stream(chain([top + head], capture.chunks(), [b"\r\n\r\n"])):
                 file.write(piece)
             packed = file.tell()
             file.write(request)
@@ -141,7 +134,7 @@ def _revisit(capture: Capture, original: Original, body_size: int) -> Records:
             refers += f"{FINAL_URL}: {safe_url(capture.final_url)}\r\n"
         about = f"WARC-Target-URI: {safe_url(capture.url)}\r\n"
         kind = "application/octet-stream"
-        top = _top("revisit", record_id, ms, 0, kind, about + refers, _digest(b""), original.digest)
+        top = _top("revisit", record_id, ms, 0, kind, about + refers, payload_digest(b""), original.digest)
         data = _pack(top + b"\r\n\r\n")
         return Records(len(data), original.digest, body_size, _members("revisit", record_id, len(data)), data)
     received = capture.response_head
@@ -151,7 +144,9 @@ def _revisit(capture: Capture, original: Original, body_size: int) -> Records:
     about = _fields(capture.url, capture.ip, capture.protocol)
     if not capture.not_modified:
         refers += "WARC-Truncated: length\r\n"  # ISO 28500:2017 6.7.2: shall be used for the payload left out
-    top = _top("revisit", record_id, ms, len(head), HTTP_RESPONSE, about + refers, _digest(head), original.digest)
+    top = _top(
+        "revisit", record_id, ms, len(head), HTTP_RESPONSE, about + refers, payload_digest(head), original.digest
+    )
     revisit = _pack(top + head + b"\r\n\r\n")
     request_id, request = _request(about, capture, record_id)
     members = _members("revisit", record_id, len(revisit), request_id, request)
@@ -165,23 +160,14 @@ def record(
     block: bytes,
     url: str = "",
     record_id: UUID | None = None,
-    concurrent_to: UUID | None = None,
-    refers_to: UUID | None = None,
-    filename: str = "",
     fields: str = "",
 ) -> Records:
-    """One record of the other kinds: warcinfo, metadata, resource, conversion. `fields`: further ones, as written."""
+    """One record of the other kinds: warcinfo, resource. `fields`: further ones, as written."""
     record_id = record_id or new_id(started_ms)
     if url:
         fields += f"WARC-Target-URI: {safe_url(url)}\r\n"
-    if filename:
-        fields += f"WARC-Filename: {_safe_value(filename)}\r\n"
-    if concurrent_to:
-        fields += f"WARC-Concurrent-To: <urn:uuid:{concurrent_to}>\r\n"
-    if refers_to:
-        fields += f"WARC-Refers-To: <urn:uuid:{refers_to}>\r\n"
-    digest = _digest(block)
-    payload = digest if kind in ("resource", "conversion") else ""
+    digest = payload_digest(block)
+    payload = digest if kind == "resource" else ""
     top = _top(kind, record_id, started_ms, len(block), _safe_value(content_type), fields, digest, payload)
     data = _pack(top + block + b"\r\n\r\n")
     return Records(len(data), digest, len(block), _members(kind, record_id, len(data)), data)
@@ -190,7 +176,8 @@ def record(
 def warcinfo(started_ms: int, filename: str, facts: dict[str, str]) -> Records:
     """The record that begins every file: who wrote it, with what, and by which rules."""
     lines = "".join(f"{_safe_value(name)}: {_safe_value(value)}\r\n" for name, value in facts.items())
-    return record("warcinfo", started_ms, "application/warc-fields", lines.encode(), filename=filename)
+    named = f"WARC-Filename: {_safe_value(filename)}\r\n"
+    return record("warcinfo", started_ms, "application/warc-fields", lines.encode(), fields=named)
 
 
 def pack_as(place: str) -> None:
@@ -213,12 +200,12 @@ def beginning() -> tuple[str, bytes]:
 
 def as_gzip(record: bytes) -> bytes:
     """An unpacked record as others read it, whatever files are packed with here."""
-    return _gzip(record)
+    return igzip_lib.compress(record, 1, flag=igzip_lib.COMP_GZIP)
 
 
 def payload_digest(data: bytes) -> str:
     """The labelled digest of a payload in memory."""
-    return _digest(data)
+    return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
 def new_id(ms: int) -> UUID:
@@ -353,7 +340,7 @@ def _request(about: str, capture: Capture, response_id: UUID) -> tuple[UUID, byt
     head += capture.sent
     record_id = new_id(capture.captured_ms)
     fields = f"{about}WARC-Concurrent-To: <urn:uuid:{response_id}>\r\n"
-    top = _top("request", record_id, capture.captured_ms, len(head), HTTP_REQUEST, fields, _digest(head), "")
+    top = _top("request", record_id, capture.captured_ms, len(head), HTTP_REQUEST, fields, payload_digest(head), "")
     return record_id, _pack(top + head + b"\r\n\r\n")
 
 
@@ -366,14 +353,6 @@ def _members(
     return main, Member("request", request_id, length, len(request))
 
 
-def _digest(data: bytes) -> str:
-    return "sha256:" + hashlib.sha256(data).hexdigest()
-
-
-def _gzip(data: bytes) -> bytes:
-    return igzip_lib.compress(data, 1, flag=igzip_lib.COMP_GZIP)
-
-
 def _stream_digests(head: bytes, chunks: Iterable[bytes]) -> tuple[str, str]:
     payload, block = hashlib.sha256(), hashlib.sha256(head)
     for chunk in chunks:
@@ -383,18 +362,11 @@ def _stream_digests(head: bytes, chunks: Iterable[bytes]) -> tuple[str, str]:
 
 
 def _pack(data: bytes) -> bytes:
-    return _packer.pack(data) if _packer is not None else _gzip(data)
+    return _packer.pack(data) if _packer is not None else as_gzip(data)
 
 
-def _pack_stream(start: bytes, chunks: Iterable[bytes]) -> Iterator[bytes]:
-    if _packer is not None:
-        return _packer.stream(chain([start], chunks, [b"\r\n\r\n"]))
-    return _gzip_stream(start, chunks)
-
-
-def _gzip_stream(start: bytes, chunks: Iterable[bytes]) -> Iterator[bytes]:
-    packer = isal_zlib.compressobj(1, isal_zlib.DEFLATED, 31)
-    yield packer.compress(start)
+def _pack_stream(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    packer = _packer.stream() if _packer is not None else isal_zlib.compressobj(1, isal_zlib.DEFLATED, 31)
     for chunk in chunks:
         yield packer.compress(chunk)
-    yield packer.compress(b"\r\n\r\n") + packer.flush()
+    yield packer.flush()

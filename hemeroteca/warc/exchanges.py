@@ -40,8 +40,7 @@ class Problem(msgspec.Struct, frozen=True):
     file: str
     offset: int
     reason: str
-    lost: bool
-    """Whether a capture that belongs here could not be taken because of it."""
+    lost: bool  # a capture that belongs here could not be taken because of it
 
 
 def captures(path: Path, spool: Path, max_payload: int = MAX_PAYLOAD, name: str = "") -> Iterator[Exchange | Problem]:

@@ -16,21 +16,15 @@ from urllib.parse import unquote_plus, urlencode
 
 from hemeroteca import urls
 
-MAX_KEY = 900
-"""Longest key kept whole, in characters: PostgreSQL cannot index longer ones."""
-
-SCREENSHOT, DOM = "urn:screenshot:", "urn:dom:"
-"""Before a page's address: what a browser made of it."""
-
-_PLAIN_ORIGIN = re.compile(r"https?://[a-z0-9-]+(?:\.[a-z0-9-]+)*+(?::[0-9]{1,5})?+").fullmatch
-_PLAIN_PATH = re.compile(r"(?:/[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*+)*+/?+").fullmatch
-"""Paths that a SURT only writes in small letters and without the last slash; most are of this kind."""
-
-MAX_SENT = 16 << 10
-"""Of what is sent; an answer to more is not kept."""
+MAX_KEY = 900  # characters of a key kept whole: PostgreSQL cannot index longer ones
+SCREENSHOT, DOM = "urn:screenshot:", "urn:dom:"  # before a page's address: what a browser made of it
+MAX_SENT = 16 << 10  # of what is sent; an answer to more is not kept
 MARK = "__wb_method="
 _MAX_QUERY = 4096  # pywb cuts there
 _MAX_FIELDS = 1000
+_PLAIN_ORIGIN = re.compile(r"https?://[a-z0-9-]+(?:\.[a-z0-9-]+)*+(?::[0-9]{1,5})?+").fullmatch
+# Paths that a SURT only writes in small letters and without the last slash; most are of this kind.
+_PLAIN_PATH = re.compile(r"(?:/[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*+)*+/?+").fullmatch
 
 
 def index_key(url: str) -> str:
@@ -60,14 +54,7 @@ def address(url: str, method: str, content_type: str, content: bytes) -> str:
 
 def query(content_type: str, content: bytes) -> str:
     """What was sent, as the query of an address."""
-    if not content:
-        return ""
-    return _query(content_type, content)[:_MAX_QUERY]
-
-
-def is_kept(method: str, content: bytes) -> bool:
-    """Whether an answer can be filed: to a plain request, or to a POST of little."""
-    return method in ("", "GET", "HEAD") or (method == "POST" and len(content) <= MAX_SENT)
+    return _query(content_type, content)[:_MAX_QUERY] if content else ""
 
 
 def _query(content_type: str, content: bytes) -> str:
@@ -85,6 +72,11 @@ def _query(content_type: str, content: bytes) -> str:
         except (ValueError, RecursionError):
             return "" if content_type.startswith("application/json") else _binary(content)
     return _binary(content)
+
+
+def is_kept(method: str, content: bytes) -> bool:
+    """Whether an answer can be filed: to a plain request, or to a POST of little."""
+    return method in ("", "GET", "HEAD") or (method == "POST" and len(content) <= MAX_SENT)
 
 
 def _binary(content: bytes) -> str:

@@ -9,8 +9,7 @@ import hashlib
 import io
 import re
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import IO, cast
@@ -27,24 +26,18 @@ from hemeroteca.warc.store import open_source
 
 MAX_PAYLOAD = 256 << 20
 MAX_HEADERS = 1 << 20
-UNREADABLE = (ValueError, EOFError, cast("type[Exception]", isal_zlib.error))
-"""What reading damaged data raises."""
+UNREADABLE = (ValueError, EOFError, cast("type[Exception]", isal_zlib.error))  # what reading damaged data raises
 
 
 @dataclass
 class Record:
     """A record as it lies in the file."""
 
-    headers: dict[str, str]
-    """Named fields, names in lower case; the first value of each."""
-    head: bytes
-    """HTTP head; empty for records that are not HTTP."""
-    body: IO[bytes]
-    """The payload; in memory when short, else in an unnamed temporary file."""
-    size: int
-    """Bytes of the payload."""
-    missing: int = field(default=0)
-    """Bytes the record promises and the file does not have."""
+    headers: dict[str, str]  # named fields, names in lower case; the first value of each
+    head: bytes  # of HTTP; empty for records that are not HTTP
+    body: IO[bytes]  # the payload; in memory when short, else in an unnamed temporary file
+    size: int  # bytes of the payload
+    missing: int = 0  # bytes the record promises and the file does not have
 
     @property
     def kind(self) -> str:
@@ -52,7 +45,8 @@ class Record:
 
     @property
     def url(self) -> str:
-        return _uri(self.headers.get("warc-target-uri", ""))
+        text = self.headers.get("warc-target-uri", "")
+        return text[1:-1] if text.startswith("<") and text.endswith(">") else text
 
     @property
     def record_id(self) -> UUID | None:
@@ -162,11 +156,11 @@ def read(folder: Path, name: str, offset: int, length: int, max_payload: int = M
     return record
 
 
-def member_at(read_at: Callable[[int, int], bytes], offset: int, limit: int) -> "Member | zstd.Frame":
+def member_at(read_at: zstd.ReadAt, offset: int, limit: int) -> zstd.PackedRecord:
     """The compressed record at a place of a file: a gzip member or a Zstandard frame."""
     if zstd.is_zstd(read_at(4, offset)):
-        return zstd.Frame(read_at, offset, limit, zstd.dictionary_of(read_at))
-    return Member(read_at, offset, limit)
+        return zstd.ZstdFrame(read_at, offset, limit, zstd.dictionary_of(read_at))
+    return GzipMember(read_at, offset, limit)
 
 
 def next_record(stream: IO[bytes], max_payload: int = MAX_PAYLOAD) -> Record | None:
@@ -205,33 +199,17 @@ def uuid_of(text: str) -> UUID | None:
         return None
 
 
-class Member:
-    """One gzip member of a file, unpacked as it is read. `end` is known once all of it was read."""
-
-    def __init__(self, read_at: Callable[[int, int], bytes], offset: int, limit: int) -> None:
-        self._read_at = read_at
-        self._position = offset
-        self._limit = limit
+class GzipMember(zstd.PackedRecord):
+    def __init__(self, read_at: zstd.ReadAt, offset: int, limit: int) -> None:
+        super().__init__(read_at, offset, limit)
         self._unpacker = isal_zlib.decompressobj(31)
         self._waiting = b""
-        self.eof = False
-        self.cut = False
-        """Whether the file ended before the member."""
-        self.end = 0
-
-    def stream(self) -> IO[bytes]:
-        """All of it, in memory when it is short."""
-        start = self.read(_IN_MEMORY)
-        if self.eof:
-            return io.BytesIO(start)
-        return io.BufferedReader(zstd.Rest(start, self), 1 << 16)
 
     def read(self, size: int) -> bytes:
-        """Up to `size` unpacked bytes; fewer only at the end. Raises EOFError when the file ends before the member."""
         parts: list[bytes] = []
         while size > 0 and not self.eof:
             if not self._waiting:
-                self._waiting = self._read_at(min(_READ, max(0, self._limit - self._position)), self._position)
+                self._waiting = self._packed()
                 self._position += len(self._waiting)
                 if not self._waiting:
                     self.cut = True
@@ -248,11 +226,9 @@ class Member:
         return b"".join(parts)
 
 
-_IN_MEMORY = 4 << 20
 _PLAIN = 2048
 _PLAIN_FIELDS = re.compile(rb"(?:[A-Za-z-]+: [!-~](?:[ -~]*[!-~])?(?:\r\n|\Z))+\Z").match
 _SPOOL = 1 << 20
-_READ = 1 << 16
 _ALGORITHMS = {"md5", "sha1", "sha256", "sha384", "sha512", "blake2b"}
 
 
@@ -372,7 +348,3 @@ def _text(line: bytes) -> str:
         return line.decode("utf-8")
     except UnicodeDecodeError:
         return line.decode("latin-1")
-
-
-def _uri(text: str) -> str:
-    return text[1:-1] if text.startswith("<") and text.endswith(">") else text

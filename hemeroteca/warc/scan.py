@@ -14,16 +14,15 @@ import msgspec
 from isal import isal_zlib
 
 from hemeroteca.warc import zstd
-from hemeroteca.warc.reader import MAX_PAYLOAD, UNREADABLE, Member, Record, next_record
+from hemeroteca.warc.reader import MAX_PAYLOAD, UNREADABLE, GzipMember, Record, next_record
 
 
-class Found(msgspec.Struct):
+class ScannedRecord(msgspec.Struct):
     """A record and where it lies."""
 
     record: Record
     offset: int
-    length: int
-    """Bytes in the file; 0 when it shares a gzip member with other records."""
+    length: int  # bytes in the file; 0 when it shares a gzip member with other records
 
 
 class Damage(msgspec.Struct, frozen=True):
@@ -36,7 +35,7 @@ class Damage(msgspec.Struct, frozen=True):
 
 def scan(
     path: Path, end: int | None = None, max_payload: int = MAX_PAYLOAD, payloads: bool = True
-) -> Iterator[Found | Damage]:
+) -> Iterator[ScannedRecord | Damage]:
     """Every record of a file (up to the byte `end`), and every place that holds none.
 
     Without `payloads`, records that state our own digest come with an empty body (`size` is right all the same): they
@@ -57,14 +56,14 @@ def scan(
             yield Damage(0, 0, "the file is empty")
 
 
-def _members(fd: int, end: int, max_payload: int, payloads: bool) -> Iterator[Found | Damage]:
+def _members(fd: int, end: int, max_payload: int, payloads: bool) -> Iterator[ScannedRecord | Damage]:
     offset = 0
     while offset < end:
         if not payloads and (found := _without_payload(fd, offset, end)) is not None:
             yield found
             offset += found.length
             continue
-        member = Member(partial(os.pread, fd), offset, end)
+        member = GzipMember(partial(os.pread, fd), offset, end)
         alone: Record | None = None  # the first record of the member, until it is known whether others follow
         count = 0
         reason = ""
@@ -77,9 +76,9 @@ def _members(fd: int, end: int, max_payload: int, payloads: bool) -> Iterator[Fo
                     continue
                 if alone is not None:
                     yield Damage(offset, 0, "several records share one gzip member; they can be read only in order")
-                    yield Found(alone, offset, 0)
+                    yield ScannedRecord(alone, offset, 0)
                     alone = None
-                yield Found(record, offset, 0)
+                yield ScannedRecord(record, offset, 0)
             if not member.eof:
                 reason = "the record is longer than it says"
         except (*UNREADABLE, OSError) as error:
@@ -92,7 +91,7 @@ def _members(fd: int, end: int, max_payload: int, payloads: bool) -> Iterator[Fo
             yield from _joined(fd, offset, end, max_payload)
             return
         if alone is not None:
-            yield Found(alone, offset, following - offset)
+            yield ScannedRecord(alone, offset, following - offset)
         if reason:
             yield Damage(offset, following - offset, reason)
         offset = following
@@ -103,7 +102,7 @@ def _told(error: Exception) -> str:
     return f"a record is damaged and cannot be unpacked ({error})" if unpacking else str(error)
 
 
-def _frames(fd: int, end: int, max_payload: int) -> Iterator[Found | Damage]:
+def _frames(fd: int, end: int, max_payload: int) -> Iterator[ScannedRecord | Damage]:
     """Records of a file in Zstandard frames."""
     read_at = partial(os.pread, fd)
     try:
@@ -118,7 +117,7 @@ def _frames(fd: int, end: int, max_payload: int) -> Iterator[Found | Damage]:
         if zstd.is_skippable(start) and len(start) == 8:
             offset += 8 + int.from_bytes(start[4:], "little")
             continue
-        frame = zstd.Frame(read_at, offset, end, dictionary)
+        frame = zstd.ZstdFrame(read_at, offset, end, dictionary)
         reason, record = "", None
         try:
             stream = frame.stream()
@@ -127,28 +126,17 @@ def _frames(fd: int, end: int, max_payload: int) -> Iterator[Found | Damage]:
                 pass
         except (*UNREADABLE, OSError) as error:
             reason = _told(error)
-        following = frame.end if frame.eof else _next_frame(fd, offset + 1, end)
+        following = frame.end if frame.eof else _next(fd, zstd.MAGIC, offset + 1, end)
         if frame.cut and following == end:
             reason = "the file ends inside a compressed record"
         if record is not None and not reason:
-            yield Found(record, offset, following - offset)
+            yield ScannedRecord(record, offset, following - offset)
         elif reason:
             yield Damage(offset, following - offset, reason)
         offset = following
 
 
-def _next_frame(fd: int, start: int, end: int) -> int:
-    position = start
-    while position < end:
-        block = os.pread(fd, min(_STEP + 3, end - position), position)
-        at = block.find(zstd.MAGIC)
-        if at >= 0:
-            return position + at
-        position += _STEP
-    return end
-
-
-def _without_payload(fd: int, offset: int, end: int) -> Found | None:
+def _without_payload(fd: int, offset: int, end: int) -> ScannedRecord | None:
     """A record of which only the heads are unpacked; None when that is not enough to know it.
 
     Where its gzip member ends is where the next one begins whose four bytes before (the member's unpacked size) are the
@@ -177,10 +165,10 @@ def _without_payload(fd: int, offset: int, end: int) -> Found | None:
         if at < 0:
             break
         if block[at - 4 : at] == expected:
-            return Found(_emptied(record), offset, at)
+            return ScannedRecord(_emptied(record), offset, at)
         at += 1
     if len(block) == end - offset and block[-4:] == expected:
-        return Found(_emptied(record), offset, len(block))
+        return ScannedRecord(_emptied(record), offset, len(block))
     return None
 
 
@@ -188,12 +176,12 @@ def _emptied(record: Record) -> Record:
     return Record(record.headers, record.head, io.BytesIO(), record.size + record.missing)
 
 
-def _joined(fd: int, offset: int, end: int, max_payload: int) -> Iterator[Found | Damage]:
+def _joined(fd: int, offset: int, end: int, max_payload: int) -> Iterator[ScannedRecord | Damage]:
     """Records of a file whose members can only be read one after the other, as one stream."""
     stream = io.BufferedReader(_AllMembers(fd, offset, end), 1 << 16)
     try:
         while (record := next_record(stream, max_payload)) is not None:
-            yield Found(record, offset, 0)
+            yield ScannedRecord(record, offset, 0)
     except (*UNREADABLE, OSError) as error:
         yield Damage(offset, end - offset, _told(error))
 
@@ -204,7 +192,7 @@ class _AllMembers(io.RawIOBase):
     def __init__(self, fd: int, offset: int, end: int) -> None:
         self._fd = fd
         self._end = end
-        self._member = Member(partial(os.pread, fd), offset, end)
+        self._member = GzipMember(partial(os.pread, fd), offset, end)
 
     def readable(self) -> bool:
         return True
@@ -213,13 +201,13 @@ class _AllMembers(io.RawIOBase):
         while self._member.eof:
             if self._member.end >= self._end:
                 return 0
-            self._member = Member(partial(os.pread, self._fd), self._member.end, self._end)
+            self._member = GzipMember(partial(os.pread, self._fd), self._member.end, self._end)
         data = self._member.read(len(buffer))
         buffer[: len(data)] = data
         return len(data) or self.readinto(buffer)
 
 
-def _plain(file: IO[bytes], end: int, max_payload: int) -> Iterator[Found | Damage]:
+def _plain(file: IO[bytes], end: int, max_payload: int) -> Iterator[ScannedRecord | Damage]:
     while True:
         offset = _skip_blank(file)
         if offset >= end:
@@ -227,14 +215,13 @@ def _plain(file: IO[bytes], end: int, max_payload: int) -> Iterator[Found | Dama
         try:
             record = next_record(file, max_payload)
         except ValueError as error:
-            file.seek(offset + 1)
-            following = _next_plain(file, end)
+            following = min(end, _next(file.fileno(), b"\nWARC/1.", offset, end) + 1)
             yield Damage(offset, following - offset, _told(error))
             file.seek(following)
             continue
         if record is None:
             return
-        yield Found(record, offset, file.tell() - offset)
+        yield ScannedRecord(record, offset, file.tell() - offset)
 
 
 def _skip_blank(file: IO[bytes]) -> int:
@@ -247,35 +234,25 @@ def _skip_blank(file: IO[bytes]) -> int:
 
 def _next_member(fd: int, start: int, end: int) -> int:
     """Where the next gzip member begins that holds a record, or `end`."""
-    position = start
-    while position < end:
-        block = os.pread(fd, min(_STEP + 2, end - position), position)
-        at = block.find(b"\x1f\x8b\x08")
-        while at >= 0:
-            begin = os.pread(fd, 4096, position + at)
-            try:
-                if isal_zlib.decompressobj(31).decompress(begin, 64).startswith(b"WARC/"):
-                    return position + at
-            except UNREADABLE:
-                pass
-            at = block.find(b"\x1f\x8b\x08", at + 1)
-        position += _STEP
+    while (start := _next(fd, b"\x1f\x8b\x08", start, end)) < end:
+        try:
+            if isal_zlib.decompressobj(31).decompress(os.pread(fd, 4096, start), 64).startswith(b"WARC/"):
+                return start
+        except UNREADABLE:
+            pass
+        start += 1
     return end
 
 
-def _next_plain(file: IO[bytes], end: int) -> int:
-    position = file.tell()
-    while position < end:
-        file.seek(position)
-        block = file.read(_STEP + 8)
-        at = block.find(b"\nWARC/1.")
+def _next(fd: int, mark: bytes, start: int, end: int) -> int:
+    """Where a mark stands next, or `end`."""
+    for position in range(start, end, _STEP):
+        at = os.pread(fd, min(_STEP + len(mark) - 1, end - position), position).find(mark)
         if at >= 0:
-            return position + at + 1
-        position += _STEP
+            return position + at
     return end
 
 
 _STEP = 1 << 20
-_HEADS = 1536
-"""Compressed bytes in which the heads of a record are expected; others are unpacked whole."""
+_HEADS = 1536  # compressed bytes in which the heads of a record are expected; others are unpacked whole
 _QUICK_READ = 1 << 16

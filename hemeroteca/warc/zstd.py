@@ -7,16 +7,17 @@ they are. Why it is off by default: docs/decisions/0029-zstandard.md.
 
 import io
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import lru_cache
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 MAGIC = b"\x28\xb5\x2f\xfd"
 DICTIONARY_FRAME = 0x184D2A5D
 DICTIONARY_BYTES = 112 << 10
-MOST_DICTIONARY = 16 << 20
+MAX_DICTIONARY = 16 << 20
 LEVEL = 3
-MOST_WINDOW = 1 << 27  # of a frame that somebody else made
+MAX_WINDOW = 1 << 27  # of a frame that somebody else made
 _READ = 1 << 16
 _IN_MEMORY = 4 << 20
 
@@ -58,11 +59,9 @@ class Packer:
     def pack(self, data: bytes) -> bytes:
         return bytes(self._compressor.compress(data))
 
-    def stream(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        packer = self._compressor.compressobj()
-        for chunk in chunks:
-            yield packer.compress(chunk)
-        yield packer.flush()
+    def stream(self) -> Any:
+        """Packs in pieces: `compress` many times, then `flush`."""
+        return self._compressor.compressobj()
 
 
 def preamble(dictionary: bytes) -> bytes:
@@ -86,29 +85,51 @@ def dictionary_of(read_at: ReadAt) -> bytes:
     if len(head) < 8 or struct.unpack("<I", head[:4])[0] != DICTIONARY_FRAME:
         return b""
     (size,) = struct.unpack("<I", head[4:])
-    if size > MOST_DICTIONARY:
-        raise ZstdError(f"the dictionary of the file has {size} bytes, more than the {MOST_DICTIONARY} allowed")
+    if size > MAX_DICTIONARY:
+        raise ZstdError(f"the dictionary of the file has {size} bytes, more than the {MAX_DICTIONARY} allowed")
     data = bytearray()
     while len(data) < size and (part := read_at(min(size - len(data), 1 << 20), 8 + len(data))):
         data += part
     if data[:4] == MAGIC:  # it may be compressed itself
         zstandard = library()
         try:
-            return bytes(zstandard.ZstdDecompressor().decompress(bytes(data), max_output_size=MOST_DICTIONARY))
+            return bytes(zstandard.ZstdDecompressor().decompress(bytes(data), max_output_size=MAX_DICTIONARY))
         except zstandard.ZstdError as error:
             raise ZstdError(f"the dictionary of the file is damaged ({error})")
     return bytes(data)
 
 
-class Unpacked(Protocol):
+class PackedRecord(ABC):
+    """One compressed record of a file, unpacked as it is read."""
+
+    def __init__(self, read_at: ReadAt, offset: int, limit: int) -> None:
+        self._read_at = read_at
+        self._position = offset
+        self._limit = limit
+        self.eof = False  # all of it was unpacked
+        self.cut = False  # the file ended before it
+        self.end = 0  # where it ends; known with `eof`
+
+    @abstractmethod
     def read(self, size: int) -> bytes:
-        """Up to `size` unpacked bytes; raises EOFError when the file ends too early."""
+        """Up to `size` unpacked bytes; fewer only at the end. Raises EOFError when the file ends too early."""
+
+    def stream(self) -> IO[bytes]:
+        """All of it, in memory when it is short."""
+        start = self.read(_IN_MEMORY)
+        if self.eof and len(start) < _IN_MEMORY:
+            return io.BytesIO(start)
+        return io.BufferedReader(_Rest(start, self), 1 << 16)
+
+    def _packed(self) -> bytes:
+        """The next bytes of the file that may be its."""
+        return self._read_at(min(_READ, max(0, self._limit - self._position)), self._position)
 
 
-class Rest(io.RawIOBase):
+class _Rest(io.RawIOBase):
     """What was unpacked already, then the rest; a file that ends too early reads as the end."""
 
-    def __init__(self, start: bytes, source: Unpacked) -> None:
+    def __init__(self, start: bytes, source: PackedRecord) -> None:
         self._start = start
         self._source = source
 
@@ -127,34 +148,17 @@ class Rest(io.RawIOBase):
         return len(data)
 
 
-class Frame:
-    """One frame of a file, unpacked as it is read; the counterpart of `reader.Member`."""
-
+class ZstdFrame(PackedRecord):
     def __init__(self, read_at: ReadAt, offset: int, limit: int, dictionary: bytes) -> None:
-        self._read_at = read_at
-        self._position = offset
-        self._limit = limit
+        super().__init__(read_at, offset, limit)
         self._stream = _decompressor(dictionary).decompressobj(write_size=_READ)
-        self._packed = b""
+        self._waiting = b""
         self._unpacked = bytearray()
-        self.eof = False
-        self.cut = False
-        """Whether the file ended before the frame."""
-        self.end = 0
-
-    def stream(self) -> IO[bytes]:
-        """All of it, in memory when it is short."""
-        start = self.read(_IN_MEMORY)
-        if self.eof and not self._unpacked:
-            return io.BytesIO(start)
-        return io.BufferedReader(Rest(start, self), 1 << 16)
 
     def read(self, size: int) -> bytes:
-        """Up to `size` unpacked bytes; fewer only at the end. Raises EOFError when the file ends before the frame."""
         while len(self._unpacked) < size and not self.eof:
-            if not self._packed:
-                self._packed = self._read_at(min(_READ, max(0, self._limit - self._position)), self._position)
-            packed, self._packed = self._packed[:_SMALL], self._packed[_SMALL:]
+            self._waiting = self._waiting or self._packed()
+            packed, self._waiting = self._waiting[:_SMALL], self._waiting[_SMALL:]
             if not packed:
                 self.cut = True
                 if self._unpacked:
@@ -180,4 +184,4 @@ _SMALL = 1 << 11  # packed bytes at once: of a bomb these unpack to some tens of
 def _decompressor(dictionary: bytes) -> Any:
     zstandard = library()
     given = zstandard.ZstdCompressionDict(dictionary) if dictionary else None
-    return zstandard.ZstdDecompressor(dict_data=given, max_window_size=MOST_WINDOW)
+    return zstandard.ZstdDecompressor(dict_data=given, max_window_size=MAX_WINDOW)

@@ -17,17 +17,7 @@ MAX_ENTRIES = 100  # of a list
 MAX_HOURS = 24.0 * 3650
 MAX_VISITS = 10**9
 MAX_BYTES = 10**15
-_FLAGS = {
-    "1": True,
-    "true": True,
-    "yes": True,
-    "sí": True,
-    "si": True,
-    "": True,
-    "0": False,
-    "false": False,
-    "no": False,
-}
+_FLAGS = dict.fromkeys(("1", "true", "yes", "sí", "si", ""), True) | dict.fromkeys(("0", "false", "no"), False)
 
 
 @dataclass(frozen=True)

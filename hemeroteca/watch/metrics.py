@@ -19,8 +19,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from hemeroteca.watch import queries
 from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS
-from hemeroteca.watch.models import Observation, WatchedPage
+from hemeroteca.watch.models import Observation
 from hemeroteca.watch.services import now_ms
 
 BY = ("site", "group", "behaviour", "collection", "subscription", "all")
@@ -77,19 +78,10 @@ def measure(
 
 def _names(by: str, site: str) -> dict[int, str]:
     """Which group each page is in."""
-    column = {
-        "site": "site",
-        "group": "group",
-        "behaviour": "behaviour",
-        "collection": "subscription__collection__name",
-        "subscription": "subscription",
-        "all": "listing",
-    }[by]
-    found = WatchedPage.objects.filter(listing="")
-    if site:
-        found = found.filter(site=site.lower())
+    column = {"collection": "subscription__collection__name", "all": "listing"}.get(by, by)
     empty = "all" if by == "all" else "unknown" if by == "behaviour" else "none"
-    return {key: str(name) if name not in (None, "") else empty for key, name in found.values_list("key", column)}
+    found = queries.watched(site=site).values_list("key", column)
+    return {key: str(name) if name not in (None, "") else empty for key, name in found}
 
 
 def _summarise(data: NDArray[np.int64], names: dict[int, str], fixed_hours: float, until_ms: int) -> list[Metrics]:
@@ -174,13 +166,7 @@ def series(
     *, since_ms: int, until_ms: int, site: str = "", subscription: int | None = None, collection: str = ""
 ) -> list[dict[str, Any]]:
     """Visits, changes and bytes of each day, for charts."""
-    pages = WatchedPage.objects.filter(listing="")
-    if site:
-        pages = pages.filter(site=site.lower())
-    if subscription is not None:
-        pages = pages.filter(subscription=subscription)
-    if collection:
-        pages = pages.filter(subscription__collection__name=collection)
+    pages = queries.watched(subscription=subscription, site=site, collection=collection)
     known = set(pages.values_list("key", flat=True))
     days: dict[int, dict[str, Any]] = {}
     rows = Observation.objects.filter(seen_ms__gte=since_ms, seen_ms__lt=until_ms, imported=False)

@@ -198,14 +198,8 @@ def settle_interrupted() -> int:
 def test_channel(channel: Channel, config: Config, client: GuardedClient) -> None:
     """Send a message that is no change, so that a person sees whether the channel works. Raises DeliveryError."""
     facts = {"title": "Hemeroteca", "url": settings.CONFIG.public_url or "https://example.org/", "name": channel.name}
-    facts |= {
-        "total": 1.0,
-        "view": 0.0,
-        "form": 0.0,
-        "content": 1.0,
-        "seen": moment(services.now_ms()),
-        "diff": "+test",
-    }
+    facts |= {"total": 1.0, "view": 0.0, "form": 0.0, "content": 1.0, "diff": "+test"}
+    facts["seen"] = moment(services.now_ms())
     _send(channel, [Notice(channel=channel, event="test", kind="change", facts=facts)], config, client)
 
 
@@ -334,21 +328,13 @@ def forget_old(now_ms: int, days: int = 180) -> None:
 
 def _change_facts(change: Change, subscription: Subscription) -> dict[str, Any]:
     base = settings.CONFIG.public_url.rstrip("/")
-    return {
+    same = ("url", "title", "view", "form", "content", "total", "words_added", "words_removed", "diff")
+    return {name: getattr(change, name) for name in same} | {
         "subscription": subscription.pk,
         "name": subscription.name,
-        "url": change.url,
-        "title": change.title,
         "seen": moment(change.seen_ms),
         "since": moment(change.since_ms),
-        "view": change.view,
-        "form": change.form,
-        "content": change.content,
-        "total": change.total,
-        "words_added": change.words_added,
-        "words_removed": change.words_removed,
         "capture": str(change.record_id or ""),
-        "diff": change.diff,
         "compare": f"{base}/page?url={quote(change.url, safe='')}" if base else "",
     }
 

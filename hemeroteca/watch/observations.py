@@ -4,6 +4,7 @@ The observations in the database are the truth; the planner's file saves replayi
 it has learned, so that the few made since are replayed at a start.
 """
 
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
@@ -19,12 +20,12 @@ from hemeroteca.archive import queries
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.frontier.models import Page
 from hemeroteca.ingest.difference import Listing
-from hemeroteca.predict import Calibration, Observed, Planner, behaviour, calibrate, country_calendar, group
+from hemeroteca.predict import Calibration, Observed, Planner, behaviour, calibrate, group
 from hemeroteca.warc.keys import index_key
 from hemeroteca.watch import services
-from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS, MAX_INTERVAL_HOURS, PLANNER_ORIGIN, planner_hour
+from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS, MAX_INTERVAL_HOURS, planner_hour
 from hemeroteca.watch.models import Observation, SignalSource, Subscription, WatchedPage
-from hemeroteca.watch.policy_pages import History
+from hemeroteca.watch.policy_pages import History, calendar_of
 
 MAX_CAPTURES = 2_000_000  # learned of one subscription
 MAX_CALIBRATED = 200_000  # visits a calibration replays, the newest
@@ -221,30 +222,23 @@ def _empty_planner() -> tuple[Planner, int]:
     for sub in Subscription.objects.all():  # paused ones and those of other policies may come back
         known = WatchedPage.objects.filter(subscription=sub, listing="").values_list("key", "site", "url", "first_ms")
         pages = [(key, site, url, first.get(key, at_ms)) for key, site, url, at_ms in known]
-        for hour, part in by_time(pages).items():
-            planner.add(
-                [page[0] for page in part],
-                [page[1] for page in part],
-                [page[2] for page in part],
-                hour,
-                weight=sub.weight,
-                min_hours=sub.min_hours,
-                max_hours=sub.max_hours or MAX_INTERVAL_HOURS,
-            )
-        if sub.country:
-            name, _, part_of = sub.country.partition("-")
-            for site in {page[1] for page in pages}:
-                planner.set_calendar(site, country_calendar(name, PLANNER_ORIGIN, part_of or None))
+        longest = sub.max_hours or MAX_INTERVAL_HOURS
+        add_pages(planner, pages, math.inf, weight=sub.weight, min_hours=sub.min_hours, max_hours=longest)
+        for site in {page[1] for page in pages} if sub.country else ():
+            planner.set_calendar(site, calendar_of(sub.country))
     return planner, last
 
 
-def by_time(pages: Sequence[tuple[int, str, str, int]]) -> dict[float, list[tuple[int, str, str, int]]]:
-    """Pages (key, site, url, ms) by the hour of their time, or by its day when there are too many hours."""
+def add_pages(planner: Planner, pages: Sequence[tuple[int, str, str, int]], latest: float, **limits: float) -> None:
+    """Give pages (key, site, URL, ms) to a planner by the hour of their time, or by its day when there are too many
+    hours: each call costs a pass over all it knows."""
     step = HOUR_MS if len({page[3] // HOUR_MS for page in pages}) <= MAX_MOMENTS else DAY_MS
-    found: dict[float, list[tuple[int, str, str, int]]] = {}
+    alike: dict[float, list[tuple[int, str, str, int]]] = {}
     for page in pages:
-        found.setdefault(planner_hour(page[3] // step * step), []).append(page)
-    return found
+        alike.setdefault(planner_hour(page[3] // step * step), []).append(page)
+    for hour, part in alike.items():
+        keys, sites, addresses, _ = map(list, zip(*part, strict=True))
+        planner.add(keys, sites, addresses, min(hour, latest), **limits)
 
 
 # its file

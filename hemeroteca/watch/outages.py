@@ -10,12 +10,7 @@ from hemeroteca.frontier.models import Visit
 from hemeroteca.frontier.visit import State
 from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch.answered_visit import planner_hour
-from hemeroteca.watch.scheduler_state import (
-    HOST_QUEUE,
-    ActiveSubscription,
-    SchedulerState,
-    VisitUnderWay,
-)
+from hemeroteca.watch.scheduler_state import HOST_QUEUE, ActiveSubscription, SchedulerState, VisitUnderWay
 
 DOWN_AFTER = 3  # visits in a row without an answer after which a host gets single probes
 PROBE_HOURS = (0.25, 24.0)  # between probes of a host that is down: first, and at most (doubling)

@@ -1,7 +1,7 @@
 """Which pages are visited now: listings, policies, new pages, signals and the planner have their turns.
 
 `Plan` is the planner at work: its pages, what visits teach it, the file it is kept in. It is told things in batches,
-because each call is a pass over all pages it knows. `Selection` gives every reason to visit its turn, under what is
+because each call is a pass over all pages it knows. `PageChoice` gives every reason to visit its turn, under what is
 allowed at all.
 """
 
@@ -15,12 +15,13 @@ from django.db.models import Max
 
 from hemeroteca.frontier.models import Page, Visit
 from hemeroteca.frontier.visit import State
-from hemeroteca.predict import Planner, country_calendar
+from hemeroteca.predict import Planner
 from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch import observations
-from hemeroteca.watch.answered_visit import HOUR_MS, PLANNER_ORIGIN, WORTH, YOUNG_HOURS, planner_hour
+from hemeroteca.watch.answered_visit import HOUR_MS, WORTH, YOUNG_HOURS, planner_hour
 from hemeroteca.watch.budgets import Bucket
 from hemeroteca.watch.models import Observation, WatchedPage
+from hemeroteca.watch.policy_pages import calendar_of
 from hemeroteca.watch.scheduler_state import HOST_QUEUE, ActivePage, SchedulerState, VisitUnderWay
 
 SAVE_SECONDS = 1800.0  # between two copies of what was learned
@@ -107,20 +108,11 @@ class Plan:
         now = planner_hour(self._state.now * 1000)
         for (weight, min_hours, max_hours), pages in alike.items():
             known = [key for key in pages if key in self.planner]
-            self.planner.set(known, weight=weight, min_hours=min_hours, max_hours=max_hours, paused=False)
-            for hour, part in observations.by_time(list(pages.values())).items():
-                self.planner.add(
-                    [page[0] for page in part],
-                    [page[1] for page in part],
-                    [page[2] for page in part],
-                    min(hour, now),
-                    weight=weight,
-                    min_hours=min_hours,
-                    max_hours=max_hours,
-                )
+            limits = {"weight": weight, "min_hours": min_hours, "max_hours": max_hours}
+            self.planner.set(known, **limits, paused=False)
+            observations.add_pages(self.planner, list(pages.values()), now, **limits)
         for site, country in sites.items():
-            name, _, part_of = country.partition("-")
-            self.planner.set_calendar(site, country_calendar(name, PLANNER_ORIGIN, part_of or None))
+            self.planner.set_calendar(site, calendar_of(country))
 
     def set_bounds(self, number: int, weight: float, min_ms: float, max_ms: float) -> None:
         """What a person changed counts from now on."""
@@ -218,7 +210,7 @@ class Plan:
         self.planner.set(keys[there], paused=True)
 
 
-class Selection:
+class PageChoice:
     """Chooses the pages that are visited now."""
 
     def __init__(self, state: SchedulerState) -> None:

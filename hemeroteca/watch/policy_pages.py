@@ -6,7 +6,7 @@ that came in the same week share one, so that the time a policy counts from its 
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -117,10 +117,7 @@ class PolicyPages:
     def _new_block(self, start: float, size: int) -> "_Block":
         options = {"hours": self._fixed_hours} if self._name == "fixed" else {}
         first = PLANNER_ORIGIN + timedelta(hours=start)
-        calendar: Calendar = week_calendar(first)
-        if self._country:
-            name, _, part = self._country.partition("-")
-            calendar = country_calendar(name, first, part or None)
+        calendar = calendar_of(self._country, first) if self._country else week_calendar(first)
         budget = self._per_day or None if self.shares_budget else None
         world = World([""] * size, [""] * size, visits_per_step=budget, calendar=calendar)
         policy = POLICIES[self._name](**options)
@@ -183,6 +180,12 @@ class _Block:
         if self._intervals:
             wait = policy.interval * policy.stretch
             policy.next[:] = np.where(np.isinf(policy.next), policy.next, np.minimum(policy.next, at + wait))
+
+
+def calendar_of(country: str, first: date = PLANNER_ORIGIN) -> Calendar:
+    """Holidays of a country (`ES`) or of a part of it (`ES-MD`). Raises ValueError for one that is not known."""
+    name, _, part = country.partition("-")
+    return country_calendar(name, first, part or None)
 
 
 def _spread(key: int) -> float:

@@ -1,19 +1,14 @@
 """Questions about watching: subscriptions, pages by group, changes, sources, channels."""
 
-from django.db.models import Count, Min, QuerySet, Sum
+from typing import TypeVar
+
+from django.db.models import Count, Min, Model, QuerySet, Sum
 
 from hemeroteca import urls
 from hemeroteca.errors import Invalid
-from hemeroteca.watch.models import (
-    Change,
-    Channel,
-    Collection,
-    Notice,
-    Revision,
-    SignalSource,
-    Subscription,
-    WatchedPage,
-)
+from hemeroteca.watch.models import Change, Channel, Collection, Revision, SignalSource, Subscription, WatchedPage
+
+Row = TypeVar("Row", bound=Model)
 
 
 def revision() -> int:
@@ -45,24 +40,11 @@ def crawls_of(collection: str) -> tuple[int, ...]:
 
 
 def subscriptions(
-    limit: int = 1000,
-    *,
-    before: int | None = None,
-    collection: str = "",
-    active: bool | None = None,
-    owner: str = "",
+    limit: int = 1000, *, before: int | None = None, collection: str = "", active: bool | None = None
 ) -> list[Subscription]:
     """Newest first."""
     found = Subscription.objects.select_related("collection", "owner", "crawl").order_by("-pk")
-    if before is not None:
-        found = found.filter(pk__lt=before)
-    if collection:
-        found = found.filter(collection__name=collection)
-    if active is not None:
-        found = found.filter(active=active)
-    if owner:
-        found = found.filter(owner__name=owner)
-    return list(found[:limit])
+    return list(_among(found, pk__lt=before, collection__name=collection, active=active)[:limit])
 
 
 def figures(numbers: list[int]) -> dict[int, dict[str, int]]:
@@ -89,20 +71,17 @@ def pages(
     listings: bool = False,
 ) -> list[WatchedPage]:
     """Watched pages, those that change most often first."""
-    found = WatchedPage.objects.select_related("subscription").order_by("-changes", "key")
-    if not listings:
-        found = found.filter(listing="")
-    if subscription is not None:
-        found = found.filter(subscription=subscription)
-    if site:
-        found = found.filter(site=site.lower())
-    if group:
-        found = found.filter(group=group)
-    if behaviour:
-        found = found.filter(behaviour=behaviour)
-    if collection:
-        found = found.filter(subscription__collection__name=collection)
+    found = watched(subscription=subscription, site=site, collection=collection, listings=listings)
+    found = _among(found.select_related("subscription").order_by("-changes", "key"), group=group, behaviour=behaviour)
     return list(found[offset : offset + limit])
+
+
+def watched(
+    *, subscription: int | None = None, site: str = "", collection: str = "", listings: bool = False
+) -> QuerySet[WatchedPage]:
+    """Pages of a subscription, a host or a collection; feeds and sitemaps only with `listings`."""
+    found = WatchedPage.objects.all() if listings else WatchedPage.objects.filter(listing="")
+    return _among(found, subscription=subscription, site=site.lower(), subscription__collection__name=collection)
 
 
 def page(url: str) -> WatchedPage | None:
@@ -112,11 +91,7 @@ def page(url: str) -> WatchedPage | None:
 
 def groups(*, site: str = "", collection: str = "") -> dict[str, dict[str, int]]:
     """How many pages are in each group and show each behaviour."""
-    found = WatchedPage.objects.filter(listing="")
-    if site:
-        found = found.filter(site=site.lower())
-    if collection:
-        found = found.filter(subscription__collection__name=collection)
+    found = watched(site=site, collection=collection)
     result: dict[str, dict[str, int]] = {}
     for name in ("group", "behaviour"):
         counts = dict(found.values_list(name).annotate(Count("key")))
@@ -132,7 +107,6 @@ def changes(
     site: str = "",
     subscription: int | None = None,
     collection: int | None = None,
-    since_ms: int = 0,
 ) -> list[Change]:
     """Important changes, newest first; once each, but for a subscription as its own rules judge them.
 
@@ -141,10 +115,7 @@ def changes(
     found: QuerySet[Change] = Change.objects.order_by("-seen_ms", "-pk")
     if before is not None:
         found = Change.objects.filter(pk__lt=before).order_by("-pk")
-    if url:
-        found = found.filter(key=urls.key(urls.canonical(url)))
-    if site:
-        found = found.filter(site=site.lower())
+    found = _among(found, key=urls.key(urls.canonical(url)) if url else None, site=site.lower())
     if subscription is not None:
         found = found.filter(subscription=subscription)
     elif collection is not None:
@@ -152,8 +123,6 @@ def changes(
         found = found.filter(pk__in=once.values("pk__min"))
     else:
         found = found.filter(first=True)
-    if since_ms:
-        found = found.filter(seen_ms__gte=since_ms)
     return list(found[:limit])
 
 
@@ -166,6 +135,6 @@ def channels() -> list[Channel]:
     return list(Channel.objects.select_related("subscription", "collection").order_by("pk"))
 
 
-def notices(channel: int | None = None, limit: int = 100) -> list[Notice]:
-    found = Notice.objects.select_related("channel").order_by("-pk")
-    return list((found.filter(channel=channel) if channel is not None else found)[:limit])
+def _among(found: QuerySet[Row], **wanted: object) -> QuerySet[Row]:
+    """Those that are as wanted; what is empty or None is not asked for."""
+    return found.filter(**{name: value for name, value in wanted.items() if value not in (None, "")})

@@ -17,11 +17,11 @@ from django.db.models import F
 from hemeroteca.accounts import STRANGER, Actor, can, require
 from hemeroteca.accounts.models import User
 from hemeroteca.errors import Invalid, NotFound
-from hemeroteca.search import Searcher, SearchError, open_searcher
-from hemeroteca.search.index import folder_of
+from hemeroteca.search.index import SearchError, folder_of
 from hemeroteca.search.preferences import load_preferences
 from hemeroteca.search.query.parser import parse
 from hemeroteca.search.results import Options
+from hemeroteca.search.searcher import Searcher, open_searcher
 from hemeroteca.watch import change_feeds, notices, services
 from hemeroteca.watch.fields import plain
 from hemeroteca.watch.models import Channel, SavedMatch, SavedSearch

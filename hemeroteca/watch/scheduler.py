@@ -28,24 +28,17 @@ from hemeroteca.frontier.models import Visit
 from hemeroteca.frontier.visit import Ending, How, State
 from hemeroteca.ingest.difference import Difference
 from hemeroteca.ingest.rules import Comparison, Judge
-from hemeroteca.predict import country_calendar
 from hemeroteca.urls.candidate import Candidate, Role
 from hemeroteca.watch import observations, queries, services
 from hemeroteca.watch.announcements import GONE, POLL_HOURS, Announcements
-from hemeroteca.watch.answered_visit import (
-    HOUR_MS,
-    MAX_INTERVAL_HOURS,
-    PLANNER_ORIGIN,
-    AnsweredVisit,
-    planner_hour,
-)
+from hemeroteca.watch.answered_visit import HOUR_MS, MAX_INTERVAL_HOURS, AnsweredVisit, planner_hour
 from hemeroteca.watch.budgets import Budgets
 from hemeroteca.watch.fields import plain
 from hemeroteca.watch.models import Subscription, WatchedPage
 from hemeroteca.watch.next_visit import NextVisit
 from hemeroteca.watch.outages import Outages
-from hemeroteca.watch.plan import Plan, Selection
-from hemeroteca.watch.policy_pages import REPLAYED, PolicyPages
+from hemeroteca.watch.plan import PageChoice, Plan
+from hemeroteca.watch.policy_pages import REPLAYED, PolicyPages, calendar_of
 from hemeroteca.watch.scheduler_state import ActivePage, ActiveSubscription, SchedulerState, VisitUnderWay, domain_of
 from hemeroteca.watch.time_windows import Window
 
@@ -69,7 +62,7 @@ class Scheduler:
         state.announcements = Announcements(state)
         state.next_visit = NextVisit(state)
         state.subscriptions = ActiveSubscriptions(state)
-        self._selection = Selection(state)
+        self._selection = PageChoice(state)
         self._look_at = self._sweep_at = 0.0
 
     @property
@@ -386,8 +379,7 @@ class ActiveSubscriptions:
         if row.mode not in services.MODES:
             raise Invalid(f"this version has no policy {row.mode!r}; `watch edit {row.pk} --mode auto`")
         if row.country:
-            name, _, part = row.country.partition("-")
-            country_calendar(name, PLANNER_ORIGIN, part or None)  # a country that is not known any more shows here
+            calendar_of(row.country)  # one that is not known any more shows here
         if row.mode != "auto":
             sub.policy = PolicyPages(
                 row.mode,
@@ -400,11 +392,8 @@ class ActiveSubscriptions:
 
     def _load_pages(self, sub: ActiveSubscription) -> None:
         now_ms = int(self._state.now * 1000)
-        rows = list(
-            WatchedPage.objects.filter(subscription=sub.id).only(
-                "key", "site", "url", "last_ms", "listing", "failures", "visits"
-            )
-        )
+        columns = ("key", "site", "url", "last_ms", "listing", "failures", "visits")
+        rows = list(WatchedPage.objects.filter(subscription=sub.id).only(*columns))
         if any(row.last_ms > now_ms for row in rows):  # a wrong clock was ahead when they were visited
             self._state.writes.turn_back(now_ms)
         for row in rows:

@@ -6,7 +6,6 @@ import re
 import secrets
 import time
 from collections.abc import Mapping
-from datetime import date
 from typing import Any
 
 import msgspec
@@ -21,10 +20,11 @@ from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Crawl
 from hemeroteca.ingest.rules import Comparison, CrawlOptions
-from hemeroteca.predict import POLICIES, country_calendar
+from hemeroteca.predict import POLICIES
 from hemeroteca.watch import time_windows
 from hemeroteca.watch.fields import CHANNEL, COLLECTION, MAX_HOURS, SUBSCRIPTION, ChannelOrder, Order
 from hemeroteca.watch.models import Channel, Collection, Observation, SignalSource, Subscription
+from hemeroteca.watch.policy_pages import calendar_of
 
 MIN_FIXED_HOURS = 1 / 60
 MODES = tuple(POLICIES)
@@ -317,8 +317,7 @@ def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
         change.check(change.ChangeRules(**msgspec.structs.asdict(comparison)))
         windows = time_windows.read_all(given["windows"])
         if given["country"]:
-            name, _, part = given["country"].partition("-")
-            country_calendar(name, date(1970, 1, 1), part or None)
+            calendar_of(given["country"])
     except (urls.UrlError, change.RulesError, time_windows.WindowError, ValueError) as error:
         raise Invalid(str(error))
     values = {name: given[name] for name in OWN_COLUMNS} | {

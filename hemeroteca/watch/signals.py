@@ -138,15 +138,8 @@ def subscribe(source: SignalSource, client: GuardedClient) -> None:
         source.secret = ""
     source.token = services.digest(token)
     source.save(update_fields=["token", "secret"])
-    answer = _ask_hub(
-        source,
-        client,
-        {
-            "hub.mode": "subscribe",
-            "hub.lease_seconds": str(LEASE_SECONDS),
-            **({"hub.secret": source.secret} if source.secret else {}),
-        },
-    )
+    signed = {"hub.secret": source.secret} if source.secret else {}
+    answer = _ask_hub(source, client, {"hub.mode": "subscribe", "hub.lease_seconds": str(LEASE_SECONDS), **signed})
     if answer.ok:
         _settle(source, source.state, "asked the hub; it has to ask back", later_ms=HOUR_MS)
     elif source.attempts < MAX_ATTEMPTS:

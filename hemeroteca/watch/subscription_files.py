@@ -35,7 +35,7 @@ class Line:
 
 
 @dataclass
-class Report:
+class ImportReport:
     new: int = 0
     known: int = 0
     refused: int = 0
@@ -45,14 +45,14 @@ class Report:
 
 def read_file(
     actor: Actor, data: bytes, name: str, owner: User | None = None, defaults: Mapping[str, Any] | None = None
-) -> Report:
+) -> ImportReport:
     """Subscribe to everything in a file; `name` tells by its ending (or the text by its beginning) which kind it is."""
     if len(data) > MAX_FILE_BYTES:
         raise Invalid(f"{name} has {len(data)} bytes, more than the {MAX_FILE_BYTES} allowed; cut it into parts")
     start = data[:1000].removeprefix(b"\xef\xbb\xbf").lstrip()
     opml = name.lower().endswith((".opml", ".xml")) or start.startswith(b"<")
     orders = read_opml(data) if opml else read_csv(data)
-    report = Report()
+    report = ImportReport()
     for number, values in orders:
         url = values.get("url", "")
         try:

@@ -1,14 +1,17 @@
 """Saved searches, sites and the past, over the API."""
 
 import json
+from contextlib import closing
 
 import pytest
 
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM, Role
 from hemeroteca.accounts import services as accounts
+from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.instance import Instance
-from hemeroteca.search import SearchDocument, open_index, portal
+from hemeroteca.search import portal
+from hemeroteca.search.index import open_index
 from hemeroteca.search.index.versions import VersionWriter, open_versions
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -70,7 +73,7 @@ def test_results_say_what_is_known_of_a_page(call):
 
 def test_the_past_is_searched_when_it_is_asked_for_and_kept(call, folder):
     assert call("GET", "/search?q=pan&versions=true")[0] == 503
-    with VersionWriter(open_versions(folder), 15 << 20) as writer:
+    with closing(VersionWriter(open_versions(folder), 15 << 20)) as writer:
         writer.put(page(MARCH, "el pan cuesta cien monedas"))
         writer.put(page(JUNE, "el pan cuesta doscientas monedas"))
         writer.commit()

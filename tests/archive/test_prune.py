@@ -4,7 +4,7 @@ import pytest
 
 from hemeroteca.archive import queries, services
 from hemeroteca.archive.models import Capture, WarcFile
-from hemeroteca.archive.prune import Rules, finish, prune
+from hemeroteca.archive.prune import Retention, finish, prune
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.verify import verify
 from hemeroteca.warc import reader
@@ -47,7 +47,7 @@ def payloads(archive):
 
 def test_a_dry_run_changes_nothing(archive):
     names = sorted(path.name for path in archive.folder.iterdir())
-    report = prune(archive.folder, ALL, Rules(older_than_ms=start_ms("20240201")))
+    report = prune(archive.folder, ALL, Retention(older_than_ms=start_ms("20240201")))
     assert report.captures == 30 - 4
     assert report.looked_at == 31
     assert len(days()) == 30
@@ -57,27 +57,27 @@ def test_a_dry_run_changes_nothing(archive):
 def test_every_version_and_everything_referred_to_stays_readable(archive):
     before = payloads(archive)
     size = sum(path.stat().st_size for path in archive.folder.iterdir())
-    report = prune(archive.folder, ALL, Rules(older_than_ms=start_ms("20240201")), dry_run=False)
+    report = prune(archive.folder, ALL, Retention(older_than_ms=start_ms("20240201")), dry_run=False)
     assert days() == [1, 11, 21, 30]
     assert report.captures == 26
     after = payloads(archive)
     assert after == {key: before[key] for key in after}
     assert verify(archive.folder).troubles == []
     assert sum(path.stat().st_size for path in archive.folder.iterdir()) < size
-    assert prune(archive.folder, ALL, Rules(older_than_ms=start_ms("20240201")), dry_run=False).captures == 0
+    assert prune(archive.folder, ALL, Retention(older_than_ms=start_ms("20240201")), dry_run=False).captures == 0
 
 
 def test_one_per_week(archive):
-    prune(archive.folder, ALL, Rules(one_per="week"), dry_run=False)
+    prune(archive.folder, ALL, Retention(one_per="week"), dry_run=False)
     assert days() == [1, 8, 11, 15, 21, 22, 29, 30]
     assert verify(archive.folder).troubles == []
 
 
 def test_rules_that_say_nothing_are_refused(archive):
     with pytest.raises(ValueError, match="say what may go"):
-        prune(archive.folder, ALL, Rules())
+        prune(archive.folder, ALL, Retention())
     with pytest.raises(ValueError, match="fortnight"):
-        prune(archive.folder, ALL, Rules(one_per="fortnight"))
+        prune(archive.folder, ALL, Retention(one_per="fortnight"))
 
 
 def test_a_kill_after_the_commit_is_finished_later(archive, monkeypatch):
@@ -86,7 +86,7 @@ def test_a_kill_after_the_commit_is_finished_later(archive, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(Path, "unlink", lambda *a, **k: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            prune(archive.folder, ALL, Rules(older_than_ms=start_ms("20240201")), dry_run=False)
+            prune(archive.folder, ALL, Retention(older_than_ms=start_ms("20240201")), dry_run=False)
     left = WarcFile.objects.filter(size=0, closed=True).count()
     assert left == 1
     assert finish(archive.folder) != []
@@ -97,7 +97,7 @@ def test_a_kill_before_the_commit_changes_nothing(archive, monkeypatch):
     before = payloads(archive)
     monkeypatch.setattr(services, "acknowledge", lambda sizes: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        prune(archive.folder, ALL, Rules(older_than_ms=start_ms("20240201")), dry_run=False)
+        prune(archive.folder, ALL, Retention(older_than_ms=start_ms("20240201")), dry_run=False)
     assert payloads(archive) == before
     monkeypatch.undo()
     archive.writer.recover(queries.open_files)

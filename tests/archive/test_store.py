@@ -6,7 +6,7 @@ import pytest
 
 from hemeroteca.archive import export, queries
 from hemeroteca.archive.models import WarcFile
-from hemeroteca.archive.prune import Rules, prune
+from hemeroteca.archive.prune import Retention, prune
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.verify import verify
 from hemeroteca.warc import reader, store
@@ -96,7 +96,7 @@ def test_copies_can_stay(archive):
 
 def test_pruning_reaches_files_in_the_store(archive, address):
     offload(archive)
-    assert prune(archive.folder, Selection(), Rules(older_than_ms=start_ms("2025")), dry_run=False).captures == 2
+    assert prune(archive.folder, Selection(), Retention(older_than_ms=start_ms("2025")), dry_run=False).captures == 2
     assert verify(archive.folder).troubles == []
     names = set(store.open_store(address).files()) | {path.name for path in archive.folder.glob("*.warc.gz")}
     assert names == set(WarcFile.objects.values_list("name", flat=True))

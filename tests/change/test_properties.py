@@ -13,7 +13,6 @@ from hemeroteca.change import (
     NoiseModel,
     Snapshot,
     as_json,
-    changed_runs,
     compare,
     highlighted_page,
     noise,
@@ -21,6 +20,7 @@ from hemeroteca.change import (
     text_diff,
 )
 from hemeroteca.change.compare import _difference
+from hemeroteca.change.diffs import changed_runs
 from hemeroteca.change.sequences import common_prefix, common_suffix, opcodes
 from tests.change.pages import html, newspaper, shop
 
@@ -56,7 +56,7 @@ rule_sets = st.sampled_from(
 @patient
 @given(snapshots, snapshots, rule_sets)
 def test_any_two_bodies_can_be_compared_and_every_number_lies_between_0_and_1(old, new, rules):
-    change = compare(old, new, rules, NoiseModel())
+    change = compare(old, new, rules, frozenset(NoiseModel().noisy()))
     for vector in (change.view, change.form, change.content):
         assert all(0 <= value <= 1 for value in vector.values()), change
     assert all(0 <= value <= 1 for value in change.sums)
@@ -158,7 +158,7 @@ HOSTILE = {
 def test_hostile_pages_are_compared_and_shown_in_bounded_time(name):
     old, new = map(html, HOSTILE[name])
     for run in (
-        lambda: compare(old, new, ChangeRules(), NoiseModel()),
+        lambda: compare(old, new, ChangeRules(), frozenset()),
         lambda: text_diff(old, new),
         lambda: side_by_side(old, new),
         lambda: highlighted_page(old, new),

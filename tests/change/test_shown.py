@@ -9,10 +9,8 @@ import pytest
 
 from hemeroteca.change import (
     ChangeRules,
-    Run,
     Snapshot,
     as_json,
-    changed_runs,
     compare,
     fonts,
     highlighted_page,
@@ -20,7 +18,7 @@ from hemeroteca.change import (
     side_by_side,
     text_diff,
 )
-from hemeroteca.change.diffs import lines_of
+from hemeroteca.change.diffs import Run, changed_runs, lines_of
 from tests.change.pages import html, newspaper, shop
 
 

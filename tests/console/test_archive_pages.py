@@ -177,7 +177,7 @@ def test_a_hostile_page_compared_with_another_writes_nothing(client, world):
 def test_what_cannot_be_compared_is_told(client, world):
     assert client.get("/compare", {"url": "https://nobody.example/"}).status_code == 404
     assert client.get("/compare", {"url": HARBOUR}).status_code == 404
-    assert client.get("/compare", {"url": BREAD, "a": "yesterday"}).status_code == 404
+    assert client.get("/compare", {"url": BREAD, "a": "yesterday"}).status_code == 422
 
 
 def test_the_api_tells_the_same(client, world):

@@ -13,7 +13,9 @@ from hemeroteca.accounts.models import User
 from hemeroteca.console import middleware
 from hemeroteca.console.templatetags import console as tags
 from hemeroteca.frontier.models import Crawl
-from hemeroteca.search import SearchDocument, open_index, portal
+from hemeroteca.ingest.search_document import SearchDocument
+from hemeroteca.search import portal
+from hemeroteca.search.index import open_index
 from hemeroteca.search.maintenance import learn
 from hemeroteca.urls.robots import Robots
 from tests.console.conftest import PASSWORD

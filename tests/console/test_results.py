@@ -7,7 +7,9 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from hemeroteca.search import SearchDocument, SearchError, portal, semantic
+from hemeroteca.ingest.search_document import SearchDocument
+from hemeroteca.search import portal, semantic
+from hemeroteca.search.index import SearchError
 from hemeroteca.search.preferences import load_preferences, prefer
 from tests.console.world import BREAD
 

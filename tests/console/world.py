@@ -10,8 +10,9 @@ from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Crawl, Host, Page, Visit
 from hemeroteca.frontier.visit import State
 from hemeroteca.ingest.rules import CrawlOptions
+from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.instance.status import EngineStatus, Trouble, write_engine_status
-from hemeroteca.search import SearchDocument, open_index
+from hemeroteca.search.index import open_index
 from hemeroteca.warc.writer import WarcWriter
 from tests.warc.making import exchange
 from tests.warc.making import revisit as revisit_of

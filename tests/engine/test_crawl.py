@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from hemeroteca import urls
-from hemeroteca.search import open_index
 from hemeroteca.search.graph import LinkGraph, LinkRanks
+from hemeroteca.search.index import open_index
 from hemeroteca.search.suggest.suggester import Suggester
 from hemeroteca.warc import reader
 from simweb import SimWeb

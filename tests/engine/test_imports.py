@@ -15,7 +15,7 @@ from hemeroteca import config, urls
 from hemeroteca.archive import services
 from hemeroteca.engine import rebuild
 from hemeroteca.instance import Instance, spool
-from hemeroteca.search import open_index
+from hemeroteca.search.index import open_index
 from hemeroteca.warc.writer import OPEN
 from tests.archive.making import Archive
 from tests.engine.system import System

@@ -3,10 +3,14 @@
 import pytest
 
 from hemeroteca.engine import search_upkeep
+from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.instance import Instance
-from hemeroteca.search import SearchDocument, document_queue, open_index, open_searcher
+from hemeroteca.search import document_queue
 from hemeroteca.search.graph import LinkGraph, LinkRanks
+from hemeroteca.search.index import open_index
+from hemeroteca.search.searcher import open_searcher
 from hemeroteca.search.suggest.suggester import Suggester
+from tests.search.links import add_links
 from tests.waiting import wait_for
 
 
@@ -42,7 +46,7 @@ def instance(tmp_path, monkeypatch):
             writer.put(SearchDocument(key=key, url=url, host="a.example", title="Un faro", text="El faro viejo"))
         writer.commit()
     links = LinkGraph(instance.index_dir / "links").writer()
-    links.add(1, "a.example", [2, 3], ["a.example", "b.example"], ["la torre", "otro sitio"])
+    add_links(links, 1, "a.example", [2, 3], ["a.example", "b.example"], ["la torre", "otro sitio"])
     links.commit()
     return instance
 

@@ -6,10 +6,11 @@ from django.apps import apps
 from hemeroteca import config, urls, warc
 from hemeroteca.engine.ledger import Ledger
 from hemeroteca.engine.sinks import Arrival
-from hemeroteca.ingest import Rules, ingest
+from hemeroteca.ingest.ingestion import ingest
+from hemeroteca.ingest.rules import Rules
 from hemeroteca.instance import Instance
-from hemeroteca.search import open_index
 from hemeroteca.search.graph import LinkGraph
+from hemeroteca.search.index import open_index
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 

@@ -500,7 +500,7 @@ def test_a_browser_that_dies_fails_its_page_and_the_next_one_opens(site, new_win
     window.browser.submit(Request(url=f"{PAGE}/waits", allow_private=True), window.results.append)
     before = site.asked["/waits"]
     window.until(lambda: site.asked["/waits"] > before)
-    process = window.browser._processes[0]
+    process = window.browser.processes[0]
     family = descendants(process.pid)
     os.kill(process.pid, signal.SIGKILL)
     window.until(lambda: window.results)
@@ -508,7 +508,7 @@ def test_a_browser_that_dies_fails_its_page_and_the_next_one_opens(site, new_win
     rendered = window.results[0]
     assert (rendered.failure, rendered.transient) == ("browser-died", True)
     assert window.open(f"{PAGE}/calm").text == "calm"
-    window.until(lambda: not any(_runs(pid) for pid in family) and not Path(process._home).exists())
+    window.until(lambda: not any(_runs(pid) for pid in family) and not Path(process.home).exists())
 
 
 def test_a_page_that_takes_too_much_memory_is_ended(site, new_window):
@@ -528,7 +528,7 @@ def test_a_process_renders_so_many_pages_and_is_then_replaced(site, new_window):
     window = new_window(pages_per_process=1)
 
     assert window.open(f"{PAGE}/calm").text == "calm"
-    assert window.browser._processes == []
+    assert window.browser.processes == []
     assert window.open(f"{PAGE}/calm").text == "calm"
     window.until(lambda: not list(window.spool.glob("browser-*")))
 

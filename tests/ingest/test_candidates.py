@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from hemeroteca import extract, urls
 from hemeroteca.extract import native
-from hemeroteca.ingest import Ingest
 from hemeroteca.ingest.candidates import EDGES, edges_known, edges_of, folder_host_key
+from hemeroteca.ingest.ingestion import Ingest
 from hemeroteca.ingest.rules import CrawlOptions, CrawlRules, Rules
 from hemeroteca.warc import Capture
 
-pytestmark = pytest.mark.skipif(not native.available(), reason="the fast path is not built here")
+pytestmark = pytest.mark.skipif(native.load() is None, reason="the fast path is not built here")
 
 JAVA = Path("/usr/share/doc/openjdk-17-jre-headless/api")
 PAGES = ["https://example.org/a/b/c.html", "http://127.0.0.1:8000/", "http://a.test/x//y/?q=/z", "https://é.test/ü/"]

@@ -3,7 +3,9 @@
 import msgspec
 
 from hemeroteca import extract, urls
-from hemeroteca.ingest import Rules, ingest
+from hemeroteca.ingest.ingested import Ingested
+from hemeroteca.ingest.ingestion import ingest
+from hemeroteca.ingest.rules import Rules
 from hemeroteca.warc import Capture
 
 URL = "http://example.org/wms?request=GetCapabilities"
@@ -37,3 +39,13 @@ def test_a_find_reaches_ingested_and_its_text_search() -> None:
     assert found.find("service", Service) == Service("Rivers")
     assert found.document is not None
     assert (found.document.type, found.document.title) == ("wms", "Rivers")
+
+
+def test_a_find_outlives_the_buffer_it_came_in() -> None:
+    """What a reader sends is decoded where it lies, and the next frame is written over it."""
+    sent = Ingested()
+    sent.add_find("service", Service("Rivers"))
+    buffer = bytearray(msgspec.msgpack.encode(sent))
+    got = msgspec.msgpack.decode(memoryview(buffer), type=Ingested)
+    buffer[:] = b"x" * len(buffer)
+    assert got.find("service", Service) == Service("Rivers")

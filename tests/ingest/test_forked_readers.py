@@ -21,7 +21,7 @@ readers = fork_readers(2)
 pids = [reader.process.pid for reader in readers]
 """
 READ = """
-from hemeroteca.ingest import CrawlRules
+from hemeroteca.ingest.rules import CrawlRules
 from tests.ingest.test_pool import task
 from tests.waiting import wait_for
 selector, answers = selectors.DefaultSelector(), []
@@ -49,7 +49,7 @@ def run(program: str) -> dict[str, object]:
 def test_copies_read_pages_and_end_in_order():
     program = f"""{READ}
 titles = read(1, 2, 3, 4)
-used = [reader.process.pid for reader in pool._readers]
+used = [reader.process.pid for reader in pool.readers]
 pool.close()
 left = [pid for pid in pids if os.path.exists(f"/proc/{{pid}}")]
 print(json.dumps(dict(titles=titles, same=used == pids, left=left, cpu=pool.usage.cpu_seconds > 0)))
@@ -61,7 +61,7 @@ def test_a_copy_that_dies_is_replaced_by_a_process_started_anew():
     program = f"""{READ}
 os.kill(pids[0], 9)
 titles = read(1, 2, 3, 4)
-now = [reader.process.pid for reader in pool._readers]
+now = [reader.process.pid for reader in pool.readers]
 pool.close()
 print(json.dumps(dict(read=len(titles), answers=len(answers), gone=pids[0] not in now, readers=len(now))))
 """

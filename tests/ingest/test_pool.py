@@ -71,7 +71,7 @@ def test_a_capture_comes_back_with_records_links_and_document(running):
 
 def test_the_page_that_kills_a_reader_is_kept_unread_and_the_others_are_read(running):
     pool, until = running
-    victim = pool._readers[0].process.pid
+    victim = pool.readers[0].process.pid
     os.kill(victim, signal.SIGSTOP)  # it cannot answer before it dies
     for number in range(3):
         pool.submit(task(number))
@@ -87,7 +87,7 @@ def test_the_page_that_kills_a_reader_is_kept_unread_and_the_others_are_read(run
 def test_a_reader_that_takes_too_long_is_replaced(running, monkeypatch):
     pool, until = running
     monkeypatch.setattr(pool_module, "PATIENCE", 8.0)  # longer than another reader needs to start
-    os.kill(pool._readers[0].process.pid, signal.SIGSTOP)
+    os.kill(pool.readers[0].process.pid, signal.SIGSTOP)
     pool.submit(task(1))
     (_, done), *_ = until(1)
     assert "reader-too-slow" in done.notes

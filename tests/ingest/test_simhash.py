@@ -12,7 +12,7 @@ WORDS = st.lists(
 )
 
 
-@pytest.mark.skipif(not native.available(), reason="the library is not built here")
+@pytest.mark.skipif(native.load() is None, reason="the library is not built here")
 @settings(derandomize=True, max_examples=200, deadline=None)
 @given(WORDS, st.integers(1, 80))
 def test_both_ways_agree(words: list[str], times: int) -> None:

@@ -18,10 +18,10 @@ from tests.waiting import PATIENCE, wait_for
 
 SUPERVISE = """
 import logging, sys, json
-from hemeroteca.instance.supervisor import Limits, Program, Supervisor
+from hemeroteca.instance.supervisor import RestartLimits, Program, Supervisor
 logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
 programs = [Program(name, [sys.executable, "-uc", code]) for name, code in json.loads(sys.argv[1]).items()]
-limits = Limits(**json.loads(sys.argv[2]))
+limits = RestartLimits(**json.loads(sys.argv[2]))
 Supervisor(programs, lambda name, line: print(f"{name}> {line}", flush=True), limits).run()
 print("all stopped", flush=True)
 """

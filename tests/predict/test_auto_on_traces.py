@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from hemeroteca.predict import traces
-from hemeroteca.predict.policy_comparison import Settings, compare
+from hemeroteca.predict.policy_comparison import compare
+from hemeroteca.predict.simulator import Settings
 
 TRACES = Path(__file__).parents[3] / "shared" / "data" / "traces"
 

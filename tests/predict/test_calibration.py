@@ -5,7 +5,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from hemeroteca.predict import Observed, Planner, calibrate, plot, report
+from hemeroteca.predict import Observed, Planner, calibrate, plot
+from hemeroteca.predict.calibration import report
 from hemeroteca.predict.simulator import PUBLISHED
 
 

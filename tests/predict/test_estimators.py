@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hemeroteca.predict import (
+from hemeroteca.predict.estimators import (
     Gamma,
     bias_reduced,
     fit_gamma,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hemeroteca.predict import Behaviour, Group, behaviour, bursts, group
+from hemeroteca.predict.groups import Behaviour, Group, behaviour, bursts, group
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hemeroteca.predict import SENTENCES, Planner, Reason, country_calendar, fill
+from hemeroteca.predict import SENTENCES, Planner, country_calendar, fill
+from hemeroteca.predict.explanation import Reason
 
 DAY = 24.0
 

@@ -8,8 +8,8 @@ import pytest
 
 from hemeroteca.predict import traces
 from hemeroteca.predict.policies import Auto, Fixed, GammaPoisson, IntervalPolicy, Simple, SimpleNotify
-from hemeroteca.predict.policy_comparison import Settings, compare
-from hemeroteca.predict.simulator import PAGE_BYTES, PUBLISHED, REVISIT_BYTES, simulate
+from hemeroteca.predict.policy_comparison import compare
+from hemeroteca.predict.simulator import PAGE_BYTES, PUBLISHED, REVISIT_BYTES, Settings, simulate
 from hemeroteca.predict.traces import PROCESSES, Trace, generate
 
 
@@ -19,7 +19,7 @@ def trace(*changes, days=10.0):
 
 
 def fixed(history, hours, **options):
-    return simulate(history, Fixed(hours=hours), warmup=options.pop("warmup", 0), **options)
+    return simulate(history, Fixed(hours=hours), Settings(**{"warmup": 0, **options}))
 
 
 def test_daily_visits_lose_nothing():
@@ -70,13 +70,13 @@ def test_a_policy_that_visits_a_page_twice_in_a_step_is_refused():
             return np.array([0, 0])
 
     with pytest.raises(ValueError, match="at most once per step"):
-        simulate(trace([1]), Twice(), warmup=0)
+        simulate(trace([1]), Twice(), Settings(warmup=0))
 
 
 def test_simple_by_hand():
     # Visits on days 1, 3, 6, 10 while nothing changes; a change on day 6 brings the next visit to day 7.
-    assert simulate(trace([], days=10), Simple(), warmup=0).visits == 4
-    result = simulate(trace([24 * 5 + 1], days=10), Simple(), warmup=0)
+    assert simulate(trace([], days=10), Simple(), Settings(warmup=0)).visits == 4
+    result = simulate(trace([24 * 5 + 1], days=10), Simple(), Settings(warmup=0))
     assert (result.visits, result.detected) == (1 + 1 + 1 + 1 + 1, 1)
 
 
@@ -89,7 +89,7 @@ def test_budget_is_kept_every_day_and_fractions_are_carried_over():
             seen.append((now, pages.size))
             super().observe(pages, now, changed)
 
-    result = simulate(history, Watch(), visits_per_step=2.5, warmup=0)
+    result = simulate(history, Watch(), Settings(warmup=0), visits_per_step=2.5)
     per_day = {day: sum(n for d, n in seen if d == day) for day, _ in seen}
     assert set(per_day.values()) <= {2, 3}
     assert result.visits == 100
@@ -193,8 +193,8 @@ def test_processes_have_the_habits_they_are_named_after():
 
 def test_signals_reach_the_policies_that_listen():
     history = trace([24 * 137 + 1], days=180)  # by then the rule waits more than 15 days
-    deaf = simulate(history, Simple(), warmup=0)
-    told = simulate(history, SimpleNotify(), warmup=0, signals=(1.0, 0.0))
+    deaf = simulate(history, Simple(), Settings(warmup=0))
+    told = simulate(history, SimpleNotify(), Settings(warmup=0, signals=(1.0, 0.0)))
     assert told.detected == deaf.detected == 1
     assert told.mean_delay_hours < deaf.mean_delay_hours
 
@@ -222,7 +222,7 @@ def test_a_budget_is_kept_day_by_day_or_with_savings_up_to_every_day(save):
             made.append((now / 24, pages.size))
             super().observe(pages, now, changed)
 
-    outcome = simulate(history, Counting(), visits_per_step=3.0, warmup=60, save=save)
+    outcome = simulate(history, Counting(), Settings(warmup=60, save=save), visits_per_step=3.0)
     by_day = [sum(n for at, n in made if at == day) for day in range(61, 181)]
     assert outcome.visits == sum(by_day) == 3 * 120  # equal visits, nothing left over
     assert all(total <= 3 * (i + 1) for i, total in enumerate(np.cumsum(by_day)))

@@ -39,12 +39,11 @@ class Served:
         self.replay_port = self.wait(self._replay_port)
 
     def _replay_port(self):
-        pid = self.replay_pid()
-        try:
-            found = Path(f"/proc/{pid}/environ").read_bytes() if pid else b""
-        except OSError:  # it has just ended; another will be started
-            return 0
-        origin = re.search(rb"REPLAY_ORIGIN=http://replay\.localhost:(\d+)", found)
+        """The port the console tells browsers; the first to ask there wakes replay."""
+        started = [re.search(r"web started \(process (\d+)\)", line) for line in self.lines]
+        pid = next((found[1] for found in started if found), "")
+        found = Path(f"/proc/{pid}/environ").read_bytes() if pid else b""
+        origin = re.search(rb"HEMEROTECA_REPLAY_URL=http://replay\.localhost:(\d+)", found)
         port = int(origin[1]) if origin else 0
         return port if port and self.get("/robots.txt", port=port)[0] == 200 else 0
 

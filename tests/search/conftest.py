@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from hemeroteca.search import SearchDocument, Searcher, open_searcher
+from hemeroteca.ingest.search_document import SearchDocument
+from hemeroteca.search.searcher import Searcher, open_searcher
 
 
 def page(key: int, text: str = "", language: str = "es", **more: object) -> SearchDocument:

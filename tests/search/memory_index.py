@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from hemeroteca.search import Index, SearchDocument, analysis
-from hemeroteca.search.index import Match, Matches
+from hemeroteca.ingest.search_document import SearchDocument
+from hemeroteca.search import analysis
+from hemeroteca.search.index import Index, Match, Matches
 from hemeroteca.search.index import document_fields as fields
 from hemeroteca.search.index import expressions as q
 from hemeroteca.search.suggest.suggester import distance

@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 from hemeroteca.cli.search import app
 from hemeroteca.instance import Instance
-from hemeroteca.search import corpus, document_queue, open_index
+from hemeroteca.search import corpus, document_queue
+from hemeroteca.search.index import open_index
 from tests.waiting import PATIENCE, wait_for
 
 runner = CliRunner()

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from hemeroteca.ingest.search_document import document_key
 from hemeroteca.search.graph import LinkGraph, LinkRanks, pagerank, rank_pages_and_hosts
+from tests.search.links import add_links
 
 
 def by_definition(edges: set[tuple[int, int]], seeds: set[int], damping: float = 0.85) -> dict[int, float]:
@@ -34,7 +35,7 @@ def by_definition(edges: set[tuple[int, int]], seeds: set[int], damping: float =
 )
 def test_pagerank_is_what_the_definition_says(edges, seeds):
     source, target = np.array(sorted(edges), dtype=np.int64).T
-    keys, ranks = pagerank(source, target, seeds, tolerance=1e-9, most_rounds=300)
+    keys, ranks = pagerank(source, target, seeds, tolerance=1e-9)
     expected = by_definition(edges, seeds)
     assert keys.tolist() == sorted(expected)
     assert ranks == pytest.approx([expected[key] for key in keys.tolist()], abs=1e-5)
@@ -59,25 +60,26 @@ def test_ten_thousand_pages_that_praise_one_do_not_make_it_the_best(tmp_path, wa
         targets = (good * dice.random(10) ** 2).astype(int).tolist()
         if page in range(400, 400 + ways_in):  # a few who were taken in, none of them a seed
             targets.append(praised)
-        writer.add(page, f"h{page % 20}.test", targets, [f"h{target % 20}.test" for target in targets])
+        add_links(writer, page, f"h{page % 20}.test", targets, [f"h{target % 20}.test" for target in targets])
     for number in range(1, farm + 1):
-        writer.add(praised + number, "farm.test", [praised], ["farm.test"])
-    writer.add(praised, "farm.test", list(range(praised + 1, praised + 151)), ["farm.test"] * 150)
+        add_links(writer, praised + number, "farm.test", [praised], ["farm.test"])
+    add_links(writer, praised, "farm.test", list(range(praised + 1, praised + 151)), ["farm.test"] * 150)
     writer.commit()
     ranks = rank_pages_and_hosts(graph, seeds=[0, 1, 2])
     best = ranks.pages(np.arange(good))
     assert ranks.pages(np.array([praised]))[0] < np.quantile(best, 0.9)
     assert ranks.pages(np.arange(praised + 1, praised + farm)).max() < np.median(best)
-    assert len({key for key, _ in ranks.top_pages(20)} & set(range(good))) == 20
+    others = ranks.pages(np.append(np.arange(praised, praised + farm + 1), praised + 151))
+    assert others.max() < np.sort(best)[-20]
 
 
 def test_pages_no_seed_leads_to_are_ranked_among_themselves(tmp_path):
     graph = LinkGraph(tmp_path)
     writer = graph.writer()
-    writer.add(1, "a.test", [2, 3], ["a.test"] * 2)
-    writer.add(2, "a.test", [3], ["a.test"])
+    add_links(writer, 1, "a.test", [2, 3], ["a.test"] * 2)
+    add_links(writer, 2, "a.test", [3], ["a.test"])
     for page in range(11, 20):  # imported: nobody crawled there
-        writer.add(page, "b.test", [10], ["b.test"])
+        add_links(writer, page, "b.test", [10], ["b.test"])
     writer.commit()
     ranks = rank_pages_and_hosts(graph, seeds=[1])
     led, unled = ranks.pages(np.array([1, 2, 3])), ranks.pages(np.array([10, 11]))
@@ -92,11 +94,11 @@ def test_no_links_no_ranks(tmp_path):
 def test_a_page_captured_again_replaces_its_links(tmp_path):
     graph = LinkGraph(tmp_path)
     writer = graph.writer()
-    writer.add(1, "a.test", [2, 3], ["a.test", "b.test"], ["dos", "tres"])
-    writer.add(2, "a.test", [3], ["b.test"], ["el tres"])
+    add_links(writer, 1, "a.test", [2, 3], ["a.test", "b.test"], ["dos", "tres"])
+    add_links(writer, 2, "a.test", [3], ["b.test"], ["el tres"])
     writer.commit()
     writer = graph.writer()
-    writer.add(1, "a.test", [4], ["c.test"], ["cuatro"])
+    add_links(writer, 1, "a.test", [4], ["c.test"], ["cuatro"])
     writer.commit()
     assert sorted(zip(*(part.tolist() for part in graph.edges()), strict=True)) == [(1, 4), (2, 3)]
     assert dict(graph.anchor_texts())[3] in ("tres\nel tres", "el tres\ntres")
@@ -109,7 +111,7 @@ def test_hosts_are_ranked_by_links_between_them(tmp_path):
     graph = LinkGraph(tmp_path / "links")
     writer = graph.writer()
     for number in range(10, 20):
-        writer.add(number, f"h{number}.test", [1, number + 100], ["popular.test", f"h{number}.test"])
+        add_links(writer, number, f"h{number}.test", [1, number + 100], ["popular.test", f"h{number}.test"])
     writer.commit()
     ranks = rank_pages_and_hosts(graph)
     ranks.save(tmp_path / "rank")
@@ -117,7 +119,6 @@ def test_hosts_are_ranked_by_links_between_them(tmp_path):
     assert loaded.pages(np.array([1, 11, 999])).tolist() == pytest.approx([1.0, 0.0, 0.0], abs=0.2)
     hosts = np.array([document_key("popular.test"), document_key("h10.test")])
     assert loaded.hosts(hosts).tolist() == [1.0, 0.0]
-    assert loaded.top_pages(1)[0][0] == 1
 
 
 def test_ranks_are_replaced_under_a_reader(tmp_path):
@@ -131,28 +132,25 @@ def test_ranks_are_replaced_under_a_reader(tmp_path):
     assert LinkRanks.load(tmp_path).pages(np.array([7]))[0] == 0.75
 
 
-def test_packed_links_are_the_same_links(tmp_path):
-    writer = LinkGraph(tmp_path / "a").writer()
-    writer.add(1, "a.example", [2, 3], ["a.example", "b.example"], ["two", "three"])
+def test_links_wait_for_the_commit(tmp_path):
+    graph = LinkGraph(tmp_path)
+    writer = graph.writer()
+    add_links(writer, 1, "a.example", [2, 3], ["a.example", "b.example"], ["two", "three"])
+    assert len(writer) == 2
+    assert graph.segments() == []
     writer.commit()
-    packed = LinkGraph(tmp_path / "b").writer()
-    hosts = np.array([document_key("a.example"), document_key("b.example")], dtype=np.int64).tobytes()
-    targets = np.array([2, 3], dtype=np.int64).tobytes()
-    packed.add_packed(1, document_key("a.example"), targets, hosts, [(2, "two"), (3, "three")])
-    assert len(packed) == 2
-    packed.commit()
-    one, two = LinkGraph(tmp_path / "a"), LinkGraph(tmp_path / "b")
-    assert np.array_equal(one.edges(), two.edges())
-    assert np.array_equal(one.hosts(), two.hosts())
-    assert dict(one.anchor_texts()) == dict(two.anchor_texts()) == {2: "two", 3: "three"}
+    assert [part.tolist() for part in graph.edges()] == [[1, 1], [2, 3]]
+    hosts = dict(zip(*(part.tolist() for part in graph.hosts()), strict=True))
+    assert hosts == {1: document_key("a.example"), 2: document_key("a.example"), 3: document_key("b.example")}
+    assert dict(graph.anchor_texts()) == {2: "two", 3: "three"}
 
 
 def test_compacting_keeps_the_last_links_and_all_texts_and_lets_a_writer_go_on(tmp_path):
     graph = LinkGraph(tmp_path)
     writer = graph.writer()
     for number in range(5):
-        writer.add(1, "a.example", [2 + number], ["a.example"], [f"text {number}"])
-        writer.add(100 + number, "b.example", [1], ["a.example"])
+        add_links(writer, 1, "a.example", [2 + number], ["a.example"], [f"text {number}"])
+        add_links(writer, 100 + number, "b.example", [1], ["a.example"])
         writer.commit()
     before = sorted(zip(*(part.tolist() for part in graph.edges()), strict=True))
     graph.compact()
@@ -160,7 +158,7 @@ def test_compacting_keeps_the_last_links_and_all_texts_and_lets_a_writer_go_on(t
     assert len(list(tmp_path.glob("*.anchors"))) == 1
     assert sorted(zip(*(part.tolist() for part in graph.edges()), strict=True)) == before
     assert dict(graph.anchor_texts()) == {2 + number: f"text {number}" for number in range(5)}
-    writer.add(1, "a.example", [50], ["a.example"])
+    add_links(writer, 1, "a.example", [50], ["a.example"])
     writer.commit()
     assert (1, 50) in set(zip(*(part.tolist() for part in graph.edges()), strict=True))
     assert (1, 6) not in set(zip(*(part.tolist() for part in graph.edges()), strict=True))
@@ -171,7 +169,7 @@ def test_only_the_newest_links_count_when_there_are_too_many(tmp_path):
     graph = LinkGraph(tmp_path)
     writer = graph.writer()
     for page in (1, 2, 3):
-        writer.add(page, "a.example", [page + 10, page + 20], ["a.example"] * 2)
+        add_links(writer, page, "a.example", [page + 10, page + 20], ["a.example"] * 2)
         writer.commit()
     assert sorted(set(graph.edges(most=4)[0].tolist())) == [2, 3]
 
@@ -183,17 +181,17 @@ def edges_in(graph: LinkGraph) -> list[tuple[int, int]]:
 def test_a_page_that_is_gone_recommends_nothing_until_it_comes_back(tmp_path):
     graph = LinkGraph(tmp_path)
     writer = graph.writer()
-    writer.add(1, "a.example", [2, 3], ["a.example"] * 2)
-    writer.add(4, "a.example", [2], ["a.example"])
+    add_links(writer, 1, "a.example", [2, 3], ["a.example"] * 2)
+    add_links(writer, 4, "a.example", [2], ["a.example"])
     writer.commit()
     writer.forget(1)
     writer.commit()
     assert [edge for edge in edges_in(graph) if edge[0] != edge[1]] == [(4, 2)]
     graph.compact()
     assert edges_in(graph) == [(4, 2)]
-    writer.add(1, "a.example", [5], ["a.example"])
+    add_links(writer, 1, "a.example", [5], ["a.example"])
     writer.forget(1)  # gone and back between two commits
-    writer.add(1, "a.example", [6], ["a.example"])
+    add_links(writer, 1, "a.example", [6], ["a.example"])
     writer.commit()
     graph.compact()
     assert edges_in(graph) == [(1, 6), (4, 2)]
@@ -205,7 +203,7 @@ def test_files_that_cannot_be_read_are_left_out_and_said(tmp_path, caplog, damag
     graph = LinkGraph(tmp_path)
     writer = graph.writer()
     for page in (1, 2):
-        writer.add(page, "a.example", [page + 10], ["a.example"], [f"text {page}"])
+        add_links(writer, page, "a.example", [page + 10], ["a.example"], [f"text {page}"])
         writer.commit()
     for kind in ("edges.npy", "hosts.npy", "anchors"):
         (tmp_path / f"00000002.{kind}").write_bytes(damage)
@@ -222,10 +220,10 @@ def test_files_that_cannot_be_read_are_left_out_and_said(tmp_path, caplog, damag
 def test_segments_written_again_replace_all_before_them(tmp_path):
     graph = LinkGraph(tmp_path)
     first = graph.writer()
-    first.add(1, "a.example", [2], ["a.example"], ["old"])
+    add_links(first, 1, "a.example", [2], ["a.example"], ["old"])
     first.commit()
     again = graph.writer()
-    again.add(3, "a.example", [4], ["a.example"], ["new"])
+    add_links(again, 3, "a.example", [4], ["a.example"], ["new"])
     again.commit()
     graph.forget_before(again.first)
     assert edges_in(graph) == [(3, 4)]
@@ -236,7 +234,7 @@ def test_drafts_of_somebody_who_was_killed_go(tmp_path):
     graph = LinkGraph(tmp_path / "links")
     writer = graph.writer()
     for page in (1, 2):
-        writer.add(page, "a.example", [page + 10], ["a.example"])
+        add_links(writer, page, "a.example", [page + 10], ["a.example"])
         writer.commit()
     for place in ("links/00000001.edges.draft", "rank/00000007.hosts.draft"):
         (tmp_path / place).parent.mkdir(exist_ok=True)

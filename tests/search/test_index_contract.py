@@ -12,9 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hemeroteca.search import Index, Options, SearchDocument, Searcher, open_index
+from hemeroteca.ingest.search_document import SearchDocument
+from hemeroteca.search.index import Index, open_index
 from hemeroteca.search.index import document_fields as fields
 from hemeroteca.search.index import expressions as q
+from hemeroteca.search.results import Options
+from hemeroteca.search.searcher import Searcher
 from tests.search.memory_index import MemoryIndex
 
 ENGINES: dict[str, Callable[[Path], Index]] = {

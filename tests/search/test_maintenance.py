@@ -2,31 +2,24 @@
 
 import json
 import re
+from contextlib import closing
 
 import pytest
 
-from hemeroteca.search import (
-    IndexBusyError,
-    Options,
-    SearchDocument,
-    Searcher,
-    SearchError,
-    corpus,
-    document_queue,
-    maintenance,
-    open_index,
-    open_searcher,
-    preferences,
-)
+from hemeroteca.ingest.search_document import SearchDocument
+from hemeroteca.search import corpus, document_queue, maintenance, preferences
 from hemeroteca.search.graph import LinkGraph
-from hemeroteca.search.index import VERSIONS
+from hemeroteca.search.index import VERSIONS, IndexBusyError, SearchError, open_index
 from hemeroteca.search.index.versions import VersionWriter, open_versions
 from hemeroteca.search.maintenance import rebuild
 from hemeroteca.search.query.operators import moment
+from hemeroteca.search.results import Options
+from hemeroteca.search.searcher import Searcher, open_searcher
 from hemeroteca.search.suggest.language_model import Learner
 from hemeroteca.search.suggest.query_log import log_query, logged_queries
 from hemeroteca.search.suggest.suggester import Suggester
 from tests.search.conftest import fill, page
+from tests.search.links import add_links
 
 
 def lines(*rows: object) -> list[bytes]:
@@ -222,7 +215,7 @@ def test_texts_of_links_lead_to_the_page_they_point_at(tmp_path):
     searcher = fill(tmp_path, page(1, "formulario de solicitud"), page(2, "otra cosa"))
     graph = LinkGraph(tmp_path / "links")
     links = graph.writer()
-    links.add(2, "example.org", [1], ["example.org"], ["empadronamiento en línea"])
+    add_links(links, 2, "example.org", [1], ["example.org"], ["empadronamiento en línea"])
     links.commit()
     [(document, texts)] = maintenance.changed_anchors(searcher.index, graph)
     document.anchors = texts
@@ -328,7 +321,7 @@ def test_words_of_deleted_pages_are_forgotten(tmp_path):
 def test_at_finds_what_stood_there_then(tmp_path):
     march, may, july = (moment(day)[0] for day in ("2024-03-10", "2024-05-10", "2024-07-10"))
     searcher = Searcher(open_versions(tmp_path), tmp_path / VERSIONS)
-    with VersionWriter(searcher.index) as writer:
+    with closing(VersionWriter(searcher.index)) as writer:
         writer.put(page(1, "precio cien euros", captured_ms=march))
         writer.put(page(1, "precio trescientos euros", captured_ms=july))
         writer.commit()

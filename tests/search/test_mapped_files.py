@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hemeroteca.search import Options, Searcher, open_searcher
 from hemeroteca.search.query.query_plan import QueryPlan, QueryPlanner
+from hemeroteca.search.results import Options
 from hemeroteca.search.retrieval import Retrieval
+from hemeroteca.search.searcher import Searcher, open_searcher
 from hemeroteca.search.tantivy import mapped_files
 from hemeroteca.search.tantivy.index import TantivyIndex, TantivyReader
 from tests.search.conftest import fill, page

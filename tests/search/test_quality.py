@@ -9,7 +9,9 @@ import json
 import pytest
 
 from bench.trec import evaluate, plain
-from hemeroteca.search import Options, corpus, maintenance, open_searcher
+from hemeroteca.search import corpus, maintenance
+from hemeroteca.search.results import Options
+from hemeroteca.search.searcher import open_searcher
 from hemeroteca.search.suggest.suggester import Suggester
 from tests.search.judged import DOCUMENTS, JUDGEMENTS, TYPOS
 

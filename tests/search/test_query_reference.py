@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hemeroteca.search import SearchDocument, Searcher
+from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.search.results import Options
+from hemeroteca.search.searcher import Searcher
 from hemeroteca.search.suggest.suggester import distance
 from tests.search.conftest import fill
 

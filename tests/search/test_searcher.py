@@ -6,11 +6,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hemeroteca.search import Options, Preferences, SearchError
 from hemeroteca.search.graph import LinkRanks, np
+from hemeroteca.search.index import SearchError
 from hemeroteca.search.index.expressions import TermQuery
 from hemeroteca.search.query import conditions, query_plan
 from hemeroteca.search.query.operators import moment
+from hemeroteca.search.ranking import Preferences
+from hemeroteca.search.results import Options
 from tests.search.conftest import fill, page
 
 
@@ -549,7 +551,7 @@ def test_words_written_as_one_are_meant_to_stand_together(indexed):
 
 def test_only_names_are_words_written_as_one():
     words = ["mod_perl", "l'eau", "COVID-19", "yes/no", "a-t-il", "sub-request"]
-    assert query_plan._inside_words(words, [("fr", 1.0)]) == {1, 5, 12}
+    assert query_plan.inside_words(words, [("fr", 1.0)]) == {1, 5, 12}
 
 
 def test_a_query_in_a_language_of_few_pages_is_read_in_it(indexed):

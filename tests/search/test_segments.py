@@ -1,5 +1,5 @@
-from hemeroteca.search import SearchDocument, open_index
-from hemeroteca.search.index import count_documents
+from hemeroteca.ingest.search_document import SearchDocument
+from hemeroteca.search.index import count_documents, open_index
 
 
 def test_documents_are_counted_without_opening_the_index(tmp_path):

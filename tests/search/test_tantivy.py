@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hemeroteca.ingest.search_document import simhash
-from hemeroteca.search import IndexBusyError, IndexUnusableError, SearchDocument, open_searcher
-from hemeroteca.search.index import replacement
+from hemeroteca.ingest.search_document import SearchDocument, simhash
+from hemeroteca.search.index import IndexBusyError, IndexUnusableError, replacement
+from hemeroteca.search.searcher import open_searcher
 from hemeroteca.search.tantivy.index import TantivyReader
 
 
@@ -109,7 +109,8 @@ def test_two_writers_are_refused_with_a_reason(tmp_path):
 def test_a_writer_killed_in_the_middle_leaves_the_last_commit(tmp_path):
     script = textwrap.dedent(f"""
         from pathlib import Path
-        from hemeroteca.search import SearchDocument, open_searcher
+        from hemeroteca.ingest.search_document import SearchDocument
+        from hemeroteca.search.searcher import open_searcher
         writer = open_searcher(None, Path({str(tmp_path)!r})).index.writer()
         key = 0
         while True:
@@ -169,7 +170,8 @@ def test_simhash_is_near_for_near_texts_and_far_for_others():
 def test_searching_goes_on_while_another_process_writes_and_merges(tmp_path):
     script = textwrap.dedent(f"""
         from pathlib import Path
-        from hemeroteca.search import SearchDocument, open_searcher
+        from hemeroteca.ingest.search_document import SearchDocument
+        from hemeroteca.search.searcher import open_searcher
         with open_searcher(None, Path({str(tmp_path)!r})).index.writer(15 << 20) as writer:
             for commit in range(40):
                 for number in range(25):
@@ -191,7 +193,7 @@ def test_searching_goes_on_while_another_process_writes_and_merges(tmp_path):
 
 def test_processes_that_start_together_share_one_new_index(tmp_path):
     script = (
-        "import sys; from pathlib import Path; from hemeroteca.search import open_searcher; "
+        "import sys; from pathlib import Path; from hemeroteca.search.searcher import open_searcher; "
         "sys.exit(open_searcher(None, Path(sys.argv[1])).index.count())"
     )
     starts = [subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "index")]) for _ in range(4)]
@@ -269,7 +271,9 @@ def test_a_disk_without_room_is_told_keeps_the_last_commit_and_takes_no_room(tmp
     script = textwrap.dedent(f"""
         import random, resource, signal
         from pathlib import Path
-        from hemeroteca.search import IndexWriteError, SearchDocument, open_searcher
+        from hemeroteca.ingest.search_document import SearchDocument
+        from hemeroteca.search.index import IndexWriteError
+        from hemeroteca.search.searcher import open_searcher
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         dice = random.Random(1)
         texts = [" ".join(f"w{{dice.randrange(10**9)}}" for _ in range(2000)) for _ in range(200)]

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.cli import command_line
-from hemeroteca.cli.watch import tables
+from hemeroteca.cli.watch import shared
 from hemeroteca.watch import services, subscription_files
 from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Subscription
@@ -99,7 +99,7 @@ def test_what_is_exported_can_be_imported_again():
 
 def test_numbers_stand_to_the_right_and_long_cells_are_cut_but_for_the_last():
     rows = [(["1", "x" * 40, "y" * 90], ["below"]), (["1,234", "z", "w"], [])]
-    first, second, below, third = tables.lines(("n", "name", "address"), rows)
+    first, second, below, third = shared.lines(("n", "name", "address"), rows)
     assert first.startswith("    n  name")
     assert second == "    1  " + "x" * 23 + "…  " + "y" * 90
     assert below == "      below"

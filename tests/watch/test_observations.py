@@ -9,7 +9,7 @@ from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.frontier.models import Host, Page
-from hemeroteca.predict import maximum_likelihood
+from hemeroteca.predict.estimators import maximum_likelihood
 from hemeroteca.warc.keys import index_key
 from hemeroteca.watch import metrics, observations, services
 from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS, planner_hour

@@ -6,8 +6,9 @@ import pytest
 
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.errors import Refused
+from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.instance import Instance
-from hemeroteca.search import SearchDocument, open_index
+from hemeroteca.search.index import open_index
 from hemeroteca.watch import notices, saved_searches, services
 from hemeroteca.watch.fields import ChannelOrder
 from hemeroteca.watch.models import Notice, SavedSearch

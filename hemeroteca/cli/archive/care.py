@@ -1,23 +1,19 @@
 """`hemeroteca archive verify|stats|prune|offload`: files checked, counted, thinned out, brought elsewhere."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from hemeroteca.cli.archive.shared import SHOWN, Format, Urls, format_of, moment, select
-from hemeroteca.cli.common import USAGE, Data, Json, give_up, printable, setup, size, tell, unmarked, writing
+from hemeroteca.cli.common import USAGE, Data, Json, give_up, printable, refuse, setup, size, tell, unmarked
 from hemeroteca.cli.job import Background, run_job
-
-if TYPE_CHECKING:
-    from hemeroteca.archive.export import Lister
+from hemeroteca.errors import Refused
 
 
 class Period(StrEnum):
@@ -115,18 +111,22 @@ def prune(
     from django.conf import settings
 
     from hemeroteca.archive import prune as pruning
+    from hemeroteca.archive.export import listed_in
     from hemeroteca.archive.jobs import Prune
 
     if not older_than and not one_per:
         give_up("say what may go: --older-than DATE or --one-per day|week|month|year", USAGE)
-    rules = pruning.Rules(moment(older_than) if older_than else None, one_per.value if one_per else "", keep_newest)
+    rules = pruning.Retention(moment(older_than) if older_than else None, one_per.value if one_per else "", keep_newest)
     selection = select(urls, "", "", False)
     if yes:
         order = Prune(selection, rules, str(report.absolute()) if report else "")
         done = run_job("archive.prune", order, pruning.Pruned, as_json, background)
     else:
-        with _list_of_captures(report) as lister:
-            done = pruning.prune(settings.INSTANCE.warc_dir, selection, rules, True, lister)
+        try:
+            with listed_in(report) as tell_each:
+                done = pruning.prune(settings.INSTANCE.warc_dir, selection, rules, True, tell_each)
+        except Refused as error:
+            refuse(error)
     if as_json:
         typer.echo(json.dumps({**asdict(done), "dry_run": not yes}))
     else:
@@ -156,14 +156,3 @@ def offload(
         tell(done)
     else:
         typer.echo(f"{done.files} files, {size(done.bytes)}")
-
-
-@contextmanager
-def _list_of_captures(target: Path | None) -> "Iterator[Lister | None]":
-    if target is None:
-        yield None
-        return
-    from hemeroteca.archive.export import csv_lister, json_lister
-
-    with writing(target), target.open("w", encoding="utf-8", newline="") as file:
-        yield csv_lister(file) if format_of(target) is Format.csv else json_lister(file)

@@ -3,16 +3,14 @@
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-from uuid import UUID
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from hemeroteca.cli.common import USAGE, Data, Json, give_up, printable, setup, writing
+from hemeroteca.cli.common import USAGE, Data, Json, give_up, printable, refuse, setup, writing
 
 if TYPE_CHECKING:
-    from hemeroteca.archive.values import CaptureRow
     from hemeroteca.change import Change, ChangeRules
 
 
@@ -51,16 +49,17 @@ def diff(
     if output is not None and output.suffix not in (".html", ".pdf"):
         give_up(f"{output} does not tell the format; name it .html or .pdf", USAGE)
     setup(data, must_exist=True)
-    from django.conf import settings
-
-    from hemeroteca.archive import comparing
+    from hemeroteca.archive import content, lookup
+    from hemeroteca.errors import Refused
     from hemeroteca.warc.reader import WarcReadError
     from hemeroteca.warc.timestamps import iso
 
-    rules = _with_options(comparing.rules_of(url), ignore or [], keep or [], ignore_text or [], threshold)
-    rows = _captures(url, first, second)
+    rules = _with_options(content.rules_of(url), ignore or [], keep or [], ignore_text or [], threshold)
     try:
-        old, new, _, found = comparing.compare(settings.INSTANCE.warc_dir, *rows, rules)
+        rows = lookup.pair(url, first, second)
+        old, new, _, found = content.compare(*rows, rules)
+    except Refused as error:
+        refuse(error)
     except WarcReadError as error:
         give_up(str(error))
     names = iso(rows[0].captured_ms), iso(rows[1].captured_ms)
@@ -110,39 +109,3 @@ def _vectors(found: "Change") -> Table:
     verdict = "important" if found.important else "not important"
     table.add_row("total", f"{found.total:.3f}", f"{verdict} (threshold {found.threshold:g})")
     return table
-
-
-def _captures(url: str, first: str, second: str) -> tuple["CaptureRow", "CaptureRow"]:
-    from hemeroteca.archive import queries
-
-    hint = f"`hemeroteca archive versions {url}` lists them"
-    if first and second:
-        return _capture(url, first, hint), _capture(url, second, hint)
-    versions = queries.versions_newest(url, 2)
-    if not versions:
-        give_up(f"there is no capture of {url}; `hemeroteca crawl {url} --scope page` makes one")
-    if first:
-        return _capture(url, first, hint), versions[0]
-    if len(versions) < 2:
-        give_up(f"there is only one version of {url}; there will be another when the page changes")
-    return versions[1], versions[0]
-
-
-def _capture(url: str, text: str, hint: str) -> "CaptureRow":
-    from hemeroteca.archive import queries
-    from hemeroteca.warc.timestamps import from_iso, start_ms
-
-    try:
-        row = queries.by_record(UUID(text))
-    except ValueError:
-        digits = text.translate(str.maketrans("", "", "-: T"))
-        try:
-            moment = start_ms(digits) if digits.isdigit() and len(digits) <= 14 else from_iso(text)
-        except ValueError as error:
-            give_up(str(error), USAGE)
-        if moment is None:
-            give_up(f"{text!r} is neither an id nor a date of a capture; {hint}", USAGE)
-        row = queries.closest(url, moment)
-    if row is None:
-        give_up(f"there is no capture {text!r} of {url}; {hint}")
-    return row

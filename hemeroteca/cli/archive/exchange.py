@@ -11,7 +11,7 @@ from hemeroteca.cli.common import USAGE, Data, Json, give_up, printable, setup, 
 from hemeroteca.cli.job import Background, run_job
 
 if TYPE_CHECKING:
-    from hemeroteca.archive.jobs import Exported
+    from hemeroteca.archive.jobs import ExportedFile
     from hemeroteca.config import Config
 
 Since = Annotated[str, typer.Option("--from", help="Not before: 2026, 202601, 20260131120000, 2026-01-31.")]
@@ -71,8 +71,8 @@ def export(
     from django.conf import settings
 
     from hemeroteca.archive import requisites
-    from hemeroteca.archive.export import export_csv, export_json
-    from hemeroteca.archive.jobs import Export, Exported
+    from hemeroteca.archive.export import export_list
+    from hemeroteca.archive.jobs import Export, ExportedFile
 
     chosen = form or format_of(target)
     folder = settings.INSTANCE.warc_dir
@@ -83,14 +83,13 @@ def export(
     if str(target) == "-":
         if chosen not in _LISTS:
             give_up(f"a {chosen.value.upper()} file is not written to standard output; name a file", USAGE)
-        write_list = export_csv if chosen is Format.csv else export_json
-        write_list(selection, sys.stdout)
+        export_list(selection, sys.stdout, chosen)
         return
     order = Export(selection, str(target.absolute()), chosen.value, title)
-    _report_export(target, run_job("archive.export", order, Exported, as_json, background), as_json)
+    _report_export(target, run_job("archive.export", order, ExportedFile, as_json, background), as_json)
 
 
-def _report_export(target: Path, done: "Exported", as_json: bool) -> None:
+def _report_export(target: Path, done: "ExportedFile", as_json: bool) -> None:
     if not done.captures:
         typer.echo(
             "no capture is like that: the file holds none; `hemeroteca archive stats` tells what there is", err=True
@@ -119,7 +118,8 @@ def _wanted(config: "Config", urls: list[str] | None, collection: str, search: s
     if search:
         from django.conf import settings
 
-        from hemeroteca.search import Options, open_searcher
+        from hemeroteca.search.results import Options
+        from hemeroteca.search.searcher import open_searcher
 
         searcher = open_searcher(config, settings.INSTANCE.index_dir)
         found = searcher.search(search, limit=1000, options=Options(group=False))

@@ -46,15 +46,9 @@ def select(
 
 
 def moment(text: str) -> int:
-    from hemeroteca.warc.timestamps import from_iso, start_ms
+    from hemeroteca.warc.timestamps import read_moment
 
-    digits = text.translate(str.maketrans("", "", "-: T"))
-    try:
-        if digits.isdigit() and len(digits) <= 14:
-            return start_ms(digits)
-    except ValueError as error:
-        give_up(str(error), USAGE)
-    moment = from_iso(text)
+    moment = read_moment(text)
     if moment is None:
         give_up(f"{text!r} is not a time; write for instance 2026-01-31 or 2026-01-31T12:00:00Z", USAGE)
     return moment

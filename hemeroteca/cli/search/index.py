@@ -1,7 +1,6 @@
 """Verbs that care for the index: built anew, filled from files, measured, taught, told whom to prefer."""
 
 import sys
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,9 +13,7 @@ from hemeroteca.cli.search.shared import Limit, counted, errors_in_a_line, open_
 
 if TYPE_CHECKING:
     from hemeroteca.config import Config
-    from hemeroteca.search import Index
-
-_LOOKS = 8  # at a file left for the engine, between two at whether there is one
+    from hemeroteca.search.index import Index
 
 
 def rebuild(background: Background = False, data: common.Data = None, json: common.Json = False) -> None:
@@ -40,7 +37,8 @@ def import_(
 ) -> None:
     """Index documents without crawling them. While `hemeroteca serve` or a crawl runs, its engine does it."""
     from hemeroteca.instance import Instance
-    from hemeroteca.search import corpus
+    from hemeroteca.search import corpus, maintenance
+    from hemeroteca.search.index import open_index
 
     config, searcher, path = open_for(data, create=True)
     source = sys.stdin.buffer if str(file) == "-" else readable(file).open("rb")
@@ -54,7 +52,7 @@ def import_(
         if lock is not None:
             with lock:  # no engine begins to write meanwhile
                 report = corpus.import_documents(searcher.index, lines, config.index_heap_bytes, advance, collection)
-            _learn(path)
+            maintenance.learn(path, open_index(None, path), 2_000)  # so that suggestions know their words
         else:
             report, left = corpus.queue_documents(path, lines, advance, collection)
             if not json:
@@ -66,12 +64,8 @@ def import_(
         typer.echo(f"{report.unnamed:,} documents had no id and got the number of their line", err=True)
     if report.empty:
         typer.echo(f"{report.empty:,} documents have neither title nor text", err=True)
-    tell(
-        json,
-        f"{counted(report.documents, 'document')} indexed, {counted(report.skipped, 'line')} skipped",
-        documents=report.documents,
-        skipped=report.skipped,
-    )
+    sentence = f"{counted(report.documents, 'document')} indexed, {counted(report.skipped, 'line')} skipped"
+    tell(json, sentence, documents=report.documents, skipped=report.skipped)
     if not report.documents:
         raise typer.Exit(1)
 
@@ -91,7 +85,6 @@ def query(
     _, searcher, _ = open_for(data)
     options = msgspec.structs.replace(corpus.RANKING_ONLY, syntax=syntax)
     source = sys.stdin.buffer if str(from_file) == "-" else readable(from_file).open("rb")
-    encode = msgspec.json.Encoder().encode
     with source:
         try:
             queries = corpus.queries(corpus.lines(source))
@@ -99,7 +92,7 @@ def query(
             common.give_up(f"{from_file}: {error}")
         for row in corpus.run_queries(searcher, queries, limit, options):
             if json:
-                sys.stdout.write(encode(row).decode() + "\n")
+                common.tell(row)
             else:
                 sys.stdout.write(f"{row.qid} Q0 {row.id} {row.rank} {row.score:.6f} hemeroteca\n")
 
@@ -113,9 +106,9 @@ def learn(
     """Learn the words of the index, for completion, next words and spelling."""
     open_for(data)
     common.setup(data)
-    from hemeroteca.engine.jobs import Learn, Learned
+    from hemeroteca.engine.jobs import LearnedWords, LearnWords
 
-    done = run_job("search.learn", Learn(documents), Learned, json, background)
+    done = run_job("search.learn", LearnWords(documents), LearnedWords, json, background)
     tell(json, f"learned from {done.documents:,} documents", documents=done.documents)
 
 
@@ -152,27 +145,12 @@ def prefer(
     tell(json, "\n".join(shown) or "no host is judged", boosts=dict(now.boosts), blocks=list(now.blocks))
 
 
-def _learn(path: Path) -> None:
-    """A quick look at the new documents, so that suggestions know their words."""
-    from hemeroteca.search import maintenance, open_index
-
-    maintenance.learn(path, open_index(None, path), 2_000)
-
-
 def _wait_until_taken(config: "Config", index: "Index", left: Path) -> None:
     """Until the engine has the documents; if it ends before, they are put here."""
-    import time
-
     from hemeroteca.instance import Instance
     from hemeroteca.search import corpus
 
-    instance = Instance(config.data)
-    for look in count(1):
-        time.sleep(0.25)
-        if not left.exists():
-            return
-        lock = instance.lock_engine() if look % _LOOKS == 0 else None
-        if lock is not None:
-            with lock:
-                corpus.take_documents(index, left, config.index_heap_bytes)
-            return
+    lock = Instance(config.data).wait_for_engine(lambda: not left.exists())
+    if lock is not None:
+        with lock:
+            corpus.take_documents(index, left, config.index_heap_bytes)

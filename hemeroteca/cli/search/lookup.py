@@ -1,6 +1,5 @@
 """Verbs that look something up: what people type, why it stands there, how it may go on."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,7 +8,7 @@ from hemeroteca.cli import common
 from hemeroteca.cli.search.shared import Limit, errors_in_a_line, iso, open_for
 
 if TYPE_CHECKING:
-    from hemeroteca.search import Hit
+    from hemeroteca.search.results import Hit
 
 _BOLD, _PLAIN = "\ue000", "\ue001"  # stand for the terminal's, until what pages say is made harmless
 
@@ -27,10 +26,8 @@ def find(
     json: common.Json = False,
 ) -> None:
     """Look something up (the word `find` may be left out)."""
-    import msgspec
-
-    from hemeroteca.search import Options
     from hemeroteca.search.preferences import load_preferences
+    from hemeroteca.search.results import Options
 
     text = " ".join(query)
     _, searcher, path = open_for(data, text, versions)
@@ -42,7 +39,7 @@ def find(
         found = searcher.search(text, limit=limit, cursor=cursor, options=options)
     if json:
         for hit in found.hits:
-            sys.stdout.write(msgspec.json.encode(_facts(hit)).decode() + "\n")
+            common.tell(_facts(hit))
     for note in found.notes:
         typer.echo(f"note: {common.printable(note)}", err=True)
     if found.suggestion:
@@ -68,17 +65,15 @@ def explain(
     json: common.Json = False,
 ) -> None:
     """Show why a result stands where it does."""
-    import msgspec
-
-    from hemeroteca.search import Options
     from hemeroteca.search.preferences import load_preferences
+    from hemeroteca.search.results import Options
     from hemeroteca.search.score_explanation import PAGES, RESULTS, explained
 
     _, searcher, path = open_for(data)
     with errors_in_a_line():
         why = explained(searcher, query, url, Options(preferences=load_preferences(path)))
     if json:
-        sys.stdout.write(msgspec.json.encode(why).decode() + "\n")
+        common.tell(why)
         return
     typer.echo(
         f"result {why.place}"
@@ -102,8 +97,6 @@ def suggest(
     json: common.Json = False,
 ) -> None:
     """Show how a query may go on, or what was meant."""
-    import msgspec
-
     from hemeroteca.search.suggest.suggester import Suggester
 
     _, searcher, path = open_for(data)
@@ -113,8 +106,7 @@ def suggest(
     typed = " ".join(text)
     completions, meant = suggester.complete(typed, limit), suggester.correct(typed, True, searcher.is_known)
     if json:
-        found = {"completions": [c.text for c in completions], "did_you_mean": meant}
-        typer.echo(msgspec.json.encode(found).decode())
+        common.tell({"completions": [c.text for c in completions], "did_you_mean": meant})
         return
     if meant:
         typer.echo(f"did you mean: {common.printable(meant)}")

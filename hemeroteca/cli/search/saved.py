@@ -1,6 +1,5 @@
 """Verbs of saved searches: be told when something new matches."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -42,13 +41,11 @@ def save(
 def saved(data: common.Data = None, json: common.Json = False) -> None:
     """Show the saved searches."""
     common.setup(data, must_exist=True)
-    import msgspec
-
     from hemeroteca.watch import saved_searches
 
     for row in saved_searches.saved():
         if json:
-            sys.stdout.write(msgspec.json.encode(_saved_facts(row)).decode() + "\n")
+            common.tell(_saved_facts(row))
         else:
             told = f"channel {row.channel_id}" if row.channel_id else "all channels"
             last = f", last {(iso(row.found_ms) or '')[:16]}" if row.found else ""
@@ -76,12 +73,5 @@ def unsave(
 
 
 def _saved_facts(row: "SavedSearch") -> dict[str, Any]:
-    return {
-        "id": row.pk,
-        "name": row.name,
-        "query": row.query,
-        "channel": row.channel_id,
-        "created_at": iso(row.created_ms),
-        "found": row.found,
-        "found_at": iso(row.found_ms),
-    }
+    facts = {"id": row.pk, "name": row.name, "query": row.query, "channel": row.channel_id, "found": row.found}
+    return facts | {"created_at": iso(row.created_ms), "found_at": iso(row.found_ms)}

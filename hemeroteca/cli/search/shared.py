@@ -12,7 +12,7 @@ from hemeroteca.cli import common
 
 if TYPE_CHECKING:
     from hemeroteca.config import Config
-    from hemeroteca.search import Searcher
+    from hemeroteca.search.searcher import Searcher
 
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="Most results.")]
 
@@ -22,8 +22,8 @@ def open_for(
 ) -> "tuple[Config, Searcher, Path]":
     """The index a query is for and the folder of all of them, without Django: a search must start fast."""
     from hemeroteca.instance import Instance
-    from hemeroteca.search import open_searcher
     from hemeroteca.search.index.versions import choose
+    from hemeroteca.search.searcher import open_searcher
 
     config = common.settings(data)
     instance = Instance(config.data)
@@ -45,9 +45,10 @@ def iso(milliseconds: int) -> str | None:
 
 
 def tell(json: bool, sentence: str, **facts: Any) -> None:
-    import msgspec
-
-    typer.echo(msgspec.json.encode(facts).decode() if json else sentence)
+    if json:
+        common.tell(facts)
+    else:
+        typer.echo(sentence)
 
 
 def counted(number: int, noun: str) -> str:
@@ -65,7 +66,7 @@ def readable(file: Path) -> Path:
 @contextmanager
 def errors_in_a_line() -> Iterator[None]:
     """Ends with the one line of an error of search, or of the disk, instead of a trace."""
-    from hemeroteca.search import SearchError
+    from hemeroteca.search.index import SearchError
 
     try:
         yield

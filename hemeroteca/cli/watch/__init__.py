@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import typer
 
-from hemeroteca.cli.watch import channel, collection, files, lists, measures, sources, subscription
+from hemeroteca.cli.watch import channel, collection, lists, subscription
 
 app = typer.Typer(no_args_is_help=True, help="Pages and sites under watch: when they change, and who is told.")
 COMMANDS: dict[str, Callable[..., None]] = {
@@ -15,13 +15,13 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "pause": subscription.pause,
     "resume": subscription.resume,
     "remove": subscription.remove,
-    "import": files.import_,
-    "export": files.export_,
+    "import": subscription.import_,
+    "export": subscription.export_,
     "pages": lists.pages,
     "changes": lists.changes,
-    "metrics": measures.metrics,
-    "sources": sources.sources,
-    "webhook": sources.webhook,
+    "metrics": lists.metrics,
+    "sources": lists.sources,
+    "webhook": subscription.webhook,
     "learn": subscription.learn,
 }
 for name, command in COMMANDS.items():

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 import typer
 
 from hemeroteca.cli import common
-from hemeroteca.cli.watch import facts, options, tables
-from hemeroteca.cli.watch.session import watching
+from hemeroteca.cli.watch import options, shared
+from hemeroteca.cli.watch.shared import watching
 from hemeroteca.watch.fields import CHANNEL, ChannelOrder
 
 app = typer.Typer(no_args_is_help=True)
@@ -37,30 +37,19 @@ def listing(data: common.Data = None, json: common.Json = False) -> None:
 
         rows = []
         for row in queries.channels():
-            about = (
-                row.subscription.name if row.subscription else row.collection.name if row.collection else "everything"
-            )
-            when = f"every {row.digest_hours:g} h" if row.digest_hours else "at once"
+            of = row.subscription or row.collection
+            about = of.name if of else "everything"
             if json:
-                facts.write(
-                    {
-                        "id": row.pk,
-                        "name": row.name,
-                        "kind": row.kind,
-                        "about": about,
-                        "active": row.active,
-                        "digest_hours": row.digest_hours,
-                        "failures": row.failures,
-                        "last_error": row.last_error,
-                    }
-                )
+                facts = shared.picked(row, "name", "kind", "active", "digest_hours", "failures", "last_error")
+                common.tell({"id": row.pk, "about": about, **facts})
                 continue
             state = "active" if row.active else "paused"
-            cells = [str(row.pk), row.kind, state, when, facts.moment(row.sent_ms), row.name]
+            when = f"every {row.digest_hours:g} h" if row.digest_hours else "at once"
+            cells = [str(row.pk), row.kind, state, when, shared.moment(row.sent_ms), row.name]
             rows.append(([*cells, about], [f"failed {row.failures} times: {row.last_error}" if row.failures else ""]))
         if not json:
             columns = ("number", "kind", "state", "when", "last delivery", "name", "about")
-            tables.show(columns, rows, "nobody is told yet; `hemeroteca watch channel add ADDRESS` begins")
+            shared.show(columns, rows, "nobody is told yet; `hemeroteca watch channel add ADDRESS` begins")
 
 
 @app.command("test")

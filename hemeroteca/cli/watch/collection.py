@@ -5,8 +5,8 @@ from typing import Annotated, Any
 import typer
 
 from hemeroteca.cli import common
-from hemeroteca.cli.watch import facts, options, tables
-from hemeroteca.cli.watch.session import watching
+from hemeroteca.cli.watch import options, shared
+from hemeroteca.cli.watch.shared import watching
 from hemeroteca.watch.fields import COLLECTION
 
 app = typer.Typer(no_args_is_help=True)
@@ -35,20 +35,13 @@ def listing(data: common.Data = None, json: common.Json = False) -> None:
         for row in queries.collections():
             count = getattr(row, "subscriptions", 0)
             if json:
-                facts.write(
-                    {
-                        "id": row.pk,
-                        "name": row.name,
-                        "subscriptions": count,
-                        **{field: getattr(row, field) for field in COLLECTION},
-                    }
-                )
+                common.tell({"id": row.pk, "subscriptions": count, **shared.picked(row, "name", *COLLECTION)})
                 continue
             limits = (f"{limit:,}" if limit else "" for limit in (row.visits_per_day, row.bytes_per_day))
             rows.append(([str(row.pk), str(count), *limits, row.category, row.name], [row.description]))
         if not json:
             columns = ("number", "subscriptions", "visits a day", "bytes a day", "category", "name")
-            tables.show(columns, rows, "there is no collection yet; `hemeroteca watch collection set NAME` makes one")
+            shared.show(columns, rows, "there is no collection yet; `hemeroteca watch collection set NAME` makes one")
 
 
 @app.command("remove")

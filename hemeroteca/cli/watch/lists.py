@@ -1,13 +1,17 @@
-"""What is watched and what was seen: lists for people and as JSON."""
+"""What is watched, what was seen, what it cost and who told of it: lists for people and as JSON."""
 
+import sys
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hemeroteca.cli import common
-from hemeroteca.cli.watch import facts, options, tables
-from hemeroteca.cli.watch.session import watching
+from hemeroteca.cli.watch import options, shared
+from hemeroteca.cli.watch.shared import watching
+
+if TYPE_CHECKING:
+    from hemeroteca.watch.models import Subscription, WatchedPage
 
 UNSAID = ("active", "fault", "failures", "last_error")  # said by the state
 
@@ -25,6 +29,15 @@ class Behaviour(StrEnum):
     silent = "silent"
 
 
+class By(StrEnum):
+    site = "site"
+    group = "group"
+    behaviour = "behaviour"
+    collection = "collection"
+    subscription = "subscription"
+    all = "all"
+
+
 def listing(
     collection: Annotated[str, typer.Option(help="Only of this collection.")] = "",
     data: common.Data = None,
@@ -38,20 +51,20 @@ def listing(
         figures = queries.figures([row.pk for row in found])
         if json:
             for row in found:
-                facts.write({**facts.of(row), **figures.get(row.pk, {})})
+                common.tell({**shared.subscription_facts(row), **figures.get(row.pk, {})})
             return
         rows = []
         for row in found:
             counts = figures.get(row.pk, {})
-            state, reason = facts.state(row)
+            state, reason = shared.state(row)
             about = ", ".join(filter(None, (row.scope["kind"], row.collection.name if row.collection else "")))
-            cells = [str(row.pk), state, facts.mode(row)]
+            cells = [str(row.pk), state, shared.mode(row)]
             cells += [f"{counts.get(name) or 0:,}" for name in ("pages", "visits", "changes")]
             named = f"{row.name}: " if row.name != row.url else ""
             rows.append(([*cells, f"{row.url}  ({named}{about})"], [reason]))
         nothing = f"the collection {collection!r} has no subscriptions" if collection else "nothing is watched yet"
         columns = ("number", "state", "mode", "pages", "visits", "changes", "address")
-        tables.show(columns, rows, f"{nothing}; `hemeroteca watch add ADDRESS` begins")
+        shared.show(columns, rows, f"{nothing}; `hemeroteca watch add ADDRESS` begins")
 
 
 def show(
@@ -69,14 +82,14 @@ def show(
         row = services.find(number)
         found = queries.pages(pages, subscription=number, listings=True)
         known = {
-            **facts.of(row),
+            **shared.subscription_facts(row),
             **queries.figures([number]).get(number, {}),
             "feed": change_feeds.address(subscription=number),
         }
         if json:
-            facts.write({**known, "shown": [facts.of_page(page, language.value) for page in found]})
+            common.tell({**known, "shown": [shared.page_facts(page, language.value) for page in found]})
             return
-        state, reason = facts.state(row)
+        state, reason = shared.state(row)
         known = {"id": row.pk, "state": f"{state} ({reason})" if reason else state, **known}
         for name, value in known.items():
             if value not in ("", None, [], {}, False) and name not in UNSAID:
@@ -86,7 +99,7 @@ def show(
             (
                 [
                     *(f"{page.visits:,}", f"{page.changes:,}", page.listing or page.group),
-                    *(facts.moment(page.last_ms), facts.moment(page.next_ms), page.url),
+                    *(shared.moment(page.last_ms), shared.moment(page.next_ms), page.url),
                 ],
                 [sentence(page.reason, language.value), sentence(page.next_reason, language.value)],
             )
@@ -94,7 +107,7 @@ def show(
         ]
         typer.echo("")
         columns = ("visits", "changes", "group", "last visit", "next about", "page")
-        tables.show(columns, rows, "none of its pages has been visited yet" + facts.who_visits(row) if pages else "")
+        shared.show(columns, rows, f"none of its pages has been visited yet{_who_visits(row)}" if pages else "")
 
 
 def pages(
@@ -123,7 +136,7 @@ def pages(
         )
         if json:
             for page in found:
-                facts.write(facts.of_page(page, language.value))
+                common.tell(shared.page_facts(page, language.value))
             return
         counts = queries.groups(site=site, collection=collection)
         for kind, numbers in counts.items():
@@ -132,14 +145,14 @@ def pages(
             (
                 [
                     *(f"{page.visits:,}", f"{page.changes:,}", page.group, page.behaviour or "unknown"),
-                    *(facts.moment(page.last_ms), page.url),
+                    *(shared.moment(page.last_ms), page.url),
                 ],
-                [sentence(page.reason, language.value), facts.then(page, language.value)],
+                [sentence(page.reason, language.value), _then(page, language.value)],
             )
             for page in found
         ]
         columns = ("visits", "changes", "group", "behaviour", "last visit", "page")
-        tables.show(columns, rows, "no watched page is like that")
+        shared.show(columns, rows, "no watched page is like that")
 
 
 def changes(
@@ -160,23 +173,88 @@ def changes(
             typer.echo("no important change has been seen")
         for change in found:
             if json:
-                facts.write(
-                    {
-                        "url": change.url,
-                        "title": change.title,
-                        "seen_at": facts.moment(change.seen_ms),
-                        "since": facts.moment(change.since_ms),
-                        "view": change.view,
-                        "form": change.form,
-                        "content": change.content,
-                        "total": change.total,
-                        "capture": str(change.record_id or ""),
-                        "diff": change.diff,
-                    }
-                )
+                facts = shared.picked(change, "url", "title", "view", "form", "content", "total", "diff")
+                facts |= {"seen_at": shared.moment(change.seen_ms), "since": shared.moment(change.since_ms)}
+                common.tell(facts | {"capture": str(change.record_id or "")})
                 continue
-            typer.echo(
-                f"{facts.moment(change.seen_ms)}  {change.total:.2f}  {change.url}  {common.printable(change.title)}"
-            )
+            seen, title = shared.moment(change.seen_ms), common.printable(change.title)
+            typer.echo(f"{seen}  {change.total:.2f}  {change.url}  {title}")
             if diff:
                 typer.echo(common.printable(change.diff))
+
+
+def metrics(
+    by: Annotated[By, typer.Option(help="What a row is.")] = By.site,
+    days: Annotated[float, typer.Option(min=0, max=36_500, help="Only the last days; 0: all.")] = 0.0,
+    site: Annotated[str, typer.Option(help="Only of this host.")] = "",
+    fixed_hours: Annotated[float, typer.Option(min=0.01, max=87_600, help="Fixed frequency to compare with.")] = 24.0,
+    as_csv: Annotated[bool, typer.Option("--csv", help="As CSV.")] = False,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """What watching brought and what it cost, beside a fixed frequency."""
+    with watching(data, must_exist=True) as services:
+        import msgspec
+
+        from hemeroteca.watch import metrics as measuring
+
+        since = services.now_ms() - int(days * 86_400_000) if days else 0
+        rows = measuring.measure(by.value, since_ms=since, fixed_hours=fixed_hours, site=site)
+        if as_csv:
+            sys.stdout.write(measuring.as_csv(rows))
+            return
+        if json:
+            for row in rows:
+                common.tell(msgspec.structs.asdict(row))
+            return
+        table = []
+        for row in rows:
+            cells = [
+                *(f"{row.pages:,}", f"{row.visits:,}", f"{row.changes:,}", f"{row.lost:.1f}", f"{row.unnecessary:,}"),
+                *(common.size(row.generated), common.size(row.stored)),
+                f"{row.freshness:.1%}" if row.freshness is not None else "",
+                f"{row.delay_hours:.1f} h" if row.delay_hours is not None else "",
+            ]
+            fixed = f"every {fixed_hours:g} h: {row.fixed_visits:,.0f} visits, {common.size(row.fixed_bytes)}"
+            table.append(([*cells, row.name], [fixed]))
+        columns = ("pages", "visits", "changes", "lost ≈", "in vain", "received", "stored", "fresh", "delay", by.value)
+        shared.show(columns, table, "no visit of a watched page has been counted yet")
+
+
+def sources(
+    subscription: Annotated[int | None, typer.Option(help="Only of this subscription.")] = None,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Who tells us that pages change, and how often that was true."""
+    with watching(data, must_exist=True):
+        from hemeroteca.watch import queries, signals
+
+        rows = []
+        for row in queries.sources(subscription):
+            precision, recall = signals.precision(row), signals.recall(row)
+            if json:
+                facts = shared.picked(row, "id", "kind", "site", "url", "state", "received", "dropped", "note")
+                common.tell(facts | {"subscription": row.subscription_id, "precision": precision, "recall": recall})
+                continue
+            cells = [str(row.pk), row.kind, row.state, f"{row.received:,}", f"{row.dropped:,}"]
+            cells += ["" if share is None else f"{share:.0%}" for share in (precision, recall)]
+            rows.append(([*cells, row.url or row.site], [row.note]))
+        if not json:
+            columns = ("number", "kind", "state", "heard", "dropped", "precision", "recall", "about")
+            nobody = "nobody tells of changes yet; `hemeroteca watch webhook NUMBER` makes an address"
+            shared.show(columns, rows, nobody)
+
+
+def _who_visits(row: "Subscription") -> str:
+    """Why nothing was visited so far, as the end of a sentence."""
+    if not row.active:
+        return f"; `hemeroteca watch resume {row.pk}` lets it go on"
+    return "; `hemeroteca serve` visits them" if not row.fault and not row.failures else ""
+
+
+def _then(page: "WatchedPage", language: str) -> str:
+    from hemeroteca.watch.next_visit import sentence
+
+    said = sentence(page.next_reason, language)
+    return f"{said} ({shared.moment(page.next_ms)})" if said and page.next_ms else said

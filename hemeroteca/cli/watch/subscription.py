@@ -1,13 +1,16 @@
-"""What people order: begin, change, pause and end subscriptions, and let them learn from the archive."""
+"""What people order: begin, change, pause and end subscriptions, let them learn; files of them in CSV and OPML."""
 
+import sys
+from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from hemeroteca.cli import common
 from hemeroteca.cli.job import Background, run_job
-from hemeroteca.cli.watch import facts, options
-from hemeroteca.cli.watch.session import find_owner, watching
+from hemeroteca.cli.watch import options
+from hemeroteca.cli.watch.shared import find_owner, mode, subscription_facts, watching
 from hemeroteca.errors import Invalid
 from hemeroteca.watch.fields import SUBSCRIPTION, Order
 
@@ -26,7 +29,7 @@ def add(
         for url in urls:
             made, new = services.subscribe(common.actor(), Order(url=url, **given), user)
             if json:
-                facts.write({**facts.of(made), "new": new})
+                common.tell({**subscription_facts(made), "new": new})
             else:
                 typer.echo(f"{made.pk}  {made.url}" + ("" if new else "  (was watched already)"))
 
@@ -48,9 +51,9 @@ def edit(
             raise Invalid("nothing to change was named; give options, such as --mode simple (see --help)")
         row = services.edit(common.actor(), number, wanted)
         if json:
-            facts.write(facts.of(row))
+            common.tell(subscription_facts(row))
         else:
-            typer.echo(f"{row.pk}  {row.url}  {facts.mode(row)}")
+            typer.echo(f"{row.pk}  {row.url}  {mode(row)}")
 
 
 def pause(number: options.Number, data: common.Data = None) -> None:
@@ -88,6 +91,67 @@ def learn(
         common.tell(done)
     else:
         typer.echo(f"{done.observations} observations learned")
+
+
+def webhook(number: options.Number, data: common.Data = None) -> None:
+    """Make an address by which a site can tell that pages of a subscription changed. It is shown once."""
+    with watching(data, must_exist=True) as services:
+        from django.conf import settings
+
+        _, token = services.add_webhook(common.actor(), number)
+        base = settings.CONFIG.public_url.rstrip("/") or f"http://{settings.CONFIG.host}:{settings.CONFIG.port}"
+        typer.echo(f"{base}/api/v1/signals/{token}")
+
+
+def import_(
+    file: Annotated[Path, typer.Argument(help="CSV (columns as the options of `add`) or OPML.", exists=True)],
+    collection: Annotated[str, typer.Option(help="Collection of lines that name none.")] = "",
+    mode: Annotated[str, typer.Option(help="Mode of lines that name none.")] = "auto",
+    owner: Annotated[str, typer.Option(help="User they belong to.")] = "",
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Subscribe to everything a file lists; says which lines could not be used and why."""
+    with watching(data):
+        from hemeroteca.watch import subscription_files
+
+        if file.stat().st_size > subscription_files.MAX_FILE_BYTES:
+            most = common.size(subscription_files.MAX_FILE_BYTES)
+            raise Invalid(f"{file} is larger than {most}; cut it into parts")
+        defaults = {"collection": collection, "mode": mode}
+        report = subscription_files.read_file(common.actor(), file.read_bytes(), file.name, find_owner(owner), defaults)
+        if json:
+            common.tell(asdict(report))
+        else:
+            for line in report.lines:
+                typer.echo(common.printable(f"line {line.number}: {line.outcome} {line.url}  {line.detail}"))
+            typer.echo(f"{report.new} new, {report.known} known already, {report.refused} refused")
+        if report.refused:
+            raise typer.Exit(1)
+
+
+def export_(
+    file: Annotated[
+        Path | None, typer.Argument(help="Where to; ends in .opml for OPML. Default: CSV on the screen.")
+    ] = None,
+    collection: Annotated[str, typer.Option(help="Only of this collection.")] = "",
+    data: common.Data = None,
+) -> None:
+    """Write the subscriptions as CSV or OPML; `watch import` takes both back (OPML holds addresses and names only)."""
+    with watching(data, must_exist=True):
+        from hemeroteca.watch import queries, subscription_files
+
+        found = queries.subscriptions(subscription_files.MAX_ROWS, collection=collection)
+        opml = file is not None and file.suffix.lower() in (".opml", ".xml")
+        text = subscription_files.as_opml(found) if opml else subscription_files.as_csv(found)
+        if file is None:
+            sys.stdout.write(text)
+            return
+        try:
+            file.write_text(text, "utf-8")
+        except OSError as error:
+            raise Invalid(f"{file} cannot be written ({error.strerror}); choose another place")
+        typer.echo(f"{len(found)} subscriptions are in {file}", err=True)
 
 
 def _changes(given: list[str]) -> dict[str, Any]:

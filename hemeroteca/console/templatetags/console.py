@@ -59,12 +59,7 @@ def short_url(url: str) -> str:
 @register.filter
 def when(ms: int | None) -> SafeString | str:
     """A moment in UTC; console.js turns it into the reader's own time."""
-    moment_ = moment(ms or 0)
-    if moment_ is None:
-        return "–"
-    return format_html(
-        '<time datetime="{}">{} UTC</time>', moment_.isoformat(timespec="seconds"), date_format(moment_, "j M Y H:i")
-    )
+    return _time(ms, '<time datetime="{}">{} UTC</time>', "j M Y H:i")
 
 
 @register.filter
@@ -76,12 +71,12 @@ def stamp(ms: int | None) -> str:
 
 @register.filter
 def day(ms: int | None) -> SafeString | str:
+    return _time(ms, '<time datetime="{}" data-day>{}</time>', "j M Y")
+
+
+def _time(ms: int | None, element: str, form: str) -> SafeString | str:
     moment_ = moment(ms or 0)
-    if moment_ is None:
-        return "–"
-    return format_html(
-        '<time datetime="{}" data-day>{}</time>', moment_.isoformat(timespec="seconds"), date_format(moment_, "j M Y")
-    )
+    return format_html(element, moment_.isoformat(timespec="seconds"), date_format(moment_, form)) if moment_ else "–"
 
 
 @register.filter

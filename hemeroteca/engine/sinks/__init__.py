@@ -19,7 +19,8 @@ from hemeroteca.archive.values import NewCapture
 from hemeroteca.engine.runs import Run
 from hemeroteca.fetch import Result
 from hemeroteca.frontier.visit import Visit
-from hemeroteca.ingest import Ingested, Rules
+from hemeroteca.ingest.ingested import Ingested
+from hemeroteca.ingest.rules import Rules
 from hemeroteca.warc import Capture
 
 

@@ -14,7 +14,7 @@ from hemeroteca.engine.sinks import Arrival, Trip
 from hemeroteca.focus.definition import PageFocus
 from hemeroteca.frontier import services
 from hemeroteca.frontier.visit import Outcome, State, Visit
-from hemeroteca.ingest import Ingested
+from hemeroteca.ingest.ingested import Ingested
 from hemeroteca.urls.candidate import Role
 
 if TYPE_CHECKING:

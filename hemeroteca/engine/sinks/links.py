@@ -1,8 +1,10 @@
 """The link graph: who recommends whom, and with which words."""
 
 import time
+from array import array
 
 from hemeroteca.engine.sinks import Arrival
+from hemeroteca.ingest.search_document import document_key
 from hemeroteca.instance import Instance
 from hemeroteca.search.graph import LinkGraph
 
@@ -26,11 +28,12 @@ class LinksSink:
         key, done = arrival.rules.key, arrival.done
         if done.edges is not None:
             edges = done.edges
-            self._links.add_packed(key, edges.host, edges.targets, edges.hosts, edges.texts)
+            self._links.add(key, edges.host, edges.targets, edges.hosts, edges.texts)
             self._remember(edges.texts)
         elif done.redirect is not None:  # what recommends it, or begins with it, means the other
-            target = done.redirect
-            self._links.add(key, arrival.rules.host, [target.key], [target.host])
+            target = array("q", [done.redirect.key]).tobytes()
+            host = array("q", [document_key(done.redirect.host)]).tobytes()
+            self._links.add(key, document_key(arrival.rules.host), target, host, [])
         elif arrival.capture.status in (404, 410) and arrival.versions:
             self._links.forget(key)  # it recommends nothing any more
         if len(self._links) >= EDGES_AT_ONCE:

@@ -15,7 +15,7 @@ from hemeroteca.archive import queries
 from hemeroteca.config import Config
 from hemeroteca.engine.sinks import Arrival
 from hemeroteca.engine.sinks.links import LinksSink
-from hemeroteca.ingest import SearchDocument
+from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.instance import Instance
 from hemeroteca.search.index import VERSIONS, SearchError, folder_of, open_index
 from hemeroteca.search.index.expressions import TermQuery

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from hemeroteca.engine.sinks import Arrival
-from hemeroteca.ingest import Listing
+from hemeroteca.ingest.difference import Listing
 from hemeroteca.watch.answered_visit import AnsweredVisit
 
 if TYPE_CHECKING:

@@ -18,20 +18,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from hemeroteca.fetch.body import Body, Spool
+from hemeroteca.fetch.browser import wire
 from hemeroteca.fetch.browser.proxy import Proxy, make_certificate
 from hemeroteca.fetch.browser.traffic import Traffic
 from hemeroteca.fetch.browser.wire import (
-    BROKEN,
     HEADER,
     MAX_FRAME,
-    ORDER,
-    QUESTION,
-    RENDERED,
-    SETUP,
-    VERDICT,
     BrowserSettings,
-    Order,
     Rendered,
+    RenderOrder,
     decode_settings,
     encode,
 )
@@ -74,12 +69,12 @@ async def _work(engine: "_Engine") -> None:
         proxy.agent = browser.agent
     except Exception as error:
         text = " ".join(str(error).split())[:500]
-        await engine.send(BROKEN, encode(f"{type(error).__name__}: {text}"))
+        await engine.send(wire.BROKEN, encode(f"{type(error).__name__}: {text}"))
         return
     try:
         for _ in range(settings.pages_per_process):
             rendered, sound = await _render(settings, engine, proxy, browser, await engine.orders.get())
-            await engine.send(RENDERED, encode(rendered))
+            await engine.send(wire.RENDERED, encode(rendered))
             if not sound:
                 return
     finally:
@@ -91,7 +86,7 @@ async def _work(engine: "_Engine") -> None:
 
 
 async def _render(
-    settings: BrowserSettings, engine: "_Engine", proxy: Proxy, browser: "Browser", order: Order
+    settings: BrowserSettings, engine: "_Engine", proxy: Proxy, browser: "Browser", order: RenderOrder
 ) -> tuple[Rendered, bool]:
     started, started_ms = time.monotonic(), time.time_ns() // 1_000_000
     traffic = Traffic(settings, order.request, engine.ask if order.ask else None)
@@ -133,7 +128,7 @@ class _Engine:
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.settings: asyncio.Future[BrowserSettings] = asyncio.get_running_loop().create_future()
-        self.orders: asyncio.Queue[Order] = asyncio.Queue()
+        self.orders: asyncio.Queue[RenderOrder] = asyncio.Queue()
         self._reader = reader
         self._writer = writer
         self._questions: dict[int, asyncio.Future[bool]] = {}
@@ -146,11 +141,11 @@ class _Engine:
             if length > MAX_FRAME:
                 return
             payload = await self._reader.readexactly(length)
-            if kind == SETUP:
+            if kind == wire.SETUP:
                 self.settings.set_result(decode_settings(payload))
-            elif kind == ORDER:
-                self.orders.put_nowait(msgspec.msgpack.decode(payload, type=Order))
-            elif kind == VERDICT:
+            elif kind == wire.ORDER:
+                self.orders.put_nowait(msgspec.msgpack.decode(payload, type=RenderOrder))
+            elif kind == wire.VERDICT:
                 number, allowed = msgspec.msgpack.decode(payload, type=tuple[int, bool])
                 future = self._questions.get(number)
                 if future is not None and not future.done():
@@ -163,7 +158,7 @@ class _Engine:
         future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._questions[number] = future
         try:
-            await self.send(QUESTION, encode((number, url)))
+            await self.send(wire.QUESTION, encode((number, url)))
             return await future
         finally:
             del self._questions[number]

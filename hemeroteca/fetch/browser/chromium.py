@@ -5,34 +5,14 @@ import shutil
 from pathlib import Path
 
 # Chromium takes the last list only, so Playwright's (first part) is repeated here.
-_FEATURES_OFF = [
-    "AvoidUnnecessaryBeforeUnloadCheckSync",
-    "DestroyProfileOnBrowserClose",
-    "HttpsUpgrades",
-    "HttpsFirstBalancedModeAutoEnable",
-    "LensOverlay",
-    "MediaRouter",
-    "PaintHolding",
-    "ThirdPartyStoragePartitioning",
-    "OptimizationHints",
-    "NetworkTimeServiceQuerying",
-    "AimEnabled",
-    "PreconnectToSearch",
-    "HttpsFirstBalancedMode",
-    "DialMediaRouteProvider",
-    "Translate",
-    "AutofillServerCommunication",
-    "InterestFeedContentSuggestions",
-    "CertificateTransparencyComponentUpdater",
-    "PrivacySandboxSettings4",
-    "FedCm",
-    "SpareRendererForSitePerProcess",
-    "OptimizationGuideModelDownloading",
-    "AcceptCHFrame",
-    "BackForwardCache",
-    "Prerender2",
-    "SegmentationPlatform",
-]
+_FEATURES_OFF = """
+    AvoidUnnecessaryBeforeUnloadCheckSync DestroyProfileOnBrowserClose HttpsUpgrades HttpsFirstBalancedModeAutoEnable
+    LensOverlay MediaRouter PaintHolding ThirdPartyStoragePartitioning OptimizationHints NetworkTimeServiceQuerying
+    AimEnabled PreconnectToSearch HttpsFirstBalancedMode DialMediaRouteProvider Translate AutofillServerCommunication
+    InterestFeedContentSuggestions CertificateTransparencyComponentUpdater PrivacySandboxSettings4 FedCm
+    SpareRendererForSitePerProcess OptimizationGuideModelDownloading AcceptCHFrame BackForwardCache Prerender2
+    SegmentationPlatform
+"""
 
 ARGUMENTS = [
     "--proxy-bypass-list=<-loopback>",  # loopback too goes to the proxy
@@ -60,7 +40,7 @@ ARGUMENTS = [
     "--no-first-run",
     "--mute-audio",
     "--deny-permission-prompts",
-    "--disable-features=" + ",".join(_FEATURES_OFF),
+    "--disable-features=" + ",".join(_FEATURES_OFF.split()),
 ]
 
 

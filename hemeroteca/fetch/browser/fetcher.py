@@ -21,21 +21,9 @@ from time import monotonic
 import msgspec
 
 from hemeroteca.fetch.body import Body
+from hemeroteca.fetch.browser import wire
 from hemeroteca.fetch.browser.chromium import find_chromium
-from hemeroteca.fetch.browser.wire import (
-    BROKEN,
-    HEADER,
-    MAX_FRAME,
-    ORDER,
-    QUESTION,
-    RENDERED,
-    SETUP,
-    VERDICT,
-    BrowserSettings,
-    Order,
-    Rendered,
-    encode,
-)
+from hemeroteca.fetch.browser.wire import HEADER, MAX_FRAME, BrowserSettings, Rendered, RenderOrder, encode
 from hemeroteca.fetch.request import Request, Result
 
 log = logging.getLogger(__name__)
@@ -65,7 +53,7 @@ class BrowserFetcher:
         self._selector = selector
         self._waiting: deque[_Task] = deque()
         self._failed: list[tuple[_Task, Rendered]] = []
-        self._processes: list[_Process] = []
+        self.processes: list[_Process] = []
         self._ending: list[_Process] = []  # told to end, but something of them is still there
         self._closed = False
         self._broken = ""  # why no browser starts …
@@ -74,7 +62,7 @@ class BrowserFetcher:
     @property
     def active(self) -> int:
         """Pages whose callback is still owed."""
-        return len(self._waiting) + len(self._failed) + sum(process.task is not None for process in self._processes)
+        return len(self._waiting) + len(self._failed) + sum(process.task is not None for process in self.processes)
 
     @property
     def room(self) -> bool:
@@ -96,7 +84,7 @@ class BrowserFetcher:
         """Seconds until `tick` must be called; None: only when a descriptor is ready."""
         if self._failed:
             return 0.0
-        return _LOOK_SECONDS if self._processes or self._ending else None
+        return _LOOK_SECONDS if self.processes or self._ending else None
 
     def tick(self) -> None:
         """Does what time asks for: limits of time and memory, processes nobody needs any more."""
@@ -104,12 +92,12 @@ class BrowserFetcher:
         for task, rendered in failed:
             self._deliver(task, rendered)
         now = monotonic()
-        for process in list(self._processes):
+        for process in list(self.processes):
             if now < process.look_at:
                 continue
             process.look_at = now + _LOOK_SECONDS
             if process.task is None:
-                if now - process.since > self._settings.idle_seconds and process in self._processes:
+                if now - process.since > self._settings.idle_seconds and process in self.processes:
                     self._end(process)
             elif now > process.deadline:
                 self._lose(process, "render-timeout", "the page did not end within its time and was ended with force")
@@ -123,14 +111,14 @@ class BrowserFetcher:
 
     def resident_bytes(self) -> int:
         """Memory of all browsers now."""
-        return sum(tree_bytes(process.pid) for process in self._processes)
+        return sum(tree_bytes(process.pid) for process in self.processes)
 
     def close(self) -> None:
         """Ends the browsers; pages under way are dropped without calling back."""
         self._closed = True
         self._waiting.clear()
         self._failed.clear()
-        for process in list(self._processes):
+        for process in list(self.processes):
             self._end(process)
         until = monotonic() + _LAST_SECONDS
         while self._ending and monotonic() < until:
@@ -139,9 +127,9 @@ class BrowserFetcher:
 
     def _feed(self) -> None:
         while self._waiting and not self._closed:
-            process = next((process for process in self._processes if process.task is None), None)
+            process = next((process for process in self.processes if process.task is None), None)
             if process is None:
-                if len(self._processes) >= self._settings.processes:
+                if len(self.processes) >= self._settings.processes:
                     return
                 process = self._start()
             task = self._waiting.popleft()
@@ -151,14 +139,16 @@ class BrowserFetcher:
             limit = task.request.timeout or self._settings.timeout
             process.deadline = process.since + starting + limit + _END_SECONDS
             process.pages += 1
-            order = Order(msgspec.structs.replace(task.request, tag=None, cookie_jar=""), task.allowed is not None)
-            self._send(process, ORDER, encode(order))
+            order = RenderOrder(
+                msgspec.structs.replace(task.request, tag=None, cookie_jar=""), task.allowed is not None
+            )
+            self._send(process, wire.ORDER, encode(order))
 
     def _start(self) -> "_Process":
         process = _Process(self._settings)
-        self._processes.append(process)
+        self.processes.append(process)
         self._selector.register(process.socket, selectors.EVENT_READ, lambda _fd, mask: self._ready(process, mask))
-        self._send(process, SETUP, encode(process.settings))
+        self._send(process, wire.SETUP, encode(process.settings))
         return process
 
     def _send(self, process: "_Process", kind: int, payload: bytes) -> None:
@@ -185,19 +175,19 @@ class BrowserFetcher:
             return
         frames = process.frames()
         for kind, payload in frames or ():
-            if process not in self._processes:
+            if process not in self.processes:
                 return
             self._hear(process, kind, payload)
-        if frames is None and process in self._processes:
+        if frames is None and process in self.processes:
             self._lose(process, "browser-died", "the browser's process ended in the middle of the page")
 
     def _hear(self, process: "_Process", kind: int, payload: bytes) -> None:
         task = process.task
-        if kind == QUESTION:
+        if kind == wire.QUESTION:
             number, url = msgspec.msgpack.decode(payload, type=tuple[int, str])
             if task is not None:
                 _judge(task, url, lambda allowed: self._answer(process, task, number, allowed))
-        elif kind == RENDERED and task is not None:
+        elif kind == wire.RENDERED and task is not None:
             rendered = msgspec.msgpack.decode(payload, type=Rendered)
             process.task = None
             process.since = monotonic()
@@ -209,14 +199,14 @@ class BrowserFetcher:
                 self._end(process)
             self._deliver(task, rendered)
             self._feed()
-        elif kind == BROKEN:
+        elif kind == wire.BROKEN:
             self._broken = f"the browser does not start: {msgspec.msgpack.decode(payload, type=str)}"
             self._broken_until = monotonic() + _MISSING_SECONDS
             self._lose(process, "browser-missing", self._broken)
 
     def _answer(self, process: "_Process", task: "_Task", number: int, allowed: bool) -> None:
-        if process in self._processes and process.task is task:  # else nobody waits any more
-            self._send(process, VERDICT, encode((number, allowed)))
+        if process in self.processes and process.task is task:  # else nobody waits any more
+            self._send(process, wire.VERDICT, encode((number, allowed)))
 
     def _lose(self, process: "_Process", code: str, detail: str) -> None:
         """Ends a process; the page it had open has failed."""
@@ -231,8 +221,8 @@ class BrowserFetcher:
         self._feed()
 
     def _end(self, process: "_Process") -> None:
-        if process in self._processes:
-            self._processes.remove(process)
+        if process in self.processes:
+            self.processes.remove(process)
             self._selector.unregister(process.socket)
             process.end()
             if not process.gone():
@@ -265,7 +255,7 @@ class _Process:
         spool.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.folder = Path(tempfile.mkdtemp(prefix="browser-", dir=spool))
         # Chromium's home is not there: it makes sockets in it, and the path of a socket must be short.
-        self._home = tempfile.mkdtemp(prefix="hemeroteca-")
+        self.home = tempfile.mkdtemp(prefix="hemeroteca-")
         # Everything of a page waits in memory until the page is done: less of it than in the engine, page after page.
         fetch = replace(
             settings.fetch,
@@ -276,7 +266,7 @@ class _Process:
         self.settings = replace(settings, fetch=fetch)
         ours, theirs = socket.socketpair()
         command = [sys.executable, "-m", "hemeroteca.fetch.browser", str(theirs.fileno())]
-        environment = {**os.environ, "TMPDIR": self._home}
+        environment = {**os.environ, "TMPDIR": self.home}
         self._process = subprocess.Popen(
             command,
             pass_fds=[theirs.fileno()],
@@ -324,12 +314,12 @@ class _Process:
     def end(self) -> None:
         """At once, with everything it started; `gone` takes its files away."""
         # Also by their home: when the process died before, what it started belongs to nobody any more.
-        family = {self.pid, *descendants(self.pid), *_inhabitants(self._home)}
+        family = {self.pid, *descendants(self.pid), *_inhabitants(self.home)}
         self.socket.close()
         _kill(family)
         self._process.wait()
         for _ in range(_LAST_LOOKS):
-            if not _inhabitants(self._home):
+            if not _inhabitants(self.home):
                 break
             time.sleep(0.01)
 
@@ -339,11 +329,11 @@ class _Process:
         The killed die only when they get the processor, which can take a while on a busy machine. Until then they may
         write into their folder, and one may have been started while the others were killed.
         """
-        left = _inhabitants(self._home)
+        left = _inhabitants(self.home)
         _kill(left)
-        for folder in (self.folder, self._home):
+        for folder in (self.folder, self.home):
             shutil.rmtree(folder, ignore_errors=True)
-        return not left and not self.folder.exists() and not os.path.exists(self._home)
+        return not left and not self.folder.exists() and not os.path.exists(self.home)
 
 
 def missing(settings: BrowserSettings) -> str:

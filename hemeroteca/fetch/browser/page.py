@@ -9,7 +9,7 @@ import base64
 import contextlib
 import os
 from collections.abc import Awaitable
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 from playwright.async_api import BrowserContext, CDPSession, Dialog, Page, Playwright, async_playwright
@@ -19,14 +19,12 @@ from hemeroteca.fetch.browser.chromium import ARGUMENTS, find_chromium
 from hemeroteca.fetch.browser.traffic import Traffic
 from hemeroteca.fetch.browser.wire import BrowserSettings
 
-T = TypeVar("T")
-
 _STEP_SECONDS = 10.0  # longest that Chromium itself may take for an answer
 _GRACE_SECONDS = 6.0  # for reading a page whose time is over
-_MOST_NAVIGATIONS = 10
+_MAX_NAVIGATIONS = 10
 
 
-class Snapshot(msgspec.Struct):
+class RenderedPage(msgspec.Struct):
     """A page as it stood at the end."""
 
     dom: bytes = b""
@@ -74,9 +72,9 @@ class Browser:
             f"{self._settings.fetch.user_agent}"
         )
 
-    async def render(self, url: str, traffic: Traffic) -> tuple[Snapshot, bool]:
+    async def render(self, url: str, traffic: Traffic) -> tuple[RenderedPage, bool]:
         """The page, and whether the browser can be trusted with another one."""
-        snapshot = Snapshot()
+        snapshot = RenderedPage()
         settings = self._settings
         try:
             context = await asyncio.wait_for(
@@ -118,7 +116,7 @@ class _Visit:
     """One page from the first request to the snapshot."""
 
     def __init__(
-        self, context: BrowserContext, settings: BrowserSettings, traffic: Traffic, snapshot: Snapshot
+        self, context: BrowserContext, settings: BrowserSettings, traffic: Traffic, snapshot: RenderedPage
     ) -> None:
         self._context = context
         self._settings = settings
@@ -182,10 +180,9 @@ class _Visit:
 
     async def _settle(self) -> None:
         await self._ask("document.readyState", self._settings.answer_seconds)
+        patience = min(self._settings.settle_seconds, max(0.001, self._traffic.left()))
         with contextlib.suppress(PlaywrightError):
-            await self._page.wait_for_load_state(
-                "load", timeout=min(self._settings.settle_seconds, self._left()) * 1000
-            )
+            await self._page.wait_for_load_state("load", timeout=patience * 1000)
         if not await self._traffic.quiet(self._settings.settle_seconds, self._settings.quiet_seconds):
             self._note("never-quiet")
 
@@ -268,10 +265,7 @@ class _Visit:
         return None
 
     async def _command(self, name: str, parameters: dict[str, Any], seconds: float) -> Any:
-        return await _within(self._session.send(name, parameters), seconds)
-
-    def _left(self) -> float:
-        return max(0.001, self._traffic.left())
+        return await asyncio.wait_for(self._session.send(name, parameters), seconds)
 
     def _fail(self, code: str, detail: str, transient: bool = False) -> None:
         snapshot = self._snapshot
@@ -284,7 +278,7 @@ class _Visit:
     def _do(self, work: Awaitable[Any]) -> None:
         async def quietly() -> None:
             with contextlib.suppress(PlaywrightError, TimeoutError):
-                await _within(work, 5.0)
+                await asyncio.wait_for(work, 5.0)
 
         task = asyncio.create_task(quietly())
         self._background.add(task)
@@ -303,13 +297,9 @@ class _Visit:
             return
         self._world = None
         self._navigations += 1
-        if self._navigations > _MOST_NAVIGATIONS:
+        if self._navigations > _MAX_NAVIGATIONS:
             self._note("scripts-stopped: the page kept going elsewhere")
             self._do(self._stop_scripts())
-
-
-async def _within(work: Awaitable[T], seconds: float) -> T:
-    return await asyncio.wait_for(work, seconds)
 
 
 def _environment() -> dict[str, str | float | bool]:

@@ -21,50 +21,26 @@ from typing import NamedTuple
 from hemeroteca.fetch.browser.traffic import Traffic
 from hemeroteca.fetch.request import Result
 
-_MOST_HEAD = 128 << 10
-_MOST_CONTENT = 1 << 20  # of a request
+_MAX_HEAD = 128 << 10
+_MAX_CONTENT = 1 << 20  # of a request
 _IDLE_SECONDS = 120.0
-_MOST_CONNECTIONS = 256
+_MAX_CONNECTIONS = 256
 
 _REQUEST_LINE = re.compile(r"([A-Z]{1,20}) ([!-~]{1,65536}) HTTP/1\.[01]").fullmatch
 _AUTHORITY = re.compile(r"[0-9A-Za-z._~\-]{1,253}:[0-9]{1,5}|\[[0-9A-Fa-f:.]{2,45}\]:[0-9]{1,5}").fullmatch
 # Between the browser and us only; `accept-encoding` is made anew. No language either: a plain fetch names none, and the
 # page must be the same one.
-_NOT_FORWARDED = frozenset(
-    [
-        "host",
-        "connection",
-        "proxy-connection",
-        "proxy-authorization",
-        "keep-alive",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-        "expect",
-        "content-length",
-        "accept-encoding",
-        "accept-language",
-    ]
-)
+_BETWEEN_US = """
+    host connection proxy-connection proxy-authorization keep-alive te trailer transfer-encoding upgrade expect
+    content-length accept-encoding accept-language
+"""
+_NOT_FORWARDED = frozenset(_BETWEEN_US.split())
 # Length and connection are ours; the others would make the browser ask for more by itself, now or later.
-_NOT_RETURNED = frozenset(
-    [
-        "connection",
-        "proxy-connection",
-        "proxy-authenticate",
-        "keep-alive",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-        "content-length",
-        "alt-svc",
-        "nel",
-        "report-to",
-        "reporting-endpoints",
-    ]
-)
+_OURS_OR_MORE = """
+    connection proxy-connection proxy-authenticate keep-alive te trailer transfer-encoding upgrade content-length
+    alt-svc nel report-to reporting-endpoints
+"""
+_NOT_RETURNED = frozenset(_OURS_OR_MORE.split())
 _DECODED_LATER = ("gzip", "deflate", "br")  # encodings `extract` can read
 _BODILESS = (204, 304)
 # Two lengths: the browser sees a network error, as it would without a proxy, and does not try again.
@@ -103,7 +79,7 @@ class Proxy:
         loop = asyncio.get_running_loop()
         while True:
             connection, peer = await loop.sock_accept(self._socket)
-            if len(self._tasks) >= _MOST_CONNECTIONS or not _is_ours(peer[1], self.port):
+            if len(self._tasks) >= _MAX_CONNECTIONS or not _is_ours(peer[1], self.port):
                 connection.close()
                 continue
             task = asyncio.create_task(self._serve(connection))
@@ -127,7 +103,7 @@ class Proxy:
         while not head.endswith(b"\r\n\r\n"):  # nothing follows it before our answer
             piece = await asyncio.wait_for(loop.sock_recv(connection, 4096), _IDLE_SECONDS)
             head += piece
-            if not piece or len(head) > _MOST_HEAD:
+            if not piece or len(head) > _MAX_HEAD:
                 return
         authority = head.split(b" ", 2)[1].decode("latin-1")
         if not _AUTHORITY(authority):
@@ -178,7 +154,7 @@ class Proxy:
             return False
         content = await _content(reader, fields)
         if content is None:
-            traffic.refuse(url, "request-too-large", f"the request has more than {_MOST_CONTENT} bytes")
+            traffic.refuse(url, "request-too-large", f"the request has more than {_MAX_CONTENT} bytes")
             writer.write(_NO_ANSWER)
             return False
         result = await traffic.exchange(method, url, _forwarded(fields), content)
@@ -223,7 +199,7 @@ async def _streams(
     connection: socket.socket, context: ssl.SSLContext | None
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(limit=_MOST_HEAD)
+    reader = asyncio.StreamReader(limit=_MAX_HEAD)
     protocol = asyncio.StreamReaderProtocol(reader)
     owned = socket.socket(fileno=connection.detach())  # from here on the transport closes it
     transport, _ = await loop.connect_accepted_socket(
@@ -250,7 +226,7 @@ async def _content(reader: asyncio.StreamReader, fields: list[tuple[str, str]]) 
     if _value(fields, "transfer-encoding"):
         content = b""
         while size := int((await reader.readuntil(b"\r\n")).partition(b";")[0], 16):
-            if size < 0 or len(content) + size > _MOST_CONTENT:
+            if size < 0 or len(content) + size > _MAX_CONTENT:
                 return None
             content += await reader.readexactly(size)
             await reader.readexactly(2)
@@ -258,7 +234,7 @@ async def _content(reader: asyncio.StreamReader, fields: list[tuple[str, str]]) 
             pass
         return content
     length = int(_value(fields, "content-length") or 0)
-    if not 0 <= length <= _MOST_CONTENT:
+    if not 0 <= length <= _MAX_CONTENT:
         return None
     return await reader.readexactly(length)
 

@@ -19,8 +19,8 @@ Allowed = Callable[[str], Awaitable[bool]]
 METHODS = frozenset(["GET", "HEAD", "POST", "OPTIONS"])  # a visit reads; what changes things is left to people
 _RENDERED_TYPES = ("", "text/html", "application/xhtml+xml")
 _STALE_SECONDS = 4.0  # a response that takes longer does not hold up the end of the page
-_MOST_REFUSALS = 100  # kept as exchanges; the rest is counted
-_MOST_COOKIE_REDIRECTS = 3
+_MAX_REFUSALS = 100  # kept as exchanges; the rest is counted
+_MAX_COOKIE_REDIRECTS = 3
 
 
 class Traffic:
@@ -156,7 +156,7 @@ class Traffic:
 
     def _sets_a_cookie_only(self, result: Result) -> bool:
         """A redirect to the page itself that gives a cookie: the page is there for whoever brings it."""
-        if not 300 <= result.status < 400 or self._cookie_redirects >= _MOST_COOKIE_REDIRECTS:
+        if not 300 <= result.status < 400 or self._cookie_redirects >= _MAX_COOKIE_REDIRECTS:
             return False
         url = self._request.url
         location = result.header("location")
@@ -178,7 +178,7 @@ class Traffic:
 
     def _room_for_refusal(self, code: str) -> bool:
         self.refused[code] += 1
-        return self.refused.total() <= _MOST_REFUSALS
+        return self.refused.total() <= _MAX_REFUSALS
 
 
 def _without_secrets(request: Request) -> Request:

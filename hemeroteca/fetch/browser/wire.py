@@ -2,7 +2,6 @@
 
 import struct
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -84,7 +83,7 @@ class Rendered(msgspec.Struct, kw_only=True):
             body.discard()
 
 
-class Order(msgspec.Struct):
+class RenderOrder(msgspec.Struct):
     """A page to render."""
 
     request: Request
@@ -98,8 +97,4 @@ def encode(value: Any) -> bytes:
 
 def decode_settings(data: bytes) -> BrowserSettings:
     """The settings the engine sent."""
-    return msgspec.msgpack.decode(data, type=BrowserSettings, dec_hook=_as_path)
-
-
-def _as_path(kind: type, value: Any) -> Any:
-    return Path(value) if kind is Path else value
+    return msgspec.msgpack.decode(data, type=BrowserSettings, dec_hook=lambda kind, value: kind(value))  # paths

@@ -23,18 +23,9 @@ BODIES = {name: f"body_{name}" for name in analysis.FIELDS}  # all words of a pa
 TEXTS = ("title", "anchor", "url")  # parts of it by themselves, with places
 KEYWORDS = ("host", "site", "language", "type", "collection")
 NUMBERS = (  # of 64 bits, signed
-    "key",
-    "page",
-    "captured",
-    "published",
-    "until",
-    "year",
-    "host_key",
-    "language_number",
-    "depth",
-    "length",
+    "key", "page", "captured", "published", "until", "year", "host_key", "language_number", "depth", "length",
     "simhash",
-)
+)  # fmt: skip
 FACETS = ("host", "language", "type", "year", "collection")
 
 

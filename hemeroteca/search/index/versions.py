@@ -96,12 +96,6 @@ class VersionWriter:
     def close(self) -> None:
         self._writer.close()
 
-    def __enter__(self) -> "VersionWriter":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
 
 def _version(document: SearchDocument, page: int, until_ms: int) -> SearchDocument:
     key = document_key(f"{page}@{document.captured_ms}")

@@ -100,15 +100,9 @@ class _Parser:
         if len(text) > MAX_QUERY:
             self._note("only the first {number} characters of the query were read", number=MAX_QUERY)
             text = text[:MAX_QUERY]
-        self.text = text
-        self.at = 0
-        self.words = 0
+        self.text, self.at = text, 0
         self.either = False
-        self.patterns = 0
-        self.open_patterns = 0
-        self.phrases = 0
-        self.ranges = 0
-        self.in_body = 0
+        self.words = self.patterns = self.open_patterns = self.phrases = self.ranges = self.in_body = 0  # so far
         self.missing: set[str] = set()  # quotation marks that do not come any more
 
     def parse(self) -> Parsed:

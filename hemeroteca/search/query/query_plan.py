@@ -329,7 +329,7 @@ class QueryPlanner:
     def _nearness(self, words: list[str], name: str, stop_words: set[str]) -> Iterator[Bonus]:
         """Neighbouring words of the query that stand near each other in the page, better so as typed."""
         weights, factor, body = self.weights, self.vocabulary.factors[name], BODIES[name]
-        joined = _inside_words(words, self.vocabulary.languages)
+        joined = inside_words(words, self.vocabulary.languages)
         placed = [p for p in analysis.positioned(" ".join(words), name) if p[1] not in stop_words]
         placed = [p for p in placed if self.vocabulary.forms(name, p[1])]
         pairs = list(pairwise(placed))
@@ -365,7 +365,7 @@ def _whole(scoring: list[ex.Query], must: list[ex.Query], must_not: list[ex.Quer
 _LOOSE = re.compile("['’ʼ/]")
 
 
-def _inside_words(words: Sequence[str], languages: Sequence[tuple[str, float]]) -> set[int]:
+def inside_words(words: Sequence[str], languages: Sequence[tuple[str, float]]) -> set[int]:
     """Places of terms that follow another inside one word of the query: `perl` of `mod_perl`, `19` of `COVID-19`.
 
     What an apostrophe or a stroke joins (`l'eau`, `yes/no`) and what begins or ends with a little word (`y a-t-il`)

@@ -1,5 +1,5 @@
 """While a person types: how a query goes on, and what was probably meant.
 
-`model` learns words and what follows them from the indexed pages, `query_log` keeps what people asked, `suggester`
-completes and corrects from both.
+`language_model` learns words and what follows them from the indexed pages, `query_log` keeps what people asked,
+`suggester` completes and corrects from both.
 """

@@ -1,6 +1,0 @@
-from django.apps import AppConfig
-
-
-class ArchiveConfig(AppConfig):
-    name = "hemeroteca.archive"
-    label = "archive"

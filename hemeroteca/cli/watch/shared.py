@@ -1,0 +1,117 @@
+"""What the commands of `hemeroteca watch` share: the instance opened, rows as facts and as tables.
+
+In a table the address comes last and is never cut or folded, and what needs a sentence stands below: at 80 columns an
+address, a reason and six numbers would have ten characters each; a terminal wraps a whole line in a way that can still
+be copied.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hemeroteca.cli import common
+
+if TYPE_CHECKING:
+    from hemeroteca.watch.models import Subscription, WatchedPage
+
+MAX_CELL = 24  # characters of a cell that is not the last
+Rows = Sequence[tuple[Sequence[str], Sequence[str]]]  # cells, and the lines that stand below them
+
+
+@contextmanager
+def watching(data: Path | None, must_exist: bool = False) -> Iterator[Any]:
+    """The services, with their errors as one plain line."""
+    common.setup(data, must_exist=must_exist)
+    from hemeroteca import urls
+    from hemeroteca.errors import Denied, Refused
+    from hemeroteca.watch import services
+
+    try:
+        yield services
+    except Denied as error:
+        common.refuse(error)
+    except (Refused, urls.UrlError) as error:
+        common.give_up(str(error), common.USAGE)
+
+
+def find_owner(name: str) -> Any:
+    from hemeroteca.accounts import services
+
+    return services.find_user(name) if name else None
+
+
+# facts
+
+
+def picked(row: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in names}
+
+
+def subscription_facts(row: "Subscription") -> dict[str, Any]:
+    from hemeroteca.watch import services
+
+    order = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(services.order_of(row)).items()}
+    known = {"owner": row.owner.name if row.owner else None, "crawl": row.crawl_id}
+    return {"id": row.pk, **order, **known, **picked(row, "failures", "last_error", "fault")}
+
+
+def page_facts(page: "WatchedPage", language: str) -> dict[str, Any]:
+    from hemeroteca.watch.next_visit import sentence
+
+    facts = picked(page, "url", "site", "listing", "group", "behaviour", "visits", "changes", "chance")
+    facts |= {"subscription": page.subscription_id, "last_visit": moment(page.last_ms)}
+    facts |= {"next_visit": moment(page.next_ms), "why": sentence(page.reason, language)}
+    return facts | {"then": sentence(page.next_reason, language)}
+
+
+def state(row: "Subscription") -> tuple[str, str]:
+    """active, paused, failing or stopped, and why."""
+    if not row.active:
+        return "paused", ""
+    if row.fault:
+        return "stopped", f"the engine cannot work with it: {row.fault}"
+    if row.failures >= 3:
+        since = moment(row.failing_since_ms)
+        return "failing", f"{row.failures} visits in a row since {since}; last: {row.last_error}"
+    return "active", f"the last visit failed: {row.last_error}" if row.failures else ""
+
+
+def mode(row: "Subscription") -> str:
+    return f"fixed {row.fixed_hours:g} h" if row.mode == "fixed" else row.mode
+
+
+def moment(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M") if ms else ""
+
+
+# tables
+
+
+def show(columns: Sequence[str], rows: Rows, otherwise: str) -> None:
+    """`otherwise` is said when there are no rows."""
+    sys.stdout.write(("\n".join(map(common.printable, lines(columns, rows))) if rows else otherwise) + "\n")
+
+
+def lines(columns: Sequence[str], rows: Rows) -> list[str]:
+    table = [[_cut(cell) for cell in cells[:-1]] + [cells[-1]] for cells, _ in rows]
+    inner = range(len(columns) - 1)
+    widths = [max(len(columns[i]), *(len(row[i]) for row in table)) for i in inner]
+    right = [all(row[i][:1].isdigit() or not row[i] for row in table) for i in inner]
+
+    def line(cells: Sequence[str]) -> str:
+        padded = [cells[i].rjust(widths[i]) if right[i] else cells[i].ljust(widths[i]) for i in inner]
+        return "  ".join((*padded, cells[-1])).rstrip()
+
+    found = [line(columns)]
+    for row, (_, below) in zip(table, rows, strict=True):
+        found.append(line(row))
+        found += [f"      {text}" for text in below if text]
+    return found
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_CELL else text[: MAX_CELL - 1] + "…"

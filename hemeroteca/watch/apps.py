@@ -1,6 +1,0 @@
-from django.apps import AppConfig
-
-
-class WatchConfig(AppConfig):
-    name = "hemeroteca.watch"
-    label = "watch"
