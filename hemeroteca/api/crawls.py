@@ -83,9 +83,8 @@ class CrawlOut(Schema):
 
 def submit(request: HttpRequest, order: CrawlIn) -> CrawlOut:
     """The same order again resumes the crawl it made before."""
-    focus = order.focus
-    if focus is not None:
-        focus = definition.load(focus) if isinstance(focus, str) else definition.convert(focus)
+    given = order.focus
+    focus = definition.load(given) if isinstance(given, str) else definition.convert(given) if given else None
     kind = order.scope or ("web" if focus is not None else "host")
     scope = urls.Scope(kind=kind, include=tuple(order.include), exclude=tuple(order.exclude), depth=order.depth)
     as_given = order.dict(exclude={"seeds", "scope", "include", "exclude", "depth", "focus", "order", "requisites"})

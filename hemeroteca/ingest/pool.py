@@ -272,10 +272,7 @@ class Pool:
             for kind, payload in frames:
                 if kind == worker.RESULT:
                     task = reader.tasks.popleft()
-                    done = self._decode(payload)
-                    if done.finds:  # they lie in the frame, which the next one overwrites
-                        done.finds = {name: raw.copy() for name, raw in done.finds.items()}
-                    answers.append((task, done))
+                    answers.append((task, self._decode(payload)))
                     self.backlog -= 1
                     reader.since = time.monotonic()
             self._feed()
