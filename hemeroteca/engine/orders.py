@@ -92,7 +92,7 @@ class Orders:
             engine.visits.share()
         services.mark_started(crawl.pk)
         engine.intake.teach(run)
-        engine.frontier.open_crawl(run.id, prioritisers.prioritiser(options), tell=run.standing)
+        engine.frontier.open_crawl(run.id, prioritisers.prioritiser(options.order, options.focus), tell=run.standing)
         engine.frontier.add([Candidate(urls.key(seed), seed, urls.host(seed), run.id) for seed in crawl.seeds])
         engine.commit()
 

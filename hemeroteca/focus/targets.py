@@ -18,7 +18,7 @@ MAX_ADDRESS = 2_000
 class Target(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """A kind of document that is looked for."""
 
-    name: str = ""  # how it is called in lists; empty: by the first rule
+    name: str = ""  # how it is called in lists; empty: by the find, the root or the kind
     find: str = ""  # a reader left a find of this name
     kind: str = ""  # the kind of document, as the readers name it: html, pdf, feed, …
     root: tuple[str, ...] = ()  # local names of the root element, one of which must fit; letters' case does not matter
@@ -26,10 +26,6 @@ class Target(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     url: str = ""  # regular expression (RE2) that occurs in the address
     text: str = ""  # the same in the text
     relevance: float = 0.0  # at least this relevant
-
-    @property
-    def label(self) -> str:
-        return self.name or self.find or "/".join(self.root[:1]) or self.kind or self.media_type or "page"
 
 
 class Read(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,8 +41,11 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def target_of(targets: tuple[Target, ...], read: Read) -> str:
-    """The label of the first target that a document is; empty when it is none."""
-    return next((target.label for target in targets if _is(target, read)), "")
+    """What a document is called by the first target that it is; empty when it is none."""
+    for target in targets:
+        if _is(target, read):
+            return target.name or target.find or (read.root if target.root else read.kind) or "page"
+    return ""
 
 
 def check(target: Target) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from hemeroteca.errors import Invalid
-from hemeroteca.ingest.rules import CrawlOptions
+from hemeroteca.focus.definition import Definition
 from hemeroteca.urls import Candidate, Role
 from hemeroteca.urls.candidate import REQUISITE_DEPTH
 
@@ -58,9 +58,8 @@ def names(focus: bool = False) -> list[str]:
     return sorted(STRATEGIES)
 
 
-def prioritiser(options: CrawlOptions) -> Prioritiser:
-    """The one that a crawl's options name, new. Raises `Invalid` for a name that nobody registered."""
-    focus, name = options.focus, options.order
+def prioritiser(name: str, focus: Definition | None = None) -> Prioritiser:
+    """A new one, of a crawl with that focus. Raises `Invalid` for a name that nobody registered."""
     if name not in names(focus is not None):
         reason = f"order={name} is not known"
         if focus is None and name in names(True):

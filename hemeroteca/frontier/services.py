@@ -270,7 +270,7 @@ def _rules(given: str | Iterable[str]) -> list[str]:
 
 def _check(options: CrawlOptions) -> None:
     urls.ScopeMatcher(options.scope)  # refuses expressions that cannot be used
-    prioritisers.prioritiser(options)  # refuses names that nobody knows
+    prioritisers.prioritiser(options.order, options.focus)  # refuses names that nobody knows
     if options.focus is not None:
         thesauri.check(options.focus)
     _in_range(options.scope)
