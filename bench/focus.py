@@ -18,7 +18,8 @@ from hemeroteca import urls
 from hemeroteca.focus import definition, relevance, thesaurus
 from hemeroteca.focus.definition import CompiledFocus, PageFocus
 from hemeroteca.focus.strategies import STRATEGIES, Strategy, VisitedPage
-from hemeroteca.ingest import CrawlOptions, CrawlRules, Ingest, Rules
+from hemeroteca.ingest.ingestion import Ingest
+from hemeroteca.ingest.rules import CrawlOptions, CrawlRules, Rules
 from hemeroteca.urls.candidate import Candidate, Cues
 from hemeroteca.warc import Capture
 from simweb.geo import Corner
