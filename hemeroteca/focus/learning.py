@@ -20,17 +20,20 @@ import msgspec
 from hemeroteca.focus.matcher import fold
 
 BITS = 18
-DISCOUNT = 0.6  # what a target is worth to the link one step before it
+DISCOUNT = 0.7  # what a target is worth to the link one step before it
 MAX_STEPS = 4  # links before a target that are credited
 INERTIA = 4.0  # visits of a group that count as much as what was thought of its links before
-MAX_COUNTED = 12.0  # visits of a group that count, so that the words of a link always have a say
+MAX_COUNTED = 12.0  # visits of a group that count, so that the words of a link always have a say …
+MAX_COUNTED_HERE = 100.0  # … and of a group on one host
 GROUPS_REMEMBERED = 100_000
 MAX_WORDS = 12  # of an anchor, a context, an address
 RATE = 0.25
 PAGES_REMEMBERED = 50_000
 
+MAX_TEXT = 300  # characters of an anchor, a context, an address
+_NO_WORDS = [b"-"]
 _MASK = (1 << BITS) - 1
-_NUMBER = re.compile(r"[a-z]*\d[a-z\d]*", re.I)  # numbers and codes: 12, 8f3a, v2
+_NUMBER = re.compile(r"(?<![a-z])[a-z]*\d[a-z\d]*", re.I)  # numbers and codes: 12, 8f3a, v2
 _PARTS = re.compile(r"//([^/?#]*)([^?#]*)\??([^#]*)")
 
 
@@ -66,10 +69,12 @@ class LinkModel:
 
     def worth(self, features: Features, before: float) -> float:
         """What following such a link is worth: what was thought `before`, moved by the rates of its groups."""
-        rates = self._rates
+        rates, most = self._rates, MAX_COUNTED
         for group in features.groups:
+            if group == features.groups[-1]:
+                most = MAX_COUNTED_HERE
             if rate := rates.get(group):
-                visits = min(rate[0], MAX_COUNTED)
+                visits = min(rate[0], most)
                 before = (rate[1] / rate[0] * visits + INERTIA * before) / (visits + INERTIA)
         return before
 
@@ -130,25 +135,20 @@ def features(url: str, host: str, anchor: str, context: str, parent_url: str, pa
     path, query = (found[2], found[3]) if found else ("", "")
     shape = shape_of(path, query)
     parent_host, parent_shape = _page_shape(parent_url)
-    file = path.rpartition("/")[2]
-    names = (
-        f"h{host}",
-        f"s{shape}",
-        f"p{parent_shape}",
-        f"r{int(page * 5)}",
-        f"o{host == parent_host}",
-        f"e{file.rpartition('.')[2][:6] if '.' in file else ''}",
-    )
-    hashed = {crc32(name.encode("utf-8", "replace")) & _MASK for name in names}
+    file = path[path.rfind("/") + 1 :]
+    ending = file[file.rfind(".") :][:7] if "." in file else ""
+    names = f"h{host}\ns{shape}\np{parent_shape}\nr{int(page * 5)}\no{host == parent_host}\ne{ending}"
+    hashed = [crc32(name) & _MASK for name in names.encode("utf-8", "replace").split(b"\n")]
     for salt, text in ((1, anchor), (2, context), (3, f"{path} {query}")):
-        words = fold(_NUMBER.sub("0", text)).split()[:MAX_WORDS]
-        hashed.update([crc32(word, salt) & _MASK for word in words])
-        if not words:
-            hashed.add(crc32(b"-", salt) & _MASK)
+        words = fold(_NUMBER.sub("0", text[:MAX_TEXT])).split()[:MAX_WORDS] or _NO_WORDS
+        hashed += [crc32(word, salt) & _MASK for word in words]
     under = crc32(f"{parent_shape}>{shape} {int(page * 4)}".encode("utf-8", "replace"))
-    own = host.encode("utf-8", "replace")
-    groups = (crc32(shape.encode("utf-8", "replace"), 7), under, crc32(own, under))
-    return Features(list(hashed), groups)
+    groups = (
+        crc32(shape.encode("utf-8", "replace"), 7),
+        under,
+        crc32(host.encode("utf-8", "replace"), under),
+    )
+    return Features(list(set(hashed)), groups)
 
 
 @lru_cache(1000)
