@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bench import report
 
-MEASUREMENTS = ("crawl", "frontier", "archive", "change", "search", "predict", "focus", "size", "startup")
+MEASUREMENTS = ("crawl", "frontier", "archive", "change", "search", "predict", "focus", "wiki", "size", "startup")
 
 
 def main() -> None:

@@ -73,7 +73,7 @@ def crawl(reading: Reading, strategy: Strategy, fetches: int) -> list[int]:
     done: set[int] = set()
     found: list[int] = []
     count = tickets = 0
-    while queue and count < fetches:
+    while queue and count < fetches and len(found) < len(reading.corner.services):
         score, _, key = heapq.heappop(queue)
         if key in done or -score != queued[key][0].score:
             continue
@@ -162,7 +162,7 @@ def harvest(seed: int = SEED, names: list[str] | None = None) -> list[Row]:
         if names and name not in names:
             continue
         began = time.process_time()
-        most = MAX_FETCHES if name in ("focused", "keywords", "breadth-first") else max(CURVE)
+        most = MAX_FETCHES if name in ("keywords", "breadth-first") else max(CURVE)
         found = crawl(reading, STRATEGIES[name](reading_tuning()), most)
         fetches[name if label != "shark-search, terms" else label] = needed(found, targets)
         shares = " / ".join(f"{sum(at <= fetch for at in found) / targets:.0%}" for fetch in CURVE)

@@ -7,6 +7,7 @@ mistake never passes silently.
 
 import dataclasses
 import os
+import re
 import tomllib
 import types
 import typing
@@ -47,10 +48,13 @@ class Config:
     max_delay: float = field(default=30.0, metadata={"help": "longest adaptive delay, in seconds"})
     max_crawl_delay: float = field(default=120.0, metadata={"help": "longest Crawl-delay obeyed, in seconds"})
     concurrency: int = field(default=64, metadata={"help": "most requests under way at once, over all hosts"})
+    address_concurrency: int = field(
+        default=4, metadata={"help": "most requests under way at once to one address, however many hosts live there"}
+    )
     host_page_cap: int = field(default=1_000_000, metadata={"help": "most pages kept per host (trap defence)"})
 
     same_text_cap: int = field(
-        default=200, metadata={"help": "pages of a host with the same text after which their links are ignored"}
+        default=200, metadata={"help": "pages of a host that say the same after which what they lead to is held back"}
     )
     most_depth: int = field(default=200, metadata={"help": "links from a seed at which a crawl goes no deeper"})
 
@@ -121,6 +125,21 @@ class Config:
         },
     )
 
+    # wikis
+    wiki_requests_per_minute: float = field(
+        default=0.0,
+        metadata={
+            "help": "requests a minute to one farm of wikis, all workers together; 0: Wikimedia 200, others by `delay`"
+        },
+    )
+    wiki_token: str = field(default="", metadata={"help": "OAuth 2 token sent to the APIs of wikis"})
+    wiki_user: str = field(default="", metadata={"help": "name of a bot password at the wiki (User@bot)"})
+    wiki_password: str = field(default="", metadata={"help": "that bot password"})
+    lake_store: str = field(
+        default="",
+        metadata={"help": "object store of the lake, e.g. s3://bucket/lake; empty: the folder `lake` in `data`"},
+    )
+
     # web
     host: str = field(default="127.0.0.1", metadata={"help": "address the console listens on"})
     port: int = field(default=8080, metadata={"help": "port of the console and the API"})
@@ -147,6 +166,15 @@ class Config:
         from hemeroteca import __version__
 
         return f"Hemeroteca/{__version__}" + (f" (+{self.contact})" if self.contact else "")
+
+    @property
+    def robots_token(self) -> str:
+        """The name by which robots.txt speaks of us: the product of the User-Agent, `MyBot` of `MyBot/1.0 (+contact)`
+        and of `Mozilla/5.0 (compatible; MyBot/1.0)`."""
+        found = re.search(r"compatible;\s*([\w-]+)", self.agent, re.ASCII) or re.search(
+            r"([\w-]+)", self.agent, re.ASCII
+        )
+        return found[1] if found else "Hemeroteca"
 
     @property
     def readers(self) -> int:

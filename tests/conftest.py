@@ -19,6 +19,7 @@ TOGETHER = (
     "tests/fetch/test_browser.py",
     "tests/replay/",
     "tests/search/test_quality.py",
+    "tests/wiki/",
 )
 
 # Property tests try the same examples every time, so that a run says something about the change it is run for; how

@@ -75,6 +75,7 @@ ACTIONS: dict[str, Permission] = {
     "crawl.submit": Permission("order a crawl", EDITORS),
     "crawl.stop": Permission("stop a crawl", EDITORS),
     "crawl.resume": Permission("resume a crawl", EDITORS),
+    "crawl.take": Permission("take what a crawl held back as a possible trap", EDITORS),
     "crawl.insist": Permission("ignore robots.txt, accept broken certificates or hurry", ADMINISTRATORS),
     "focus.read": _reading("see what focused crawls look for and found"),
     "focus.import": Permission("import a thesaurus", EDITORS),
@@ -94,6 +95,12 @@ ACTIONS: dict[str, Permission] = {
     "watch.learn": Permission("learn what changes from the archive", ADMINISTRATORS),
     "watch.signal": _public("tell that pages changed"),  # each sender proves who it is by itself
     "watch.feed": _public("read a feed of changes"),  # its key, or `watch.read`
+    "wiki.read": _reading("read histories of articles"),
+    "wiki.query": Permission("run SQL and pipelines over histories", READERS),
+    "wiki.extract": Permission("extract or refresh histories of articles", EDITORS),
+    "wiki.import": Permission("import a dump of a wiki", EDITORS),
+    "wiki.export": Permission("export histories of articles", EDITORS),
+    "wiki.upkeep": Permission("compact the lake", ADMINISTRATORS),
     "predict.read": Permission("see how good predictions are", READERS),
     "predict.simulate": Permission("simulate policies", READERS),
     "account.sign_in": _public("sign in"),

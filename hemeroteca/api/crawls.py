@@ -4,12 +4,13 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from django.http import HttpRequest
-from ninja import Path, Query, Schema
+from ninja import Path, Query, Schema, Status
 from pydantic import Field
 
 from hemeroteca import urls
 from hemeroteca.api import access
 from hemeroteca.api.shapes import Body, Cursor, Limit, Listing, before, filled, listing
+from hemeroteca.api.status import HeldOut
 from hemeroteca.errors import NotFound
 from hemeroteca.focus import definition
 from hemeroteca.frontier import queries, services
@@ -21,12 +22,13 @@ from hemeroteca.urls.candidate import REQUISITE_DEPTH
 Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the crawl.")]
 Address = Annotated[str, Field(min_length=1, max_length=4096)]
 Pattern = Annotated[str, Field(min_length=1, max_length=1000)]
-State = Literal["queued", "done", "failed", "excluded"]
+State = Literal["queued", "done", "failed", "excluded", "held"]
 _STATES: dict[int, State] = {
     VisitState.QUEUED: "queued",
     VisitState.DONE: "done",
     VisitState.FAILED: "failed",
     VisitState.EXCLUDED: "excluded",
+    VisitState.HELD: "held",
 }
 Url = Annotated[str, Query(min_length=1, max_length=8192, description="Address of the page.")]
 
@@ -81,8 +83,18 @@ class CrawlOut(Schema):
     ended_at: datetime | None = Field(description="When the last run ended; null while it runs.")
 
 
-def submit(request: HttpRequest, order: CrawlIn) -> CrawlOut:
-    """The same order again resumes the crawl it made before."""
+class Take(Body):
+    host: str = Field("", max_length=255, description="Only addresses of this host; empty: of all.")
+    reason: str = Field("", max_length=500, description="Only what is held back for this reason; empty: for any.")
+
+
+class Taken(Schema):
+    taken: int = Field(description="Addresses that are queued now.")
+
+
+def submit(request: HttpRequest, order: CrawlIn) -> Status[CrawlOut]:
+    """The same order again resumes the crawl it made before (200), or visits the pages of a finished one again (201).
+    An order that differs only in limits from a crawl at work is refused (409)."""
     given = order.focus
     focus = definition.load(given) if isinstance(given, str) else definition.convert(given) if given else None
     kind = order.scope or ("web" if focus is not None else "host")
@@ -95,7 +107,8 @@ def submit(request: HttpRequest, order: CrawlIn) -> CrawlOut:
         order=order.order or (definition.DEFAULT_STRATEGY if focus is not None else "breadth-first"),
         focus=focus,
     )
-    return _crawl_out(services.submit_crawl(access.caller(request), order.seeds, options)[0])
+    crawl, continued = services.submit_crawl(access.caller(request), order.seeds, options)
+    return Status(200 if continued else 201, _crawl_out(crawl))
 
 
 def crawls(request: HttpRequest, limit: Limit = 50, cursor: Cursor = "") -> Listing[CrawlOut]:
@@ -116,6 +129,17 @@ def stop(request: HttpRequest, number: Number) -> CrawlOut:
 
 def resume(request: HttpRequest, number: Number) -> CrawlOut:
     return _crawl_out(services.resume_crawl(access.caller(request), number))
+
+
+def held(request: HttpRequest, number: Number) -> list[HeldOut]:
+    """Addresses that look like a series without end and wait for a person, by host and reason, the most first."""
+    crawl(request, number)
+    return [filled(HeldOut, kind) for kind in queries.held(number)]
+
+
+def take(request: HttpRequest, number: Number, which: Take) -> Taken:
+    """They are visited after all, and nothing there is held back for the same reason again."""
+    return Taken(taken=services.take_held(access.caller(request), number, which.host, which.reason))
 
 
 class PageOut(Schema):

@@ -26,14 +26,17 @@ from hemeroteca.api import (
     sites,
     status,
     watch,
+    wiki,
 )
 from hemeroteca.api.watch_shapes import MetricsOut, SubscriptionOut
 
 GET, HEAD, POST, PUT, PATCH, DELETE = (HTTPMethod(name) for name in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"))
 
 
+CRAWL_NEW_OR_KNOWN = {200: crawls.CrawlOut, 201: crawls.CrawlOut}
 NEW_OR_KNOWN = {200: SubscriptionOut, 201: SubscriptionOut}
 METRICS = list[MetricsOut]  # or CSV
+ACCEPTED = {202: wiki.StatusOut}
 
 
 class Route(NamedTuple):
@@ -63,11 +66,13 @@ ROUTES = (
     Route(GET, "/history/addresses", "archive.read", captures.addresses, "Addresses in the archive"),
     Route(GET, "/history/calendar", "archive.read", captures.calendar, "Days on which a page was captured"),
     Route(GET, "/history/compare", "archive.read", captures.compare, "How two captures differ"),
-    Route(POST, "/crawls", "crawl.submit", crawls.submit, "Order a crawl", 201),
+    Route(POST, "/crawls", "crawl.submit", crawls.submit, "Order a crawl", 201, CRAWL_NEW_OR_KNOWN),
     Route(GET, "/crawls", "crawl.read", crawls.crawls, "Crawls, newest first"),
     Route(GET, "/crawls/{number}", "crawl.read", crawls.crawl, "One crawl"),
     Route(POST, "/crawls/{number}/stop", "crawl.stop", crawls.stop, "Stop a crawl"),
     Route(POST, "/crawls/{number}/resume", "crawl.resume", crawls.resume, "Go on with a stopped crawl"),
+    Route(GET, "/crawls/{number}/held", "crawl.read", crawls.held, "What a crawl holds back"),
+    Route(POST, "/crawls/{number}/take", "crawl.take", crawls.take, "Take what a crawl holds back"),
     Route(GET, "/focus/finds", "focus.read", focus.finds, "What crawls with a focus found"),
     Route(GET, "/focus/explain", "focus.read", focus.explain, "Why a page was fetched when"),
     Route(GET, "/focus/thesauri", "focus.read", focus.every, "Thesauri a focus may name"),
@@ -107,6 +112,16 @@ ROUTES = (
     Route(POST, "/watch/channels", "watch.channel", watch.add_channel, "Tell somebody about changes", 201),
     Route(POST, "/watch/channels/{number}/{action}", "watch.channel", watch.set_channel, "Pause or resume a channel"),
     Route(DELETE, "/watch/channels/{number}", "watch.channel", watch.remove_channel, "End a channel", 204),
+    Route(GET, "/wiki/articles", "wiki.read", wiki.articles, "Articles whose histories are kept"),
+    Route(GET, "/wiki/revisions", "wiki.read", wiki.revisions, "Revisions of articles"),
+    Route(POST, "/wiki/extract", "wiki.extract", wiki.extract, "Extract the history of an article", 202, ACCEPTED),
+    Route(GET, "/wiki/status/{job}", "job.read", wiki.status, "How far an extraction is"),
+    Route(GET, "/wiki/count", "wiki.read", wiki.count, "How many revisions"),
+    Route(GET, "/wiki/avg", "wiki.read", wiki.avg, "Revisions a day"),
+    Route(GET, "/wiki/mode", "wiki.read", wiki.mode, "The most frequent value"),
+    Route(GET, "/wiki/metrics", "wiki.read", wiki.metrics, "Numbers about articles"),
+    Route(GET, "/wiki/trends", "wiki.read", wiki.trends, "What is edited unusually often"),
+    Route(POST, "/wiki/query", "wiki.query", wiki.query, "SQL or a pipeline over histories"),
     Route(GET, "/signals/sources", "watch.sources", signals.sources, "Who tells us that pages change"),
     Route(DELETE, "/signals/sources/{number}", "watch.source", signals.remove_source, "Listen no longer", 204),
     Route(POST, "/signals/webhooks/{number}", "watch.source", signals.make_webhook, "Address for a site to call", 201),

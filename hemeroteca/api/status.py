@@ -12,10 +12,11 @@ from hemeroteca.warc.timestamps import moment
 
 
 class PagesOut(Schema):
-    queued: int = Field(description="Waiting to be visited.")
-    done: int = Field(description="Visited and captured.")
+    queued: int = Field(description="Waiting to be visited by running crawls.")
+    done: int = Field(description="Pages of which the archive has a capture.")
     failed: int = Field(description="Given up.")
     excluded: int = Field(description="Closed by robots.txt or a directive of the page.")
+    held: int = Field(description="Held back as a possible trap, until a person decides.")
 
 
 class TroubleOut(Schema):
@@ -51,6 +52,14 @@ class ReasonOut(Schema):
     example: str = Field(description="One of them, with its reason in full.")
 
 
+class HeldOut(Schema):
+    crawl: int = Field(description="Number of the crawl.")
+    host: str = Field(description="Host of the addresses.")
+    reason: str = Field(description="Why they look like a trap.")
+    addresses: int = Field(description="How many they are.")
+    example: str = Field(description="One of them.")
+
+
 class RunningOut(Schema):
     id: int = Field(description="Number of the crawl.")
     state: str = Field(description="running, stopped or finished.")
@@ -75,6 +84,8 @@ class StatusOut(Schema):
     crawls: list[RunningOut] = Field(description="The newest crawls.")
     waiting: list[HostOut] = Field(description="Hosts that make work wait, longest first.")
     reasons: list[ReasonOut] = Field(description="Why pages were not captured, most frequent first.")
+    set_aside: list[TroubleOut] = Field(description="Records and rows that could not be read and were left out.")
+    held: list[HeldOut] = Field(description="What is held back as a possible trap, the most first.")
 
 
 def status(request: HttpRequest) -> StatusOut:
@@ -89,4 +100,6 @@ def status(request: HttpRequest) -> StatusOut:
         crawls=[filled(RunningOut, crawl, seeds=crawl.seeds[:20]) for crawl in counts.crawls],
         waiting=[filled(HostOut, host) for host in counts.waiting],
         reasons=[filled(ReasonOut, entry) for entry in counts.reasons],
+        set_aside=[filled(TroubleOut, one, at=moment(one.at_ms)) for one in counts.set_aside],
+        held=[filled(HeldOut, kind) for kind in counts.held],
     )

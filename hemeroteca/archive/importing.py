@@ -5,6 +5,7 @@ one that comes before it (or lies in a later file) waits until the end. Pages th
 whoever writes the search index reads them again (`engine.rebuild`).
 """
 
+import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -13,10 +14,12 @@ from uuid import UUID
 
 from django.db import transaction
 
+from hemeroteca import urls
 from hemeroteca.archive import queries, services, wacz
 from hemeroteca.archive.captures import CaptureWriter
 from hemeroteca.archive.dedup import may_repeat
 from hemeroteca.archive.models import Capture as CaptureModel
+from hemeroteca.archive.values import CaptureRow, NewCapture
 from hemeroteca.archive.versions import renumber_versions
 from hemeroteca.ingest.ingestion import Ingest
 from hemeroteca.ingest.rules import Rules
@@ -108,7 +111,9 @@ class Importer:
         beside, found.capture.attached = found.capture.attached, []
         for capture in (found.capture, *beside):
             capture.url = safe_url(capture.url)
-            if capture.original is not None:
+            if (why := _unusable(capture.url)) is not None:
+                self._tell(Problem(found.file, found.offset, f"{capture.url[:200]} is not an address ({why})", True))
+            elif capture.original is not None:
                 self._take_revisit(found, capture, last=False)
             else:
                 self._take_whole(found, capture)
@@ -185,21 +190,32 @@ class Importer:
         stated = capture.original
         assert stated is not None
         payloads = self._captures.payloads
-        pending = self._captures.rows
         if stated.record_id is not None:
-            if stated.record_id in self._pending:
-                return payloads.original(next(row.digest for row in pending if row.record_id == stated.record_id))
-            if (row := queries.by_record(stated.record_id)) is not None:
-                return payloads.original(row.digest)
+            named = next((row for row in self._captures.rows if row.record_id == stated.record_id), None)
+            if found := named or queries.by_record(stated.record_id):
+                return payloads.original(found.digest) if self._agrees(capture, found) else None
         if stated.url and stated.captured_ms:
-            for other in pending:
-                if other.url == stated.url and abs(other.captured_ms - stated.captured_ms) < 1000:
-                    return payloads.original(other.digest)
-            row = queries.closest(stated.url, stated.captured_ms)
-            if row is not None and abs(row.captured_ms - stated.captured_ms) < 1000:
-                return payloads.original(row.digest)
+            rows = [row for row in self._captures.rows if row.url == stated.url]
+            for row in (*rows, queries.closest(stated.url, stated.captured_ms)):
+                if row is not None and abs(row.captured_ms - stated.captured_ms) < 1000 and self._agrees(capture, row):
+                    return payloads.original(row.digest)
         digest = self._foreign.get(stated.digest, stated.digest)
         return payloads.original(digest) or self._by_payload(capture, stated.digest)
+
+    def _agrees(self, capture: Capture, row: NewCapture | CaptureRow) -> bool:
+        """Whether what a revisit names has the payload it states, by a digest that was computed. Without one, or from a
+        server that says its own page is as it was, there is nothing to compare."""
+        stated = capture.original.digest if capture.original else ""
+        if not stated or (capture.not_modified and row.url == capture.url):
+            return True
+        if row.digest in (stated, self._foreign.get(stated)):
+            return True
+        if isinstance(row, NewCapture):
+            return False
+        try:
+            return row.location(self._captures.warcs.folder).read().has_payload(stated)
+        except WarcReadError:
+            return False
 
     def _by_payload(self, capture: Capture, stated: str) -> Original | None:
         """Among the captures of the same address before it, imported earlier, the one whose payload has the digest that
@@ -225,6 +241,15 @@ class Importer:
         self.done.lost += problem.lost
         if len(self.done.problems) < _MAX_PROBLEMS:
             self.done.problems.append(problem)
+
+
+def _unusable(url: str) -> urls.UrlError | None:
+    try:
+        if re.match(r"https?:", url, re.IGNORECASE):
+            urls.host(url)
+    except urls.UrlError as error:
+        return error
+    return None
 
 
 def _name(capture: Capture, digest: str) -> UUID:

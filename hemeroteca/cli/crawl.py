@@ -68,7 +68,7 @@ def crawl(
     changed. Exit code: 0 done, 1 nothing could be fetched, 2 usage, 130 interrupted (resumable).
     """
     seeds = _seeds(addresses or [], from_file)
-    readers = _readers(data)
+    readers = own_readers(data)
     common.setup(data)
     from hemeroteca.focus import definition
     from hemeroteca.frontier import services
@@ -92,25 +92,29 @@ def crawl(
         focus=looks_for,
     )
     ordered, continued = services.submit_crawl(common.actor(), seeds, options)
+    carry_out(ordered, "Going on with" if continued else "Crawling", json, readers)
+
+
+def carry_out(order: "Crawl", verb: str, json: bool, readers: "list[ReaderProcess]") -> None:
+    """Work on a crawl until it ends, and tell what became of it."""
     if not json:
         from rich.console import Console
 
-        verb = "Going on with" if continued else "Crawling"
-        rest = f" and {len(seeds) - 1} more" if len(seeds) > 1 else ""
-        first = common.unmarked(ordered.seeds[0])
-        Console(stderr=True).print(f"{verb} [bold]{first}[/]{rest} (crawl {ordered.pk})", highlight=False)
+        rest = f" and {len(order.seeds) - 1} more" if len(order.seeds) > 1 else ""
+        first = common.unmarked(order.seeds[0])
+        Console(stderr=True).print(f"{verb} [bold]{first}[/]{rest} (crawl {order.pk})", highlight=False)
 
     _Interrupt.install()
-    _work(ordered.pk, json, readers)
-    ordered.refresh_from_db()
-    _report(ordered, json)
+    _work(order.pk, json, readers)
+    order.refresh_from_db()
+    _report(order, json)
     if _Interrupt.happened:
         raise typer.Exit(common.INTERRUPTED)
-    if not ordered.counts.get("pages"):
+    if order.counts.get("pages", 0) <= order.counts.get("errors", 0):
         raise typer.Exit(1)
 
 
-def _readers(data: Path | None) -> "list[ReaderProcess]":
+def own_readers(data: Path | None) -> "list[ReaderProcess]":
     """Readers for the engine this process will be; begun before Django is loaded, which they need not carry."""
     from hemeroteca.ingest.pool import fork_readers
 
@@ -280,6 +284,7 @@ def _report(order: "Crawl", json: bool) -> None:
         ("pages", f"{counts.pages:,}", f"{counts.pages_per_second:,.1f} a second"),
         ("captures", f"{counts.captures:,}", f"{counts.versions:,} versions, {counts.unchanged:,} unchanged"),
         ("failed", f"{counts.failed:,}", f"{counts.excluded:,} more excluded" if counts.excluded else ""),
+        *([("held back", f"{counts.held:,}", f"`hemeroteca held list {order.pk}` shows why")] if counts.held else []),
         ("received", common.size(counts.bytes), f"{common.size(counts.stored_bytes)} stored"),
         ("still queued", f"{counts.queued:,}", "run the same command to go on" if counts.queued else ""),
         ("processor", f"{counts.cpu_seconds:.1f} s", f"{common.size(counts.max_rss_bytes)} of memory at most"),
@@ -290,8 +295,9 @@ def _report(order: "Crawl", json: bool) -> None:
     for row in rows:
         table.add_row(*row)
     console.print(table, highlight=False)
-    for reason, count in sorted(counts.reasons.items(), key=lambda entry: -entry[1])[:10]:
-        console.print(f"  {count:>7,}  {common.unmarked(reason)}", highlight=False)
+    for title, found in (("not captured:", counts.reasons), ("captured, but:", counts.notes)):
+        for place, (reason, count) in enumerate(sorted(found.items(), key=lambda entry: -entry[1])[:10]):
+            console.print(f"{'' if place else title:14}  {count:>7,}  {common.unmarked(reason)}", highlight=False)
 
 
 def _seeds(addresses: list[str], from_file: Path | None) -> list[str]:

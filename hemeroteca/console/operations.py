@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -18,7 +19,7 @@ from hemeroteca.console.templatetags.console import count as _count
 from hemeroteca.engine import overview
 from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.frontier import queries, services
-from hemeroteca.frontier.models import Crawl
+from hemeroteca.frontier.models import STANDING, Crawl
 from hemeroteca.ingest.rules import CrawlOptions
 
 CRAWLS = 50
@@ -70,12 +71,7 @@ def crawl(request: HttpRequest, number: int) -> HttpResponse:
     if found is None:
         raise NotFound(_("There is no crawl %(number)d.") % {"number": number})
     if request.method == "POST":
-        act = {"stop": services.stop_crawl, "resume": services.resume_crawl}
-        if request.POST.get("do") in act:
-            try:
-                act[request.POST["do"]](Actor.of(request.user), found.pk)
-            except Conflict as error:
-                messages.error(request, str(error))
+        _act(request, found.pk)
         return redirect("crawl", number)
     counts = found.counts
     scope = found.options.get("scope", {})
@@ -92,9 +88,33 @@ def crawl(request: HttpRequest, number: int) -> HttpResponse:
         "seeds": found.seeds[:20],
         "more_seeds": max(0, len(found.seeds) - 20),
         "scope": SCOPES.get(scope.get("kind", ""), scope.get("kind", "")),
-        "reasons": sorted(counts.get("reasons", {}).items(), key=lambda item: -item[1])[:50],
+        "standing": found.fingerprint == STANDING,
+        "held": queries.held(found.pk),
+        "reasons": _most(counts.get("reasons", {})),
+        "notes": _most(counts.get("notes", {})),
     }
     return render(request, "console/crawl.html", context)
+
+
+def _act(request: HttpRequest, number: int) -> None:
+    actor, given = Actor.of(request.user), request.POST
+    try:
+        match given.get("do"):
+            case "stop":
+                services.stop_crawl(actor, number)
+            case "resume":
+                services.resume_crawl(actor, number)
+            case "take":
+                taken = services.take_held(actor, number, given.get("host", ""), given.get("reason", ""))
+                settings.INSTANCE.wake("engine")
+                shown = {"number": _count(taken)}
+                messages.success(request, _("%(number)s addresses that were held back are in the queue.") % shown)
+    except Conflict as error:
+        messages.error(request, str(error))
+
+
+def _most(counts: dict[str, int]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda item: -item[1])[:50]
 
 
 def _submit(actor: Actor, form: dict[str, str]) -> Crawl:
@@ -105,7 +125,7 @@ def _submit(actor: Actor, form: dict[str, str]) -> Crawl:
         raise Invalid(f"scope {form['scope']!r} is none of {', '.join(SCOPES)}")
     depth, limit = (int(form[name]) if form[name] else None for name in ("depth", "limit"))
     scope = urls.Scope(kind=form["scope"], depth=depth)  # type: ignore[arg-type]  # looked up in SCOPES just above
-    return services.submit_crawl(actor, form["seeds"].split(), CrawlOptions(scope=scope, limit=limit))[0]
+    return services.submit_crawl(actor, form["seeds"].splitlines(), CrawlOptions(scope=scope, limit=limit))[0]
 
 
 def _overview() -> dict[str, Any]:

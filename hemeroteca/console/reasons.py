@@ -17,6 +17,18 @@ SENTENCES = {
     "robots-unreachable": gettext_lazy("robots.txt could not be read"),
     "noarchive": gettext_lazy("the page asks not to be archived"),
     "trap": gettext_lazy("its address looks like one of a series without end"),
+    "host-page-cap": gettext_lazy("its host has as many pages as one host may have"),
+    "host-unreachable": gettext_lazy("its host does not answer"),
+    "lease-expired": gettext_lazy("nobody brought it in time"),
+    "requisites-cut": gettext_lazy("it needs more images or styles of styles than are followed"),
+    "post-not-kept": gettext_lazy("answers to its scripts that are too long to keep"),
+    "render-timeout": gettext_lazy("the browser did not finish it in time"),
+    "page-crashed": gettext_lazy("the browser crashed on it"),
+    "browser-died": gettext_lazy("the browser crashed on it"),
+    "browser-memory": gettext_lazy("the browser needed too much memory for it"),
+    "request": gettext_lazy("it cannot be asked for"),
+    "links-cut": gettext_lazy("it has more links than are followed"),
+    "charset-errors": gettext_lazy("some of its characters could not be read"),
     "duplicate": gettext_lazy("the same bytes as another page"),
     "out-of-scope": gettext_lazy("it leads out of the crawl"),
     "redirect-loop": gettext_lazy("its redirects lead in a circle"),
@@ -49,6 +61,8 @@ STOPS = {  # why a crawl stopped
     "stopped by a person": gettext_lazy("stopped by a person"),
     "the engine was stopped": gettext_lazy("the engine was stopped"),
 }
+_HELD = re.compile(r"(\d+) addresses are held back as a possible trap")
+_REST = re.compile(r"all hosts left ask to be left alone until (\S+)")
 _LIMIT = re.compile(r"limit of ([\d.e+]+) (pages|bytes|seconds) reached")
 LIMITS = {
     "pages": gettext_lazy("limit of %s pages reached"),
@@ -72,6 +86,10 @@ def said(reason: str) -> str:
     """The sentence of a reason's code; a reason without one that is known stays what it is."""
     if reason in STOPS:
         return str(STOPS[reason])
+    if held := _HELD.fullmatch(reason):
+        return _("%s addresses are held back as a possible trap") % held[1]
+    if rest := _REST.fullmatch(reason):
+        return _("all hosts left ask to be left alone until %s") % rest[1]
     if limit := _LIMIT.fullmatch(reason):
         return str(LIMITS[limit[2]]) % limit[1]
     found = _CODE.match(reason)
@@ -79,4 +97,9 @@ def said(reason: str) -> str:
         return reason
     if found[1]:
         return str(STATUSES[found[1]]) if found[1] in STATUSES else _("the server answered %s") % found[1]
+    if found[0] not in SENTENCES:
+        if found[0].endswith(("-cut", "-limit", "-too-long")):
+            return _("it is so long that only a part was read")
+        if found[0].startswith(("pdf-", "office-", "bad-", "unknown-", "parse-")):
+            return _("its contents could not be read, or not whole")
     return str(SENTENCES.get(found[0], reason))

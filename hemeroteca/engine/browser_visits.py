@@ -10,7 +10,6 @@ from hemeroteca.engine.runs import Run
 from hemeroteca.fetch import Result
 from hemeroteca.fetch.browser import Rendered
 from hemeroteca.frontier.visit import State, Visit
-from hemeroteca.ingest.rules import AGENT
 from hemeroteca.urls.candidate import Role
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ class BrowserVisits:
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
         self._retry_seconds = engine.config.retry_seconds
-        self._page_rules = PageRules(engine.robots, engine.fetcher.submit, AGENT, self._keep_rules)
+        self._page_rules = PageRules(engine.robots, engine.fetcher.submit, engine.config.robots_token, self._keep_rules)
 
     def is_for_browser(self, visit: Visit) -> bool:
         """Whether its site wants all its pages opened in a browser."""

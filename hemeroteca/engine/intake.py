@@ -106,7 +106,8 @@ class Intake:
 
     def teach(self, run: Run) -> None:
         """Tell them what a run looks for."""
-        self._pool.learn(CrawlRules(run.id, run.options, self._max_depth, run.focus))
+        token = self._engine.config.robots_token
+        self._pool.learn(CrawlRules(run.id, run.options, self._max_depth, token, run.focus))
 
     def forget(self, crawl: int) -> None:
         self._pool.forget(crawl)
@@ -138,6 +139,7 @@ class Intake:
             redirects=visit.redirects,
             role=visit.role,
             previous=visit.digest,
+            followed=visit.followed,
             include=host.settings.include,
             exclude=host.settings.exclude,
             obey=not run.options.ignore_robots,

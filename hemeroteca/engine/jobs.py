@@ -87,7 +87,7 @@ def import_archives(job: ActiveJob, order: Import) -> importing.Imported:
     except OSError as error:
         raise CannotWrite(instance.data, error)
     if done.stopped:
-        raise Interrupted
+        raise Interrupted(done)
     return done
 
 

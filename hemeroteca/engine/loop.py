@@ -33,7 +33,7 @@ from hemeroteca.frontier import services
 from hemeroteca.frontier.models import Crawl
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.frontier.robots import RobotsCache
-from hemeroteca.frontier.traps import SameText
+from hemeroteca.frontier.traps import Traps
 from hemeroteca.ingest.pool import ReaderProcess
 from hemeroteca.instance import Instance
 from hemeroteca.instance.status import EngineStatus, write_engine_status
@@ -69,7 +69,7 @@ class Engine:
         self.selector = selectors.DefaultSelector()
         self.frontier = Frontier(config.host_page_cap, config.retries + 1)
         self.robots = RobotsCache()
-        self.traps = SameText(config.same_text_cap)
+        self.traps = Traps(config.same_text_cap)
         self.ledger = Ledger(config, instance)
         self.scheduler = _scheduler(config, instance, watch_clock) if only is None else None
         fetch_settings = FetchSettings.from_config(config, instance.spool_dir)

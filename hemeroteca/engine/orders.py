@@ -1,19 +1,24 @@
 """What people and subscriptions ask of the engine: crawls to begin, stop and end, settings of sites, pages due."""
 
+import time
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from hemeroteca import urls
 from hemeroteca.engine.runs import Run
 from hemeroteca.errors import Refused
-from hemeroteca.frontier import prioritisers, services, thesauri
+from hemeroteca.frontier import prioritisers, queries, services, thesauri
 from hemeroteca.frontier.models import Crawl
 from hemeroteca.frontier.values import Counts
-from hemeroteca.instance.status import Trouble
+from hemeroteca.instance.status import Trouble, set_aside
 from hemeroteca.urls.candidate import Candidate
+from hemeroteca.warc.timestamps import iso
 
 if TYPE_CHECKING:
     from hemeroteca.engine.loop import Engine
 
+MAX_WAIT = 3600.0  # s a crawl that runs alone waits for its hosts; it can be taken up later
 SITES_SECONDS = 1.0  # s until what a person set for a site counts
 MAX_FAULTS = 10  # told of at once
 
@@ -33,7 +38,12 @@ class Orders:
         if self._only is None or not (engine.runs or engine.ended):
             for crawl in services.running_crawls(self._only, engine.runs):
                 if crawl.pk not in engine.runs:
-                    self._open(crawl)
+                    try:
+                        self._open(crawl)
+                    except (ValueError, TypeError, AttributeError, msgspec.MsgspecError) as error:
+                        set_aside(engine.instance, f"crawl {crawl.pk}", error)
+                        why = f"its order cannot be read ({error}); give it anew"
+                        services.mark_ended(crawl.pk, Crawl.State.STOPPED, why, Counts())
         self._stop_and_end(moment)
         if moment >= self._sites_due:
             self._sites_due = moment + SITES_SECONDS
@@ -47,6 +57,9 @@ class Orders:
         engine.commit()
         engine.ledger.commit_index(now=True)
         engine.measure(run)
+        run.counts.held = queries.held_count(run.id)
+        if run.counts.held and state == Crawl.State.FINISHED:
+            reason = f"{run.counts.held} addresses are held back as a possible trap"
         services.mark_ended(run.id, state, reason, run.counts)
         engine.frontier.close_crawl(run.id)
         engine.intake.forget(run.id)
@@ -78,6 +91,7 @@ class Orders:
     def _open(self, crawl: Crawl) -> None:
         engine = self._engine
         options = services.options_of(crawl)
+        seeds = [Candidate(urls.key(seed), seed, urls.host(seed), crawl.pk) for seed in crawl.seeds]
         run = Run(crawl.pk, options, Counts(), crawl.created_ms, cpu_before=engine.intake.cpu_seconds())
         if not engine.runs and not engine.ended and self._only is not None:
             run.cpu_before = 0.0  # the process exists for this crawl: its start-up counts
@@ -93,11 +107,16 @@ class Orders:
         services.mark_started(crawl.pk)
         engine.intake.teach(run)
         engine.frontier.open_crawl(run.id, prioritisers.prioritiser(options.order, options.focus), tell=run.standing)
-        engine.frontier.add([Candidate(urls.key(seed), seed, urls.host(seed), run.id) for seed in crawl.seeds])
+        engine.frontier.add(seeds)
         engine.commit()
 
     def _stop_and_end(self, moment: float) -> None:
         engine = self._engine
+        for number in services.crawls_revised(engine.runs):
+            engine.runs[number].options = services.current_options(number)
+            engine.intake.teach(engine.runs[number])
+            engine.commit()
+            engine.frontier.reload_crawl(number)
         asked_to_stop = services.crawls_to_stop(engine.runs)
         for run in list(engine.runs.values()):
             limit = run.options.max_seconds
@@ -105,12 +124,19 @@ class Orders:
                 run.stopping = run.stopping or "stopped by a person"
             elif limit is not None and moment - run.since >= limit:
                 run.stopping = run.stopping or f"limit of {limit:g} seconds reached"
+            elif (at := self._all_wait_until()) is not None:
+                run.stopping = run.stopping or f"all hosts left ask to be left alone until {iso(int(at * 1000))}"
             if engine.frontier.under_way(run.id) or engine.intake.reads(run.id) or engine.frontier.unwritten:
                 continue
             if run.stopping:
                 self.end(run, Crawl.State.STOPPED, run.stopping)
             elif not run.standing and engine.queued(run.id) <= 0:
                 self.end(run, Crawl.State.FINISHED, "")
+
+    def _all_wait_until(self) -> float | None:
+        """Of a crawl that runs alone: when the first host may be asked, if that is too long to wait."""
+        at = self._engine.frontier.next_time() if self._only is not None and not self._engine.at_work else None
+        return at if at is not None and at > time.time() + MAX_WAIT else None
 
     def _follow_sites(self) -> None:
         """What people set for a site counts from now on."""

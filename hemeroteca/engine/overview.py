@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from hemeroteca.frontier.values import Held
 from hemeroteca.instance import Instance
-from hemeroteca.instance.status import EngineStatus, read_engine_status
+from hemeroteca.instance.status import EngineStatus, Trouble, read_engine_status, read_set_aside
 
 if TYPE_CHECKING:
     from hemeroteca.frontier.models import Crawl
@@ -59,7 +60,7 @@ class Status(msgspec.Struct):
 
     running: bool  # an engine is at work
     engine: EngineStatus | None
-    pages: dict[str, int]  # by state: queued, done, failed, excluded
+    pages: dict[str, int]  # queued by running crawls, done (captured), failed, excluded, held back
     hosts: int
     captures: int
     versions: int
@@ -71,6 +72,8 @@ class Status(msgspec.Struct):
     crawls: list[CrawlStatus]
     waiting: list[HostStatus]
     reasons: list[ReasonStatus]
+    set_aside: list[Trouble]  # records and rows that could not be read
+    held: list[Held]  # back as a possible trap
 
 
 def status(crawls: int = 20, hosts: int = 20) -> Status:
@@ -81,7 +84,8 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
     from django.db.models import Count, Min, Sum
 
     from hemeroteca.archive.models import Capture, WarcFile
-    from hemeroteca.frontier.models import Crawl, Host, Visit
+    from hemeroteca.frontier import queries
+    from hemeroteca.frontier.models import STANDING, Crawl, Host, Page, Visit
     from hemeroteca.frontier.visit import State
     from hemeroteca.search.index import count_documents
 
@@ -89,9 +93,13 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
     live = read_engine_status(instance)
     names = {state.value: state.name.lower() for state in State}
     by_state = dict(Visit.objects.values_list("state").annotate(Count("id")))
+    by_state[State.DONE] = Page.objects.filter(versions__gt=0).count()  # whoever wants to visit them again
+    running = Crawl.objects.filter(state=Crawl.State.RUNNING)
+    queued = Visit.objects.filter(state=State.QUEUED, crawl__in=running)
+    by_state[State.QUEUED] = live.queued if live is not None else queued.count()
     reasons: dict[tuple[str, str], ReasonStatus] = {}
     grouped = (
-        Visit.objects.filter(state__gte=State.FAILED)
+        Visit.objects.filter(state__in=(State.FAILED, State.EXCLUDED))
         .values("state", "reason")
         .annotate(pages=Count("id"), example=Min("page__url"))
         .order_by("-pages")[:500]
@@ -113,12 +121,14 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
         database_bytes=sum(map(_size, instance.database_path.parent.glob(f"{instance.database_path.name}*"))),
         index_bytes=sum(_size(path) for path in instance.index_dir.glob("**/*")),
         free_bytes=shutil.disk_usage(instance.data).free,
-        crawls=[_crawl(crawl) for crawl in Crawl.objects.order_by("-pk")[:crawls]],
+        crawls=[_crawl(crawl) for crawl in Crawl.objects.exclude(fingerprint=STANDING).order_by("-pk")[:crawls]],
         waiting=[
             HostStatus(host.name, host.delay_ms / 1000, host.next_ms, host.failures, host.pages, host.note)
             for host in Host.objects.filter(next_ms__gt=int(time.time() * 1000)).order_by("-next_ms")[:hosts]
         ],
+        held=queries.held(limit=20),
         reasons=sorted(reasons.values(), key=lambda entry: -entry.pages),
+        set_aside=read_set_aside(instance),
     )
 
 

@@ -103,7 +103,7 @@ class PageRules:
             self._waiting[origin].append((address, answer))
             return
         self._waiting[origin] = [(address, answer)]
-        own = urls.host(address) == urls.host(page.url)
+        own = origin == urls.origin(page.url)
         self._get(origin, f"{origin}/robots.txt", page if own else Request(url="", proxy=page.proxy), page.tag, 0)
 
     def _get(self, origin: str, url: str, like: Request, visit: Visit, redirects: int) -> None:
@@ -118,19 +118,20 @@ class PageRules:
             for _, answer in self._waiting.pop(origin, ()):
                 answer(True)
             return
-        body = result.body.bytes(MAX_BYTES) if result.status else b""
         if 300 <= result.status < 400 and redirects < MAX_REDIRECTS:
-            target = urls.resolve_links(request.url, [result.header("location")])[0]
+            target = urls.resolve_links(request.url, [result.address("location")])[0]
             if target is not None:
                 self._keep(request.url, visit, result)
-                self._get(origin, target, request, visit, redirects + 1)
+                own = urls.origin(target) == urls.origin(request.url)  # a login is not for whoever it is led to
+                self._get(
+                    origin, target, request if own else Request(url="", proxy=request.proxy), visit, redirects + 1
+                )
                 return
+        rules = self._robots.learn_from(origin, result, time.time())
         if result.status:
             self._keep(request.url, visit, result)
         else:
             result.body.discard()
-        status = 404 if 300 <= result.status < 400 else result.status  # redirects without end: there are no rules
-        rules = self._robots.learn(origin, status, body, time.time())
         for address, answer in self._waiting.pop(origin, ()):
             answer(rules.allows(address, self._agent))
 

@@ -9,15 +9,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hemeroteca import urls
-from hemeroteca.engine.reasons import PASSING, failure_text
+from hemeroteca.engine.reasons import BUSY, PASSING
 from hemeroteca.fetch import Result
-from hemeroteca.frontier.robots import MAX_BYTES, MAX_REDIRECTS, unreachable
+from hemeroteca.frontier import politeness
+from hemeroteca.frontier.robots import MAX_BYTES, MAX_REDIRECTS
 from hemeroteca.frontier.visit import Visit
-from hemeroteca.ingest.rules import AGENT
 from hemeroteca.urls.candidate import Role
+from hemeroteca.urls.robots import Robots
 
 if TYPE_CHECKING:
     from hemeroteca.engine.loop import Engine
+
+MAX_HELD = 60.0  # s that a visit is kept for rules whose host asks for time
 
 
 @dataclass
@@ -30,6 +33,7 @@ class Fetch:
     attempts: int = 0
     asked: float = 0.0  # when the waiting host last answered …
     took: float = 0.0  # … and how long that took
+    rest: float = 0.0  # it asked to be left alone so long
 
 
 class RobotsFiles:
@@ -52,12 +56,14 @@ class RobotsFiles:
         own = errand.host == fetch.visit.host
         if own:
             fetch.asked, fetch.took = now, result.elapsed
-        body = result.body.bytes(MAX_BYTES) if result.status else b""
-        if result.status:
-            engine.intake.submit(errand, result, engine.runs.get(errand.crawl))
-        else:
-            result.body.discard()
         wait = engine.visits.plain_wait(errand.host, errand.crawl, result.elapsed)
+        if result.status in BUSY:
+            fetch.rest = politeness.retry_after(result.header("retry-after"), now) or 0.0
+            wait = max(wait, fetch.rest)
+            if fetch.rest > MAX_HELD:
+                self._put_off(fetch, errand, now, wait)
+                engine.intake.submit(errand, result, engine.runs.get(errand.crawl))
+                return
         follow = self._next(fetch, errand, result)
         if follow is not None and follow.url == errand.url:
             wait = max(wait, self._retry_seconds * 2.0 ** (fetch.attempts - 1))
@@ -72,31 +78,47 @@ class RobotsFiles:
                 waiting.answered(fetch.visit, now + wait, wait, refused=not result.status, note=result.failure)
             engine.frontier.send(host, follow)
         else:
-            self._learned(fetch, result, body, now)
+            self._learned(fetch, result, now)
+        if result.status:
+            engine.intake.submit(errand, result, engine.runs.get(errand.crawl))
+        else:
+            result.body.discard()
 
-    def _learned(self, fetch: Fetch, result: Result, body: bytes, now: float) -> None:
+    def _put_off(self, fetch: Fetch, errand: Visit, now: float, wait: float) -> None:
+        """The host asks for a long rest: nobody waits for it, the rules are asked for when the visit is due again."""
+        del self._under_way[fetch.origin]
+        for visit in (errand, fetch.visit):
+            if visit.lease is not None:
+                visit.lease.answered(visit, now + wait, wait, refused=True, note="http-503")
+        if errand.lease is not None:
+            errand.lease.done(errand)
+        if fetch.visit.lease is not None:
+            fetch.visit.lease.give_back(fetch.visit, due=now + wait)
+
+    def _learned(self, fetch: Fetch, result: Result, now: float) -> None:
         """All is said: the visit that waited has its turn, or its host is given up."""
         engine, visit = self._engine, fetch.visit
         del self._under_way[fetch.origin]
-        status = 404 if 300 <= result.status < 400 else result.status  # redirects without end: there are no rules
-        rules = engine.robots.learn(fetch.origin, status, body, now)
+        rules = engine.robots.learn_from(fetch.origin, result, now)
         lease = visit.lease
         if lease is None:
             return
-        wait = engine.visits.plain_wait(visit.host, visit.crawl, fetch.took, rules.crawl_delay(AGENT))
+        wait = engine.visits.plain_wait(
+            visit.host, visit.crawl, fetch.took, rules.crawl_delay(engine.config.robots_token)
+        )
+        wait = max(wait, fetch.rest)
         lease.answered(visit, fetch.asked + wait, wait, refused=not result.status, note=result.failure)
-        if not unreachable(status):
+        if not rules.unreachable:
             lease.give_back(visit)
             return
-        why = f"http-{result.status}" if result.status else failure_text(result)
-        reason = f"robots-unreachable: {fetch.origin}/robots.txt gives {why}"
+        reason = why_unreachable(fetch.origin, rules)
         engine.visits.fail(visit, reason)
         engine.frontier.give_up(visit.host, reason)
 
     def _next(self, fetch: Fetch, errand: Visit, result: Result) -> Visit | None:
         """Where to ask for the rules next: where a redirect leads, or the same place again; None when all is said."""
         if 300 <= result.status < 400 and fetch.redirects < MAX_REDIRECTS:
-            target = urls.resolve_links(errand.url, [result.header("location")])[0]
+            target = urls.resolve_links(errand.url, [result.address("location")])[0]
             if target is not None:
                 fetch.redirects += 1
                 return robots_visit(fetch.origin, target, errand.crawl)
@@ -105,6 +127,12 @@ class RobotsFiles:
             fetch.attempts += 1
             return robots_visit(fetch.origin, errand.url, errand.crawl)
         return None
+
+
+def why_unreachable(origin: str, rules: Robots) -> str:
+    """For people: what is wrong with the host, or only with its robots.txt."""
+    why = rules.unreachable
+    return why if ":" in why else f"robots-unreachable: {origin}/robots.txt gives {why}"
 
 
 def robots_visit(origin: str, url: str, crawl: int) -> Visit:

@@ -30,6 +30,10 @@ class Run:
         """A subscription's: it waits for the scheduler when its queue is empty."""
         return self.options.watch is not None
 
+    def trusts(self, host: str, reason: str) -> bool:
+        """Whether a person took what was held back there for that reason."""
+        return f"{host} {reason}" in self.options.trusted
+
     def is_at_limit(self, taken: int) -> bool:
         """Whether it may make no more than the `taken` visits; notes why."""
         options = self.options
@@ -46,8 +50,15 @@ class Run:
             self.counts.failed += 1
         elif state is State.EXCLUDED:
             self.counts.excluded += 1
+        elif state is State.HELD:
+            self.counts.held += 1
         if state is not State.QUEUED:
             self.count_reason(reasons.code(reason))
+
+    def count_note(self, note: str) -> None:
+        """A remark on a page that was captured."""
+        code = reasons.code(note)
+        self.counts.notes[code] = self.counts.notes.get(code, 0) + 1
 
     def count_reason(self, code: str, times: int = 1) -> None:
         self.counts.reasons[code] = self.counts.reasons.get(code, 0) + times

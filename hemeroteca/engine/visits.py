@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from hemeroteca import urls
 from hemeroteca.archive import queries as archive
 from hemeroteca.engine import reasons
+from hemeroteca.engine.robots import why_unreachable
 from hemeroteca.engine.runs import Run
 from hemeroteca.fetch import Request, Result
 from hemeroteca.fetch.body import Body
@@ -13,7 +14,6 @@ from hemeroteca.fetch.browser import Rendered
 from hemeroteca.frontier import politeness
 from hemeroteca.frontier.robots import MAX_BYTES, origin_of
 from hemeroteca.frontier.visit import State, Visit
-from hemeroteca.ingest.rules import AGENT
 from hemeroteca.instance.status import Trouble
 from hemeroteca.urls.candidate import Candidate, Role
 from hemeroteca.warc import WarcReadError
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hemeroteca.engine.loop import Engine
 
 LEASES_AT_ONCE = 256
+MAX_PARKED = 1000  # requests that wait because their address has enough to do
 BROWSER_PAUSE = 1.0  # s a host waits when the browser has enough to do
 CLOSED_SECONDS = 3600.0  # s after which pages outside their window are looked at again: a person may change it
 TROUBLES_REMEMBERED = 200
@@ -35,12 +36,15 @@ class Visits:
         self.troubles: list[Trouble] = []  # the last ones, for people
         self._engine = engine
         self._retry_seconds = config.retry_seconds
+        self._token = config.robots_token
         self._polite = politeness.Limits(config.delay, config.delay_factor, config.max_delay, config.max_crawl_delay)
         self._max_active = config.concurrency
 
     @property
     def has_room(self) -> bool:
-        return self._engine.fetcher.active < self._max_active and self._engine.intake.has_room
+        fetcher = self._engine.fetcher
+        room = fetcher.active - fetcher.parked < self._max_active and fetcher.parked < MAX_PARKED
+        return room and self._engine.intake.has_room
 
     def share(self) -> None:
         """How many requests may be under way at once; asked when a crawl with a wish of its own begins or ends."""
@@ -60,14 +64,14 @@ class Visits:
     def fetch(self, visit: Visit, max_body_bytes: int = 0) -> None:
         run = self._engine.runs.get(visit.crawl)
         request = self.request(visit, run)
-        if run is not None and run.options.knows_its_pages:  # else its links are needed even if unchanged
+        if visit.followed:  # else its links are needed even if unchanged
             request.etag, request.last_modified = visit.etag, visit.last_modified
         request.cookie_jar = f"crawl-{visit.crawl}"
         request.max_body_bytes = max_body_bytes
         self._engine.fetcher.submit(request, self._fetched)
 
     def request(self, visit: Visit, run: Run | None) -> Request:
-        site = self._engine.frontier.host(visit.host).settings
+        site = self._engine.frontier.host(visit.host).settings.at(visit.url)
         return Request(
             url=visit.url,
             tag=visit,
@@ -117,7 +121,7 @@ class Visits:
         crawl_delay = None
         if not (run.options.ignore_robots or host.settings.ignore_robots):
             rules = self._engine.robots.rules(origin_of(visit.url), now)
-            crawl_delay = rules.crawl_delay(AGENT) if rules else None
+            crawl_delay = rules.crawl_delay(self._token) if rules else None
         wait = self.plain_wait(visit.host, visit.crawl, result.elapsed, crawl_delay)
         if result.status in reasons.BUSY:
             asked = politeness.retry_after(result.header("retry-after"), now)
@@ -142,6 +146,10 @@ class Visits:
     def exclude(self, visit: Visit, reason: str) -> None:
         if visit.lease is not None and visit.lease.exclude(visit, reason):
             self.note(visit, State.EXCLUDED, reason)
+
+    def hold(self, visit: Visit, reason: str) -> None:
+        if visit.lease is not None and visit.lease.hold(visit, reason):
+            self.note(visit, State.HELD, reason)
 
     def note(self, visit: Visit, state: State, reason: str) -> None:
         """Count an ending, and remember it for people."""
@@ -195,8 +203,10 @@ class Visits:
         if run.closed_until > now:
             lease.give_back(visit, due=min(run.closed_until, now + CLOSED_SECONDS))
             return False
-        if trap := engine.traps.closed(visit.host, visit.url):
-            self.exclude(visit, trap)
+        may_hold = visit.role == Role.PAGE and visit.depth and not visit.followed  # not what it knows already
+        trap = engine.traps.closed(visit.host, visit.url) if may_hold else ""
+        if trap and not run.trusts(host.name, trap):
+            self.hold(visit, trap)
             return False
         if run.options.ignore_robots or host.settings.ignore_robots:
             self._ask_sitemaps(visit, run, ())
@@ -207,12 +217,12 @@ class Visits:
             engine.robots_files.ask(origin, visit)
             return False
         self._ask_sitemaps(visit, run, rules.sitemaps)
-        if rules.allows(visit.url, AGENT):
+        if rules.allows(visit.url, self._token):
             return True
         if rules.unreachable:
-            self.fail(visit, f"robots-unreachable: {origin}/robots.txt gave {rules.unreachable} a moment ago")
+            self.fail(visit, why_unreachable(origin, rules))
         else:
-            rule = rules.rule(visit.url, AGENT)
+            rule = rules.rule(visit.url, self._token)
             self.exclude(visit, f"robots.txt of {host.name} forbids {_path(visit.url)} ({rule})")
         return False
 
@@ -279,5 +289,5 @@ def _only_set_a_cookie(visit: Visit, result: Result) -> bool:
     """A redirect to the page itself that gives a cookie: the page is there for whoever brings it."""
     if not 300 <= result.status < 400 or visit.attempts or not result.header("set-cookie"):
         return False
-    location = result.header("location")
+    location = result.address("location")
     return bool(location) and urls.resolve_links(visit.url, [location])[0] == visit.url

@@ -26,6 +26,7 @@ _CANDIDATE = re.compile(r"[\s,]*+(\S++)([^,]*+)")  # of a srcset
 MAX_CANDIDATES = 64
 _UNSEEN = names("script style iframe noscript")
 _EMPTY = names("img image use source track embed input area base link meta frame")  # without text of their own
+_BACKED = names("body table thead tbody tfoot tr td th")  # with a picture behind them, in old pages
 _LANDMARKS = names("nav header footer aside main article")
 _ROLES = {"navigation": "nav", "banner": "header", "contentinfo": "footer", "complementary": "aside", "main": "main"}
 _NO_ENDORSEMENT = names("nofollow ugc sponsored")
@@ -194,6 +195,8 @@ class _Page:
                 handle(self, node, tag)
             if tag in _EMPTY:
                 continue
+            if tag in _BACKED:
+                self.add(node.getattr("background"), "requisite")
             if tag in _UNSEEN or node.hasattr("hidden"):
                 self.marks.hidden.append(node)
                 continue

@@ -36,7 +36,13 @@ _INTERESTING = names(
 )
 
 
-_ATTRIBUTES = [("[hidden]", b"hidden"), ("[role]", b"role"), ('[style*="url(" i]', b"style=")]
+_ATTRIBUTES = [
+    ("[hidden]", b"hidden"),
+    ("[role]", b"role"),
+    ('[style*="url(" i]', b"style="),
+    ("[background]", b"background="),
+    ("[background]", b"BACKGROUND="),
+]
 
 
 class Prepared:

@@ -17,6 +17,7 @@ import msgspec
 
 from hemeroteca import urls
 from hemeroteca.config import Config
+from hemeroteca.extract import decode_body
 from hemeroteca.fetch.fetcher import Fetcher
 from hemeroteca.fetch.guard import Guard
 from hemeroteca.fetch.request import FetchSettings, Request, Result
@@ -85,7 +86,8 @@ class GuardedClient:
         if result.failure and not result.status:
             return Reply(0, reason=f"{result.failure}: {result.detail}" if result.detail else result.failure)
         reason = "" if 200 <= result.status < 300 else f"http-{result.status}"
-        return Reply(result.status, result.body.bytes(MAX_BODY_BYTES), reason)
+        body, _ = decode_body(result.body.bytes(MAX_BODY_BYTES), result.header("content-encoding"), MAX_BODY_BYTES)
+        return Reply(result.status, body, reason)
 
 
 @contextmanager

@@ -11,8 +11,9 @@ import select
 import selectors
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
+from functools import partial
 from time import monotonic
 
 import pycurl
@@ -68,6 +69,9 @@ class Fetcher:
         self._waiting: dict[str, list[_Waiting]] = {}  # by the name that is being looked up
         self._deadlines: deque[_Waiting] = deque()
         self._failed: list[tuple[Done, Result]] = []  # before anything was sent
+        self._at: Counter[str] = Counter()  # requests under way by address
+        self._parked: dict[str, deque[Callable[[], None]]] = {}  # those that wait for their address
+        self.parked = 0  # how many these are
 
         self._epoll = select.epoll()
         self._bell = _Bell()
@@ -149,7 +153,9 @@ class Fetcher:
             transfer.curl.close()
         for held in (self._busy, self._pool, self._jars, self._waiting, self._deadlines, self._failed):
             held.clear()
-        self._active = self._running = 0
+        self._at.clear()
+        self._parked.clear()
+        self._active = self._running = self.parked = 0
         self._due = None
         self._epoll.close()
         self._bell.close()
@@ -244,6 +250,14 @@ class Fetcher:
         connect_to: list[str],
         resolve: list[str] | None,
     ) -> None:
+        address = "" if kind.proxy or not self._settings.per_address else addresses[0]
+        if address and self._at[address] >= self._settings.per_address:
+            again = partial(
+                self._direct, request, done, origin, target
+            )  # what is known of the name may change meanwhile
+            self._parked.setdefault(address, deque()).append(again)
+            self.parked += 1
+            return
         try:
             headers = self._headers.usual
             if request.etag or request.last_modified or request.headers:
@@ -267,8 +281,20 @@ class Fetcher:
         except (ValueError, TypeError, OverflowError, pycurl.error) as error:  # a value libcurl cannot be given
             self._refuse(request, done, Failure(failures.REQUEST, str(error)))
             return
+        transfer.address = address
+        self._at[address] += 1
         self._busy[transfer.curl] = transfer
         self._multi.add_handle(transfer.curl)
+
+    def _next_at(self, address: str) -> None:
+        """An address can take another request: the first that waits for it begins."""
+        while address in self._parked and self._at[address] < self._settings.per_address:
+            waiting = self._parked[address]
+            start = waiting.popleft()
+            if not waiting:
+                del self._parked[address]
+            self.parked -= 1
+            start()
 
     def _transfer(self, kind: Kind) -> Transfer:
         idle = self._pool.get(kind)
@@ -361,7 +387,11 @@ class Fetcher:
             self._learn(transfer, result)
         transfer.forget()
         self._release(transfer)
+        self._at[transfer.address] -= 1
+        if not self._at[transfer.address]:
+            del self._at[transfer.address]
         self._deliver(done, result)
+        self._next_at(transfer.address)
 
     def _deliver(self, done: Done, result: Result) -> None:
         if self._epoll.closed:

@@ -11,6 +11,7 @@ _PROXY_LOGIN = re.compile(rb"(?im)^proxy-authorization:[^\n]*\n")
 _OURS = frozenset(["host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "expect"])
 _FIELD_VALUE = rb"([^\r\n]*(?:\r?\n[ \t]+[^\r\n]+)*)"  # a folded line goes on
 _FIELD = re.compile(rb"\n([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*:" + _FIELD_VALUE)
+_BEYOND_ASCII = re.compile(r"[\x80-\xff]").sub
 _FOLD = re.compile(rb"[ \t]*\r?\n[ \t]+")
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+").fullmatch
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*").fullmatch  # no line ends: nothing can be smuggled in
@@ -27,9 +28,22 @@ def header_all(head: bytes, name: str) -> list[str]:
     return [_text(value) for value in _pattern(name).findall(head)]
 
 
+def address(head: bytes, name: str) -> str:
+    """As `header`, for what holds an address (Location, Refresh, Link): bytes beyond ASCII percent-encoded, which is
+    how browsers, curl and wget follow them."""
+    found = _pattern(name).search(head)
+    return _BEYOND_ASCII(lambda byte: f"%{ord(byte[0]):02X}", _bytes_as_text(found[1])) if found else ""
+
+
+def opaque(head: bytes, name: str) -> str:
+    """As `header`, each byte as one character: for what is sent back as it came (ETag)."""
+    found = _pattern(name).search(head)
+    return _bytes_as_text(found[1]) if found else ""
+
+
 def fields(head: bytes) -> list[tuple[str, str]]:
-    """Names, as written, and values of a raw head."""
-    return [(_text(name), _text(value)) for name, value in _FIELD.findall(head)]
+    """Names, as written, and values of a raw head, each byte as one character: Latin-1 gives the same bytes again."""
+    return [(name.decode("latin-1"), _bytes_as_text(value)) for name, value in _FIELD.findall(head)]
 
 
 @lru_cache(64)
@@ -38,6 +52,17 @@ def _pattern(name: str) -> re.Pattern[bytes]:
 
 
 def _text(raw: bytes) -> str:
+    """UTF-8, as most servers write beyond ASCII today; else Latin-1, as they once did."""
+    text = _bytes_as_text(raw)
+    if text.isascii():
+        return text
+    try:
+        return text.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        return text
+
+
+def _bytes_as_text(raw: bytes) -> str:
     if b"\n" in raw:
         raw = _FOLD.sub(b" ", raw)
     return raw.decode("latin-1").strip()

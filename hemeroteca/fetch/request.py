@@ -31,6 +31,7 @@ class FetchSettings:
     spool_bytes: int = 1 << 20
     memory_bytes: int = 64 << 20  # of all bodies under way; beyond it every further body goes to disk at once
 
+    per_address: int = 0  # most requests at once to one address; 0: no limit
     max_connections: int = 256  # kept open for reuse, over all hosts
     dns_seconds: float = 300.0
     dns_failure_seconds: float = 30.0
@@ -53,6 +54,7 @@ class FetchSettings:
             max_body_bytes=config.max_body_bytes,
             max_header_bytes=config.max_header_bytes,
             spool_bytes=config.spool_bytes,
+            per_address=config.address_concurrency,
             max_connections=max(64, 2 * config.concurrency),
         )
 
@@ -107,6 +109,10 @@ class Result(msgspec.Struct, kw_only=True):
     def header(self, name: str) -> str:
         """The value of the first header with this name (any case), or an empty text."""
         return heads.header(self.response_head, name)
+
+    def address(self, name: str) -> str:
+        """The same, of a header that holds an address."""
+        return heads.address(self.response_head, name)
 
     def header_all(self, name: str) -> list[str]:
         """The values of all headers with this name, in order."""

@@ -50,6 +50,7 @@ class Transfer:
         "_method",
         "_pins",
         "_timeout",
+        "address",
         "allowed",
         "begin",
         "body",
@@ -81,6 +82,7 @@ class Transfer:
         self.begin = 0  # where in `lines` the answer to it starts
         self.trouble: Failure | None = None  # found by a callback
         self.allowed: tuple[str, ...] = ()  # addresses that were checked before
+        self.address = ""  # that the fetcher counts it under
         self.started = 0.0
         self.started_ms = 0
         self._max_header_bytes = settings.max_header_bytes

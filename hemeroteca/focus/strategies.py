@@ -21,7 +21,7 @@ LAST = -1.0  # links beyond the depth bound
 PAGES_REMEMBERED = 50_000
 HOSTS_REMEMBERED = 100_000
 RESCORE_EVERY = 25  # visits after which what is queued is scored anew, at first …
-RESCORE_SHARE = 20  # … and later one in so many of all visits
+RESCORE_SHARE = 10  # … and later one in so many of all visits
 PATIENCE = 25.0  # visits of a host without a target after which, with spread 1, its links count half
 SURE_AFTER = 4.0  # targets after which what was learned counts as much as what was known before
 

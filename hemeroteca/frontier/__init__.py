@@ -5,7 +5,8 @@ crawl has met it; a new one becomes a *page* (a URL we know, and what its last v
 crawl's wish to see it, with a score of the crawl's prioritiser), queued under its *host*. When the host may be asked
 again (one request at a time, adaptive delay, robots.txt) its best visit is *leased* to a fetcher; among hosts that
 may be asked, the one with the best visit goes first. The lease ends the visit exactly once: done, retried later,
-failed, excluded, given back, or its deadline does it. A lease lives in memory only: a visit stays queued on disk
+failed, excluded, held back, given back, or its deadline
+does it. A lease lives in memory only: a visit stays queued on disk
 until its ending is committed, so a crash costs at most one more request per page and needs no repair.
 
     visit         a visit on its way, what it brought, how it ended
@@ -18,7 +19,7 @@ until its ending is committed, so a crash costs at most one more request per pag
     seen          which URLs a crawl has met: 8 bytes each
     politeness    how long a host must be left alone (pure)
     robots        robots.txt per origin, in memory and on disk
-    traps         shapes of URLs that only lead to the same page again
+    traps         pages that say nothing new and lead on for ever: their links are held back
     store         batched SQL on the hot path, the same on SQLite and PostgreSQL
     services      orders from people: submit, stop, resume, settings of a site;  queries: reads for people
 """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # loaded when a crawl has a focus: most have none
     from hemeroteca.focus.strategies import Potential, Strategy
 
 MAX_QUEUED = 500_000  # queued pages whose score is remembered; others are not raised when they are met again
-MAX_RESCORED = 50_000  # queued links scored anew at once, the best first
+MAX_RESCORED = 10_000  # queued links scored anew at once, the best first
 MAX_REPLAYED = 20_000  # visited pages from which a strategy learns again after a restart
 MAX_TEXT = 300  # characters of an anchor or a context
 LEAST_DIFFERENCE = 1e-4  # between scores that are written

@@ -87,6 +87,10 @@ class Lease:
         """It must not, or need not, be made."""
         return self._books.end(self, visit, How.EXCLUDED, State.EXCLUDED, reason, attempts=visit.attempts)
 
+    def hold(self, visit: Visit, reason: str) -> bool:
+        """It looks like a trap: a person decides whether it is made."""
+        return self._books.end(self, visit, How.EXCLUDED, State.HELD, reason, attempts=visit.attempts)
+
     def give_back(self, visit: Visit, *, due: float = 0.0, rest: float = 0.0, reason: str = "") -> bool:
         """It was not made; no try is counted. It is its host's next one again (which is left alone until `rest`), or,
         with `due`, waits on disk until then."""

@@ -4,6 +4,8 @@ from django.db import models
 
 from hemeroteca.frontier.visit import State
 
+STANDING = "standing"  # fingerprint of the crawls of subscriptions
+
 
 class Crawl(models.Model):
     """An order to visit everything in a scope, starting from seeds."""
@@ -28,6 +30,9 @@ class Crawl(models.Model):
     started_ms = models.BigIntegerField(default=0, db_comment="when the present run began")
     ended_ms = models.BigIntegerField(default=0, db_comment="when the last run ended; 0 while running")
     stop_requested = models.BooleanField(default=False, db_comment="a person asked the engine to stop it")
+    revised = models.BooleanField(
+        default=False, db_comment="a person changed its options or its queue; the engine reads them anew"
+    )
     counts = models.JSONField(default=dict, db_comment="totals of the present run, as frontier.values.Counts")
 
     class Meta:
@@ -136,7 +141,7 @@ class Visit(models.Model):
     state = models.SmallIntegerField(
         choices=[(state.value, state.name.lower()) for state in State],
         default=State.QUEUED,
-        db_comment="0 queued, 1 done, 2 failed, 3 excluded",
+        db_comment="0 queued, 1 done, 2 failed, 3 excluded, 4 held back",
     )
     score = models.FloatField(default=0.0, db_comment="by the crawl's prioritiser; higher goes first")
     due_ms = models.BigIntegerField(default=0, db_comment="not before this time")
@@ -144,6 +149,9 @@ class Visit(models.Model):
     redirects = models.SmallIntegerField(default=0, db_comment="redirects followed in a row to get here")
     role = models.SmallIntegerField(default=0, db_comment="0 page in scope, 1 page requisite, 2 sitemap")
     attempts = models.SmallIntegerField(default=0, db_comment="failed tries")
+    followed = models.BooleanField(
+        default=False, db_comment="the crawl has followed its links: an unchanged answer need not be read"
+    )
     reason = models.TextField(default="", db_comment="why it failed or was excluded, for people")
 
     class Meta:

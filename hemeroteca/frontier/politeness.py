@@ -7,7 +7,7 @@ import msgspec
 
 FIRST_BACKOFF = 5.0
 LONGEST_BACKOFF = 600.0
-LONGEST_RETRY_AFTER = 3600.0
+LONGEST_RETRY_AFTER = 7 * 86_400.0
 UNREACHABLE_AFTER = 5  # failures in a row after which a host is given up for this run
 
 
@@ -40,7 +40,7 @@ def backoff(failures: int) -> float:
 
 
 def retry_after(header: str, now: float) -> float | None:
-    """Seconds a Retry-After header asks for, at most an hour; None when absent or unreadable."""
+    """Seconds a Retry-After header asks for, at most a week; None when absent or unreadable."""
     header = header.strip()
     if not header:
         return None

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Count, Exists, Min, OuterRef
 
 from hemeroteca import urls
-from hemeroteca.frontier.models import Crawl, FocusLink, Host, Page, Visit
+from hemeroteca.frontier.models import STANDING, Crawl, FocusLink, Host, Page, Visit
+from hemeroteca.frontier.values import Held
 from hemeroteca.frontier.visit import State
 
 
@@ -14,8 +15,8 @@ def crawl(number: int) -> Crawl | None:
 
 
 def crawls(limit: int, before: int | None = None) -> list[Crawl]:
-    """Newest first, those older than crawl number `before`."""
-    found = Crawl.objects.order_by("-pk")
+    """Those people ordered, not those of subscriptions; newest first, those older than crawl number `before`."""
+    found = Crawl.objects.exclude(fingerprint=STANDING).order_by("-pk")
     return list((found.filter(pk__lt=before) if before is not None else found)[:limit])
 
 
@@ -81,6 +82,19 @@ def focus_links(
     links = list(found[:limit])
     addresses = dict(Page.objects.filter(key__in=[link.key for link in links]).values_list("key", "url"))
     return [(link, addresses.get(link.key, "")) for link in links]
+
+
+def held(crawl: int | None = None, limit: int = 200) -> list[Held]:
+    """What is held back as a possible trap, the most first."""
+    found = Visit.objects.filter(state=State.HELD)
+    if crawl is not None:
+        found = found.filter(crawl=crawl)
+    kinds = found.values_list("crawl", "host__name", "reason").annotate(addresses=Count("id"), example=Min("page__url"))
+    return [Held(*kind) for kind in kinds.order_by("-addresses", "host__name")[:limit]]
+
+
+def held_count(crawl: int) -> int:
+    return Visit.objects.filter(crawl=crawl, state=State.HELD).count()
 
 
 def pages_by_key(keys: Iterable[int]) -> dict[int, Page]:

@@ -80,6 +80,13 @@ class Frontier:
         self._let_go(crawl)
         self._books.close_crawl(crawl)
 
+    def reload_crawl(self, crawl: int) -> None:
+        """Its queue was changed on disk, by a person. Right after `write`."""
+        self._let_go(crawl)
+        self.queued[crawl] = store.count_queued(crawl)
+        self._cursor[crawl] = 0
+        self._load_hosts()
+
     def under_way(self, crawl: int) -> int:
         """Visits of a crawl that are leased and have not ended."""
         return self._books.under_way[crawl]
@@ -108,6 +115,15 @@ class Frontier:
         """Tell the strategy of a crawl with a focus what a visited page was worth. Before `add` of its links."""
         if visit.crawl in self._focused:
             self._focused[visit.crawl].visited(visit, found, digest, response_ms, status)
+
+    def unmet(self, candidates: list[Candidate]) -> list[Candidate]:
+        """Those of one crawl's candidates that it has not met."""
+        seen = self._seen.get(candidates[0].crawl) if candidates else None
+        return (
+            []
+            if seen is None
+            else [c for c, met in zip(candidates, seen.met([c.key for c in candidates]), strict=True) if not met]
+        )
 
     def requeue(self, candidates: list[Candidate]) -> None:
         """Queue pages for another visit, whether or not their crawl has met them. They can be leased after `write`."""
@@ -286,6 +302,8 @@ class Frontier:
             )
         best: dict[tuple[int, int], float] = {}
         for wish in wishes:
+            if wish.candidate.held:
+                continue
             whose = wish.host, wish.candidate.crawl
             best[whose] = max(wish.score, best.get(whose, wish.score))
         for (host_id, crawl), score in best.items():

@@ -1,14 +1,25 @@
 """robots.txt: fetched before the first page of an origin, kept a day, obeyed for all pages (RFC 9309)."""
 
+import re
 from collections import OrderedDict
 
+from hemeroteca.fetch import Result
 from hemeroteca.frontier.models import RobotsFile
 from hemeroteca.urls.robots import Robots
+from hemeroteca.warc.capture import decoded
 
 FRESH_SECONDS = 86_400.0
 UNREACHABLE_SECONDS = 600.0  # an origin that gave no answer is asked again after this
 MAX_REDIRECTS = 5
 MAX_BYTES = 512 << 10
+HOST_FAILURES = (
+    "dns",
+    "refused-address",
+    "refused-port",
+    "connect",
+    "tls",
+    "proxy",
+)  # nothing else of it answers either
 REMEMBERED_BYTES = 16 << 20  # of rules in memory; the others are read again from the database
 
 
@@ -25,7 +36,7 @@ class RobotsCache:
         entry = self._known.get(origin)
         if entry is None:
             row = RobotsFile.objects.filter(pk=origin).first()
-            if row is None:
+            if row is None or not row.status or _PACKED(row.body):
                 return None
             entry = self._remember(origin, row.fetched_ms / 1000, Robots.read(row.status, bytes(row.body)), row.status)
         else:
@@ -33,13 +44,30 @@ class RobotsCache:
         # rules that last longer than any were fetched by a clock that was ahead and has been set back
         return entry[1] if now < entry[0] <= now + FRESH_SECONDS else None
 
-    def learn(self, origin: str, status: int, body: bytes, now: float) -> Robots:
-        """What an origin answered; status 0 when it gave no answer."""
+    def learn(self, origin: str, status: int, body: bytes, now: float, failure: str = "") -> Robots:
+        """What an origin answered; status 0 when it gave no answer, for the reason `failure`, which the disk need not
+        know: who starts anew asks anew."""
         body = body[:MAX_BYTES] if 200 <= status < 300 else b""
-        robots = Robots.read(status, body)
+        robots = Robots.read(status, body, failure)
         self._remember(origin, now, robots, status)
-        self._unsaved.append(RobotsFile(origin=origin, fetched_ms=int(now * 1000), status=status, body=body))
+        if status:
+            self._unsaved.append(RobotsFile(origin=origin, fetched_ms=int(now * 1000), status=status, body=body))
         return robots
+
+    def learn_from(self, origin: str, result: Result, now: float) -> Robots:
+        """The same, from the answer to the last request for its rules."""
+        status, body, failure = result.status, b"", ""
+        if not status:
+            failure = f"{result.failure}: {result.detail}"
+            if result.failure not in HOST_FAILURES:
+                failure = f"robots-unreachable: {origin}/robots.txt gives {failure}"
+        elif 300 <= status < 400:
+            status = 404  # redirects without end: there are no rules
+        elif status < 300:
+            body, note = decoded(result.body.bytes(MAX_BYTES), result.response_head, MAX_BYTES)
+            if note.startswith(("unknown", "too-many")) or (note and not body):
+                status, body, failure = 0, b"", f"robots-unreachable: {origin}/robots.txt cannot be unpacked ({note})"
+        return self.learn(origin, status, body, now, failure)
 
     @property
     def pending(self) -> bool:
@@ -67,6 +95,10 @@ class RobotsCache:
             _, (_, forgotten) = self._known.popitem(last=False)
             self._size -= forgotten.size
         return entry
+
+
+# Kept by older versions as it came, packed: plain text has none of these bytes, packed text nearly always.
+_PACKED = re.compile(rb"[\x00-\x08\x0e-\x1f]").search
 
 
 def unreachable(status: int) -> bool:

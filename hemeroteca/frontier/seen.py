@@ -37,6 +37,10 @@ class SeenSet:
             self._merge()
         return new
 
+    def met(self, keys: list[int]) -> list[bool]:
+        """For each, whether it is known."""
+        return [old or key in self._recent for key, old in zip(keys, self._all_in_sorted(keys), strict=True)]
+
     def discard(self, keys: Iterable[int]) -> None:
         """Forget keys that were added since the last merge (their rows could not be written)."""
         self._recent.difference_update(keys)

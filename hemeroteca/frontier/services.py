@@ -15,15 +15,19 @@ from hemeroteca.accounts import Actor, require
 from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.extract import elements
 from hemeroteca.frontier import prioritisers, thesauri
-from hemeroteca.frontier.models import Crawl, FocusLink, Host, Visit
-from hemeroteca.frontier.values import Counts, SiteSettings
+from hemeroteca.frontier.models import STANDING, Crawl, FocusLink, Host, Visit
+from hemeroteca.frontier.values import SECRETS, Counts, SiteSettings
 from hemeroteca.frontier.visit import State
+from hemeroteca.ingest.costly import check_rules
 from hemeroteca.ingest.rules import CrawlOptions
+from hemeroteca.instance.sealing import seal
+from hemeroteca.instance.status import read_engine_status
+from hemeroteca.urls import Role
 
 RENDER = ("auto", "always", "never")
 ELEMENTS = ("include", "exclude")  # settings that are lists of rules
 # settings that could make us impolite, or call where nobody should
-GUARDED = frozenset(("delay", "ignore_robots", "allow_private", "insecure", "proxy", "username", "password"))
+GUARDED = frozenset(("delay", "ignore_robots", "allow_private", "insecure", "proxy", "username", "password", "origins"))
 RANGES = {  # a number beyond them is a slip of the hand, and the largest cannot be kept at all
     "depth": (0, 10_000),
     "limit": (1, 1 << 53),
@@ -57,8 +61,15 @@ def submit_crawl(actor: Actor, seeds: Iterable[str], options: CrawlOptions) -> t
         known = options_of(unfinished)
         seeds_now = tuple(dict.fromkeys((*options.scope.seeds, *known.scope.seeds)))  # with where its seeds led
         options = msgspec.structs.replace(
-            options, scope=msgspec.structs.replace(options.scope, seeds=seeds_now), again=known.again
+            options,
+            scope=msgspec.structs.replace(options.scope, seeds=seeds_now),
+            again=known.again,
+            trusted=known.trusted,
         )
+        if options != known and _is_at_work(unfinished):
+            raise Conflict(
+                f"crawl {unfinished.pk} is this order and runs with other options; stop it before you order it anew"
+            )
         unfinished.options = msgspec.to_builtins(options)
         unfinished.state = Crawl.State.RUNNING
         unfinished.stop_requested = False
@@ -67,13 +78,14 @@ def submit_crawl(actor: Actor, seeds: Iterable[str], options: CrawlOptions) -> t
         return unfinished, True
     finished = Crawl.objects.filter(fingerprint=fingerprint).order_by("-pk").first()
     if finished is not None:
-        scope = options_of(finished).scope  # with where its seeds led
-        options = msgspec.structs.replace(options, scope=scope, again=True)
+        known = options_of(finished)
+        options = msgspec.structs.replace(options, scope=known.scope, again=True, trusted=known.trusted)
     with transaction.atomic():
         crawl = Crawl.objects.create(
             fingerprint=fingerprint, seeds=canonical, options=msgspec.to_builtins(options), created_ms=_now_ms()
         )
         if finished is not None:
+            Visit.objects.filter(crawl=finished, state=State.HELD).update(crawl=crawl)
             Visit.objects.filter(crawl=finished).update(
                 crawl=crawl, state=State.QUEUED, due_ms=0, attempts=0, reason=""
             )
@@ -91,20 +103,28 @@ def keep_crawl(crawl_id: int | None, seeds: Iterable[str], options: CrawlOptions
     crawl = Crawl.objects.filter(pk=crawl_id).first() if crawl_id is not None else None
     if crawl is None:
         state = Crawl.State.RUNNING if running else Crawl.State.STOPPED
-        return Crawl.objects.create(fingerprint="standing", state=state, created_ms=_now_ms(), **values)
+        return Crawl.objects.create(fingerprint=STANDING, state=state, created_ms=_now_ms(), **values)
     if running:
         values |= {"state": Crawl.State.RUNNING, "stop_requested": False, "stop_reason": ""}
     elif crawl.state == Crawl.State.RUNNING:
         values["stop_requested"] = True
+    if _follows(options_of(crawl)) != _follows(options):  # links that were passed over may belong to it now
+        Visit.objects.filter(crawl=crawl).update(followed=False)
+        values["revised"] = True
     Crawl.objects.filter(pk=crawl.pk).update(**values)
     crawl.refresh_from_db()
     return crawl
 
 
+def rest_crawl(crawl_id: int) -> None:
+    """The standing crawl of a subscription is worked on no more, until `keep_crawl` says so."""
+    Crawl.objects.filter(pk=crawl_id, state=Crawl.State.RUNNING).update(stop_requested=True)
+
+
 def stop_crawl(actor: Actor, crawl_id: int) -> Crawl:
     """Ask the engine to stop a crawl; it can be resumed."""
     require(actor, "crawl.stop")
-    crawl = _get(crawl_id)
+    crawl = _ordered(crawl_id)
     if crawl.state != Crawl.State.RUNNING:
         raise Conflict(f"crawl {crawl_id} is {crawl.state}; only a running crawl can be stopped")
     Crawl.objects.filter(pk=crawl_id).update(stop_requested=True)
@@ -115,12 +135,39 @@ def stop_crawl(actor: Actor, crawl_id: int) -> Crawl:
 def resume_crawl(actor: Actor, crawl_id: int) -> Crawl:
     """Let a stopped crawl go on where it stopped."""
     require(actor, "crawl.resume")
-    crawl = _get(crawl_id)
+    crawl = _ordered(crawl_id)
     if crawl.state == Crawl.State.FINISHED:
         raise Conflict(f"crawl {crawl_id} has finished; submit it again to visit its pages once more")
     Crawl.objects.filter(pk=crawl_id).update(state=Crawl.State.RUNNING, stop_requested=False, stop_reason="")
     crawl.refresh_from_db()
     return crawl
+
+
+def take_held(actor: Actor, crawl_id: int, host: str = "", reason: str = "", limit: int | None = None) -> int:
+    """Visit after all what a crawl held back (of one host, for one reason), and hold nothing back there for that
+    reason again; how many addresses that are."""
+    require(actor, "crawl.take")
+    with transaction.atomic():
+        crawl = Crawl.objects.select_for_update().filter(pk=crawl_id).first() or _get(crawl_id)
+        held = Visit.objects.filter(crawl=crawl, state=State.HELD)
+        if host:
+            held = held.filter(host__name=host.lower())
+        if reason:
+            held = held.filter(reason=reason)
+        kinds = sorted(set(held.values_list("host__name", "reason")))
+        if not kinds:
+            raise Conflict(f"crawl {crawl_id} holds nothing like that back; `hemeroteca held list` shows what it does")
+        options = options_of(crawl)
+        trusted = dict.fromkeys((*options.trusted, *(" ".join(kind) for kind in kinds)))
+        again = {"state": State.QUEUED, "score": -1.0, "due_ms": 0, "attempts": 0, "reason": ""}
+        taken = held.filter(role=Role.REQUISITE).update(**again)
+        taken += held.update(**again, depth=1)  # as if it stood on a first page: the way there was long enough
+        crawl.options = msgspec.to_builtins(msgspec.structs.replace(options, trusted=tuple(trusted), limit=limit))
+        crawl.revised = True
+        if options.watch is None:
+            crawl.state, crawl.stop_requested, crawl.stop_reason = Crawl.State.RUNNING, False, ""
+        crawl.save()
+    return taken
 
 
 def set_site(actor: Actor, host: str, changes: dict[str, Any]) -> SiteSettings:
@@ -146,7 +193,11 @@ def set_site(actor: Actor, host: str, changes: dict[str, Any]) -> SiteSettings:
     except elements.RuleError as error:
         raise Invalid(str(error))
     row, _ = Host.objects.get_or_create(name=name)
-    merged = {**row.settings, **changes}
+    changes = {
+        **changes,
+        **{key: _origins(name, value) for key, value in changes.items() if key == "origins" and value},
+    }
+    merged = {**msgspec.to_builtins(SiteSettings.read(row.settings)), **changes}
     merged = {key: value for key, value in merged.items() if value is not None}
     try:
         kept = msgspec.convert(merged, SiteSettings, strict=False)
@@ -154,14 +205,28 @@ def set_site(actor: Actor, host: str, changes: dict[str, Any]) -> SiteSettings:
         raise Invalid(f"settings of {name}: {error}")
     _in_range(kept)
     try:
-        change.check(change.ChangeRules(**msgspec.structs.asdict(kept.comparison())))
+        check_rules(change.ChangeRules(**msgspec.structs.asdict(kept.comparison())))
     except change.RulesError as error:
         raise Invalid(f"settings of {name}: {error}")
-    row.settings = msgspec.to_builtins(kept)
+    row.settings = msgspec.to_builtins(kept) | {key: seal(value) for key in SECRETS if (value := getattr(kept, key))}
     with transaction.atomic():
         row.revision = settings_revision() + 1
         row.save(update_fields=["settings", "revision"])
     return kept
+
+
+def _origins(host: str, given: str | list[str]) -> list[str]:
+    """`https://example.org:8443, http://example.org` as a list."""
+    found = given.split(",") if isinstance(given, str) else given
+    try:
+        origins = [urls.origin(urls.canonical(text.strip())) for text in found if text.strip()]
+        if any(urls.host(origin) != host for origin in origins):
+            raise Invalid(
+                f"origins of {host} begin with https://{host} or http://{host}; set others for their own hosts"
+            )
+    except urls.UrlError as error:
+        raise Invalid(f"origins={given}: {error}; write them like https://{host}:8443")
+    return origins
 
 
 def settings_revision() -> int:
@@ -174,7 +239,7 @@ def sites_set_since(revision: int) -> list[tuple[int, str, SiteSettings, int]]:
     """Hosts set after a revision, in order: number, name, settings, revision. Reads one small index."""
     rows = Host.objects.filter(revision__gt=revision).order_by("revision")
     return [
-        (number, name, msgspec.convert(kept, SiteSettings), set_in)
+        (number, name, SiteSettings.read(kept), set_in)
         for number, name, kept, set_in in rows.values_list("pk", "name", "settings", "revision")
     ]
 
@@ -182,7 +247,7 @@ def sites_set_since(revision: int) -> list[tuple[int, str, SiteSettings, int]]:
 def settings_of(host: str) -> SiteSettings:
     """The settings of one host as they are now; the usual ones for a host nobody knows."""
     kept = Host.objects.filter(name=host).values_list("settings", flat=True).first()
-    return msgspec.convert(kept or {}, SiteSettings)
+    return SiteSettings.read(kept)
 
 
 def site(actor: Actor, host: str) -> SiteSettings:
@@ -191,7 +256,7 @@ def site(actor: Actor, host: str) -> SiteSettings:
     row = Host.objects.filter(name=host.strip().lower().rstrip(".")).first()
     if row is None:
         raise NotFound(f"the host {host!r} is not known; it becomes known by a crawl or by `hemeroteca site set`")
-    return msgspec.convert(row.settings, SiteSettings)
+    return SiteSettings.read(row.settings)
 
 
 def counts_of(crawl: Crawl) -> Counts:
@@ -210,11 +275,20 @@ def running_crawls(only: int | None, known: Collection[int] = ()) -> list[Crawl]
     return list(crawls.filter(pk__in=new)) if new else []
 
 
-def crawls_to_stop(ids: Iterable[int]) -> set[int]:
-    wanted = list(ids)
-    if not wanted:
-        return set()
-    return set(Crawl.objects.filter(stop_requested=True).values_list("pk", flat=True)).intersection(wanted)
+def crawls_to_stop(ids: Collection[int]) -> set[int]:
+    return _marked(ids, stop_requested=True)
+
+
+def crawls_revised(ids: Collection[int]) -> set[int]:
+    """Those whose options or queue a person changed since the last call; who asks reads them anew."""
+    found = _marked(ids, revised=True)
+    if found:
+        Crawl.objects.filter(pk__in=found).update(revised=False)
+    return found
+
+
+def _marked(ids: Collection[int], **mark: bool) -> set[int]:
+    return set(Crawl.objects.filter(**mark).values_list("pk", flat=True)).intersection(ids) if ids else set()
 
 
 def options_of(crawl: Crawl) -> CrawlOptions:
@@ -234,7 +308,7 @@ def save_counts(crawl_id: int, counts: Counts) -> None:
 
 
 def mark_started(crawl_id: int) -> None:
-    Crawl.objects.filter(pk=crawl_id).update(started_ms=_now_ms(), ended_ms=0)
+    Crawl.objects.filter(pk=crawl_id).update(started_ms=_now_ms(), ended_ms=0, revised=False)
 
 
 def mark_ended(crawl_id: int, state: Crawl.State, reason: str, counts: Counts) -> None:
@@ -258,6 +332,23 @@ def _get(crawl_id: int) -> Crawl:
     crawl = Crawl.objects.filter(pk=crawl_id).first()
     if crawl is None:
         raise NotFound(f"there is no crawl {crawl_id}; `hemeroteca status` lists them")
+    return crawl
+
+
+def _is_at_work(crawl: Crawl) -> bool:
+    """Whether an engine has taken it up."""
+    live = read_engine_status(settings.INSTANCE)
+    return crawl.state == Crawl.State.RUNNING and live is not None and crawl.pk in live.crawls
+
+
+def _ordered(crawl_id: int) -> Crawl:
+    """A crawl that people may stop and resume."""
+    crawl = _get(crawl_id)
+    if crawl.fingerprint == STANDING:
+        raise Conflict(
+            f"crawl {crawl_id} belongs to a subscription, which would no longer be watched; `hemeroteca watch pause` "
+            "and `hemeroteca watch resume` are for that"
+        )
     return crawl
 
 
@@ -289,15 +380,8 @@ def _in_range(given: msgspec.Struct) -> None:
 def _seeds(seeds: Iterable[str]) -> list[str]:
     canonical: dict[str, None] = {}
     for seed in seeds:
-        text = seed.strip()
-        if not text:
-            continue
-        if "://" not in text and not text.lower().startswith(("http:", "https:")):
-            text = "https://" + text
-        try:
-            canonical[urls.canonical(text)] = None
-        except urls.UrlError as error:
-            raise Invalid(f"{seed.strip()!r} is not an address that can be crawled ({error})")
+        if seed.strip():
+            canonical[urls.typed(seed)] = None
     if not canonical:
         raise Invalid("no address was given; name at least one, like https://example.org/")
     return list(canonical)
@@ -308,6 +392,12 @@ def _fingerprint(options: CrawlOptions) -> str:
     scope = msgspec.structs.replace(options.scope, seeds=tuple(sorted(options.scope.seeds)))
     order = (scope, options.ignore_robots, options.sitemaps, options.requisites, options.focus)
     return hashlib.sha256(msgspec.json.encode(order)).hexdigest()
+
+
+def _follows(options: CrawlOptions) -> tuple[object, ...]:
+    """What decides which links of its pages a crawl follows."""
+    scope = msgspec.structs.replace(options.scope, seeds=())
+    return scope, options.ignore_robots, options.sitemaps, options.requisites
 
 
 def _now_ms() -> int:

@@ -24,15 +24,23 @@ VALUES {} ON CONFLICT (key) DO NOTHING RETURNING key, id, host_id
 _NEW_PAGE = "(%s, %s, %s, %s, 0, 0, 0, '', '', '', 0)"
 
 _NEW_VISIT = """
-INSERT INTO visit (crawl_id, page_id, host_id, state, score, due_ms, depth, redirects, role, attempts, reason)
-VALUES (%s, %s, %s, 0, %s, %s, %s, %s, %s, 0, '')
+INSERT INTO visit (crawl_id, page_id, host_id, state, score, due_ms, depth, redirects, role, attempts, followed,
+                   reason)
+VALUES (%s, %s, %s, 0, %s, %s, %s, %s, %s, 0, FALSE, '')
 ON CONFLICT (crawl_id, page_id) DO UPDATE SET
     state = 0, score = excluded.score, due_ms = excluded.due_ms, depth = excluded.depth,
     redirects = excluded.redirects, role = excluded.role, attempts = 0, reason = ''
 WHERE visit.state <> 0
 """
 
-_ENDED = "UPDATE visit SET state = %s, due_ms = %s, attempts = %s, reason = %s WHERE id = %s"
+_HOLD_VISIT = """
+INSERT INTO visit (crawl_id, page_id, host_id, state, score, due_ms, depth, redirects, role, attempts, followed,
+                   reason)
+VALUES (%s, %s, %s, 4, %s, %s, %s, %s, %s, 0, FALSE, %s)
+ON CONFLICT (crawl_id, page_id) DO NOTHING
+"""
+
+_ENDED = "UPDATE visit SET state = %s, due_ms = %s, attempts = %s, reason = %s, followed = %s WHERE id = %s"
 
 _BROUGHT = """
 UPDATE page SET visited_ms = %s, changed_ms = COALESCE(NULLIF(%s, 0), changed_ms), status = %s, etag = %s,
@@ -42,7 +50,7 @@ WHERE id = %s
 
 _QUEUE = """
 SELECT visit.id, page_id, key, url, visit.host_id, crawl_id, score, depth, redirects, role, attempts, visited_ms,
-       status, etag, last_modified, digest, versions
+       status, etag, last_modified, digest, versions, followed
 FROM visit JOIN page ON page.id = page_id
 WHERE crawl_id = %s AND visit.host_id = %s AND state = 0 AND due_ms <= %s
 ORDER BY score DESC, visit.id
@@ -91,10 +99,20 @@ def add(wishes: Sequence[Wish], now_ms: int) -> tuple[Counter[int], Counter[int]
             rows = [
                 (crawl, pages[c.key], wish.host, wish.score, c.due_ms, c.depth, c.redirects, c.role)
                 for wish in ordered
-                if (c := wish.candidate).crawl == crawl
+                if (c := wish.candidate).crawl == crawl and not c.held
             ]
-            cursor.executemany(_NEW_VISIT, rows)
-            queued[crawl] = cursor.rowcount
+            if rows:
+                cursor.executemany(_NEW_VISIT, rows)
+                queued[crawl] = cursor.rowcount
+        if held := [wish for wish in ordered if wish.candidate.held]:
+            cursor.executemany(
+                _HOLD_VISIT,
+                [
+                    (c.crawl, pages[c.key], w.host, w.score, c.due_ms, c.depth, c.redirects, c.role, c.held[:500])
+                    for w in held
+                    if (c := w.candidate)
+                ],
+            )
     return queued, new
 
 
@@ -134,7 +152,7 @@ def write_endings(ended: Sequence[Written]) -> None:
         return
     visits, pages = [], []
     for one in ended:
-        visits.append((one.state.value, one.due_ms, one.attempts, one.reason[:500], one.visit.id))
+        visits.append((one.state.value, one.due_ms, one.attempts, one.reason[:500], one.visit.followed, one.visit.id))
         if (brought := one.outcome) is not None:
             changed_ms = brought.visited_ms if brought.changed else 0
             pages.append(

@@ -16,6 +16,7 @@ class State(IntEnum):
     DONE = 1
     FAILED = 2
     EXCLUDED = 3
+    HELD = 4  # it looks like a trap: a person decides
 
 
 class How(StrEnum):
@@ -49,6 +50,7 @@ class Visit(msgspec.Struct, eq=False):
     last_modified: str = ""
     digest: str = ""
     versions: int = 0
+    followed: bool = False  # its crawl has followed its links before
     robots_for: str = ""  # of a visit of robots.txt: the origin whose rules are wanted
     lease: "Lease | None" = None  # that holds it now
     holds_host: bool = False  # no answer yet: nobody else may ask its host

@@ -14,7 +14,8 @@ from hemeroteca.warc import Capture
 LINKS_REMEMBERED = 100_000  # addresses of a crawl a process knows to have sent already
 EDGES = 150  # links of one page that the link graph learns
 TEXTS_REMEMBERED = 100_000  # link texts a process knows to have sent already
-REQUISITE_STEPS = 3
+MAX_STEPS = 4  # from a page to a requisite of a requisite (what a frame shows) …
+MAX_STYLE_STEPS = 16  # … and along style sheets, which import one another
 _REFRESH = re.compile(r"\s*\d*\.?\d*\s*[;,]\s*(?:url\s*=\s*)?['\"]?([^'\"\s]+)", re.IGNORECASE)
 
 
@@ -47,7 +48,9 @@ class Links:
             return
         # Where a seed leads is where the person wanted to go; the engine widens the scope for it.
         inside = not rules.depth or rules.role != Role.PAGE or not rules.crawl
-        if not inside and (reason := self._refusal(rules.crawl, target, rules.depth)):
+        reason = None if inside else self._refusal(rules.crawl, target, rules.depth)
+        held = reason if reason and reason.startswith("trap") else ""
+        if reason and not held:
             result.outside = f"{target[:300]} ({reason})"
             return
         result.redirect = Candidate(
@@ -59,11 +62,12 @@ class Links:
             redirects=rules.redirects + 1,
             role=rules.role,
             parent=rules.key,
+            held=held,
         )
 
     def refresh(self, capture: Capture, rules: Rules, document: extract.Document, result: Ingested) -> None:
         target = document.refresh
-        if not target and (header := capture.header("refresh")):
+        if not target and (header := capture.address("refresh")):
             found = _REFRESH.match(header)
             target = found[1] if found else None
         if target:
@@ -107,7 +111,7 @@ class Links:
         if known is not None:
             if again:
                 known.clear()
-            self._choose(rules, links, resolved, nofollow, result)
+            self._choose(rules, links, resolved, nofollow, document.kind == "css", result)
         del result.notes[20:]
 
     def _choose(
@@ -116,12 +120,15 @@ class Links:
         links: list[extract.Link],
         resolved: list[urls.Target | None],
         nofollow: bool,
+        style: bool,
         result: Ingested,
     ) -> None:
         """Of the links, those the crawl wants and was not sent before."""
         options = self._crawls[rules.crawl].options
         sent, outside = self._sent[rules.crawl], self._outside[rules.crawl]
         requisites_too = options.requisites and rules.role != Role.SITEMAP
+        steps = MAX_STYLE_STEPS if style else MAX_STEPS
+        cut: list[str] = []
         for link, found in zip(links, resolved, strict=True):
             if found is None or found[1] in sent:
                 continue
@@ -129,28 +136,29 @@ class Links:
             if key in outside and link.kind == "page":
                 continue
             role, depth = _role(link.kind, rules.role, rules.depth)
-            if role is None or (role == Role.REQUISITE and not requisites_too):
+            if role == Role.REQUISITE and not requisites_too:
                 continue
             if role == Role.PAGE and (nofollow or link.nofollow or rules.role == Role.REQUISITE):
                 continue
             if role == Role.SITEMAP and not options.sitemaps:
                 continue
+            held = ""
             if role == Role.PAGE or link.kind == "frame":
                 refused = self._refusal(rules.crawl, target, depth)
                 if refused and link.kind == "frame" and requisites_too:
                     role, depth = _requisite(rules.role, rules.depth)
-                    if role is None:
-                        continue
+                elif refused and refused.startswith("trap"):
+                    held = refused
                 elif refused:
-                    if refused.startswith("trap"):
-                        result.notes.append(f"{refused}: {target[:200]}")
-                    elif refused == self._scopes[rules.crawl].outside:
+                    if refused == self._scopes[rules.crawl].outside:
                         if len(outside) >= LINKS_REMEMBERED:
                             outside.clear()
                         outside.add(key)
                     continue
-            elif trap := urls.trap(target):
-                result.notes.append(f"trap: {trap}: {target[:200]}")
+            else:
+                held = self._trap(rules.crawl, target, 0) or ""
+            if role == Role.REQUISITE and depth >= (steps + 1) * REQUISITE_DEPTH:
+                cut.append(target)
                 continue
             if len(sent) >= LINKS_REMEMBERED:
                 sent.clear()
@@ -167,18 +175,25 @@ class Links:
                         parent=rules.key,
                         anchor=link.text,
                         context=link.context,
+                        held=held,
                     )
                 )
 
+        if cut:
+            result.notes.append(
+                f"requisites-cut: {len(cut)} are more than {steps} steps from a page, as {cut[0][:200]}"
+            )
+
     def _refusal(self, crawl: int, url: str, depth: int) -> str | None:
-        """Why an address is not visited; begins with `trap` when that is worth a note."""
-        if depth > self._crawls[crawl].max_depth:
-            return f"trap: more than {self._crawls[crawl].max_depth} links from a seed"
-        refused = self._scopes[crawl].refusal(url, depth)
-        if refused:
-            return refused
-        trap = urls.trap(url)
-        return f"trap: {trap}" if trap else None
+        """Why an address is not visited; begins with `trap` when it is held back for that."""
+        return self._scopes[crawl].refusal(url, depth) or self._trap(crawl, url, depth)
+
+    def _trap(self, crawl: int, url: str, depth: int) -> str | None:
+        rules = self._crawls[crawl]
+        reason = f"more than {rules.max_depth} links from a seed" if depth > rules.max_depth else urls.trap(url)
+        if reason is None or f"{urls.host(url)} trap: {reason}" in rules.options.trusted:
+            return None
+        return f"trap: {reason}"
 
 
 def edges_of(
@@ -241,7 +256,7 @@ def _host_key(page: int, url: str) -> int:
     return key
 
 
-def _role(kind: str, role: int, depth: int) -> tuple[Role | None, int]:
+def _role(kind: str, role: int, depth: int) -> tuple[Role, int]:
     """What a link of this kind on a page of this role leads to, and at which depth."""
     if kind in ("page", "frame", "feed", "alternate", "canonical"):
         return Role.PAGE, depth + 1
@@ -250,9 +265,7 @@ def _role(kind: str, role: int, depth: int) -> tuple[Role | None, int]:
     return _requisite(role, depth)
 
 
-def _requisite(role: int, depth: int) -> tuple[Role | None, int]:
-    """Requisites of requisites (a style's fonts, a frame's images) are followed for a few steps."""
+def _requisite(role: int, depth: int) -> tuple[Role, int]:
+    """Requisites of requisites (a style's fonts, a frame's images) are followed for some steps."""
     steps = depth // REQUISITE_DEPTH + 1 if role == Role.REQUISITE else 1
-    if steps > REQUISITE_STEPS:
-        return None, 0
     return Role.REQUISITE, steps * REQUISITE_DEPTH + depth % REQUISITE_DEPTH

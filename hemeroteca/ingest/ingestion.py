@@ -4,17 +4,19 @@ A pure function of a capture and its rules; the processes that run it (`worker`)
 import and rebuild call it alike; what it returns is written by the sinks of the engine.
 """
 
-import hashlib
 from typing import TYPE_CHECKING
 
 from hemeroteca import extract, urls, warc
 from hemeroteca.extract import elements
 from hemeroteca.extract.scripted import needs_browser
+from hemeroteca.fetch import heads
 from hemeroteca.ingest.candidates import Links, folder_host_key
 from hemeroteca.ingest.difference import difference, listing
+from hemeroteca.ingest.fingerprints import fingerprints
 from hemeroteca.ingest.ingested import Ingested
-from hemeroteca.ingest.rules import AGENT, CrawlOptions, CrawlRules, Rules
-from hemeroteca.ingest.search_document import SearchDocument, simhash, without_digits
+from hemeroteca.ingest.rules import AGENT, CrawlRules, Rules
+from hemeroteca.ingest.search_document import SearchDocument, simhash
+from hemeroteca.urls import Role
 from hemeroteca.warc import DOM_TYPE, Capture, keys
 
 if TYPE_CHECKING:
@@ -36,12 +38,12 @@ class Ingest:
     """`ingest` for many captures: it knows the crawls under way, and sends no link of a crawl twice."""
 
     def __init__(self) -> None:
-        self._options: dict[int, CrawlOptions] = {}
+        self._crawls: dict[int, CrawlRules] = {}
         self._focuses: dict[int, FocusReader] = {}  # of the crawls that have one
         self._links = Links()
 
     def learn(self, crawl: CrawlRules) -> None:
-        self._options[crawl.crawl] = crawl.options
+        self._crawls[crawl.crawl] = crawl
         self._links.learn(crawl)
         if crawl.focus is not None:
             from hemeroteca.ingest.cues import FocusReader  # only here: most crawls have none
@@ -49,14 +51,15 @@ class Ingest:
             self._focuses[crawl.crawl] = FocusReader(crawl.focus)
 
     def forget(self, crawl: int) -> None:
-        self._options.pop(crawl, None)
+        self._crawls.pop(crawl, None)
         self._focuses.pop(crawl, None)
         self._links.forget(crawl)
 
     def __call__(self, capture: Capture, rules: Rules) -> Ingested:
-        options = self._options[rules.crawl] if rules.crawl else None
+        crawl = self._crawls[rules.crawl] if rules.crawl else None
+        options = crawl.options if crawl is not None else None
         result = _begun(capture, rules)
-        if result.same and not capture.attached and options is not None and options.knows_its_pages:
+        if result.same and not capture.attached and rules.followed:
             return result
         focus = self._focuses.get(rules.crawl)
         document = None
@@ -65,7 +68,7 @@ class Ingest:
             document = _read(capture, rules, result, focus)
             if result.needs_browser:
                 return result
-        nofollow = _directives(capture, document, result) if rules.obey else False
+        nofollow = _directives(capture, document, crawl.agent if crawl else AGENT, result) if rules.obey else False
         if rules.keep and not result.noarchive:
             if not result.same or capture.attached:
                 result.records = warc.records(capture, result.digest, result.size)
@@ -73,7 +76,7 @@ class Ingest:
                 result.attached = [warc.records(beside) for beside in capture.attached]
         if rules.read:
             if redirects:
-                self._links.redirect(capture, rules, capture.header("location"), result)
+                self._links.redirect(capture, rules, capture.address("location"), result)
             if rules.leads:
                 self._links.redirect(capture, rules, rules.leads, result)
         if document is not None:
@@ -81,6 +84,8 @@ class Ingest:
             self._links.find(capture, rules, document, nofollow, result, again=focus is not None)
             if focus is not None:
                 focus.add_cues(capture, result)
+            if crawl is not None and rules.role == Role.PAGE and capture.status == 200:
+                result.said, result.worded = fingerprints(capture.url, document, result.shown_digest)
             if not result.same:
                 _add_document(capture, rules, document, result)
             if options is not None and options.watch is not None and document.kind in ANNOUNCING:
@@ -99,7 +104,7 @@ def _begun(capture: Capture, rules: Rules) -> Ingested:
         size=capture.size,
         urlkey=keys.index_key(capture.filed),
         mime=capture.media_type.partition(";")[0].strip().lower()[:120],
-        etag=capture.header("etag")[:500],
+        etag=heads.opaque(capture.response_head, "etag")[:500],
         last_modified=capture.header("last-modified")[:100],
     )
     if capture.truncated:
@@ -139,19 +144,17 @@ def _read(capture: Capture, rules: Rules, result: Ingested, focus: "FocusReader 
     return document
 
 
-def _directives(capture: Capture, document: extract.Document | None, result: Ingested) -> bool:
+def _directives(capture: Capture, document: extract.Document | None, agent: str, result: Ingested) -> bool:
     """What header and page say to robots, noted; gives whether its links are not to be followed."""
-    said = urls.robots.directives(capture.header_all("x-robots-tag"), AGENT)
+    said = urls.robots.directives(capture.header_all("x-robots-tag"), agent)
     result.noarchive = said.noarchive or (document is not None and document.noarchive)
     result.noindex = said.noindex or (document is not None and document.noindex)
     return said.nofollow or (document is not None and document.nofollow)
 
 
 def _add_document(capture: Capture, rules: Rules, document: extract.Document, result: Ingested) -> None:
-    """What search learns of a page, and the fingerprint of its text."""
+    """What search learns of a page."""
     text = document.main or document.text
-    likeness = simhash(text, digits=False)  # 0 where there is too little text
-    result.fingerprint = likeness or (_exact(f"{document.title}\n{text}") if text else 0)
     if result.noindex or result.noarchive:  # what is not in the archive could not be indexed again
         return
     if capture.status != 200 or not (text or document.title):
@@ -170,14 +173,8 @@ def _add_document(capture: Capture, rules: Rules, document: extract.Document, re
         published_ms=document.published,
         author=document.author,
         digest=result.shown_digest,
-        simhash=likeness,
+        simhash=simhash(text, digits=False),
     )
-
-
-def _exact(text: str) -> int:
-    """The fingerprint of a short text; numbers do not count."""
-    data = without_digits(text).encode("utf-8", "replace")
-    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little", signed=True)
 
 
 def _place(capture: Capture, rules: Rules) -> extract.Place | None:

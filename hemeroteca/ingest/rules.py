@@ -42,12 +42,8 @@ class CrawlOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     order: str = "breadth-first"  # which pages go first: a name of `frontier.prioritisers`
     focus: Definition | None = None  # what it looks for
     watch: Comparison | None = None  # a standing crawl: it never ends, and new versions are compared in this way
+    trusted: tuple[str, ...] = ()  # `host reason` each: what a person took after it was held back for that reason
     again: bool = False  # all pages of the same order, which has finished, are visited once more
-
-    @property
-    def knows_its_pages(self) -> bool:
-        """Its pages are queued whether or not a link to them is seen again: an unchanged page need not be read."""
-        return self.again or self.watch is not None
 
 
 class CrawlRules(msgspec.Struct, array_like=True):
@@ -56,6 +52,7 @@ class CrawlRules(msgspec.Struct, array_like=True):
     crawl: int
     options: CrawlOptions
     max_depth: int
+    agent: str = AGENT  # our name in robots directives
     focus: CompiledFocus | None = None  # of its options, with the thesauri it names
 
 
@@ -70,6 +67,7 @@ class Rules(msgspec.Struct, array_like=True, kw_only=True):
     role: int = 0  # `urls.Role`
     digest: str = ""  # of the body, where it is known
     previous: str = ""  # digest of the last version; empty when there is none
+    followed: bool = False  # the crawl has followed its links before: an unchanged answer need not be read
     earlier: Location | None = None  # the version to compare with …
     earlier_picture: Location | None = None  # … and its screenshot
     judges: tuple[Judge, ...] = (Judge(),)  # how versions of the page are compared, and for whom …

@@ -6,7 +6,7 @@ Pure: text in, values out; no clock, no network, no files. Whatever text comes i
 
 from hemeroteca.urls import robots
 from hemeroteca.urls.candidate import Candidate, Role
-from hemeroteca.urls.canon import DEFAULT_RULES, CanonRules, canonical, key
+from hemeroteca.urls.canon import DEFAULT_RULES, CanonRules, canonical, key, typed
 from hemeroteca.urls.domains import registrable_domain
 from hemeroteca.urls.links import Target, directory, resolve_links, resolve_targets
 from hemeroteca.urls.scopes import Scope, ScopeMatcher
@@ -36,4 +36,5 @@ __all__ = [
     "shape",
     "surt",
     "trap",
+    "typed",
 ]

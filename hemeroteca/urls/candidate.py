@@ -11,7 +11,7 @@ class Role(IntEnum):
     """Why a page is visited."""
 
     PAGE = 0  # for itself: it is in scope
-    REQUISITE = 1  # a page in scope needs it: image, style, script, frame; up to three steps
+    REQUISITE = 1  # a page in scope needs it: image, style, script, frame
     SITEMAP = 2  # it lists pages
 
 
@@ -40,4 +40,5 @@ class Candidate(msgspec.Struct, gc=False, array_like=True):
     parent: int = 0  # key of the page that links here; 0: a seed, a sitemap, a signal
     anchor: str = ""  # text of the link
     context: str = ""  # text around the link
+    held: str = ""  # why it is held back until a person decides
     cues: Cues | None = None  # of a crawl with a focus

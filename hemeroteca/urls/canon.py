@@ -14,7 +14,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from hemeroteca.urls.whatwg import MAX_LENGTH, UrlError, not_web, parse
+from hemeroteca.urls.whatwg import MAX_LENGTH, UrlError, not_typed, not_web, parse
 
 
 class CanonRules(msgspec.Struct, frozen=True):
@@ -32,6 +32,16 @@ DEFAULT_RULES = CanonRules()
 def canonical(url: str, rules: CanonRules = DEFAULT_RULES) -> str:
     """The canonical http(s) URL, without fragment; `UrlError` tells why a text has none."""
     return of_href(parse(url), rules)
+
+
+def typed(text: str) -> str:
+    """The canonical URL of what a person wrote: `https://` may be left out before a name with a dot or a port."""
+    text = text.strip()
+    if not _WITH_SCHEME(text):
+        if not _BARE(text.removeprefix("//")):
+            raise UrlError(not_typed(text))
+        text = "https://" + text.removeprefix("//")
+    return canonical(text)
 
 
 def key(canonical_url: str) -> int:
@@ -75,6 +85,11 @@ def clean_query(query: str, rules: CanonRules) -> str:
     return query
 
 
+_WITH_SCHEME = re.compile(r"https?:|[a-z][a-z0-9+.-]*://", re.IGNORECASE).match
+_BARE = re.compile(
+    r"(?:localhost|[^\s/?#@:]+\.[^\s/?#@:]+|(?:\[[0-9a-f:.]+\]|[^\s/?#@:]+)(?=:\d))(?::\d{1,5})?(?=[/?#]|$)",
+    re.IGNORECASE,
+).match
 _UNUSUAL_HEAD = re.compile(r"@|\.(?::\d+)?$").search
 # Anything outside this needs a second look. `;` may begin a session id, `%` is spelled in many ways.
 _UNUSUAL = re.compile(r"[^A-Za-z0-9_.~!$&'()*+,=:@/?-]").search

@@ -33,8 +33,9 @@ class Robots:
         return 1000 + 400 * sum(len(group.lines) + len(group.agents) for group in self._groups)
 
     @classmethod
-    def read(cls, status: int, body: bytes) -> "Robots":
-        """From the answer to `GET /robots.txt`, redirects followed (at least five); status 0 when there was none.
+    def read(cls, status: int, body: bytes, failure: str = "") -> "Robots":
+        """From the answer to `GET /robots.txt`, redirects followed (at least five); status 0 when there was none, for
+        the reason `failure`.
 
         2xx: as written. 3xx (too many redirects) and 4xx: there are no rules. 5xx and no answer: nothing is allowed for
         now. 429 counts as 5xx: a server that asks for patience has not said that all is allowed.
@@ -43,7 +44,7 @@ class Robots:
             return cls(*_parse(body))
         if 300 <= status < 500 and status != 429:
             return cls([], [])
-        return cls([], [], unreachable=f"HTTP {status}" if status else "no answer")
+        return cls([], [], unreachable=failure or (f"http-{status}" if status else "no answer"))
 
     def allows(self, url: str, token: str) -> bool:
         """May the robot called `token` (its product token, `hemeroteca`) fetch this URL?"""
@@ -129,9 +130,10 @@ def _parse(body: bytes) -> tuple[list[_Group], list[str]]:
         if field.startswith("site"):
             sitemaps.append(value)
             continue
-        naming = False
+        delay = field.startswith("crawl")
+        naming = naming and delay  # no rule by RFC 9309: names that follow belong to the same group
         if value and groups:
-            name = "Crawl-delay" if field.startswith("crawl") else "Allow" if field == "allow" else "Disallow"
+            name = "Crawl-delay" if delay else "Allow" if field == "allow" else "Disallow"
             groups[-1].lines.append(f"{name}: {value}")
     return groups, sitemaps
 

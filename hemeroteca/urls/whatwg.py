@@ -86,6 +86,19 @@ def not_web(url: str) -> str:
     return f"{_shown(url)} is not a web address: {_why(url)}"
 
 
+def not_typed(text: str) -> str:
+    """The message for what a person wrote and no browser would open: a mail address, words, a name without a dot."""
+    if "@" in text:
+        why = "it looks like a mail address"
+    elif len(text.split()) > 1:
+        why = "it has spaces; write one address a line"
+    elif _SCHEME(text):
+        why = _why(text)
+    else:
+        why = f"it has no dot; write https://{text[:60]}/ if a host of your own network is meant"
+    return f"{_shown(text)} is not a web address: {why}"
+
+
 def _scalar_values(text: str) -> str:
     """Lone surrogates become U+FFFD, as the standard's conversion to scalar values demands."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

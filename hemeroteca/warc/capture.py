@@ -105,6 +105,10 @@ class Capture(msgspec.Struct, kw_only=True, array_like=True):
         """The first value of a header of the response; empty when it has none."""
         return heads.header(self.response_head, name)
 
+    def address(self, name: str) -> str:
+        """The same, of a header that holds an address."""
+        return heads.address(self.response_head, name)
+
     def header_all(self, name: str) -> list[str]:
         return heads.header_all(self.response_head, name)
 

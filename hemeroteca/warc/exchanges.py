@@ -29,7 +29,7 @@ class Exchange(msgspec.Struct):
     capture: Capture
     file: str
     offset: int
-    stated_digest: str = ""  # of the payload, as the other tool wrote it, of whatever algorithm
+    stated_digest: str = ""  # of the payload, as the other tool wrote it; empty when the payload has another
     note: str = ""  # what is wrong with it, though it can be taken
     container: str = ""  # of a revisit: another archive in which the original lies, as the tool names it
 
@@ -216,7 +216,8 @@ def _exchange(record: Record, name: str, offset: int, spool: Path, requests: _Re
         if not record.head:
             capture.content_type = fields.get("content-type", "")
     container = fields.get("warc-refers-to-container", "").removeprefix("file://")[:200]
-    return Exchange(capture, name, offset, stated, note, container)
+    believed = stated if record.kind != "revisit" and record.has_payload(stated, body) else ""
+    return Exchange(capture, name, offset, believed, note, container)
 
 
 def _keep(body: IO[bytes], spool: Path) -> tuple[bytes, str]:

@@ -104,23 +104,26 @@ class Record:
             found.append(f"the payload does not have the digest the record states ({stated})")
         return found
 
-    def digest(self, algorithm: str, before: bytes) -> bytes:
-        hasher = hashlib.new(algorithm, before)
-        self.body.seek(0)
-        while chunk := self.body.read(1 << 18):
+    def digest(self, algorithm: str, before: bytes, body: IO[bytes] | None = None) -> bytes:
+        hasher, body = hashlib.new(algorithm, before), body or self.body
+        body.seek(0)
+        while chunk := body.read(1 << 18):
             hasher.update(chunk)
         return hasher.digest()
 
-    def has_payload(self, stated: str) -> bool:
-        """Whether that is the digest of the payload, as some tool or other writes it."""
-        return _algorithm(stated) in _ALGORITHMS and self._agrees(stated, b"")
+    def has_payload(self, stated: str, unchunked: IO[bytes] | None = None) -> bool:
+        """Whether that is the digest of the payload, as some tool or other writes it: with its chunks or without."""
+        if _algorithm(stated) not in _ALGORITHMS:
+            return False
+        return self._agrees(stated, b"") or (
+            unchunked not in (None, self.body) and self._agrees(stated, b"", unchunked)
+        )
 
-    def _agrees(self, stated: str, before: bytes) -> bool:
+    def _agrees(self, stated: str, before: bytes, body: IO[bytes] | None = None) -> bool:
         algorithm, text = _algorithm(stated), stated.partition(":")[2]
         if algorithm not in _ALGORITHMS:
             return True  # proves nothing either way
-        value = self.digest(algorithm, before)
-        text = text.rstrip("=")
+        value, text = self.digest(algorithm, before, body), text.rstrip("=")
         return text.lower() == value.hex() or text.upper() == base64.b32encode(value).decode("ascii").rstrip("=")
 
 

@@ -18,7 +18,7 @@ from hemeroteca.accounts import SYSTEM, Actor, require
 from hemeroteca.accounts.models import User
 from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.frontier import services as frontier
-from hemeroteca.frontier.models import Crawl
+from hemeroteca.ingest.costly import check_rules
 from hemeroteca.ingest.rules import Comparison, CrawlOptions
 from hemeroteca.predict import POLICIES
 from hemeroteca.watch import time_windows
@@ -314,7 +314,7 @@ def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
     given["country"] = given["country"].upper()
     try:
         urls.ScopeMatcher(scope)
-        change.check(change.ChangeRules(**msgspec.structs.asdict(comparison)))
+        check_rules(change.ChangeRules(**msgspec.structs.asdict(comparison)))
         windows = time_windows.read_all(given["windows"])
         if given["country"]:
             calendar_of(given["country"])
@@ -333,15 +333,7 @@ def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
 
 
 def _address(text: str) -> str:
-    url = text
-    if "://" not in text:
-        if "." not in text.partition("/")[0]:
-            raise Invalid(f"{text!r} is not an address that can be watched; write one like https://example.org/")
-        url = "https://" + text
-    try:
-        return urls.canonical(url)
-    except urls.UrlError as error:
-        raise Invalid(f"{text!r} is not an address that can be watched ({error})")
+    return urls.typed(text)
 
 
 def _mode(text: str) -> tuple[str, float]:
@@ -369,8 +361,7 @@ def _collection(name: str) -> Collection | None:
 
 def _stop(subscription: Subscription) -> None:
     """Its standing crawl rests. Nothing is checked: what cannot be worked with any more can still be ended."""
-    if subscription.crawl.state == Crawl.State.RUNNING:
-        frontier.stop_crawl(SYSTEM, subscription.crawl_id)
+    frontier.rest_crawl(subscription.crawl_id)
 
 
 def _end_at_hubs(sources: QuerySet[SignalSource]) -> None:

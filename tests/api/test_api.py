@@ -1,6 +1,8 @@
 """The API as a program meets it: answers, cursors, problems, and who may do what."""
 
 import json
+import os
+import time
 from urllib.parse import quote
 
 import pytest
@@ -8,12 +10,14 @@ from django.test import Client
 
 from hemeroteca.accounts import SYSTEM, Role, services
 from hemeroteca.api import shapes
-from hemeroteca.frontier.models import Crawl
+from hemeroteca.frontier.models import Crawl, Visit
+from hemeroteca.instance.status import EngineStatus, write_engine_status
 from hemeroteca.search import portal
 from hemeroteca.search.maintenance import learn
 from tests.console.conftest import PASSWORD
 from tests.console.test_pages import replaced
 from tests.console.world import BREAD, HARBOUR, HOSTILE
+from tests.frontier.making import hold_back
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
@@ -105,7 +109,13 @@ class TestReading:
         _, found, _ = call("GET", "/status")
         assert found["running"] is True
         assert found["engine"]["pages_per_second"] == 42.0
-        assert found["pages"] == {"queued": 1, "done": 3, "failed": 2, "excluded": 1}
+        assert found["pages"] == {
+            "queued": 17,
+            "done": 3,
+            "failed": 2,
+            "excluded": 1,
+            "held": 0,
+        }  # queued: the engine's figure
         assert found["captures"] == 5
         assert {"http-500", "dns", "robots.txt"} <= {entry["reason"].split()[0] for entry in found["reasons"]}
         assert found["waiting"][0]["name"] == "evil.example"
@@ -187,6 +197,50 @@ class TestOrders:
     def test_the_same_order_goes_on_with_the_same_crawl(self, call, instance, token):
         assert call("POST", "/crawls", token, ORDER)[1]["id"] == call("POST", "/crawls", token, ORDER)[1]["id"]
 
+    def test_going_on_with_a_crawl_creates_nothing(self, call, instance, token):
+        assert [call("POST", "/crawls", token, ORDER)[0] for _ in range(2)] == [201, 200]
+
+    def test_an_order_does_not_change_the_options_of_a_crawl_at_work(self, call, instance, token):
+        number = call("POST", "/crawls", token, ORDER | {"limit": 5})[1]["id"]
+        write_engine_status(instance, EngineStatus(os.getpid(), 1, int(time.time() * 1000), crawls=[number]))
+        problem = is_problem(call("POST", "/crawls", token, ORDER | {"limit": 2})[2], 409)
+        assert f"crawl {number}" in problem["detail"]
+        assert call("POST", "/crawls", token, ORDER | {"limit": 5})[0] == 200
+        assert call("GET", f"/crawls/{number}")[1]["options"]["limit"] == 5
+        call("POST", f"/crawls/{number}/stop", token)
+        Crawl.objects.update(state=Crawl.State.STOPPED)
+        assert call("POST", "/crawls", token, ORDER | {"limit": 2})[1]["options"]["limit"] == 2
+
+    def test_the_crawl_of_a_subscription_is_no_crawl_to_stop(self, call, instance, token):
+        watched = call("POST", "/watch/subscriptions", token, {"url": "https://a.example/"})
+        assert watched[0] == 201
+        crawl = Crawl.objects.get()
+        assert call("GET", "/crawls")[1]["items"] == []
+        assert call("GET", "/status")[1]["crawls"] == []
+        for verb in ("stop", "resume"):
+            problem = is_problem(call("POST", f"/crawls/{crawl.pk}/{verb}", token)[2], 409)
+            assert "watch pause" in problem["detail"]
+        crawl.refresh_from_db()
+        assert (crawl.state, crawl.stop_requested) == ("running", False)
+
+    def test_what_a_crawl_holds_back_is_listed_and_taken(self, call, instance, token, editor):
+        crawl = Crawl.objects.get(pk=call("POST", "/crawls", token, ORDER)[1]["id"])
+        Crawl.objects.update(state=Crawl.State.FINISHED)
+        hold_back(crawl, "https://a.example/1", "https://a.example/2", "https://b.example/")
+        kinds = call("GET", f"/crawls/{crawl.pk}/held")[1]
+        assert [(kind["host"], kind["addresses"]) for kind in kinds] == [("a.example", 2), ("b.example", 1)]
+        assert call("GET", "/status")[1]["pages"]["held"] == 3
+        assert [page["state"] for page in call("GET", "/pages?state=held")[1]["items"]] == ["held"] * 3
+        reading = services.create_token(SYSTEM, services.add_user(SYSTEM, "lee", Role.READER, "x" * 20), "").secret
+        is_problem(call("POST", f"/crawls/{crawl.pk}/take", reading, {})[2], 403)
+        is_problem(call("POST", f"/crawls/{crawl.pk}/take", token, {"hots": "a"})[2], 422)
+        assert call("POST", f"/crawls/{crawl.pk}/take", token, {"host": "a.example"})[1] == {"taken": 2}
+        crawl.refresh_from_db()
+        assert crawl.state == "running"
+        assert crawl.options["trusted"] == ["a.example trap: pages like /{n} bring nothing new"]
+        assert Visit.objects.filter(state=0).count() == 2
+        is_problem(call("POST", f"/crawls/{crawl.pk}/take", token, {"host": "a.example"})[2], 409)
+
     def test_crawls_come_newest_first_through_cursors(self, call, instance, token):
         made = [call("POST", "/crawls", token, {"seeds": [f"https://{n}.example/"]})[1]["id"] for n in "abc"]
         _, first, _ = call("GET", "/crawls?limit=2")
@@ -199,7 +253,8 @@ class TestOrders:
         [
             {"seeds": []}, {"seeds": ["ftp://a.example/"]}, {"seeds": ["http://["]}, {"seeds": "x"}, {"scope": "all"},
             {"depth": -1}, {"limit": 0}, {"include": ["("]}, {"include": ["x"] * 101}, {"seeds": ["x" * 5000]},
-            {"max_seconds": "NaN"}, {"limit": 10**30},
+            {"max_seconds": "NaN"}, {"limit": 10**30}, {"limt": 2}, {"seeds": ["mailto:a@b.c"]},
+            {"seeds": ["hello world"]}, {"seeds": ["a@b.c"]}, {"seeds": ["example"]},
         ],
     )  # fmt: skip
     def test_wrong_orders_are_explained(self, call, instance, token, change):

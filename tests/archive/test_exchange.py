@@ -480,3 +480,46 @@ def test_a_revisit_finds_an_original_that_was_imported_before_by_the_digest_of_i
     original, revisit = queries.all_rows()
     assert revisit.refers_to == original.record_id
     assert verify(tmp_path / "warc").sound
+
+
+def _stating(path, records):
+    """Records whose payload digests are what somebody wrote, right or wrong."""
+    with gzip.open(path, "wb") as file:
+        for number, (url, kind, body, stated, more) in enumerate(records):
+            block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + body
+            fields = {
+                "WARC-Type": kind,
+                "WARC-Target-URI": url,
+                "WARC-Date": "2024-01-01T00:00:00Z",
+                "WARC-Record-ID": f"<urn:uuid:{UUID(int=len(body) + number)}>",
+                "WARC-Payload-Digest": stated,
+                "Content-Type": "application/http; msgtype=response",
+                "Content-Length": len(block),
+                **more,
+            }
+            lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+            file.write(f"WARC/1.1\r\n{lines}\r\n".encode() + block + b"\r\n\r\n")
+    return path
+
+
+@pytest.mark.parametrize("more", [{}, {"WARC-Refers-To": "<urn:uuid:11111111-1111-4111-8111-111111111111>"}, {
+    "WARC-Refers-To-Target-URI": "https://evil.example/", "WARC-Refers-To-Date": "2024-01-01T00:00:00Z"}])  # fmt: skip
+def test_a_false_digest_cannot_forge_what_another_site_said(tmp_path, spool, more):
+    """The honest revisit of the bank must not get the payload of a page that only claims to have its digest."""
+    honest = hashlib.sha1(b"<p>your money is safe").hexdigest()
+    identity = {"WARC-Record-ID": "<urn:uuid:11111111-1111-4111-8111-111111111111>"}
+    evil = _stating(
+        tmp_path / "evil.warc.gz",
+        [("https://evil.example/", "response", b"<p>send it here", f"sha1:{honest}", identity)],
+    )
+    bank = _stating(tmp_path / "bank.warc.gz", [("https://bank.example/", "revisit", b"", f"sha1:{honest}", more)])
+    done = Importer(WarcWriter(tmp_path / "warc")).read([evil, bank], spool)
+    assert done.lost == 1
+    assert not Capture.objects.filter(url="https://bank.example/").exists()
+    done = Importer(WarcWriter(tmp_path / "warc")).read([bank], spool)
+    assert done.lost == 1, "nor when the other file was imported before"
+    true = [("https://other.example/", "response", b"<p>your money is safe", f"sha1:{honest}", {})]
+    Importer(WarcWriter(tmp_path / "warc")).read([_stating(tmp_path / "true.warc.gz", true), bank], spool)
+    found = Capture.objects.filter(url="https://bank.example/").first()
+    if not more:
+        assert queries.by_record(found.refers_to).url == "https://other.example/", "the true payload is joined"

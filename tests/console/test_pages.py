@@ -12,7 +12,8 @@ from hemeroteca.accounts import Role
 from hemeroteca.accounts.models import User
 from hemeroteca.console import middleware
 from hemeroteca.console.templatetags import console as tags
-from hemeroteca.frontier.models import Crawl
+from hemeroteca.frontier.models import Crawl, Visit
+from hemeroteca.frontier.visit import State
 from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.search import portal
 from hemeroteca.search.index import open_index
@@ -20,6 +21,7 @@ from hemeroteca.search.maintenance import learn
 from hemeroteca.urls.robots import Robots
 from tests.console.conftest import PASSWORD
 from tests.console.world import ATTACK, BREAD, HARBOUR, HOSTILE
+from tests.frontier.making import hold_back
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
@@ -355,6 +357,37 @@ class TestStatusAndCrawls:
         client.post(f"/crawls/{crawl.pk}", {"do": "resume"})
         crawl.refresh_from_db()
         assert crawl.state == Crawl.State.RUNNING
+
+    def test_what_is_held_back_is_on_the_page_of_the_crawl_and_one_click_takes_it(self, client, instance, editor):
+        client.force_login(editor)
+        client.post("/crawls", {"seeds": "a.example", "scope": "host"})
+        crawl = Crawl.objects.get()
+        Crawl.objects.update(state=Crawl.State.FINISHED, counts={"reasons": {"http-404": 1}, "notes": {"duplicate": 3}})
+        hold_back(crawl, "https://a.example/1", "https://a.example/2")
+        page = text(client.get(f"/crawls/{crawl.pk}"))
+        captured = page[page.index("Captured, but") :]
+        assert "the same bytes as another page" in captured
+        assert "the same bytes" not in page[: page.index("Captured, but")]
+        assert "https://a.example/1" in page
+        assert "addresses held back" in text(client.get("/status/live"))
+        take = {"do": "take", "host": "a.example", "reason": "trap: pages like /{n} bring nothing new"}
+        assert all(f'value="{value}"' in page for value in take.values())
+        assert 'name="csrfmiddlewaretoken"' in page
+        client.get(f"/crawls/{crawl.pk}?do=take")
+        assert not Visit.objects.filter(state=State.QUEUED).exists()
+        assert client.post(f"/crawls/{crawl.pk}", take).status_code == 302
+        assert Visit.objects.filter(state=State.QUEUED).count() == 2
+        assert "Held back" not in text(client.get(f"/crawls/{crawl.pk}"))
+
+    def test_readers_cannot_take_what_is_held_back(self, client, world):
+        hold_back(world.crawl, "https://a.example/1")
+        assert 'value="take"' not in text(client.get(f"/crawls/{world.crawl.pk}"))
+        assert client.post(f"/crawls/{world.crawl.pk}", {"do": "take"}).status_code == 403
+
+    def test_words_are_no_addresses(self, client, instance, editor):
+        client.force_login(editor)
+        assert client.post("/crawls", {"seeds": "hello world", "scope": "host"}).status_code == 422
+        assert not Crawl.objects.exists()
 
     def test_a_wrong_order_is_explained_and_kept_in_the_form(self, client, instance, editor):
         client.force_login(editor)

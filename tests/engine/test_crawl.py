@@ -218,7 +218,7 @@ def test_nothing_fetched_is_exit_code_1_with_the_reason(system):
     assert summary["pages"] == 0
     assert summary["failed"] == 1
     status = json.loads(system.run("status", "--json").stdout)
-    assert status["reasons"][0]["reason"] == "robots-unreachable"
+    assert status["reasons"][0]["reason"] == "dns"
     assert "nobody-lives-here.invalid" in status["reasons"][0]["example"]
 
 

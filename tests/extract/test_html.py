@@ -158,9 +158,10 @@ def test_everything_a_page_needs_or_frames() -> None:
         <iframe src=frame></iframe><video src=d poster=e><source src=f><track src=g></video><audio src=h></audio>
         <embed src=i><object data=j></object><input type=image src=k><img data-src=l data-srcset="m 1x">
         <p style="background:url('n')">x</p><svg><image href=o /><use href="p#q"/></svg>
-        <picture><source srcset="r, s 2x"></picture><area href=mapa>"""
+        <picture><source srcset="r, s 2x"></picture><area href=mapa>
+        <table background=t><tr><td BACKGROUND="u">x</table>"""
     )
-    assert found(document, "requisite") == list("abcdefghijklmnoprs")
+    assert found(document, "requisite") == list("abcdefghijklmnoprstu")
     assert found(document, "frame") == ["frame"]
     assert found(document, "page") == ["mapa"]
 

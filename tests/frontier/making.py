@@ -40,3 +40,11 @@ def finish(visit: Visit, at: float = 1.0, delay: float = 0.0) -> None:
     """Answered, and done."""
     visit.lease.answered(visit, at, delay)
     assert visit.lease.done(visit, brought(visit))
+
+
+def hold_back(crawl: Crawl, *addresses: str) -> None:
+    """As if a trap had been met on the way to them."""
+    frontier = Frontier(1000)
+    frontier.open_crawl(crawl.pk)
+    frontier.add(candidates(crawl, *addresses, held="trap: pages like /{n} bring nothing new"))
+    frontier.write(1)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -192,3 +193,39 @@ def test_keys_fit_a_signed_64_bit_column(text: str) -> None:
 def test_the_key_never_changes() -> None:
     # Keys are on disk: another value here would orphan every page known.
     assert urls.key("https://example.org/") == -5134289984887863442
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("example.org", "https://example.org/"),
+        (" example.org/a b ", "https://example.org/a%20b"),
+        ("//example.org/x", "https://example.org/x"),
+        ("http://intranet/", "http://intranet/"),
+        ("intranet:8080/x", "https://intranet:8080/x"),
+        ("localhost", "https://localhost/"),
+        ("192.0.2.1:81", "https://192.0.2.1:81/"),
+        ("[2001:db8::1]:8080", "https://[2001:db8::1]:8080/"),
+        ("españa.example", "https://xn--espaa-rta.example/"),
+        ("HTTP:example.org", "http://example.org/"),
+    ],
+)
+def test_what_people_write_for_an_address(text: str, url: str) -> None:
+    assert urls.typed(text) == url
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("mailto:a@b.c", "mail address"),
+        ("a@b.c", "mail address"),
+        ("hello world", "spaces"),
+        ("example", "no dot; write https://example/"),
+        ("javascript:void(0)", "not 'javascript'"),
+        ("ftp://example.org/", "not 'ftp'"),
+        ("", "no dot"),
+    ],
+)
+def test_what_is_no_address_however_it_is_written(text: str, why: str) -> None:
+    with pytest.raises(urls.UrlError, match=re.escape(why)):
+        urls.typed(text)

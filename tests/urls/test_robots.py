@@ -42,9 +42,9 @@ def rules(text: str) -> Robots:
         (401, True, ""),
         (403, True, ""),
         (301, True, ""),  # redirects without end
-        (429, False, "robots.txt could not be read (HTTP 429)"),
-        (500, False, "robots.txt could not be read (HTTP 500)"),
-        (503, False, "robots.txt could not be read (HTTP 503)"),
+        (429, False, "robots.txt could not be read (http-429)"),
+        (500, False, "robots.txt could not be read (http-500)"),
+        (503, False, "robots.txt could not be read (http-503)"),
         (0, False, "robots.txt could not be read (no answer)"),
     ],
 )

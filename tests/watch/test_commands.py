@@ -63,7 +63,7 @@ def test_edit_takes_the_options_of_add_and_names_with_values(run):
         (("edit", "NUMBER", "--mode", "moon"), "there is no policy 'moon'"),
         (("edit", "NUMBER", "bogus=1"), "`bogus` cannot be changed"),
         (("show", "77"), "watch list"),
-        (("add", "nonsense"), "write one like https://"),
+        (("add", "nonsense"), "write https://nonsense/"),
         (("channel", "pause", "9"), "watch channel list"),
         (("metrics", "--fixed-hours", "0"), "fixed-hours"),
         (("pages", "--group", "moon"), "high"),

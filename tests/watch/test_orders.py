@@ -64,7 +64,7 @@ def test_editing_pausing_and_removing():
 @pytest.mark.parametrize(
     ("order", "says"),
     [
-        ({"url": "ftp://example.org/"}, "can be watched"),
+        ({"url": "ftp://example.org/"}, "only http and https can be fetched"),
         ({"url": "example.org", "mode": "fixd"}, "there is no policy"),
         ({"url": "example.org", "mode": "simple 3"}, "only `fixed` takes hours"),
         ({"url": "example.org", "mode": "fixed x"}, "are no hours"),

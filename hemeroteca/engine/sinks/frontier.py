@@ -43,28 +43,44 @@ class FrontierSink:
         counts.versions += bool(arrival.stored) and not arrival.unchanged
         if trip.run.focus is not None:
             self._judge(arrival, trip)
-        self._follow(arrival.done, trip.visit, trip.run)
+        self._follow(arrival, trip.visit, trip.run)
         self._end(arrival, trip)
 
     def write(self) -> None:
         self._engine.frontier.write(time.time_ns() // 1_000_000)
 
-    def _follow(self, done: Ingested, visit: Visit, run: Run) -> None:
-        engine, found = self._engine, done.candidates
-        trap = engine.traps.met(visit.host, visit.url, done.fingerprint)
-        if trap and found:
-            done.notes.append(trap)
-            found = []
+    def _follow(self, arrival: Arrival, visit: Visit, run: Run) -> None:
+        engine, done = self._engine, arrival.done
+        found = done.candidates
+        if done.said:
+            self._hold_back(arrival, visit, run)
         if done.redirect is not None:
             self._redirect(done, visit, run)
         if done.outside:
             done.notes.append(f"out-of-scope: redirects to {done.outside}")
         for note in done.notes:
-            run.count_reason(reasons.code(note))
+            run.count_note(note)
         if found and run.standing and engine.scheduler is not None:
             found = engine.scheduler.pace(found, time.time())
         if found:
             engine.frontier.add(found)
+            for candidate in found:
+                if candidate.held:
+                    run.count_ending(State.HELD, candidate.held)
+
+    def _hold_back(self, arrival: Arrival, visit: Visit, run: Run) -> None:
+        """Mark the links that only lead deeper into a trap."""
+        done, host = arrival.done, arrival.rules.host
+        pages = [c for c in done.candidates if c.role == Role.PAGE and c.host == host and not c.held]
+
+        def leads() -> list[str]:
+            return [candidate.url for candidate in self._engine.frontier.unmet(pages)]
+
+        held = self._engine.traps.met(visit.host, visit.url, done.said, done.worded, leads)
+        for candidate in pages if held else ():
+            reason = held.get(candidate.url, "")
+            if reason and not run.trusts(host, reason):
+                candidate.held = reason
 
     def _judge(self, arrival: Arrival, trip: Trip) -> None:
         """What a page was worth to the focus of its crawl; before its links are scored."""
@@ -78,7 +94,9 @@ class FrontierSink:
         """A page that answered and was read."""
         capture, done, visit, run = arrival.capture, arrival.done, trip.visit, trip.run
         status, unchanged = capture.status, arrival.unchanged
+        visit.followed |= status != 304
         run.counts.pages += 1
+        run.counts.errors += status >= 400
         run.touched = True
         reason = "; ".join(done.notes)
         state = State.DONE
@@ -87,6 +105,8 @@ class FrontierSink:
         elif status in reasons.PASSING:
             state, reason = State.FAILED, f"http-{status} after {visit.attempts + 1} tries"
         elif status >= 400:
+            if visit.role != Role.SITEMAP:
+                run.counts.failed += 1
             run.count_reason(f"http-{status}")
             reason = f"http-{status}; {reason}" if reason else f"http-{status}"
         elif trip.result.failure:
@@ -100,7 +120,7 @@ class FrontierSink:
             etag=(visit.etag if unchanged else done.etag) if good or unchanged else "",
             last_modified=(visit.last_modified if unchanged else done.last_modified) if good or unchanged else "",
             digest=visit.digest if unchanged else done.shown_digest,
-            versions=visit.versions if unchanged else visit.versions + 1,
+            versions=visit.versions if unchanged or done.noarchive else visit.versions + 1,
             state=state,
             reason=reason,
         )

@@ -26,6 +26,7 @@ class Migration(migrations.Migration):
                 ('started_ms', models.BigIntegerField(db_comment='when the present run began', default=0)),
                 ('ended_ms', models.BigIntegerField(db_comment='when the last run ended; 0 while running', default=0)),
                 ('stop_requested', models.BooleanField(db_comment='a person asked the engine to stop it', default=False)),
+                ('revised', models.BooleanField(db_comment='a person changed its options or its queue; the engine reads them anew', default=False)),
                 ('counts', models.JSONField(db_comment='totals of the present run, as frontier.values.Counts', default=dict)),
             ],
             options={
@@ -90,13 +91,14 @@ class Migration(migrations.Migration):
             name='Visit',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('state', models.SmallIntegerField(choices=[(0, 'queued'), (1, 'done'), (2, 'failed'), (3, 'excluded')], db_comment='0 queued, 1 done, 2 failed, 3 excluded', default=hemeroteca.frontier.visit.State['QUEUED'])),
+                ('state', models.SmallIntegerField(choices=[(0, 'queued'), (1, 'done'), (2, 'failed'), (3, 'excluded'), (4, 'held')], db_comment='0 queued, 1 done, 2 failed, 3 excluded, 4 held back', default=hemeroteca.frontier.visit.State['QUEUED'])),
                 ('score', models.FloatField(db_comment="by the crawl's prioritiser; higher goes first", default=0.0)),
                 ('due_ms', models.BigIntegerField(db_comment='not before this time', default=0)),
                 ('depth', models.IntegerField(db_comment='links from the nearest seed; a requisite: see urls.candidate', default=0)),
                 ('redirects', models.SmallIntegerField(db_comment='redirects followed in a row to get here', default=0)),
                 ('role', models.SmallIntegerField(db_comment='0 page in scope, 1 page requisite, 2 sitemap', default=0)),
                 ('attempts', models.SmallIntegerField(db_comment='failed tries', default=0)),
+                ('followed', models.BooleanField(db_comment='the crawl has followed its links: an unchanged answer need not be read', default=False)),
                 ('reason', models.TextField(db_comment='why it failed or was excluded, for people', default='')),
                 ('crawl', models.ForeignKey(db_comment='crawl that wants it', db_index=False, on_delete=django.db.models.deletion.PROTECT, to='frontier.crawl')),
                 ('host', models.ForeignKey(db_comment='host of the page', db_index=False, on_delete=django.db.models.deletion.PROTECT, to='frontier.host')),

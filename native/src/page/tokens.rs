@@ -186,6 +186,9 @@ impl<'a> Page<'a> {
                 }
             }
             let Some(attribute) = attribute(name) else {
+                if name.eq_ignore_ascii_case(b"background") {
+                    return Err(Reason::Attribute); // a picture behind the page or a cell, of old pages
+                }
                 self.attributes.linked |= self.svg_open && name.len() > 6 && name[..6].eq_ignore_ascii_case(b"xlink:");
                 continue;
             };

@@ -1,0 +1,59 @@
+"""`hemeroteca held`: what crawls held back as a possible trap, and taking it after all."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from hemeroteca.cli import common
+
+app = typer.Typer(no_args_is_help=True, help="What crawls held back as a possible trap, and taking it after all.")
+
+
+@app.command("list")
+def list_held(
+    crawl: Annotated[int | None, typer.Argument(help="Only of this crawl.")] = None,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Show what crawls held back, by host and reason."""
+    common.setup(data, must_exist=True)
+    from hemeroteca.frontier import queries
+
+    found = queries.held(crawl)
+    if json:
+        import msgspec
+
+        for kind in found:
+            sys.stdout.write(msgspec.json.encode(kind).decode() + "\n")
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("crawl", "addresses", "host", "why", "for example", box=None, padding=(0, 2))
+    for kind in found:
+        texts = (common.unmarked(text) for text in (kind.host, kind.reason, kind.example))
+        table.add_row(str(kind.crawl), f"{kind.addresses:,}", *texts)
+    Console().print(table if found else "nothing is held back", highlight=False)
+
+
+@app.command("take")
+def take(
+    crawl: Annotated[int, typer.Argument(help="Number of the crawl.")],
+    host: Annotated[str, typer.Option(help="Only addresses of this host.")] = "",
+    reason: Annotated[str, typer.Option(help="Only what is held back for this reason.")] = "",
+    limit: Annotated[int | None, typer.Option(min=1, help="Most pages of this run.")] = None,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Visit after all what a crawl held back; nothing there is held back for the same reason again."""
+    from hemeroteca.cli.crawl import carry_out, own_readers
+
+    readers = own_readers(data)
+    common.setup(data, must_exist=True)
+    from hemeroteca.frontier import queries, services
+
+    count = services.take_held(common.actor(), crawl, host, reason, limit)
+    order = queries.crawl(crawl)
+    assert order is not None
+    carry_out(order, f"{count:,} addresses more for", json, readers)

@@ -1,0 +1,37 @@
+"""Fingerprints of what a page says, by which the frontier sees the pages of a trap."""
+
+import hashlib
+import re
+
+from hemeroteca import extract
+from hemeroteca.ingest.search_document import LOOKED_AT, without_digits
+
+
+def fingerprints(url: str, document: extract.Document, digest: str) -> tuple[int, int]:
+    """Of what a page says, which is the same for all pages of a trap: of its text, the images and frames it shows and
+    the texts of its links, with all numbers but those of its own address; and without any number. What is no HTML says
+    what its bytes say."""
+    if document.kind not in ("html", "xhtml"):
+        return _hash(digest), _hash(digest)
+    shown = [link.href for link in document.links if link.kind in ("requisite", "frame") and not _FURNITURE(link.href)]
+    named = [link.text for link in document.links if link.kind == "page" and "/" not in link.text]
+    says = _ADDRESS("", "\n".join((document.title, (document.main or document.text)[:LOOKED_AT], *named)))
+    own = {form for text in _NUMBER.findall(url) for form in _forms(text)}
+    exact = _NUMBER.sub(lambda number: "" if number[0] in own else number[0], says) if own else says
+    return _hash("\n".join((exact, *shown))), _hash("\n".join((without_digits(says), *shown)))
+
+
+_ADDRESS = re.compile(r"(?<!\S)(?:https?:/)?/\S+").sub  # the text of many a link is where it leads
+_NUMBER = re.compile(r"[0-9]+")
+_FURNITURE = re.compile(r"\.(?:css|js|mjs|ico|woff2?|ttf)\b", re.IGNORECASE).search
+
+
+def _forms(number: str) -> list[str]:
+    """How the number of an address may stand on its page; a year, or what is counted, with its neighbours."""
+    value = int(number[:18])
+    near = (value - 1, value, value + 1) if value >= 100 else (value,)
+    return [number, *(form for one in near for form in (str(one), f"{one:02}"))]
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "little")
