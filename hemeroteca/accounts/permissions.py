@@ -77,6 +77,8 @@ ACTIONS: dict[str, Permission] = {
     "crawl.resume": Permission("resume a crawl", EDITORS),
     "crawl.take": Permission("take what a crawl held back as a possible trap", EDITORS),
     "crawl.insist": Permission("ignore robots.txt, accept broken certificates or hurry", ADMINISTRATORS),
+    "focus.read": _reading("see what focused crawls look for and found"),
+    "focus.import": Permission("import a thesaurus", EDITORS),
     "site.read": Permission("see the settings of a site", EDITORS),
     "site.change": Permission("change how a site is read and compared", EDITORS),
     "site.insist": Permission("change how politely and with which secrets a site is visited", ADMINISTRATORS),

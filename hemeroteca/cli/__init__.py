@@ -18,6 +18,7 @@ from hemeroteca.errors import Refused
 COMMANDS = {
     "serve": ("serve", "Run the whole system: console, API and engine. Ctrl-C stops it cleanly."),
     "crawl": ("crawl", "Crawl sites: visit, archive and index everything in the scope."),
+    "focus": ("app", "Focused crawls: why a page was fetched when, and the thesauri they use."),
     "search": (
         "app",
         "Search what was captured: `hemeroteca search QUERY`. Also: rebuild, explain, import, suggest, …",
@@ -104,6 +105,11 @@ ACTIONS = {
     "watch collection set": "watch.collect",
     "watch collection list": "watch.read",
     "watch collection remove": "watch.collect",
+    "focus explain": "focus.read",
+    "focus finds": "focus.read",
+    "focus thesaurus import": "focus.import",
+    "focus thesaurus list": "focus.read",
+    "focus thesaurus show": "focus.read",
     "wiki extract": "wiki.extract",
     "wiki articles": "wiki.read",
     "wiki revisions": "wiki.read",

@@ -107,7 +107,8 @@ class Intake:
 
     def teach(self, run: Run) -> None:
         """Tell them what a run looks for."""
-        self._pool.learn(CrawlRules(run.id, run.options, self._max_depth, self._engine.config.robots_token))
+        token = self._engine.config.robots_token
+        self._pool.learn(CrawlRules(run.id, run.options, self._max_depth, token, run.focus))
 
     def forget(self, crawl: int) -> None:
         self._pool.forget(crawl)

@@ -7,8 +7,9 @@ import msgspec
 
 from hemeroteca import urls
 from hemeroteca.engine.runs import Run
+from hemeroteca.errors import Refused
 from hemeroteca.fleet import fetches
-from hemeroteca.frontier import prioritisers, queries, services
+from hemeroteca.frontier import prioritisers, queries, services, thesauri
 from hemeroteca.frontier.models import Crawl
 from hemeroteca.frontier.values import Counts
 from hemeroteca.instance.status import Trouble, set_aside
@@ -99,6 +100,12 @@ class Orders:
         run = Run(crawl.pk, options, Counts(), crawl.created_ms, cpu_before=engine.intake.cpu_seconds())
         if not engine.runs and not engine.ended and self._only is not None:
             run.cpu_before = 0.0  # the process exists for this crawl: its start-up counts
+        if options.focus is not None:
+            try:
+                run.focus = thesauri.compiled(options.focus)
+            except Refused as error:  # a thesaurus that was there when it was ordered
+                services.mark_ended(crawl.pk, Crawl.State.STOPPED, str(error), run.counts)
+                return
         engine.runs[run.id] = run
         if options.concurrency:
             engine.visits.share()
@@ -107,7 +114,7 @@ class Orders:
         if options.job:
             engine.jobs.add(run.id)
         tell = run.standing or bool(options.job)
-        engine.frontier.open_crawl(run.id, prioritisers.prioritiser(options.order), tell=tell)
+        engine.frontier.open_crawl(run.id, prioritisers.prioritiser(options.order, options.focus), tell=tell)
         engine.frontier.add(seeds)
         engine.commit()
 

@@ -85,6 +85,12 @@ class HostOrder:
         """Let a host that may be asked take its place by its best visit."""
         heapq.heappush(self._open, (-host.best, self._ticket(host), host))
 
+    def rerank(self, host: HostQueue, best: float) -> None:
+        """Its visits have other scores than before."""
+        host.best = best
+        if host.ticket and not host.asleep and host.at <= self._now:
+            self.reopen(host)
+
     def pop(self, now: float) -> HostQueue | None:
         """The host to ask next; it stands here no longer."""
         self._now = now

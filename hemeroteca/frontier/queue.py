@@ -11,7 +11,9 @@ from collections.abc import Callable
 
 from django.db import connection
 
+from hemeroteca.focus.definition import PageFocus
 from hemeroteca.frontier import store
+from hemeroteca.frontier.focused import FocusedCrawl, open_focused
 from hemeroteca.frontier.hosts import HostOrder, HostQueue
 from hemeroteca.frontier.lease import Books, Lease
 from hemeroteca.frontier.models import Host
@@ -46,6 +48,7 @@ class Frontier:
         self._names: dict[str, list[int]] = {}  # name → [id, pages known]
         self._seen: dict[int, SeenSet] = {}
         self._prioritisers: dict[int, Prioritiser] = {}
+        self._focused: dict[int, FocusedCrawl] = {}  # crawls with a focus
         self._new: list[Candidate] = []
         self._again: list[Candidate] = []  # pages known already, for another visit
         self._cursor: dict[int, int] = {}  # crawls with hosts left on disk → last host id looked at
@@ -58,6 +61,8 @@ class Frontier:
     def open_crawl(self, crawl: int, prioritiser: Prioritiser | None = None, *, tell: bool = False) -> None:
         """Take up a crawl: what it has met and what it still has to visit. `tell`: `take_endings` tells of it."""
         self._prioritisers[crawl] = prioritiser or BreadthFirst()
+        if (focused := open_focused(crawl, self._prioritisers[crawl])) is not None:
+            self._focused[crawl] = focused
         self._seen[crawl] = SeenSet(store.seen_keys(crawl))
         self.queued[crawl] = store.count_queued(crawl)
         if tell:
@@ -72,7 +77,7 @@ class Frontier:
 
     def close_crawl(self, crawl: int) -> None:
         """Let go of a crawl; its queue stays on disk."""
-        for table in (self._seen, self._prioritisers, self.queued, self._cursor):
+        for table in (self._seen, self._prioritisers, self._focused, self.queued, self._cursor):
             table.pop(crawl, None)
         self._let_go(crawl)
         self._books.close_crawl(crawl)
@@ -104,7 +109,14 @@ class Frontier:
             mine = [c for c in candidates if c.crawl == crawl]
             fresh = seen.add_new([c.key for c in mine])
             self._new.extend(c for c, new in zip(mine, fresh, strict=True) if new)
+            if crawl in self._focused:
+                self._focused[crawl].meet_again([c for c, new in zip(mine, fresh, strict=True) if not new])
         return len(self._new) - before
+
+    def judge(self, visit: Visit, found: PageFocus, digest: str, response_ms: int, status: int) -> None:
+        """Tell the strategy of a crawl with a focus what a visited page was worth. Before `add` of its links."""
+        if visit.crawl in self._focused:
+            self._focused[visit.crawl].visited(visit, found, digest, response_ms, status)
 
     def unmet(self, candidates: list[Candidate]) -> list[Candidate]:
         """Those of one crawl's candidates that it has not met."""
@@ -244,13 +256,16 @@ class Frontier:
     def pending(self) -> bool:
         """Whether `write` has something to write."""
         books = self._books
-        return bool(self._new or self._again or books.unwritten or books.touched or books.endings)
+        focused = any(focused.pending for focused in self._focused.values())
+        return bool(self._new or self._again or books.unwritten or books.touched or books.endings or focused)
 
     def write(self, now_ms: int) -> None:
         """Put everything on disk. Called inside the engine's transaction."""
         self._write_endings()
         self._write_given_up()
         self._write_new(now_ms)
+        for crawl, focused in self._focused.items():
+            self._write_focused(crawl, focused, now_ms)
         self._write_hosts()
         self._load_hosts()
 
@@ -331,8 +346,22 @@ class Frontier:
             else:
                 self._passed_over.add(crawl)
 
+    def _write_focused(self, crawl: int, focused: FocusedCrawl, now_ms: int) -> None:
+        """Links of a crawl with a focus, and the scores of visits that promise more, or other, than before."""
+        for host_id, score in focused.write(now_ms).items():
+            if host_id in self._hosts:
+                self._wake(self._hosts[host_id], crawl, score)
+        for host_id, score in focused.rescore().items():
+            host = self._hosts.get(host_id)
+            if host is not None and crawl in host.crawls:
+                host.ready = deque(v for v in host.ready if v.lease is not None or not v.page)
+                self._order.rerank(host, score if len(host.crawls) == 1 else float("inf"))
+
     def _wish(self, candidate: Candidate) -> store.Wish:
-        score = self._prioritisers[candidate.crawl].score(candidate)
+        if (focused := self._focused.get(candidate.crawl)) is not None:
+            score = focused.meet(candidate)
+        else:
+            score = self._prioritisers[candidate.crawl].score(candidate)
         return store.Wish(candidate, self._names[candidate.host][0], score)
 
     def _write_hosts(self) -> None:

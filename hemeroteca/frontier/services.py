@@ -14,8 +14,8 @@ from hemeroteca import urls
 from hemeroteca.accounts import Actor, require
 from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.extract import elements
-from hemeroteca.frontier import prioritisers
-from hemeroteca.frontier.models import STANDING, Crawl, Host, Visit
+from hemeroteca.frontier import prioritisers, thesauri
+from hemeroteca.frontier.models import STANDING, Crawl, FocusLink, Host, Visit
 from hemeroteca.frontier.values import SECRETS, Counts, SiteSettings
 from hemeroteca.frontier.visit import State
 from hemeroteca.ingest.costly import check_rules
@@ -89,6 +89,7 @@ def submit_crawl(actor: Actor, seeds: Iterable[str], options: CrawlOptions) -> t
             Visit.objects.filter(crawl=finished).update(
                 crawl=crawl, state=State.QUEUED, due_ms=0, attempts=0, reason=""
             )
+            FocusLink.objects.filter(crawl=finished).update(crawl=crawl, number=0)
     return crawl, False
 
 
@@ -360,8 +361,9 @@ def _rules(given: str | Iterable[str]) -> list[str]:
 
 def _check(options: CrawlOptions) -> None:
     urls.ScopeMatcher(options.scope)  # refuses expressions that cannot be used
-    if options.order not in prioritisers.names():
-        raise Invalid(f"order={options.order} is not known; write one of: {', '.join(prioritisers.names())}")
+    prioritisers.prioritiser(options.order, options.focus)  # refuses names that nobody knows
+    if options.focus is not None:
+        thesauri.check(options.focus)
     _in_range(options.scope)
     _in_range(options)
 
@@ -388,7 +390,7 @@ def _seeds(seeds: Iterable[str]) -> list[str]:
 def _fingerprint(options: CrawlOptions) -> str:
     """Same seeds, same scope, same rules: the same crawl, however long it may run or how fast."""
     scope = msgspec.structs.replace(options.scope, seeds=tuple(sorted(options.scope.seeds)))
-    order = (scope, options.ignore_robots, options.sitemaps, options.requisites)
+    order = (scope, options.ignore_robots, options.sitemaps, options.requisites, options.focus)
     return hashlib.sha256(msgspec.json.encode(order)).hexdigest()
 
 

@@ -84,6 +84,7 @@ class Counts(msgspec.Struct):
     bytes: int = 0  # received in bodies
     stored_bytes: int = 0  # written to WARC files
     queued: int = 0  # still to visit
+    targets: int = 0  # of a crawl with a focus: pages that are what it looks for
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     pages_per_second: float = 0.0

@@ -76,9 +76,17 @@ class Links:
             self.redirect(capture, rules, target, result)
 
     def find(
-        self, capture: Capture, rules: Rules, document: extract.Document, nofollow: bool, result: Ingested
+        self,
+        capture: Capture,
+        rules: Rules,
+        document: extract.Document,
+        nofollow: bool,
+        result: Ingested,
+        *,
+        again: bool = False,
     ) -> None:
-        """Fill `candidates` and `edges`."""
+        """Fill `candidates` and `edges`. `again`: also with links that were sent before (another page that leads to an
+        address may promise more)."""
         known = self._sent.get(rules.crawl)
         outside = self._outside.get(rules.crawl, set())
         address = capture.dom_url
@@ -108,6 +116,8 @@ class Links:
             else:
                 result.edges = edges_of(rules.key, rules.host, links, resolved, texts)
         if known is not None:
+            if again:
+                known.clear()
             self._choose(rules, links, resolved, nofollow, document.kind == "css", result)
         del result.notes[20:]
 

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from hemeroteca.focus.definition import CompiledFocus, Definition
 from hemeroteca.urls import Scope
 from hemeroteca.warc import Location
 
@@ -41,6 +42,7 @@ class CrawlOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     insecure: bool = False
     probe: bool = False  # addresses that may be geographic services are asked for their capabilities
     order: str = "breadth-first"  # which pages go first: a name of `frontier.prioritisers`
+    focus: Definition | None = None  # what it looks for
     watch: Comparison | None = None  # a standing crawl: it never ends, and new versions are compared in this way
     trusted: tuple[str, ...] = ()  # `host reason` each: what a person took after it was held back for that reason
     job: int = 0  # of a client of the fleet: its pages are fetched and kept, nothing is followed
@@ -57,6 +59,7 @@ class CrawlRules(msgspec.Struct, array_like=True):
     options: CrawlOptions
     max_depth: int
     agent: str = AGENT  # our name in robots directives
+    focus: CompiledFocus | None = None  # of its options, with the thesauri it names
 
 
 class Rules(msgspec.Struct, array_like=True, kw_only=True):

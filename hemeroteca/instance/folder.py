@@ -24,6 +24,7 @@ class Instance:
         self.warc_dir = self.data / "warc"
         self.index_dir = self.data / "index"
         self.spool_dir = self.data / "spool"  # bodies on their way; emptied at every start of the engine
+        self.thesauri_dir = self.data / "thesauri"
         self.log_dir = self.data / "logs"
         self.lake_dir = self.data / "lake"  # Parquet files, or copies of those in the lake's object store
 
