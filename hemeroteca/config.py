@@ -70,6 +70,9 @@ class Config:
     allow_private: bool = field(
         default=False, metadata={"help": "fetch from private and loopback addresses too (tests, intranets)"}
     )
+    allow_networks: tuple[str, ...] = field(
+        default=(), metadata={"help": "networks that are opened though they are not public, e.g. 192.0.2.0/24"}
+    )
     resolve: tuple[str, ...] = field(
         default=(),
         metadata={"help": "fixed addresses, `pattern=ip[:port]` each, e.g. `*.sim.test=127.0.0.1:8900`"},
@@ -138,6 +141,14 @@ class Config:
     lake_store: str = field(
         default="",
         metadata={"help": "object store of the lake, e.g. s3://bucket/lake; empty: the folder `lake` in `data`"},
+    )
+
+    # fleet
+    fleet: bool = field(
+        default=True, metadata={"help": "visits of this instance's own crawls are given to connected devices too"}
+    )
+    address_database: str = field(
+        default="", metadata={"help": "CSV file of address ranges and their countries, for the fleet; empty: unknown"}
     )
 
     # web

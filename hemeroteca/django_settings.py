@@ -30,12 +30,14 @@ INSTALLED_APPS = [
     "hemeroteca.frontier",
     "hemeroteca.archive",
     "hemeroteca.watch",
+    "hemeroteca.geo",
     "hemeroteca.wiki",
+    "hemeroteca.fleet",
     "hemeroteca.console",
 ]
 
 # where the kinds of job are: imported when a job is ordered or run
-JOB_MODULES = ["hemeroteca.archive.jobs", "hemeroteca.watch.jobs", "hemeroteca.wiki.jobs", "hemeroteca.engine.jobs"]
+JOB_MODULES = [f"hemeroteca.{room}.jobs" for room in ("archive", "watch", "geo", "wiki", "fleet", "engine")]
 
 
 def _database(address: str) -> dict[str, object]:

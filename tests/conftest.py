@@ -17,6 +17,7 @@ TOGETHER = (
     "tests/engine/test_zoo.py",
     "tests/extract/test_monsters.py",
     "tests/fetch/test_browser.py",
+    "tests/geo/test_real_servers.py",
     "tests/replay/",
     "tests/search/test_quality.py",
     "tests/wiki/",

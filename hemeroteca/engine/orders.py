@@ -7,6 +7,7 @@ import msgspec
 
 from hemeroteca import urls
 from hemeroteca.engine.runs import Run
+from hemeroteca.fleet import fetches
 from hemeroteca.frontier import prioritisers, queries, services
 from hemeroteca.frontier.models import Crawl
 from hemeroteca.frontier.values import Counts
@@ -54,7 +55,8 @@ class Orders:
         """Let go of a crawl."""
         engine = self._engine
         engine.commit()
-        engine.ledger.commit_index(now=True)
+        if not run.options.job:
+            engine.ledger.commit_index(now=True)
         engine.measure(run)
         run.counts.held = queries.held_count(run.id)
         if run.counts.held and state == Crawl.State.FINISHED:
@@ -64,6 +66,9 @@ class Orders:
         engine.intake.forget(run.id)
         engine.fetcher.forget_cookies(f"crawl-{run.id}")
         del engine.runs[run.id]
+        if run.options.job:
+            engine.jobs.discard(run.id)
+            fetches.ended(run.id)
         if run.options.concurrency:
             engine.visits.share()
         engine.ended[run.id] = run
@@ -99,7 +104,10 @@ class Orders:
             engine.visits.share()
         services.mark_started(crawl.pk)
         engine.intake.teach(run)
-        engine.frontier.open_crawl(run.id, prioritisers.prioritiser(options.order), tell=run.standing)
+        if options.job:
+            engine.jobs.add(run.id)
+        tell = run.standing or bool(options.job)
+        engine.frontier.open_crawl(run.id, prioritisers.prioritiser(options.order), tell=tell)
         engine.frontier.add(seeds)
         engine.commit()
 
@@ -114,6 +122,8 @@ class Orders:
         for run in list(engine.runs.values()):
             limit = run.options.max_seconds
             if run.id in asked_to_stop:
+                if not run.stopping:
+                    engine.fleet.stop(run.id)
                 run.stopping = run.stopping or "stopped by a person"
             elif limit is not None and moment - run.since >= limit:
                 run.stopping = run.stopping or f"limit of {limit:g} seconds reached"

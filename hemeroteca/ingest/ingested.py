@@ -39,6 +39,7 @@ class Ingested(msgspec.Struct, array_like=True):
     notes: list[str] = []
     candidates: list[Candidate] = []
     redirect: Candidate | None = None
+    requisites: list[int] = []  # keys of what the page needs to be shown, where its pages are watched
     outside: str = ""  # where a redirect leads when that is not part of the crawl
     document: SearchDocument | None = None
     edges: Edges | None = None

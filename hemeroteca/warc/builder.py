@@ -31,6 +31,7 @@ IDENTICAL_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-d
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 TRUNCATED = ("length", "time", "disconnect", "unspecified")
 FINAL_URL = "Hemeroteca-Final-URI"  # of a DOM: the address the browser showed
+DEVICE = "Hemeroteca-Device"  # pseudonym of the volunteer's device that fetched it
 GZ, ZST = ".warc.gz", ".warc.zst"
 _packing = ""
 _packer: zstd.Packer | None = None
@@ -87,6 +88,8 @@ def _whole(capture: Capture, digest: str) -> Records:
     head = stored_head(capture.response_head, size) if capture.response_head else b""
     content_type = HTTP_RESPONSE if head else _safe_value(capture.content_type) or "application/octet-stream"
     fields = about = _about(capture, kind)
+    if capture.device:
+        fields += f"{DEVICE}: {safe_url(capture.device)}\r\n"
     if capture.final_url:
         fields += f"{FINAL_URL}: {safe_url(capture.final_url)}\r\n"
     if capture.truncated:
@@ -149,6 +152,8 @@ def _revisit(capture: Capture, original: Original, body_size: int) -> Records:
         received = b"HTTP/1.1 304 Not Modified\r\n\r\n" if capture.not_modified else b"HTTP/1.1 200 OK\r\n\r\n"
     head = stored_head(received, None if capture.not_modified else body_size)
     about = _fields(capture.url, capture.ip, capture.protocol)
+    if capture.device:
+        refers += f"{DEVICE}: {safe_url(capture.device)}\r\n"
     if not capture.not_modified:
         refers += "WARC-Truncated: length\r\n"  # ISO 28500:2017 6.7.2: shall be used for the payload left out
     top = _top(

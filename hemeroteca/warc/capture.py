@@ -47,6 +47,7 @@ class Capture(msgspec.Struct, kw_only=True, array_like=True):
     original: Original | None = None  # it repeats the payload of this one, and has no body of its own …
     not_modified: bool = False  # … because the server said so (304)
     attached: list["Capture"] = []  # what a browser made of it: resources `urn:dom:…` and `urn:screenshot:…`
+    device: str = ""  # pseudonym of the volunteer's device that fetched it; empty: we did ourselves
     record_type: str = ""  # when it is no HTTP exchange: of its record, else resource
     relations: tuple[str, ...] = ()  # of a record about another: the fields that name it, as written
     final_url: str = ""  # of such a DOM: the address the browser showed, when it is not that of the page

@@ -14,7 +14,7 @@ from typing import IO
 import msgspec
 
 from hemeroteca.warc import keys, scan, timestamps
-from hemeroteca.warc.builder import FINAL_URL
+from hemeroteca.warc.builder import DEVICE, FINAL_URL
 from hemeroteca.warc.capture import Capture, Original
 from hemeroteca.warc.keys import DOM, SCREENSHOT
 from hemeroteca.warc.reader import MAX_HEADERS, MAX_PAYLOAD, Record
@@ -235,6 +235,7 @@ def _exchange(record: Record, name: str, offset: int, spool: Path) -> Exchange |
         record_type="" if record.head or kind in ("revisit", "resource") else kind,
         relations=() if kind in ("response", "revisit") else _relations(fields),
         final_url=fields.get(FINAL_URL.lower(), ""),
+        device=fields.get(DEVICE.lower(), ""),
     )
     stated = fields.get("warc-payload-digest", "")
     if kind == "revisit":

@@ -23,7 +23,7 @@ from hemeroteca.fetch.client import GuardedClient, guarded_names
 from hemeroteca.watch import services
 from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS
 from hemeroteca.watch.fields import plain
-from hemeroteca.watch.models import Change, Channel, Notice, Subscription
+from hemeroteca.watch.models import Burst, Change, Channel, Notice, Subscription
 
 log = logging.getLogger("hemeroteca.watch")
 
@@ -100,6 +100,8 @@ WORDS: dict[str, dict[str, str]] = {
         "changes": "{count} changes in {name}",
         "error": "No answer: {name}",
         "recovered": "Answers again: {name}",
+        "burst": "Exceptional days: {name}",
+        "burst-text": "{url} has changed {changes} times since {since}; {usual:g} would be usual.",
         "importance": "importance {total:.2f} (view {view:.2f}, form {form:.2f}, content {content:.2f})",
         "error-text": "{url} has failed {failures} times in a row since {since}. Last reason: {error}",
         "recovered-text": "{url} answers again. It had failed since {since}.",
@@ -112,6 +114,8 @@ WORDS: dict[str, dict[str, str]] = {
         "changes": "{count} cambios en {name}",
         "error": "No responde: {name}",
         "recovered": "Vuelve a responder: {name}",
+        "burst": "Días excepcionales: {name}",
+        "burst-text": "{url} ha cambiado {changes} veces desde {since}; lo habitual serían {usual:g}.",
         "importance": "importancia {total:.2f} (vista {view:.2f}, forma {form:.2f}, contenido {content:.2f})",
         "error-text": "{url} ha fallado {failures} veces seguidas desde {since}. Último motivo: {error}",
         "recovered-text": "{url} vuelve a responder. Fallaba desde {since}.",
@@ -143,6 +147,7 @@ def write_notices(limit: int = BATCH) -> int:
             for change in changes:
                 _tell_change(change, channels)
             Change.objects.filter(pk__in=[change.pk for change in changes]).update(told=True)
+    _tell_bursts()
     _tell_failures()
     return len(changes)
 
@@ -156,6 +161,18 @@ def _tell_change(change: Change, channels: list[Channel]) -> None:
         if _concerns(channel, subscription):
             event = f"change:{change.record_id or change.pk}"
             write(channel, event, "change", _change_facts(change, subscription), change.seen_ms)
+
+
+def _tell_bursts() -> None:
+    for burst in Burst.objects.filter(told=False).select_related("subscription"):
+        with transaction.atomic():
+            subscription = burst.subscription
+            facts = {"subscription": subscription.pk, "name": subscription.name, "url": subscription.url}
+            facts |= {"changes": burst.changes, "usual": burst.usual, "since": moment(burst.start_ms)}
+            for channel in Channel.objects.filter(active=True, changes=True):
+                if _concerns(channel, subscription):
+                    write(channel, f"burst:{burst.pk}", "burst", facts, burst.end_ms)
+            Burst.objects.filter(pk=burst.pk).update(told=True)
 
 
 def _tell_failures() -> None:
