@@ -31,7 +31,9 @@ class Ingested(msgspec.Struct, array_like=True):
     etag: str = ""
     last_modified: str = ""
     same: bool = False  # the last version again; records are made only of what a browser opened
-    dom_digest: str = ""  # of what a browser made of the body: it tells whether the page has changed
+    dom_digest: str = (
+        ""  # of what a browser made of the body, or of status and target of an empty answer: it tells of changes
+    )
     records: Records | None = None
     attached: list[Records] = []  # of what is attached to the capture
     notes: list[str] = []

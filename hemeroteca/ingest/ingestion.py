@@ -114,6 +114,8 @@ def _begun(capture: Capture, rules: Rules) -> Ingested:
     result.notes.extend(rules.notes)
     if dom := capture.dom:  # the shell of such a page may stay the same for years
         result.dom_digest = warc.payload_digest(dom)
+    elif not result.size and capture.status not in (0, 304):  # the digest of nothing does not tell one from another
+        result.dom_digest = warc.payload_digest(f"{capture.status} {capture.header('location')}".encode())
     result.same = result.shown_digest == rules.previous
     return result
 
