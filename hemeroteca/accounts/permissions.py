@@ -94,6 +94,31 @@ ACTIONS: dict[str, Permission] = {
     "predict.calibrate": Permission("learn from the history how good predictions are", ADMINISTRATORS),
     "watch.signal": _public("tell that pages changed"),  # each sender proves who it is by itself
     "watch.feed": _public("read a feed of changes"),  # its key, or `watch.read`
+    "geo.read": _reading("see the catalogue of geographic services"),
+    "geo.inspect": Permission("have a document looked at", READERS),
+    "geo.add": Permission("add a geographic service", EDITORS),
+    "geo.harvest": Permission("harvest a catalogue of geographic services", EDITORS),
+    "geo.check": Permission("check the health of geographic services", EDITORS),
+    "geo.claim": Permission("claim a geographic service as its owner", EDITORS),
+    "geo.withdraw": Permission("withdraw a geographic service", ADMINISTRATORS, owner=True),
+    "geo.export": Permission("export the catalogue of geographic services", READERS),
+    "wiki.read": _reading("read histories of articles"),
+    "wiki.query": Permission("run SQL and pipelines over histories", READERS),
+    "wiki.extract": Permission("extract or refresh histories of articles", EDITORS),
+    "wiki.import": Permission("import a dump of a wiki", EDITORS),
+    "wiki.export": Permission("export histories of articles", EDITORS),
+    "wiki.upkeep": Permission("compact the lake", ADMINISTRATORS),
+    "fleet.status": _reading("see how the fleet stands"),
+    "fleet.work": _public("work as a device"),  # each device proves who it is by its own token
+    "fleet.bot": _public("see what the fleet did at a host, or close it"),  # proves that the host is theirs
+    "fleet.devices": Permission("see devices", ADMINISTRATORS, owner=True),
+    "fleet.device": Permission("add, change or remove a device", ADMINISTRATORS, owner=True),
+    "fleet.ask": Permission("ask to be a client of the fleet", ADMINISTRATORS, owner=True),
+    "fleet.fetch": Permission("have URLs fetched by the fleet", READERS),  # and the operator's approval
+    "fleet.fetches": Permission("see what was fetched for somebody", ADMINISTRATORS, owner=True),
+    "fleet.credits": Permission("see credits", ADMINISTRATORS, owner=True),
+    "fleet.operate": Permission("operate the fleet", ADMINISTRATORS),
+    "fleet.simulate": Permission("simulate a fleet", READERS),
     "predict.read": Permission("see how good predictions are", READERS),
     "predict.simulate": Permission("simulate policies", READERS),
     "account.sign_in": _public("sign in"),

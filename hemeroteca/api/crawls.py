@@ -56,6 +56,7 @@ class CrawlIn(Body):
     sitemaps: bool = Field(True, description="Read sitemaps.")
     requisites: bool = Field(True, description="Also fetch images, styles and scripts that pages need.")
     insecure: bool = Field(False, description="Accept broken TLS certificates; administrators only.")
+    probe: bool = Field(False, description="Ask what may be a geographic service what it is.")
 
 
 class CrawlOut(Schema):

@@ -117,7 +117,7 @@ def pages(
     request: HttpRequest,
     limit: Limit = 100,
     cursor: Cursor = "",
-    subscription: Annotated[int | None, Query(ge=1, description="Only of this subscription.")] = None,
+    subscription: Annotated[int | None, Query(ge=1, lt=1 << 63, description="Only of this subscription.")] = None,
     site: Annotated[str, Query(max_length=255, description="Only of this host.")] = "",
     group: Annotated[Literal["", "high", "medium", "low"], Query(description="Only of this group.")] = "",
     behaviour: Annotated[
@@ -156,7 +156,7 @@ def changes(
     cursor: Cursor = "",
     url: Annotated[str, Query(max_length=4096, description="Only of this page.")] = "",
     site: Annotated[str, Query(max_length=255, description="Only of this host.")] = "",
-    subscription: Annotated[int | None, Query(ge=1, description="Only of this subscription.")] = None,
+    subscription: Annotated[int | None, Query(ge=1, lt=1 << 63, description="Only of this subscription.")] = None,
 ) -> Listing[shapes.ChangeOut]:
     """Newest first."""
     found = queries.changes(limit + 1, before=before(cursor), url=url, site=site, subscription=subscription)
@@ -201,7 +201,7 @@ def series(
     days: Annotated[int, Query(ge=1, le=3660, description="How many days back.")] = 90,
     url: Annotated[str, Query(max_length=4096, description="Only of this page.")] = "",
     site: Annotated[str, Query(max_length=255, description="Only of this host.")] = "",
-    subscription: Annotated[int | None, Query(ge=1, description="Only of this subscription.")] = None,
+    subscription: Annotated[int | None, Query(ge=1, lt=1 << 63, description="Only of this subscription.")] = None,
     collection: Annotated[str, Query(max_length=100, description="Only of this collection.")] = "",
 ) -> list[shapes.WatchedDayOut]:
     now = services.now_ms()
@@ -216,8 +216,8 @@ def feed(
     request: HttpRequest,
     url: Annotated[str, Query(max_length=4096, description="Of this page.")] = "",
     site: Annotated[str, Query(max_length=255, description="Of this host.")] = "",
-    subscription: Annotated[int | None, Query(ge=1, description="Of this subscription.")] = None,
-    collection: Annotated[int | None, Query(ge=1, description="Of this collection, by number.")] = None,
+    subscription: Annotated[int | None, Query(ge=1, lt=1 << 63, description="Of this subscription.")] = None,
+    collection: Annotated[int | None, Query(ge=1, lt=1 << 63, description="Of this collection, by number.")] = None,
     format: Annotated[Literal["atom", "rss"], Query(description="Atom or RSS 2.0.")] = "atom",  # noqa: A002
     key: Annotated[str, Query(max_length=64, description="Opens this feed to a reader that cannot sign in.")] = "",
 ) -> HttpResponse:

@@ -26,8 +26,10 @@ def _renumber(key: str, shown: Mapping[tuple[str, int], str]) -> None:
     wrong: list[tuple[bool, int]] = []
     for row in queries.captures_under(key):
         digest = shown.get((row.url, row.captured_ms), row.digest)
-        version = last.get(row.url) != digest
-        last[row.url] = digest
+        waits = row.kind == "revisit" and row.refers_to is None  # nobody knows whether it brought news
+        version = last.get(row.url) != digest and not waits
+        if not waits:
+            last[row.url] = digest
         if version != row.version:
             wrong.append((version, row.id))
     services.set_versions(wrong)

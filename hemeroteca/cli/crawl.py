@@ -44,6 +44,7 @@ def crawl(
     sitemaps: Annotated[bool, typer.Option(help="Find pages by sitemaps too.")] = True,
     requisites: Annotated[bool, typer.Option(help="Keep images, styles and scripts of pages too.")] = True,
     insecure: Annotated[bool, typer.Option("--insecure", help="Accept any certificate.")] = False,
+    probe: Annotated[bool, typer.Option("--probe", help="Ask what may be a geographic service what it is.")] = False,
     data: common.Data = None,
     json: common.Json = False,
 ) -> None:
@@ -70,6 +71,7 @@ def crawl(
         sitemaps=sitemaps,
         requisites=requisites,
         insecure=insecure,
+        probe=probe,
     )
     order, continued = services.submit_crawl(common.actor(), seeds, options)
     carry_out(order, "Going on with" if continued else "Crawling", json, readers)
@@ -84,14 +86,19 @@ def carry_out(order: "Crawl", verb: str, json: bool, readers: "list[ReaderProces
         first = common.unmarked(order.seeds[0])
         Console(stderr=True).print(f"{verb} [bold]{first}[/]{rest} (crawl {order.pk})", highlight=False)
 
-    _Interrupt.install()
-    _work(order.pk, json, readers)
+    run_crawl(order.pk, json, readers)
     order.refresh_from_db()
     _report(order, json)
     if _Interrupt.happened:
         raise typer.Exit(common.INTERRUPTED)
     if order.counts.get("pages", 0) <= order.counts.get("errors", 0):
         raise typer.Exit(1)
+
+
+def run_crawl(crawl_id: int, json: bool, readers: "list[ReaderProcess]") -> None:
+    """Work on a crawl that was ordered, here or in the engine of `hemeroteca serve`, until it ends."""
+    _Interrupt.install()
+    _work(crawl_id, json, readers)
 
 
 def own_readers(data: Path | None) -> "list[ReaderProcess]":

@@ -24,6 +24,7 @@ from hemeroteca.urls.candidate import Candidate
 READ_AHEAD = (16, 512)  # visits of a host read at once: few for a slow host, more for one that is visited fast
 MAX_HOSTS = 20_000  # hosts with work kept in memory; the others wait on disk
 MAX_NAMES = 100_000  # host names whose id is remembered
+MAX_PASSED = 64  # hosts passed over for one lease, because their next visit is for another lessee
 MAX_LOOKS = 8  # hosts read from disk for one lease, to find the one with the best visit
 SET_BACK = 60.0  # s from which on a clock that goes back was set back
 LEASE_SECONDS = 3600.0  # of a lease of the engine itself, whose fetcher and readers have limits of their own
@@ -50,6 +51,7 @@ class Frontier:
         self._cursor: dict[int, int] = {}  # crawls with hosts left on disk → last host id looked at
         self._passed_over: set[int] = set()  # crawls that gained work on a host below their cursor
         self._expire_at = 0.0
+        self._resting: dict[int, float] = {}  # hosts that another lessee held when we began → until when
 
     # crawls
 
@@ -142,22 +144,47 @@ class Frontier:
         seconds: float = LEASE_SECONDS,
         *,
         max_visits: int = 1,
-        per_host: int = 1,
+        per_host: Callable[[HostQueue], int] | int = 1,
+        choose: Callable[[HostQueue, Visit], bool] | None = None,
     ) -> Lease | None:
         """The best visits that politeness allows now, their hosts held for the lessee; None when all must wait.
 
-        A lease of several visits of a host hands its delay (`host(…).delay`) over to the lessee.
+        A lease of several visits of a host hands its delay (`host(…).delay`) over to the lessee. `choose`: only these
+        visits; hosts whose next one is not among them are passed over, up to `MAX_PASSED`.
         """
         if now < self._now - SET_BACK:
             self._turn_back(now)
         self._now = now
         if now >= self._expire_at:
             self.expire(now)
+        passed: list[HostQueue] = []
+        try:
+            return self._lease(now, lessee, seconds, max_visits, per_host, choose, passed)
+        finally:
+            for host in passed:
+                self._order.reopen(host)
+
+    def _lease(
+        self,
+        now: float,
+        lessee: str,
+        seconds: float,
+        max_visits: int,
+        per_host: Callable[[HostQueue], int] | int,
+        choose: Callable[[HostQueue, Visit], bool] | None,
+        passed: list[HostQueue],
+    ) -> Lease | None:
         lease: Lease | None = None
         taken = 0
-        while taken < max_visits and (host := self._next_host(now)) is not None:
-            for _ in range(min(per_host, max_visits - taken)):
+        while taken < max_visits and len(passed) < MAX_PASSED and (host := self._next_host(now)) is not None:
+            if choose is not None and not choose(host, host.ready[0]):
+                passed.append(host)
+                continue
+            most = per_host if isinstance(per_host, int) else per_host(host)
+            for place in range(max(1, min(most, max_visits - taken))):
                 visit = host.ready[0]
+                if place and choose is not None and not choose(host, visit):
+                    break
                 if visit.lease is not None:  # it asked for its host again: it comes alone
                     if lease is not None:
                         self._order.add(host)
@@ -169,6 +196,13 @@ class Frontier:
                 if taken < max_visits and not self._has_visit(host):
                     break
         return lease
+
+    def rest(self, host_name: str, until: float) -> None:
+        """Leave a host alone until then, whatever the frontier knows of it: somebody else may be asking it."""
+        for number in store.host_ids([host_name]).values():
+            self._resting[number] = max(until, self._resting.get(number, 0.0))
+            if number in self._hosts:
+                self._hosts[number].at = max(self._hosts[number].at, until)
 
     def expire(self, now: float) -> int:
         """End the visits whose lease has passed its deadline; how many."""
@@ -345,6 +379,8 @@ class Frontier:
 
     def _load(self, host_id: int) -> HostQueue:
         host = self._hosts[host_id] = HostQueue(Host.objects.get(pk=host_id), self._clock())
+        if host_id in self._resting:
+            host.at = max(host.at, self._resting[host_id])
         return host
 
     def _let_go(self, crawl: int) -> None:

@@ -18,6 +18,7 @@ from hemeroteca.urls import Role
 from hemeroteca.warc import DOM_TYPE, Capture, keys
 
 ANNOUNCING = ("feed", "sitemap")
+ALIKE = {"service", "dataset"}  # finds whose documents say nearly the same on a host, and are no trap for that
 MAX_NOTES = 20
 
 
@@ -70,7 +71,8 @@ class Ingest:
         if document is not None:
             self._links.refresh(capture, rules, document, result)
             self._links.find(capture, rules, document, nofollow, result)
-            if crawl is not None and rules.role == Role.PAGE and capture.status == 200:
+            is_read = crawl is not None and rules.role == Role.PAGE and capture.status == 200
+            if is_read and not document.finds.keys() & ALIKE:
                 result.said, result.worded = fingerprints(capture.url, document, result.shown_digest)
             if not result.same:
                 _add_document(capture, rules, document, result)

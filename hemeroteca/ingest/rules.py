@@ -39,9 +39,14 @@ class CrawlOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     sitemaps: bool = True
     requisites: bool = True
     insecure: bool = False
+    probe: bool = False  # addresses that may be geographic services are asked for their capabilities
     order: str = "breadth-first"  # which pages go first: a name of `frontier.prioritisers`
     watch: Comparison | None = None  # a standing crawl: it never ends, and new versions are compared in this way
     trusted: tuple[str, ...] = ()  # `host reason` each: what a person took after it was held back for that reason
+    job: int = 0  # of a client of the fleet: its pages are fetched and kept, nothing is followed
+    method: str = "GET"  # … or HEAD: nothing is kept
+    headers: tuple[tuple[str, str], ...] = ()  # … sent besides ours
+    max_age: int = 0  # … s: an answer of the archive this old does too
     again: bool = False  # all pages of the same order, which has finished, are visited once more
 
 

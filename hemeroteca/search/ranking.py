@@ -7,6 +7,7 @@ neutral. docs/explanation/ranking.md tells the reasons.
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -41,7 +42,9 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     thin_below: int = 200  # characters
 
     # the page of results
-    per_host: int = 3  # no more results of one host on a page, while others wait
+    per_host: int = 3  # no more results of one host on a page, while others that fit about as well wait:
+    comparable: float = 0.8  # … with so much of its score …
+    many_hosts: int = 30  # … on an instance of so many hosts; of fewer, with nearly all of it
     duplicate_bits: int = 3  # fingerprints that differ in no more bits are the same text
 
 
@@ -102,32 +105,36 @@ def for_texts(weights: Weights, length: float) -> Weights:
     )
 
 
-def spread(hosts: Sequence[int], per_host: int, page: int, pages: int) -> list[int]:
-    """An order of the results (given by their hosts, best first) with at most `per_host` of one host on each page.
+def comparable(weights: Weights, hosts: int) -> float:
+    """The part of a result's score with which one of another host goes before it, on an instance of so many hosts.
 
-    The first `pages` pages are arranged. Results are delayed, never dropped; when other hosts run out, the rest follows
-    in its own order.
+    Who keeps three manuals wants the best pages, whichever they are in; among many sites another voice is worth more.
+    """
+    return 1 - (1 - weights.comparable) * min(1.0, (hosts - 1) / max(1, weights.many_hosts))
+
+
+def spread(
+    hosts: Sequence[int], scores: Sequence[float], per_host: int, comparable: float, page: int, pages: int
+) -> list[int]:
+    """An order of the results (given by hosts and scores, best first) with about `per_host` of one host on each page.
+
+    What is more waits for a later page, but only for the sake of others that have `comparable` of its score. The first
+    `pages` pages are arranged. Results are delayed, never dropped.
     """
     waiting = list(range(len(hosts)))
     order: list[int] = []
     for _ in range(pages):
-        shown: dict[int, int] = {}
+        shown: Counter[int] = Counter()
         taken: list[int] = []
-        left: list[int] = []
-        for at, i in enumerate(waiting):
-            if len(taken) == page:
-                left += waiting[at:]
-                break
-            if shown.get(hosts[i], 0) < per_host:
-                shown[hosts[i]] = shown.get(hosts[i], 0) + 1
-                taken.append(i)
-            else:
-                left.append(i)
-        if len(taken) < page:
-            taken = sorted(taken + left[: page - len(taken)])
-            left = [i for i in left if i not in taken]
-        order += taken
-        waiting = left
-        if not waiting:
-            break
+        delayed: deque[int] = deque()
+        coming = deque(waiting)
+        while len(taken) < page and (delayed or coming):
+            while coming and shown[hosts[coming[0]]] >= per_host:
+                delayed.append(coming.popleft())
+            overtaken = coming and (not delayed or scores[coming[0]] >= comparable * scores[delayed[0]])
+            best = coming.popleft() if overtaken else delayed.popleft()
+            shown[hosts[best]] += 1
+            taken.append(best)
+        order += sorted(taken)
+        waiting = sorted([*delayed, *coming])
     return order + waiting

@@ -53,6 +53,7 @@ class Retrieval:
     now_ms: int
     links: LinkRanks | None
     of_versions: bool  # the index has all versions of pages: one of each is a result
+    hosts: int  # of the index; above `weights.many_hosts` they are not counted
 
     @property
     def by_relevance(self) -> bool:
@@ -107,7 +108,7 @@ class Retrieval:
         hosts = Counter(ranked.hosts.tolist())
         if sum(min(count, self.weights.per_host) for count in hosts.values()) >= wanted:
             return False
-        return len(self.reader.terms("host", "", 2)) > 1
+        return self.hosts > 1
 
     def rank(self, candidates: list[Match], plan: QueryPlan, page: int, pages: int = 1) -> RankedMatches:
         """Candidates in the order of results, arranged for so many `pages` of `page` results."""
@@ -122,7 +123,7 @@ class Retrieval:
         else:
             order = list(range(len(candidates)))
         order, duplicates = self._without_copies(order, columns["simhash"], places)
-        order, delayed = self._spread(order, columns["host_key"], page, pages)
+        order, delayed = self._spread(order, columns["host_key"], scores, page, pages)
         return RankedMatches(
             places, columns["key"].tolist(), columns["host_key"], scores, facts, order, duplicates, delayed
         )
@@ -151,14 +152,17 @@ class Retrieval:
             return dedup.one_per_page(order, self.reader.columns(("page",), places)["page"])
         return dedup.one_per_text(order, fingerprints.view(np.uint64), self.weights.duplicate_bits)
 
-    def _spread(self, order: list[int], host_keys: np.ndarray, page: int, pages: int) -> tuple[list[int], set[int]]:
+    def _spread(
+        self, order: list[int], host_keys: np.ndarray, scores: np.ndarray, page: int, pages: int
+    ) -> tuple[list[int], set[int]]:
         """Results of one host moved apart over the pages, with the hosts some of whose results were moved back."""
         if not self.options.diverse or not page or not self.by_relevance:
             return order, set()
         hosts = host_keys[order].tolist()
         if len(set(hosts)) < 2:
             return order, set()
-        places = ranking.spread(hosts, self.weights.per_host, page, pages)
+        comparable = ranking.comparable(self.weights, self.hosts)
+        places = ranking.spread(hosts, scores[order].tolist(), self.weights.per_host, comparable, page, pages)
         delayed = {hosts[place] for at, place in enumerate(places) if place < at}
         return [order[place] for place in places], delayed
 

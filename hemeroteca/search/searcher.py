@@ -157,8 +157,9 @@ class _Known:
     def __init__(self, generation: Hashable = None) -> None:
         self.generation = generation
         self.hits: dict[int, Hit] = {}  # for runs that ask for many results without text
-        self.forms: dict[tuple[str, str], list[Form]] = {}  # of words asked for
+        self.forms: dict[tuple[str, str, str], list[Form]] = {}  # of words asked for
         self.length: float | None = None  # characters of a text, on average
+        self.hosts: int | None = None  # counted up to `Weights.many_hosts`
 
 
 class _Latest(Generic[Kept]):
@@ -188,13 +189,17 @@ class _Search:
         self.options = options
         self.reader = searcher.index.reader()
         self.known = searcher.known(self.reader)
+        weights = options.weights or searcher.weights
+        if self.known.hosts is None:
+            self.known.hosts = len(self.reader.terms("host", "", weights.many_hosts + 1))
         self.retrieval = Retrieval(
             self.reader,
             options,
-            options.weights or searcher.weights,
+            weights,
             options.now_ms or int(time.time() * 1000),
             searcher.link_ranks,
             searcher.of_versions,
+            self.known.hosts,
         )
         self._marks: dict[str, Highlighter] = {}  # by body field
         self._standing: dict[int, bool] = {}  # documents whose text was read for `inbody:`

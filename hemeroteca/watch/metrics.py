@@ -202,13 +202,13 @@ def as_csv(rows: Iterable[Metrics]) -> str:
     writer = csv.writer(out)
     writer.writerow(COLUMNS)
     for row in rows:
-        writer.writerow([cell(getattr(row, column)) for column in COLUMNS])
+        writer.writerow([spreadsheet_cell(getattr(row, column)) for column in COLUMNS])
     return out.getvalue()
 
 
-def cell(value: Any) -> Any:
+def spreadsheet_cell(value: Any) -> Any:
     """A name that begins like a formula must not become one in a spreadsheet."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" else value
+    return f"'{value}" if isinstance(value, str) and value.startswith(tuple("=+-@\t\r")) else value
 
 
 def _sum(page: Ints, values: Floats, count: int) -> Floats:

@@ -4,6 +4,7 @@ from django.db import models
 
 from hemeroteca.accounts.models import User
 from hemeroteca.frontier.models import Crawl
+from hemeroteca.instance.sealing import SealedField
 
 
 class Collection(models.Model):
@@ -225,9 +226,7 @@ class SignalSource(models.Model):
     hub = models.TextField(default="", db_comment="WebSub hub")
     state = models.CharField(max_length=8, choices=State, default=State.NEW, db_comment="new, active, refused, ended")
     note = models.TextField(default="", db_comment="why it is in that state, for people")
-    secret = models.CharField(
-        max_length=100, default="", db_comment="key that hub messages are signed with; IndexNow key"
-    )
+    secret = SealedField(default="", db_comment="key that hub messages are signed with, sealed; IndexNow key")
     token = models.CharField(
         max_length=64, default="", db_index=True, db_comment="SHA-256 of the secret in its address"
     )
@@ -278,8 +277,8 @@ class Channel(models.Model):
     name = models.CharField(max_length=100, db_comment="what it is called")
     owner = models.ForeignKey(User, models.SET_NULL, null=True, db_comment="who made it")
     kind = models.CharField(max_length=8, choices=Kind, db_comment="apprise or webhook")
-    target = models.TextField(db_comment="Apprise URL (holds passwords) or address of the webhook")
-    secret = models.CharField(max_length=100, default="", db_comment="key that webhook messages are signed with")
+    target = SealedField(db_comment="Apprise URL or address of the webhook, sealed: it may hold passwords")
+    secret = SealedField(default="", db_comment="key that webhook messages are signed with, sealed")
     subscription = models.ForeignKey(
         Subscription, models.CASCADE, null=True, db_comment="tell only of this one; null with collection: of all"
     )

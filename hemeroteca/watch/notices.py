@@ -8,6 +8,7 @@ message a messenger was just taking when the worker was killed: see `settle_inte
 import hashlib
 import hmac
 import logging
+import re
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
@@ -35,8 +36,63 @@ IN_A_DIGEST = 50  # changes shown in one message; the rest is counted
 DIFF_LINES = 40
 BATCH = 200
 GATHERED = {"change", "match"}  # what a digest gathers; failures are told at once
-# These act on the machine the worker runs on instead of sending anything anywhere.
-LOCAL_SCHEMES = {"dbus", "glib", "gnome", "kde", "macosx", "qt", "syslog", "windows", "gio"}
+# Ways of Apprise that send by HTTP or SMTP, whose names go through `guarded_names`. Others act on this machine, or open
+# sockets of their own that nobody guards.
+SCHEMES = frozenset(
+    [
+        "bark",
+        "barks",
+        "discord",
+        "flock",
+        "form",
+        "forms",
+        "gchat",
+        "gotify",
+        "gotifys",
+        "ifttt",
+        "json",
+        "jsons",
+        "lark",
+        "line",
+        "mailgun",
+        "mailto",
+        "mailtos",
+        "mastodon",
+        "mastodons",
+        "matrix",
+        "matrixs",
+        "mmost",
+        "mmosts",
+        "ncloud",
+        "nclouds",
+        "ntfy",
+        "ntfys",
+        "opsgenie",
+        "pagerduty",
+        "pbul",
+        "pover",
+        "pushed",
+        "rocket",
+        "rockets",
+        "sendgrid",
+        "signal",
+        "signals",
+        "slack",
+        "synology",
+        "synologys",
+        "tgram",
+        "twilio",
+        "victorops",
+        "vonage",
+        "wecombot",
+        "workflow",
+        "workflows",
+        "wxteams",
+        "xml",
+        "xmls",
+        "zulip",
+    ]
+)
 
 WORDS: dict[str, dict[str, str]] = {
     "en": {
@@ -223,8 +279,10 @@ def test_channel(channel: Channel, config: Config, client: GuardedClient) -> Non
 def check_apprise(target: str) -> str:
     """Why an Apprise URL cannot be used; empty when it can."""
     scheme = target.partition("://")[0].lower()
-    if scheme in LOCAL_SCHEMES:
-        return f"{scheme}:// acts on the server itself; choose a way that sends a message"
+    if scheme not in SCHEMES:
+        return f"{scheme[:20]}:// is not one of the ways that can be used: {', '.join(sorted(SCHEMES))}"
+    if re.search(r"[\s,][^/?]*://", target):
+        return "a channel has one address; make a channel for each"
     try:
         import apprise
     except ImportError:
@@ -270,7 +328,8 @@ def _send_apprise(channel: Channel, notices: list[Notice], config: Config) -> No
     title, body = message(notices, channel.language)
     with guarded_names(config):
         sender = apprise.Apprise()
-        sender.add(channel.target)
+        if (service := apprise.Apprise.instantiate(channel.target)) is not None:  # one, not a list of them
+            sender.add(service)
         if not sender.notify(title=title, body=body, body_format=apprise.NotifyFormat.TEXT):
             raise DeliveryError("the service did not take the message (wrong address or password, or it is down)")
 

@@ -106,7 +106,7 @@ def learn_from_cdx(subscription: Subscription, lines: Iterable[str]) -> int:
 def read_cdx(place: str) -> Iterator[str]:
     """Lines of a file, which may be packed with gzip, or of an address."""
     if place.startswith(("http://", "https://")):
-        reply = GuardedClient(settings.CONFIG).send(place, most=MAX_CDX_BYTES)
+        reply = GuardedClient(settings.CONFIG).send(place, max_bytes=MAX_CDX_BYTES)
         if not reply.ok or len(reply.body) >= MAX_CDX_BYTES:
             reason = reply.reason or f"status {reply.status}" if not reply.ok else "it is too large"
             raise Invalid(f"{place} cannot be read ({reason}); save it to a file and give that")

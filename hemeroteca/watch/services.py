@@ -18,6 +18,7 @@ from hemeroteca.accounts import SYSTEM, Actor, require
 from hemeroteca.accounts.models import User
 from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.frontier import services as frontier
+from hemeroteca.ingest.costly import check_rules
 from hemeroteca.ingest.rules import Comparison, CrawlOptions
 from hemeroteca.predict import POLICIES, policy_of
 from hemeroteca.watch import time_windows
@@ -325,7 +326,7 @@ def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
     given["country"] = given["country"].upper()
     try:
         urls.ScopeMatcher(scope)
-        change.check(change.ChangeRules(**msgspec.structs.asdict(comparison)))
+        check_rules(change.ChangeRules(**msgspec.structs.asdict(comparison)))
         windows = time_windows.read_all(given["windows"])
         if given["country"]:
             calendar_of(given["country"])

@@ -54,7 +54,7 @@ class Report(msgspec.Struct):
         out = io.StringIO()
         writer = csv.writer(out)
         writer.writerow(self.columns)
-        writer.writerows([metrics.cell(value) for value in row] for row in self.rows)
+        writer.writerows([metrics.spreadsheet_cell(value) for value in row] for row in self.rows)
         return out.getvalue()
 
     def as_chart(self) -> dict[str, Any]:

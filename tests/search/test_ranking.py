@@ -40,10 +40,29 @@ def test_among_sentences_little_words_count_in_full_and_their_order_less():
 
 @given(st.lists(st.integers(0, 5), max_size=60), st.integers(1, 5), st.integers(1, 12), st.integers(1, 8))
 def test_spreading_only_reorders(hosts, per_host, page, pages):
-    order = spread(hosts, per_host, page, pages)
+    order = spread(hosts, [1.0] * len(hosts), per_host, 0.8, page, pages)
     assert sorted(order) == list(range(len(hosts)))
     first = [hosts[i] for i in order[:page]]
     if len(set(hosts)) * per_host >= page and len(hosts) >= page:
         possible = sum(min(per_host, hosts.count(host)) for host in set(hosts))
         if possible >= page:
             assert all(first.count(host) <= per_host for host in first)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.floats(0.1, 9)), max_size=40), st.integers(1, 3), st.integers(1, 12))
+def test_a_result_is_delayed_only_for_one_that_fits_about_as_well(results, per_host, page):
+    results.sort(key=lambda result: -result[1])
+    hosts, scores = [host for host, _ in results], [score for _, score in results]
+    order = spread(hosts, scores, per_host, 0.8, page, 1)
+    shown, later = order[:page], order[page:]
+    for i in later:
+        assert all(scores[j] >= 0.8 * scores[i] or hosts[j] == hosts[i] for j in shown if j > i)
+    assert spread(hosts, scores, per_host, 1.0, page, 1)[:page] == list(range(min(page, len(hosts)))) or len(
+        set(scores)
+    ) < len(scores)
+
+
+def test_on_an_instance_of_a_few_sites_hardly_anything_is_spread():
+    assert ranking.comparable(DEFAULT, 1) == 1
+    assert ranking.comparable(DEFAULT, 3) > 0.98
+    assert ranking.comparable(DEFAULT, 1000) == DEFAULT.comparable

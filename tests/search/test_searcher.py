@@ -178,28 +178,40 @@ def test_hundreds_of_copies_do_not_end_the_results(indexed, sort):
     assert first.hits[0].duplicates == 299
 
 
-def test_no_host_fills_a_page_while_others_wait(indexed):
-    many = [page(i, "noticia " * 3 + f"asunto{i}", url=f"https://big.test/{i}") for i in range(20)]
-    few = [
-        page(100 + i, "noticia " + " ".join(f"w{i}{j}" for j in range(30)), url=f"https://small{i}.test/")
-        for i in range(3)
-    ]
-    searcher = indexed(*many, *few)
+def _spread_over(hosts, other):
+    """Twenty pages of one host that fit best, and one of each of so many others."""
+    many = [page(i, "noticia " * 3 + f"asunto{i} lugar", url=f"https://big.test/{i}") for i in range(20)]
+    return [*many, *(page(100 + i, f"{other} hecho{i}", url=f"https://small{i}.test/") for i in range(hosts))]
+
+
+def test_no_host_fills_a_page_while_others_that_fit_about_as_well_wait(indexed):
+    searcher = indexed(*_spread_over(40, "noticia noticia noticia con más palabras"))
     first = searcher.search("noticia", limit=6)
     assert sum(hit.host == "big.test" for hit in first.hits) == 3
     assert [hit.more_from_host for hit in first.hits if hit.host == "big.test"][0]
-    assert {hit.host for hit in searcher.search("noticia", limit=6, options=Options(diverse=False)).hits} == {
-        "big.test"
-    }
+    as_they_fit = searcher.search("noticia", limit=6, options=Options(diverse=False))
+    assert {hit.host for hit in as_they_fit.hits} == {"big.test"}
 
 
-def test_hosts_behind_hundreds_of_better_pages_of_one_are_found(indexed):
-    many = [page(i, "noticia " * 3 + f"asunto{i}", url=f"https://big.test/{i}") for i in range(200)]
+@pytest.mark.parametrize(
+    ("hosts", "other"),
+    [(40, "noticia " + " ".join(f"w{j}" for j in range(60))), (3, "noticia noticia noticia con más palabras")],
+    ids=["others fit half as well", "a few sites"],
+)
+def test_the_best_pages_come_first_whatever_their_host(indexed, hosts, other):
+    first = indexed(*_spread_over(hosts, other)).search("noticia", limit=6)
+    assert {hit.host for hit in first.hits} == {"big.test"}
+    assert not any(hit.more_from_host for hit in first.hits)
+
+
+def test_hosts_behind_hundreds_of_pages_of_one_are_found(indexed):
+    many = [page(i, "noticia " * 3 + f"asunto{i} lugar", url=f"https://big.test/{i}") for i in range(200)]
     few = [
-        page(1000 + i, "noticia " + " ".join(f"w{i}{j}" for j in range(30)), url=f"https://small{i % 3}.test/{i}")
+        page(1000 + i, f"noticia noticia noticia hecho{i} con más", url=f"https://small{i % 3}.test/{i}")
         for i in range(9)
     ]
-    searcher = indexed(*many, *few)
+    others = [page(2000 + i, "otra cosa", url=f"https://other{i}.test/") for i in range(40)]
+    searcher = indexed(*many, *few, *others)
     first = searcher.search("noticia")
     assert [sum(hit.host == host for hit in first.hits) for host in ("big.test", "small0.test")] == [3, 3]
     second = searcher.search("noticia", cursor=first.cursor)
@@ -623,3 +635,38 @@ def test_short_words_are_found_in_their_singular_too(indexed, query, expected):
         page(1, "un niño y la casa de la ley"), page(2, "the cat and the key", "en"), page(3, "casi castaño")
     )
     assert [hit.key for hit in searcher.search(query).hits] == expected
+
+
+MANUAL = {  # right page first: (question, language, title, text)
+    "es": [
+        ("como leer un archivo json en python", "Leer JSON", "El módulo json de Python lee un archivo con load."),
+        ("cómo configurar un host virtual por nombre", "Hosts virtuales", "Un host virtual se elige por su nombre."),
+        ("cómo saber qué versión de apache tengo", "Versión de Apache", "La orden httpd -v dice la versión de Apache."),
+    ],
+    "en": [
+        ("how do I read a json file in python", "Reading JSON", "The json module of Python reads a file with load."),
+        ("how to configure a name based virtual host", "Virtual hosts", "A virtual host is chosen by its name."),
+        ("which version of apache do I have", "Version of Apache", "The command httpd -v tells the version of Apache."),
+    ],
+}
+
+
+@pytest.mark.parametrize(("few", "most"), [("es", "en"), ("en", "es")])
+def test_words_are_as_rare_as_in_the_language_of_the_question(indexed, few, most):
+    """Among English pages every little Spanish word is rare; it must not outweigh what is asked about."""
+    filler = {
+        "es": "Cómo leer, saber y configurar: por qué leer por partes, qué saber, cómo configurar. Tengo un nombre. ",
+        "en": "How to read, know and configure: which do I have to read in parts, how do I configure, I have a name. ",
+    }
+    pages = [
+        page(1000 * (language == most) + n, text, language, title=title, url=f"https://{language}.test/{n}")
+        for language in (few, most)
+        for n, (_, title, text) in enumerate(MANUAL[language], 1)
+    ]
+    pages += [page(100 + n, filler[few] * 3 + f"Tema {n * 7919}", few) for n in range(25)]
+    pages += [page(2000 + n, filler[most] + f"python json apache host {n * 7919}" * (n % 3), most) for n in range(300)]
+    searcher = indexed(*pages)
+    for language in (few, most):
+        for n, (question, _, _) in enumerate(MANUAL[language], 1):
+            found = searcher.search(question, options=Options(group=False, diverse=False)).hits
+            assert found[0].key == 1000 * (language == most) + n, (question, [hit.title for hit in found])

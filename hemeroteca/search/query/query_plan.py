@@ -80,7 +80,7 @@ class Lexicon(NamedTuple):
 
     reader: IndexReader
     languages: Sequence[tuple[str, int]]  # with how many pages each
-    forms: dict[tuple[str, str], list[Form]]  # of words found before in the same commit
+    forms: dict[tuple[str, str, str], list[Form]]  # of words found before in the same commit
     spoken: Callable[[list[str]], Counter[str]] | None = None  # languages words are of
 
 
@@ -231,6 +231,7 @@ class QueryPlanner:
         self.vocabulary.hear(words)
         if len(self.vocabulary.languages) > 1 or len(self.vocabulary.fields) > 1:
             plan.language = self.vocabulary.language(words, self.spoken)
+            self.vocabulary.count_in(plan.language)
         self.stop_words = analysis.stop_words_of(words, self.vocabulary.languages, plan.language)
         for name in self.vocabulary.fields:
             times = Counter(self._content_terms(words, name))

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
 from hemeroteca.search import analysis
 from hemeroteca.search.index import IndexReader
+from hemeroteca.search.index import expressions as ex
 from hemeroteca.search.index.document_fields import BODIES
 
 LONG_QUERY = 24  # words from which a query is very long
@@ -23,6 +24,8 @@ MAX_KNOWN = 20_000  # words remembered with their forms
 MIN_SHARE = 0.04  # of the pages, from which the forms of a language's words are looked for
 MAX_ENDING = 3  # letters that are taken off a word to find shorter forms of it
 MAX_ALIKE = 100  # words of the vocabulary that are compared with one of the query
+MOST = 0.5  # of the pages; words of a language so many are in are about as rare in it as in all
+PRIOR_PAGES = 10  # … and of one few pages are in, as if so many more had a word as often as all do
 
 
 class Form(msgspec.Struct, frozen=True, gc=False):
@@ -38,10 +41,12 @@ class Vocabulary:
         self,
         reader: IndexReader,
         languages: Sequence[tuple[str, int]],
-        known: dict[tuple[str, str], list[Form]] | None = None,
+        known: dict[tuple[str, str, str], list[Form]] | None = None,
     ) -> None:
         """`known`: forms of words found before in the same commit of the index."""
         self.reader = reader
+        self.pages = dict(languages)
+        self.asked = ""  # language the rarity of words is counted in; empty: all
         self.known = {} if known is None else known
         known_language = max(1, sum(count for code, count in languages if code))
         self.languages = [
@@ -66,8 +71,17 @@ class Vocabulary:
     def keep_language(self, language: str) -> None:
         """Read words in this language only."""
         self.languages = [(language, 1.0)]
+        self.count_in(language)
         self.known, self.rare = {}, []
         self.fields = [name for name in self.fields if name == analysis.field_of(language)]
+
+    def count_in(self, language: str) -> None:
+        """Weigh words by their rarity in this language: among English pages `leer` is rarer than `json`, and says less.
+
+        Words of scripts without spaces are of one language anyway.
+        """
+        if analysis.field_of(language) == analysis.WORDS and self.pages.get(language, 0) < MOST * self.reader.documents:
+            self.asked = language
 
     def keep_spaceless(self) -> None:
         self.spaceless = True
@@ -105,11 +119,11 @@ class Vocabulary:
 
     def forms(self, name: str, word: str) -> list[Form]:
         """The forms of a word in the vocabulary of a body field: as it is typed, then the most frequent."""
-        forms = self.known.get((name, word))
+        forms = self.known.get((self.asked, name, word))
         if forms is None:
             if len(self.known) > MAX_KNOWN:
                 self.known.clear()
-            forms = self.known[name, word] = self._look_up(name, word)
+            forms = self.known[self.asked, name, word] = self._look_up(name, word)
         return forms
 
     def as_typed(self, name: str, word: str) -> Form | None:
@@ -143,13 +157,24 @@ class Vocabulary:
                 having |= {term: documents for term, documents in alike if of[term] == stem}
         total = self.reader.documents
         elsewhere = self._elsewhere(name, word)
-        alone = _rarity(min(total, having[word] + elsewhere), total)
-        together = OTHER_FORM * _rarity(min(total, sum(having.values()) + elsewhere), total)
+        alone = _rarity(self._everywhere([word], having[word] + elsewhere), total)
+        together = OTHER_FORM * _rarity(self._everywhere(having, sum(having.values()) + elsewhere), total)
         return [
             Form(term, documents, (alone if term == word else together) / _rarity(documents, total))
             for term, documents in having.items()
             if documents
         ]
+
+    def _everywhere(self, terms: Iterable[str], documents: int) -> float:
+        """How many pages would have one of the terms if all were in the language asked for; `documents` do have it."""
+        total = self.reader.documents
+        pages = self.pages.get(self.asked, 0)
+        if not pages:
+            return min(total, documents)
+        any_form = tuple(ex.TermQuery(BODIES[analysis.WORDS], term) for term in terms)
+        written = ex.all_of((ex.BooleanQuery(should=any_form), ex.TermQuery("language", self.asked)))
+        found = self.reader.search(written, 1).total + PRIOR_PAGES * min(1.0, documents / total)
+        return min(1.0, found / (pages + PRIOR_PAGES)) * total
 
     def _elsewhere(self, name: str, word: str) -> int:
         """Pages that have the word in another field: a word is as rare as it is in all pages.
@@ -168,6 +193,6 @@ def _little(words: list[str], code: str) -> int:
     return sum(analysis.is_stop_word(word, code) for word in words[:LONG_QUERY])
 
 
-def _rarity(documents: int, total: int) -> float:
+def _rarity(documents: float, total: int) -> float:
     """BM25's weight of a word in so many documents, as the engine computes it."""
     return math.log(1 + (max(total, documents) - documents + 0.5) / (documents + 0.5))
