@@ -93,6 +93,7 @@ ACTIONS = {
     "watch pages": "watch.read",
     "watch changes": "watch.read",
     "watch metrics": "watch.read",
+    "watch report": "watch.read",
     "watch learn": "watch.learn",
     "watch sources": "watch.sources",
     "watch webhook": "watch.source",

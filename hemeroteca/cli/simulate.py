@@ -170,7 +170,7 @@ def _show(facts: dict[str, Any], warmup: float) -> None:
     )
     console.print(_table([_row(o) for o in facts["policies"]]))
     for warning in facts["warnings"]:
-        console.print(f"warning: {warning}", style="yellow", highlight=False)
+        console.print(f"warning: {warning}", style="yellow", highlight=False, width=80)
     for o in facts["policies"]:
         if len(o["groups"]) > 1:
             console.print(_groups(o))
@@ -179,9 +179,7 @@ def _show(facts: dict[str, Any], warmup: float) -> None:
         console.print(f"{o['policy']}, {o['runs']} runs: {said}", highlight=False)
     console.print("\nThe founding work's own table (2015: one site, 137 changes in 241 days)", style="dim")
     console.print(_table([_row(o) for o in facts["published_2015"]]))
-    console.print(
-        "by day: changes on days without a visit, as 2015 counts. vain: visits that found nothing.", style="dim"
-    )
+    console.print("by day: changes on days without a visit, as 2015 counts; vain: found nothing", style="dim")
 
 
 COLUMNS = ("policy", "visits", "changes", "lost", "by day", "seen", "vain", "fresh", "delay", "stored")

@@ -183,7 +183,7 @@ def _summarise(subscription: Subscription, page: Page, key: int) -> None:
     hits = [at for at, _, important in seen if important]
     days = sum(interval for _, interval, _ in seen) / DAY_MS
     change_days = len({at // DAY_MS for at in hits})
-    chance = daily_chance(rate_of([(interval, hit) for _, interval, hit in seen]))
+    chance = daily_chance(rate_of(seen))
     values = {
         "first_ms": seen[0][0],
         "last_ms": seen[-1][0],
@@ -208,12 +208,18 @@ def _summarise(subscription: Subscription, page: Page, key: int) -> None:
     )
 
 
-def rate_of(seen: Sequence[tuple[int, bool]]) -> float:
-    """Changes per hour of a page, the likeliest for its visits: (ms since the one before, important).
+def rate_of(seen: Iterable[tuple[int, int, bool]]) -> float:
+    """Changes per hour of a page, the likeliest for its visits: (ms, ms since the one before, important).
 
-    One that was found changed at every visit has no likeliest rate; half an unseen quiet visit is added.
+    Visits of one day count as one, so that daily data give days with a change / days observed. A page that was found
+    changed every time has no likeliest rate; half an unseen quiet visit is added.
     """
-    visits = [(interval / HOUR_MS, hit) for interval, hit in seen if interval > 0]
+    days: dict[int, tuple[float, bool]] = {}
+    for at, interval, hit in seen:
+        if interval > 0:
+            gap, changed = days.get(at // DAY_MS, (0.0, False))
+            days[at // DAY_MS] = gap + interval / HOUR_MS, changed or hit
+    visits = list(days.values())
     if visits and all(hit for _, hit in visits):
         visits.append((max(gap for gap, _ in visits) / 2, False))
     return maximum_likelihood(visits)
@@ -417,7 +423,7 @@ def describe(keys: Iterable[int], now_ms: int) -> None:
             continue
         newest = Observation.objects.filter(key=key).order_by("-seen_ms")
         seen = list(newest.values_list("seen_ms", "interval_ms", "important")[:MAX_DESCRIBED])
-        chance = daily_chance(rate_of([(interval, hit) for _, interval, hit in seen]))
+        chance = daily_chance(rate_of(seen))
         times = sorted(planner_hour(at) for at, _, hit in seen if hit)[-MAX_CHANGES:]
         found = behaviour(times, planner_hour(page.first_ms), planner_hour(now_ms)) if page.visits >= 3 else None
         values = {"daily_chance": chance, "group": group(chance).value, "behaviour": str(found or page.behaviour)}

@@ -39,6 +39,9 @@ def test_json_has_the_promised_fields_and_the_published_table(run, tmp_path):
     assert facts["published_2015"][0] == {
         "policy": "simple", "visits": 157, "changes": 137, "detected": 88, "lost": 49, "unnecessary": 69,
         "bytes_stored": 779_000_000,
+        "lost_by_day": 49,
+        "page_days": 241,
+        "surplus": 20,
     }  # fmt: skip
     assert ElementTree.parse(chart).getroot().tag.endswith("svg")
 

@@ -11,7 +11,7 @@ from hemeroteca.accounts import SYSTEM, Role
 from hemeroteca.accounts import services as accounts
 from hemeroteca.watch import change_feeds
 from hemeroteca.watch.models import Channel, Subscription, WatchedPage
-from tests.watch.driving import World
+from tests.watch.driving import World, subscribe
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
@@ -167,3 +167,20 @@ def test_a_feed_keeps_its_id_and_is_sent_only_when_it_changed(editor):
     assert (again.status_code, again.content) == (304, b"")
     head = client.head(address)
     assert (head.status_code, head.headers["ETag"]) == (200, first.headers["ETag"])
+
+
+def test_reports_come_as_rows_csv_and_a_chart(reader, tmp_path):
+    # Visits on three days an hour apart from nothing else: three rounds of one page.
+    sub = subscribe(mode="fixed 24")
+    world = World(tmp_path)
+    world.add(sub, "https://news.test/a", [30.0])
+    world.run(60)
+    found = reader("get", f"/reports/rounds?subscription={sub.pk}").json()
+    assert found["columns"][:4] == ["start", "end", "subscription", "pages"]
+    assert [row[3] for row in found["rows"]] == [1] * world.visits["https://news.test/a"]
+    assert reader("get", "/reports/admission?format=csv").content.startswith(b"subscription,name,admitted,lost")
+    assert reader("get", "/reports/intervals?format=chart").json()["mark"] == "bar"
+    assert reader("get", "/reports/nothing").status_code in (404, 422)
+    shown = reader("get", f"/subscriptions/{sub.pk}").json()
+    assert (shown["group"], shown["in_burst"]) == ("low", False)
+    assert "daily_chance" in reader("get", "/pages").json()["items"][0]

@@ -104,3 +104,31 @@ def test_numbers_stand_to_the_right_and_long_cells_are_cut_but_for_the_last():
     assert second == "    1  " + "x" * 23 + "…  " + "y" * 90
     assert below == "      below"
     assert third.startswith("1,234  z ")
+
+
+def test_reports_are_tables_csv_and_json(run, tmp_path):
+    sub = services.subscribe(SYSTEM, Order(url=LONG))[0]
+    World(tmp_path).add(sub, LONG, [])
+    assert "pages_per_minute" in run("report", "rounds", "--subscription", str(sub.pk)).stdout
+    assert run("report", "storage", "--csv").stdout.startswith("subscription,collection,documents")
+    assert json.loads(run("report", "admission", "--json").stdout)["name"] == "admission"
+    assert run("report", "nothing").exit_code == 2
+
+
+def test_policies_are_simulated_as_a_job_on_the_history_of_a_subscription(tmp_path, monkeypatch):
+    from hemeroteca.cli import common
+    from hemeroteca.jobs.models import Job
+
+    monkeypatch.setattr(common, "setup", lambda *_, **__: None)
+    sub = services.subscribe(SYSTEM, Order(url=LONG, mode="fixed 24"))[0]
+    world = World(tmp_path)
+    world.add(sub, LONG, [30.0, 80.0, 130.0])
+    world.run(200)
+    words = ["simulate", "--subscription", str(sub.pk), "--warmup", "0", "--policy", "fixed:24", "--budget", "own"]
+    done = CliRunner().invoke(command_line("simulate"), [*words, "--json"])
+    (outcome,) = json.loads(done.stdout)["policies"]
+    assert (outcome["changes"], outcome["lost"]) == (3, 0)
+    assert Job.objects.get().kind == "predict.simulate"
+    done = CliRunner().invoke(command_line("predict"), ["predict", "calibrate", "--json"])
+    assert json.loads(done.stdout)["visits"] >= 5
+    assert Job.objects.filter(kind="predict.calibrate", state="done").exists()

@@ -134,7 +134,7 @@ def test_behaviour_is_found_from_the_changes(tmp_path):
     world.add(subscription, "https://news.test/never", [])
     world.run(31 * 24, step=2.0)
     keys = [urls.key(f"https://news.test/{name}") for name in ("daily", "never")]
-    observations.describe_behaviour(keys, int(world.now * 1000))
+    observations.describe(keys, int(world.now * 1000))
     daily, never = (WatchedPage.objects.get(key=key) for key in keys)
     assert (daily.behaviour, daily.group) == ("periodic", "high")
     assert (never.behaviour, never.group) == ("silent", "low")
