@@ -41,6 +41,19 @@ def test_a_find_reaches_ingested_and_its_text_search() -> None:
     assert (found.document.type, found.document.title) == ("wms", "Rivers")
 
 
+def test_a_page_tells_the_proper_address_on_its_own_host() -> None:
+    def named(href: str, url: str = "http://example.org/dir/a.html?x=1&y=2") -> int:
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+        body = f"<link rel=canonical href='{href}'><p>Text".encode()
+        capture = Capture(url=url, captured_ms=1, status=200, protocol="http/1.1", response_head=head, body=body)
+        found = ingest(capture, Rules(key=urls.key(urls.canonical(url)), host=urls.host(url), depth=1)).document
+        assert found is not None
+        return found.canonical
+
+    assert named("a.html") == named("/dir/a.html#top") == urls.key("http://example.org/dir/a.html")
+    assert named("http://example.com/") == named("a.html?x=1&y=2") == named("") == 0
+
+
 def test_a_find_outlives_the_buffer_it_came_in() -> None:
     """What a reader sends is decoded where it lies, and the next frame is written over it."""
     sent = Ingested()
