@@ -94,7 +94,8 @@ _PIECES = """
     <style>a{background:url(s)}</style> <style>a{}</style> <noscript> </noscript> <title>T&amp;t</title> <title>
     </title> <h1> </h1> <h2> </h2> <h3> </h3> <h4> </h4> <br> <br/> <hr> <img·src=a> <img·src=b·alt="B·b">
     <img·srcset="b,·c·2x"> <iframe·src=f></iframe> <base·href=/> <html·lang=es> </html> <body> </body> <head>
-    </head> <div·hidden> <p·hidden=""> <div·aria-hidden=true> <p·style="display:none"> <b·style="left:-9999px"> <div·role=main> <div·role=MAIN> <ul·role=navigation> <p·style="x:url(y)">
+    </head> <div·hidden> <p·hidden=""> <div·aria-hidden=true> <p·style="display:none"> <b·style="left:-9999px">
+    <div·role=main> <div·role=MAIN> <ul·role=navigation> <p·style="x:url(y)">
     <P·STYLE="x:url(z)"> <P> </P> <A·HREF="U"> </A> <meta·name=robots·content=none>
     <meta·name=author·content=Ann> <meta·property=og:title·content=O> <meta·name=date·content=2020-01-02>
     <meta·name=description·content="D·d"> <meta·http-equiv=refresh·content="0;url=r">
