@@ -6,7 +6,9 @@ from pathlib import Path
 
 from bench import report
 
-MEASUREMENTS = ("crawl", "frontier", "archive", "change", "search", "predict", "size", "startup")
+MEASUREMENTS = (
+    "crawl", "frontier", "archive", "change", "search", "predict", "focus", "geo", "wiki", "fleet", "size", "startup",
+)  # fmt: skip
 
 
 def main() -> None:

@@ -70,6 +70,9 @@ class Config:
     allow_private: bool = field(
         default=False, metadata={"help": "fetch from private and loopback addresses too (tests, intranets)"}
     )
+    allow_networks: tuple[str, ...] = field(
+        default=(), metadata={"help": "networks that are opened though they are not public, e.g. 192.0.2.0/24"}
+    )
     resolve: tuple[str, ...] = field(
         default=(),
         metadata={"help": "fixed addresses, `pattern=ip[:port]` each, e.g. `*.sim.test=127.0.0.1:8900`"},
@@ -123,6 +126,29 @@ class Config:
             "help": "memory of mapped files a process that searches keeps, about; beyond it the index is opened anew "
             "(Linux; what was read stays in the system's cache)"
         },
+    )
+
+    # wikis
+    wiki_requests_per_minute: float = field(
+        default=0.0,
+        metadata={
+            "help": "requests a minute to one farm of wikis, all workers together; 0: Wikimedia 200, others by `delay`"
+        },
+    )
+    wiki_token: str = field(default="", metadata={"help": "OAuth 2 token sent to the APIs of wikis"})
+    wiki_user: str = field(default="", metadata={"help": "name of a bot password at the wiki (User@bot)"})
+    wiki_password: str = field(default="", metadata={"help": "that bot password"})
+    lake_store: str = field(
+        default="",
+        metadata={"help": "object store of the lake, e.g. s3://bucket/lake; empty: the folder `lake` in `data`"},
+    )
+
+    # fleet
+    fleet: bool = field(
+        default=True, metadata={"help": "visits of this instance's own crawls are given to connected devices too"}
+    )
+    address_database: str = field(
+        default="", metadata={"help": "CSV file of address ranges and their countries, for the fleet; empty: unknown"}
     )
 
     # web

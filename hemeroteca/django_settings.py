@@ -30,11 +30,14 @@ INSTALLED_APPS = [
     "hemeroteca.frontier",
     "hemeroteca.archive",
     "hemeroteca.watch",
+    "hemeroteca.geo",
+    "hemeroteca.wiki",
+    "hemeroteca.fleet",
     "hemeroteca.console",
 ]
 
 # where the kinds of job are: imported when a job is ordered or run
-JOB_MODULES = ["hemeroteca.archive.jobs", "hemeroteca.watch.jobs", "hemeroteca.engine.jobs"]
+JOB_MODULES = [f"hemeroteca.{room}.jobs" for room in ("archive", "watch", "geo", "wiki", "fleet", "engine")]
 
 
 def _database(address: str) -> dict[str, object]:
@@ -137,6 +140,7 @@ X_FRAME_OPTIONS = "DENY"
 
 if CONFIG.public_url.startswith("https://"):
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
+    SECURE_HSTS_SECONDS = 365 * 86_400
     # Replay may live beside us (replay.example.org): browsers refuse these names with a Domain, so that no archived
     # script can set one for us.
     SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"

@@ -43,6 +43,12 @@ class Denied(Refused):
     code = "denied"
 
 
+class Busy(Refused):
+    """Too much of this is being done already; ask again in a moment."""
+
+    code = "busy"
+
+
 class Unavailable(Refused):
     """A part of the system cannot answer now; ask again later."""
 

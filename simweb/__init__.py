@@ -2,7 +2,8 @@
 
 Thousands of virtual hosts behind one port, pages that change by known processes on a virtual clock, robots, sitemaps,
 feeds, redirects, errors and a zoo of monsters. The model is pure (`model`, `changes`, `text`), `render` writes the
-bytes, `server` speaks HTTP, `politeness` watches the visitors and `truth` knows what a perfect crawler finds.
+bytes, `geo` is a corner with maps, `server` speaks HTTP, `politeness` watches the visitors and `truth` knows what a
+perfect crawler finds.
 
 It knows nothing of the crawler that visits it and must never import it.
 """

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from simweb.api import TLS_HOST, SimWebError, ask
+from simweb.geo import Corner
 from simweb.model import DOMAIN, Settings, Web
 from simweb.zoo import INDEX_URL
 
@@ -25,6 +26,7 @@ OPTIONS = {
     "compression": "mixed, or none",
     "latency": "median seconds until an answer",
     "speed": "virtual seconds per real second",
+    "corner": "hosts of the geographic corner, with 200 pages and 2 services each; 0: none",
     "log_urls": "URLs whose fetches are counted one by one",
 }
 
@@ -67,6 +69,8 @@ def _serve(options: argparse.Namespace) -> int:
             resolve = f"{TLS_HOST}=127.0.0.1:{tls_port},{resolve}"
         print(f"simweb: {settings.hosts:,} hosts with {settings.pages_per_host:,} pages each on 127.0.0.1:{port}")
         print(f"  first page   {Web(settings).host_at(0).url(0)}" + (f"   zoo {INDEX_URL}" if settings.zoo else ""))
+        if settings.corner:
+            print(f"  geography    {Corner(settings.seed, settings.corner).first_url}")
         print(f"  a crawler's  HEMEROTECA_ALLOW_PRIVATE=1 HEMEROTECA_RESOLVE='{resolve}'")
         print(f"  facts        simweb info --port {port}    Ctrl-C stops", flush=True)
 

@@ -51,12 +51,15 @@ class Settings:
     latency: float = 0.0  # median seconds a host takes to answer
     speed: float = 0.0  # virtual seconds per real second
     zoo: bool = False
+    corner: int = 0  # hosts of the geographic corner (`simweb.geo`), with 200 pages and 2 services each; 0: none
     log_urls: int = 200_000  # URLs whose fetches are counted one by one
 
     def __post_init__(self) -> None:
         for name, least in (("hosts", 1), ("pages_per_host", 1), ("page_bytes", 1), ("links_per_page", 0)):
             if getattr(self, name) < least:
                 raise ValueError(f"simweb setting `{name}` is {getattr(self, name)}; it must be at least {least}")
+        if self.corner and self.corner < 10:
+            raise ValueError(f"simweb setting `corner` is {self.corner}; it must be 0 or at least 10")
         for name in ("growth", "trouble", "crawl_delay", "latency", "speed"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise ValueError(f"simweb setting `{name}` is {getattr(self, name)}; it must be 0 or more")

@@ -10,6 +10,7 @@ import brotli
 from simweb import admin, render, zoo
 from simweb.changes import mix
 from simweb.clock import Clock, http_date
+from simweb.geo import Corner
 from simweb.messages import OpenConnection, Request, Response, Stream
 from simweb.model import ADMIN_HOST, DOMAIN, Host, Resource, Settings, Web
 from simweb.politeness import PolitenessLog
@@ -25,6 +26,7 @@ class Site:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.web = Web(settings)
+        self.corner = Corner(settings.seed, settings.corner) if settings.corner else None
         self.clock = Clock(self.web.start, settings.speed)
         self.log = PolitenessLog(time.monotonic, settings.log_urls)
         self.connections: set[OpenConnection] = set()
@@ -38,6 +40,7 @@ class Site:
     def log_name(self, name: str) -> str:
         """The name a visitor is logged under; names that do not exist share one entry."""
         known = self.web.host(name) is not None or (self.settings.zoo and zoo.is_zoo(name))
+        known = known or (self.corner is not None and self.corner.host(name) is not None)
         return name if known else "(unknown)"
 
     def forbids(self, name: str, target: str) -> bool:
@@ -60,6 +63,8 @@ class Site:
         host = self.web.host(request.host)
         if host:
             return self._ordinary(host, request)
+        if self.corner is not None and (there := self.corner.host(request.host)) is not None:
+            return self.corner.answer(there, request.target)
         if self.settings.zoo and zoo.is_zoo(request.host):
             return zoo.answer(self, request)
         plain = request.host.removeprefix("www.")

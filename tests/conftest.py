@@ -17,8 +17,10 @@ TOGETHER = (
     "tests/engine/test_zoo.py",
     "tests/extract/test_monsters.py",
     "tests/fetch/test_browser.py",
+    "tests/geo/test_real_servers.py",
     "tests/replay/",
     "tests/search/test_quality.py",
+    "tests/wiki/",
 )
 
 # Property tests try the same examples every time, so that a run says something about the change it is run for; how

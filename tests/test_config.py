@@ -41,3 +41,16 @@ def test_what_is_wrong_is_named(tmp_path, text, reason):
     with pytest.raises(ConfigError, match=reason) as error:
         config.load(environ={"HEMEROTECA_CONFIG": str(file)})
     assert "settings.toml" in str(error.value)
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_secrets_of_wikis_are_not_shown(monkeypatch, capsys, form):
+    from hemeroteca import cli
+
+    monkeypatch.setenv("HEMEROTECA_WIKI_PASSWORD", "bot-password-7")
+    monkeypatch.setenv("HEMEROTECA_WIKI_TOKEN", "oauth-token-7")
+    with pytest.raises(SystemExit):
+        cli.command_line("config")(["config", *form])
+    shown = capsys.readouterr().out
+    assert "wiki_password" in shown
+    assert "-7" not in shown

@@ -1,8 +1,8 @@
 """Slows down guessing of passwords: too many wrong ones within a window and further tries are refused unread.
 
 Counted three ways, because each alone can be abused: a name from one address (somebody at a keyboard), an address over
-all names (one machine trying a list), and a name over all addresses (a botnet). The last limit is wide, so that nobody
-can lock the administrator out by typing wrong passwords from elsewhere.
+all names (one machine trying a list), and a name over all addresses (a botnet). The last limit does not hold for
+browsers in which this person has signed in before (a signed cookie says so): nobody can lock them out from elsewhere.
 """
 
 import hashlib
@@ -20,11 +20,12 @@ LIMITS = {"pair": 5, "address": 30, "name": 200}
 MAX_ROWS = 10_000
 
 
-def wait(name: str, address: str, now: datetime | None = None) -> timedelta | None:
-    """How long further tries are refused, or None when one may be made."""
+def wait(name: str, address: str, now: datetime | None = None, known: bool = False) -> timedelta | None:
+    """How long further tries are refused, or None when one may be made. `known`: from a browser of this person."""
     now = now or timezone.now()
     keys = _keys(name, address)
-    rows = FailedSignIn.objects.filter(key__in=keys, since__gt=now - WINDOW)
+    asked = [key for key, kind in keys.items() if not (known and kind == "name")]
+    rows = FailedSignIn.objects.filter(key__in=asked, since__gt=now - WINDOW)
     waits = [row.since + WINDOW - now for row in rows if row.failures >= LIMITS[keys[row.key]]]
     return max(waits, default=None)
 
@@ -48,6 +49,11 @@ def succeeded(name: str, address: str) -> None:
     """Forget the wrong passwords of this person at this address; other counts go on."""
     pair = next(key for key, kind in _keys(name, address).items() if kind == "pair")
     FailedSignIn.objects.filter(key=pair).delete()
+
+
+def forget(name: str) -> None:
+    """Let a person try again from everywhere: whoever operates the machine gave them a new password."""
+    FailedSignIn.objects.filter(key=_hash("name", name)).delete()
 
 
 def _make_room(now: datetime) -> None:

@@ -5,6 +5,7 @@ decided or looked up happens in services and queries of the rooms below; pages o
     access      whose request it is: a token, a session, a stranger
     problems    every error as a problem detail (RFC 9457)
     shapes      what bodies and answers have in common
-    search, captures, crawls, sites, jobs, watch (watch_shapes), signals, status      one module per noun
+    search, captures, crawls, sites, jobs, watch (watch_shapes), wiki, signals, status      one module per noun
+    fetch (for clients of the fleet), devices (for its devices), bot (for owners of visited sites)
     cdx, memento, opensearch      what other archives' tools, browsers and feed readers speak
 """

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import wraps
 from hmac import compare_digest
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -18,6 +18,7 @@ from hemeroteca.errors import Refused
 from hemeroteca.replay.addresses import key_of
 
 View = Callable[..., HttpResponseBase]
+Answer = TypeVar("Answer", bound=HttpResponseBase)
 
 
 class Bearer(HttpBearer):
@@ -57,7 +58,13 @@ def protocol(action: str, view: View) -> View:
 def plain(status: int, text: str) -> HttpResponse:
     response = HttpResponse(text + "\n", status=status, content_type="text/plain; charset=utf-8")
     response.headers["X-Content-Type-Options"] = "nosniff"
-    response.headers["Access-Control-Allow-Origin"] = "*"
+    return shared(response)
+
+
+def shared(response: Answer) -> Answer:
+    """Let pages of other sites read it, where the archive is open and published; not one on somebody's own machine."""
+    if settings.CONFIG.open_search and settings.CONFIG.public_url:
+        response.headers["Access-Control-Allow-Origin"] = "*"
     return response
 
 

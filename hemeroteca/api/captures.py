@@ -8,7 +8,7 @@ from django.http import FileResponse, HttpRequest
 from ninja import Path, Query, Schema
 from pydantic import Field
 
-from hemeroteca import change, urls
+from hemeroteca import urls
 from hemeroteca.api import access
 from hemeroteca.api.shapes import Cursor, Limit, Listing, filled, read_cursor
 from hemeroteca.api.shapes import listing as part_of
@@ -16,7 +16,7 @@ from hemeroteca.archive import content as archived
 from hemeroteca.archive import lookup, queries
 from hemeroteca.archive.citation import cite
 from hemeroteca.archive.values import CaptureRow
-from hemeroteca.errors import NotFound
+from hemeroteca.errors import Invalid, NotFound
 from hemeroteca.warc.store import WarcReadError
 from hemeroteca.warc.timestamps import iso
 from hemeroteca.watch.queries import patterns_of
@@ -74,7 +74,7 @@ def citation(
     row = _capture(id)
     try:
         title = archived.text(row).title
-    except WarcReadError:
+    except (WarcReadError, Invalid):
         title = ""
     cited = cite(row, title, f"{access.base_of(request)}/v/{row.record_id}", language)
     return CitationOut(text=cited.text, bibtex=cited.bibtex)
@@ -139,10 +139,10 @@ def compare(
     By the rules of the site (`/sites`) and without its learned noise; pages a browser opened as it showed them.
     """
     old_row, new_row = lookup.pair(url, a, b)
-    found = archived.compare(old_row, new_row)
+    found = archived.comparison(old_row, new_row, "facts")
     ids = {"url": old_row.url, "a": str(old_row.record_id), "b": str(new_row.record_id)}
     moments = {"a_at": iso(old_row.captured_ms), "b_at": iso(new_row.captured_ms)}
-    return ids | moments | change.as_json(found.old, found.new, found.rules, found.change)
+    return ids | moments | found.facts
 
 
 def _capture(name: UUID) -> CaptureRow:

@@ -160,8 +160,7 @@ def _stream(lines: Iterator[str], media_type: str) -> HttpResponseBase:
     first = next(lines, "")
     response = StreamingHttpResponse(_batches(chain([first], lines)), content_type=f"{media_type}; charset=utf-8")
     response.headers["X-Content-Type-Options"] = "nosniff"
-    response.headers["Access-Control-Allow-Origin"] = "*"
-    return response
+    return access.shared(response)
 
 
 def _batches(lines: Iterable[str]) -> Iterator[bytes]:

@@ -12,6 +12,7 @@ from hemeroteca.api import access
 from hemeroteca.api.shapes import Body, Cursor, Limit, Listing, before, filled, listing
 from hemeroteca.api.status import HeldOut
 from hemeroteca.errors import NotFound
+from hemeroteca.focus import definition
 from hemeroteca.frontier import queries, services
 from hemeroteca.frontier.models import Crawl, Visit
 from hemeroteca.frontier.visit import State as VisitState
@@ -34,8 +35,10 @@ Url = Annotated[str, Query(min_length=1, max_length=8192, description="Address o
 
 class CrawlIn(Body):
     seeds: list[Address] = Field(min_length=1, max_length=10_000, description="Addresses to start from.")
-    scope: Literal["page", "prefix", "host", "domain"] = Field(
-        "host", description="What belongs to it: the pages alone, what begins like them, their hosts, their domains."
+    scope: Literal["page", "prefix", "host", "domain", "web"] | None = Field(
+        None,
+        description="What belongs to it: the pages alone, what begins like them, their hosts (the default), their "
+        "domains, the web (the default with a focus).",
     )
     include: list[Pattern] = Field([], max_length=100, description="Regular expressions; a URL must match one of them.")
     exclude: list[Pattern] = Field([], max_length=100, description="Regular expressions; a URL may match none of them.")
@@ -54,8 +57,18 @@ class CrawlIn(Body):
     concurrency: int | None = Field(None, ge=1, le=1000, description="Most requests under way at once.")
     ignore_robots: bool = Field(False, description="Do not ask robots.txt; administrators only, for sites you own.")
     sitemaps: bool = Field(True, description="Read sitemaps.")
-    requisites: bool = Field(True, description="Also fetch images, styles and scripts that pages need.")
+    requisites: bool | None = Field(
+        None, description="Also fetch images, styles and scripts that pages need; by default yes, with a focus no."
+    )
+    focus: Literal["geo"] | dict[str, Any] | None = Field(
+        None,
+        description="What to look for: `geo`, or a focus as in docs/reference/focus.md; links that promise it first.",
+    )
+    order: str | None = Field(
+        None, max_length=40, description="Which pages go first: breadth-first; with a focus also focused, learned, …"
+    )
     insecure: bool = Field(False, description="Accept broken TLS certificates; administrators only.")
+    probe: bool = Field(False, description="Ask what may be a geographic service what it is.")
 
 
 class CrawlOut(Schema):
@@ -83,8 +96,18 @@ class Taken(Schema):
 def submit(request: HttpRequest, order: CrawlIn) -> Status[CrawlOut]:
     """The same order again resumes the crawl it made before (200), or visits the pages of a finished one again (201).
     An order that differs only in limits from a crawl at work is refused (409)."""
-    scope = urls.Scope(kind=order.scope, include=tuple(order.include), exclude=tuple(order.exclude), depth=order.depth)
-    options = CrawlOptions(scope, **order.dict(exclude={"seeds", *urls.Scope.__struct_fields__, "scope"}))
+    given = order.focus
+    focus = definition.load(given) if isinstance(given, str) else definition.convert(given) if given else None
+    kind = order.scope or ("web" if focus is not None else "host")
+    scope = urls.Scope(kind=kind, include=tuple(order.include), exclude=tuple(order.exclude), depth=order.depth)
+    as_given = order.dict(exclude={"seeds", "scope", "include", "exclude", "depth", "focus", "order", "requisites"})
+    options = CrawlOptions(
+        scope,
+        **as_given,
+        requisites=order.requisites if order.requisites is not None else focus is None,
+        order=order.order or (definition.DEFAULT_STRATEGY if focus is not None else "breadth-first"),
+        focus=focus,
+    )
     crawl, continued = services.submit_crawl(access.caller(request), order.seeds, options)
     return Status(200 if continued else 201, _crawl_out(crawl))
 

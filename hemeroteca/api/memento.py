@@ -38,8 +38,7 @@ def timegate(request: HttpRequest, url: str) -> HttpResponseBase:
         response.headers["Location"] = link_safe(_uri_of(request)(row))
         response.headers["Link"] = memento.link_header(where, row, _uri_of(request))
     response.headers["Vary"] = "accept-datetime"
-    response.headers["Access-Control-Allow-Origin"] = "*"
-    return response
+    return access.shared(response)
 
 
 def timemap_link(request: HttpRequest, url: str) -> HttpResponseBase:
@@ -69,7 +68,10 @@ def copy(request: HttpRequest, stamp: str, url: str) -> HttpResponseBase:
     except WarcReadError as error:
         return access.plain(404, f"the archive cannot give these bytes: {error}")
     response = HttpResponse(found.body, status=200)
-    response.headers["Content-Type"] = _UNPRINTABLE.sub("", found.charset_header) or found.media_type
+    kind = _UNPRINTABLE.sub("", found.charset_header) or found.media_type
+    harmless = found.media_type in _HARMLESS  # as a script or style sheet it could be loaded by a page of ours
+    response.headers["Content-Type"] = kind if harmless else "application/octet-stream"
+    response.headers["X-Archive-Orig-Content-Type"] = kind
     response.headers["Content-Security-Policy"] = content.SANDBOX
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Memento-Datetime"] = http_date(row.captured_ms)
@@ -100,10 +102,10 @@ def _timemap(request: HttpRequest, url: str, media_type: str) -> HttpResponseBas
         return access.plain(404, f"there is no capture of {url}")
     response = StreamingHttpResponse((line.encode() for line in chain([first], lines)), content_type=media_type)
     response.headers["X-Content-Type-Options"] = "nosniff"
-    response.headers["Access-Control-Allow-Origin"] = "*"
-    return response
+    return access.shared(response)
 
 
+_HARMLESS = ("text/html", "text/plain", "image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
 _UNPRINTABLE = re.compile(r"[^\x20-\x7e]")
 
 

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
+from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http.multipartparser import MultiPartParserError
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
-from hemeroteca.errors import Conflict, Denied, Invalid, NotFound, Refused, Unavailable
+from hemeroteca.errors import Busy, Conflict, Denied, Invalid, NotFound, Refused, Unavailable
 from hemeroteca.warc.store import WarcReadError
 from hemeroteca.watch.signals import SignalError
 
@@ -60,7 +62,7 @@ def status_of(error: Refused) -> int:
     """The HTTP status of something refused."""
     if error.code == "sign-in-needed":
         return 401
-    statuses = {NotFound: 404, Invalid: 422, Conflict: 409, Denied: 403, Unavailable: 503}
+    statuses = {NotFound: 404, Invalid: 422, Conflict: 409, Denied: 403, Busy: 429, Unavailable: 503}
     return next((status for kind, status in statuses.items() if isinstance(error, kind)), 400)
 
 
@@ -98,6 +100,12 @@ def install(api: NinjaAPI) -> None:
             for item in error.errors[:MAX_ERRORS]
         ]
         return problem(422, "; ".join(f"{item['field']}: {item['reason']}" for item in errors[:3]), errors=errors)
+
+    @api.exception_handler(BadRequest)
+    @api.exception_handler(SuspiciousOperation)
+    @api.exception_handler(MultiPartParserError)
+    def nonsense(request: HttpRequest, error: Exception) -> HttpResponse:
+        return problem(400, f"The request cannot be read: {error}")
 
     @api.exception_handler(Exception)
     def failed(request: HttpRequest, error: Exception) -> HttpResponse:

@@ -13,20 +13,28 @@ from hemeroteca import __version__
 from hemeroteca.accounts.permissions import ACTIONS, Strangers
 from hemeroteca.api import (
     access,
+    bot,
     captures,
     cdx,
     crawls,
+    csw,
+    devices,
+    fetch,
+    focus,
+    geo,
     jobs,
     memento,
     opensearch,
     problems,
+    records,
     search,
     signals,
     sites,
     status,
     watch,
+    wiki,
 )
-from hemeroteca.api.watch_shapes import MetricsOut, SubscriptionOut
+from hemeroteca.api.watch_shapes import MetricsOut, ReportOut, SubscriptionOut
 
 GET, HEAD, POST, PUT, PATCH, DELETE = (HTTPMethod(name) for name in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"))
 
@@ -34,6 +42,9 @@ GET, HEAD, POST, PUT, PATCH, DELETE = (HTTPMethod(name) for name in ("GET", "HEA
 CRAWL_NEW_OR_KNOWN = {200: crawls.CrawlOut, 201: crawls.CrawlOut}
 NEW_OR_KNOWN = {200: SubscriptionOut, 201: SubscriptionOut}
 METRICS = list[MetricsOut]  # or CSV
+GEO_STATISTICS = {200: dict[str, Any]}
+ACCEPTED = {202: wiki.StatusOut}
+REPORT = ReportOut  # or CSV, or a chart
 
 
 class Route(NamedTuple):
@@ -70,6 +81,10 @@ ROUTES = (
     Route(POST, "/crawls/{number}/resume", "crawl.resume", crawls.resume, "Go on with a stopped crawl"),
     Route(GET, "/crawls/{number}/held", "crawl.read", crawls.held, "What a crawl holds back"),
     Route(POST, "/crawls/{number}/take", "crawl.take", crawls.take, "Take what a crawl holds back"),
+    Route(GET, "/focus/finds", "focus.read", focus.finds, "What crawls with a focus found"),
+    Route(GET, "/focus/explain", "focus.read", focus.explain, "Why a page was fetched when"),
+    Route(GET, "/focus/thesauri", "focus.read", focus.every, "Thesauri a focus may name"),
+    Route(GET, "/focus/thesauri/{name}", "focus.read", focus.one, "One thesaurus"),
     Route(GET, "/pages", "crawl.read", crawls.pages, "Pages, newest first"),
     Route(GET, "/pages/by-url", "crawl.read", crawls.page, "One page by its address"),
     Route(POST, "/jobs", "job.submit", jobs.submit, "Order a job", 201),
@@ -81,6 +96,27 @@ ROUTES = (
     Route(GET, "/sites/{host}", "site.read", sites.site, "Settings of a site"),
     Route(PATCH, "/sites/{host}", "site.change", sites.set_site, "Change settings of a site"),
     Route(DELETE, "/sites/{host}/noise", "site.change", sites.forget_noise, "Forget learned noise", 204),
+    Route(POST, "/fetch", "fleet.fetch", fetch.order, "Have URLs fetched by the fleet", 201),
+    Route(GET, "/fetch/{id}", "fleet.fetches", fetch.one, "One job of the fleet"),
+    Route(DELETE, "/fetch/{id}", "fleet.fetches", fetch.cancel, "Cancel a job of the fleet"),
+    Route(GET, "/fetch/{id}/results", "fleet.fetches", fetch.results, "What was fetched"),
+    Route(GET, "/fetch/{id}/events", "fleet.fetches", fetch.events, "The same as server-sent events"),
+    Route(GET, "/fetch/{id}/warc", "fleet.fetches", fetch.warc, "The same as a WARC file"),
+    Route(GET, "/fetch/{id}/results/{number}/content", "fleet.fetches", fetch.content, "The bytes of a result"),
+    Route(POST, "/fetch/{id}/results/{number}/complaint", "fleet.fetches", fetch.complain, "Say it is wrong"),
+    Route(GET, "/fleet", "fleet.status", fetch.status, "How the fleet stands"),
+    Route(GET, "/fleet/devices", "fleet.devices", fetch.devices, "Devices"),
+    Route(GET, "/fleet/credits", "fleet.credits", fetch.balances, "Credits"),
+    Route(GET, "/fleet/leaderboard", "fleet.status", fetch.leaderboard, "Devices that want to be seen"),
+    Route(POST, "/fleet/client", "fleet.ask", fetch.ask, "Ask to be a client"),
+    Route(GET, "/geo/services", "geo.read", geo.search, "Find geographic services"),
+    Route(POST, "/geo/services", "geo.add", geo.add, "Visit an address and catalogue its services", 202),
+    Route(GET, "/geo/services/{number}", "geo.read", geo.one, "One service with its layers"),
+    Route(GET, "/geo/services/{number}/health", "geo.read", geo.health, "How a service stood and stands"),
+    Route(POST, "/geo/services/{number}/claim", "geo.claim", geo.claim, "Claim a service as one's own"),
+    Route(POST, "/geo/services/{number}/withdraw", "geo.withdraw", geo.withdraw, "Take it out of the catalogue"),
+    Route(GET, "/geo/services/{number}/{form}", "geo.read", geo.form, "A service as other catalogues read it"),
+    Route(GET, "/geo/statistics", "geo.read", geo.statistics, "Services now and ever", 200, GEO_STATISTICS),
     Route(GET, "/status", "instance.status", status.status, "How the instance stands"),
     Route(GET, "/watch/collections", "watch.read", watch.collections, "Collections"),
     Route(PUT, "/watch/collections/{name}", "watch.collect", watch.set_collection, "Make or change a collection"),
@@ -99,12 +135,23 @@ ROUTES = (
     Route(GET, "/watch/groups", "watch.read", watch.groups, "How many pages are in each group"),
     Route(GET, "/watch/changes", "watch.read", watch.changes, "Important changes"),
     Route(GET, "/watch/metrics", "watch.read", watch.metrics_of, "What watching brought and cost", 200, METRICS),
+    Route(GET, "/watch/reports/{name}", "watch.read", watch.report, "Reports of what was seen", 200, REPORT),
     Route(GET, "/watch/series", "watch.read", watch.series, "Visits and changes of each day"),
     Route((GET, HEAD), "/watch/feed", "watch.feed", watch.feed, "Important changes as a feed"),
     Route(GET, "/watch/channels", "watch.channels", watch.channels, "Where people are told about changes"),
     Route(POST, "/watch/channels", "watch.channel", watch.add_channel, "Tell somebody about changes", 201),
     Route(POST, "/watch/channels/{number}/{action}", "watch.channel", watch.set_channel, "Pause or resume a channel"),
     Route(DELETE, "/watch/channels/{number}", "watch.channel", watch.remove_channel, "End a channel", 204),
+    Route(GET, "/wiki/articles", "wiki.read", wiki.articles, "Articles whose histories are kept"),
+    Route(GET, "/wiki/revisions", "wiki.read", wiki.revisions, "Revisions of articles"),
+    Route(POST, "/wiki/extract", "wiki.extract", wiki.extract, "Extract the history of an article", 202, ACCEPTED),
+    Route(GET, "/wiki/status/{job}", "job.read", wiki.status, "How far an extraction is"),
+    Route(GET, "/wiki/count", "wiki.read", wiki.count, "How many revisions"),
+    Route(GET, "/wiki/avg", "wiki.read", wiki.avg, "Revisions a day"),
+    Route(GET, "/wiki/mode", "wiki.read", wiki.mode, "The most frequent value"),
+    Route(GET, "/wiki/metrics", "wiki.read", wiki.metrics, "Numbers about articles"),
+    Route(GET, "/wiki/trends", "wiki.read", wiki.trends, "What is edited unusually often"),
+    Route(POST, "/wiki/query", "wiki.query", wiki.query, "SQL or a pipeline over histories"),
     Route(GET, "/signals/sources", "watch.sources", signals.sources, "Who tells us that pages change"),
     Route(DELETE, "/signals/sources/{number}", "watch.source", signals.remove_source, "Listen no longer", 204),
     Route(POST, "/signals/webhooks/{number}", "watch.source", signals.make_webhook, "Address for a site to call", 201),
@@ -125,7 +172,28 @@ PROTOCOLS = (
     ("timemap/link/<path:url>", "archive.read", memento.timemap_link, "timemap-link"),
     ("timemap/json/<path:url>", "archive.read", memento.timemap_json, "timemap-json"),
     ("memento/<str:stamp>/<path:url>", "archive.read", memento.copy, "memento"),
+    ("bot", "fleet.bot", bot.page, "bot"),
+    (".well-known/http-message-signatures-directory", "fleet.bot", bot.keys, "bot-keys"),
+    ("fleet/v1/code", "fleet.work", devices.code, "fleet-code"),
+    ("fleet/v1/connect", "fleet.work", devices.connect, "fleet-connect"),
+    ("fleet/v1/lease", "fleet.work", devices.lease, "fleet-lease"),
+    ("fleet/v1/beat", "fleet.work", devices.beat, "fleet-beat"),
+    ("fleet/v1/disconnect", "fleet.work", devices.disconnect, "fleet-disconnect"),
+    ("fleet/v1/blocks/<int:number>/renew", "fleet.work", devices.renew, "fleet-renew"),
+    ("fleet/v1/blocks/<int:number>/results", "fleet.work", devices.results, "fleet-results"),
+    ("fleet/worker.pyz", "fleet.work", devices.worker, "fleet-worker"),
+    ("fleet/worker.pyz.sha256", "fleet.work", devices.worker_hash, "fleet-worker-hash"),
     ("indexnow", "watch.signal", signals.indexnow, "indexnow"),
+    ("geo/csw", "geo.read", csw.csw, "csw"),
+    ("geo/sitemap.xml", "geo.read", records.sitemap, "geo-sitemap"),
+    ("geo/records", "geo.read", records.landing, "records"),
+    ("geo/records/", "geo.read", records.landing, "records-root"),
+    ("geo/records/api", "geo.read", records.description, "records-api"),
+    ("geo/records/conformance", "geo.read", records.conformance, "records-conformance"),
+    ("geo/records/collections", "geo.read", records.collections, "records-collections"),
+    ("geo/records/collections/services", "geo.read", records.collection, "records-collection"),
+    ("geo/records/collections/services/items", "geo.read", records.items, "records-items"),
+    ("geo/records/collections/services/items/<str:identifier>", "geo.read", records.item, "records-item"),
 )
 
 

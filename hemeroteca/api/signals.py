@@ -47,7 +47,7 @@ class WebhookOut(Schema):
 
 def sources(
     request: HttpRequest,
-    subscription: Annotated[int | None, Query(ge=1, description="Only of this subscription.")] = None,
+    subscription: Annotated[int | None, Query(ge=1, lt=1 << 63, description="Only of this subscription.")] = None,
 ) -> list[SourceOut]:
     return [_out(row) for row in queries.sources(subscription)]
 

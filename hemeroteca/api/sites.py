@@ -23,6 +23,9 @@ class SiteEdit(Body):
 
     include: Rules | None = Field(None, description="Elements that hold its text, as `div[id=content]`; `*` any.")
     exclude: Rules | None = Field(None, description="Elements that never do, as `aside` or `*[class=advert*]`.")
+    origins: Rules | None = Field(
+        None, description="scheme://host[:port] that login, allow_private and insecure are for; administrators only."
+    )
     paused: bool | None = Field(None, description="It is not visited for now.")
     render: Literal["auto", "always", "never"] | None = Field(None, description="Which pages a browser opens.")
     visits_per_day: int | None = Field(None, ge=0, le=1_000_000_000, description="Most visits a day of watched pages.")
@@ -44,6 +47,7 @@ class SiteOut(Schema):
     host: str = Field(description="Host name.")
     include: list[str] = Field(description="Elements that hold its text; empty: found by themselves.")
     exclude: list[str] = Field(description="Elements that never do, besides navigation and the like.")
+    origins: list[str] = Field(description="Origins that those are for; empty: https, and http without a login.")
     paused: bool = Field(description="It is not visited for now.")
     render: Literal["auto", "always", "never"] = Field(description="Which pages a browser opens.")
     visits_per_day: int = Field(description="Most visits a day of watched pages; 0: no limit of its own.")

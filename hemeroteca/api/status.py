@@ -84,6 +84,7 @@ class StatusOut(Schema):
     crawls: list[RunningOut] = Field(description="The newest crawls.")
     waiting: list[HostOut] = Field(description="Hosts that make work wait, longest first.")
     reasons: list[ReasonOut] = Field(description="Why pages were not captured, most frequent first.")
+    set_aside: list[TroubleOut] = Field(description="Records and rows that could not be read and were left out.")
     held: list[HeldOut] = Field(description="What is held back as a possible trap, the most first.")
 
 
@@ -99,5 +100,6 @@ def status(request: HttpRequest) -> StatusOut:
         crawls=[filled(RunningOut, crawl, seeds=crawl.seeds[:20]) for crawl in counts.crawls],
         waiting=[filled(HostOut, host) for host in counts.waiting],
         reasons=[filled(ReasonOut, entry) for entry in counts.reasons],
+        set_aside=[filled(TroubleOut, one, at=moment(one.at_ms)) for one in counts.set_aside],
         held=[filled(HeldOut, kind) for kind in counts.held],
     )

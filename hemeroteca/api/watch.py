@@ -4,7 +4,8 @@ import hashlib
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from django.http import HttpRequest, HttpResponse
+import msgspec
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.cache import get_conditional_response
 from django.utils.http import http_date
 from ninja import File, Path, Query, Status
@@ -16,13 +17,13 @@ from hemeroteca.api import watch_shapes as shapes
 from hemeroteca.api.shapes import Cursor, Limit, Listing, before, filled, listing
 from hemeroteca.errors import NotFound
 from hemeroteca.warc.timestamps import moment
-from hemeroteca.watch import change_feeds, metrics, queries, services, subscription_files
+from hemeroteca.watch import change_feeds, metrics, queries, services, site_reports, subscription_files
 from hemeroteca.watch.fields import ChannelOrder, Order
 
 Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the subscription.")]
 ChannelNumber = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the channel.")]
 CollectionName = Annotated[str, Path(max_length=100, description="Name of the collection.")]
-By = Literal["site", "group", "behaviour", "collection", "subscription", "all"]
+By = Literal["site", "group", "behaviour", "collection", "category", "subscription", "all"]
 FEED_ENTRIES = 50
 
 
@@ -116,7 +117,7 @@ def pages(
     request: HttpRequest,
     limit: Limit = 100,
     cursor: Cursor = "",
-    subscription: Annotated[int | None, Query(ge=1, description="Only of this subscription.")] = None,
+    subscription: Annotated[int | None, Query(ge=1, lt=1 << 63, description="Only of this subscription.")] = None,
     site: Annotated[str, Query(max_length=255, description="Only of this host.")] = "",
     group: Annotated[Literal["", "high", "medium", "low"], Query(description="Only of this group.")] = "",
     behaviour: Annotated[
@@ -155,7 +156,7 @@ def changes(
     cursor: Cursor = "",
     url: Annotated[str, Query(max_length=4096, description="Only of this page.")] = "",
     site: Annotated[str, Query(max_length=255, description="Only of this host.")] = "",
-    subscription: Annotated[int | None, Query(ge=1, description="Only of this subscription.")] = None,
+    subscription: Annotated[int | None, Query(ge=1, lt=1 << 63, description="Only of this subscription.")] = None,
 ) -> Listing[shapes.ChangeOut]:
     """Newest first."""
     found = queries.changes(limit + 1, before=before(cursor), url=url, site=site, subscription=subscription)
@@ -179,17 +180,35 @@ def metrics_of(
     return [shapes.MetricsOut(**{name: getattr(row, name) for name in metrics.COLUMNS}) for row in rows]
 
 
+def report(
+    request: HttpRequest,
+    name: Annotated[Literal[tuple(site_reports.REPORTS)], Path(description="Which report.")],  # type: ignore[valid-type]
+    subscription: Annotated[int | None, Query(ge=1, description="Only of this subscription.")] = None,
+    format: Annotated[Literal["json", "csv", "chart"], Query(description="JSON, CSV or Vega-Lite.")] = "json",  # noqa: A002
+) -> Any:
+    found = site_reports.report(name, subscription)
+    if format == "csv":
+        response = HttpResponse(found.as_csv(), content_type="text/csv; charset=utf-8")
+        response.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
+        return response
+    if format == "chart":
+        return JsonResponse(found.as_chart())
+    return shapes.ReportOut(**msgspec.to_builtins(found))
+
+
 def series(
     request: HttpRequest,
     days: Annotated[int, Query(ge=1, le=3660, description="How many days back.")] = 90,
+    url: Annotated[str, Query(max_length=4096, description="Only of this page.")] = "",
     site: Annotated[str, Query(max_length=255, description="Only of this host.")] = "",
-    subscription: Annotated[int | None, Query(ge=1, description="Only of this subscription.")] = None,
+    subscription: Annotated[int | None, Query(ge=1, lt=1 << 63, description="Only of this subscription.")] = None,
     collection: Annotated[str, Query(max_length=100, description="Only of this collection.")] = "",
 ) -> list[shapes.WatchedDayOut]:
     now = services.now_ms()
     rows = metrics.series(
-        since_ms=now - days * 86_400_000, until_ms=now + 1, site=site, subscription=subscription, collection=collection
-    )
+        since_ms=now - days * 86_400_000, until_ms=now + 1, url=url, site=site, subscription=subscription,
+        collection=collection,
+    )  # fmt: skip
     return [shapes.WatchedDayOut(day=moment(row.pop("day_ms")), **row) for row in rows]
 
 
@@ -197,8 +216,8 @@ def feed(
     request: HttpRequest,
     url: Annotated[str, Query(max_length=4096, description="Of this page.")] = "",
     site: Annotated[str, Query(max_length=255, description="Of this host.")] = "",
-    subscription: Annotated[int | None, Query(ge=1, description="Of this subscription.")] = None,
-    collection: Annotated[int | None, Query(ge=1, description="Of this collection, by number.")] = None,
+    subscription: Annotated[int | None, Query(ge=1, lt=1 << 63, description="Of this subscription.")] = None,
+    collection: Annotated[int | None, Query(ge=1, lt=1 << 63, description="Of this collection, by number.")] = None,
     format: Annotated[Literal["atom", "rss"], Query(description="Atom or RSS 2.0.")] = "atom",  # noqa: A002
     key: Annotated[str, Query(max_length=64, description="Opens this feed to a reader that cannot sign in.")] = "",
 ) -> HttpResponse:

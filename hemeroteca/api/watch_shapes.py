@@ -55,6 +55,10 @@ class SubscriptionFacts(Schema):
     pages: int = Field(description="Pages under watch.")
     visits: int = Field(description="Answered visits of them.")
     changes: int = Field(description="Important changes seen.")
+    group: Literal["high", "medium", "low"] = Field(description="Of the site, by its daily_chance.")
+    daily_chance: float = Field(description="P: share of days on which one of its pages changes.")
+    behaviour: str = Field(description="steady, periodic, bursty or silent; empty while unknown.")
+    in_burst: bool = Field(description="Its pages change far more than usual these days.")
     failures: int = Field(description="Visits without a useful answer in a row.")
     failing_since: datetime | None = Field(description="First of those visits; null when the last one was good.")
     last_error: str = Field(description="Why the last of them failed.")
@@ -68,7 +72,8 @@ class WatchedPageOut(Schema):
     site: str = Field(description="Its host.")
     subscription: int = Field(description="Subscription that has it visited.")
     listing: str = Field(description="`feed` or `sitemap` when it lists other pages.")
-    group: Literal["high", "medium", "low"] = Field(description="By days with change / days observed.")
+    group: Literal["high", "medium", "low"] = Field(description="By daily_chance: above .7, .4 to .7, below.")
+    daily_chance: float = Field(description="P: chance of an important change on a day.")
     behaviour: str = Field(description="steady, periodic, bursty or silent; empty while unknown.")
     visits: int = Field(description="Answered visits.")
     changes: int = Field(description="Important changes seen.")
@@ -136,6 +141,14 @@ class MetricsOut(Schema):
     fixed_bytes: float = Field(description="Bytes it would have stored, a whole copy at each visit.")
     freshness: float | None = Field(description="Share of the time in which the last copy was up to date, estimated.")
     delay_hours: float | None = Field(description="Mean hours from a change to its detection, estimated.")
+
+
+class ReportOut(Schema):
+    name: str = Field(description="Which report.")
+    columns: list[str] = Field(description="Names of what stands in a row.")
+    rows: list[list[Any]] = Field(description="One list per row, in the order of the columns.")
+    summary: dict[str, Any] = Field(description="Figures over all rows.")
+    definitions: dict[str, str] = Field(description="What columns mean.")
 
 
 class WatchedDayOut(Schema):

@@ -13,9 +13,13 @@ from hemeroteca import change, extract, urls
 from hemeroteca.archive import lookup, noise, queries, rendered
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.frontier import services as sites
+from hemeroteca.ingest import costly
+from hemeroteca.ingest.costly import Stored
 from hemeroteca.warc import DOM_TYPE
-from hemeroteca.warc.reader import Record, WarcReadError
+from hemeroteca.warc.reader import Record
 
+HTML = ("text/html", "application/xhtml+xml")
+SMALL = 256 << 10  # bytes of HTML that are read in a few milliseconds
 MAX_SHOWN = 8 << 20  # a copy longer than this is only offered as a download
 
 # On every answer that carries bytes of a stranger. Opened directly or in a frame, the document gets an origin of its
@@ -40,10 +44,7 @@ class Copy(NamedTuple):
 
 def original(capture: CaptureRow) -> Record:
     """The record that holds the payload: the capture's own, or the one a revisit refers to."""
-    holder = capture
-    if capture.kind == "revisit" and capture.refers_to:
-        holder = queries.by_record(capture.refers_to) or capture
-    return holder.location(settings.INSTANCE.warc_dir).read()
+    return queries.holder(capture).location(settings.INSTANCE.warc_dir).read()
 
 
 def decoded(capture: CaptureRow) -> Copy:
@@ -83,11 +84,16 @@ def download(capture: CaptureRow) -> Download:
 
 
 def text(capture: CaptureRow) -> extract.Document:
-    """Title, text and language of a capture, read again from the archive."""
-    if dom := rendered.dom(settings.INSTANCE.warc_dir, capture):
-        return extract.read(dom[:MAX_SHOWN], DOM_TYPE, capture.url)
-    copy = decoded(capture)
-    return extract.read(copy.body, copy.charset_header, capture.url)
+    """Title, text and language of a capture, read again from the archive; at once where that costs little."""
+    dom = rendered.dom_of(capture)
+    if dom is None and capture.body_size <= SMALL and capture.mime in HTML:
+        copy = decoded(capture)
+        if len(copy.body) <= SMALL and copy.media_type in HTML:
+            return extract.read(copy.body, copy.charset_header, capture.url)
+    folder = settings.INSTANCE.warc_dir
+    shown = dom.location(folder) if dom is not None else None
+    place = Stored(capture.url, capture.status, queries.holder(capture).location(folder), dom=shown)
+    return costly.run(costly.text, place, MAX_SHOWN)
 
 
 class Pair(NamedTuple):
@@ -102,10 +108,15 @@ class Pair(NamedTuple):
 def compare(old: CaptureRow, new: CaptureRow, rules: change.ChangeRules | None = None) -> Pair:
     """Two captures compared as their site's rules say, or by other `rules`. Raises `WarcReadError`."""
     given = rules or rules_of(new.url)
-    before, after = _snapshot(old), _snapshot(new)
-    model = noise.load(_host(new.url))
-    known = frozenset(model.noisy())
-    return Pair(before, after, given, change.compare(before, after, given, known or None))
+    before, after = _stored(old).snapshot(), _stored(new).snapshot()
+    known = noise.load(_host(new.url)).noisy()
+    return Pair(before, after, given, change.compare(before, after, given, frozenset(known) or None))
+
+
+def comparison(old: CaptureRow, new: CaptureRow, view: str) -> costly.Comparison:
+    """The same for whoever asks over the network: in a bounded process, in its turn. Also raises Busy and Invalid."""
+    known = noise.load(_host(new.url)).noisy()
+    return costly.run(costly.compare, _stored(old), _stored(new), rules_of(new.url), known, view)
 
 
 def rules_of(url: str) -> change.ChangeRules:
@@ -114,28 +125,26 @@ def rules_of(url: str) -> change.ChangeRules:
     return change.ChangeRules(**msgspec.structs.asdict(comparison))
 
 
-def _snapshot(row: CaptureRow) -> change.Snapshot:
-    """A capture as it is compared: what a browser made of it, where one opened it, else the bytes received."""
+def _stored(row: CaptureRow) -> Stored:
+    """Where a capture lies: what a browser made of it, where one opened it, and what was received."""
     folder, shown = settings.INSTANCE.warc_dir, _shown(row)
-    if dom := rendered.dom(folder, shown):
-        return change.Snapshot(dom, DOM_TYPE, row.url, row.status, rendered.screenshot(folder, shown))
-    holder = _holder(row)
-    body, content_type = _received(folder, holder)
-    return change.Snapshot(body, content_type, row.url, holder.status if row.status == 304 else row.status)
+    dom, picture = rendered.dom_of(shown), rendered.screenshot_of(shown)
+    holder = row if dom is not None else queries.holder(row)
+    return Stored(
+        row.url,
+        holder.status if row.status == 304 else row.status,
+        holder.location(folder),
+        holder.mime,
+        dom.location(folder) if dom is not None else None,
+        picture.location(folder) if picture is not None else None,
+    )
 
 
 def readable(folder: Path, row: CaptureRow) -> tuple[bytes, str]:
     """What is read of a capture, and its media type: what a browser made of it, else the bytes received."""
     if dom := rendered.dom(folder, _shown(row)):
         return dom, DOM_TYPE
-    return _received(folder, _holder(row))
-
-
-def _holder(row: CaptureRow) -> CaptureRow:
-    holder = queries.by_record(row.refers_to) if row.refers_to else row
-    if holder is None:
-        raise WarcReadError(f"the payload of {row.url} is not in the archive; `hemeroteca archive verify`")
-    return holder
+    return _received(folder, queries.holder(row))
 
 
 def _received(folder: Path, holder: CaptureRow) -> tuple[bytes, str]:

@@ -35,5 +35,5 @@ class Payloads:
 
 def may_repeat(capture: Capture) -> bool:
     """Whether it may be kept as a revisit of a capture with the same payload: not when it is empty, cut, or the answer
-    to a POST."""
-    return bool(capture.size) and not capture.truncated and capture.kind == "response" and capture.filed == capture.url
+    to a POST, or no HTTP."""
+    return bool(capture.size and capture.response_head and not capture.truncated) and capture.filed == capture.url

@@ -144,13 +144,18 @@ def _write_capture(
     file: IO[bytes], folder: Path, selection: Selection, row: CaptureRow, line: cdx.Line, dressed: bool
 ) -> int:
     if row.kind == "revisit":
-        original = queries.by_record(row.refers_to) if row.refers_to else None
-        if original is None:
-            raise WarcReadError(f"the original of {row.url} is not in the archive")
+        original = queries.holder(row) if row.refers_to else None
+        if original is None:  # it came without, and goes so
+            return _copy(file, folder, row, line)
         if not selection.holds(original):
             return _write_whole(file, folder, row, original, line)
         if dressed and row.status == 304:
             return _write_dressed(file, folder, row, original, line)
+    return _copy(file, folder, row, line)
+
+
+def _copy(file: IO[bytes], folder: Path, row: CaptureRow, line: cdx.Line) -> int:
+    """The records of a capture as they lie in the archive."""
     source = open_source(folder, row.warc_name)
     if row.warc_name.endswith(warc.ZST):
         length = _write_unpacked(file, source, row)

@@ -1,10 +1,13 @@
 """Archives of other tools taken into this one: same ingest, same records, same deduplication as what is crawled.
 
-A capture keeps its record id, so importing a file twice changes nothing the second time. A revisit needs its original;
-one that comes before it (or lies in a later file) waits until the end. Pages that got captures are marked stale:
-whoever writes the search index reads them again (`engine.rebuild`).
+A capture keeps its record id, so importing a file twice changes nothing the second time; one whose id another capture
+has gets a name of its own. A revisit that comes before its original (or lies in a later file) waits until the end; one
+whose original does not come is kept, and joined to it when it comes (`revisits`). Pages that got captures are marked
+stale: whoever writes the search index reads them again (`engine.rebuild`).
 """
 
+import re
+import shutil
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -13,22 +16,22 @@ from uuid import UUID
 
 from django.db import transaction
 
-from hemeroteca.archive import queries, services, wacz
+from hemeroteca import urls
+from hemeroteca.archive import queries, revisits, services, wacz
 from hemeroteca.archive.captures import CaptureWriter
 from hemeroteca.archive.dedup import may_repeat
-from hemeroteca.archive.models import Capture as CaptureModel
+from hemeroteca.archive.revisits import Originals
+from hemeroteca.archive.values import NewCapture
 from hemeroteca.archive.versions import renumber_versions
+from hemeroteca.errors import Refused
 from hemeroteca.ingest.ingestion import Ingest
 from hemeroteca.ingest.rules import Rules
-from hemeroteca.warc import Capture, Original, Problem, WarcReadError, captures, safe_url
+from hemeroteca.warc import Capture, Original, Problem, captures, records, safe_url
 from hemeroteca.warc.exchanges import Exchange
-from hemeroteca.warc.reader import MAX_PAYLOAD
 from hemeroteca.warc.writer import WarcWriter
 
 _BATCH = 500
-_LOOKED_BACK = 20  # captures of an address that a revisit may repeat
 _MAX_WAITING = 200_000
-_MAX_FOREIGN = 500_000
 _MAX_PROBLEMS = 10_000
 
 
@@ -39,12 +42,14 @@ class Imported:
     known: int = 0  # captures that were in the archive already
     repeated: int = 0  # captures taken as revisits because the archive has their payload
     bytes: int = 0
-    lost: int = 0  # captures that could not be taken
+    waiting: int = 0  # revisits among those taken whose original is not here; they are joined to it when it comes
+    joined: int = 0  # revisits of earlier imports that got their original now
+    lost: int = 0  # what could not be taken, or not whole; each is among the problems
     stopped: bool = False  # a person ended it before all was read
     problems: list[Problem] = field(default_factory=list)
 
 
-def exchanges(path: Path, spool: Path, max_payload: int = MAX_PAYLOAD) -> Iterator[Exchange | Problem]:
+def exchanges(path: Path, spool: Path, max_payload: int = 0) -> Iterator[Exchange | Problem]:
     """Everything in a WARC, ARC or WACZ file, or in the files a list of WACZ names, that is a capture."""
     try:
         with path.open("rb") as file:
@@ -63,27 +68,36 @@ def exchanges(path: Path, spool: Path, max_payload: int = MAX_PAYLOAD) -> Iterat
 class Importer:
     """`progress` gets the file and the number of captures seen so far."""
 
-    def __init__(self, warcs: WarcWriter, progress: Callable[[str, int], None] | None = None) -> None:
+    def __init__(
+        self, warcs: WarcWriter, progress: Callable[[str, int], None] | None = None, min_free_bytes: int = 0
+    ) -> None:
         self.done = Imported()
         self._captures = CaptureWriter(warcs)
+        self._originals = Originals(warcs.folder, self._captures.payloads)
         self._progress = progress or (lambda name, captures: None)
+        self._min_free_bytes = min_free_bytes
         self._ingest = Ingest()
-        self._pending: dict[UUID, int] = {}  # record ids of captures not committed, and the sizes of their bodies
-        self._foreign: dict[str, str] = {}  # payload digests of the other tool, and ours
+        self._pending: dict[UUID, NewCapture] = {}  # captures not committed, by record id
         self._waiting: list[Exchange] = []
+        self._infos: list[Capture] = []  # warcinfo records of the file, until something of it is taken
 
     def read(self, files: Iterable[Path], spool: Path) -> Imported:
-        """Take everything the files hold, and commit it."""
-        for path in files:
-            if self.done.stopped:
-                break
-            self.done.files += 1
-            self._read_file(path, spool)
-        waiting, self._waiting = self._waiting, []
-        for found in waiting if not self.done.stopped else ():
-            self._take_revisit(found, found.capture, last=True)
-        self.commit()
-        self._captures.close(all_files=True)
+        """Take everything the files hold, and commit it. What was taken before the disk got full stays, too."""
+        try:
+            for path in files:
+                if self.done.stopped:
+                    break
+                self.done.files += 1
+                self._infos = []
+                self._read_file(path, spool)
+            waiting, self._waiting = self._waiting, []
+            for found in waiting if not self.done.stopped else ():
+                self._take_revisit(found, found.capture, last=True)
+        finally:
+            self.commit()
+            self._captures.close(all_files=True)
+        if self.done.taken:
+            self.done.joined = revisits.join(self._captures.warcs.folder, self._originals)
         return self.done
 
     def stop(self) -> None:
@@ -108,7 +122,11 @@ class Importer:
         beside, found.capture.attached = found.capture.attached, []
         for capture in (found.capture, *beside):
             capture.url = safe_url(capture.url)
-            if capture.original is not None:
+            if capture.kind == "warcinfo":
+                self._infos.append(capture)
+            elif (why := _unusable(capture.url)) is not None:
+                self._tell(Problem(found.file, found.offset, f"{capture.url[:200]} is not an address ({why})", True))
+            elif capture.original is not None:
                 self._take_revisit(found, capture, last=False)
             else:
                 self._take_whole(found, capture)
@@ -132,99 +150,96 @@ class Importer:
 
     def _take_whole(self, found: Exchange, capture: Capture) -> None:
         digest = capture.digest()
-        if capture is found.capture and found.stated_digest and len(self._foreign) < _MAX_FOREIGN:
-            self._foreign[found.stated_digest] = digest
-        capture.record_id = capture.record_id or _name(capture, digest)
-        if self._knows(capture.record_id):
-            return
-        original = self._captures.payloads.original(digest) if may_repeat(capture) else None
-        self._keep(capture, digest, capture.size, original)
+        if capture is found.capture:
+            self._originals.note(found.stated_digest, digest)
+        if self._is_new(found, capture, digest):
+            original = self._captures.payloads.original(digest) if may_repeat(capture) else None
+            self._keep(capture, digest, capture.size, original)
 
     def _take_revisit(self, found: Exchange, capture: Capture, last: bool) -> None:
-        assert capture.original is not None
-        capture.record_id = capture.record_id or _name(capture, capture.original.digest)
-        if self._knows(capture.record_id):
-            return
-        original = self._original_of(capture)
-        if original is None:
-            if not last and len(self._waiting) < _MAX_WAITING:
-                self._waiting.append(Exchange(capture, found.file, found.offset, container=found.container))
-            else:
-                where = f" (it lies in {found.container})" if found.container else ""
-                reason = f"what {capture.url} repeats is neither in the archive nor in these files{where}"
-                self._tell(Problem(found.file, found.offset, f"{reason}; import it with them", True))
-            return
-        size = 0 if capture.not_modified else self._size_of(original)
-        self._keep(capture, original.digest, size, original)
+        stated = capture.original
+        assert stated is not None
+        original = self._originals.find(
+            stated, capture.url, capture.captured_ms, capture.not_modified, self._captures.rows
+        )
+        if original is not None:
+            if self._is_new(found, capture, original.digest):
+                size = 0 if capture.not_modified else self._size_of(original)
+                self._keep(capture, original.digest, size, original)
+        elif not last and len(self._waiting) < _MAX_WAITING:
+            self._waiting.append(Exchange(capture, found.file, found.offset, container=found.container))
+        elif self._is_new(found, capture, stated.digest):
+            where = f" (it lies in {found.container})" if found.container else ""
+            reason = f"what {capture.url} repeats is neither in the archive nor in these files{where}"
+            self._tell(Problem(found.file, found.offset, f"{reason}; it is joined to it when that comes", False))
+            self._keep(capture, stated.digest, 0, None).refers_to = None
+            self.done.waiting += 1
 
-    def _keep(self, capture: Capture, digest: str, size: int, original: Original | None) -> None:
+    def _keep(self, capture: Capture, digest: str, size: int, original: Original | None) -> NewCapture:
         """By the ingest that all captures pass; it is only kept here, and read when it is known what came before it."""
+        folder = self._captures.warcs.folder
+        least = self._min_free_bytes
+        if least and shutil.disk_usage(folder).free - capture.size < least:
+            raise Refused(
+                f"less than {least >> 20} MiB would be free on the disk of {folder}; make room (or "
+                "lower min_free_bytes) and import again: what was taken stays"
+            )
+        for info in self._infos:
+            self._captures.warcs.append(records(info).source)
+        self._infos = []
         rules = Rules(key=0, host="", digest=digest, obey=False, read=False, keep=original is None)
         done = self._ingest(capture, rules)
         done.size = size
+        if original is None and done.records is None:  # a revisit that states no digest looks as if nothing changed
+            done.records = records(capture)
         before = self._captures.stored
         row = self._captures.keep(capture, done, original)
         assert row is not None
-        self._pending[row.record_id] = row.body_size
+        self._pending[row.record_id] = row
         self.done.taken += 1
         self.done.repeated += original is not None
         self.done.bytes += self._captures.stored - before
+        return row
 
-    def _knows(self, record_id: UUID) -> bool:
-        if record_id in self._pending or CaptureModel.objects.filter(record_id=record_id).exists():
-            self.done.known += 1
-            return True
+    def _is_new(self, found: Exchange, capture: Capture, digest: str) -> bool:
+        """Whether the archive lacks it; it has a name then. An id that another capture has does not make it known."""
+        stated, made = capture.record_id, _name(capture, digest)
+        for name in (stated or made, made):
+            known = self._pending.get(name) or queries.by_record(name)
+            if known is None:
+                if stated and name != stated:
+                    reason = f"another capture has the record id of {capture.url}; it was given one of its own"
+                    self._tell(Problem(found.file, found.offset, reason, False))
+                capture.record_id = name
+                return True
+            waits = capture.kind == known.kind == "revisit" and known.refers_to is None
+            if (known.url, known.captured_ms) == (capture.url, capture.captured_ms) and (
+                waits or known.digest == digest
+            ):
+                self.done.known += 1
+                return False
+        self._tell(Problem(found.file, found.offset, f"other captures have the names of that of {capture.url}", True))
         return False
 
     def _size_of(self, original: Original) -> int:
-        row = queries.by_record(original.record_id) if original.record_id else None
-        return self._pending.get(original.record_id, 0) if row is None else row.body_size  # type: ignore[arg-type]
-
-    def _original_of(self, capture: Capture) -> Original | None:
-        """The capture a revisit repeats: by its id, by its address and time, or by the digest the other tool states."""
-        stated = capture.original
-        assert stated is not None
-        payloads = self._captures.payloads
-        pending = self._captures.rows
-        if stated.record_id is not None:
-            if stated.record_id in self._pending:
-                return payloads.original(next(row.digest for row in pending if row.record_id == stated.record_id))
-            if (row := queries.by_record(stated.record_id)) is not None:
-                return payloads.original(row.digest)
-        if stated.url and stated.captured_ms:
-            for other in pending:
-                if other.url == stated.url and abs(other.captured_ms - stated.captured_ms) < 1000:
-                    return payloads.original(other.digest)
-            row = queries.closest(stated.url, stated.captured_ms)
-            if row is not None and abs(row.captured_ms - stated.captured_ms) < 1000:
-                return payloads.original(row.digest)
-        digest = self._foreign.get(stated.digest, stated.digest)
-        return payloads.original(digest) or self._by_payload(capture, stated.digest)
-
-    def _by_payload(self, capture: Capture, stated: str) -> Original | None:
-        """Among the captures of the same address before it, imported earlier, the one whose payload has the digest that
-        the other tool states: it counts in another way than we do."""
-        if not stated or capture.not_modified:
-            return None
-        seen = set()
-        found = queries.captures_of(capture.url, until_ms=capture.captured_ms, limit=_LOOKED_BACK, newest_first=True)
-        for row in found:
-            if row.kind != "response" or row.truncated or row.digest in seen:
-                continue
-            seen.add(row.digest)
-            try:
-                record = row.location(self._captures.warcs.folder).read()
-            except WarcReadError:
-                continue
-            if record.has_payload(stated):
-                self._foreign[stated] = row.digest
-                return self._captures.payloads.original(row.digest)
-        return None
+        if original.record_id is None:
+            return 0
+        row = self._pending.get(original.record_id) or queries.by_record(original.record_id)
+        return row.body_size if row is not None else 0
 
     def _tell(self, problem: Problem) -> None:
         self.done.lost += problem.lost
         if len(self.done.problems) < _MAX_PROBLEMS:
             self.done.problems.append(problem)
+
+
+def _unusable(url: str) -> urls.UrlError | None:
+    try:
+        if re.match(r"https?:", url, re.IGNORECASE):
+            urls.host(url)
+    except urls.UrlError as error:
+        return error
+    return None
 
 
 def _name(capture: Capture, digest: str) -> UUID:

@@ -33,11 +33,13 @@ class Capture(models.Model):
     status = models.SmallIntegerField(db_comment="HTTP status")
     mime = models.CharField(max_length=120, default="", db_comment="media type, from the header")
     digest = models.TextField(db_comment="payload digest")
-    kind = models.CharField(max_length=12, db_comment="response, revisit, resource")
+    kind = models.CharField(max_length=12, db_comment="response, revisit, resource, metadata, conversion")
     version = models.BooleanField(db_comment="differs from the capture before it")
     importance = models.FloatField(null=True, db_comment="how much it differs, 0 to 1; null when not compared")
     truncated = models.CharField(max_length=12, default="", db_comment="WARC-Truncated reason; empty when whole")
-    refers_to = models.UUIDField(null=True, db_comment="for a revisit, record_id of the capture that has the payload")
+    refers_to = models.UUIDField(
+        null=True, db_comment="for a revisit, record_id of the capture that has the payload; null until it came"
+    )
     body_size = models.BigIntegerField(default=0, db_comment="bytes of the body as received")
     warc = models.ForeignKey(WarcFile, models.PROTECT, db_comment="file that holds the record")
     offset = models.BigIntegerField(db_comment="where the record begins in the file")
@@ -50,6 +52,7 @@ class Capture(models.Model):
             models.Index(fields=["urlkey", "captured_ms"], name="capture_urlkey"),
             # only records that hold a payload can be the original of a revisit
             models.Index(fields=["digest"], name="capture_digest", condition=~models.Q(kind="revisit")),
+            models.Index(fields=["id"], name="capture_unjoined", condition=models.Q(kind="revisit", refers_to=None)),
         ]
 
 

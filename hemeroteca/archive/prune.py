@@ -146,10 +146,12 @@ def _rewrite(folder: Path, name: str, gone: set[int]) -> None:
             record = found.record
             beside = reader.uuid_of(record.headers.get("warc-concurrent-to", ""))
             made_from = record.refers_to if record.kind in ("metadata", "conversion") else None
-            if record.kind == "warcinfo" or not without.isdisjoint({record.record_id, beside, made_from}):
+            own = record.kind == "warcinfo" and record.headers.get("warc-filename") == name
+            row = rows.get(found.offset)
+            if own or not without.isdisjoint({record.record_id, beside, made_from}):
+                gone |= {row.id} if row is not None else set()
                 continue
             target, offset = writer.append(_packed(source.fileno(), found))
-            row = rows.get(found.offset)
             if row is not None:
                 moved.append((row.id, target, offset))
     writer.sync()

@@ -10,7 +10,7 @@ from django.db import connection
 from hemeroteca.archive.models import StalePage
 from hemeroteca.archive.services import db_uuid
 from hemeroteca.archive.values import CaptureRow
-from hemeroteca.warc import Original, keys
+from hemeroteca.warc import Original, WarcReadError, keys
 from hemeroteca.warc.keys import index_key
 
 
@@ -48,6 +48,23 @@ def whole(digest: str) -> CaptureRow | None:
 def by_record(record_id: UUID) -> CaptureRow | None:
     """The capture with that permanent name."""
     return _one("capture.record_id = %s", [db_uuid(record_id)])
+
+
+def holder(row: CaptureRow) -> CaptureRow:
+    """The capture whose record has the payload: itself, or the one a revisit refers to. Raises WarcReadError."""
+    if row.kind != "revisit":
+        return row
+    found = by_record(row.refers_to) if row.refers_to else None
+    if found is None:
+        raise WarcReadError(
+            f"the capture that {row.url} repeats is not in the archive; import it, or see `hemeroteca archive verify`"
+        )
+    return found
+
+
+def unjoined() -> Iterator[CaptureRow]:
+    """Revisits whose original has not come."""
+    return all_rows("kind = 'revisit' AND refers_to IS NULL")
 
 
 def captures_of(

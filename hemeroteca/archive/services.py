@@ -93,6 +93,15 @@ def set_versions(flags: Sequence[tuple[bool, int]]) -> None:
             cursor.executemany("UPDATE capture SET version = %s WHERE id = %s", list(flags))
 
 
+def join_revisit(capture_id: int, original: UUID, digest: str) -> None:
+    """A revisit got its original."""
+    size = Capture.objects.filter(record_id=original).values_list("body_size", flat=True).first() or 0
+    with _recounted([capture_id]):
+        row = Capture.objects.filter(pk=capture_id)
+        row.update(refers_to=original, digest=digest)
+        row.exclude(status=304).update(body_size=size)
+
+
 def set_importance(found: Sequence[tuple[float | None, int]]) -> None:
     """Pairs of (how much it differs from the version before, capture)."""
     if found:

@@ -1,5 +1,6 @@
 """What the archive holds, in numbers."""
 
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -7,6 +8,18 @@ from django.db import OperationalError, connection
 
 from hemeroteca.archive.models import AddressCount
 from hemeroteca.warc.timestamps import timestamp
+
+DAY_MS = 86_400_000
+RECENT_DAYS = 30
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What comes in the next days if it goes on as in the last ones."""
+
+    days: int
+    captures: int
+    bytes: int  # of their records, as they will lie in the files
 
 
 @dataclass
@@ -25,21 +38,27 @@ class Stats:
     media_types: dict[str, int] = field(default_factory=dict)
     statuses: dict[str, int] = field(default_factory=dict)
     years: dict[str, int] = field(default_factory=dict)
+    growth: list[Growth] = field(default_factory=list)  # for 30 and 365 days; empty when nothing came of late
 
 
-def stats() -> Stats:
+def stats(now_ms: int | None = None) -> Stats:
     """From counters kept with every capture; only the addresses that came since the last time are looked at."""
     found = Stats()
     media: Counter[str] = Counter()
     statuses: Counter[int] = Counter()
     years: Counter[str] = Counter()
     first, last = 1 << 62, 0
+    today = (now_ms or time.time_ns() // 1_000_000) // DAY_MS
+    recent: dict[int, tuple[int, int]] = {}  # day: captures and bytes
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT day, status, mime, kind, version, captures, body_bytes, record_bytes, first_ms, last_ms "
             "FROM capture_tally"
         )
         for day, status, mime, kind, version, captures, body, record, since, until in cursor.fetchall():
+            if today - RECENT_DAYS < day <= today:
+                seen = recent.get(day, (0, 0))
+                recent[day] = seen[0] + captures, seen[1] + record
             found.captures += captures
             found.versions += captures if version else 0
             found.received_bytes += body
@@ -49,7 +68,7 @@ def stats() -> Stats:
                 found.repeated_bytes += body
             media[mime or "(none)"] += captures
             statuses[status] += captures
-            years[timestamp(day * 86_400_000)[:4]] += captures
+            years[timestamp(day * DAY_MS)[:4]] += captures
             first, last = min(first, since), max(last, until)
         cursor.execute("SELECT count(*), coalesce(sum(size), 0) FROM warc_file")
         found.files, found.file_bytes = (int(value) for value in cursor.fetchone())
@@ -59,7 +78,17 @@ def stats() -> Stats:
     found.media_types = dict(sorted(media.items(), key=lambda item: (-item[1], item[0]))[:50])
     found.statuses = {str(status): count for status, count in sorted(statuses.items())}
     found.years = dict(sorted(years.items()))
+    found.growth = _growth(recent, today)
     return found
+
+
+def _growth(recent: dict[int, tuple[int, int]], today: int) -> list[Growth]:
+    """By the days since the first capture among the last thirty; a day without captures counts."""
+    if not recent:
+        return []
+    days = today - min(recent) + 1
+    captures, size = (sum(values) for values in zip(*recent.values(), strict=True))
+    return [Growth(ahead, captures * ahead // days, size * ahead // days) for ahead in (30, 365)]
 
 
 def _addresses() -> int:

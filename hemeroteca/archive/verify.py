@@ -11,7 +11,7 @@ from pathlib import Path
 
 from django.db import transaction
 
-from hemeroteca.archive import prune, queries, services
+from hemeroteca.archive import prune, queries, revisits, services
 from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.archive.values import CaptureRow, NewCapture
 from hemeroteca.archive.versions import renumber_versions
@@ -21,7 +21,7 @@ from hemeroteca.warc.keys import DOM, index_key
 from hemeroteca.warc.reader import Record, uuid_of
 from hemeroteca.warc.writer import OPEN, ClosedFile
 
-INDEXED = ("response", "revisit", "resource")
+INDEXED = ("response", "revisit", "resource", *keys.ABOUT)
 MOST_PROBLEMS = 10_000
 _BATCH = 500
 
@@ -85,6 +85,7 @@ def verify(
         renumber_versions(touched)
         services.mark_stale(touched, after_id=0)
         services.forget_addresses()
+        revisits.join(folder)
     return report
 
 
@@ -99,6 +100,8 @@ def new_capture(record: Record, name: str, offset: int, length: int) -> NewCaptu
     ours = stated.startswith("sha256:") and len(stated) == 71
     truncated = record.headers.get("warc-truncated", "") if record.kind != "revisit" else ""
     url = safe_url(record.url)
+    if record.kind in keys.ABOUT:
+        url = keys.address_about(record.kind, url, record_id)
     return NewCapture(
         record_id=record_id,
         url=url,
@@ -218,6 +221,8 @@ class _File:
             for name in ("record_id", "url", "captured_ms", "status", "digest", "kind", "refers_to", "length")
             if getattr(row, name) != getattr(wanted, name)
         ]
+        if wanted.kind == row.kind == "revisit" and {*differing} <= {"digest", "refers_to"} and differing:
+            differing = [] if revisits.is_joined(self.folder, row, wanted) else differing
         if differing:
             text = f"the index says otherwise about the capture of {wanted.url}: {', '.join(differing)}"
             self._correct(row, wanted, text)
@@ -232,16 +237,15 @@ class _File:
     def _check_post(self, found: scan.ScannedRecord, capture: NewCapture, row: CaptureRow | None) -> None:
         """What answers a POST is filed by what was sent, which only the request after it tells."""
         request = found.record
-        if not request.head.startswith(b"POST ") or uuid_of(request.headers.get("warc-concurrent-to", "")) != (
-            capture.record_id
-        ):
+        method = keys.method(request.head)
+        if method in ("", "GET") or uuid_of(request.headers.get("warc-concurrent-to", "")) != capture.record_id:
             return
         if not self.digests:
             request = reader.read(self.folder, self.name, found.offset, found.length)
         sent = request.payload(keys.MAX_SENT)
-        capture.urlkey = index_key(keys.address(capture.url, "POST", request.header("content-type"), sent))
+        capture.urlkey = index_key(keys.address(capture.url, method, request.header("content-type"), sent))
         if row is not None and row.urlkey != capture.urlkey:
-            self._correct(row, capture, f"the index files the answer to a POST to {capture.url} under another key")
+            self._correct(row, capture, f"the index files the answer to a {method} of {capture.url} under another key")
 
     def _without_record(self, row: CaptureRow) -> None:
         text = f"the index has a capture of {row.url} where the file has none"

@@ -3,7 +3,10 @@
 from collections.abc import Iterable, Mapping
 
 from hemeroteca.archive import queries, services
+from hemeroteca.warc import payload_digest
 from hemeroteca.warc.keys import DOM
+
+_EMPTY = payload_digest(b"")
 
 
 def renumber_versions(keys: Iterable[str]) -> None:
@@ -26,8 +29,14 @@ def _renumber(key: str, shown: Mapping[tuple[str, int], str]) -> None:
     wrong: list[tuple[bool, int]] = []
     for row in queries.captures_under(key):
         digest = shown.get((row.url, row.captured_ms), row.digest)
-        version = last.get(row.url) != digest
-        last[row.url] = digest
+        waits = row.kind == "revisit" and row.refers_to is None  # nobody knows whether it brought news
+        if digest == _EMPTY and row.kind == "response":  # where a redirect led, only who fetched it knew
+            digest = f"{digest} {row.status}"
+            version = row.version or last.get(row.url) != digest
+        else:
+            version = last.get(row.url) != digest and not waits
+        if not waits:
+            last[row.url] = digest
         if version != row.version:
             wrong.append((version, row.id))
     services.set_versions(wrong)

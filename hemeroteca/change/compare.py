@@ -77,11 +77,11 @@ class _Comparison:
 
     def change(self, status: dict[str, float]) -> Change:
         content = {**self._content(), **status}
+        weights = WEIGHTS | site_rules.weights_of(self.given.weights)
         vectors = [self._view() if self.view else {}, self._form(), content]
         for vector in vectors:
             for name, value in vector.items():
-                weight = self.given.weights.get(name, WEIGHTS.get(name, 1.0))
-                vector[name] = round(min(1.0, max(0.0, value * weight)), 6)
+                vector[name] = round(min(1.0, max(0.0, value * weights.get(name, 1.0))), 6)
         return Change(
             view=vectors[0],
             form=vectors[1],

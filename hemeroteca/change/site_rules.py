@@ -1,6 +1,5 @@
 """What a person set for one site: CSS selectors, XPath and regular expressions, checked and made ready for use."""
 
-import math
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -14,6 +13,11 @@ from hemeroteca.errors import Invalid
 THRESHOLD = 0.05
 """F(μ) unless a site has its own: on a page of any length it is passed by one word that is not noise."""
 
+COMPONENTS = {
+    *("picture", "classes", "inline", "sheets", "arrangement", "colours"),  # view
+    *("kind", "tags", "structure", "forms", "scripts", "styles"),  # form
+    *("text", "images", "media", "links", "files", "bytes", "status"),  # content
+}
 MAX_RULES = 100
 MAX_LENGTH = 1000
 
@@ -25,7 +29,7 @@ class ChangeRules(msgspec.Struct, frozen=True, omit_defaults=True):
     ignore: tuple[str, ...] = ()  # CSS selectors, or XPath (begins with `/`, `(` or `./`): left out
     keep: tuple[str, ...] = ()  # the same: when given, only what they select is compared
     ignore_text: tuple[str, ...] = ()  # RE2: what they match in a line of text is left out
-    weights: dict[str, float] = {}  # of components by name; 0 silences one
+    weights: tuple[str, ...] = ()  # of components of the vectors, as NAME=0.5; 0 silences one
     noise: bool = True  # put the noise aside that every site has
 
 
@@ -43,13 +47,28 @@ class Selectors(NamedTuple):
         return bool(self.css or self.xpath)
 
 
+@lru_cache(maxsize=1000)
+def weights_of(texts: tuple[str, ...]) -> dict[str, float]:
+    """Weights by the name of their component. Raises `RulesError`."""
+    found = {}
+    for text in texts:
+        name, _, value = text.replace(" ", "").partition("=")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            raise RulesError(f"{text!r} is not a weight; write it like colours=0.5")
+        if name not in COMPONENTS:
+            raise RulesError(f"there is no component {name!r}; there are {', '.join(sorted(COMPONENTS))}")
+        if not 0 <= found[name] <= 1:
+            raise RulesError(f"the weight of {name} is {value}; it must lie between 0 and 1")
+    return found
+
+
 def check(rules: ChangeRules) -> None:
     """Raise `RulesError` for the first rule that cannot be used."""
     if not 0 < rules.threshold < 1:
         raise RulesError(f"the threshold {rules.threshold} does not lie between 0 and 1; 0.05 is usual")
-    for name, weight in rules.weights.items():
-        if not (math.isfinite(weight) and 0 <= weight <= 1):
-            raise RulesError(f"the weight of {name} is {weight}; it must lie between 0 and 1")
+    weights_of(rules.weights)
     selectors(rules.ignore)
     selectors(rules.keep)
     expressions(rules.ignore_text)

@@ -26,12 +26,22 @@ class ScopeKind(StrEnum):
     prefix = "prefix"
     host = "host"
     domain = "domain"
+    web = "web"
 
 
 def crawl(
     addresses: Annotated[list[str] | None, typer.Argument(metavar="URL…", help="Where to begin; - reads them.")] = None,
     from_file: Annotated[Path | None, typer.Option(help="File with one address a line; - is standard input.")] = None,
-    scope: Annotated[ScopeKind, typer.Option(help="What belongs to the crawl.")] = ScopeKind.host,
+    scope: Annotated[
+        ScopeKind | None, typer.Option(help="What belongs to the crawl: host, or with a focus the web.")
+    ] = None,
+    focus: Annotated[
+        str | None, typer.Option(metavar="geo|FILE", help="What to look for: the links that promise it go first.")
+    ] = None,
+    order: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Which pages go first: breadth-first; with a focus also focused, learned, …"),
+    ] = None,
     include: Annotated[list[str] | None, typer.Option(metavar="RE", help="Only addresses that match.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(metavar="RE", help="No addresses that match.")] = None,
     depth: Annotated[int | None, typer.Option(min=0, help="Most links from a seed.")] = None,
@@ -42,8 +52,14 @@ def crawl(
     concurrency: Annotated[int | None, typer.Option(min=1, max=1000, help="Most requests at once, all hosts.")] = None,
     ignore_robots: Annotated[bool, typer.Option("--ignore-robots", help="Only on sites you own.")] = False,
     sitemaps: Annotated[bool, typer.Option(help="Find pages by sitemaps too.")] = True,
-    requisites: Annotated[bool, typer.Option(help="Keep images, styles and scripts of pages too.")] = True,
+    requisites: Annotated[
+        bool | None,
+        typer.Option(
+            "--requisites/--no-requisites", help="Keep images, styles and scripts of pages too; with a focus not."
+        ),
+    ] = None,
     insecure: Annotated[bool, typer.Option("--insecure", help="Accept any certificate.")] = False,
+    probe: Annotated[bool, typer.Option("--probe", help="Ask what may be a geographic service what it is.")] = False,
     data: common.Data = None,
     json: common.Json = False,
 ) -> None:
@@ -55,10 +71,13 @@ def crawl(
     seeds = _seeds(addresses or [], from_file)
     readers = own_readers(data)
     common.setup(data)
+    from hemeroteca.focus import definition
     from hemeroteca.frontier import services
     from hemeroteca.ingest.rules import CrawlOptions
     from hemeroteca.urls import Scope
 
+    looks_for = definition.load(focus) if focus else None
+    scope = scope or (ScopeKind.web if looks_for is not None else ScopeKind.host)
     options = CrawlOptions(
         Scope(kind=scope.value, include=tuple(include or ()), exclude=tuple(exclude or ()), depth=depth),
         limit=limit,
@@ -68,11 +87,14 @@ def crawl(
         concurrency=concurrency,
         ignore_robots=ignore_robots,
         sitemaps=sitemaps,
-        requisites=requisites,
+        requisites=requisites if requisites is not None else looks_for is None,
         insecure=insecure,
+        probe=probe,
+        order=order or (definition.DEFAULT_STRATEGY if looks_for is not None else "breadth-first"),
+        focus=looks_for,
     )
-    order, continued = services.submit_crawl(common.actor(), seeds, options)
-    carry_out(order, "Going on with" if continued else "Crawling", json, readers)
+    ordered, continued = services.submit_crawl(common.actor(), seeds, options)
+    carry_out(ordered, "Going on with" if continued else "Crawling", json, readers)
 
 
 def carry_out(order: "Crawl", verb: str, json: bool, readers: "list[ReaderProcess]") -> None:
@@ -84,14 +106,19 @@ def carry_out(order: "Crawl", verb: str, json: bool, readers: "list[ReaderProces
         first = common.unmarked(order.seeds[0])
         Console(stderr=True).print(f"{verb} [bold]{first}[/]{rest} (crawl {order.pk})", highlight=False)
 
-    _Interrupt.install()
-    _work(order.pk, json, readers)
+    run_crawl(order.pk, json, readers)
     order.refresh_from_db()
     _report(order, json)
     if _Interrupt.happened:
         raise typer.Exit(common.INTERRUPTED)
     if order.counts.get("pages", 0) <= order.counts.get("errors", 0):
         raise typer.Exit(1)
+
+
+def run_crawl(crawl_id: int, json: bool, readers: "list[ReaderProcess]") -> None:
+    """Work on a crawl that was ordered, here or in the engine of `hemeroteca serve`, until it ends."""
+    _Interrupt.install()
+    _work(crawl_id, json, readers)
 
 
 def own_readers(data: Path | None) -> "list[ReaderProcess]":
@@ -269,6 +296,9 @@ def _report(order: "Crawl", json: bool) -> None:
         ("still queued", f"{counts.queued:,}", "run the same command to go on" if counts.queued else ""),
         ("processor", f"{counts.cpu_seconds:.1f} s", f"{common.size(counts.max_rss_bytes)} of memory at most"),
     ]
+    if order.options.get("focus"):
+        share = f"{counts.targets / counts.pages:.1%} of the pages" if counts.pages else ""
+        rows.insert(1, ("targets", f"{counts.targets:,}", share))
     for row in rows:
         table.add_row(*row)
     console.print(table, highlight=False)

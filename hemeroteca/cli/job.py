@@ -36,7 +36,7 @@ def run_job(kind: str, arguments: object, result: type[Result], json: bool, back
         later = "" if served else "; `hemeroteca serve` begins with it"
         typer.echo(_facts(job) if json else f"job {job.pk} is queued{later}")
         raise typer.Exit
-    return _result(_finish(job, json, here), result)
+    return _result(_finish(job, json, here), result, json)
 
 
 @app.command("list")
@@ -117,7 +117,7 @@ def _finish(job: "Job", json: bool, here: bool) -> "Job":
     """Do a job that is ours, or follow it, until it has ended."""
     from hemeroteca.jobs.runner import Busy, Runner, follow
 
-    runner = Runner()
+    runner = Runner(say=None if json else lambda text: typer.echo(common.printable(text), err=True))
     with progress_line(json) as line, on_interrupt(runner.cancel):
         if here:
             try:
@@ -125,15 +125,17 @@ def _finish(job: "Job", json: bool, here: bool) -> "Job":
             except Busy:
                 pass
         if not json:
-            typer.echo(f"job {job.pk} waits for the engine at work on this folder …", err=True)
+            typer.echo(f"job {job.pk} waits for the crawl or the import at work on this folder …", err=True)
         return follow(job.pk, line, runner)
 
 
-def _result(job: "Job", result: type[Result]) -> Result:
+def _result(job: "Job", result: type[Result], json: bool) -> Result:
     import msgspec
 
     if job.state == job.State.CANCELLED:
-        common.give_up(f"stopped; `hemeroteca job resume {job.pk}` goes on", common.INTERRUPTED)
+        if json and job.result is not None:
+            common.tell(job.result)
+        common.give_up(f"stopped; the same command goes on, or `hemeroteca job resume {job.pk}`", common.INTERRUPTED)
     if job.state == job.State.FAILED:
         common.give_up(job.message, common.USAGE if job.code == "invalid" else 1)
     return msgspec.convert(job.result, result)

@@ -6,7 +6,7 @@ import runpy
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,10 +16,8 @@ from hemeroteca.cli.progress import progress_line
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from hemeroteca.predict.experiment import Experiment
     from hemeroteca.predict.policies import Policy
-    from hemeroteca.predict.policy_comparison import PolicyComparison
-    from hemeroteca.predict.simulator import PolicyOutcome
-    from hemeroteca.predict.traces import Trace
 
 ALL = "auto,simple,fixed,simple-notify,simple-history,day-type,exponential,nutch,lambda-crawl"
 
@@ -32,13 +30,16 @@ def simulate(
     process: Annotated[
         list[str] | None,
         typer.Option(
-            help="Generated pages: bernoulli, poisson, seasonal, bursty, regime, silent, sections, releases.",
+            help="Generated pages: bernoulli, poisson, seasonal, bursty, regime, silent, sections, releases; with "
+            "bernoulli:p=.9 or poisson:rate=2 (a day) for all of them.",
             show_default=False,
         ),
     ] = None,
-    policy: Annotated[str, typer.Option(help="Policies to compare, with commas; fixed:HOURS too.")] = "auto,simple",
+    policy: Annotated[
+        str, typer.Option(help="Policies to compare, with commas; fixed:HOURS and simple+notify too.")
+    ] = "auto,simple",
     budget: Annotated[
-        str, typer.Option(help="Visits per day over all pages, or same-as:POLICY, or same-as:POLICY/3.")
+        str, typer.Option(help="Visits per day, same-as:POLICY, same-as:POLICY/3, or own: each rule at its own pace.")
     ] = "same-as:simple",
     days: Annotated[float, typer.Option(help="Days to simulate; 0: all of the trace (730 of a process).")] = 0.0,
     warmup: Annotated[float, typer.Option(help="First days that are not counted.")] = 60.0,
@@ -56,6 +57,17 @@ def simulate(
     policy_file: Annotated[
         Path | None, typer.Option(help="Python file with POLICIES = {name: class}.", show_default=False)
     ] = None,
+    repeat: Annotated[int, typer.Option(min=1, max=1000, help="Runs with other seeds; gives 95 % intervals.")] = 1,
+    subscription: Annotated[
+        int | None, typer.Option(help="The history of this subscription's pages.", show_default=False)
+    ] = None,
+    start: Annotated[str, typer.Option(help="Date of the first day, such as 2024-01-31.")] = "",
+    country: Annotated[str, typer.Option(help="Country whose holidays count, such as ES.")] = "",
+    min_importance: Annotated[
+        float, typer.Option(min=0, max=1, help="Leave out changes that matter no more than this.")
+    ] = 0.0,
+    background: Annotated[bool, typer.Option("--background", help="As a job of `hemeroteca serve`.")] = False,
+    data: common.Data = None,
     plot: Annotated[Path | None, typer.Option(help="Write a chart here (SVG).", show_default=False)] = None,
     json: common.Json = False,
 ) -> None:
@@ -63,57 +75,66 @@ def simulate(
 
     Without --trace and --process, 400 bursty pages are simulated. `--policy all` names every policy.
     """
+    from hemeroteca.predict import experiment
     from hemeroteca.predict import plot as charts
-    from hemeroteca.predict.policy_comparison import compare
-    from hemeroteca.predict.simulator import Settings
 
     names = [name.strip() for name in (ALL if policy == "all" else policy).split(",") if name.strip()]
+    runs = []
     try:
-        if not (math.isfinite(resolution) and resolution > 0):
-            raise ValueError(f"--resolution must be a number of hours greater than zero, not {resolution}")
         more = _load(policy_file) if policy_file else {}
         names += [name for name in more if name not in names]
-        history = _history(trace or [], process or [], days, min_changes, pages, seed, resolution)
-        settings = Settings(budget, resolution, warmup, batches, seed, _signals(signals), save)
-        with progress_line(json) as show:
+        order = experiment.Experiment(
+            policies=names,
+            files=[str(path.absolute()) for path in trace or []],
+            processes=process or [],
+            subscription=subscription,
+            budget=budget,
+            days=days,
+            warmup=warmup,
+            seed=seed,
+            resolution=resolution,
+            batches=batches,
+            save=save,
+            min_changes=min_changes,
+            min_importance=min_importance,
+            pages=pages,
+            signals=_signals(signals),
+            repeat=repeat,
+            start=start,
+            country=country,
+        )
+        if background or subscription is not None:
+            facts = _as_job(order, data, json, background)
+        else:
+            with progress_line(json) as show:
 
-            def progress(name: str, done: int, of: int) -> None:
-                show(done, of, name)
+                def progress(name: str, done: int, of: int) -> None:
+                    show(done, of, name)
 
-            result = compare(history, names, settings, more=more, progress=progress)
+                runs = experiment.run(order, more=more, progress=progress)
+            facts = experiment.facts(runs)
     except ValueError as error:
         common.give_up(str(error), common.USAGE)
     except KeyboardInterrupt:
         common.give_up("stopped; nothing was written", common.INTERRUPTED)
-    if plot is not None:
+    if plot is not None and runs:
+        result = runs[0]
         title = f"{result.pages:,} pages, {result.days - warmup:g} days, {result.visits_per_day:,.1f} visits a day"
         with common.writing(plot):
             plot.write_text(charts.outcomes(result.outcomes, title), encoding="utf-8")
     if json:
-        sys.stdout.write(jsonlib.dumps(_facts(result), indent=2) + "\n")
+        sys.stdout.write(jsonlib.dumps(facts, indent=2) + "\n")
     else:
-        _show(result, warmup)
+        _show(facts, warmup)
 
 
-def _history(
-    files: list[Path], processes: list[str], days: float, least: int, pages: int, seed: int, step: float
-) -> "Trace":
-    from hemeroteca.predict import traces
+def _as_job(order: "Experiment", data: Path | None, json: bool, background: bool) -> dict[str, Any]:
+    """With what the instance knows, in its list of jobs."""
+    common.setup(data, must_exist=True)
+    from hemeroteca.cli.job import run_job
+    from hemeroteca.watch.jobs import Simulated
 
-    if days < 0 or not math.isfinite(days):
-        raise ValueError(f"--days must be zero or more, not {days}")
-    parts = []
-    if files:
-        real = traces.join([traces.read(path) for path in files])
-        real = real.until(days * traces.DAY) if days else real
-        parts.append(real.with_at_least(least, step))
-    names = processes or ([] if files else ["bursty"])
-    length = days or (parts[0].hours / traces.DAY if parts else 730.0)
-    parts += [traces.generate(name, pages=pages, days=length, seed=seed) for name in names]
-    history = traces.join(parts)
-    if len(history) == 0:
-        raise ValueError(f"no page of the traces changed at least {least} times; lower --min-changes or add --days")
-    return history
+    return run_job("predict.simulate", order, Simulated, json, background).facts
 
 
 def _load(path: Path) -> "dict[str, Callable[..., Policy]]":
@@ -139,56 +160,54 @@ def _signals(text: str) -> tuple[float, float]:
     return recall, false
 
 
-def _facts(result: "PolicyComparison") -> dict[str, object]:
-    from hemeroteca.predict.simulator import PUBLISHED
-
-    measured = [
-        {**o.as_dict(), "detected_share": o.detected_share, "stretch": result.stretch[o.policy]}
-        for o in result.outcomes
-    ]
-    kept = ("policy", "visits", "changes", "detected", "lost", "unnecessary", "bytes_stored")
-    published = [{key: o.as_dict()[key] for key in kept} for o in PUBLISHED]
-    return {
-        "pages": result.pages,
-        "days": result.days,
-        "visits_per_day": result.visits_per_day,
-        "policies": measured,
-        "published_2015": published,
-    }
-
-
-def _show(result: "PolicyComparison", warmup: float) -> None:
+def _show(facts: dict[str, Any], warmup: float) -> None:
     from rich.console import Console
-
-    from hemeroteca.predict.simulator import PUBLISHED
 
     console = Console()
     console.print(
-        f"{result.pages:,} pages, {result.days - warmup:g} days counted after {warmup:g}, "
-        f"{result.visits_per_day:,.1f} visits a day"
+        f"{facts['pages']:,} pages, {facts['days'] - warmup:g} days counted after {warmup:g}, "
+        f"{facts['visits_per_day']:,.1f} visits a day"
     )
-    console.print(_table([_row(o.policy, o) for o in result.outcomes]))
+    console.print(_table([_row(o) for o in facts["policies"]]))
+    for warning in facts["warnings"]:
+        console.print(f"warning: {warning}", style="yellow", highlight=False)
+    for o in facts["policies"]:
+        if len(o["groups"]) > 1:
+            console.print(_groups(o))
+    for o in facts["repeated"]:
+        said = ", ".join(f"{name} {o[name]['mean']:,.1f} ± {o[name]['interval']:,.1f}" for name in ("visits", "lost"))
+        console.print(f"{o['policy']}, {o['runs']} runs: {said}", highlight=False)
     console.print("\nThe founding work's own table (2015: one site, 137 changes in 241 days)", style="dim")
-    console.print(_table([_row(o.policy, o) for o in PUBLISHED]))
+    console.print(_table([_row(o) for o in facts["published_2015"]]))
+    console.print(
+        "by day: changes on days without a visit, as 2015 counts. vain: visits that found nothing.", style="dim"
+    )
 
 
-COLUMNS = ("policy", "visits", "changes", "lost", "seen", "vain", "fresh", "delay", "stale", "stored")
+COLUMNS = ("policy", "visits", "changes", "lost", "by day", "seen", "vain", "fresh", "delay", "stored")
 
 
-def _table(rows: list[list[str]]) -> "Table":
+def _table(rows: list[list[str]], columns: tuple[str, ...] = COLUMNS) -> "Table":
     """Narrow enough for 80 columns."""
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
-    for column in COLUMNS:
-        table.add_column(column, justify="left" if column == "policy" else "right", no_wrap=True)
+    for column in columns:
+        table.add_column(column, justify="left" if column == columns[0] else "right", no_wrap=True)
     for row in rows:
         table.add_row(*row)
     return table
 
 
-def _row(name: str, o: "PolicyOutcome") -> list[str]:
-    row = [name, f"{o.visits:,}", f"{o.changes:,}", f"{o.lost:,}", f"{o.detected_share:.1%}", f"{o.unnecessary:,}"]
-    known = not math.isnan(o.freshness)
-    row += [f"{o.freshness:.3f}", f"{o.mean_delay_hours:.1f} h", f"{o.harmonic_staleness:.3f}"] if known else [""] * 3
-    return [*row, common.size(o.bytes_stored)]
+def _row(o: dict[str, Any]) -> list[str]:
+    seen = o["detected"] / o["changes"] if o["changes"] else 1.0
+    row = [o["policy"], *(f"{o[name]:,}" for name in ("visits", "changes", "lost", "lost_by_day"))]
+    row += [f"{seen:.1%}", f"{o['unnecessary']:,}"]
+    row += [f"{o['freshness']:.3f}", f"{o['mean_delay_hours']:.1f} h"] if "freshness" in o else [""] * 2
+    return [*row, common.size(o["bytes_stored"])]
+
+
+def _groups(o: dict[str, Any]) -> "Table":
+    names = ("pages", "visits", "changes", "lost", "lost_by_day", "unnecessary")
+    rows = [[f"{o['policy']}: {g['group']}", *(f"{g[name]:,}" for name in names)] for g in o["groups"]]
+    return _table(rows, ("group", "pages", "visits", "changes", "lost", "by day", "vain"))

@@ -22,7 +22,8 @@ def set_(
     data: common.Data = None,
     json: common.Json = False,
 ) -> None:
-    """Set a host's delay, ignore_robots, allow_private, insecure, proxy, username, password, paused, render; which
+    """Set a host's delay, ignore_robots, allow_private, insecure, proxy, username, password (for
+    `origins=https://example.org:8443` if not for https at its usual port), paused, render; which
     elements hold its text (include) or do not (`exclude=aside; div[class=teaser]`); and how versions of its pages are
     compared: threshold, ignore, keep, ignore_text (these three may be given several times).
     """
@@ -79,9 +80,10 @@ def noise(
 def _print(host: str, settings: "SiteSettings", json: bool) -> None:
     import msgspec
 
+    from hemeroteca.frontier.values import SECRETS
+
     shown = msgspec.structs.asdict(settings)
-    if shown["password"]:
-        shown["password"] = "(set)"  # noqa: S105 it hides one
+    shown |= {name: "(set)" for name in SECRETS if shown[name]}
     if json:
         common.tell({"host": host, **shown})
         return

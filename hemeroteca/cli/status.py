@@ -73,10 +73,13 @@ def _lists(found: "Status") -> "list[Table]":
     for reason in found.reasons[:20]:
         what, example = common.unmarked(reason.reason), common.unmarked(reason.example[:600])
         reasons.add_row(f"{reason.pages:,}", reason.state, what, example)
+    aside = Table("set aside: cannot be read", "reason", box=None, padding=(0, 2))
+    for trouble in found.set_aside[-20:]:
+        aside.add_row(common.unmarked(trouble.url), common.unmarked(trouble.reason))
     held = Table("held back", "crawl", "host", "why", "for example", box=None, padding=(0, 2))
     for kind in found.held:
         texts = (common.unmarked(text) for text in (kind.host, kind.reason, kind.example))
         held.add_row(f"{kind.addresses:,}", str(kind.crawl), *texts)
     if found.held:
         held.caption = "`hemeroteca held take CRAWL` visits them after all"
-    return [table for table in (crawls, hosts, reasons, held) if table.row_count]
+    return [table for table in (crawls, hosts, reasons, held, aside) if table.row_count]

@@ -29,7 +29,12 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         except accounts.SignInRefused as error:
             return render(request, "console/sign_in.html", context | {"failure": str(error), "name": name}, status=403)
         login(request, user)
-        return redirect(target)
+        response = redirect(target)
+        response.set_signed_cookie(
+            accounts.KNOWN_COOKIE, user.name, accounts.KNOWN_COOKIE, max_age=accounts.KNOWN_SECONDS, httponly=True,
+            samesite="Lax", secure=request.is_secure(), path="/sign-in",
+        )  # fmt: skip
+        return response
     return render(request, "console/sign_in.html", context)
 
 

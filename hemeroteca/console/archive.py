@@ -114,8 +114,9 @@ def capture(request: HttpRequest, record_id: UUID) -> HttpResponse:
         title = document.title
         context |= {"document": document, "paragraphs": _paragraphs(document), "cut": len(document.text) > MAX_TEXT}
         if view == "facts":
-            context["headers"] = content.original(row).head.decode("utf-8", "replace").strip()
-    except WarcReadError as error:
+            head = content.original(row).head.decode("utf-8", "replace").strip()
+            context["headers"] = re.sub(r"(?im)^(set-cookie2?[ \t]*:).*(?:\r?\n[ \t].*)*", r"\1 (not shown)", head)
+    except (WarcReadError, Invalid) as error:
         context["failure"] = str(error)
     if view == "cite":
         base = settings.CONFIG.public_url.rstrip("/") or f"{request.scheme}://{request.get_host()}"
@@ -137,7 +138,7 @@ def capture_copy(request: HttpRequest, record_id: UUID) -> HttpResponse:
         raise NotFound(str(error))
     if copy.media_type not in HTML:
         raise NotFound(_("This capture is not a page; download its original."))
-    charset = extract.read(copy.body, copy.charset_header, row.url).charset or "utf-8"
+    charset = content.text(row).charset or "utf-8"
     return _sandboxed(HttpResponse(copy.body, content_type=f"text/html; charset={charset}"), content.SANDBOX)
 
 
@@ -182,15 +183,14 @@ def compare(request: HttpRequest) -> HttpResponse:
     context["view"] = view = view if view in ("sides", "page") else "text"
     context["ask"] = urlencode({"url": new_row.url, "a": str(old_row.record_id), "b": str(new_row.record_id)})
     try:
-        pair = content.compare(old_row, new_row)
-    except WarcReadError as error:
+        done = content.comparison(old_row, new_row, "rows")
+    except (WarcReadError, Invalid) as error:
         return render(request, "console/compare.html", context | {"failure": str(error)})
-    found = pair.change
+    found = done.change
     names = (_("Look"), _("Form"), _("Content"))
     context |= {"change": found, "measures": list(zip(names, found.sums, strict=True))}
     if view != "page":
-        rows = change.side_by_side(pair.old, pair.new, pair.rules)
-        context |= {"rows": _with_gaps(rows[:MAX_ROWS]), "cut": len(rows) > MAX_ROWS}
+        context |= {"rows": _with_gaps(done.rows[:MAX_ROWS]), "cut": len(done.rows) > MAX_ROWS}
     return render(request, "console/compare.html", context)
 
 
@@ -199,8 +199,7 @@ def compare_page(request: HttpRequest) -> HttpResponse:
     """The newer page with its changes marked, for the sandboxed frame."""
     old_row, new_row = _pair(request)
     try:
-        pair = content.compare(old_row, new_row)
-        marked = change.highlighted_page(pair.old, pair.new, pair.rules)
+        marked = content.comparison(old_row, new_row, "page").marked
     except WarcReadError as error:
         raise NotFound(str(error))
     response = HttpResponse(marked, content_type="text/html; charset=utf-8")

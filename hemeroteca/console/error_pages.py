@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 
 from hemeroteca.accounts import PermissionDenied
 from hemeroteca.accounts.models import ROLES
-from hemeroteca.errors import NotFound, Refused
+from hemeroteca.errors import Busy, NotFound, Refused
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -21,7 +21,7 @@ def refused(request: HttpRequest, error: Refused) -> HttpResponse:
         return _error(request, 403, _("That is not allowed"), role)
     if isinstance(error, NotFound):
         return _error(request, 404, _("There is nothing here"), str(error))
-    return _error(request, 422, _("That cannot be done"), str(error))
+    return _error(request, 429 if isinstance(error, Busy) else 422, _("That cannot be done"), str(error))
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 from hemeroteca.errors import Refused
+from hemeroteca.ingest.costly import asker
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
@@ -29,6 +30,7 @@ class HostCheck:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        asker.set(request.META.get("REMOTE_ADDR", ""))
         name = host_name(request.META.get("HTTP_HOST") or request.META["SERVER_NAME"])
         if name == (urlsplit(settings.CONFIG.replay_url).hostname or ""):
             # Cookies ignore ports: under the name of replay, archived scripts would share ours.

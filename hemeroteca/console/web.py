@@ -5,20 +5,29 @@ python -m hemeroteca.console.web FD [FD …]
 
 import gc
 import logging
+import re
 import signal
 import socket
 import sys
+import time
+from collections import Counter
 from types import FrameType
+from typing import Any
 
 import waitress.server
 from django.conf import settings
+from waitress.channel import HTTPChannel
 
 from hemeroteca import usage
 from hemeroteca.console.wsgi import application  # sets Django up; first
 
 from hemeroteca.engine.overview import watch_pace  # isort: skip
+from hemeroteca.ingest.costly import network  # isort: skip
 
 THREADS = 8
+CONNECTIONS = 500
+CONNECTIONS_EACH = 60  # of one address, or /64 of IPv6
+READ_SECONDS = 60.0  # for a whole request, however it drips
 MAX_REQUEST_BYTES = 4 << 20  # a list of seeds is the longest thing anybody sends
 
 
@@ -27,6 +36,8 @@ def main(descriptors: list[int]) -> None:
     gc.freeze()  # modules stay: collections need not look at them
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(_without_secrets)
     signal.signal(signal.SIGTERM, _stop)
     options: dict[str, object] = {}
     if settings.CONFIG.public_url:
@@ -34,18 +45,58 @@ def main(descriptors: list[int]) -> None:
         options["trusted_proxy"] = "127.0.0.1"
         options["trusted_proxy_headers"] = {"x-forwarded-for", "x-forwarded-proto"}
     watch_pace()
+    waitress.server.TcpWSGIServer.channel_class = BoundedChannel
     server = waitress.server.create_server(
         application,
         sockets=[socket.socket(fileno=descriptor) for descriptor in descriptors],
         threads=THREADS,
         max_request_body_size=MAX_REQUEST_BYTES,
         channel_timeout=60,
-        connection_limit=500,
+        connection_limit=CONNECTIONS,
         ident=None,
         clear_untrusted_proxy_headers=True,
         **options,
     )
     server.run()
+
+
+class BoundedChannel(HTTPChannel):  # type: ignore[misc]
+    """A connection. One address gets only so many, and a request must be whole in time."""
+
+    held: Counter[str] = Counter()
+
+    def __init__(self, server: Any, sock: Any, addr: Any, adj: Any, map: Any = None) -> None:  # noqa: A002
+        super().__init__(server, sock, addr, adj, map)
+        self._begun = 0.0
+        self._who = network(addr[0])
+        self.held[self._who] += 1
+        behind = settings.CONFIG.public_url and self._who.startswith("127.")  # the proxy, which speaks for all
+        if self.held[self._who] > CONNECTIONS_EACH and not behind:
+            self.handle_close()
+
+    def received(self, data: bytes) -> Any:
+        now = time.monotonic()
+        if self.request is None:
+            self._begun = now
+        elif now - self._begun > READ_SECONDS:
+            self.handle_close()
+            return False
+        return super().received(data)
+
+    def handle_close(self) -> None:
+        if self._who:
+            self.held[self._who] -= 1
+            if self.held[self._who] <= 0:
+                del self.held[self._who]
+            self._who = ""
+        super().handle_close()
+
+
+def _without_secrets(record: logging.LogRecord) -> bool:
+    """The address of a webhook is its secret."""
+    if "/signals/" in (line := record.getMessage()):
+        record.msg, record.args = re.sub(r"(/signals/(?:websub/\d+/)?)[^\s/'\"]+", r"\1…", line), ()
+    return True
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

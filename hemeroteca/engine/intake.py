@@ -75,6 +75,7 @@ class Intake:
             return
         capture = Capture.fetched(visit.url, result)
         rules = self._rules(visit, result, run)
+        capture.device = ",".join(self._engine.fleet.vouchers(visit))
         if rendered is not None:
             self._add_rendered(capture, rules, visit, rendered)
         elif visit.page and visit.role == Role.PAGE and self._frontier.host(visit.host).settings.render == "auto":
@@ -106,7 +107,8 @@ class Intake:
 
     def teach(self, run: Run) -> None:
         """Tell them what a run looks for."""
-        self._pool.learn(CrawlRules(run.id, run.options, self._max_depth, self._engine.config.robots_token))
+        token = self._engine.config.robots_token
+        self._pool.learn(CrawlRules(run.id, run.options, self._max_depth, token, run.focus))
 
     def forget(self, crawl: int) -> None:
         self._pool.forget(crawl)

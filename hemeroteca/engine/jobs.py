@@ -69,7 +69,7 @@ def import_archives(job: ActiveJob, order: Import) -> importing.Imported:
         except Interrupted:
             importer.stop()
 
-    importer = importing.Importer(writer, progress)
+    importer = importing.Importer(writer, progress, config.min_free_bytes)
     try:
         with imports, ExitStack() as stack:
             lock = instance.lock_engine()
@@ -87,7 +87,7 @@ def import_archives(job: ActiveJob, order: Import) -> importing.Imported:
     except OSError as error:
         raise CannotWrite(instance.data, error)
     if done.stopped:
-        raise Interrupted
+        raise Interrupted(done)
     return done
 
 

@@ -16,6 +16,7 @@ from hemeroteca import usage
 from hemeroteca.config import Config
 from hemeroteca.engine import reasons
 from hemeroteca.engine.browser_visits import BrowserVisits
+from hemeroteca.engine.fleet_visits import FleetVisits
 from hemeroteca.engine.intake import BATCH, Intake
 from hemeroteca.engine.ledger import Ledger
 from hemeroteca.engine.orders import Orders
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 MAX_PAUSE = 0.25  # s between looks at orders from outside
 IDLE_PAUSE = 1.0  # the same while there is nothing to do; whoever orders something wakes us (`Instance.wake`)
+FLEET_PAUSE = 0.05  # s between looks at what devices brought, and at what they could be given
 DRAIN_SECONDS = 10.0  # for requests under way when the engine is asked to stop
 
 
@@ -66,6 +68,7 @@ class Engine:
         self.instance = instance
         self.runs: dict[int, Run] = {}
         self.ended: dict[int, Run] = {}
+        self.jobs: set[int] = set()  # crawls that are jobs of the fleet's clients
         self.selector = selectors.DefaultSelector()
         self.frontier = Frontier(config.host_page_cap, config.retries + 1)
         self.robots = RobotsCache()
@@ -77,6 +80,7 @@ class Engine:
         self.rendering = Rendering(fetch_settings, self.selector)
         self.intake = Intake(self, readers)
         self.visits = Visits(self)
+        self.fleet = FleetVisits(self)
         self.robots_files = RobotsFiles(self)
         self.browser_visits = BrowserVisits(self)
         self.ledger.add(FrontierSink(self), before=self.ledger.search)
@@ -136,11 +140,12 @@ class Engine:
 
     def _step(self) -> None:
         now = time.time()
+        self.fleet.look(time.monotonic(), now)
         self.visits.lease(now)
         waits = [max(0.0, self._look_due - time.monotonic())]
         if self.visits.has_room:
             if (host_at := self.frontier.next_time()) is not None:
-                waits.append(host_at - now)
+                waits.append(max(host_at - now, FLEET_PAUSE if self.fleet.active else 0.0))
             if self.frontier.unwritten and not self.fetcher.active and not self.intake.under_way:
                 waits.append(0.0)
         for wait in (self.fetcher.timeout(), self.rendering.timeout()):
@@ -177,6 +182,8 @@ class Engine:
             else:
                 arrivals.append(arrival)
         again = self.ledger.take(arrivals)
+        if leads := [candidate for arrival in arrivals for candidate in arrival.leads]:
+            self.frontier.add(leads)
         for arrival in again:
             self.intake.read(arrival)
         for arrival in arrivals:
@@ -196,10 +203,11 @@ class Engine:
 
     @property
     def pending(self) -> bool:
-        return self.robots.pending
+        return self.robots.pending or self.fleet.pending
 
     def take(self, arrival: Arrival) -> None:
-        """Nothing: runs are counted by the others."""
+        """Runs are counted by the others; clients of the fleet are told of theirs."""
+        self.fleet.take(arrival)
 
     def write(self) -> None:
         """Robots files, the counts of runs, and what the scheduler is told of visits that ended."""
@@ -208,8 +216,9 @@ class Engine:
             services.save_counts(run.id, run.counts)
             run.touched = False
         endings = self.frontier.take_endings()
+        self.fleet.write(endings)
         if self.scheduler is not None:
-            self.scheduler.ended(endings)
+            self.scheduler.ended([ending for ending in endings if ending.crawl not in self.jobs])
 
     def _count_reasons(self, tally: Counter[tuple[int, str]], failed: bool) -> None:
         """What the frontier decided by itself, added to the crawls' counts."""
@@ -294,6 +303,7 @@ class Engine:
                 self._orders.end(run, Crawl.State.STOPPED, run.stopping)
 
     def _close(self, close_ledger: Callable[[], None]) -> None:
+        self.fleet.close()
         self.rendering.close()
         self.fetcher.close()
         self.intake.close()

@@ -3,12 +3,16 @@
 import time
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from hemeroteca import urls
 from hemeroteca.engine.runs import Run
-from hemeroteca.frontier import prioritisers, queries, services
+from hemeroteca.errors import Refused
+from hemeroteca.fleet import fetches
+from hemeroteca.frontier import prioritisers, queries, services, thesauri
 from hemeroteca.frontier.models import Crawl
 from hemeroteca.frontier.values import Counts
-from hemeroteca.instance.status import Trouble
+from hemeroteca.instance.status import Trouble, set_aside
 from hemeroteca.urls.candidate import Candidate
 from hemeroteca.warc.timestamps import iso
 
@@ -35,7 +39,12 @@ class Orders:
         if self._only is None or not (engine.runs or engine.ended):
             for crawl in services.running_crawls(self._only, engine.runs):
                 if crawl.pk not in engine.runs:
-                    self._open(crawl)
+                    try:
+                        self._open(crawl)
+                    except (ValueError, TypeError, AttributeError, msgspec.MsgspecError) as error:
+                        set_aside(engine.instance, f"crawl {crawl.pk}", error)
+                        why = f"its order cannot be read ({error}); give it anew"
+                        services.mark_ended(crawl.pk, Crawl.State.STOPPED, why, Counts())
         self._stop_and_end(moment)
         if moment >= self._sites_due:
             self._sites_due = moment + SITES_SECONDS
@@ -47,7 +56,8 @@ class Orders:
         """Let go of a crawl."""
         engine = self._engine
         engine.commit()
-        engine.ledger.commit_index(now=True)
+        if not run.options.job:
+            engine.ledger.commit_index(now=True)
         engine.measure(run)
         run.counts.held = queries.held_count(run.id)
         if run.counts.held and state == Crawl.State.FINISHED:
@@ -57,6 +67,9 @@ class Orders:
         engine.intake.forget(run.id)
         engine.fetcher.forget_cookies(f"crawl-{run.id}")
         del engine.runs[run.id]
+        if run.options.job:
+            engine.jobs.discard(run.id)
+            fetches.ended(run.id)
         if run.options.concurrency:
             engine.visits.share()
         engine.ended[run.id] = run
@@ -83,16 +96,26 @@ class Orders:
     def _open(self, crawl: Crawl) -> None:
         engine = self._engine
         options = services.options_of(crawl)
+        seeds = [Candidate(urls.key(seed), seed, urls.host(seed), crawl.pk) for seed in crawl.seeds]
         run = Run(crawl.pk, options, Counts(), crawl.created_ms, cpu_before=engine.intake.cpu_seconds())
         if not engine.runs and not engine.ended and self._only is not None:
             run.cpu_before = 0.0  # the process exists for this crawl: its start-up counts
+        if options.focus is not None:
+            try:
+                run.focus = thesauri.compiled(options.focus)
+            except Refused as error:  # a thesaurus that was there when it was ordered
+                services.mark_ended(crawl.pk, Crawl.State.STOPPED, str(error), run.counts)
+                return
         engine.runs[run.id] = run
         if options.concurrency:
             engine.visits.share()
         services.mark_started(crawl.pk)
         engine.intake.teach(run)
-        engine.frontier.open_crawl(run.id, prioritisers.prioritiser(options.order), tell=run.standing)
-        engine.frontier.add([Candidate(urls.key(seed), seed, urls.host(seed), run.id) for seed in crawl.seeds])
+        if options.job:
+            engine.jobs.add(run.id)
+        tell = run.standing or bool(options.job)
+        engine.frontier.open_crawl(run.id, prioritisers.prioritiser(options.order, options.focus), tell=tell)
+        engine.frontier.add(seeds)
         engine.commit()
 
     def _stop_and_end(self, moment: float) -> None:
@@ -106,6 +129,8 @@ class Orders:
         for run in list(engine.runs.values()):
             limit = run.options.max_seconds
             if run.id in asked_to_stop:
+                if not run.stopping:
+                    engine.fleet.stop(run.id)
                 run.stopping = run.stopping or "stopped by a person"
             elif limit is not None and moment - run.since >= limit:
                 run.stopping = run.stopping or f"limit of {limit:g} seconds reached"

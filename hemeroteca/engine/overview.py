@@ -10,7 +10,7 @@ import msgspec
 
 from hemeroteca.frontier.values import Held
 from hemeroteca.instance import Instance
-from hemeroteca.instance.status import EngineStatus, read_engine_status
+from hemeroteca.instance.status import EngineStatus, Trouble, read_engine_status, read_set_aside
 
 if TYPE_CHECKING:
     from hemeroteca.frontier.models import Crawl
@@ -72,6 +72,7 @@ class Status(msgspec.Struct):
     crawls: list[CrawlStatus]
     waiting: list[HostStatus]
     reasons: list[ReasonStatus]
+    set_aside: list[Trouble]  # records and rows that could not be read
     held: list[Held]  # back as a possible trap
 
 
@@ -127,6 +128,7 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
         ],
         held=queries.held(limit=20),
         reasons=sorted(reasons.values(), key=lambda entry: -entry.pages),
+        set_aside=read_set_aside(instance),
     )
 
 

@@ -9,7 +9,7 @@ goes when what was read is in the index, so a kill costs nothing.
 import logging
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from django.db import transaction
@@ -29,8 +29,9 @@ from hemeroteca.ingest.ingestion import Ingest
 from hemeroteca.ingest.rules import Rules
 from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.instance import Instance, spool
+from hemeroteca.instance.status import set_aside
 from hemeroteca.search.index.versions import has_versions
-from hemeroteca.warc import Capture, WarcReadError
+from hemeroteca.warc import Capture
 from hemeroteca.warc.builder import FINAL_URL
 from hemeroteca.warc.keys import DOM, MARK, SCREENSHOT
 from hemeroteca.warc.writer import WarcWriter
@@ -53,6 +54,7 @@ class Rereading:
     """The captures of pages, with the rules they are read by."""
 
     def __init__(self, instance: Instance, noise: NoiseSink, all_versions: bool) -> None:
+        self._instance = instance
         self._folder = instance.warc_dir
         self._noise = noise
         self._all_versions = all_versions
@@ -64,7 +66,8 @@ class Rereading:
         found = [reading for key, after in pages for reading in self._of_page(key, after)]
         for row, before, versions, newest in sorted(found, key=lambda reading: (reading[0].captured_ms, reading[0].id)):
             if not row.version:
-                self._noise.take(self._unchanged(row, before))
+                with setting_aside(self._instance, row):
+                    self._noise.take(self._unchanged(row, before))
                 continue
             arrival = self.arrival(row, before, versions, newest)
             if arrival is not None:
@@ -97,21 +100,19 @@ class Rereading:
         self, row: CaptureRow, before: CaptureRow | None = None, versions: int = 0, newest: bool = True
     ) -> Arrival | None:
         """A capture and the rules it is read by; None when the archive cannot give it."""
-        try:
+        with setting_aside(self._instance, row):
             capture = self._capture(row)
-        except WarcReadError as error:
-            log.error("cannot read %s again: %s", row.url, error)
-            return None
-        rules = self._rules(row)
-        if before is not None:
-            shown = rendered.dom_of(before)
-            rules.previous = (shown or before).digest
-            if (earlier := queries.whole(rules.previous)) is not None:
-                rules.earlier = earlier.location(self._folder)
-                picture = rendered.screenshot_of(before)
-                rules.earlier_picture = picture.location(self._folder) if picture is not None else None
-        self._noise.prepare(rules)
-        return Arrival(capture, rules, Ingested(), versions=versions, newest=newest)
+            rules = self._rules(row)
+            if before is not None:
+                shown = rendered.dom_of(before)
+                rules.previous = (shown or before).digest
+                if (earlier := queries.whole(rules.previous)) is not None:
+                    rules.earlier = earlier.location(self._folder)
+                    picture = rendered.screenshot_of(before)
+                    rules.earlier_picture = picture.location(self._folder) if picture is not None else None
+            self._noise.prepare(rules)
+            return Arrival(capture, rules, Ingested(), versions=versions, newest=newest)
+        return None
 
     def _rules(self, row: CaptureRow) -> Rules:
         host = urls.host(row.url)
@@ -136,12 +137,7 @@ class Rereading:
 
     def _capture(self, row: CaptureRow) -> Capture:
         record = row.location(self._folder).read()
-        holder = record
-        if row.refers_to:
-            whole = queries.by_record(row.refers_to)
-            if whole is None:
-                raise WarcReadError("the capture it refers to is not in the archive")
-            holder = whole.location(self._folder).read()
+        holder = queries.holder(row).location(self._folder).read() if row.kind == "revisit" else record
         own_head = record.head if row.status != 304 and record.head else holder.head
         capture = Capture(
             url=row.url,
@@ -168,6 +164,15 @@ class Rereading:
             final_url=record.headers.get(FINAL_URL.lower(), ""),
         )
         capture.attached = [*capture.attached, beside]
+
+
+@contextmanager
+def setting_aside(instance: Instance, row: CaptureRow) -> Iterator[None]:
+    """A capture that cannot be read is left out; what is wrong with it must not stop the rest, or a start."""
+    try:
+        yield
+    except Exception as error:
+        set_aside(instance, f"capture {row.record_id} of {row.url}", error)
 
 
 def is_read(row: CaptureRow) -> bool:
@@ -268,16 +273,20 @@ def catch_up(config: Config, instance: Instance) -> int:
         while stale:
             found: list[tuple[float | None, int]] = []
             read: list[Arrival] = []
+            rows: list[CaptureRow] = []
             for row, arrival in source.of_pages((page.urlkey, page.after_id) for page in stale):
-                arrival.done = ingest(arrival.capture, arrival.rules)
-                arrival.capture.body = b""
-                noise.take(arrival)
-                links.take(arrival)
-                read.append(arrival)
-                if arrival.done.difference is not None:
-                    found.append((min(1.0, arrival.done.difference.total), row.id))
-            for arrival in read:  # now that the texts of links to them are known
-                search.take(arrival)
+                with setting_aside(instance, row):
+                    arrival.done = ingest(arrival.capture, arrival.rules)
+                    arrival.capture.body = b""
+                    noise.take(arrival)
+                    links.take(arrival)
+                    read.append(arrival)
+                    rows.append(row)
+                    if arrival.done.difference is not None:
+                        found.append((min(1.0, arrival.done.difference.total), row.id))
+            for row, arrival in zip(rows, read, strict=True):  # now that the texts of links to them are known
+                with setting_aside(instance, row):
+                    search.take(arrival)
             done += len(read)
             search.commit(now=True)
             links.commit(now=True)
@@ -358,11 +367,12 @@ def _all(instance: Instance, statuses: set[int], only_newest: bool = True) -> It
             arrival = source.arrival(row, versions=number, newest=newest)
             if arrival is None:
                 continue
-            arrival.done = ingest(arrival.capture, arrival.rules)
-            document = arrival.done.document
-            if document is not None:
-                document.versions = number + 1
-                document.collections = membership.of(document.url, document.host)
-                later = (one.captured_ms for one in telling[number + 1 :] if one.status in (200, *GONE))
-                document.until_ms = next(later, 0)
+            with setting_aside(instance, row):
+                arrival.done = ingest(arrival.capture, arrival.rules)
+                document = arrival.done.document
+                if document is not None:
+                    document.versions = number + 1
+                    document.collections = membership.of(document.url, document.host)
+                    later = (one.captured_ms for one in telling[number + 1 :] if one.status in (200, *GONE))
+                    document.until_ms = next(later, 0)
             yield arrival

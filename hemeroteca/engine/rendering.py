@@ -103,7 +103,7 @@ class PageRules:
             self._waiting[origin].append((address, answer))
             return
         self._waiting[origin] = [(address, answer)]
-        own = urls.host(address) == urls.host(page.url)
+        own = origin == urls.origin(page.url)
         self._get(origin, f"{origin}/robots.txt", page if own else Request(url="", proxy=page.proxy), page.tag, 0)
 
     def _get(self, origin: str, url: str, like: Request, visit: Visit, redirects: int) -> None:
@@ -122,7 +122,10 @@ class PageRules:
             target = urls.resolve_links(request.url, [result.address("location")])[0]
             if target is not None:
                 self._keep(request.url, visit, result)
-                self._get(origin, target, request, visit, redirects + 1)
+                own = urls.origin(target) == urls.origin(request.url)  # a login is not for whoever it is led to
+                self._get(
+                    origin, target, request if own else Request(url="", proxy=request.proxy), visit, redirects + 1
+                )
                 return
         rules = self._robots.learn_from(origin, result, time.time())
         if result.status:

@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass, field
 
 from hemeroteca.engine import reasons
+from hemeroteca.focus.definition import CompiledFocus
 from hemeroteca.frontier.values import Counts
 from hemeroteca.frontier.visit import State
 from hemeroteca.ingest.rules import CrawlOptions
@@ -21,6 +22,7 @@ class Run:
     stopping: str = ""  # why no more visits are leased
     asked_sitemaps: set[str] = field(default_factory=set)
     touched: bool = True  # its counts are not on disk
+    focus: CompiledFocus | None = None  # what it looks for
     closed_until: float = 0.0  # outside the windows of its subscription: until then
 
     @property

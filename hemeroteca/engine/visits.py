@@ -8,7 +8,7 @@ from hemeroteca.archive import queries as archive
 from hemeroteca.engine import reasons
 from hemeroteca.engine.robots import why_unreachable
 from hemeroteca.engine.runs import Run
-from hemeroteca.fetch import Request, Result
+from hemeroteca.fetch import Request, Result, heads
 from hemeroteca.fetch.body import Body
 from hemeroteca.fetch.browser import Rendered
 from hemeroteca.frontier import politeness
@@ -56,25 +56,28 @@ class Visits:
         for _ in range(LEASES_AT_ONCE):  # pages that are excluded unasked must not hold up those under way
             if not self.has_room:
                 return
-            lease = self._engine.frontier.lease(now)
+            fleet = self._engine.fleet
+            lease = self._engine.frontier.lease(now, choose=fleet.leaves if fleet.active else None)
             if lease is None:
                 return
-            self._begin(lease.visit, now)
+            self.begin(lease.visit, now)
 
     def fetch(self, visit: Visit, max_body_bytes: int = 0) -> None:
         run = self._engine.runs.get(visit.crawl)
         request = self.request(visit, run)
-        if visit.followed:  # else its links are needed even if unchanged
+        if visit.followed and not (run is not None and run.options.job):  # else its links are needed even if unchanged
             request.etag, request.last_modified = visit.etag, visit.last_modified
         request.cookie_jar = f"crawl-{visit.crawl}"
         request.max_body_bytes = max_body_bytes
         self._engine.fetcher.submit(request, self._fetched)
 
     def request(self, visit: Visit, run: Run | None) -> Request:
-        site = self._engine.frontier.host(visit.host).settings
+        site = self._engine.frontier.host(visit.host).settings.at(visit.url)
         return Request(
             url=visit.url,
             tag=visit,
+            method=run.options.method if run is not None and visit.page else "GET",
+            headers=run.options.headers if run is not None and visit.page else (),
             insecure=site.insecure or (run is not None and run.options.insecure),
             allow_private=site.allow_private,
             proxy=site.proxy,
@@ -110,6 +113,8 @@ class Visits:
             self.note(visit, State.QUEUED, reasons.failure_text(result))
         elif unanswered:
             self.fail(visit, reasons.failure_text(result))
+        elif run.options.method == "HEAD":
+            self._engine.fleet.answered_head(visit, result)
         else:
             self._engine.intake.submit(visit, result, run, rendered)
             return
@@ -162,10 +167,13 @@ class Visits:
 
     # inside
 
-    def _begin(self, visit: Visit, now: float) -> None:
+    def begin(self, visit: Visit, now: float) -> None:
         """Make a visit just leased, or end it at once."""
         engine, lease = self._engine, visit.lease
         assert lease is not None
+        if engine.fleet.asks(visit):
+            engine.fleet.begin(visit)
+            return
         if visit.robots_for:
             self.fetch(visit, MAX_BYTES)
             return
@@ -185,9 +193,9 @@ class Visits:
         elif run.is_at_limit(engine.frontier.taken(visit.crawl) - 1):
             engine.frontier.hold_crawl(visit.crawl)
             lease.give_back(visit)
-        elif not self._admit(visit, run, now):
+        elif not self.admit(visit, run, now):
             pass
-        elif served := self._served(visit, run, now):
+        elif served := self.served(visit, run, now):
             lease.unasked(visit)
             engine.intake.submit(visit, served, run)
         elif by_browser:
@@ -195,8 +203,9 @@ class Visits:
         else:
             self.fetch(visit)
 
-    def _admit(self, visit: Visit, run: Run, now: float) -> bool:
-        """Whether it is worth a visit and robots.txt lets us; when its rules are unknown, they are fetched first."""
+    def admit(self, visit: Visit, run: Run, now: float, fleet: bool = False) -> bool:
+        """Whether it is worth a visit and robots.txt lets us; when its rules are unknown, they are fetched first.
+        `fleet`: a device is to make it, which sites may forbid apart."""
         engine, lease = self._engine, visit.lease
         assert lease is not None
         host = engine.frontier.host(visit.host)
@@ -218,7 +227,12 @@ class Visits:
             return False
         self._ask_sitemaps(visit, run, rules.sitemaps)
         if rules.allows(visit.url, self._token):
-            return True
+            forbidden = engine.fleet.refused(visit, run, origin) if fleet or run.options.job else ""
+            if forbidden and run.options.job:
+                self.exclude(visit, forbidden)
+            elif forbidden:
+                lease.give_back(visit)
+            return not forbidden
         if rules.unreachable:
             self.fail(visit, why_unreachable(origin, rules))
         else:
@@ -243,10 +257,16 @@ class Visits:
             found.append(Candidate(urls.key(url), url, urls.host(url), run.id, role=Role.SITEMAP))
         self._engine.frontier.add(found)
 
-    def _served(self, visit: Visit, run: Run, now: float) -> Result | None:
+    def served(self, visit: Visit, run: Run, now: float) -> Result | None:
         """The capture another crawl made of the page since this one was ordered: it serves both, without a request.
-        A subscription's visits are observations of their own."""
-        since = max(run.ordered_ms, int((now - FRESH_SECONDS) * 1000))
+        A subscription's visits are observations of their own; a client of the fleet says how old an answer may be."""
+        options = run.options
+        if options.job:
+            since = int((now - options.max_age) * 1000)
+            if options.method != "GET" or options.headers or not options.max_age:
+                return None
+        else:
+            since = max(run.ordered_ms, int((now - FRESH_SECONDS) * 1000))
         if run.standing or visit.visited_ms < since or visit.status in reasons.PASSING:
             return None
         row = archive.latest(visit.url)
@@ -262,6 +282,8 @@ class Visits:
         try:
             record = row.location(self._engine.instance.warc_dir).read()
         except WarcReadError:
+            return None
+        if options.job and not _may_be_shared(record.head):
             return None
         visit.served = True
         body = record.payload()
@@ -283,6 +305,14 @@ class Visits:
 
 def _path(url: str) -> str:
     return "/" + url.split("/", 3)[3] if url.count("/") >= 3 else "/"
+
+
+def _may_be_shared(head: bytes) -> bool:
+    """Whether a shared cache may keep an answer (RFC 9111)."""
+    control = ",".join(heads.header_all(head, "cache-control")).lower()
+    return (
+        not any(word in control for word in ("no-store", "private", "no-cache")) and heads.header(head, "vary") != "*"
+    )
 
 
 def _only_set_a_cookie(visit: Visit, result: Result) -> bool:

@@ -1,7 +1,7 @@
-"""One request at a time behind the address guard, for what is no visit: hubs, webhooks, keys.
+"""One request at a time behind the address guard, for what is no visit: hubs, webhooks, keys, checks of services.
 
-Redirects are not followed: an address somebody gave us is the address we use. Apprise brings its own HTTP and SMTP;
-`guarded_names` puts the same guard into the look-up of names they all share.
+Redirects are followed only where the caller says so: an address somebody gave us is the address we use.
+Apprise brings its own HTTP and SMTP; `guarded_names` puts the same guard into the look-up of names they all share.
 """
 
 import selectors
@@ -30,8 +30,12 @@ class Reply(msgspec.Struct, frozen=True):
     """What came back. `status` 0: nothing, `reason` says why."""
 
     status: int
-    body: bytes = b""
+    body: bytes = b""  # without its Content-Encoding
     reason: str = ""
+    url: str = ""  # where the answer came from
+    content_type: str = ""
+    seconds: float = 0.0  # until the whole answer was there
+    retry_after: str = ""
 
     @property
     def ok(self) -> bool:
@@ -49,8 +53,16 @@ class GuardedClient:
     def __init__(self, config: Config) -> None:
         self._config = config
 
-    def send(self, url: str, *, content: bytes | None = None, headers: dict[str, str] | None = None) -> Reply:
-        """GET, or POST when there is content."""
+    def send(
+        self,
+        url: str,
+        *,
+        content: bytes | None = None,
+        headers: dict[str, str] | None = None,
+        max_bytes: int = MAX_BODY_BYTES,
+        redirects: int = 0,
+    ) -> Reply:
+        """GET, or POST when there is content. Up to `redirects` are followed, each behind the guard again."""
         try:
             url = urls.canonical(url, urls.CanonRules(drop_session_ids=False, drop_tracking=False))
         except urls.UrlError as error:
@@ -60,13 +72,18 @@ class GuardedClient:
             method="GET" if content is None else "POST",
             content=content or b"",
             headers=tuple((headers or {}).items()),
-            max_body_bytes=MAX_BODY_BYTES,
+            max_body_bytes=max_bytes,
             timeout=SECONDS,
         )
         with tempfile.TemporaryDirectory(prefix="hemeroteca-") as folder:
-            return self._fetch(request, Path(folder))
+            for _ in range(redirects):
+                reply, target = self._fetch(request, Path(folder), max_bytes)
+                if target is None or content is not None:
+                    return reply
+                request = msgspec.structs.replace(request, url=target)
+            return self._fetch(request, Path(folder), max_bytes)[0]
 
-    def _fetch(self, request: Request, spool: Path) -> Reply:
+    def _fetch(self, request: Request, spool: Path, max_bytes: int) -> tuple[Reply, str | None]:
         results: list[Result] = []
         selector = selectors.DefaultSelector()
         fetcher = Fetcher(FetchSettings.from_config(self._config, spool), selector)
@@ -81,19 +98,30 @@ class GuardedClient:
             fetcher.close()
             selector.close()
         if not results:
-            return Reply(0, reason="no answer in time")
+            return Reply(0, reason="no answer in time", url=request.url), None
         result = results[0]
         if result.failure and not result.status:
-            return Reply(0, reason=f"{result.failure}: {result.detail}" if result.detail else result.failure)
-        reason = "" if 200 <= result.status < 300 else f"http-{result.status}"
-        body, _ = decode_body(result.body.bytes(MAX_BODY_BYTES), result.header("content-encoding"), MAX_BODY_BYTES)
-        return Reply(result.status, body, reason)
+            reason = f"{result.failure}: {result.detail}" if result.detail else result.failure
+            return Reply(0, reason=reason, url=request.url, seconds=result.elapsed), None
+        body, note = decode_body(result.body.bytes(max_bytes), result.header("content-encoding"), max_bytes)
+        reason = note if 200 <= result.status < 300 else f"http-{result.status}"
+        location = result.header("location") if 300 <= result.status < 400 else ""
+        reply = Reply(
+            result.status,
+            body,
+            reason,
+            request.url,
+            result.header("content-type"),
+            result.elapsed,
+            result.header("retry-after"),
+        )
+        return reply, urls.resolve_links(request.url, [location])[0] if location else None
 
 
 @contextmanager
 def guarded_names(config: Config) -> Iterator[None]:
     """Names that lead to addresses which are not public cannot be resolved meanwhile, by anything in this process."""
-    guard = Guard(config.allow_private)
+    guard = Guard(config.allow_private, config.allow_networks)
     look_up = socket.getaddrinfo
 
     def guarded(host: Any, port: Any, *args: Any, **options: Any) -> Any:

@@ -52,7 +52,7 @@ class Fetcher:
     ) -> None:
         self._settings = settings
         self._selector = selector
-        self._strict = Guard()
+        self._strict = Guard(networks=settings.allow_networks)
         self._open = Guard(allow_private=True)
         self._origins = Origins(settings.resolve, self._strict)
         self._headers = HeaderBook(settings.user_agent)
@@ -90,6 +90,7 @@ class Fetcher:
             seconds=settings.dns_seconds,
             failure_seconds=settings.dns_failure_seconds,
             entries=settings.dns_entries,
+            guard=self._strict,
         )
         selector.register(self._epoll.fileno(), selectors.EVENT_READ, self._on_ready)
 

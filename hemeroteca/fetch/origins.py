@@ -111,7 +111,7 @@ def refused_address(host: str, refused: list[tuple[str, str]]) -> Failure:
     parts = ", ".join(f"{reason} {ip}".strip() for ip, reason in refused[:4])
     return Failure(
         failures.REFUSED_ADDRESS,
-        f"{host} is not on the public internet ({parts}); allow_private opens private networks",
+        f"{host} is not on the public internet ({parts}); allow_networks opens single networks, allow_private all",
     )
 
 

@@ -18,6 +18,7 @@ class FetchSettings:
     spool_dir: Path
     user_agent: str = "Hemeroteca"
     allow_private: bool = False
+    allow_networks: tuple[str, ...] = ()
     resolve: tuple[str, ...] = ()  # `pattern=ip[:port]`
     proxy: str = ""
 
@@ -46,6 +47,7 @@ class FetchSettings:
             spool_dir=spool_dir,
             user_agent=config.agent,
             allow_private=config.allow_private,
+            allow_networks=config.allow_networks,
             resolve=config.resolve,
             proxy=config.proxy,
             connect_timeout=config.connect_timeout,

@@ -40,6 +40,7 @@ class Resolver:
         seconds: float = 300.0,
         failure_seconds: float = 30.0,
         entries: int = 20_000,
+        guard: Guard | None = None,
     ) -> None:
         self._wake = wake
         self._lookup = lookup or system_lookup
@@ -47,7 +48,7 @@ class Resolver:
         self._seconds = seconds
         self._failure_seconds = failure_seconds
         self._entries = entries
-        self._guard = Guard()
+        self._guard = guard or Guard()
         self._cache: dict[str, Resolution] = {}
         self._asked: set[str] = set()
         self._questions: SimpleQueue[str | None] = SimpleQueue()

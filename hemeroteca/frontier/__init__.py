@@ -13,6 +13,8 @@ until its ending is committed, so a crash costs at most one more request per pag
     lease         visits in somebody's hands until a deadline, and all that is counted about them
     hosts         which host is next, by time and by its best visit
     queue         the frontier itself: what comes in, what goes out, what is written
+    focused       links of crawls with a focus: what they promised, and what they brought
+    thesauri      thesauri of the data folder, for people and for the focus of a crawl
     prioritisers  how much a crawl wants a candidate: breadth-first, freshness, those of other rooms
     seen          which URLs a crawl has met: 8 bytes each
     politeness    how long a host must be left alone (pure)

@@ -4,8 +4,6 @@ import heapq
 from collections import deque
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from hemeroteca.frontier.models import Host
 from hemeroteca.frontier.values import SiteSettings
 from hemeroteca.frontier.visit import Visit
@@ -43,7 +41,7 @@ class HostQueue:
         self.at = min(row.next_ms / 1000, now + self.delay)  # later: the clock was ahead when it was written
         self.failures = row.failures
         self.note = row.note
-        self.settings = msgspec.convert(row.settings, SiteSettings)
+        self.settings = SiteSettings.read(row.settings)
         self.ready: deque[Visit] = deque()  # the best first
         self.best = float("-inf")  # no visit of it has a higher score
         self.crawls: set[int] = set()  # those that may have visits queued here
@@ -86,6 +84,12 @@ class HostOrder:
     def reopen(self, host: HostQueue) -> None:
         """Let a host that may be asked take its place by its best visit."""
         heapq.heappush(self._open, (-host.best, self._ticket(host), host))
+
+    def rerank(self, host: HostQueue, best: float) -> None:
+        """Its visits have other scores than before."""
+        host.best = best
+        if host.ticket and not host.asleep and host.at <= self._now:
+            self.reopen(host)
 
     def pop(self, now: float) -> HostQueue | None:
         """The host to ask next; it stands here no longer."""

@@ -34,18 +34,14 @@ class Lease:
     """Visits of one lessee. Ending a visit that has ended, or whose deadline has passed, does nothing and gives False.
     The host of a visit is free again with its ending, or before, when `answered` tells that the request is over."""
 
-    __slots__ = ("_books", "deadline", "lessee", "visits")
+    __slots__ = ("_books", "deadline", "lessee", "visit", "visits")
 
     def __init__(self, books: "Books", lessee: str, deadline: float) -> None:
         self._books = books
         self.lessee = lessee
         self.deadline = deadline
         self.visits: list[Visit] = []  # those that have not ended
-
-    @property
-    def visit(self) -> Visit:
-        """The visit of a lease that has only one."""
-        return self.visits[0]
+        self.visit: Visit  # the one handed out last: that of a lease for one visit
 
     def answered(
         self, visit: Visit, at: float, delay: float = 0.0, *, refused: bool = False, failure: str = "", note: str = ""
@@ -139,6 +135,7 @@ class Books:
                 self.pages.add(visit.page)
                 self.under_way[visit.crawl] += 1
                 self.taken[visit.crawl] += 1
+        lease.visit = visit
         visit.holds_host = True
         host.holder = lease
         host.held += 1

@@ -93,6 +93,45 @@ class Page(models.Model):
         db_table_comment = "URLs known, with what the last visit of each brought"
 
 
+class FocusLink(models.Model):
+    """How a crawl with a focus met a page, what that promised, and what the visit brought."""
+
+    crawl = models.ForeignKey(Crawl, models.PROTECT, db_index=False, db_comment="crawl with a focus")
+    key = models.BigIntegerField(db_comment="key of the page")
+    parent = models.BigIntegerField(default=0, db_comment="key of the page the link stands on; 0: a seed, a sitemap")
+    parent_url = models.TextField(default="", db_comment="address of that page")
+    anchor = models.TextField(default="", db_comment="text of the link")
+    context = models.TextField(default="", db_comment="text around the link")
+    place = models.IntegerField(default=0, db_comment="number of the link among those of its page")
+    page_relevance = models.FloatField(default=0.0, db_comment="relevance of the page it stands on, 0 to 1")
+    anchor_relevance = models.FloatField(default=0.0, db_comment="relevance of its text")
+    context_relevance = models.FloatField(default=0.0, db_comment="relevance of the text around it")
+    address_relevance = models.FloatField(default=0.0, db_comment="relevance of its address")
+    inherited = models.FloatField(default=0.0, db_comment="part of the score that comes from the page it stands on")
+    neighbourhood = models.FloatField(default=0.0, db_comment="part that comes from its anchor and context")
+    learned = models.FloatField(default=0.0, db_comment="what following it was worth, by what had been learned")
+    host_factor = models.FloatField(default=1.0, db_comment="what is left after fruitless visits of its host")
+    bound = models.IntegerField(default=0, db_comment="links that may still follow without a relevant page")
+    score = models.FloatField(default=0.0, db_comment="all of it together, when last computed")
+    found_ms = models.BigIntegerField(default=0, db_comment="when it was met")
+    number = models.BigIntegerField(default=0, db_comment="as the how manieth page the crawl visited it; 0: not yet")
+    visited_ms = models.BigIntegerField(default=0, db_comment="when it was visited")
+    relevance = models.FloatField(default=0.0, db_comment="relevance of the page itself")
+    target = models.TextField(default="", db_comment="what it is of what the crawl looks for; empty: nothing")
+    status = models.SmallIntegerField(default=0, db_comment="HTTP status of the visit")
+    response_ms = models.IntegerField(default=0, db_comment="time the answer took")
+    digest = models.TextField(default="", db_comment="payload digest")
+
+    class Meta:
+        db_table = "focus_link"
+        db_table_comment = "links that crawls with a focus found, what they promised and what they brought"
+        constraints = [models.UniqueConstraint(fields=["crawl", "key"], name="focus_link_once")]
+        indexes = [
+            models.Index(fields=["key"], name="focus_link_page"),
+            models.Index(fields=["crawl", "number"], name="focus_link_visited", condition=models.Q(number__gt=0)),
+        ]
+
+
 class Visit(models.Model):
     """A crawl's wish to see a page; several crawls may want the same one."""
 

@@ -1,12 +1,15 @@
 """Prioritisers: how much a crawl wants to see a candidate. The frontier asks its host's best visit first, and among
 hosts that may be asked the one with the best visit.
 
-A crawl's options name its prioritiser (`order`). Another room adds one with `register`.
+A crawl's options name its prioritiser (`order`). Another room adds one with `register`. A crawl with a focus has one of
+the strategies of `hemeroteca.focus`, which are told what every visited page was worth (`focused`).
 """
 
 from collections.abc import Callable
 from typing import Protocol
 
+from hemeroteca.errors import Invalid
+from hemeroteca.focus.definition import Definition
 from hemeroteca.urls import Candidate, Role
 from hemeroteca.urls.candidate import REQUISITE_DEPTH
 
@@ -46,13 +49,27 @@ def register(name: str, make: Callable[[], Prioritiser]) -> None:
     _KNOWN[name] = make
 
 
-def names() -> list[str]:
-    return sorted(_KNOWN)
+def names(focus: bool = False) -> list[str]:
+    """Of those a crawl may have; `focus`: a crawl with a focus."""
+    if not focus:
+        return sorted(_KNOWN)
+    from hemeroteca.focus.strategies import STRATEGIES  # only here: most crawls have none
+
+    return sorted(STRATEGIES)
 
 
-def prioritiser(name: str) -> Prioritiser:
-    """A new one. Raises KeyError for a name nobody registered."""
-    return _KNOWN[name]()
+def prioritiser(name: str, focus: Definition | None = None) -> Prioritiser:
+    """A new one, of a crawl with that focus. Raises `Invalid` for a name that nobody registered."""
+    if name not in names(focus is not None):
+        reason = f"order={name} is not known"
+        if focus is None and name in names(True):
+            reason = f"order={name} is for crawls with a focus"
+        raise Invalid(f"{reason}; write one of: {', '.join(names(focus is not None))}")
+    if focus is None:
+        return _KNOWN[name]()
+    from hemeroteca.focus.strategies import STRATEGIES
+
+    return STRATEGIES[name](focus.tuning)
 
 
 register("breadth-first", BreadthFirst)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from django.db.models import Count, Exists, Min, OuterRef
 
 from hemeroteca import urls
-from hemeroteca.frontier.models import STANDING, Crawl, Host, Page, Visit
+from hemeroteca.frontier.models import STANDING, Crawl, FocusLink, Host, Page, Visit
 from hemeroteca.frontier.values import Held
 from hemeroteca.frontier.visit import State
 
@@ -48,6 +48,40 @@ def visits(
     if host:
         found = found.filter(host__name=host.lower())
     return list(found[:limit])
+
+
+def way_to(url: str, crawl: int | None = None, most: int = 12) -> list[tuple[FocusLink, str]]:
+    """How a crawl with a focus (the last one, or one of them) came to a page: the link to it, the link to the page that
+    one stands on, and so on; each with the address it leads to. Raises urls.UrlError for what is not an address."""
+    address = urls.canonical(url)
+    found = FocusLink.objects.filter(key=urls.key(address)).order_by("-crawl")
+    link = (found.filter(crawl=crawl) if crawl is not None else found).first()
+    way: list[tuple[FocusLink, str]] = []
+    while link is not None and len(way) < most and link.key not in {step.key for step, _ in way}:
+        way.append((link, address))
+        address = link.parent_url
+        link = FocusLink.objects.filter(crawl=link.crawl_id, key=link.parent).first() if link.parent else None  # type: ignore[attr-defined]
+        if link is not None and not address:  # a redirect
+            page = Page.objects.filter(key=link.key).first()
+            address = page.url if page is not None else ""
+    return way
+
+
+def focus_links(
+    limit: int, *, before: int | None = None, crawl: int | None = None, targets: bool = True
+) -> list[tuple[FocusLink, str]]:
+    """Pages that crawls with a focus visited, the last first, with their addresses; `targets`: only what they look
+    for."""
+    found = FocusLink.objects.filter(number__gt=0).order_by("-pk")
+    if targets:
+        found = found.exclude(target="")
+    if crawl is not None:
+        found = found.filter(crawl=crawl)
+    if before is not None:
+        found = found.filter(pk__lt=before)
+    links = list(found[:limit])
+    addresses = dict(Page.objects.filter(key__in=[link.key for link in links]).values_list("key", "url"))
+    return [(link, addresses.get(link.key, "")) for link in links]
 
 
 def held(crawl: int | None = None, limit: int = 200) -> list[Held]:

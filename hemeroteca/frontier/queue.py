@@ -11,7 +11,9 @@ from collections.abc import Callable
 
 from django.db import connection
 
+from hemeroteca.focus.definition import PageFocus
 from hemeroteca.frontier import store
+from hemeroteca.frontier.focused import FocusedCrawl, open_focused
 from hemeroteca.frontier.hosts import HostOrder, HostQueue
 from hemeroteca.frontier.lease import Books, Lease
 from hemeroteca.frontier.models import Host
@@ -24,6 +26,7 @@ from hemeroteca.urls.candidate import Candidate
 READ_AHEAD = (16, 512)  # visits of a host read at once: few for a slow host, more for one that is visited fast
 MAX_HOSTS = 20_000  # hosts with work kept in memory; the others wait on disk
 MAX_NAMES = 100_000  # host names whose id is remembered
+MAX_PASSED = 64  # hosts passed over for one lease, because their next visit is for another lessee
 MAX_LOOKS = 8  # hosts read from disk for one lease, to find the one with the best visit
 SET_BACK = 60.0  # s from which on a clock that goes back was set back
 LEASE_SECONDS = 3600.0  # of a lease of the engine itself, whose fetcher and readers have limits of their own
@@ -45,17 +48,21 @@ class Frontier:
         self._names: dict[str, list[int]] = {}  # name → [id, pages known]
         self._seen: dict[int, SeenSet] = {}
         self._prioritisers: dict[int, Prioritiser] = {}
+        self._focused: dict[int, FocusedCrawl] = {}  # crawls with a focus
         self._new: list[Candidate] = []
         self._again: list[Candidate] = []  # pages known already, for another visit
         self._cursor: dict[int, int] = {}  # crawls with hosts left on disk → last host id looked at
         self._passed_over: set[int] = set()  # crawls that gained work on a host below their cursor
         self._expire_at = 0.0
+        self._resting: dict[int, float] = {}  # hosts that another lessee held when we began → until when
 
     # crawls
 
     def open_crawl(self, crawl: int, prioritiser: Prioritiser | None = None, *, tell: bool = False) -> None:
         """Take up a crawl: what it has met and what it still has to visit. `tell`: `take_endings` tells of it."""
         self._prioritisers[crawl] = prioritiser or BreadthFirst()
+        if (focused := open_focused(crawl, self._prioritisers[crawl])) is not None:
+            self._focused[crawl] = focused
         self._seen[crawl] = SeenSet(store.seen_keys(crawl))
         self.queued[crawl] = store.count_queued(crawl)
         if tell:
@@ -70,7 +77,7 @@ class Frontier:
 
     def close_crawl(self, crawl: int) -> None:
         """Let go of a crawl; its queue stays on disk."""
-        for table in (self._seen, self._prioritisers, self.queued, self._cursor):
+        for table in (self._seen, self._prioritisers, self._focused, self.queued, self._cursor):
             table.pop(crawl, None)
         self._let_go(crawl)
         self._books.close_crawl(crawl)
@@ -102,7 +109,14 @@ class Frontier:
             mine = [c for c in candidates if c.crawl == crawl]
             fresh = seen.add_new([c.key for c in mine])
             self._new.extend(c for c, new in zip(mine, fresh, strict=True) if new)
+            if crawl in self._focused:
+                self._focused[crawl].meet_again([c for c, new in zip(mine, fresh, strict=True) if not new])
         return len(self._new) - before
+
+    def judge(self, visit: Visit, found: PageFocus, digest: str, response_ms: int, status: int) -> None:
+        """Tell the strategy of a crawl with a focus what a visited page was worth. Before `add` of its links."""
+        if visit.crawl in self._focused:
+            self._focused[visit.crawl].visited(visit, found, digest, response_ms, status)
 
     def unmet(self, candidates: list[Candidate]) -> list[Candidate]:
         """Those of one crawl's candidates that it has not met."""
@@ -142,22 +156,47 @@ class Frontier:
         seconds: float = LEASE_SECONDS,
         *,
         max_visits: int = 1,
-        per_host: int = 1,
+        per_host: Callable[[HostQueue], int] | int = 1,
+        choose: Callable[[HostQueue, Visit], bool] | None = None,
     ) -> Lease | None:
         """The best visits that politeness allows now, their hosts held for the lessee; None when all must wait.
 
-        A lease of several visits of a host hands its delay (`host(…).delay`) over to the lessee.
+        A lease of several visits of a host hands its delay (`host(…).delay`) over to the lessee. `choose`: only these
+        visits; hosts whose next one is not among them are passed over, up to `MAX_PASSED`.
         """
         if now < self._now - SET_BACK:
             self._turn_back(now)
         self._now = now
         if now >= self._expire_at:
             self.expire(now)
+        passed: list[HostQueue] = []
+        try:
+            return self._lease(now, lessee, seconds, max_visits, per_host, choose, passed)
+        finally:
+            for host in passed:
+                self._order.reopen(host)
+
+    def _lease(
+        self,
+        now: float,
+        lessee: str,
+        seconds: float,
+        max_visits: int,
+        per_host: Callable[[HostQueue], int] | int,
+        choose: Callable[[HostQueue, Visit], bool] | None,
+        passed: list[HostQueue],
+    ) -> Lease | None:
         lease: Lease | None = None
         taken = 0
-        while taken < max_visits and (host := self._next_host(now)) is not None:
-            for _ in range(min(per_host, max_visits - taken)):
+        while taken < max_visits and len(passed) < MAX_PASSED and (host := self._next_host(now)) is not None:
+            if choose is not None and not choose(host, host.ready[0]):
+                passed.append(host)
+                continue
+            most = per_host if isinstance(per_host, int) else per_host(host)
+            for place in range(max(1, min(most, max_visits - taken))):
                 visit = host.ready[0]
+                if place and choose is not None and not choose(host, visit):
+                    break
                 if visit.lease is not None:  # it asked for its host again: it comes alone
                     if lease is not None:
                         self._order.add(host)
@@ -169,6 +208,13 @@ class Frontier:
                 if taken < max_visits and not self._has_visit(host):
                     break
         return lease
+
+    def rest(self, host_name: str, until: float) -> None:
+        """Leave a host alone until then, whatever the frontier knows of it: somebody else may be asking it."""
+        for number in store.host_ids([host_name]).values():
+            self._resting[number] = max(until, self._resting.get(number, 0.0))
+            if number in self._hosts:
+                self._hosts[number].at = max(self._hosts[number].at, until)
 
     def expire(self, now: float) -> int:
         """End the visits whose lease has passed its deadline; how many."""
@@ -210,13 +256,16 @@ class Frontier:
     def pending(self) -> bool:
         """Whether `write` has something to write."""
         books = self._books
-        return bool(self._new or self._again or books.unwritten or books.touched or books.endings)
+        focused = any(focused.pending for focused in self._focused.values())
+        return bool(self._new or self._again or books.unwritten or books.touched or books.endings or focused)
 
     def write(self, now_ms: int) -> None:
         """Put everything on disk. Called inside the engine's transaction."""
         self._write_endings()
         self._write_given_up()
         self._write_new(now_ms)
+        for crawl, focused in self._focused.items():
+            self._write_focused(crawl, focused, now_ms)
         self._write_hosts()
         self._load_hosts()
 
@@ -297,8 +346,22 @@ class Frontier:
             else:
                 self._passed_over.add(crawl)
 
+    def _write_focused(self, crawl: int, focused: FocusedCrawl, now_ms: int) -> None:
+        """Links of a crawl with a focus, and the scores of visits that promise more, or other, than before."""
+        for host_id, score in focused.write(now_ms).items():
+            if host_id in self._hosts:
+                self._wake(self._hosts[host_id], crawl, score)
+        for host_id, score in focused.rescore().items():
+            host = self._hosts.get(host_id)
+            if host is not None and crawl in host.crawls:
+                host.ready = deque(v for v in host.ready if v.lease is not None or not v.page)
+                self._order.rerank(host, score if len(host.crawls) == 1 else float("inf"))
+
     def _wish(self, candidate: Candidate) -> store.Wish:
-        score = self._prioritisers[candidate.crawl].score(candidate)
+        if (focused := self._focused.get(candidate.crawl)) is not None:
+            score = focused.meet(candidate)
+        else:
+            score = self._prioritisers[candidate.crawl].score(candidate)
         return store.Wish(candidate, self._names[candidate.host][0], score)
 
     def _write_hosts(self) -> None:
@@ -345,6 +408,8 @@ class Frontier:
 
     def _load(self, host_id: int) -> HostQueue:
         host = self._hosts[host_id] = HostQueue(Host.objects.get(pk=host_id), self._clock())
+        if host_id in self._resting:
+            host.at = max(host.at, self._resting[host_id])
         return host
 
     def _let_go(self, crawl: int) -> None:

@@ -14,18 +14,20 @@ from hemeroteca import urls
 from hemeroteca.accounts import Actor, require
 from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.extract import elements
-from hemeroteca.frontier import prioritisers
-from hemeroteca.frontier.models import STANDING, Crawl, Host, Visit
-from hemeroteca.frontier.values import Counts, SiteSettings
+from hemeroteca.frontier import prioritisers, thesauri
+from hemeroteca.frontier.models import STANDING, Crawl, FocusLink, Host, Visit
+from hemeroteca.frontier.values import SECRETS, Counts, SiteSettings
 from hemeroteca.frontier.visit import State
+from hemeroteca.ingest.costly import check_rules
 from hemeroteca.ingest.rules import CrawlOptions
+from hemeroteca.instance.sealing import seal
 from hemeroteca.instance.status import read_engine_status
 from hemeroteca.urls import Role
 
 RENDER = ("auto", "always", "never")
 ELEMENTS = ("include", "exclude")  # settings that are lists of rules
 # settings that could make us impolite, or call where nobody should
-GUARDED = frozenset(("delay", "ignore_robots", "allow_private", "insecure", "proxy", "username", "password"))
+GUARDED = frozenset(("delay", "ignore_robots", "allow_private", "insecure", "proxy", "username", "password", "origins"))
 RANGES = {  # a number beyond them is a slip of the hand, and the largest cannot be kept at all
     "depth": (0, 10_000),
     "limit": (1, 1 << 53),
@@ -87,6 +89,7 @@ def submit_crawl(actor: Actor, seeds: Iterable[str], options: CrawlOptions) -> t
             Visit.objects.filter(crawl=finished).update(
                 crawl=crawl, state=State.QUEUED, due_ms=0, attempts=0, reason=""
             )
+            FocusLink.objects.filter(crawl=finished).update(crawl=crawl, number=0)
     return crawl, False
 
 
@@ -190,7 +193,11 @@ def set_site(actor: Actor, host: str, changes: dict[str, Any]) -> SiteSettings:
     except elements.RuleError as error:
         raise Invalid(str(error))
     row, _ = Host.objects.get_or_create(name=name)
-    merged = {**row.settings, **changes}
+    changes = {
+        **changes,
+        **{key: _origins(name, value) for key, value in changes.items() if key == "origins" and value},
+    }
+    merged = {**msgspec.to_builtins(SiteSettings.read(row.settings)), **changes}
     merged = {key: value for key, value in merged.items() if value is not None}
     try:
         kept = msgspec.convert(merged, SiteSettings, strict=False)
@@ -198,14 +205,28 @@ def set_site(actor: Actor, host: str, changes: dict[str, Any]) -> SiteSettings:
         raise Invalid(f"settings of {name}: {error}")
     _in_range(kept)
     try:
-        change.check(change.ChangeRules(**msgspec.structs.asdict(kept.comparison())))
+        check_rules(change.ChangeRules(**msgspec.structs.asdict(kept.comparison())))
     except change.RulesError as error:
         raise Invalid(f"settings of {name}: {error}")
-    row.settings = msgspec.to_builtins(kept)
+    row.settings = msgspec.to_builtins(kept) | {key: seal(value) for key in SECRETS if (value := getattr(kept, key))}
     with transaction.atomic():
         row.revision = settings_revision() + 1
         row.save(update_fields=["settings", "revision"])
     return kept
+
+
+def _origins(host: str, given: str | list[str]) -> list[str]:
+    """`https://example.org:8443, http://example.org` as a list."""
+    found = given.split(",") if isinstance(given, str) else given
+    try:
+        origins = [urls.origin(urls.canonical(text.strip())) for text in found if text.strip()]
+        if any(urls.host(origin) != host for origin in origins):
+            raise Invalid(
+                f"origins of {host} begin with https://{host} or http://{host}; set others for their own hosts"
+            )
+    except urls.UrlError as error:
+        raise Invalid(f"origins={given}: {error}; write them like https://{host}:8443")
+    return origins
 
 
 def settings_revision() -> int:
@@ -218,7 +239,7 @@ def sites_set_since(revision: int) -> list[tuple[int, str, SiteSettings, int]]:
     """Hosts set after a revision, in order: number, name, settings, revision. Reads one small index."""
     rows = Host.objects.filter(revision__gt=revision).order_by("revision")
     return [
-        (number, name, msgspec.convert(kept, SiteSettings), set_in)
+        (number, name, SiteSettings.read(kept), set_in)
         for number, name, kept, set_in in rows.values_list("pk", "name", "settings", "revision")
     ]
 
@@ -226,7 +247,7 @@ def sites_set_since(revision: int) -> list[tuple[int, str, SiteSettings, int]]:
 def settings_of(host: str) -> SiteSettings:
     """The settings of one host as they are now; the usual ones for a host nobody knows."""
     kept = Host.objects.filter(name=host).values_list("settings", flat=True).first()
-    return msgspec.convert(kept or {}, SiteSettings)
+    return SiteSettings.read(kept)
 
 
 def site(actor: Actor, host: str) -> SiteSettings:
@@ -235,7 +256,7 @@ def site(actor: Actor, host: str) -> SiteSettings:
     row = Host.objects.filter(name=host.strip().lower().rstrip(".")).first()
     if row is None:
         raise NotFound(f"the host {host!r} is not known; it becomes known by a crawl or by `hemeroteca site set`")
-    return msgspec.convert(row.settings, SiteSettings)
+    return SiteSettings.read(row.settings)
 
 
 def counts_of(crawl: Crawl) -> Counts:
@@ -340,8 +361,9 @@ def _rules(given: str | Iterable[str]) -> list[str]:
 
 def _check(options: CrawlOptions) -> None:
     urls.ScopeMatcher(options.scope)  # refuses expressions that cannot be used
-    if options.order not in prioritisers.names():
-        raise Invalid(f"order={options.order} is not known; write one of: {', '.join(prioritisers.names())}")
+    prioritisers.prioritiser(options.order, options.focus)  # refuses names that nobody knows
+    if options.focus is not None:
+        thesauri.check(options.focus)
     _in_range(options.scope)
     _in_range(options)
 
@@ -368,7 +390,7 @@ def _seeds(seeds: Iterable[str]) -> list[str]:
 def _fingerprint(options: CrawlOptions) -> str:
     """Same seeds, same scope, same rules: the same crawl, however long it may run or how fast."""
     scope = msgspec.structs.replace(options.scope, seeds=tuple(sorted(options.scope.seeds)))
-    order = (scope, options.ignore_robots, options.sitemaps, options.requisites)
+    order = (scope, options.ignore_robots, options.sitemaps, options.requisites, options.focus)
     return hashlib.sha256(msgspec.json.encode(order)).hexdigest()
 
 

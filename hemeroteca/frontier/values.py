@@ -1,12 +1,17 @@
-"""Values that travel between the frontier, the engine and the people's rooms. No Django here."""
+"""Values that travel between the frontier, the engine and the people's rooms. They know no tables."""
 
 from typing import Literal
 
 import msgspec
 
+from hemeroteca import urls
 from hemeroteca.ingest.rules import THRESHOLD, Comparison
+from hemeroteca.instance.sealing import unseal
 
 _USUAL = Comparison()
+
+
+SECRETS = ("password", "proxy")  # lie encrypted in the database
 
 
 class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -19,6 +24,9 @@ class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     proxy: str = ""
     username: str = ""
     password: str = ""
+    origins: tuple[
+        str, ...
+    ] = ()  # scheme://host[:port] that login, allow_private and insecure are for; empty: see `at`
     paused: bool = False
     visits_per_day: int = 0  # most visits of watched pages; 0: no limit of its own
     bytes_per_day: int = 0  # the same in bytes received
@@ -29,6 +37,27 @@ class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     ignore: tuple[str, ...] = ()  # CSS selectors or XPath: parts of its pages that are not compared
     keep: tuple[str, ...] = ()  # the same: when given, only these parts are compared
     ignore_text: tuple[str, ...] = ()  # RE2: text that does not count as a change
+
+    @classmethod
+    def read(cls, kept: object) -> "SiteSettings":
+        """As it lies in the database. What cannot be read is left alone until a person sets it anew."""
+        try:
+            found = msgspec.convert(kept or {}, cls)
+        except msgspec.ValidationError:
+            return cls(paused=True)
+        secrets = {name: unseal(value) for name in SECRETS if (value := getattr(found, name))}
+        return msgspec.structs.replace(found, **secrets) if secrets else found
+
+    def at(self, url: str) -> "SiteSettings":
+        """What of it counts for a URL: who may be told a secret, or trusted, is an origin and not a host. Unless others
+        are named: https at its usual port, and http there where no password is sent."""
+        if not (self.username or self.password or self.allow_private or self.insecure):
+            return self
+        origin, name = urls.origin(url), urls.host(url)
+        usual = (f"https://{name}",) if self.username or self.password else (f"https://{name}", f"http://{name}")
+        if origin in (self.origins or usual):
+            return self
+        return msgspec.structs.replace(self, username="", password="", allow_private=False, insecure=False)
 
     def comparison(self, own: Comparison | None = None) -> Comparison:
         """How versions of its pages are compared; `own` is what a subscription says, which goes before."""
@@ -55,6 +84,7 @@ class Counts(msgspec.Struct):
     bytes: int = 0  # received in bodies
     stored_bytes: int = 0  # written to WARC files
     queued: int = 0  # still to visit
+    targets: int = 0  # of a crawl with a focus: pages that are what it looks for
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     pages_per_second: float = 0.0

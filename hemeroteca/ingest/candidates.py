@@ -16,6 +16,8 @@ EDGES = 150  # links of one page that the link graph learns
 TEXTS_REMEMBERED = 100_000  # link texts a process knows to have sent already
 MAX_STEPS = 4  # from a page to a requisite of a requisite (what a frame shows) …
 MAX_STYLE_STEPS = 16  # … and along style sheets, which import one another
+NEEDED = "requisite"
+MAX_NEEDED = 200  # requisites of a page that are named
 _REFRESH = re.compile(r"\s*\d*\.?\d*\s*[;,]\s*(?:url\s*=\s*)?['\"]?([^'\"\s]+)", re.IGNORECASE)
 
 
@@ -74,9 +76,17 @@ class Links:
             self.redirect(capture, rules, target, result)
 
     def find(
-        self, capture: Capture, rules: Rules, document: extract.Document, nofollow: bool, result: Ingested
+        self,
+        capture: Capture,
+        rules: Rules,
+        document: extract.Document,
+        nofollow: bool,
+        result: Ingested,
+        *,
+        again: bool = False,
     ) -> None:
-        """Fill `candidates` and `edges`."""
+        """Fill `candidates` and `edges`. `again`: also with links that were sent before (another page that leads to an
+        address may promise more)."""
         known = self._sent.get(rules.crawl)
         outside = self._outside.get(rules.crawl, set())
         address = capture.dom_url
@@ -94,6 +104,11 @@ class Links:
                     if key not in known and (key not in outside or link.kind != "page")
                 ]
         resolved = urls.resolve_targets(base or address, [link.href for link in links]) if links else []
+        if rules.crawl and rules.role == Role.PAGE and (options := self._crawls[rules.crawl].options).watch is not None:
+            named = keys if leads is not None else [found[1] if found is not None else 0 for found in resolved]
+            pairs = zip(every if leads is not None else links, named, strict=True)
+            needed = dict.fromkeys(key for link, key in pairs if key and link.kind == NEEDED)
+            result.requisites = list(needed)[:MAX_NEEDED] if options.requisites else []
         texts = self._texts if rules.crawl else set()  # what is read again is sent whole
         if capture.status == 200 and not nofollow and document.kind != "sitemap":
             if leads is not None:
@@ -101,6 +116,8 @@ class Links:
             else:
                 result.edges = edges_of(rules.key, rules.host, links, resolved, texts)
         if known is not None:
+            if again:
+                known.clear()
             self._choose(rules, links, resolved, nofollow, document.kind == "css", result)
         del result.notes[20:]
 

@@ -76,7 +76,7 @@ def difference(capture: Capture, rules: Rules, diff: bool) -> tuple[Difference, 
     compared: dict[tuple[tuple[str, ...], ...], tuple[change.Change, str]] = {}  # once per set of rules
     for judge in rules.judges:
         given = change.ChangeRules(**msgspec.structs.asdict(judge.comparison))
-        parts = given.ignore, given.keep, given.ignore_text
+        parts = given.ignore, given.keep, given.ignore_text, given.weights
         if parts not in compared:
             if len(compared) == MAX_COMPARED:
                 continue

@@ -31,12 +31,15 @@ class Ingested(msgspec.Struct, array_like=True):
     etag: str = ""
     last_modified: str = ""
     same: bool = False  # the last version again; records are made only of what a browser opened
-    dom_digest: str = ""  # of what a browser made of the body: it tells whether the page has changed
+    dom_digest: str = (
+        ""  # of what a browser made of the body, or of status and target of an empty answer: it tells of changes
+    )
     records: Records | None = None
     attached: list[Records] = []  # of what is attached to the capture
     notes: list[str] = []
     candidates: list[Candidate] = []
     redirect: Candidate | None = None
+    requisites: list[int] = []  # keys of what the page needs to be shown, where its pages are watched
     outside: str = ""  # where a redirect leads when that is not part of the crawl
     document: SearchDocument | None = None
     edges: Edges | None = None

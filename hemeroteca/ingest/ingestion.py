@@ -4,6 +4,8 @@ A pure function of a capture and its rules; the processes that run it (`worker`)
 import and rebuild call it alike; what it returns is written by the sinks of the engine.
 """
 
+from typing import TYPE_CHECKING
+
 from hemeroteca import extract, urls, warc
 from hemeroteca.extract import elements
 from hemeroteca.extract.scripted import needs_browser
@@ -17,7 +19,11 @@ from hemeroteca.ingest.search_document import SearchDocument, simhash
 from hemeroteca.urls import Role
 from hemeroteca.warc import DOM_TYPE, Capture, keys
 
+if TYPE_CHECKING:
+    from hemeroteca.ingest.cues import FocusReader
+
 ANNOUNCING = ("feed", "sitemap")
+ALIKE = {"service", "dataset"}  # finds whose documents say nearly the same on a host, and are no trap for that
 MAX_NOTES = 20
 
 
@@ -34,14 +40,20 @@ class Ingest:
 
     def __init__(self) -> None:
         self._crawls: dict[int, CrawlRules] = {}
+        self._focuses: dict[int, FocusReader] = {}  # of the crawls that have one
         self._links = Links()
 
     def learn(self, crawl: CrawlRules) -> None:
         self._crawls[crawl.crawl] = crawl
         self._links.learn(crawl)
+        if crawl.focus is not None:
+            from hemeroteca.ingest.cues import FocusReader  # only here: most crawls have none
+
+            self._focuses[crawl.crawl] = FocusReader(crawl.focus)
 
     def forget(self, crawl: int) -> None:
         self._crawls.pop(crawl, None)
+        self._focuses.pop(crawl, None)
         self._links.forget(crawl)
 
     def __call__(self, capture: Capture, rules: Rules) -> Ingested:
@@ -50,10 +62,11 @@ class Ingest:
         result = _begun(capture, rules)
         if result.same and not capture.attached and rules.followed:
             return result
+        focus = self._focuses.get(rules.crawl)
         document = None
         redirects = 300 <= capture.status < 400
         if rules.read and result.size and not redirects:
-            document = _read(capture, rules, result)
+            document = _read(capture, rules, result, focus)
             if result.needs_browser:
                 return result
         nofollow = _directives(capture, document, crawl.agent if crawl else AGENT, result) if rules.obey else False
@@ -69,8 +82,11 @@ class Ingest:
                 self._links.redirect(capture, rules, rules.leads, result)
         if document is not None:
             self._links.refresh(capture, rules, document, result)
-            self._links.find(capture, rules, document, nofollow, result)
-            if crawl is not None and rules.role == Role.PAGE and capture.status == 200:
+            self._links.find(capture, rules, document, nofollow, result, again=focus is not None)
+            if focus is not None:
+                focus.add_cues(capture, result)
+            is_read = crawl is not None and rules.role == Role.PAGE and capture.status == 200
+            if is_read and not document.finds.keys() & ALIKE:
                 result.said, result.worded = fingerprints(capture.url, document, result.shown_digest)
             if not result.same:
                 _add_document(capture, rules, document, result)
@@ -98,11 +114,13 @@ def _begun(capture: Capture, rules: Rules) -> Ingested:
     result.notes.extend(rules.notes)
     if dom := capture.dom:  # the shell of such a page may stay the same for years
         result.dom_digest = warc.payload_digest(dom)
+    elif not result.size and capture.status not in (0, 304):  # the digest of nothing does not tell one from another
+        result.dom_digest = warc.payload_digest(f"{capture.status} {capture.header('location')}".encode())
     result.same = result.shown_digest == rules.previous
     return result
 
 
-def _read(capture: Capture, rules: Rules, result: Ingested) -> extract.Document:
+def _read(capture: Capture, rules: Rules, result: Ingested, focus: "FocusReader | None") -> extract.Document:
     if dom := capture.dom:
         raw, note, media_type, address, place, language = dom, "", DOM_TYPE, capture.dom_url, None, ""
     else:
@@ -111,12 +129,17 @@ def _read(capture: Capture, rules: Rules, result: Ingested) -> extract.Document:
         language = capture.header("content-language")
     if note:
         result.notes.append(note)
-    document = extract.read(raw, media_type, address, content_language=language, place=place)
+    if focus is None:
+        document = extract.read(raw, media_type, address, content_language=language, place=place)
+    else:
+        document = focus.read(raw, media_type, address, language)
     if rules.include or rules.exclude:
         elements.narrow(document, raw, media_type, rules.include, rules.exclude)
     result.notes.extend(document.notes)
     for name, value in document.finds.items():
         result.add_find(name, value)
+    if focus is not None:
+        focus.judge(document, raw, media_type, address, result)
     if rules.browser and capture.status == 200 and not dom and needs_browser(document, raw):
         if rules.browser == "ask":
             result.needs_browser = True

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from hemeroteca.focus.definition import CompiledFocus, Definition
 from hemeroteca.urls import Scope
 from hemeroteca.warc import Location
 
@@ -16,6 +17,7 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
     ignore: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     ignore_text: tuple[str, ...] = ()
+    weights: tuple[str, ...] = ()  # of components of the vectors, as NAME=0.5; 0 silences one
 
 
 class Judge(msgspec.Struct, array_like=True, frozen=True):
@@ -38,9 +40,15 @@ class CrawlOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     sitemaps: bool = True
     requisites: bool = True
     insecure: bool = False
+    probe: bool = False  # addresses that may be geographic services are asked for their capabilities
     order: str = "breadth-first"  # which pages go first: a name of `frontier.prioritisers`
+    focus: Definition | None = None  # what it looks for
     watch: Comparison | None = None  # a standing crawl: it never ends, and new versions are compared in this way
     trusted: tuple[str, ...] = ()  # `host reason` each: what a person took after it was held back for that reason
+    job: int = 0  # of a client of the fleet: its pages are fetched and kept, nothing is followed
+    method: str = "GET"  # … or HEAD: nothing is kept
+    headers: tuple[tuple[str, str], ...] = ()  # … sent besides ours
+    max_age: int = 0  # … s: an answer of the archive this old does too
     again: bool = False  # all pages of the same order, which has finished, are visited once more
 
 
@@ -51,6 +59,7 @@ class CrawlRules(msgspec.Struct, array_like=True):
     options: CrawlOptions
     max_depth: int
     agent: str = AGENT  # our name in robots directives
+    focus: CompiledFocus | None = None  # of its options, with the thesauri it names
 
 
 class Rules(msgspec.Struct, array_like=True, kw_only=True):

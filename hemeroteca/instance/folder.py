@@ -3,6 +3,7 @@
 Safe to copy when stopped. Nothing here knows Django; the engine, the web process and the commands all start from it.
 """
 
+import errno
 import fcntl
 import os
 import secrets
@@ -23,12 +24,18 @@ class Instance:
         self.warc_dir = self.data / "warc"
         self.index_dir = self.data / "index"
         self.spool_dir = self.data / "spool"  # bodies on their way; emptied at every start of the engine
+        self.thesauri_dir = self.data / "thesauri"
         self.log_dir = self.data / "logs"
+        self.lake_dir = self.data / "lake"  # Parquet files, or copies of those in the lake's object store
 
     def create(self) -> None:
         """Make the folders. Private to the owner: captures may hold pages behind a login."""
         for folder in (self.data, self.warc_dir, self.index_dir, self.spool_dir, self.log_dir):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if folder.stat().st_mode & 0o002:
+                raise PermissionError(
+                    errno.EPERM, "everybody on this machine may write there; `chmod o-w` it", str(folder)
+                )
 
     def secret_key(self) -> str:
         """The key that signs sessions, made on first use and readable by the owner only."""

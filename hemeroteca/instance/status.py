@@ -1,5 +1,6 @@
 """What the engine tells about itself while it runs: figures in `engine.json`, written anew a few times a second."""
 
+import logging
 import os
 import time
 from pathlib import Path
@@ -8,7 +9,10 @@ import msgspec
 
 from hemeroteca.instance.folder import Instance
 
+log = logging.getLogger("hemeroteca.engine")
+
 STALE_MS = 5_000  # an engine that has not written for longer is not running
+MAX_SET_ASIDE = 200
 
 
 class Trouble(msgspec.Struct):
@@ -53,6 +57,25 @@ def read_engine_status(instance: Instance) -> EngineStatus | None:
     except (OSError, msgspec.MsgspecError):
         return None
     return figures if time.time() * 1000 - figures.updated_ms < STALE_MS else None
+
+
+def set_aside(instance: Instance, what: str, error: Exception) -> None:
+    """Note a record, page or row that cannot be read, so that the rest goes on without it and `status` shows it."""
+    reason = f"{type(error).__name__}: {error}"[:500]
+    log.error("%s was set aside: %s", what[:500], reason)
+    kept = {trouble.url: trouble for trouble in read_set_aside(instance) if trouble.url != what[:500]}
+    kept[what[:500]] = Trouble(time.time_ns() // 1_000_000, what[:500], reason)
+    draft = instance.data / "set_aside.new"
+    draft.write_bytes(msgspec.json.encode(list(kept.values())[-MAX_SET_ASIDE:]))
+    os.replace(draft, instance.data / "set_aside.json")
+
+
+def read_set_aside(instance: Instance) -> list[Trouble]:
+    """What could not be read, oldest first."""
+    try:
+        return msgspec.json.decode((instance.data / "set_aside.json").read_bytes(), type=list[Trouble])
+    except (OSError, msgspec.MsgspecError):
+        return []
 
 
 def _path(instance: Instance) -> Path:

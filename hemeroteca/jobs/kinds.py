@@ -26,7 +26,11 @@ class ActiveJob(Protocol):
 
 
 class Interrupted(BaseException):
-    """Somebody cancelled the job, or its process is asked to stop."""
+    """Somebody cancelled the job, or its process is asked to stop. It may carry the result of what was done."""
+
+    def __init__(self, result: Any = None) -> None:
+        super().__init__(result)
+        self.result = result
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])

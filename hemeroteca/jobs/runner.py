@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 from django.conf import settings
-from django.db import connections
+from django.db import OperationalError, connections
 
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.errors import Refused
@@ -34,9 +34,11 @@ class Busy(Exception):  # noqa: N818 - a state, not an error
 class Runner:
     """Runs jobs one by one; `stop` (safe in a signal handler) gives the one under way back at its next step."""
 
-    def __init__(self) -> None:
+    def __init__(self, say: Callable[[str], None] | None = None) -> None:
+        """`say`: gets the lines of the log too."""
         self.stopped = False
         self.cancelled = False
+        self.say = say
 
     def stop(self, *_: object) -> None:
         self.stopped = True
@@ -58,13 +60,17 @@ class Runner:
         except Busy:
             services.give_back(job)
             raise
-        except Interrupted:
+        except Interrupted as interrupted:
             if self.stopped and not active.cancelled:
                 services.give_back(job)
             elif not active.lost:
-                services.end(job, Job.State.CANCELLED, "cancelled")
+                services.end(job, Job.State.CANCELLED, "cancelled", msgspec.to_builtins(interrupted.result))
         except Refused as error:
             services.end(job, Job.State.FAILED, str(error), code=error.code)
+        except (OSError, OperationalError) as error:  # a full disk, a store that is away: told in a line
+            log.error("job %d (%s) could not go on: %s", job.pk, job.kind, error)
+            again = f"what was done stays; `hemeroteca job resume {job.pk}` goes on"
+            services.end(job, Job.State.FAILED, f"{error}; {again}", code="unavailable")
         except (Exception, SystemExit) as error:
             log.exception("job %d (%s) failed", job.pk, job.kind)
             services.add_line(job, traceback.format_exc())
@@ -139,6 +145,8 @@ class _Active:
 
     def log(self, text: str) -> None:
         services.add_line(self._job, text)
+        if self._runner.say:
+            self._runner.say(text)
 
     def keep(self, checkpoint: Any) -> None:
         services.keep(self._job, msgspec.to_builtins(checkpoint))

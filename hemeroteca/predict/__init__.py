@@ -13,11 +13,12 @@ instance or the network (`traces.read` reads the file it is told to).
 from .calendars import Calendar, country_calendar, week_calendar
 from .calibration import Calibration, Observed, calibrate
 from .explanation import SENTENCES, fill
-from .groups import behaviour, group
+from .groups import behaviour, bursts, daily_chance, group, site_chance
 from .planner import Planner
-from .policies import POLICIES, IntervalPolicy, World
+from .policies import POLICIES, IntervalPolicy, World, policy_of
 
 __all__ = [
     "POLICIES", "SENTENCES", "Calendar", "Calibration", "IntervalPolicy", "Observed", "Planner", "World", "behaviour",
-    "calibrate", "country_calendar", "fill", "group", "week_calendar",
+    "bursts", "calibrate", "country_calendar", "daily_chance", "fill", "group", "policy_of", "site_chance",
+    "week_calendar",
 ]  # fmt: skip

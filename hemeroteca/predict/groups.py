@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -25,14 +25,36 @@ class Behaviour(StrEnum):
 QUIET = 30 * 24.0  # hours without a change that make a page silent when its own distances do not tell
 
 
-def group(days_with_change: int, days_observed: int) -> Group:
-    """High P > 0.7, Medium 0.4–0.7, Low < 0.4, with P = days with change / days observed."""
-    if not 0 <= days_with_change <= days_observed:
-        raise ValueError(f"{days_with_change} days with change of {days_observed} observed is not a share")
-    p = days_with_change / days_observed if days_observed else 0.0
-    if p > 0.7:
+def group(chance: float) -> Group:
+    """High P > 0.7, Medium 0.4–0.7, Low < 0.4, with P the chance of a change on a day."""
+    if not 0 <= chance <= 1:
+        raise ValueError(f"{chance} is not a chance")
+    if chance > 0.7:
         return Group.HIGH
-    return Group.MEDIUM if p >= 0.4 else Group.LOW
+    return Group.MEDIUM if chance >= 0.4 else Group.LOW
+
+
+def daily_chance(per_hour: float) -> float:
+    """P = 1 − e^(−24 λ): it does not fall because visits are fewer."""
+    return -math.expm1(-24 * per_hour)
+
+
+def site_chance(intervals: Iterable[tuple[int, int, bool, float]]) -> float:
+    """P of a site: the expected share of its days on which some page changed.
+
+    `intervals`: (day of the visit before, day of the visit, changed, P of the page). A change found after n days lies
+    on each of them with P/(1 − (1 − P)ⁿ); with daily visits this is days with a change / days observed.
+    """
+    quiet: dict[int, float] = {}
+    for before, day, changed, chance in intervals:
+        days = min(max(day - before, 1), MAX_SPAN)
+        hit = chance / -math.expm1(days * math.log1p(-min(chance, 1 - 1e-12))) if changed and chance > 0 else 0.0
+        for one in range(day - days + 1, day + 1):
+            quiet[one] = quiet.get(one, 1.0) * (1 - min(hit, 1.0))
+    return 1 - math.fsum(quiet.values()) / len(quiet) if quiet else 0.0
+
+
+MAX_SPAN = 400  # days of an interval
 
 
 def behaviour(changes: Sequence[float], start: float, end: float) -> Behaviour | None:

@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .calendars import WORKING, Calendar, week_calendar
+from .calendars import KINDS, WORKING, Calendar, week_calendar
 from .frequencies import lambda_crawl
 from .planner import Planner
 
@@ -71,6 +71,7 @@ class IntervalPolicy:
 
     budgeted = False  # fitted to a budget by stretching time
     first = 24.0
+    replayed = 60  # newest observations of a page that say all it needs after a restart
 
     def __init__(self, stretch: float = 1.0) -> None:
         if not stretch > 0:
@@ -137,60 +138,106 @@ class SimpleNotify(Simple):
 
 
 class SimpleHistory(IntervalPolicy):
-    """2015: T from the mean change bit of the last days and of the same dates of earlier years."""
+    """2015: T = 24/P, with P the days with a change among the last `window` days and the same dates of earlier years.
 
-    window = 30  # days
-    around = 3  # days each side of the same date a year ago
+    Divided by the days of the window, not by the visits: a page that changes every 6 days has P = 1/6, T = 144. Days
+    before the page was watched do not count, and an earlier year only where it was visited on those dates.
+    """
+
+    years = 2  # earlier ones that are looked at
+    replayed = 366 * (years + 1)
+
+    def __init__(self, stretch: float = 1.0, window: int = 30) -> None:
+        super().__init__(stretch)
+        if not 1 <= window <= 365:
+            raise ValueError(f"the window must have 1 to 365 days, not {window}")
+        self.window = window
 
     def start(self, world: World) -> None:
         super().start(world)
-        self._bits = np.full((len(world), 2 * 366), -1, np.int8)  # by day, two years round
+        # For each of the last days, 2·day + whether it had a change: an entry of another day says nothing.
+        self._days = np.full((len(world), self.replayed), np.iinfo(np.int32).min, np.int32)
+        self._since = np.full(len(world), np.inf)  # hour from which the page is watched
 
     def revise(self, pages: Ints, interval: Floats, gap: Floats, changed: Bits, now: float) -> Floats:
         today = math.floor(now / 24 - 1e-9)
-        columns = self._bits.shape[1]
-        # A new day overwrites the one two years ago; days without a visit stay unknown.
-        self._bits[pages, today % columns] = changed
-        recent = [(today - k) % columns for k in range(self.window)]
-        before = [(today - 365 + k) % columns for k in range(-self.around, self.around + 1) if today >= 365]
-        bits = self._bits[pages][:, recent + before]
-        return history_interval(np.where(bits < 0, np.nan, bits))
+        columns = self._days.shape[1]
+        known = self._days[pages, today % columns]
+        self._days[pages, today % columns] = 2 * today + (changed | (known == 2 * today + 1))
+        self._since[pages] = np.minimum(self._since[pages], now - np.maximum(gap, 0))
+        watched = np.ceil((24 * (today + 1) - self._since[pages]) / 24 - 1e-9)
+        hits, days = np.zeros(pages.size), np.zeros(pages.size)
+        for year in range(self.years + 1):
+            back = round(365.25 * year / self.stretch)
+            window = today - back - np.arange(self.window)
+            kept = self._days[pages][:, window % columns]
+            visited = (kept >> 1 == window).any(axis=1)
+            hits += np.where(kept == 2 * window + 1, 1, 0).sum(axis=1)
+            days += np.where(visited, np.clip(watched - back, 1, self.window), 0)
+        return history_interval(hits, days)
 
 
-def history_interval(bits: Floats) -> Floats:
-    """Hours from change bits (rows of 0, 1 or NaN for unknown days): 24/P between 24 and 144; P = 0 gives 144."""
-    known = ~np.isnan(bits)
-    p = np.where(known, bits, 0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
-    return np.clip(24 / np.maximum(p, 1e-9), 24.0, 144.0)
+def history_interval(days_with_change: Floats, days: Floats) -> Floats:
+    """Hours: 24/P between 24 and 144, with P = days with a change / days; P = 0 gives 144."""
+    return np.clip(24 * days / np.maximum(days_with_change, 1e-9), 24.0, 144.0)
 
 
 class DayType(IntervalPolicy):
-    """2015: a P for working days, one for weekends and one for holidays; visit when a whole change is due."""
+    """2015: a P for working days, one for weekends and one for holidays; visit when a whole change is due.
+
+    A change belongs to one of the days since the last visit, nobody knows to which: P makes all intervals likeliest.
+    """
 
     longest = 6  # days
+    kept = 128  # newest intervals of a page
 
     def start(self, world: World) -> None:
         super().start(world)
         self._calendar = world.calendar or week_calendar()
-        self._changes = np.zeros((len(world), 3))
-        self._visits = np.zeros((len(world), 3))
+        self._spans = np.zeros((len(world), self.kept, len(KINDS)), np.int16)  # days of each kind between two visits
+        self._hits = np.zeros((len(world), self.kept), bool)
+        self._known = np.zeros(len(world), np.int64)
+        self.chances = np.full((len(world), len(KINDS)), 0.5)
 
     def revise(self, pages: Ints, interval: Floats, gap: Floats, changed: Bits, now: float) -> Floats:
         today = math.floor(now * self.stretch / 24 - 1e-9)
-        kind = self._calendar.kind(today)
-        self._changes[pages, kind] += changed
-        self._visits[pages, kind] += 1
-        # A kind of day never visited yet borrows the working days' habit.
-        known = self._visits[pages] > 0
-        p = np.where(known, self._changes[pages] / np.maximum(self._visits[pages], 1), 0)
-        p = np.where(known, p, p[:, [WORKING]])
+        before = np.floor((now - np.maximum(gap, 0)) * self.stretch / 24 - 1e-9).astype(np.int64)
+        place = self._known[pages] % self.kept
+        for first in np.unique(before):
+            self._spans[pages[before == first], place[before == first]] = self._count(min(int(first), today - 1), today)
+        self._hits[pages, place] = changed
+        self._known[pages] += 1
+        spans = self._spans[pages]
+        self.chances[pages] = p = day_chances(spans, self._hits[pages], self.chances[pages])
+        # A kind of day never seen yet borrows the working days' habit.
+        p = np.where(spans.sum(axis=1) > 0, p, p[:, [WORKING]])
         days = np.full(pages.size, self.longest)
         due = np.zeros(pages.size)
         for ahead in range(self.longest, 0, -1):
             kinds = [self._calendar.kind(today + k) for k in range(1, ahead + 1)]
             due = p[:, kinds].sum(axis=1)
-            days = np.where(due >= 1, ahead, days)
+            days = np.where(due >= 1 - 1e-3 * ahead, ahead, days)
         return days * 24.0
+
+    def _count(self, first: int, last: int) -> Ints:
+        """Days of each kind after `first`, up to `last`."""
+        kinds = [self._calendar.kind(day) for day in range(max(first + 1, last - 1000), last + 1)]
+        return np.bincount(kinds, minlength=len(KINDS))
+
+
+def day_chances(spans: NDArray[np.int16], hits: Bits, chances: Floats, rounds: int = 4) -> Floats:
+    """P of a change on each kind of day that makes the intervals likeliest, from `spans` (pages, intervals, kinds).
+
+    Expectation and maximisation: given a change among n days, each had one with P/(1 − Π(1 − P)ⁿ). A few rounds from
+    the last answer are enough, for it is asked after every visit.
+    """
+    days = spans.sum(axis=1, dtype=np.float64)
+    for _ in range(rounds):
+        p = np.clip(chances, 1e-3, 1 - 1e-3)
+        quiet = np.exp(np.einsum("pik,pk->pi", spans, np.log1p(-p)))
+        share = np.where(hits, 1 / np.maximum(1 - quiet, 1e-9), 0.0)
+        chances = np.where(days > 0, np.einsum("pik,pi->pk", spans, share) * p / np.maximum(days, 1), 0.5)
+    return chances
 
 
 class Exponential(IntervalPolicy):
@@ -396,3 +443,61 @@ POLICIES: dict[str, Callable[..., Policy]] = {
     "gamma": GammaPoisson,
     "auto": Auto,
 }
+LEAST_VOLUME = "least-volume:"
+SHORT = {"notify": "simple-notify", "history": "simple-history"}
+
+
+class Composed(IntervalPolicy):
+    """Several rules for the same pages: the soonest visit wins, or (`least_volume`) the latest."""
+
+    def __init__(self, rules: Sequence[IntervalPolicy], *, least_volume: bool = False) -> None:
+        super().__init__(rules[0].stretch)
+        self.rules = rules
+        self.replayed = max(rule.replayed for rule in rules)
+        self._first = np.maximum if least_volume else np.minimum
+
+    def start(self, world: World) -> None:
+        super().start(world)
+        for rule in self.rules:
+            rule.start(world)
+
+    def observe(self, pages: Ints, now: float, changed: Bits) -> None:
+        for rule in self.rules:
+            rule.last[pages] = self.last[pages]
+            rule.observe(pages, now, changed)
+        self.last[pages] = now
+        self._agree(pages)
+        self.interval[pages] = (self.next[pages] - now) / self.stretch
+
+    def notify(self, pages: Ints, now: float) -> None:
+        for rule in self.rules:
+            wanted = rule.next[pages].copy()
+            rule.notify(pages, now)
+            moved = pages[rule.next[pages] < wanted]
+            self._agree(moved)
+
+    def _agree(self, pages: Ints) -> None:
+        self.next[pages] = self._first.reduce([rule.next[pages] for rule in self.rules])
+
+
+def policy_of(name: str) -> Callable[..., Policy]:
+    """The policy of a name, to be called with its options; rules can be joined: `simple+notify+history+day-type`.
+
+    Of several the soonest visit wins; with `least-volume:` before them, the latest. Raises ValueError.
+    """
+    if name in POLICIES:
+        return POLICIES[name]
+    parts = [SHORT.get(part, part) for part in name.removeprefix(LEAST_VOLUME).split("+")]
+    for part in parts:
+        if part not in POLICIES or len(parts) < 2:
+            raise ValueError(
+                f"no policy is called {part!r}; there are {', '.join(sorted(POLICIES))}, and rules joined by +"
+            )
+        if getattr(POLICIES[part], "budgeted", False):
+            raise ValueError(f"{part} shares a budget and cannot be joined with others; join rules with intervals")
+    rules = [cast("Callable[..., IntervalPolicy]", POLICIES[part]) for part in parts]
+
+    def compose(stretch: float = 1.0) -> Policy:
+        return Composed([rule(stretch=stretch) for rule in rules], least_volume=name.startswith(LEAST_VOLUME))
+
+    return compose

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from .policies import POLICIES, Policy
+from .policies import POLICIES, Policy, policy_of
 from .simulator import PolicyOutcome, Settings, fit_stretch, simulate
 from .traces import DAY, Trace
 
+MAX_UNEQUAL = 0.02  # visits by which policies may differ and still be compared
 Make = Callable[..., Policy]
 Progress = Callable[[str, int, int], None]  # policy, steps done, steps in all
 
@@ -22,6 +23,17 @@ class PolicyComparison:
     pages: int
     days: float
     stretch: Mapping[str, float] = field(default_factory=dict)  # how much each rule's time was stretched
+    own_pace: bool = False  # every rule ran at its own
+
+    @property
+    def warnings(self) -> list[str]:
+        """Policies that cannot be compared, because their visits differ too much."""
+        most = max((o.visits for o in self.outcomes), default=0)
+        unequal = [o for o in self.outcomes if o.visits < most * (1 - MAX_UNEQUAL)]
+        if self.own_pace or not unequal:
+            return []
+        listed = ", ".join(f"{o.policy} {o.visits / most - 1:+.0%}" for o in unequal)
+        return [f"visits differ by more than {MAX_UNEQUAL:.0%}: {listed}; changes lost cannot be compared with those"]
 
 
 def compare(
@@ -37,7 +49,7 @@ def compare(
     known = {**POLICIES, **(more or {})}
     for name in names:
         if name not in known and not _fixed_hours(name):
-            raise ValueError(f"no policy is called {name!r}; there are {', '.join(sorted(known))} and fixed:HOURS")
+            known[name] = policy_of(name)
     if trace.hours / DAY <= settings.warmup:
         raise ValueError(
             f"the warm-up of {settings.warmup:g} days leaves nothing of {trace.hours / DAY:g} days to count; shorten it"
@@ -50,11 +62,12 @@ def compare(
         outcomes.append(outcome)
         stretch[name] = factor
     days = (run.steps * settings.resolution) / DAY
-    return PolicyComparison(tuple(outcomes), per_step * DAY / settings.resolution, len(trace), days, stretch)
+    own = settings.budget == "own"
+    return PolicyComparison(tuple(outcomes), per_step * DAY / settings.resolution, len(trace), days, stretch, own)
 
 
 class _Runner:
-    def __init__(self, trace: Trace, settings: Settings, known: Mapping[str, Make], progress: Progress | None) -> None:
+    def __init__(self, trace: Trace, settings: Settings, known: dict[str, Make], progress: Progress | None) -> None:
         self.trace, self.settings, self.known, self.progress = trace, settings, known, progress
         self.steps = int(-(-trace.hours // settings.resolution))
         self.counted = self.steps - int(-(-settings.warmup * DAY // settings.resolution))
@@ -62,11 +75,16 @@ class _Runner:
     def budget(self) -> tuple[float, tuple[str, PolicyOutcome] | None]:
         """Visits per step, and the outcome of the rule that set them when it runs as it is."""
         text = self.settings.budget.strip()
-        match = re.fullmatch(r"same-as:([\w:.-]+?)(?:/(\d+(?:\.\d+)?))?", text)
+        if text == "own":  # policies that share a budget get that of the 2015 rule
+            text = "same-as:simple"
+        match = re.fullmatch(r"same-as:([\w:.+-]+?)(?:/(\d+(?:\.\d+)?))?", text)
         if match:
             name, divisor = match[1], float(match[2] or 1)
             if name not in self.known and not _fixed_hours(name):
-                raise ValueError(f"--budget {text}: no policy is called {name!r}")
+                try:
+                    self.known[name] = policy_of(name)
+                except ValueError as error:
+                    raise ValueError(f"--budget {text}: {error}") from None
             if getattr(self.known.get(name), "budgeted", False):
                 raise ValueError(f"--budget {text}: {name} has no pace of its own; name a rule with intervals")
             if divisor <= 0:
@@ -86,9 +104,10 @@ class _Runner:
     ) -> tuple[PolicyOutcome, float]:
         if model is not None and model[0] == name:
             return model[1], 1.0
-        if _fixed_hours(name):
+        budgeted = getattr(self.known.get(name), "budgeted", False)
+        if _fixed_hours(name) or (self.settings.budget == "own" and not budgeted):
             return self.run(name, 1.0, None), 1.0
-        if getattr(self.known[name], "budgeted", False):
+        if budgeted:
             return self.run(name, None, per_step), 1.0
         factor, outcome = fit_stretch(lambda s: self.run(name, s, per_step), per_step * self.counted)
         return outcome, factor

@@ -6,6 +6,10 @@ Definitions (the same for every policy):
   planning may look at the results of earlier batches. A page is visited at most once per step.
 - Changes of a page within one step count once. A visit detects everything since the last visit as *one* change.
 - lost = changes − detected. An unnecessary visit finds nothing new.
+- As the table of 2015 counts: a change is lost when no visit was made on its day (`lost_by_day`), unnecessary =
+  visits − changes (`surplus`), percentages are over `page_days`, the pages times the counted days.
+- Stored bytes: with deduplication a version per detected change and a small record for every other visit
+  (`bytes_stored`); without, a whole copy at every visit (`bytes_copied`).
 - The first version of every page is known at time 0. Visits and changes before the end of the warm-up are not counted.
 """
 
@@ -17,6 +21,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .calendars import Calendar
+from .groups import Group, group
 from .policies import Policy, Saver, World
 from .traces import DAY, Trace
 
@@ -30,13 +36,27 @@ REVISIT_BYTES = 600  # the record of a visit that found the same bytes
 class Settings:
     """How to simulate."""
 
-    budget: str = "same-as:simple"  # visits per day over all pages, or same-as:POLICY, or same-as:POLICY/3
+    budget: str = "same-as:simple"  # visits per day over all pages, same-as:POLICY, same-as:POLICY/3, or own
     resolution: float = 24.0  # hours
     warmup: float = 60.0  # days
     batches: int = 24  # plans within a step
     seed: int = 0
     signals: tuple[float, float] = (0.0, 0.0)  # share of changes announced, false announcements per page and day
     save: float = 0.0  # days' worth of visits that may be kept for busier days
+    calendar: Calendar | None = None  # which day the history begins on, and the holidays of its country
+
+
+@dataclass(frozen=True)
+class GroupOutcome:
+    """The same for the pages of one group, by the days with a change that they really had."""
+
+    group: str
+    pages: int
+    visits: int
+    changes: int
+    lost: int
+    lost_by_day: int
+    unnecessary: int
 
 
 @dataclass(frozen=True)
@@ -54,6 +74,15 @@ class PolicyOutcome:
     harmonic_staleness: float  # time average over pages of H(n) = 1 + 1/2 + … + 1/n, n changes not yet seen
     bytes_stored: int
     busiest: int = 0  # most visits in one step
+    lost_by_day: int = 0  # changes on days without a visit
+    page_days: int = 0
+    bytes_copied: int = 0  # a whole copy at every visit
+    groups: tuple[GroupOutcome, ...] = ()
+
+    @property
+    def surplus(self) -> int:
+        """Unnecessary visits as the table of 2015 has them; negative where there were fewer visits than changes."""
+        return self.visits - self.changes
 
     @property
     def detected_share(self) -> float:
@@ -63,12 +92,20 @@ class PolicyOutcome:
         return asdict(self)
 
 
-# Site with 137 changes in 241 days, daily data (founding work, 2015): printed beside ours.
+def _published(policy: str, visits: int, lost: int, stored: int) -> PolicyOutcome:
+    """A row of the founding work's table: a site with 137 changes in 241 days, daily data."""
+    nan = float("nan")
+    found = 137 - lost
+    return PolicyOutcome(
+        policy, visits, 137, found, lost, visits - found, nan, nan, nan, stored, lost_by_day=lost, page_days=241
+    )
+
+
 PUBLISHED = (
-    PolicyOutcome("simple", 157, 137, 88, 49, 69, float("nan"), float("nan"), float("nan"), 779_000_000),
-    PolicyOutcome("fixed 1 day", 240, 137, 136, 1, 104, float("nan"), float("nan"), float("nan"), 2_098_000_000),
-    PolicyOutcome("fixed 15 days", 16, 137, 10, 127, 6, float("nan"), float("nan"), float("nan"), 125_100_000),
-    PolicyOutcome("fixed 30 days", 8, 137, 7, 130, 1, float("nan"), float("nan"), float("nan"), 67_500_000),
+    _published("simple", 157, 49, 779_000_000),
+    _published("fixed 1 day", 240, 1, 2_098_000_000),
+    _published("fixed 15 days", 16, 127, 125_100_000),
+    _published("fixed 30 days", 8, 130, 67_500_000),
 )
 
 
@@ -89,7 +126,7 @@ def simulate(
     """
     resolution, seed = settings.resolution, settings.seed
     steps = int(np.ceil(trace.hours / resolution - 1e-9))
-    policy.start(World(trace.sites, trace.pages, resolution, visits_per_step, seed))
+    policy.start(World(trace.sites, trace.pages, resolution, visits_per_step, seed, settings.calendar))
     book = _Book(trace, resolution, settings.warmup * DAY, steps)
     told = _Signals(trace, resolution, steps, settings.signals, seed) if any(settings.signals) else None
     save_steps = min(settings.save * DAY / resolution, MAX_SAVED * max(steps - book.warm_step, 0))
@@ -176,9 +213,13 @@ class _Book:
         self.times: list[NDArray[np.float64]] = []
         self.steps: list[Ints] = []
         self.changes = 0
-        for changes in trace.changes:
+        self.sizes: list[Ints] = []  # bytes of the page after each of these steps
+        for number, changes in enumerate(trace.changes):
             step, first = np.unique(np.floor(changes / resolution + 1e-12).astype(np.int64), return_index=True)
             keep = step < steps
+            last = (np.append(first, changes.size) - 1)[1:]
+            known = trace.sizes[number] if trace.sizes else np.full(changes.size, PAGE_BYTES)
+            self.sizes.append(known[last][keep].astype(np.int64))
             self.steps.append(step[keep])
             self.times.append(changes[first][keep])
             self.changes += int((step[keep] >= self.warm_step).sum())
@@ -186,7 +227,10 @@ class _Book:
         self.seen = np.zeros(self.pages, np.int64)  # changes already seen
         self.hidden = np.array([s[0] if s.size else self.never for s in self.steps], np.int64)  # step of the next one
         self.visited = np.full(self.pages, -1, np.int64)
-        self.visits = self.detected = self.vain = 0
+        self.size = np.array([s[0] if s.size else PAGE_BYTES for s in self.sizes], np.int64)  # of the copy held
+        self.visits, self.detected, self.vain = (np.zeros(self.pages, np.int64) for _ in range(3))
+        self.stored = self.copied = 0
+        self.visited_days = np.zeros((self.pages, int(np.ceil(self.end / DAY)) + 1), bool)
         self.by_step = np.zeros(steps, np.int64)  # visits
         self.stale = self.harmonic = self.delay = 0.0
         self.delays = 0
@@ -200,11 +244,14 @@ class _Book:
         for page in pages[changed]:
             fresh = self._reveal(int(page), step, now)
             if counts:
-                self.detected += fresh
+                self.detected[page] += fresh
+        self.visited_days[pages, int(np.ceil(now / DAY - 1e-9)) - 1] = True
         if counts:
             self.by_step[step] += pages.size
-            self.visits += pages.size
-            self.vain += int((~changed).sum())
+            self.visits[pages] += 1
+            self.vain[pages] += ~changed
+            self.stored += int(np.where(changed, self.size[pages], REVISIT_BYTES).sum())
+            self.copied += int(self.size[pages].sum())
         return changed
 
     def _reveal(self, page: int, step: int, now: float) -> bool:
@@ -220,6 +267,7 @@ class _Book:
         self.delay += float((now - times[counted]).sum())
         self.delays += int(counted.sum())
         self.seen[page] = end
+        self.size[page] = self.sizes[page][end - 1]
         self.hidden[page] = all_steps[end] if end < all_steps.size else self.never
         return bool(counted.any())
 
@@ -227,19 +275,50 @@ class _Book:
         for page in np.flatnonzero(self.hidden < self.never):
             self._reveal(int(page), self.never, self.end)
         time = max(self.pages * (self.end - self.warm), 1e-9)
+        changes, by_day, chance = self._by_day()
+        groups = np.array([group(p) for p in chance])
         return PolicyOutcome(
             policy=name,
-            visits=int(self.visits),
+            visits=int(self.visits.sum()),
             changes=self.changes,
-            detected=int(self.detected),
-            lost=self.changes - int(self.detected),
-            unnecessary=int(self.vain),
+            detected=int(self.detected.sum()),
+            lost=self.changes - int(self.detected.sum()),
+            unnecessary=int(self.vain.sum()),
             freshness=1 - self.stale / time,
             mean_delay_hours=self.delay / self.delays if self.delays else 0.0,
             harmonic_staleness=self.harmonic / time,
-            bytes_stored=int(self.detected) * PAGE_BYTES + int(self.vain) * REVISIT_BYTES,
+            bytes_stored=self.stored,
             busiest=int(self.by_step.max(initial=0)),
+            lost_by_day=int(by_day.sum()),
+            page_days=self.pages * round((self.end - self.warm) / DAY),
+            bytes_copied=self.copied,
+            groups=tuple(
+                GroupOutcome(
+                    group=name.value,
+                    pages=int(mine.sum()),
+                    visits=int(self.visits[mine].sum()),
+                    changes=int(changes[mine].sum()),
+                    lost=int((changes - self.detected)[mine].sum()),
+                    lost_by_day=int(by_day[mine].sum()),
+                    unnecessary=int(self.vain[mine].sum()),
+                )
+                for name in Group
+                if (mine := groups == name).any()
+            ),
         )
+
+    def _by_day(self) -> tuple[Ints, Ints, NDArray[np.float64]]:
+        """Of each page: changes counted, days with a change but no visit, share of days with a change."""
+        changes, lost = np.zeros(self.pages, np.int64), np.zeros(self.pages, np.int64)
+        chance = np.zeros(self.pages)
+        days = max(round((self.end - self.warm) / DAY), 1)
+        for page, steps in enumerate(self.steps):
+            counted = steps[steps >= self.warm_step]
+            changed = np.unique((counted * self.resolution + 1e-9) // DAY).astype(np.int64)
+            changes[page] = counted.size
+            lost[page] = (~self.visited_days[page, changed]).sum()
+            chance[page] = min(changed.size / days, 1.0)
+        return changes, lost, chance
 
 
 class _Signals:

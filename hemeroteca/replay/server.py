@@ -27,6 +27,7 @@ monkey.patch_all()
 import logging
 import signal
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,8 @@ NAME = urlsplit(ORIGIN).netloc
 COOKIE = "hemeroteca_replay"
 PASS_SECONDS = 12 * 3600
 CONNECTIONS = 200
+CONNECTIONS_EACH = 40  # of one address; a proxy on this machine speaks for all
+READ_SECONDS = 30.0  # for a whole request, however it drips
 LONGEST_ADDRESS = 65_536
 MOST_SENT = 16 << 10
 
@@ -74,6 +77,9 @@ PAGE_POLICY = (
     "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; form-action 'self'; base-uri 'self'; "
     "frame-ancestors 'self'"
 )
+# In an archive for members a page could read other captures, which share its origin, and carry them off by leading the
+# reader away: there pages get no scripts, and lead nowhere by themselves.
+MEMBERS_POLICY = f"{PAGE_POLICY}; sandbox allow-same-origin"
 FRAME_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
@@ -85,6 +91,7 @@ PROTECTION = [
     ("Cross-Origin-Resource-Policy", "same-origin"),
     ("Cross-Origin-Opener-Policy", "same-origin"),
     ("Origin-Agent-Cluster", "?1"),
+    *([("Strict-Transport-Security", "max-age=31536000")] if ORIGIN.startswith("https:") else []),
     (
         "Permissions-Policy",
         "camera=(), microphone=(), geolocation=(), usb=(), serial=(), hid=(), bluetooth=(), payment=(), midi=(), "
@@ -147,6 +154,14 @@ class Replay:
         self.files |= {name: ("text/javascript", (static / name).read_bytes()) for name in PYWB_FILES}
 
     def __call__(self, environ: Environ, start: Start) -> Iterable[bytes]:
+        body = self.answer(environ, start)
+        if environ["REQUEST_METHOD"] != "HEAD":
+            return body
+        # Behind a proxy that keeps connections, the body would be taken for the answer to the next reader.
+        getattr(body, "close", lambda: None)()
+        return []
+
+    def answer(self, environ: Environ, start: Start) -> Iterable[bytes]:
         refusal = refused(environ)
         if refusal:
             return plain(start, *refusal)
@@ -214,6 +229,8 @@ class Pages(RewriterApp):  # type: ignore[misc]
             response = self._error_response(environ, WbException("internal error"))
         if not re.match(r"/\d*[a-z]+_/", "/" + asked):
             policy = FRAME_POLICY
+        elif not OPEN:
+            policy = MEMBERS_POLICY
         status = response.status_headers.statusline
         return answer(start, status, list(kept(response.status_headers.headers)), response.body, policy)
 
@@ -335,6 +352,24 @@ class Handler(WSGIHandler):  # type: ignore[misc]
 
     MAX_REQUEST_LINE = LONGEST_ADDRESS
 
+    def handle(self) -> None:
+        try:
+            super().handle()
+        except gevent.Timeout:
+            self.socket.close()
+
+    _limit: Any = None
+
+    def read_requestline(self) -> str:
+        if self._limit is not None:
+            self._limit.cancel()
+        self._limit = gevent.Timeout.start_new(READ_SECONDS)
+        return super().read_requestline()
+
+    def handle_one_response(self) -> None:
+        self._limit.cancel()
+        super().handle_one_response()
+
     def get_environ(self) -> Environ:
         environ: Environ = super().get_environ()
         environ["REQUEST_URI"] = self.path
@@ -342,6 +377,24 @@ class Handler(WSGIHandler):  # type: ignore[misc]
 
     def log_request(self) -> None:
         pass
+
+
+class Server(WSGIServer):  # type: ignore[misc]
+    """Nobody takes all connections: a few for each address, or /64 of IPv6."""
+
+    held: Counter[str] = Counter()
+
+    def handle(self, sock: Any, address: Any) -> None:
+        who = ":".join(address[0].split(":")[:4]) if ":" in address[0] else address[0]
+        if self.held[who] >= CONNECTIONS_EACH and not who.startswith("127."):
+            sock.close()
+            return
+        self.held[who] += 1
+        try:
+            super().handle(sock, address)
+        finally:
+            self.held[who] -= 1
+            self.held += Counter()  # without those that hold none
 
 
 def refused(environ: Environ) -> tuple[str, str] | None:
@@ -411,7 +464,7 @@ def kept(headers: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
         value = re.sub(r"[\x00-\x1f\x7f]", " ", value)
         if lower == "location" and not value.startswith((ORIGIN + "/", CONSOLE + "/")):
             value = ORIGIN + value if re.match(r"/(?!/)", value) else ORIGIN + "/"
-        if lower in KEPT_HEADERS or lower.startswith("x-archive-orig-"):
+        if lower in KEPT_HEADERS or (lower.startswith("x-archive-orig-") and "cookie" not in lower):
             yield name, value
         elif lower == "link" and value.startswith("<") and 'rel="original", <' + ORIGIN in value:
             yield name, value  # pywb's own, for Memento clients
@@ -420,6 +473,12 @@ def kept(headers: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 def answer(
     start: Start, status: str, headers: list[tuple[str, str]], body: bytes | Iterable[bytes], policy: str
 ) -> Iterable[bytes]:
+    if not re.match(r"[2-5]\d\d ", status):
+        status = "502 Bad Gateway"  # archived, as 101: a proxy would hand the connection over
+    if status[:3] in ("204", "304"):
+        headers = [pair for pair in headers if pair[0].lower() != "content-length"]
+        getattr(body, "close", lambda: None)()
+        body = b""
     start(status, [*headers, ("Content-Security-Policy", policy), *PROTECTION])
     return [body] if isinstance(body, bytes) else body
 
@@ -462,7 +521,7 @@ def main(descriptors: list[int]) -> None:
     BlockLoader.loaders["http"] = Members
     application = Replay()
     pool = Pool(CONNECTIONS)
-    servers = [WSGIServer(socket(fileno=fd), application, handler_class=Handler, spawn=pool) for fd in descriptors]
+    servers = [Server(socket(fileno=fd), application, handler_class=Handler, spawn=pool) for fd in descriptors]
     for server in servers:
         server.start()
     gevent.signal_handler(signal.SIGTERM, sys.exit, 0)

@@ -15,6 +15,17 @@ class Role(IntEnum):
     SITEMAP = 2  # it lists pages
 
 
+class Cues(msgspec.Struct, gc=False, array_like=True):
+    """What ingest found, for the focus of a crawl, in a link and around it; relevance is from 0 to 1."""
+
+    page: float = 0.0  # relevance of the page the link stands on
+    anchor: float = 0.0  # of its text
+    context: float = 0.0  # of the text around it
+    address: float = 0.0  # of the address it leads to
+    place: int = 0  # its number among the links of the page
+    parent_url: str = ""  # the page it stands on
+
+
 class Candidate(msgspec.Struct, gc=False, array_like=True):
     """A URL that belongs to a crawl, with where it was found."""
 
@@ -30,3 +41,4 @@ class Candidate(msgspec.Struct, gc=False, array_like=True):
     anchor: str = ""  # text of the link
     context: str = ""  # text around the link
     held: str = ""  # why it is held back until a person decides
+    cues: Cues | None = None  # of a crawl with a focus

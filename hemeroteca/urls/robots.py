@@ -56,6 +56,11 @@ class Robots:
         except ValueError:
             return False  # not a URL at all
 
+    def token_for(self, *tokens: str) -> str:
+        """The first of a robot's names that the file speaks to; the last when it knows none."""
+        named = {agent for group in self._groups for agent in group.agents}
+        return next((token for token in tokens if token.lower() in named), tokens[-1])
+
     def rule(self, url: str, token: str) -> str:
         """The rule that forbids the URL, as the site wrote it, for messages; '' when it is allowed."""
         if self.unreachable:

@@ -9,14 +9,15 @@ from hemeroteca.urls.domains import registrable_domain
 from hemeroteca.urls.patterns import Patterns
 from hemeroteca.urls.whatwg import UrlError, host
 
-Kind = Literal["page", "prefix", "host", "domain"]
+Kind = Literal["page", "prefix", "host", "domain", "web"]
 
 
 class Scope(msgspec.Struct, frozen=True):
     """What a crawl may visit, as people ask for it and as it is stored.
 
     Seeds are canonical URLs and always in scope. `kind` says how far around them: the pages themselves, all under their
-    folders, their hosts, or their registrable domains. http and https, with `www.` or without, are the same place.
+    folders, their hosts, their registrable domains, or the whole web.
+    http and https, with `www.` or without, are the same place.
     Of those URLs `exclude` takes away what matches any expression; `include`, if given, leaves only what matches one;
     `depth` is the greatest number of links from a seed.
     """
@@ -62,6 +63,8 @@ class ScopeMatcher:
 
     def _near(self, url: str) -> bool:
         kind = self.scope.kind
+        if kind == "web":
+            return True
         if kind == "domain":
             return registrable_domain(_host(url)) in self._places
         if kind == "page":
@@ -78,6 +81,7 @@ _OUTSIDE = {
     "prefix": "not under the folder of a seed",
     "host": "on another host",
     "domain": "on another domain",
+    "web": "nowhere on the web",
 }
 
 

@@ -23,15 +23,15 @@ from uuid import UUID
 import msgspec
 from isal import igzip_lib, isal_zlib
 
-from hemeroteca.warc import zstd
+from hemeroteca.warc import keys, zstd
 from hemeroteca.warc.capture import Capture, Original
-from hemeroteca.warc.keys import DOM
 from hemeroteca.warc.timestamps import iso
 
 IDENTICAL_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 TRUNCATED = ("length", "time", "disconnect", "unspecified")
 FINAL_URL = "Hemeroteca-Final-URI"  # of a DOM: the address the browser showed
+DEVICE = "Hemeroteca-Device"  # pseudonym of the volunteer's device that fetched it
 GZ, ZST = ".warc.gz", ".warc.zst"
 _packing = ""
 _packer: zstd.Packer | None = None
@@ -78,33 +78,35 @@ def records(capture: Capture, digest: str = "", body_size: int | None = None) ->
     """
     if capture.original is not None:
         return _revisit(capture, capture.original, body_size or 0)
-    if capture.response_head:
-        return _response(capture, digest)
-    fields = f"{FINAL_URL}: {safe_url(capture.final_url)}\r\n" if capture.final_url else ""
-    block = b"".join(capture.chunks())
-    return record("resource", capture.captured_ms, capture.content_type, block, capture.url, capture.record_id, fields)
+    return _whole(capture, digest)
 
 
-def _response(capture: Capture, digest: str) -> Records:
-    ms = capture.captured_ms
+def _whole(capture: Capture, digest: str) -> Records:
+    ms, kind = capture.captured_ms, capture.kind
     record_id = capture.record_id or new_id(ms)
     size = capture.size
-    head = stored_head(capture.response_head, size)
-    fields = about = _fields(capture.url, capture.ip, capture.protocol)
+    head = stored_head(capture.response_head, size) if capture.response_head else b""
+    content_type = HTTP_RESPONSE if head else _safe_value(capture.content_type) or "application/octet-stream"
+    fields = about = _about(capture, kind)
+    if capture.device:
+        fields += f"{DEVICE}: {safe_url(capture.device)}\r\n"
+    if capture.final_url:
+        fields += f"{FINAL_URL}: {safe_url(capture.final_url)}\r\n"
     if capture.truncated:
         fields += f"WARC-Truncated: {capture.truncated if capture.truncated in TRUNCATED else 'unspecified'}\r\n"
+    fields += "".join(f"{_safe_value(line)}\r\n" for line in capture.relations)
     request_id, request = _request(about, capture, record_id)
     length = len(head) + size
     if not capture.path:
         digest = digest or payload_digest(capture.body)
         block = hashlib.sha256(head)
         block.update(capture.body)
-        top = _top("response", record_id, ms, length, HTTP_RESPONSE, fields, f"sha256:{block.hexdigest()}", digest)
-        response = _pack(b"".join((top, head, capture.body, b"\r\n\r\n")))
-        members = _members("response", record_id, len(response), request_id, request)
-        return Records(len(response) + len(request), digest, size, members, response + request)
+        top = _top(kind, record_id, ms, length, content_type, fields, f"sha256:{block.hexdigest()}", digest)
+        own = _pack(b"".join((top, head, capture.body, b"\r\n\r\n")))
+        members = _members(kind, record_id, len(own), request_id, request)
+        return Records(len(own) + len(request), digest, size, members, own + request)
     digest, block_digest = _stream_digests(head, capture.chunks())
-    top = _top("response", record_id, ms, length, HTTP_RESPONSE, fields, block_digest, digest)
+    top = _top(kind, record_id, ms, length, content_type, fields, block_digest, digest)
     path = Path(capture.path + ".warc.gz")
     try:
         with path.open("wb") as file:
@@ -115,8 +117,15 @@ def _response(capture: Capture, digest: str) -> Records:
     except BaseException:
         path.unlink(missing_ok=True)
         raise
-    members = _members("response", record_id, packed, request_id, request)
+    members = _members(kind, record_id, packed, request_id, request)
     return Records(packed + len(request), digest, size, members, path=str(path))
+
+
+def _about(capture: Capture, kind: str) -> str:
+    if kind not in (*keys.ABOUT, "warcinfo"):
+        return _fields(capture.url, capture.ip, capture.protocol)
+    url = capture.url.removeprefix(f"urn:{kind}:")
+    return "" if url in ("", str(capture.record_id)) else f"WARC-Target-URI: {safe_url(url)}\r\n"
 
 
 def _revisit(capture: Capture, original: Original, body_size: int) -> Records:
@@ -126,10 +135,11 @@ def _revisit(capture: Capture, original: Original, body_size: int) -> Records:
     refers = f"WARC-Profile: {NOT_MODIFIED if capture.not_modified else IDENTICAL_PAYLOAD}\r\n"
     if original.record_id is not None:
         refers += f"WARC-Refers-To: <urn:uuid:{original.record_id}>\r\n"
-    refers += (
-        f"WARC-Refers-To-Target-URI: {safe_url(original.url)}\r\nWARC-Refers-To-Date: {iso(original.captured_ms)}\r\n"
-    )
-    if capture.url.startswith(DOM):  # what is not HTTP has no head to keep
+    if original.url:
+        refers += f"WARC-Refers-To-Target-URI: {safe_url(original.url)}\r\n"
+    if original.captured_ms:
+        refers += f"WARC-Refers-To-Date: {iso(original.captured_ms)}\r\n"
+    if capture.url[:4].lower() != "http":  # it has no head to keep
         if capture.final_url:
             refers += f"{FINAL_URL}: {safe_url(capture.final_url)}\r\n"
         about = f"WARC-Target-URI: {safe_url(capture.url)}\r\n"
@@ -142,6 +152,8 @@ def _revisit(capture: Capture, original: Original, body_size: int) -> Records:
         received = b"HTTP/1.1 304 Not Modified\r\n\r\n" if capture.not_modified else b"HTTP/1.1 200 OK\r\n\r\n"
     head = stored_head(received, None if capture.not_modified else body_size)
     about = _fields(capture.url, capture.ip, capture.protocol)
+    if capture.device:
+        refers += f"{DEVICE}: {safe_url(capture.device)}\r\n"
     if not capture.not_modified:
         refers += "WARC-Truncated: length\r\n"  # ISO 28500:2017 6.7.2: shall be used for the payload left out
     top = _top(

@@ -47,6 +47,9 @@ class Capture(msgspec.Struct, kw_only=True, array_like=True):
     original: Original | None = None  # it repeats the payload of this one, and has no body of its own …
     not_modified: bool = False  # … because the server said so (304)
     attached: list["Capture"] = []  # what a browser made of it: resources `urn:dom:…` and `urn:screenshot:…`
+    device: str = ""  # pseudonym of the volunteer's device that fetched it; empty: we did ourselves
+    record_type: str = ""  # when it is no HTTP exchange: of its record, else resource
+    relations: tuple[str, ...] = ()  # of a record about another: the fields that name it, as written
     final_url: str = ""  # of such a DOM: the address the browser showed, when it is not that of the page
 
     @classmethod
@@ -78,10 +81,10 @@ class Capture(msgspec.Struct, kw_only=True, array_like=True):
 
     @property
     def kind(self) -> str:
-        """Of its record: response, revisit or resource."""
+        """Of its record: response, revisit, resource, metadata, conversion."""
         if self.original is not None:
             return "revisit"
-        return "response" if self.response_head else "resource"
+        return "response" if self.response_head else self.record_type or "resource"
 
     @property
     def dom(self) -> bytes:
@@ -119,10 +122,11 @@ class Capture(msgspec.Struct, kw_only=True, array_like=True):
 
     @property
     def filed(self) -> str:
-        """The address it is filed under: an answer to POST by what was sent, too."""
-        if not self.request_head.startswith(b"POST "):
+        """The address it is filed under: by method and what was sent, too, unless it answers a plain GET."""
+        if not self.request_head or self.request_head.startswith(b"GET "):
             return self.url
-        return keys.address(self.url, "POST", heads.header(self.request_head, "content-type"), self.sent)
+        method = keys.method(self.request_head)
+        return keys.address(self.url, method, heads.header(self.request_head, "content-type"), self.sent)
 
     @property
     def size(self) -> int:

@@ -10,15 +10,14 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
-from uuid import UUID
 
 import msgspec
 
 from hemeroteca.warc import keys, scan, timestamps
-from hemeroteca.warc.builder import FINAL_URL
+from hemeroteca.warc.builder import DEVICE, FINAL_URL
 from hemeroteca.warc.capture import Capture, Original
 from hemeroteca.warc.keys import DOM, SCREENSHOT
-from hemeroteca.warc.reader import MAX_HEADERS, MAX_PAYLOAD, Record, uuid_of
+from hemeroteca.warc.reader import MAX_HEADERS, MAX_PAYLOAD, Record
 
 IN_MEMORY = 1 << 20
 
@@ -29,9 +28,11 @@ class Exchange(msgspec.Struct):
     capture: Capture
     file: str
     offset: int
-    stated_digest: str = ""  # of the payload, as the other tool wrote it, of whatever algorithm
+    stated_digest: str = ""  # of the payload, as the other tool wrote it; empty when the payload has another
     note: str = ""  # what is wrong with it, though it can be taken
     container: str = ""  # of a revisit: another archive in which the original lies, as the tool names it
+    names: frozenset[str] = frozenset()  # by which its request is known
+    partial: bool = False  # a part of it is not in the file
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -40,43 +41,52 @@ class Problem(msgspec.Struct, frozen=True):
     file: str
     offset: int
     reason: str
-    lost: bool  # a capture that belongs here could not be taken because of it
+    lost: bool  # whether something that belongs here was left out because of it
 
 
-def captures(path: Path, spool: Path, max_payload: int = MAX_PAYLOAD, name: str = "") -> Iterator[Exchange | Problem]:
-    """Everything in a file that is a capture. Bodies longer than a megabyte are put into the folder `spool`; who takes
-    the capture discards them. `name`: what the file is called in reports."""
+def captures(path: Path, spool: Path, max_payload: int = 0, name: str = "") -> Iterator[Exchange | Problem]:
+    """Every record of a file: those that are captures, and warcinfo records, which tell where they come from. Bodies
+    longer than a megabyte are put into the folder `spool`; who takes the capture discards them. `name`: of the file in
+    reports. Nothing is left out without a `Problem` that says so."""
     name = name or path.name
-    requests = _Requests()
-    held: Exchange | None = None  # until the next record shows whether it belongs to it
-    for found in scan.scan(path, max_payload=max_payload):
-        if isinstance(found, scan.Damage):
-            yield Problem(name, found.offset, found.reason, bool(found.length))
-            continue
-        record = found.record
-        if record.kind == "request":
-            other = uuid_of(record.headers.get("warc-concurrent-to", ""))
-            if held is not None and held.capture.record_id is not None and held.capture.record_id == other:
-                _add_request(held.capture, _whole_request(record))
-            else:
-                requests.put(record.record_id, _whole_request(record))
-                requests.put(other, _whole_request(record))
-            continue
-        if record.kind not in ("response", "revisit", "resource"):
-            continue
-        taken = _exchange(record, name, found.offset, spool, requests)
-        if held is not None and isinstance(taken, Exchange) and _belongs(taken.capture, held.capture):
-            held.capture.attached = [*held.capture.attached, taken.capture]
-        else:
-            if held is not None:
-                yield _checked(held)
-            held = taken if isinstance(taken, Exchange) else None
-        if isinstance(taken, Problem):
-            yield taken
-        elif taken.note:
-            yield Problem(name, found.offset, taken.note, False)
-    if held is not None:
-        yield _checked(held)
+    max_payload = max_payload or max(MAX_PAYLOAD, _MAX_PACKED * path.stat().st_size)
+    requests: list[_Request] = []
+    held: list[Exchange] = []  # until the next records show whether they belong to one of them
+    try:
+        for found in scan.scan(path, max_payload=max_payload):
+            if isinstance(found, scan.Damage):
+                yield Problem(name, found.offset, found.reason, bool(found.length))
+                continue
+            record = found.record
+            if record.kind == "request":
+                request = _Request.read(record, found.offset)
+                if not any(request.give(one) for one in reversed(held)):
+                    requests.append(request)
+                    if len(requests) > _MANY:
+                        yield requests.pop(0).alone(name)
+                continue
+            taken = _exchange(record, name, found.offset, spool)
+            if isinstance(taken, Problem):
+                yield taken
+                continue
+            if taken.note:
+                yield Problem(name, found.offset, taken.note, taken.partial)
+            whole = next((one for one in reversed(held) if _belongs(taken.capture, one.capture)), None)
+            if whole is not None:
+                whole.capture.attached = [*whole.capture.attached, taken.capture]
+                continue
+            asked = next((one for one in reversed(requests) if one.give(taken)), None)
+            if asked is not None:
+                requests.remove(asked)
+            held.append(taken)
+            if len(held) > _CLOSE:
+                yield _checked(held.pop(0))
+        while held:
+            yield _checked(held.pop(0))
+        yield from (request.alone(name) for request in requests)
+    finally:
+        for one in held:
+            one.capture.discard()
 
 
 def dechunk(body: IO[bytes]) -> tuple[IO[bytes], str]:
@@ -121,23 +131,48 @@ def dechunk(body: IO[bytes]) -> tuple[IO[bytes], str]:
 _CHUNK_LINE = 1024
 _CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,12})[ \t]*(?:;[^\r\n]*)?\r?\n")
 _CHUNKED = re.compile(rb"\n(?i:transfer-encoding)[ \t]*:[^\r\n]*(?i:chunked)")
-_MANY = 1000
+_MANY = 1000  # requests that wait for their answer
+_CLOSE = 8  # captures that wait for their request
+_MAX_PACKED = 200  # times its size that a file may unpack to, when that is much
+_KINDS = ("response", "revisit", "resource", "warcinfo", *keys.ABOUT)
+_RELATIONS = ("WARC-Refers-To", "WARC-Concurrent-To", "WARC-Filename")
+_MAX_DIGEST = 200
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE).match
 
 
-class _Requests:
-    """Request heads waiting for their response; the oldest are forgotten."""
+class _Request(msgspec.Struct):
+    """A request, and by what its answer is known."""
 
-    def __init__(self) -> None:
-        self._heads: dict[UUID, bytes] = {}
+    url: str
+    moment: int | None
+    offset: int
+    whole: bytes  # head and what was sent, as far as that decides whether the answer is taken
+    names: frozenset[str]
 
-    def put(self, key: UUID | None, head: bytes) -> None:
-        if key is not None:
-            self._heads[key] = head
-            if len(self._heads) > _MANY:
-                del self._heads[next(iter(self._heads))]
+    @classmethod
+    def read(cls, record: Record, offset: int) -> "_Request":
+        whole = record.head + record.payload(keys.MAX_SENT + 1)
+        return cls(record.url, record.captured_ms, offset, whole, _names(record))
 
-    def take(self, *keys: UUID | None) -> bytes:
-        return next((self._heads.pop(key) for key in keys if key is not None and key in self._heads), b"")
+    def give(self, answer: Exchange) -> bool:
+        """Add it to its answer; False when that is another's."""
+        capture = answer.capture
+        unnamed = len(self.names) < 2 and len(answer.names) < 2  # neither says to what it belongs
+        alike = self.names & answer.names or (unnamed and self.moment == capture.captured_ms)
+        if not alike or self.url != capture.url or capture.request_head or capture.kind not in ("response", "revisit"):
+            return False
+        head, end, capture.sent = self.whole.partition(b"\r\n\r\n")
+        capture.request_head = head + end
+        return True
+
+    def alone(self, name: str) -> Problem:
+        return Problem(name, self.offset, f"the request for {self.url[:200]} has no answer here", True)
+
+
+def _names(record: Record) -> frozenset[str]:
+    """The ids of a record and of those it belongs to."""
+    stated = (record.headers.get(name, "").strip("<> ") for name in ("warc-record-id", "warc-concurrent-to"))
+    return frozenset(name for name in stated if name)
 
 
 def _belongs(beside: Capture, capture: Capture) -> bool:
@@ -145,78 +180,82 @@ def _belongs(beside: Capture, capture: Capture) -> bool:
     return beside.captured_ms == capture.captured_ms and beside.url in (DOM + capture.url, SCREENSHOT + capture.url)
 
 
-def _whole_request(record: Record) -> bytes:
-    """Head and what was sent, as far as that decides whether the answer is taken."""
-    return record.head + record.payload(keys.MAX_SENT + 1)
-
-
-def _add_request(capture: Capture, request: bytes) -> None:
-    head, end, capture.sent = request.partition(b"\r\n\r\n")
-    capture.request_head = head + end
-
-
 def _checked(exchange: Exchange) -> Exchange | Problem:
     capture = exchange.capture
-    method = capture.request_head.partition(b" ")[0].decode("latin-1")
+    method = keys.method(capture.request_head)
     if keys.is_kept(method, capture.sent):
         return exchange
     capture.discard()
-    reason = f"{capture.url} answers a {method[:10]}; only what a plain request or a short POST gets is taken"
-    return Problem(exchange.file, exchange.offset, reason, False)
+    reason = f"{capture.url} answers a {method} of more than {keys.MAX_SENT} bytes; such answers are not filed"
+    return Problem(exchange.file, exchange.offset, reason, True)
 
 
-def _exchange(record: Record, name: str, offset: int, spool: Path, requests: _Requests) -> Exchange | Problem:
+def _exchange(record: Record, name: str, offset: int, spool: Path) -> Exchange | Problem:
     def wrong(reason: str) -> Problem:
         return Problem(name, offset, reason, True)
 
-    url, moment = record.url, record.captured_ms
+    kind, url, moment, fields = record.kind, record.url, record.captured_ms, record.headers
+    if kind not in _KINDS:
+        what = f"a record of the type {kind[:40]!r}" if kind else "a record without a type"
+        return wrong(f"{what} ({url[:200] or 'no address'}) is not taken")
     if moment is None:
         return wrong(f"the record of {url[:200]} has no readable date")
-    shown = record.kind == "revisit" and url.startswith(DOM)
-    if not re.match(r"https?://", url, re.IGNORECASE) and record.kind != "resource" and not shown:
-        return Problem(name, offset, f"{url[:200]} is not a web address", False)
-    if record.kind == "response" and not record.head.startswith(b"HTTP/"):
+    if not _SCHEME(url) and kind not in ("warcinfo", *keys.ABOUT):
+        return wrong(f"{url[:200]!r} is not an address")
+    web = bool(re.match(r"https?://", url, re.IGNORECASE))
+    if (record.head and not web) or (kind == "response" and url.lower().startswith(("javascript:", "data:"))):
+        return wrong(f"{url[:200]} is not a web address")
+    if kind == "response" and web and not record.head.startswith(b"HTTP/"):
         return wrong(f"the record of {url[:200]} does not hold an HTTP response")
     if len(record.head) >= MAX_HEADERS:  # the rest of it would be taken for the payload
         return wrong(f"the record of {url[:200]} has a head of more than {MAX_HEADERS >> 20} MiB")
-    fields = record.headers
     body = record.body
     note = ""
-    if record.kind == "response" and _CHUNKED.search(record.head):
+    if kind == "response" and _CHUNKED.search(record.head):
         body, problem = dechunk(record.body)
         note = f"the body of {url[:200]} {problem}" if problem else ""
+    in_parts = "warc-segment-number" in fields
     if record.missing:
         note = f"the record of {url} lacks its last {record.missing} bytes; what there is was taken"
+    elif in_parts:
+        note = f"the record of {url} is the first part of several, which are not put together"
     elif not note and (damage := record.problems()):
         note = f"the record of {url} is damaged: {damage[0]}"
     data, path = _keep(body, spool)
     capture = Capture(
-        url=url,
+        url=keys.address_about(kind, url, record.record_id) if kind in keys.ABOUT else url,
         captured_ms=moment,
-        status=record.status,
+        status=record.status if kind in ("response", "revisit") else 0,
         response_head=record.head,
         body=data,
         path=path,
         ip=fields.get("warc-ip-address", ""),
         protocol=fields.get("warc-protocol", "").partition(",")[0].strip(),
         record_id=record.record_id,
+        record_type="" if record.head or kind in ("revisit", "resource") else kind,
+        relations=() if kind in ("response", "revisit") else _relations(fields),
         final_url=fields.get(FINAL_URL.lower(), ""),
+        device=fields.get(DEVICE.lower(), ""),
     )
-    _add_request(capture, requests.take(uuid_of(fields.get("warc-concurrent-to", "")), record.record_id))
     stated = fields.get("warc-payload-digest", "")
-    if record.kind == "revisit":
+    if kind == "revisit":
         since = timestamps.from_iso(fields.get("warc-refers-to-date", ""))
-        target = fields.get("warc-refers-to-target-uri", "")
-        capture.original = Original(record.refers_to, target, since or 0, stated)
-        if not capture.status and not shown:
-            capture.status = 304 if "server-not-modified" in fields.get("warc-profile", "") else 200
+        target = fields.get("warc-refers-to-target-uri", "").strip("<> ")
+        capture.original = Original(record.refers_to, target, since or 0, stated[:_MAX_DIGEST])
         capture.not_modified = "server-not-modified" in fields.get("warc-profile", "")
+        if not capture.status and web:
+            capture.status = 304 if capture.not_modified else 200
     else:
-        capture.truncated = fields.get("warc-truncated", "") or ("unspecified" if record.missing else "")
+        capture.truncated = fields.get("warc-truncated", "") or ("unspecified" if record.missing or in_parts else "")
         if not record.head:
             capture.content_type = fields.get("content-type", "")
     container = fields.get("warc-refers-to-container", "").removeprefix("file://")[:200]
-    return Exchange(capture, name, offset, stated, note, container)
+    believed = stated if kind != "revisit" and record.has_payload(stated, body) else ""
+    return Exchange(capture, name, offset, believed, note, container, _names(record), bool(record.missing) or in_parts)
+
+
+def _relations(fields: dict[str, str]) -> tuple[str, ...]:
+    return tuple(f"{name}: {fields[name.lower()]}" for name in _RELATIONS if name.lower() in fields)
 
 
 def _keep(body: IO[bytes], spool: Path) -> tuple[bytes, str]:

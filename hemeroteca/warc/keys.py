@@ -1,4 +1,4 @@
-"""The key a capture is filed under: the SURT of its address, and for answers to POST what was sent, too.
+"""The key a capture is filed under: the SURT of its address, and for answers to anything but GET what was sent, too.
 
 The index has one key per address, so what was sent becomes part of it, as pywb and the tools around it do:
 `?__wb_method=POST&` and the fields of the form or of the JSON, else the content in base64. Only the key is made so; the
@@ -13,15 +13,22 @@ import re
 from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote_plus, urlencode
+from uuid import UUID
 
 from hemeroteca import urls
 
 MAX_KEY = 900  # characters of a key kept whole: PostgreSQL cannot index longer ones
 SCREENSHOT, DOM = "urn:screenshot:", "urn:dom:"  # before a page's address: what a browser made of it
+ABOUT = (
+    "metadata",
+    "conversion",
+)  # about other records, filed as `urn:metadata:` and their address
 MAX_SENT = 16 << 10  # of what is sent; an answer to more is not kept
 MARK = "__wb_method="
 _MAX_QUERY = 4096  # pywb cuts there
 _MAX_FIELDS = 1000
+_BESIDE = re.compile(r"urn:(?:dom|screenshot|metadata|conversion):").match
+_METHOD = re.compile(rb"([A-Za-z]{1,20}) +[^ ]").match
 _PLAIN_ORIGIN = re.compile(r"https?://[a-z0-9-]+(?:\.[a-z0-9-]+)*+(?::[0-9]{1,5})?+").fullmatch
 # Paths that a SURT only writes in small letters and without the last slash; most are of this kind.
 _PLAIN_PATH = re.compile(r"(?:/[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*+)*+/?+").fullmatch
@@ -32,9 +39,8 @@ def index_key(url: str) -> str:
     start = url.find("/", 8)
     if start > 0 and len(url) < MAX_KEY and _PLAIN_PATH(url, start) and (place := _place(url[:start])):
         return place + (url[start:].lower().rstrip("/") or "/")
-    if url.startswith((DOM, SCREENSHOT)):  # filed like the pages they belong to
-        prefix = DOM if url.startswith(DOM) else SCREENSHOT
-        return prefix + index_key(url[len(prefix) :])
+    if (beside := _BESIDE(url)) is not None:  # filed like the pages they belong to
+        return beside[0] + index_key(url[beside.end() :])
     try:
         key = urls.surt(url)
         if len(key) <= MAX_KEY:
@@ -46,7 +52,7 @@ def index_key(url: str) -> str:
 
 def address(url: str, method: str, content_type: str, content: bytes) -> str:
     """The address an answer is filed under."""
-    if method.upper() in ("", "GET", "HEAD"):
+    if method.upper() in ("", "GET"):
         return url
     sent = query(content_type, content)
     return f"{url}{'&' if '?' in url else '?'}{MARK}{method.upper()}" + (f"&{sent}" if sent else "")
@@ -75,8 +81,19 @@ def _query(content_type: str, content: bytes) -> str:
 
 
 def is_kept(method: str, content: bytes) -> bool:
-    """Whether an answer can be filed: to a plain request, or to a POST of little."""
-    return method in ("", "GET", "HEAD") or (method == "POST" and len(content) <= MAX_SENT)
+    """Whether an answer can be filed: to a plain request, or to one that sent little."""
+    return method in ("", "GET") or len(content) <= MAX_SENT
+
+
+def method(request_head: bytes) -> str:
+    """Of a request; empty when its head does not tell."""
+    found = _METHOD(request_head)
+    return found[1].decode("ascii").upper() if found else ""
+
+
+def address_about(kind: str, url: str, record_id: UUID | None) -> str:
+    """The address of a record about others."""
+    return f"urn:{kind}:{url or record_id}"
 
 
 def _binary(content: bytes) -> str:

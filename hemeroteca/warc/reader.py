@@ -2,6 +2,7 @@
 
 Reads WARC of any version and ARC. Never loads more than it is told to: a payload longer than a megabyte goes to an
 unnamed temporary file, and one longer than `max_payload` is refused: a record that unpacks to gigabytes costs nothing.
+Records of our own are read whatever their length, as they were stored.
 """
 
 import base64
@@ -24,8 +25,10 @@ from hemeroteca.warc.capture import MAX_CONTENT, decoded
 from hemeroteca.warc.store import WarcReadError as WarcReadError
 from hemeroteca.warc.store import open_source
 
-MAX_PAYLOAD = 256 << 20
+MAX_PAYLOAD = 256 << 20  # that any record of others may unpack to; a large file may hold larger ones
+ANY = 1 << 62
 MAX_HEADERS = 1 << 20
+IS_WARC = re.compile(rb"(?i:WARC)/").match
 UNREADABLE = (ValueError, EOFError, cast("type[Exception]", isal_zlib.error))  # what reading damaged data raises
 
 
@@ -104,23 +107,26 @@ class Record:
             found.append(f"the payload does not have the digest the record states ({stated})")
         return found
 
-    def digest(self, algorithm: str, before: bytes) -> bytes:
-        hasher = hashlib.new(algorithm, before)
-        self.body.seek(0)
-        while chunk := self.body.read(1 << 18):
+    def digest(self, algorithm: str, before: bytes, body: IO[bytes] | None = None) -> bytes:
+        hasher, body = hashlib.new(algorithm, before), body or self.body
+        body.seek(0)
+        while chunk := body.read(1 << 18):
             hasher.update(chunk)
         return hasher.digest()
 
-    def has_payload(self, stated: str) -> bool:
-        """Whether that is the digest of the payload, as some tool or other writes it."""
-        return _algorithm(stated) in _ALGORITHMS and self._agrees(stated, b"")
+    def has_payload(self, stated: str, unchunked: IO[bytes] | None = None) -> bool:
+        """Whether that is the digest of the payload, as some tool or other writes it: with its chunks or without."""
+        if _algorithm(stated) not in _ALGORITHMS:
+            return False
+        return self._agrees(stated, b"") or (
+            unchunked not in (None, self.body) and self._agrees(stated, b"", unchunked)
+        )
 
-    def _agrees(self, stated: str, before: bytes) -> bool:
+    def _agrees(self, stated: str, before: bytes, body: IO[bytes] | None = None) -> bool:
         algorithm, text = _algorithm(stated), stated.partition(":")[2]
         if algorithm not in _ALGORITHMS:
             return True  # proves nothing either way
-        value = self.digest(algorithm, before)
-        text = text.rstrip("=")
+        value, text = self.digest(algorithm, before, body), text.rstrip("=")
         return text.lower() == value.hex() or text.upper() == base64.b32encode(value).decode("ascii").rstrip("=")
 
 
@@ -136,11 +142,11 @@ class Location(msgspec.Struct, array_like=True, frozen=True):
     offset: int
     length: int
 
-    def read(self, max_payload: int = MAX_PAYLOAD) -> Record:
+    def read(self, max_payload: int = ANY) -> Record:
         return read(Path(self.folder), self.name, self.offset, self.length, max_payload)
 
 
-def read(folder: Path, name: str, offset: int, length: int, max_payload: int = MAX_PAYLOAD) -> Record:
+def read(folder: Path, name: str, offset: int, length: int, max_payload: int = ANY) -> Record:
     """The record at a place of a file of ours."""
     where = f"{name} at {offset}"
     source = open_source(folder, name)
@@ -170,8 +176,9 @@ def next_record(stream: IO[bytes], max_payload: int = MAX_PAYLOAD) -> Record | N
         line = stream.readline(MAX_HEADERS)
     if not line:
         return None
-    if line.startswith(b"WARC/"):
+    if IS_WARC(line):
         headers = _fields_at_once(stream) or _named_fields(stream)
+        headers["warc-type"] = headers.get("warc-type", "").lower()
     else:
         headers = _arc_fields(line)
     try:
@@ -182,12 +189,14 @@ def next_record(stream: IO[bytes], max_payload: int = MAX_PAYLOAD) -> Record | N
         raise ValueError(f"the record says it is {length} bytes long")
     head = b""
     http = headers.get("content-type", "").replace(" ", "").lower().startswith("application/http")
-    if http and headers.get("warc-type") in ("response", "request", "revisit"):
+    if http and headers["warc-type"] in ("response", "request", "revisit"):
         head = _http_head(stream, length)
     body, size = _body(stream, length - len(head), max_payload)
     record = Record(headers, head, body, size, length - len(head) - size)
-    if headers.get("warc-type") == "arc":
-        _finish_arc(record)
+    if headers["warc-type"] == "arc":
+        record.headers["warc-type"] = "warcinfo" if record.url.startswith("filedesc:") else _kind_of_arc(record)
+    elif headers["warc-type"] == "response" and not head:  # some tools leave the content type out
+        _part_head(record)
     return record
 
 
@@ -291,20 +300,23 @@ def _arc_fields(line: bytes) -> dict[str, str]:
     }
 
 
-def _finish_arc(record: Record) -> None:
+def _kind_of_arc(record: Record) -> str:
     """An ARC record tells only by its first bytes whether it is an HTTP response."""
-    if record.url.startswith("filedesc:"):
-        record.headers["warc-type"] = "warcinfo"
-        return
+    if _part_head(record):
+        record.headers["content-type"] = "application/http; msgtype=response"
+        return "response"
+    return "resource"
+
+
+def _part_head(record: Record) -> bool:
+    """Part head and payload of a record that does not say it is HTTP, when it is."""
     record.body.seek(0)
-    if record.body.read(5) != b"HTTP/":
-        record.headers["warc-type"] = "resource"
-        return
-    record.headers["warc-type"] = "response"
-    record.headers["content-type"] = "application/http; msgtype=response"
+    found = record.body.read(5) == b"HTTP/"
     record.body.seek(0)
-    record.head = _http_head(record.body, record.size)
-    record.body, record.size = _body(record.body, record.size - len(record.head), record.size)
+    if found:
+        record.head = _http_head(record.body, record.size)
+        record.body, record.size = _body(record.body, record.size - len(record.head), record.size)
+    return found
 
 
 def _http_head(stream: IO[bytes], length: int) -> bytes:

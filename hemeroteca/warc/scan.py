@@ -3,8 +3,10 @@
 A damaged place is reported and skipped: reading goes on at the next record that can be found.
 """
 
+import errno
 import io
 import os
+import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -14,7 +16,7 @@ import msgspec
 from isal import isal_zlib
 
 from hemeroteca.warc import zstd
-from hemeroteca.warc.reader import MAX_PAYLOAD, UNREADABLE, GzipMember, Record, next_record
+from hemeroteca.warc.reader import ANY, IS_WARC, UNREADABLE, GzipMember, Record, next_record
 
 
 class ScannedRecord(msgspec.Struct):
@@ -34,7 +36,7 @@ class Damage(msgspec.Struct, frozen=True):
 
 
 def scan(
-    path: Path, end: int | None = None, max_payload: int = MAX_PAYLOAD, payloads: bool = True
+    path: Path, end: int | None = None, max_payload: int = ANY, payloads: bool = True
 ) -> Iterator[ScannedRecord | Damage]:
     """Every record of a file (up to the byte `end`), and every place that holds none.
 
@@ -49,21 +51,38 @@ def scan(
         if start[:2] == b"\x1f\x8b":
             yield from _members(file.fileno(), end, max_payload, payloads)
         elif zstd.is_zstd(start):
-            yield from _frames(file.fileno(), end, max_payload)
+            try:
+                dictionary = zstd.dictionary_of(partial(os.pread, file.fileno()))
+                zstd.library()
+            except zstd.ZstdError as error:
+                yield Damage(0, end, str(error))
+                return
+            yield from _members(file.fileno(), end, max_payload, True, dictionary)
+        elif start == _LZ4:
+            yield Damage(0, end, "LZ4 is not read here; `lz4 -d` unpacks the file")
         elif start:
             yield from _plain(file, end, max_payload)
         else:
             yield Damage(0, 0, "the file is empty")
 
 
-def _members(fd: int, end: int, max_payload: int, payloads: bool) -> Iterator[ScannedRecord | Damage]:
+def _members(
+    fd: int, end: int, max_payload: int, payloads: bool, dictionary: bytes | None = None
+) -> Iterator[ScannedRecord | Damage]:
+    """Records in gzip members or, with a `dictionary` (which may be empty), in Zstandard frames."""
+    read_at = partial(os.pread, fd)
     offset = 0
     while offset < end:
         if not payloads and (found := _without_payload(fd, offset, end)) is not None:
             yield found
             offset += found.length
             continue
-        member = GzipMember(partial(os.pread, fd), offset, end)
+        if dictionary is not None and zstd.is_skippable(start := os.pread(fd, 8, offset)) and len(start) == 8:
+            offset += 8 + int.from_bytes(start[4:], "little")
+            continue
+        member = (
+            GzipMember(read_at, offset, end) if dictionary is None else zstd.ZstdFrame(read_at, offset, end, dictionary)
+        )
         alone: Record | None = None  # the first record of the member, until it is known whether others follow
         count = 0
         reason = ""
@@ -75,7 +94,7 @@ def _members(fd: int, end: int, max_payload: int, payloads: bool) -> Iterator[Sc
                     alone = record
                     continue
                 if alone is not None:
-                    yield Damage(offset, 0, "several records share one gzip member; they can be read only in order")
+                    yield Damage(offset, 0, "several records are packed together; they can be read only in order")
                     yield ScannedRecord(alone, offset, 0)
                     alone = None
                 yield ScannedRecord(record, offset, 0)
@@ -83,10 +102,10 @@ def _members(fd: int, end: int, max_payload: int, payloads: bool) -> Iterator[Sc
                 reason = "the record is longer than it says"
         except (*UNREADABLE, OSError) as error:
             reason = _told(error)
-        following = member.end if member.eof else _next_member(fd, offset + 1, end)
+        following = member.end if member.eof else _next_member(fd, offset + 1, end, dictionary is not None)
         if reason and following == end and member.cut:
             reason = "the file ends inside a compressed record"
-        if alone is not None and alone.missing and member.eof and following < end:
+        if dictionary is None and alone is not None and alone.missing and member.eof and following < end:
             yield Damage(offset, 0, "the gzip members of the file do not end where its records do")
             yield from _joined(fd, offset, end, max_payload)
             return
@@ -98,42 +117,11 @@ def _members(fd: int, end: int, max_payload: int, payloads: bool) -> Iterator[Sc
 
 
 def _told(error: Exception) -> str:
+    """Why a place cannot be read. That our own disk is full is no fault of it."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        raise error
     unpacking = isinstance(error, cast("type[Exception]", isal_zlib.error))
     return f"a record is damaged and cannot be unpacked ({error})" if unpacking else str(error)
-
-
-def _frames(fd: int, end: int, max_payload: int) -> Iterator[ScannedRecord | Damage]:
-    """Records of a file in Zstandard frames."""
-    read_at = partial(os.pread, fd)
-    try:
-        dictionary = zstd.dictionary_of(read_at)
-        zstd.library()
-    except zstd.ZstdError as error:
-        yield Damage(0, end, str(error))
-        return
-    offset = 0
-    while offset < end:
-        start = os.pread(fd, 8, offset)
-        if zstd.is_skippable(start) and len(start) == 8:
-            offset += 8 + int.from_bytes(start[4:], "little")
-            continue
-        frame = zstd.ZstdFrame(read_at, offset, end, dictionary)
-        reason, record = "", None
-        try:
-            stream = frame.stream()
-            record = next_record(stream, max_payload)
-            while frame.read(1 << 16):
-                pass
-        except (*UNREADABLE, OSError) as error:
-            reason = _told(error)
-        following = frame.end if frame.eof else _next(fd, zstd.MAGIC, offset + 1, end)
-        if frame.cut and following == end:
-            reason = "the file ends inside a compressed record"
-        if record is not None and not reason:
-            yield ScannedRecord(record, offset, following - offset)
-        elif reason:
-            yield Damage(offset, following - offset, reason)
-        offset = following
 
 
 def _without_payload(fd: int, offset: int, end: int) -> ScannedRecord | None:
@@ -155,7 +143,7 @@ def _without_payload(fd: int, offset: int, end: int) -> ScannedRecord | None:
     if record.kind in ("response", "resource", "conversion") and not digest.startswith("sha256:"):
         return None
     top = start.find(b"\r\n\r\n") + 4
-    if top < 4 or start[:5] != b"WARC/":
+    if top < 4 or not IS_WARC(start):
         return None
     size = (top + len(record.head) + record.size + record.missing + 4) & 0xFFFFFFFF
     expected = size.to_bytes(4, "little")
@@ -215,7 +203,7 @@ def _plain(file: IO[bytes], end: int, max_payload: int) -> Iterator[ScannedRecor
         try:
             record = next_record(file, max_payload)
         except ValueError as error:
-            following = min(end, _next(file.fileno(), b"\nWARC/1.", offset, end) + 1)
+            following = min(end, _next(file.fileno(), _RECORD, offset, end) + 1)
             yield Damage(offset, following - offset, _told(error))
             file.seek(following)
             continue
@@ -232,11 +220,11 @@ def _skip_blank(file: IO[bytes]) -> int:
     return file.tell()
 
 
-def _next_member(fd: int, start: int, end: int) -> int:
-    """Where the next gzip member begins that holds a record, or `end`."""
-    while (start := _next(fd, b"\x1f\x8b\x08", start, end)) < end:
+def _next_member(fd: int, start: int, end: int, frames: bool) -> int:
+    """Where the next gzip member begins that holds a record (or the next Zstandard frame), or `end`."""
+    while (start := _next(fd, _FRAME if frames else _MEMBER, start, end)) < end:
         try:
-            if isal_zlib.decompressobj(31).decompress(os.pread(fd, 4096, start), 64).startswith(b"WARC/"):
+            if frames or _BEGINS(isal_zlib.decompressobj(31).decompress(os.pread(fd, 4096, start), 64)):
                 return start
         except UNREADABLE:
             pass
@@ -244,15 +232,22 @@ def _next_member(fd: int, start: int, end: int) -> int:
     return end
 
 
-def _next(fd: int, mark: bytes, start: int, end: int) -> int:
+def _next(fd: int, mark: re.Pattern[bytes], start: int, end: int) -> int:
     """Where a mark stands next, or `end`."""
     for position in range(start, end, _STEP):
-        at = os.pread(fd, min(_STEP + len(mark) - 1, end - position), position).find(mark)
-        if at >= 0:
-            return position + at
+        found = mark.search(os.pread(fd, min(_STEP + _MARK - 1, end - position), position))
+        if found is not None:
+            return position + found.start()
     return end
 
 
-_STEP = 1 << 20
+_STEP, _MARK = 1 << 20, 4 << 10
+_MEMBER, _FRAME = re.compile(rb"\x1f\x8b\x08"), re.compile(re.escape(zstd.MAGIC))
+_ARC = (
+    rb"[a-z]{3,12}:[!-~]{1,2000} [0-9a-fA-F.:]{2,45} [0-9]{14} "  # how the line before a record of an ARC file begins
+)
+_RECORD = re.compile(rb"\n(?:(?i:WARC)/\d|" + _ARC + rb")")
+_BEGINS = re.compile(rb"(?i:WARC)/|[a-z]{3,12}:").match
+_LZ4 = b"\x04\x22\x4d\x18"
 _HEADS = 1536  # compressed bytes in which the heads of a record are expected; others are unpacked whole
 _QUICK_READ = 1 << 16

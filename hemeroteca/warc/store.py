@@ -81,12 +81,13 @@ class RemoteStore:
         with self._told(f"read {name} from"):
             return bytes(self._library.get_range(self._store, name, start=offset, length=size))
 
-    def upload(self, path: Path) -> None:
-        """Put a closed file there; it appears only when it is whole."""
-        with self._told(f"put {path.name} into"):
-            self._library.put(self._store, path.name, path, chunk_size=_PART, max_concurrency=2)
-        if self.size(path.name) != path.stat().st_size:
-            raise StoreError(f"{self.address} does not hold all of {path.name} after putting it there; try again")
+    def upload(self, path: Path, name: str = "") -> None:
+        """Put a closed file there, under its own name or another; it appears only when it is whole."""
+        name = name or path.name
+        with self._told(f"put {name} into"):
+            self._library.put(self._store, name, path, chunk_size=_PART, max_concurrency=2)
+        if self.size(name) != path.stat().st_size:
+            raise StoreError(f"{self.address} does not hold all of {name} after putting it there; try again")
 
     def download(self, name: str, target: Path) -> None:
         with self._told(f"get {name} from"), target.open("wb") as file:

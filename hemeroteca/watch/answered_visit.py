@@ -23,6 +23,11 @@ def planner_hour(ms: float) -> float:
     return (ms - _ORIGIN_MS) / HOUR_MS
 
 
+def planner_ms(hour: float) -> float:
+    """The time of the spine of a planner time."""
+    return hour * HOUR_MS + _ORIGIN_MS
+
+
 class AnsweredVisit(msgspec.Struct, gc=False):
     """An answered visit of a watched page, as the engine tells it."""
 
@@ -44,3 +49,5 @@ class AnsweredVisit(msgspec.Struct, gc=False):
     difference: Difference | None = None
     listing: Listing | None = None
     title: str = ""
+    mime: str = ""
+    requisites: tuple[int, ...] = ()  # keys of what the page needs to be shown

@@ -20,7 +20,7 @@ PAUSE = 1.0  # s between two rounds
 SEARCHED = 10.0  # s between looks at saved searches
 MAINTAINED = 15.0  # s between looks at hubs and keys
 LEARNED = 20.0  # s between looks at new subscriptions
-DESCRIBED = 600.0  # s between descriptions of behaviour
+DESCRIBED = 60.0  # s between descriptions of how often and how pages change
 CLEANED = 86_400.0
 AGAIN_MS = 86_400_000  # a subscription learns a second time from the archive once its first crawl has met its pages
 
@@ -108,7 +108,7 @@ class Chores:
 
         recent = WatchedPage.objects.filter(last_ms__gt=self._described_ms, listing="").order_by("last_ms")
         rows = list(recent.values_list("key", "last_ms")[:5000])
-        observations.describe_behaviour((key for key, _ in rows), now_ms)
+        observations.describe((key for key, _ in rows), now_ms)
         if rows:
             self._described_ms = rows[-1][1]
 

@@ -113,7 +113,10 @@ class Order:
     ignore: Sequence[str] = declared((), "CSS selectors or XPath of parts that do not count.", max_length=1000)
     keep: Sequence[str] = declared((), "CSS selectors or XPath; when given, only these parts count.", max_length=1000)
     ignore_text: Sequence[str] = declared((), "Expressions (RE2) for text that does not count.", max_length=1000)
-    mode: str = declared("auto", "`auto`, `fixed HOURS`, or the name of another policy.", max_length=40)
+    weights: Sequence[str] = declared(
+        (), "Weights of what differs, such as `colours=0.5`; 0 silences it.", max_length=40
+    )
+    mode: str = declared("auto", "`auto`, `fixed HOURS`, another policy, or rules joined by +.", max_length=80)
     min_hours: float = declared(0.0, "A page is never visited more often; 0: no limit of its own.", maximum=MAX_HOURS)
     max_hours: float = declared(0.0, "A page is never left alone longer; 0: 720.", maximum=MAX_HOURS)
     weight: float = declared(1.0, "What its changes are worth against those of others.", minimum=0.001, maximum=1000.0)

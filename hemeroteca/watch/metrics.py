@@ -19,12 +19,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from hemeroteca import urls
 from hemeroteca.watch import queries
 from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS
 from hemeroteca.watch.models import Observation
 from hemeroteca.watch.services import now_ms
 
-BY = ("site", "group", "behaviour", "collection", "subscription", "all")
+BY = ("site", "group", "behaviour", "collection", "category", "subscription", "all")
 STEPS = 60
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -78,7 +79,8 @@ def measure(
 
 def _names(by: str, site: str) -> dict[int, str]:
     """Which group each page is in."""
-    column = {"collection": "subscription__collection__name", "all": "listing"}.get(by, by)
+    inside = "subscription__collection__"
+    column = {"collection": f"{inside}name", "category": f"{inside}category", "all": "listing"}.get(by, by)
     empty = "all" if by == "all" else "unknown" if by == "behaviour" else "none"
     found = queries.watched(site=site).values_list("key", column)
     return {key: str(name) if name not in (None, "") else empty for key, name in found}
@@ -163,13 +165,20 @@ def rates(page: Ints, gap: Floats, hit: NDArray[np.bool_], count: int) -> Floats
 
 
 def series(
-    *, since_ms: int, until_ms: int, site: str = "", subscription: int | None = None, collection: str = ""
+    *,
+    since_ms: int,
+    until_ms: int,
+    url: str = "",
+    site: str = "",
+    subscription: int | None = None,
+    collection: str = "",
 ) -> list[dict[str, Any]]:
-    """Visits, changes and bytes of each day, for charts."""
+    """Visits, changes and bytes of each day, for charts. Of one page, what was learned from archives counts too."""
     pages = queries.watched(subscription=subscription, site=site, collection=collection)
-    known = set(pages.values_list("key", flat=True))
+    known = set(pages.values_list("key", flat=True)) if not url else {urls.key(urls.canonical(url))}
     days: dict[int, dict[str, Any]] = {}
-    rows = Observation.objects.filter(seen_ms__gte=since_ms, seen_ms__lt=until_ms, imported=False)
+    rows = Observation.objects.filter(seen_ms__gte=since_ms, seen_ms__lt=until_ms)
+    rows = rows.filter(key__in=known) if url else rows.filter(imported=False)
     fields = rows.values_list("key", "seen_ms", "important", "bytes", "stored")
     for key, at_ms, important, received, stored in fields.iterator(chunk_size=5000):
         if key not in known:
@@ -193,13 +202,13 @@ def as_csv(rows: Iterable[Metrics]) -> str:
     writer = csv.writer(out)
     writer.writerow(COLUMNS)
     for row in rows:
-        writer.writerow([_cell(getattr(row, column)) for column in COLUMNS])
+        writer.writerow([spreadsheet_cell(getattr(row, column)) for column in COLUMNS])
     return out.getvalue()
 
 
-def _cell(value: Any) -> Any:
+def spreadsheet_cell(value: Any) -> Any:
     """A name that begins like a formula must not become one in a spreadsheet."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" else value
+    return f"'{value}" if isinstance(value, str) and value.startswith(tuple("=+-@\t\r")) else value
 
 
 def _sum(page: Ints, values: Floats, count: int) -> Floats:

@@ -4,6 +4,7 @@ from django.db import models
 
 from hemeroteca.accounts.models import User
 from hemeroteca.frontier.models import Crawl
+from hemeroteca.instance.sealing import SealedField
 
 
 class Collection(models.Model):
@@ -37,7 +38,9 @@ class Subscription(models.Model):
     comparison = models.JSONField(
         default=dict, db_comment="threshold F(mu) and what is ignored, as frontier Comparison"
     )
-    mode = models.CharField(max_length=20, default="auto", db_comment="auto, fixed, or the name of another policy")
+    mode = models.CharField(
+        max_length=80, default="auto", db_comment="auto, fixed, another policy, or rules joined by +"
+    )
     fixed_hours = models.FloatField(default=24.0, db_comment="hours between visits when the mode is fixed")
     min_hours = models.FloatField(default=0.0, db_comment="never visited more often; 0: no own limit")
     max_hours = models.FloatField(default=0.0, db_comment="never left alone longer; 0: 720")
@@ -61,6 +64,10 @@ class Subscription(models.Model):
     )
     last_error = models.TextField(default="", db_comment="why the last of those visits failed, for people")
     alerted_ms = models.BigIntegerField(default=0, db_comment="failing_since_ms of the failure that was told; 0 none")
+    group = models.CharField(max_length=6, default="low", db_comment="high, medium or low, by daily_chance")
+    daily_chance = models.FloatField(default=0.0, db_comment="P: share of days on which one of its pages changes")
+    behaviour = models.CharField(max_length=8, default="", db_comment="steady, periodic, bursty, silent; empty unknown")
+    in_burst = models.BooleanField(default=False, db_comment="its pages change far more than usual these days")
     fault = models.TextField(default="", db_comment="why the engine cannot work with it, for people; empty: it can")
 
     class Meta:
@@ -88,7 +95,8 @@ class WatchedPage(models.Model):
     change_days = models.IntegerField(default=0, db_comment="days on which an important change was seen")
     chance = models.FloatField(default=0.0, db_comment="of a change at the last visit, as predicted before it")
     failures = models.IntegerField(default=0, db_comment="visits without a useful answer in a row")
-    group = models.CharField(max_length=6, default="low", db_comment="high, medium or low, by days with change / days")
+    group = models.CharField(max_length=6, default="low", db_comment="high, medium or low, by daily_chance")
+    daily_chance = models.FloatField(default=0.0, db_comment="P: chance of an important change on a day, by its rate")
     behaviour = models.CharField(max_length=8, default="", db_comment="steady, periodic, bursty, silent; empty unknown")
     reason = models.JSONField(default=dict, db_comment="why it was or will be visited: code and values for a sentence")
     next_reason = models.JSONField(default=dict, db_comment="why the next visit is expected then; empty: it is due now")
@@ -170,6 +178,24 @@ class Change(models.Model):
         ]
 
 
+class Burst(models.Model):
+    """Days on which the pages of a subscription changed far more than usual."""
+
+    subscription_id: int
+
+    subscription = models.ForeignKey(Subscription, models.CASCADE, db_index=False, db_comment="whose pages changed")
+    start_ms = models.BigIntegerField(db_comment="first exceptional day")
+    end_ms = models.BigIntegerField(db_comment="end of the last one so far")
+    changes = models.IntegerField(db_comment="important changes seen in it")
+    usual = models.FloatField(db_comment="changes in as many ordinary days")
+    told = models.BooleanField(default=False, db_comment="notices for it have been written")
+
+    class Meta:
+        db_table = "burst"
+        db_table_comment = "exceptional days of subscriptions"
+        constraints = [models.UniqueConstraint(fields=["subscription", "start_ms"], name="burst_once")]
+
+
 class SignalSource(models.Model):
     """Somebody or something that tells us when pages change, and how far it is to be believed."""
 
@@ -200,9 +226,7 @@ class SignalSource(models.Model):
     hub = models.TextField(default="", db_comment="WebSub hub")
     state = models.CharField(max_length=8, choices=State, default=State.NEW, db_comment="new, active, refused, ended")
     note = models.TextField(default="", db_comment="why it is in that state, for people")
-    secret = models.CharField(
-        max_length=100, default="", db_comment="key that hub messages are signed with; IndexNow key"
-    )
+    secret = SealedField(default="", db_comment="key that hub messages are signed with, sealed; IndexNow key")
     token = models.CharField(
         max_length=64, default="", db_index=True, db_comment="SHA-256 of the secret in its address"
     )
@@ -253,8 +277,8 @@ class Channel(models.Model):
     name = models.CharField(max_length=100, db_comment="what it is called")
     owner = models.ForeignKey(User, models.SET_NULL, null=True, db_comment="who made it")
     kind = models.CharField(max_length=8, choices=Kind, db_comment="apprise or webhook")
-    target = models.TextField(db_comment="Apprise URL (holds passwords) or address of the webhook")
-    secret = models.CharField(max_length=100, default="", db_comment="key that webhook messages are signed with")
+    target = SealedField(db_comment="Apprise URL or address of the webhook, sealed: it may hold passwords")
+    secret = SealedField(default="", db_comment="key that webhook messages are signed with, sealed")
     subscription = models.ForeignKey(
         Subscription, models.CASCADE, null=True, db_comment="tell only of this one; null with collection: of all"
     )
@@ -287,7 +311,7 @@ class Notice(models.Model):
 
     channel = models.ForeignKey(Channel, models.CASCADE, db_comment="whom to tell")
     event = models.CharField(max_length=80, db_comment="what happened, such as change:<capture>; told once per channel")
-    kind = models.CharField(max_length=9, db_comment="change, match, error, recovered")
+    kind = models.CharField(max_length=9, db_comment="change, match, burst, error, recovered")
     facts = models.JSONField(db_comment="what the message says")
     state = models.CharField(max_length=7, choices=State, default=State.WAITING, db_comment="waiting, sent, failed")
     created_ms = models.BigIntegerField(db_comment="when it happened")

@@ -8,6 +8,7 @@ message a messenger was just taking when the worker was killed: see `settle_inte
 import hashlib
 import hmac
 import logging
+import re
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
@@ -22,7 +23,7 @@ from hemeroteca.fetch.client import GuardedClient, guarded_names
 from hemeroteca.watch import services
 from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS
 from hemeroteca.watch.fields import plain
-from hemeroteca.watch.models import Change, Channel, Notice, Subscription
+from hemeroteca.watch.models import Burst, Change, Channel, Notice, Subscription
 
 log = logging.getLogger("hemeroteca.watch")
 
@@ -35,8 +36,63 @@ IN_A_DIGEST = 50  # changes shown in one message; the rest is counted
 DIFF_LINES = 40
 BATCH = 200
 GATHERED = {"change", "match"}  # what a digest gathers; failures are told at once
-# These act on the machine the worker runs on instead of sending anything anywhere.
-LOCAL_SCHEMES = {"dbus", "glib", "gnome", "kde", "macosx", "qt", "syslog", "windows", "gio"}
+# Ways of Apprise that send by HTTP or SMTP, whose names go through `guarded_names`. Others act on this machine, or open
+# sockets of their own that nobody guards.
+SCHEMES = frozenset(
+    [
+        "bark",
+        "barks",
+        "discord",
+        "flock",
+        "form",
+        "forms",
+        "gchat",
+        "gotify",
+        "gotifys",
+        "ifttt",
+        "json",
+        "jsons",
+        "lark",
+        "line",
+        "mailgun",
+        "mailto",
+        "mailtos",
+        "mastodon",
+        "mastodons",
+        "matrix",
+        "matrixs",
+        "mmost",
+        "mmosts",
+        "ncloud",
+        "nclouds",
+        "ntfy",
+        "ntfys",
+        "opsgenie",
+        "pagerduty",
+        "pbul",
+        "pover",
+        "pushed",
+        "rocket",
+        "rockets",
+        "sendgrid",
+        "signal",
+        "signals",
+        "slack",
+        "synology",
+        "synologys",
+        "tgram",
+        "twilio",
+        "victorops",
+        "vonage",
+        "wecombot",
+        "workflow",
+        "workflows",
+        "wxteams",
+        "xml",
+        "xmls",
+        "zulip",
+    ]
+)
 
 WORDS: dict[str, dict[str, str]] = {
     "en": {
@@ -44,6 +100,8 @@ WORDS: dict[str, dict[str, str]] = {
         "changes": "{count} changes in {name}",
         "error": "No answer: {name}",
         "recovered": "Answers again: {name}",
+        "burst": "Exceptional days: {name}",
+        "burst-text": "{url} has changed {changes} times since {since}; {usual:g} would be usual.",
         "importance": "importance {total:.2f} (view {view:.2f}, form {form:.2f}, content {content:.2f})",
         "error-text": "{url} has failed {failures} times in a row since {since}. Last reason: {error}",
         "recovered-text": "{url} answers again. It had failed since {since}.",
@@ -56,6 +114,8 @@ WORDS: dict[str, dict[str, str]] = {
         "changes": "{count} cambios en {name}",
         "error": "No responde: {name}",
         "recovered": "Vuelve a responder: {name}",
+        "burst": "Días excepcionales: {name}",
+        "burst-text": "{url} ha cambiado {changes} veces desde {since}; lo habitual serían {usual:g}.",
         "importance": "importancia {total:.2f} (vista {view:.2f}, forma {form:.2f}, contenido {content:.2f})",
         "error-text": "{url} ha fallado {failures} veces seguidas desde {since}. Último motivo: {error}",
         "recovered-text": "{url} vuelve a responder. Fallaba desde {since}.",
@@ -87,6 +147,7 @@ def write_notices(limit: int = BATCH) -> int:
             for change in changes:
                 _tell_change(change, channels)
             Change.objects.filter(pk__in=[change.pk for change in changes]).update(told=True)
+    _tell_bursts()
     _tell_failures()
     return len(changes)
 
@@ -100,6 +161,18 @@ def _tell_change(change: Change, channels: list[Channel]) -> None:
         if _concerns(channel, subscription):
             event = f"change:{change.record_id or change.pk}"
             write(channel, event, "change", _change_facts(change, subscription), change.seen_ms)
+
+
+def _tell_bursts() -> None:
+    for burst in Burst.objects.filter(told=False).select_related("subscription"):
+        with transaction.atomic():
+            subscription = burst.subscription
+            facts = {"subscription": subscription.pk, "name": subscription.name, "url": subscription.url}
+            facts |= {"changes": burst.changes, "usual": burst.usual, "since": moment(burst.start_ms)}
+            for channel in Channel.objects.filter(active=True, changes=True):
+                if _concerns(channel, subscription):
+                    write(channel, f"burst:{burst.pk}", "burst", facts, burst.end_ms)
+            Burst.objects.filter(pk=burst.pk).update(told=True)
 
 
 def _tell_failures() -> None:
@@ -206,8 +279,10 @@ def test_channel(channel: Channel, config: Config, client: GuardedClient) -> Non
 def check_apprise(target: str) -> str:
     """Why an Apprise URL cannot be used; empty when it can."""
     scheme = target.partition("://")[0].lower()
-    if scheme in LOCAL_SCHEMES:
-        return f"{scheme}:// acts on the server itself; choose a way that sends a message"
+    if scheme not in SCHEMES:
+        return f"{scheme[:20]}:// is not one of the ways that can be used: {', '.join(sorted(SCHEMES))}"
+    if re.search(r"[\s,][^/?]*://", target):
+        return "a channel has one address; make a channel for each"
     try:
         import apprise
     except ImportError:
@@ -253,7 +328,8 @@ def _send_apprise(channel: Channel, notices: list[Notice], config: Config) -> No
     title, body = message(notices, channel.language)
     with guarded_names(config):
         sender = apprise.Apprise()
-        sender.add(channel.target)
+        if (service := apprise.Apprise.instantiate(channel.target)) is not None:  # one, not a list of them
+            sender.add(service)
         if not sender.notify(title=title, body=body, body_format=apprise.NotifyFormat.TEXT):
             raise DeliveryError("the service did not take the message (wrong address or password, or it is down)")
 

@@ -4,33 +4,58 @@ The observations in the database are the truth; the planner's file saves replayi
 it has learned, so that the few made since are replayed at a start.
 """
 
+import gzip
 import math
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from datetime import UTC, datetime
+from itertools import groupby, islice
+from operator import attrgetter
 from pathlib import Path
 
 import msgspec
 import numpy as np
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Max, Min
 
 from hemeroteca import urls
 from hemeroteca.archive import queries
 from hemeroteca.archive.values import CaptureRow
+from hemeroteca.errors import Invalid
+from hemeroteca.fetch.client import GuardedClient
 from hemeroteca.frontier.models import Page
 from hemeroteca.ingest.difference import Listing
-from hemeroteca.predict import Calibration, Observed, Planner, behaviour, calibrate, group
+from hemeroteca.predict import (
+    Calibration,
+    Observed,
+    Planner,
+    behaviour,
+    bursts,
+    calibrate,
+    daily_chance,
+    group,
+    site_chance,
+)
+from hemeroteca.predict.estimators import maximum_likelihood
+from hemeroteca.predict.traces import Trace
 from hemeroteca.warc.keys import index_key
+from hemeroteca.warc.timestamps import read_moment
 from hemeroteca.watch import services
-from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS, MAX_INTERVAL_HOURS, planner_hour
-from hemeroteca.watch.models import Observation, SignalSource, Subscription, WatchedPage
+from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS, MAX_INTERVAL_HOURS, planner_hour, planner_ms
+from hemeroteca.watch.models import Burst, Observation, SignalSource, Subscription, WatchedPage
 from hemeroteca.watch.policy_pages import History, calendar_of
 
 MAX_CAPTURES = 2_000_000  # learned of one subscription
 MAX_CALIBRATED = 200_000  # visits a calibration replays, the newest
 MAX_MOMENTS = 48
+MAX_CDX_BYTES = 64 << 20  # of an index that is read from the web
 MAX_CHANGES = 100  # of a page, to tell its behaviour
+MAX_DESCRIBED = 400  # newest observations of a page, to tell how often it changes
+DESCRIBED_DAYS = 90  # of a subscription, the last ones, and …
+MAX_OBSERVATIONS = 200_000  # … the newest observations
+MIN_BURST = 5  # changes
 PLANNER_FILE = "planner.state"
 FRESH_FILE = "planner.fresh"  # learned anew, on its way to the engine
 
@@ -49,8 +74,73 @@ def learn_from_archive(subscription: Subscription, progress: Callable[[int], Non
     return learned
 
 
+def learn_from_cdx(subscription: Subscription, lines: Iterable[str]) -> int:
+    """The same of another archive's index, as Wayback's CDX server writes it (key, time, URL, type, status, digest): a
+    subscription begins with years of dates. What lies outside its scope is left out."""
+    matcher = urls.ScopeMatcher(services.scope_of(subscription))
+    pages: dict[str, list[tuple[int, int, str]]] = {}
+    for number, line in enumerate(islice(lines, MAX_CAPTURES)):
+        parts = line.split()
+        at_ms = read_moment(parts[1]) if len(parts) >= 6 else None
+        if at_ms is None or not (parts[4].isdigit() or parts[4] == "-"):
+            if number and line.strip():
+                raise Invalid(f"line {number + 1} is not one of a CDX file (key, time, URL, type, status, digest …)")
+            continue  # the header
+        try:
+            url = urls.canonical(parts[2])
+        except urls.UrlError:
+            continue
+        if matcher.refusal(url, 0) is None and parts[4] in ("200", "-"):
+            pages.setdefault(url, []).append((at_ms, 200, parts[5]))
+    learned = 0
+    for url, captures in pages.items():
+        digest = ""
+        rows = []
+        for at_ms, status, found in sorted(captures):
+            rows.append(_Seen(at_ms, status, found != digest, None, 0, 0))
+            digest = found
+        learned += _learn_rows(subscription, url, rows, 0.0)
+    return learned
+
+
+def read_cdx(place: str) -> Iterator[str]:
+    """Lines of a file, which may be packed with gzip, or of an address."""
+    if place.startswith(("http://", "https://")):
+        reply = GuardedClient(settings.CONFIG).send(place, max_bytes=MAX_CDX_BYTES)
+        if not reply.ok or len(reply.body) >= MAX_CDX_BYTES:
+            reason = reply.reason or f"status {reply.status}" if not reply.ok else "it is too large"
+            raise Invalid(f"{place} cannot be read ({reason}); save it to a file and give that")
+        yield from reply.body.decode("utf-8", "replace").splitlines()
+        return
+    try:
+        with open(place, "rb") as probe:
+            packed = probe.read(2) == b"\x1f\x8b"
+        with (
+            gzip.open(place, "rt", encoding="utf-8", errors="replace")
+            if packed
+            else open(place, encoding="utf-8", errors="replace") as file
+        ):
+            yield from file
+    except (OSError, EOFError) as error:
+        raise Invalid(f"{place} cannot be read ({error}); give a CDX file, plain or gzip")
+
+
+class _Seen(msgspec.Struct, frozen=True):
+    """What is learned of a capture."""
+
+    captured_ms: int
+    status: int
+    version: bool
+    importance: float | None
+    body_size: int
+    length: int
+
+
 def _learn_page(subscription: Subscription, captures: list[CaptureRow], threshold: float) -> int:
-    url = captures[0].url
+    return _learn_rows(subscription, captures[0].url, captures, threshold)
+
+
+def _learn_rows(subscription: Subscription, url: str, captures: Sequence[CaptureRow | _Seen], threshold: float) -> int:
     key = urls.key(url)
     known = set(Observation.objects.filter(key=key).values_list("seen_ms", flat=True))
     rows: list[Observation] = []
@@ -93,6 +183,7 @@ def _summarise(subscription: Subscription, page: Page, key: int) -> None:
     hits = [at for at, _, important in seen if important]
     days = sum(interval for _, interval, _ in seen) / DAY_MS
     change_days = len({at // DAY_MS for at in hits})
+    chance = daily_chance(rate_of([(interval, hit) for _, interval, hit in seen]))
     values = {
         "first_ms": seen[0][0],
         "last_ms": seen[-1][0],
@@ -101,7 +192,8 @@ def _summarise(subscription: Subscription, page: Page, key: int) -> None:
         "changed_ms": hits[-1] if hits else 0,
         "observed_days": days,
         "change_days": change_days,
-        "group": group_of(change_days, days),
+        "daily_chance": chance,
+        "group": group(chance),
     }
     WatchedPage.objects.update_or_create(
         key=key,
@@ -116,31 +208,32 @@ def _summarise(subscription: Subscription, page: Page, key: int) -> None:
     )
 
 
-def group_of(change_days: int, observed_days: float) -> str:
-    """High, medium or low; less than a day observed counts as one."""
-    days = max(round(observed_days), 1)
-    return group(min(change_days, days), days).value
+def rate_of(seen: Sequence[tuple[int, bool]]) -> float:
+    """Changes per hour of a page, the likeliest for its visits: (ms since the one before, important).
+
+    One that was found changed at every visit has no likeliest rate; half an unseen quiet visit is added.
+    """
+    visits = [(interval / HOUR_MS, hit) for interval, hit in seen if interval > 0]
+    if visits and all(hit for _, hit in visits):
+        visits.append((max(gap for gap, _ in visits) / 2, False))
+    return maximum_likelihood(visits)
 
 
 def _histories(subscription: Subscription) -> Iterator[list[CaptureRow]]:
     """The useful captures of each page in scope, oldest first."""
+    for _, captures in groupby(captures_in_scope(subscription), key=attrgetter("urlkey")):
+        if useful := _useful(list(captures)):
+            yield useful
+
+
+def captures_in_scope(subscription: Subscription) -> Iterator[CaptureRow]:
+    """What the archive holds of a subscription's pages, page by page, oldest first."""
     scope = services.scope_of(subscription)
     matcher = urls.ScopeMatcher(scope)
     if scope.kind == "page":
-        found = queries.captures_of(subscription.url, limit=MAX_CAPTURES)
-        if useful := _useful(found):
-            yield useful
-        return
-    page: list[CaptureRow] = []
-    for row in _captures(subscription.url, scope.kind):
-        if page and row.urlkey != page[0].urlkey:
-            if useful := _useful(page):
-                yield useful
-            page = []
-        if matcher.refusal(row.url, 0) is None:
-            page.append(row)
-    if useful := _useful(page):
-        yield useful
+        yield from queries.captures_of(subscription.url, limit=MAX_CAPTURES)
+    else:
+        yield from (row for row in _captures(subscription.url, scope.kind) if matcher.refusal(row.url, 0) is None)
 
 
 def _captures(url: str, kind: str) -> Iterator[CaptureRow]:
@@ -241,6 +334,30 @@ def add_pages(planner: Planner, pages: Sequence[tuple[int, str, str, int]], late
         planner.add(keys, sites, addresses, min(hour, latest), **limits)
 
 
+def trace_of(subscription: Subscription) -> tuple[Trace, str]:
+    """The changes seen of a subscription's pages as a history to simulate on, and the date it begins."""
+    rows = Observation.objects.filter(subscription=subscription).order_by("seen_ms")
+    pages = dict(WatchedPage.objects.filter(subscription=subscription).values_list("key", "url"))
+    seen = [row for row in rows.values_list("key", "seen_ms", "important", "bytes") if row[0] in pages]
+    if not seen:
+        raise Invalid(
+            f"no page of subscription {subscription.pk} has been visited yet; there is no history to simulate"
+        )
+    start_ms = seen[0][1] // DAY_MS * DAY_MS
+    hits: dict[int, list[tuple[float, int]]] = {key: [] for key, *_ in seen}
+    for key, at_ms, important, size in seen:
+        if important:
+            hits[key].append(((at_ms - start_ms) / HOUR_MS, size))
+    trace = Trace(
+        tuple(urls.host(pages[key]) for key in hits),
+        tuple(pages[key] for key in hits),
+        tuple(np.array([hour for hour, _ in times], np.float64) for times in hits.values()),
+        math.ceil((seen[-1][1] + 1 - start_ms) / DAY_MS) * 24.0,
+        tuple(np.array([size for _, size in times], np.float64) for times in hits.values()),
+    )
+    return trace, datetime.fromtimestamp(start_ms / 1000, UTC).date().isoformat()
+
+
 # its file
 
 
@@ -272,16 +389,17 @@ def save_planner(path: Path, planner: Planner, observation: int) -> None:
 # policies
 
 
-def recent(most: int, clock: Callable[[], float]) -> History:
+def recent(clock: Callable[[], float]) -> History:
     """The last observations of pages, for a policy that begins again; none from days a wrong clock was ahead by."""
 
-    def history(keys: Sequence[int]) -> list[tuple[int, float, bool]]:
-        rows: list[tuple[int, int, bool]] = []
+    def history(keys: Sequence[int], most: int) -> list[tuple[int, float, float, bool]]:
+        rows: list[tuple[int, int, int, bool]] = []
         now_ms = int(clock() * 1000)
         for key in keys:
             newest = Observation.objects.filter(key=key, interval_ms__gt=0, seen_ms__lte=now_ms).order_by("-seen_ms")
-            rows += newest.values_list("key", "seen_ms", "important")[:most]
-        return [(key, planner_hour(at_ms), hit) for key, at_ms, hit in sorted(rows, key=lambda row: row[1])]
+            rows += newest.values_list("key", "seen_ms", "interval_ms", "important")[:most]
+        ordered = sorted(rows, key=lambda row: row[1])
+        return [(key, planner_hour(at_ms), gap_ms / HOUR_MS, hit) for key, at_ms, gap_ms, hit in ordered]
 
     return history
 
@@ -289,19 +407,74 @@ def recent(most: int, clock: Callable[[], float]) -> History:
 # pages
 
 
-def describe_behaviour(keys: Iterable[int], now_ms: int) -> None:
-    """Say of pages what their changes look like: steady, periodic, bursty, silent."""
+def describe(keys: Iterable[int], now_ms: int) -> None:
+    """Say of pages how often they change (P and group) and how (steady, periodic, bursty, silent), then of their
+    subscriptions."""
+    described: set[int] = set()
     for key in keys:
         page = WatchedPage.objects.filter(key=key).first()
         if page is None:
             continue
-        hits = Observation.objects.filter(key=key, important=True).order_by("-seen_ms")
-        times = [planner_hour(at) for at in hits.values_list("seen_ms", flat=True)[:MAX_CHANGES]]
-        if page.visits < 3:
+        newest = Observation.objects.filter(key=key).order_by("-seen_ms")
+        seen = list(newest.values_list("seen_ms", "interval_ms", "important")[:MAX_DESCRIBED])
+        chance = daily_chance(rate_of([(interval, hit) for _, interval, hit in seen]))
+        times = sorted(planner_hour(at) for at, _, hit in seen if hit)[-MAX_CHANGES:]
+        found = behaviour(times, planner_hour(page.first_ms), planner_hour(now_ms)) if page.visits >= 3 else None
+        values = {"daily_chance": chance, "group": group(chance).value, "behaviour": str(found or page.behaviour)}
+        WatchedPage.objects.filter(key=key).update(**values)
+        described.add(page.subscription_id)
+    for number in described:
+        _describe_subscription(number, now_ms)
+
+
+def _describe_subscription(number: int, now_ms: int) -> None:
+    since_ms = now_ms - DESCRIBED_DAYS * DAY_MS
+    chances = dict(WatchedPage.objects.filter(subscription=number, listing="").values_list("key", "daily_chance"))
+    rows = Observation.objects.filter(subscription=number, interval_ms__gt=0, seen_ms__gte=since_ms).order_by("-pk")
+    seen = list(rows.values_list("key", "seen_ms", "interval_ms", "important")[:MAX_OBSERVATIONS])
+    seen = sorted((row for row in seen if row[0] in chances), key=lambda row: row[1])
+    spans = (((at - gap) // DAY_MS, at // DAY_MS, hit, chances[key]) for key, at, gap, hit in seen)
+    chance = site_chance(spans)
+    hits = [at for _, at, _, hit in seen if hit]
+    start = planner_hour(seen[0][1] - seen[0][2]) if seen else planner_hour(now_ms)
+    found = behaviour(_spread(hits)[-MAX_CHANGES:], start, planner_hour(now_ms))
+    Subscription.objects.filter(pk=number).update(
+        daily_chance=chance, group=group(chance).value, behaviour=str(found or "")
+    )
+    _note_bursts(number, hits, now_ms)
+
+
+def _spread(hits: Sequence[int]) -> list[float]:
+    """Hours of changes found on the same day, evenly over it: when exactly they happened, nobody saw."""
+    days: Counter[int] = Counter(at // DAY_MS for at in hits)
+    return [
+        planner_hour((day + (place + 0.5) / count) * DAY_MS)
+        for day, count in sorted(days.items())
+        for place in range(count)
+    ]
+
+
+def _note_bursts(number: int, hits: Sequence[int], now_ms: int) -> None:
+    """Keep the exceptional days of a subscription; the engine hears when one begins and when it is over."""
+    times = _spread(hits)
+    usual = len(times) / max(times[-1] - times[0], 24.0) if times else 0.0
+    last_ms = 0
+    for one in bursts(times) if len(times) >= MIN_BURST else ():
+        start_ms, end_ms = (int(planner_ms(hour)) // DAY_MS * DAY_MS for hour in (one.start, one.end))
+        end_ms += DAY_MS
+        expected = usual * (end_ms - start_ms) / HOUR_MS
+        if one.changes < max(MIN_BURST, 2 * expected):
             continue
-        found = behaviour(sorted(times), planner_hour(page.first_ms), planner_hour(now_ms)) or ""
-        if found != page.behaviour:
-            WatchedPage.objects.filter(key=key).update(behaviour=str(found))
+        values = {"end_ms": end_ms, "changes": one.changes, "usual": round(expected, 2)}
+        overlapping = Burst.objects.filter(subscription=number, start_ms__lt=end_ms, end_ms__gt=start_ms).first()
+        if overlapping is not None:
+            Burst.objects.filter(pk=overlapping.pk).update(**values)
+        else:
+            Burst.objects.create(subscription_id=number, start_ms=start_ms, **values)
+        last_ms = end_ms
+    in_burst = last_ms > now_ms - DAY_MS
+    if Subscription.objects.filter(pk=number).exclude(in_burst=in_burst).update(in_burst=in_burst):
+        services.changed()
 
 
 # sources

@@ -11,21 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from hemeroteca.predict import POLICIES, Calendar, World, country_calendar, week_calendar
+from hemeroteca.predict import Calendar, World, country_calendar, policy_of, week_calendar
 from hemeroteca.watch.answered_visit import PLANNER_ORIGIN
 
 BLOCK = 256
 WEEK = 168.0  # hours
-REPLAYED = 60  # observations of a page that a policy learns from again after a start
+REPLAYED = 60  # observations of a page that a policy which does not say learns from again after a start
 
-History = Callable[[Sequence[int]], Iterable[tuple[int, float, bool]]]  # keys → (key, hour, changed), in order of time
+# keys and how many of each, the newest → (key, hour, hours since the visit before, changed), in order of time
+History = Callable[[Sequence[int], int], Iterable[tuple[int, float, float, bool]]]
 
 
 class PolicyPages:
     """The pages of one subscription that follow a policy. Hours are planner time."""
 
     def __init__(self, name: str, *, fixed_hours: float, per_day: float, country: str, history: History) -> None:
-        self.shares_budget = bool(getattr(POLICIES[name], "budgeted", False))
+        self.shares_budget = bool(getattr(policy_of(name), "budgeted", False))
         self._name = name
         self._fixed_hours = fixed_hours
         self._per_day = per_day
@@ -83,14 +84,14 @@ class PolicyPages:
         """When the policy wants the next visit; None when it only ranks pages."""
         return self._where[key].next_at(key) if key in self._where else None
 
-    def due(self, hour: float, most: int) -> list[int]:
-        """Pages to visit now, the longest overdue first."""
+    def due(self, hour: float, most: int, share: float = 1.0) -> list[int]:
+        """Pages to visit now, the longest overdue first; below 1, when that share of their interval has passed."""
         if self._waiting and abs(hour - self._gathered) >= 1:
             self._gathered = hour
             self._gather(hour)
         found: list[tuple[float, int]] = []
         for block in self._blocks:
-            found += block.due(hour, most)
+            found += block.due(hour, most, share)
         return [key for _, key in sorted(found)[:most]]
 
     def turn_back(self, hour: float) -> None:
@@ -111,8 +112,8 @@ class PolicyPages:
         self._replay(list(pages))
 
     def _replay(self, keys: list[int]) -> None:
-        for key, hour, changed in self._history(keys):
-            self._where[key].observe(key, hour, changed)
+        for key, hour, gap, changed in self._history(keys, max(block.replayed for block in self._blocks)):
+            self._where[key].observe(key, hour, changed, gap)
 
     def _new_block(self, start: float, size: int) -> "_Block":
         options = {"hours": self._fixed_hours} if self._name == "fixed" else {}
@@ -120,7 +121,7 @@ class PolicyPages:
         calendar = calendar_of(self._country, first) if self._country else week_calendar(first)
         budget = self._per_day or None if self.shares_budget else None
         world = World([""] * size, [""] * size, visits_per_step=budget, calendar=calendar)
-        policy = POLICIES[self._name](**options)
+        policy = policy_of(self._name)(**options)
         policy.start(world)
         return _Block(policy, start, size)
 
@@ -135,6 +136,7 @@ class _Block:
         self._place: dict[int, int] = {}
         self._key: dict[int, int] = {}
         self._intervals = hasattr(policy, "next")
+        self.replayed = getattr(policy, "replayed", REPLAYED)
         if self._intervals:
             policy.next[:] = np.inf
 
@@ -153,8 +155,10 @@ class _Block:
         if self._intervals:
             self._policy.next[place] = np.inf  # its place is not used again: what it learned is another page's
 
-    def observe(self, key: int, hour: float, changed: bool) -> None:
+    def observe(self, key: int, hour: float, changed: bool, gap: float | None = None) -> None:
         place = np.array([self._place[key]])
+        if gap is not None:  # one of the past: what came before it may not be known
+            self._policy.last[place] = hour - gap - self.start
         self._policy.observe(place, hour - self.start, np.array([changed]))
 
     def notify(self, key: int, hour: float) -> None:
@@ -167,7 +171,11 @@ class _Block:
     def next_at(self, key: int) -> float | None:
         return float(self._policy.next[self._place[key]]) + self.start if self._intervals else None
 
-    def due(self, hour: float, most: int) -> list[tuple[float, int]]:
+    def due(self, hour: float, most: int, share: float) -> list[tuple[float, int]]:
+        if self._intervals and share < 1:
+            policy, at = self._policy, hour - self.start
+            early = np.flatnonzero(policy.last + (policy.next - policy.last) * share <= at + 1e-6)
+            return [(float(policy.next[p]) + self.start, self._key[p]) for p in early.tolist()[:most]]
         places = self._policy.choose(hour - self.start, most)
         if self._intervals:
             return [(float(self._policy.next[p]) + self.start, self._key[p]) for p in places.tolist()]

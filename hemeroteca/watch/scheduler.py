@@ -28,8 +28,9 @@ from hemeroteca.frontier.models import Visit
 from hemeroteca.frontier.visit import Ending, How, State
 from hemeroteca.ingest.difference import Difference
 from hemeroteca.ingest.rules import Comparison, Judge
+from hemeroteca.predict import policy_of
 from hemeroteca.urls.candidate import Candidate, Role
-from hemeroteca.watch import observations, queries, services
+from hemeroteca.watch import observations, queries
 from hemeroteca.watch.announcements import GONE, POLL_HOURS, Announcements
 from hemeroteca.watch.answered_visit import HOUR_MS, MAX_INTERVAL_HOURS, AnsweredVisit, planner_hour
 from hemeroteca.watch.budgets import Budgets
@@ -38,7 +39,8 @@ from hemeroteca.watch.models import Subscription, WatchedPage
 from hemeroteca.watch.next_visit import NextVisit
 from hemeroteca.watch.outages import Outages
 from hemeroteca.watch.plan import PageChoice, Plan
-from hemeroteca.watch.policy_pages import REPLAYED, PolicyPages, calendar_of
+from hemeroteca.watch.policy_pages import PolicyPages, calendar_of
+from hemeroteca.watch.requisites import Requisites
 from hemeroteca.watch.scheduler_state import ActivePage, ActiveSubscription, SchedulerState, VisitUnderWay, domain_of
 from hemeroteca.watch.time_windows import Window
 
@@ -61,6 +63,7 @@ class Scheduler:
         state.outages = Outages(state)
         state.announcements = Announcements(state)
         state.next_visit = NextVisit(state)
+        state.requisites = Requisites(state)
         state.subscriptions = ActiveSubscriptions(state)
         self._selection = PageChoice(state)
         self._look_at = self._sweep_at = 0.0
@@ -116,7 +119,7 @@ class Scheduler:
         chosen = self._selection.choose(now)
         self.state.plan.save(now)
         again = self.state.announcements.gone_before(new, now)
-        return [f for f in new if f not in again], again + entrances + chosen
+        return [f for f in new if f not in again], again + entrances + chosen + list(self.state.requisites.due())
 
     def pace(self, found: list[Candidate], now: float) -> list[Candidate]:
         """Pages met for the first time: where a budget is set, they are visited in its rhythm."""
@@ -140,6 +143,7 @@ class Scheduler:
             return
         self.state.outages.well_again(sub)
         if visit.role == Role.REQUISITE:
+            self.state.requisites.seen(sub, site, visit)
             return
         if ended is not None and ended.source:
             self.state.announcements.settle_named(visit.key, ended.source, there=visit.status not in GONE)
@@ -151,6 +155,7 @@ class Scheduler:
             return
         if visit.role == Role.SITEMAP:
             return
+        self.state.requisites.needed(sub, visit)
         if page is None:
             self._welcome(sub, site, visit)
         else:
@@ -343,6 +348,7 @@ class ActiveSubscriptions:
             self._state.plan.set_bounds(row.pk, *bounds)
         sub.weight, sub.min_ms, sub.max_ms = bounds
         sub.windows = windows
+        sub.in_burst = row.in_burst
         self._state.is_shut(sub, self._state.now)  # a zone that is gone shows here
         sub.matcher = urls.ScopeMatcher(msgspec.convert(row.crawl.options["scope"], urls.Scope))
         sub.comparison = msgspec.convert(row.comparison, Comparison)
@@ -376,7 +382,9 @@ class ActiveSubscriptions:
             failures=row.failures,
             failing_since_ms=row.failing_since_ms,
         )
-        if row.mode not in services.MODES:
+        try:
+            policy_of(row.mode)
+        except ValueError:
             raise Invalid(f"this version has no policy {row.mode!r}; `watch edit {row.pk} --mode auto`")
         if row.country:
             calendar_of(row.country)  # one that is not known any more shows here
@@ -386,7 +394,7 @@ class ActiveSubscriptions:
                 fixed_hours=row.fixed_hours,
                 per_day=row.visits_per_day,
                 country=row.country,
-                history=observations.recent(REPLAYED, self._state.clock),
+                history=observations.recent(self._state.clock),
             )
         return sub
 
@@ -418,6 +426,7 @@ class ActiveSubscriptions:
             else:  # pages met after a restart come after those met before
                 sub.discovered_until = max(sub.discovered_until, due_ms / 1000)
         self._state.outages.load_entrances(sub)
+        self._state.requisites.load(sub)
 
     def _let_go(self, number: int, forget: bool) -> None:
         """Stop watching a subscription's pages; unless it was removed, what was learned waits for its return."""
@@ -427,6 +436,7 @@ class ActiveSubscriptions:
         if forget:
             self._state.budgets.forget_subscription(number)
         self._state.outages.forget_entrances(sub=number)
+        self._state.requisites.forget(number)
         for key in gone:
             self._state.under_way.end(key)
             self._state.announcements.forget(key)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from hemeroteca.watch.next_visit import NextVisit
     from hemeroteca.watch.outages import Outages
     from hemeroteca.watch.plan import Plan
+    from hemeroteca.watch.requisites import Requisites
     from hemeroteca.watch.scheduler import ActiveSubscriptions
 
 HOST_QUEUE = 50  # watched pages of a host that wait at a time
@@ -64,6 +65,7 @@ class ActiveSubscription:
     discovered_until: float = 0.0  # newcomers have been given times up to here
     newcomers: int = 0
     newcomers_at: float = 0.0
+    in_burst: bool = False  # its pages change far more than usual these days
 
 
 class ActivePage(msgspec.Struct, gc=False):
@@ -130,6 +132,7 @@ class SchedulerState:
     announcements: "Announcements"
     outages: "Outages"
     next_visit: "NextVisit"
+    requisites: "Requisites"
     subscriptions: "ActiveSubscriptions"
 
     def __init__(self, config: Config, data: Path, clock: Callable[[], float]) -> None:
@@ -237,13 +240,21 @@ class PendingWrites:
         self._failed[key] = (next_ms, json.dumps({"code": "then-retry", "hours": round(hours, 2)}), key)
 
     def change(
-        self, visit: AnsweredVisit, sub: int, d: Difference | None, site: str, since_ms: int, first: bool
+        self,
+        visit: AnsweredVisit,
+        sub: int,
+        d: Difference | None,
+        site: str,
+        since_ms: int,
+        first: bool,
+        page: int | None = None,
     ) -> None:
-        """`d`: how the page differs by the rules of this subscription; None: it could not be compared."""
+        """`d`: how the page differs by the rules of this subscription; None: it could not be compared. `page`: the one
+        that shows it, where a requisite was visited."""
         sums = (d.view, d.form, d.content, d.total) if d else (0.0, 0.0, 1.0, 1.0)
         words = (d.words_added, d.words_removed, plain(d.diff[:MAX_DIFF_CHARS])) if d else (0, 0, "")
-        page = visit.key, sub, site, visit.url, plain(visit.title[:500])
-        self._changes.append((*page, visit.at_ms, since_ms, db_uuid(visit.record_id), *sums, *words, False, first))
+        where = visit.key if page is None else page, sub, site, visit.url, plain(visit.title[:500])
+        self._changes.append((*where, visit.at_ms, since_ms, db_uuid(visit.record_id), *sums, *words, False, first))
 
     def verdict(self, source: int, what: str) -> None:
         """`right`, `wrong` or `missed`."""
@@ -281,7 +292,6 @@ class PendingWrites:
                 (_NEW, list(self._new.values())),
                 (_OBSERVED, self._observations),
                 (_SEEN, self._seen),
-                (_GROUP, [(row[-1],) for row in self._seen]),
                 (_FAILED, list(self._failed.values())),
                 (_CHANGED, self._changes),
             ):
@@ -304,8 +314,8 @@ class PendingWrites:
 
 _NEW = """
 INSERT INTO watched_page (key, subscription_id, site, url, listing, first_ms, last_ms, next_ms, reason, next_reason,
-    visits, changes, changed_ms, observed_days, change_days, chance, failures, "group", behaviour)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, 1, 0, 0, 0.0, 0, 0.0, 0, 'low', '')
+    visits, changes, changed_ms, observed_days, change_days, chance, failures, "group", daily_chance, behaviour)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, 1, 0, 0, 0.0, 0, 0.0, 0, 'low', 0.0, '')
 ON CONFLICT (key) DO UPDATE SET subscription_id = excluded.subscription_id, listing = excluded.listing,
     last_ms = excluded.last_ms, next_ms = excluded.next_ms, visits = watched_page.visits + 1, failures = 0,
     next_reason = excluded.next_reason
@@ -320,14 +330,6 @@ UPDATE watched_page SET last_ms = %s, next_ms = %s, next_reason = %s, visits = v
     observed_days = observed_days + %s, failures = 0,
     change_days = change_days + CASE WHEN %s = 1 AND changed_ms / 86400000 <> %s THEN 1 ELSE 0 END,
     changed_ms = CASE WHEN %s = 1 THEN %s ELSE changed_ms END, chance = %s
-WHERE key = %s
-"""
-# P = days with change / days observed, as the founding work groups them; less than a day counts as one.
-_GROUP = """
-UPDATE watched_page SET "group" = CASE
-    WHEN change_days > 0.7 * CASE WHEN observed_days > 1 THEN observed_days ELSE 1 END THEN 'high'
-    WHEN change_days >= 0.4 * CASE WHEN observed_days > 1 THEN observed_days ELSE 1 END THEN 'medium'
-    ELSE 'low' END
 WHERE key = %s
 """
 _TURNED_BACK = """

@@ -18,8 +18,9 @@ from hemeroteca.accounts import SYSTEM, Actor, require
 from hemeroteca.accounts.models import User
 from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.frontier import services as frontier
+from hemeroteca.ingest.costly import check_rules
 from hemeroteca.ingest.rules import Comparison, CrawlOptions
-from hemeroteca.predict import POLICIES
+from hemeroteca.predict import POLICIES, policy_of
 from hemeroteca.watch import time_windows
 from hemeroteca.watch.fields import CHANNEL, COLLECTION, MAX_HOURS, SUBSCRIPTION, ChannelOrder, Order
 from hemeroteca.watch.models import Channel, Collection, Observation, SignalSource, Subscription
@@ -28,7 +29,19 @@ from hemeroteca.watch.policy_pages import calendar_of
 MIN_FIXED_HOURS = 1 / 60
 MODES = tuple(POLICIES)
 # Fields of an order that are not columns of their own: each has its place in `_read` and `order_of`.
-PLACED = {"url", "scope", "include", "exclude", "depth", "collection", "threshold", "ignore", "keep", "ignore_text"}
+PLACED = {
+    "url",
+    "scope",
+    "include",
+    "exclude",
+    "depth",
+    "collection",
+    "threshold",
+    "ignore",
+    "keep",
+    "ignore_text",
+    "weights",
+}
 PLACED |= {"mode", "windows"}
 OWN_COLUMNS = tuple(name for name in SUBSCRIPTION if name not in PLACED)
 
@@ -304,7 +317,7 @@ def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
     )
     comparison = Comparison(**{name: given[name] for name in Comparison.__struct_fields__})
     mode, fixed_hours = _mode(given["mode"])
-    if mode != "auto" and getattr(POLICIES[mode], "budgeted", False) and not given["visits_per_day"]:
+    if mode != "auto" and getattr(policy_of(mode), "budgeted", False) and not given["visits_per_day"]:
         raise Invalid(f"the policy {mode} shares out a budget; give visits_per_day too")
     if 0 < given["max_hours"] < given["min_hours"]:
         raise Invalid(
@@ -313,7 +326,7 @@ def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
     given["country"] = given["country"].upper()
     try:
         urls.ScopeMatcher(scope)
-        change.check(change.ChangeRules(**msgspec.structs.asdict(comparison)))
+        check_rules(change.ChangeRules(**msgspec.structs.asdict(comparison)))
         windows = time_windows.read_all(given["windows"])
         if given["country"]:
             calendar_of(given["country"])
@@ -337,8 +350,12 @@ def _address(text: str) -> str:
 
 def _mode(text: str) -> tuple[str, float]:
     name, _, hours = text.lower().partition(" ")
-    if name not in MODES:
-        raise Invalid(f"there is no policy {name!r}; choose one of {', '.join(sorted(MODES))}")
+    try:
+        policy_of(name)
+    except ValueError:
+        raise Invalid(
+            f"there is no policy {name!r}; choose one of {', '.join(sorted(MODES))}, or join rules, as simple+notify"
+        )
     if not hours:
         return name, 24.0
     if name != "fixed":

@@ -72,7 +72,8 @@ def receive(source: SignalSource, said: Sequence[tuple[str, int]]) -> int:
 
 
 def indexnow(host: str, key: str, key_location: str, addresses: Sequence[str]) -> int:
-    """A message of the IndexNow protocol; gives the status to answer with. Strangers learn nothing from it."""
+    """A message of the IndexNow protocol; gives the status to answer with: the same whether or not we
+    watch the site and believe the key, which strangers must not learn."""
     if not addresses or len(addresses) > MAX_URLS:
         raise SignalError(422, f"Send 1 to {MAX_URLS} URLs.")
     if not _KEY.fullmatch(key):
@@ -88,20 +89,20 @@ def indexnow(host: str, key: str, key_location: str, addresses: Sequence[str]) -
     folder = location[: location.rindex("/") + 1]
     if key_location and any(not url.startswith(folder) for url in found):
         raise SignalError(422, f"A key at {location} can only speak for URLs below {folder}")
-    if not _watched(site):
-        return 202
+    origins = _watched(site)
+    if not origins or urls.origin(location) not in (f"https://{site}", f"http://{site}", *origins):
+        return 202  # no port is asked that no page of ours is on
     source = SignalSource.objects.filter(kind=SignalSource.Kind.INDEXNOW, site=site, url=location).first()
     if source is None:
         waiting = SignalSource.objects.filter(kind=SignalSource.Kind.INDEXNOW, state=SignalSource.State.NEW).count()
         if waiting >= KEYS_WAITING:
-            raise SignalError(429, "Too many keys wait to be checked; try again later.")
+            return 202
         source = SignalSource.objects.create(
             kind=SignalSource.Kind.INDEXNOW, site=site, url=location, secret=key, created_ms=services.now_ms()
         )
-    if not hmac.compare_digest(source.secret, key) or source.state == SignalSource.State.REFUSED:
-        raise SignalError(403, "This key is not the one at its location.")
-    receive(source, [(url, 0) for url in found])
-    return 200 if source.state == SignalSource.State.ACTIVE else 202
+    if hmac.compare_digest(source.secret, key) and source.state != SignalSource.State.REFUSED:
+        receive(source, [(url, 0) for url in found])
+    return 202
 
 
 def check_key(source: SignalSource, client: GuardedClient) -> None:
@@ -267,11 +268,20 @@ def _signed(secret: str, body: bytes, signature: str) -> bool:
     return hmac.compare_digest(expected, found[2].lower())
 
 
-def _watched(site: str) -> bool:
+def is_watched(site: str) -> bool:
     """Whether some subscription may have pages on this host."""
+    return bool(_watched(site))
+
+
+def _watched(site: str) -> set[str]:
+    """The origins of subscriptions that may have pages on this host."""
     domain = urls.registrable_domain(site) or site
     known = Subscription.objects.filter(active=True, url__contains=domain).values_list("url", flat=True)
-    return any(urls.host(url) == site or site.endswith("." + urls.host(url).removeprefix("www.")) for url in known)
+    return {
+        urls.origin(url).replace(urls.host(url), site)
+        for url in known
+        if urls.host(url) == site or site.endswith("." + urls.host(url).removeprefix("www."))
+    }
 
 
 def _settle(source: SignalSource, state: str, note: str, later_ms: int = 0) -> None:

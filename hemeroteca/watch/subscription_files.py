@@ -6,6 +6,7 @@ person could by hand.
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ from hemeroteca.accounts import Actor
 from hemeroteca.accounts.models import User
 from hemeroteca.errors import Denied, Invalid, Refused
 from hemeroteca.watch.fields import SUBSCRIPTION, Order
+from hemeroteca.watch.metrics import spreadsheet_cell
 from hemeroteca.watch.models import Subscription
 from hemeroteca.watch.services import order_of, subscribe
 
@@ -79,7 +81,7 @@ def as_csv(subscriptions: Iterable[Subscription]) -> str:
     writer.writerow(SUBSCRIPTION)
     for subscription in subscriptions:
         order = order_of(subscription)
-        writer.writerow([field.write(getattr(order, name)) for name, field in SUBSCRIPTION.items()])
+        writer.writerow([spreadsheet_cell(field.write(getattr(order, name))) for name, field in SUBSCRIPTION.items()])
     return out.getvalue()
 
 
@@ -126,7 +128,8 @@ def read_csv(data: bytes) -> list[tuple[int, dict[str, str]]]:
         rows = rows[1:]
     found = []
     for number, row in rows:
-        values = {name: cell.strip() for name, cell in zip(header, row, strict=False) if name and cell.strip()}
+        cells = [re.sub(r"^'(?=[=+\-@\t\r])", "", cell).strip() for cell in row]  # as `as_csv` writes them
+        values = {name: cell for name, cell in zip(header, cells, strict=False) if name and cell}
         found.append((number, values))
     return found
 

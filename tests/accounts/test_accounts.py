@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 from django.apps import apps
-from django.test import RequestFactory
+from django.test import Client, RequestFactory
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
@@ -221,3 +221,21 @@ class TestTokens:
             with pytest.raises(Refused, match="does not name one token"):
                 services.revoke_token(SYSTEM, vague)
         assert ApiToken.objects.count() == 2
+
+
+@pytest.mark.django_db
+def test_nobody_locks_a_person_out_from_elsewhere():
+    """200 wrong passwords from 40 networks: who signed in with this browser before comes in, and a new password too."""
+    services.add_user(SYSTEM, "ana", Role.ADMINISTRATOR, "a-long-password-1")
+    browser, other = Client(REMOTE_ADDR="192.0.2.1"), Client(REMOTE_ADDR="192.0.2.2")
+    good = {"name": "ana", "password": "a-long-password-1"}
+    assert browser.post("/sign-in", good).status_code == 302
+    for network in range(40):
+        for _ in range(5):
+            throttle.failed("ana", f"2001:db8:0:{network:x}::1")
+    assert other.post("/sign-in", good).status_code == 403
+    assert browser.post("/sign-in", good).status_code == 302
+    browser.cookies["hemeroteca_known"] = browser.cookies["hemeroteca_known"].value.replace("ana", "eva")
+    assert browser.post("/sign-in", good).status_code == 403, "the cookie cannot be made by others"
+    services.set_password(SYSTEM, "ana", "another-password-2")
+    assert other.post("/sign-in", {**good, "password": "another-password-2"}).status_code == 302

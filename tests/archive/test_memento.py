@@ -1,5 +1,6 @@
 """Memento clients find the right capture, and an archived page cannot do anything on our origin."""
 
+import dataclasses
 import json
 
 import pytest
@@ -71,8 +72,20 @@ def test_a_timemap_lists_every_capture(client, archive):
     assert [item["uri"].split("/")[4] for item in data["mementos"]["list"]] == [
         "20240101000000", "20240102000000", "20240103000000", "20240104000000",
     ]  # fmt: skip
-    unknown = client.get("/timemap/link/http://unknown.example/")
-    assert (unknown.status_code, unknown.headers["Access-Control-Allow-Origin"]) == (404, "*")
+    assert client.get("/timemap/link/http://unknown.example/").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("open_search", "public_url", "shared"),
+    [(True, "https://archive.example", True), (False, "https://archive.example", False), (True, "", False)],
+)
+def test_pages_of_other_sites_read_only_an_archive_that_is_open_and_published(
+    client, archive, settings, open_search, public_url, shared
+):
+    settings.CONFIG = dataclasses.replace(settings.CONFIG, open_search=open_search, public_url=public_url)
+    for path in ("cdx?url=http://example.org/", "timemap/link/http://example.org/", "timegate/http://example.org/"):
+        assert ("Access-Control-Allow-Origin" in client.get(f"/{path}").headers) == shared
+        assert ("Access-Control-Allow-Origin" in client.get(f"/{path}x").headers) == shared, "nor an error"
 
 
 def test_the_query_of_the_original_is_part_of_it(client, archive):

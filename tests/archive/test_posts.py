@@ -60,7 +60,8 @@ def test_plain_requests_keep_their_address():
     assert keys.address(URL, "GET", "", b"") == URL
     assert keys.is_kept("POST", b"x" * keys.MAX_SENT)
     assert not keys.is_kept("POST", b"x" * (keys.MAX_SENT + 1))
-    assert not keys.is_kept("PUT", b"")
+    assert keys.address(URL, "HEAD", "", b"") != URL
+    assert not keys.is_kept("PUT", b"x" * (keys.MAX_SENT + 1))
 
 
 def write_foreign(path: Path) -> None:
@@ -86,8 +87,8 @@ def test_they_are_taken_filed_exported_and_the_index_is_rebuilt(tmp_path):
     folder.mkdir()
     write_foreign(tmp_path / "foreign.warc.gz")
     done = Importer(WarcWriter(folder)).read([tmp_path / "foreign.warc.gz"], tmp_path)
-    assert (done.taken, done.lost) == (2, 0)
-    assert "short POST" in done.problems[0].reason
+    assert (done.taken, done.lost) == (2, 1)
+    assert "a POST of more than" in done.problems[0].reason
     filed = {page: keys.address(URL, "POST", JSON, b'{"page": %d}' % page) for page in (1, 2)}
     assert lines(filed[1]) != lines(filed[2])
     assert [len(lines(url)) for url in (*filed.values(), URL)] == [1, 1, 0]

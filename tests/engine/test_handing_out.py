@@ -42,7 +42,7 @@ def test_by_collection(system):
     assert exported(system, "--collection", "Bridges") == {"/a/bridge", "/image-1"}
     unknown = system.run("archive", "export", "-", "--format", "json", "--collection", "Nobody's")
     assert unknown.returncode == 2
-    assert "There is no collection" in unknown.stderr
+    assert "there is no collection" in unknown.stderr
 
 
 def test_by_query(system, tmp_path):

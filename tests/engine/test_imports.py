@@ -177,10 +177,12 @@ def test_one_import_at_a_time_and_no_pruning_meanwhile(system, tmp_path):
     file = write_warc(tmp_path / "old.warc.gz", [("http://old.example/", "2020-01-01T00:00:00Z", "uno")])
     with Instance(system.data).lock_import():
         second = system.run("archive", "import", str(file))
-        pruned = system.run("archive", "prune", "--older-than", "2030", "--yes")
-    assert second.returncode == pruned.returncode == 1
+        pruning = system.start("archive", "prune", "--older-than", "2030", "--yes")
+        assert "waits for the crawl or the import" in pruning.stderr.readline()
+    assert second.returncode == 1
     assert "another" in second.stderr
-    assert "archive import" in pruned.stderr
+    assert pruning.wait(PATIENCE) == 0, "it has waited until the import ended"
+    pruning.communicate()
     assert system.run("archive", "import", str(file)).returncode == 0
 
 

@@ -6,14 +6,14 @@ import pytest
 
 from hemeroteca import extract
 
-CAPABILITIES = b'<?xml version="1.0"?><WMS_Capabilities><Title>Rivers of Aragon</Title></WMS_Capabilities>'
+CAPABILITIES = b'<?xml version="1.0"?><Map_Capabilities><Title>Rivers of Aragon</Title></Map_Capabilities>'
 
 
 class MapReader:
     """A toy of what another room would add: descriptions of map services."""
 
     def sniff(self, content: extract.Content) -> str:
-        return "wms" if content.root == "wms_capabilities" else ""
+        return "wms" if content.root == "map_capabilities" else ""
 
     def read(self, content: extract.Content, document: extract.Document) -> None:
         document.title = content.body.partition(b"<Title>")[2].partition(b"</Title>")[0].decode()

@@ -204,16 +204,17 @@ def tls(file: Path) -> ssl.SSLContext:
 
 
 class Nginx:
-    """An nginx of our own on loopback; `server` is the inside of its server block, `{port}` stands for its port."""
+    """An nginx of our own on loopback; `server` is the inside of its server block, `{port}` stands for its port.
+    `before` stands before that block."""
 
-    def __init__(self, folder: Path, port: int, server: str) -> None:
+    def __init__(self, folder: Path, port: int, server: str, before: str = "") -> None:
         self.port = port
         self._errors = folder / "error.log"
         paths = " ".join(f"{name}_temp_path {folder}/{name};" for name in _NGINX_PATHS)
         (folder / "nginx.conf").write_text(
             f"daemon off; worker_processes 1; pid {folder}/pid; error_log {self._errors};\n"
             "events { worker_connections 1024; }\n"
-            f"http {{ access_log off; {paths} keepalive_requests 100000;\n"
+            f"http {{ access_log off; {paths} keepalive_requests 100000; {before}\n"
             f"server {{ {server.replace('{port}', str(port))} }} }}\n"
         )
         command = [_nginx(), "-c", str(folder / "nginx.conf"), "-p", str(folder), "-g", "user root;"]
@@ -247,12 +248,12 @@ def _nginx() -> str:
 
 
 @pytest.fixture
-def nginx(tmp_path) -> Iterator[Callable[[str], Nginx]]:
+def nginx(tmp_path) -> Iterator[Callable[..., Nginx]]:
     with ExitStack() as running:
 
-        def start(server: str) -> Nginx:
+        def start(server: str, before: str = "") -> Nginx:
             folder = Path(mkdtemp(prefix="nginx", dir=tmp_path))
-            made = Nginx(folder, running.enter_context(held_port()), server)
+            made = Nginx(folder, running.enter_context(held_port()), server, before)
             running.callback(made.close)
             return made
 

@@ -226,3 +226,14 @@ def test_lookups_that_hang_end_with_the_connect_timeout(new_loop):
     released.set()
     assert {r.failure for r in result} == {"dns"}
     assert all(r.transient for r in result)
+
+
+def test_a_network_that_was_named_is_open_and_nothing_else():
+    guard = Guard(networks=["192.0.2.0/24", "2001:db8:1::/48"])
+    assert guard.check("192.0.2.7") is None
+    assert guard.check("2001:db8:1::5") is None
+    for closed in ("192.0.3.1", "198.51.100.1", "127.0.0.1", "::ffff:192.0.2.7", "2001:db8:2::1", "not-an-address"):
+        assert closed == "192.0.3.1" or guard.check(closed), closed
+    assert guard.check_port(25)
+    with pytest.raises(ValueError, match=r"192\.0\.2\.1/24"):
+        Guard(networks=["192.0.2.1/24"])

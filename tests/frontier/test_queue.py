@@ -4,6 +4,7 @@ import pytest
 
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
+from hemeroteca.errors import Invalid
 from hemeroteca.frontier import queue, services
 from hemeroteca.frontier.models import Host, Page, Visit
 from hemeroteca.frontier.prioritisers import BreadthFirst, Freshness, prioritiser, register
@@ -344,5 +345,5 @@ def test_freshness_prefers_pages_that_are_due_to_those_just_found():
 def test_a_prioritiser_of_another_room_is_known_by_its_name():
     register("by-name", ByName)
     assert isinstance(prioritiser("by-name"), ByName)
-    with pytest.raises(KeyError):
+    with pytest.raises(Invalid, match="by-name"):
         prioritiser("by-moon")

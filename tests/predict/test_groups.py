@@ -7,27 +7,37 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hemeroteca.predict import daily_chance, site_chance
 from hemeroteca.predict.groups import Behaviour, Group, behaviour, bursts, group
 
 
 @pytest.mark.parametrize(
-    ("changed", "observed", "expected"),
-    [
-        (71, 100, "high"),
-        (70, 100, "medium"),
-        (40, 100, "medium"),
-        (39, 100, "low"),
-        (0, 0, "low"),
-        (137, 241, "medium"),
-    ],
+    ("chance", "expected"),
+    [(0.71, "high"), (0.7, "medium"), (0.4, "medium"), (0.39, "low"), (0, "low"), (137 / 241, "medium")],
 )
-def test_groups_as_defined_in_2015(changed, observed, expected):
-    assert group(changed, observed) == Group(expected)
+def test_groups_as_defined_in_2015(chance, expected):
+    assert group(chance) == Group(expected)
 
 
-def test_a_share_above_one_is_refused():
+def test_a_chance_above_one_is_refused():
     with pytest.raises(ValueError):
-        group(3, 2)
+        group(1.5)
+
+
+def test_the_chance_of_a_day_does_not_depend_on_how_often_one_looks():
+    # λ = 1/24 an hour: P = 1 − e⁻¹ = .632
+    assert daily_chance(1 / 24) == pytest.approx(0.632, abs=0.001)
+
+
+def test_the_chance_of_a_site_is_that_of_its_days():
+    # Daily visits of two pages over 4 days: changes on day 1 (both) and on day 3 (one): 2 of 4 days.
+    # Each page's own P is 1/4 or 1/2; after one day a change is certain whatever P is.
+    daily = [(d - 1, d, d in (1, 3), 0.5) for d in range(4)] + [(d - 1, d, d == 1, 0.25) for d in range(4)]
+    assert site_chance(daily) == pytest.approx(0.5)
+    # One page seen after 2 days with a change, P = .5: each of them had one with .5/(1 − .5²) = 2/3.
+    assert site_chance([(0, 2, True, 0.5)]) == pytest.approx(2 / 3)
+    # Two such pages: 1 − (1/3)² = 8/9 of the days.
+    assert site_chance([(0, 2, True, 0.5)] * 2) == pytest.approx(8 / 9)
 
 
 def test_behaviours():

@@ -14,8 +14,10 @@ from hemeroteca.predict.policies import (
     SimpleHistory,
     SimpleNotify,
     World,
+    day_chances,
     history_interval,
     nutch_schedule,
+    policy_of,
     revision_sample,
 )
 
@@ -70,17 +72,91 @@ def test_simple_notify_listens_only_while_its_interval_is_long():
     assert policy.choose(50.0, None).tolist() == [0]
 
 
-def test_history_interval_from_change_bits():
-    nan = np.nan
-    bits = np.array([[1, 1, 1, 1], [1, 0, 1, 0], [0, 0, 0, 0], [1, nan, 0, nan], [nan] * 4])
-    assert history_interval(bits).tolist() == [24, 48, 144, 48, 144]
+def test_history_interval_from_days_with_change():
+    # 24/P: 30/30 → 24 h; 15/30 → 48 h; 5/30 → 144 h; 1/30 would be 720, the rule ends at 144; nothing → 144
+    hits = np.array([30.0, 15, 5, 1, 0])
+    assert history_interval(hits, np.full(5, 30.0)).tolist() == [24, 48, 144, 144, 144]
 
 
-def test_simple_history_forgets_after_its_window_but_knows_the_same_date_last_year():
+def test_simple_history_divides_by_the_days_of_its_window():
+    # Visited every second day for 60 days, changed on every sixth: 5 days with a change of the last 30.
+    # P = 5/30, T = 24·6 = 144. Divided by the 15 visits it would be 24·15/5 = 72.
     policy = started(SimpleHistory())
-    assert visit(policy, 24, True) == 24
-    assert visit(policy, 24 * 60, False) == 144
-    assert visit(policy, 24 * (1 + 365), False) == 48  # day 0 a year ago changed, today did not
+    for day in range(2, 62, 2):
+        interval = visit(policy, 24 * day, day % 6 == 0)
+    assert interval == 144
+    # With a window of 10 days: changes on days 54 and 60 of the days 51 … 60, P = 2/10, T = 120.
+    policy = started(SimpleHistory(window=10))
+    for day in range(2, 62, 2):
+        interval = visit(policy, 24 * day, day % 6 == 0)
+    assert interval == 120
+
+
+def test_simple_history_counts_only_days_on_which_the_page_was_watched():
+    policy = started(SimpleHistory())
+    assert visit(policy, 24, True) == 24  # 1 of 1 day
+    assert visit(policy, 48, False) == 48  # 1 of 2 days
+    assert visit(policy, 24 * 60, False) == 144  # none of the last 30
+
+
+def test_simple_history_uses_the_same_dates_of_last_year():
+    # Daily visits in days 0–29, all changed; then one on day 394, the same dates a year later (365 days back: 0–29).
+    # This year 0 of 30, last year 30 of 30: P = 30/60, T = 48.
+    policy = started(SimpleHistory())
+    for day in range(30):
+        visit(policy, 24 * (day + 1), True)
+    assert visit(policy, 24 * 395, False) == 48
+
+
+def test_day_type_shares_a_change_out_over_the_days_since_the_last_visit():
+    # Ten working days one by one, 3 with a change; six weekend days one by one, none; one interval of a Friday and a
+    # weekend with a change. L = p³(1−p)⁷(1−q)⁶(1−(1−p)(1−q)²); at q = 0: p⁴(1−p)⁷, so p = 4/11, and
+    # ∂log L/∂q = −6 + 2(1−p)/p = −6 + 3.5 < 0: q = 0 is the maximum.
+    spans = np.zeros((1, 17, 3), np.int16)
+    spans[0, :10, 0] = spans[0, 10:16, 1] = 1
+    spans[0, 16] = (1, 2, 0)
+    hits = np.zeros((1, 17), bool)
+    hits[0, [0, 1, 2, 16]] = True
+    found = day_chances(spans, hits, np.full((1, 3), 0.5), rounds=200)
+    assert found[0, 0] == pytest.approx(4 / 11, abs=0.01)
+    assert found[0, 1] < 0.01
+
+
+def test_day_type_learns_the_habits_of_a_site_that_rests_at_weekends():
+    # Changes on 30 % of working days, never at weekends; visited every third day (a third of the days).
+    rng = np.random.default_rng(3)
+    policy = started(DayType())
+    hidden = False
+    for day in range(3 * 128):
+        hidden |= day % 7 < 5 and rng.random() < 0.3
+        if day % 3 == 2:
+            visit(policy, 24 * (day + 1), hidden)
+            hidden = False
+    # 128 intervals: the standard error of a share of .3 over 274 working days is .03, more as days are not seen singly
+    assert policy.chances[0, 0] == pytest.approx(0.3, abs=0.09)
+    assert policy.chances[0, 1] < 0.12
+
+
+def test_joined_rules_visit_when_the_first_of_them_asks():
+    # Unchanged on day 1: simple asks for 48 h, history (P = 0) for 144 h.
+    both, least = started(policy_of("simple+history")()), started(policy_of("least-volume:simple+history")())
+    assert visit(both, 24, False) == 48
+    assert visit(least, 24, False) == 144
+    # Nothing for 20 days more: after visits on days 3, 6, 10, 15, 21 simple asks for 168 h, history for 144 h.
+    for day in (3, 6, 10, 15, 21):
+        interval = visit(both, 24 * day, False)
+    assert interval == 144
+    # A notification reaches the rule that listens, and with it all of them.
+    policy = started(policy_of("notify+day-type")())
+    policy.rules[0].interval[0], policy.rules[0].next[0], policy.rules[1].next[0] = 384, 1000, 900
+    policy.notify(ONE, 50.0)
+    assert policy.next[0] == 50
+
+
+def test_only_rules_with_intervals_can_be_joined():
+    for name, reason in (("auto+simple", "budget"), ("simple+nothing", "nothing"), ("nothing", "nothing")):
+        with pytest.raises(ValueError, match=reason):
+            policy_of(name)
 
 
 def test_day_type_rests_at_the_weekend_when_only_working_days_change():

@@ -10,7 +10,7 @@ from hemeroteca.predict import traces
 from hemeroteca.predict.policies import Auto, Fixed, GammaPoisson, IntervalPolicy, Simple, SimpleNotify
 from hemeroteca.predict.policy_comparison import compare
 from hemeroteca.predict.simulator import PAGE_BYTES, PUBLISHED, REVISIT_BYTES, Settings, simulate
-from hemeroteca.predict.traces import PROCESSES, Trace, generate
+from hemeroteca.predict.traces import PROCESSES, Trace, generate, join, read
 
 
 def trace(*changes, days=10.0):
@@ -228,3 +228,78 @@ def test_a_budget_is_kept_day_by_day_or_with_savings_up_to_every_day(save):
     assert all(total <= 3 * (i + 1) for i, total in enumerate(np.cumsum(by_day)))
     assert outcome.busiest == max(by_day)
     assert max(by_day) > 10 if save else max(by_day) == 3
+
+
+def _published_site(days: int = 241) -> Trace:
+    """137 changes in 241 days, spread evenly: day d changes when ⌊137(d + 1)/241⌋ grows."""
+    changed = [d for d in range(days) if 137 * (d + 1) // 241 > 137 * d // 241]
+    return Trace(("s",), ("p",), (np.array(changed) * 24.0 + 12,), days * 24.0)
+
+
+def test_changes_are_lost_by_the_days_without_a_visit_as_in_the_table_of_2015():
+    # Every 15 days: visits on days 14, 29 … 239, 16 of them as published; 137·16/241 = 9.1 of the changes fall on these
+    # days, so 128 are lost (published: 127). Every 30 days: 8 visits, 137·8/241 = 4.5, 132 lost (published: 130).
+    found = compare(
+        _published_site(), ["fixed:24", "fixed:360", "fixed:720"], Settings(budget="own", warmup=0)
+    ).outcomes
+    assert [o.visits for o in found] == [241, 16, 8]
+    assert [o.changes for o in found] == [137] * 3
+    assert found[0].lost_by_day == 0
+    assert found[1].lost_by_day == pytest.approx(128, abs=1)
+    assert found[2].lost_by_day == pytest.approx(132, abs=1)
+    assert [o.surplus for o in found] == [241 - 137, 16 - 137, 8 - 137]
+    assert all(o.page_days == 241 for o in found)
+
+
+def test_the_rule_of_2015_beside_the_published_row_where_the_process_is_known():
+    # Each day changes with p = 137/241 = .568, q = .432. After k days in vain the rule waits k + 1: the chance to be
+    # asked to wait k days is 1, q, q·q², q³·q³ … = 1, .432, .081, .007 of 1.519 in all; the mean wait is
+    # (1 + .863 + .242 + .026)/1.519 = 1.403 days: 241/1.403 = 172 visits (published: 157), 69 days without one,
+    # 69·.568 = 39 changes lost (published: 49; a real site's quiet days come together).
+    runs = [
+        compare(
+            generate("bernoulli:p=.568", pages=50, days=241, seed=seed), ["simple"], Settings(budget="own", warmup=0)
+        ).outcomes[0]
+        for seed in range(2)
+    ]
+    assert sum(o.visits for o in runs) / 100 == pytest.approx(172, abs=3)
+    assert sum(o.lost_by_day for o in runs) / 100 == pytest.approx(39, abs=3)
+
+
+def test_rules_at_their_own_pace_are_not_stretched_and_unequal_visits_are_told():
+    trace = generate("bernoulli:p=.9", pages=20, days=100)
+    own = compare(trace, ["simple", "fixed:240"], Settings(budget="own", warmup=0))
+    assert own.stretch == {"simple": 1.0, "fixed:240": 1.0}
+    assert own.warnings == []
+    # 10 visits of each page against nearly 100
+    unequal = compare(trace, ["simple", "fixed:240"], Settings(warmup=0))
+    assert "fixed:240 -" in unequal.warnings[0]
+
+
+def test_groups_are_told_apart_in_the_outcome():
+    trace = join([generate(f"bernoulli:p={p}", pages=10, days=200, seed=1) for p in (0.9, 0.5, 0.1)])
+    (found,) = compare(trace, ["fixed:24"], Settings(budget="own", warmup=0)).outcomes
+    assert [(g.group, g.pages) for g in found.groups] == [("high", 10), ("medium", 10), ("low", 10)]
+    assert sum(g.changes for g in found.groups) == found.changes
+    assert all(g.lost == g.lost_by_day == 0 for g in found.groups)
+
+
+def test_bytes_with_and_without_deduplication(tmp_path):
+    # Daily visits for 4 days; a change to 1,000 bytes on day 1, to 3,000 on day 3; before that the copy has 1,000.
+    # Deduplicated 1,000 + 3,000 + 2 small records; whole copies 1,000 + 1,000 + 1,000 + 3,000.
+    file = tmp_path / "trace.csv"
+    file.write_text(f"s,p,{1.5 * 86400},1000,0.2\ns,p,{3.5 * 86400},3000,0.01\n")
+    trace = read(file)
+    (found,) = compare(trace, ["fixed:24"], Settings(budget="own", warmup=0)).outcomes
+    assert found.bytes_stored == 4000 + 2 * REVISIT_BYTES
+    assert found.bytes_copied == 6000
+    assert [c.tolist() for c in trace.important(0.05).changes] == [[36.0]]
+
+
+def test_a_process_takes_its_rate_from_its_name():
+    # p = .9 over 1,000 days: 900 changes, standard error √(1000·.9·.1) = 9.5; 3 a day over 1,000 days: 3,000 ± 55
+    assert generate("bernoulli:p=.9", pages=1, days=1000).changes[0].size == pytest.approx(900, abs=30)
+    assert generate("poisson:rate=3", pages=1, days=1000).changes[0].size == pytest.approx(3000, abs=165)
+    for wrong in ("bernoulli:p=2", "silent:p=.5", "poisson:x=1", "bernoulli:rate=2"):
+        with pytest.raises(ValueError, match="write"):
+            generate(wrong)

@@ -89,4 +89,8 @@ def fill(port):
     packed = brotli.compress(b"<p>packed with brotli")
     put(world, "https://diario.example/br", packed, more="Content-Encoding: br\r\n")
     put(world, "https://evil.example/away", b"", status="302 Found", more="Location: https://live.example/x\r\n")
+    smuggled = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 26\r\n\r\n<script>hacked=1</script>\n"
+    put(world, "https://evil.example/answer", smuggled, content_type="text/html")
+    for status in ("101 Switching Protocols", "204 No Content", "304 Not Modified"):
+        put(world, f"https://evil.example/{status[:3]}", b"not empty", status=status)
     services.add_user(SYSTEM, "eva", Role.EDITOR, PASSWORD)

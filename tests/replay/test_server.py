@@ -170,3 +170,39 @@ def test_what_a_page_got_by_post_is_replayed_by_what_it_sends(served):
     assert served.get(path, method="POST", sent=b"{}", Content_Type="application/json")[0] == 404
     assert served.get(path)[0] == 404  # a plain request never got an answer there
     assert served.get(path, method="POST", sent=b"x" * 20_000)[0] == 413
+
+
+def test_a_page_of_a_closed_archive_can_carry_nothing_away(closed):
+    """It shares its origin with all captures: without scripts it can neither read them nor lead the reader off."""
+    key = key_of(Instance(closed.data).secret_key())
+    _, headers, _ = closed.get(entrance(closed.origin, key, STAMP, BREAD).removeprefix(closed.origin))
+    cookie = headers["Set-Cookie"].partition(";")[0]
+    for kind in ("mp_", "id_", "if_", "js_"):
+        _, headers, _ = closed.get(f"/{STAMP}{kind}/https://evil.example/attack", Cookie=cookie)
+        policy = headers["Content-Security-Policy"]
+        assert "sandbox" in policy
+        assert not {"allow-scripts", "allow-top-navigation", "allow-popups"} & set(policy.split())
+
+
+def test_cookies_that_a_site_set_are_not_shown(served):
+    assert b"sessionid" not in str(served.get(f"/{STAMP}mp_/https://evil.example/headers")[1]).encode()
+
+
+def test_one_address_cannot_take_all_connections(served):
+    """Sixty of the console for one address; the rest is closed at once, and who has one is answered."""
+    held = [socket.create_connection(("127.0.0.1", served.port), PATIENCE) for _ in range(70)]
+    try:
+        for wire in held:
+            wire.settimeout(PATIENCE)
+        closed_at_once = 0
+        for wire in held[60:]:
+            wire.sendall(b"G")
+            try:
+                closed_at_once += wire.recv(1) == b""
+            except ConnectionError:
+                closed_at_once += 1
+        assert closed_at_once == 10
+    finally:
+        for wire in held:
+            wire.close()
+    served.wait(lambda: served.status(f"{served.console}/robots.txt") == 200)

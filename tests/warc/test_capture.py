@@ -78,7 +78,7 @@ def test_captures_beside_each_other_stay_apart(several):
             parts.append(path.read_bytes())
         path.write_bytes(warc.warcinfo(MS, path.name, {}).data + b"".join(parts))
         found = list(warc.captures(path, Path(folder)))
-    assert [one.capture for one in found] == several
+    assert [one.capture for one in found if one.capture.kind != "warcinfo"] == several
 
 
 def test_a_long_body_lies_in_a_file_and_comes_back_in_one(tmp_path):

@@ -1,6 +1,8 @@
 """The whole way: subscribe, let a simulated web live for days, and see what the engine visited and noticed."""
 
+import threading
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from django.conf import settings
@@ -14,7 +16,7 @@ from hemeroteca.engine.rebuild import repair
 from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Crawl, Page, Visit
 from hemeroteca.frontier.visit import State
-from hemeroteca.watch import metrics, services
+from hemeroteca.watch import metrics, observations, services
 from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Change, Observation, SignalSource, WatchedPage
 from simweb import SimWeb
@@ -102,6 +104,8 @@ def test_a_visit_becomes_an_observation_a_change_and_an_importance(monkeypatch):
         assert capture.importance > 0.05
         page = WatchedPage.objects.get(key=urls.key(change.url))
         assert page.changes >= 1
+        observations.describe([page.key], page.last_ms)
+        page.refresh_from_db()
         assert page.group in ("high", "medium")
         kinds = set(SignalSource.objects.values_list("kind", flat=True))
         listed = set(WatchedPage.objects.exclude(listing="").values_list("listing", flat=True))
@@ -165,3 +169,68 @@ def test_outside_its_window_not_even_the_first_visit_is_made(monkeypatch):
         assert not Capture.objects.exists()
         (visit,) = Visit.objects.filter(state=State.QUEUED)
         assert now.timestamp() < visit.due_ms / 1000 < now.timestamp() + 86_400
+
+
+class Recoloured:
+    """A site of one page that changes daily, and a style and a picture that are replaced in their places on day 4."""
+
+    def __init__(self) -> None:
+        self.hours = 0.0
+        self.asked: list[tuple[str, int]] = []
+        site = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                day = int(site.hours // 24)
+                late = day >= 4
+                bodies = {
+                    "/": ("text/html", f"<link rel=stylesheet href=/style.css><img src=/logo.png><p>{WORDS[day % 8]}"),
+                    "/style.css": ("text/css", "body { color: %s; margin: 0 }" % ("#c00" if late else "#006")),
+                    "/logo.png": ("image/png", f"\x89PNG{late}"),
+                }
+                kind, text = bodies.get(self.path, ("text/plain", ""))
+                tag = f'"{hash(text)}"'
+                status = 404 if not text else 304 if self.headers.get("If-None-Match") == tag else 200
+                site.asked.append((self.path, status))
+                self.send_response(status)
+                self.send_header("Content-Type", kind)
+                self.send_header("ETag", tag)
+                body = text.encode("latin-1") if status == 200 else b""
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.resolve = f"*.sim.test=127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def advance(self, hours: float) -> None:
+        self.hours += hours
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+WORDS = ("alpha beta", "gamma delta", "epsilon zeta", "eta theta", "iota kappa", "lambda mu", "nu xi", "omicron pi")
+
+
+def test_a_style_and_a_picture_replaced_at_their_addresses_are_seen(monkeypatch):
+    # 10 days, a visit a day, each with a new version: style and picture are asked for every second day, 4 to 6 times,
+    # all but the first visit and the one after day 4 answered with 304.
+    site = Recoloured()
+    try:
+        services.subscribe(SYSTEM, Order(url="http://one.sim.test/", scope="host", mode="fixed 24"))
+        Days(site, days=10, step_hours=6).run(monkeypatch)
+    finally:
+        site.close()
+    for path, vector in (("/style.css", "view"), ("/logo.png", "content")):
+        answers = [status for asked, status in site.asked if asked == path]
+        assert 4 <= len(answers) <= 7
+        assert answers.count(200) == 2
+        change = Change.objects.get(url=f"http://one.sim.test{path}")
+        assert getattr(change, vector) > 0.05
+        assert change.key == urls.key("http://one.sim.test/")

@@ -229,7 +229,22 @@ def test_a_subscription_whose_scope_cannot_be_read_does_not_silence_the_others(r
     assert deliver() == 1
 
 
-@pytest.mark.parametrize("target", ["dbus://", "syslog://", "nonsense", "foo://bar"])
+@pytest.mark.parametrize(
+    "target",
+    [
+        "dbus://",
+        "syslog://",
+        "nonsense",
+        "foo://bar",
+        "rsyslog://127.0.0.1",
+        "json://x/a, syslog://",
+        "json://x/a,rsyslog://127.0.0.1:514",
+        "json://x/a json://y",
+        "mqtt://127.0.0.1",
+        "snmp://127.0.0.1",
+        "file:///x",
+    ],
+)
 def test_a_target_apprise_cannot_use_is_refused_with_a_reason(target):
     pytest.importorskip("apprise")
     with pytest.raises(Refused):

@@ -114,9 +114,18 @@ def test_indexnow_is_heard_once_the_key_is_found_on_the_site(receiver):
     assert signals.maintain(GuardedClient(config.load()), services.now_ms()) == 1
     source.refresh_from_db()
     assert source.state == "active"
-    assert post("/indexnow", given).status_code == 200
+    assert post("/indexnow", given).status_code == 202
     assert Signal.objects.count() == 4
-    assert post("/indexnow", {**given, "key": "another-key-123"}).status_code == 403
+    assert post("/indexnow", {**given, "key": "another-key-123"}).status_code == 202, "strangers learn nothing"
+    assert Signal.objects.count() == 4
+
+
+def test_indexnow_makes_us_ask_no_port_that_we_do_not_watch(receiver):
+    subscribe("http://127.0.0.1/")
+    given = {"key": "abcdef1234567890", "urlList": [f"http://127.0.0.1:{receiver.port}/a"]}
+    place = f"http://127.0.0.1:{receiver.port}/abcdef1234567890.txt"
+    assert post("/indexnow", {**given, "host": "127.0.0.1", "keyLocation": place}).status_code == 202
+    assert not SignalSource.objects.exists()
 
 
 def test_indexnow_with_a_key_the_site_does_not_have_is_refused(receiver):
@@ -129,7 +138,8 @@ def test_indexnow_with_a_key_the_site_does_not_have_is_refused(receiver):
     signals.maintain(GuardedClient(config.load()), services.now_ms())
     assert SignalSource.objects.get().state == "refused"
     assert not Signal.objects.exists()
-    assert client.get(query).status_code == 403
+    assert client.get(query).status_code == 202
+    assert not Signal.objects.exists()
 
 
 @pytest.mark.parametrize(

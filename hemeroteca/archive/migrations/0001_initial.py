@@ -97,11 +97,11 @@ class Migration(migrations.Migration):
                 ('status', models.SmallIntegerField(db_comment='HTTP status')),
                 ('mime', models.CharField(db_comment='media type, from the header', default='', max_length=120)),
                 ('digest', models.TextField(db_comment='payload digest')),
-                ('kind', models.CharField(db_comment='response, revisit, resource', max_length=12)),
+                ('kind', models.CharField(db_comment='response, revisit, resource, metadata, conversion', max_length=12)),
                 ('version', models.BooleanField(db_comment='differs from the capture before it')),
                 ('importance', models.FloatField(db_comment='how much it differs, 0 to 1; null when not compared', null=True)),
                 ('truncated', models.CharField(db_comment='WARC-Truncated reason; empty when whole', default='', max_length=12)),
-                ('refers_to', models.UUIDField(db_comment='for a revisit, record_id of the capture that has the payload', null=True)),
+                ('refers_to', models.UUIDField(db_comment='for a revisit, record_id of the capture that has the payload; null until it came', null=True)),
                 ('body_size', models.BigIntegerField(db_comment='bytes of the body as received', default=0)),
                 ('offset', models.BigIntegerField(db_comment='where the record begins in the file')),
                 ('length', models.BigIntegerField(db_comment='compressed length of the record')),
@@ -112,7 +112,7 @@ class Migration(migrations.Migration):
             options={
                 'db_table': 'capture',
                 'db_table_comment': 'index of every capture in the archive',
-                'indexes': [models.Index(fields=['urlkey', 'captured_ms'], name='capture_urlkey'), models.Index(condition=models.Q(('kind', 'revisit'), _negated=True), fields=['digest'], name='capture_digest')],
+                'indexes': [models.Index(fields=['urlkey', 'captured_ms'], name='capture_urlkey'), models.Index(condition=models.Q(('kind', 'revisit'), _negated=True), fields=['digest'], name='capture_digest'), models.Index(condition=models.Q(('kind', 'revisit'), ('refers_to', None)), fields=['id'], name='capture_unjoined')],
             },
         ),
     ]

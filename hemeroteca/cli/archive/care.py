@@ -81,6 +81,8 @@ def stats(as_json: Json = False, data: Data = None) -> None:
     table.add_row("received", size(found.received_bytes))
     table.add_row("not stored again", f"{size(found.repeated_bytes)} in {found.revisits:,} revisits")
     table.add_row("files", f"{found.files} with {size(found.file_bytes)}")
+    for one in found.growth:
+        table.add_row(f"next {one.days} days", f"about {one.captures:,} captures, {size(one.bytes)}, if it goes on so")
     table.add_row("by year", ", ".join(f"{year}: {count:,}" for year, count in found.years.items()))
     table.add_row("by status", ", ".join(f"{status}: {count:,}" for status, count in found.statuses.items()))
     by_type = ", ".join(f"{mime}: {count:,}" for mime, count in list(found.media_types.items())[:10])

@@ -26,7 +26,7 @@ def import_(
     data: Data = None,
 ) -> None:
     """Take in archives of other tools; also while `hemeroteca serve` or a crawl runs, whose engine makes their pages
-    findable then. Exit code 1 when something in them could not be taken, 130 after Ctrl-C: what was taken stays.
+    findable then. Exit code 1 when something in them could not be taken whole, 130 after Ctrl-C: what was taken stays.
     """
     setup(data)
     from hemeroteca.archive.importing import Imported
@@ -44,8 +44,10 @@ def import_(
         typer.echo(
             f"{done.files} file{'s' if done.files != 1 else ''}: "
             f"{done.taken} captures taken ({done.repeated} with a payload we had), "
-            f"{done.known} known already, {done.lost} lost, {size(done.bytes)} written"
+            f"{done.known} known already, {done.lost} left out or not whole, {size(done.bytes)} written"
         )
+        if done.waiting:
+            typer.echo(f"{done.waiting} of them repeat captures that are not here; they wait for those", err=True)
     if done.lost:
         raise typer.Exit(1)
 

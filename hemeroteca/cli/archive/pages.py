@@ -74,11 +74,8 @@ def get(
     folder = settings.INSTANCE.warc_dir
     if shown and (row := rendered.dom_of(row)) is None:
         give_up(f"no browser opened that capture of {url}; leave out --rendered")
-    holder = queries.by_record(row.refers_to) if row.refers_to else row
-    if holder is None:
-        give_up(f"the payload of {url} is not in the archive; `hemeroteca archive verify` tells more")
     try:
-        record = holder.location(folder).read()
+        record = queries.holder(row).location(folder).read()
     except reader.WarcReadError as error:
         give_up(str(error))
     record.body.seek(0)

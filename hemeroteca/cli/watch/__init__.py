@@ -20,6 +20,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "pages": lists.pages,
     "changes": lists.changes,
     "metrics": lists.metrics,
+    "report": lists.report,
     "sources": lists.sources,
     "webhook": subscription.webhook,
     "learn": subscription.learn,

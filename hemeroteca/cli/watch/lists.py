@@ -34,6 +34,7 @@ class By(StrEnum):
     group = "group"
     behaviour = "behaviour"
     collection = "collection"
+    category = "category"
     subscription = "subscription"
     all = "all"
 
@@ -58,12 +59,12 @@ def listing(
             counts = figures.get(row.pk, {})
             state, reason = shared.state(row)
             about = ", ".join(filter(None, (row.scope["kind"], row.collection.name if row.collection else "")))
-            cells = [str(row.pk), state, shared.mode(row)]
+            cells = [str(row.pk), state, shared.mode(row), f"{row.group} {row.daily_chance:.2f}"]
             cells += [f"{counts.get(name) or 0:,}" for name in ("pages", "visits", "changes")]
             named = f"{row.name}: " if row.name != row.url else ""
             rows.append(([*cells, f"{row.url}  ({named}{about})"], [reason]))
         nothing = f"the collection {collection!r} has no subscriptions" if collection else "nothing is watched yet"
-        columns = ("number", "state", "mode", "pages", "visits", "changes", "address")
+        columns = ("number", "state", "mode", "P", "pages", "visits", "changes", "address")
         shared.show(columns, rows, f"{nothing}; `hemeroteca watch add ADDRESS` begins")
 
 
@@ -113,7 +114,7 @@ def show(
 def pages(
     subscription: Annotated[int | None, typer.Option(help="Only of this subscription.")] = None,
     site: Annotated[str, typer.Option(help="Only of this host.")] = "",
-    group: Annotated[Group | None, typer.Option(help="By days with change / days observed.")] = None,
+    group: Annotated[Group | None, typer.Option(help="By P: above .7, .4 to .7, below.")] = None,
     behaviour: Annotated[Behaviour | None, typer.Option(help="As found in its history.")] = None,
     collection: Annotated[str, typer.Option(help="Only of this collection.")] = "",
     limit: Annotated[int, typer.Option(min=1, max=100_000)] = 50,
@@ -144,14 +145,20 @@ def pages(
         rows = [
             (
                 [
-                    *(f"{page.visits:,}", f"{page.changes:,}", page.group, page.behaviour or "unknown"),
+                    *(
+                        f"{page.visits:,}",
+                        f"{page.changes:,}",
+                        page.group,
+                        f"{page.daily_chance:.2f}",
+                        page.behaviour or "unknown",
+                    ),
                     *(shared.moment(page.last_ms), page.url),
                 ],
                 [sentence(page.reason, language.value), _then(page, language.value)],
             )
             for page in found
         ]
-        columns = ("visits", "changes", "group", "behaviour", "last visit", "page")
+        columns = ("visits", "changes", "group", "P", "behaviour", "last visit", "page")
         shared.show(columns, rows, "no watched page is like that")
 
 
@@ -219,6 +226,34 @@ def metrics(
             table.append(([*cells, row.name], [fixed]))
         columns = ("pages", "visits", "changes", "lost ≈", "in vain", "received", "stored", "fresh", "delay", by.value)
         shared.show(columns, table, "no visit of a watched page has been counted yet")
+
+
+def report(
+    name: Annotated[
+        str, typer.Argument(help="rounds, admission, storage, weekdays, intervals, bursts or frequencies.")
+    ],
+    subscription: Annotated[int | None, typer.Option(help="Only of this subscription.")] = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="As CSV.")] = False,
+    chart: Annotated[bool, typer.Option("--chart", help="As a Vega-Lite chart.")] = False,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Reports of what was seen: rounds of visits, admission, storage, weekdays, exceptional days and more."""
+    with watching(data, must_exist=True):
+        import msgspec
+
+        from hemeroteca.watch import site_reports
+
+        found = site_reports.report(name, subscription)
+        if as_csv:
+            sys.stdout.write(found.as_csv())
+        elif json or chart:
+            common.tell(found.as_chart() if chart else msgspec.to_builtins(found))
+        else:
+            rows = [([str(msgspec.to_builtins(value)) for value in row], [""]) for row in found.rows]
+            shared.show(found.columns, rows, "nothing has been seen yet that this report could tell of")
+            for title, text in (*found.summary.items(), *found.definitions.items()):
+                typer.echo(f"{title}: {text}")
 
 
 def sources(

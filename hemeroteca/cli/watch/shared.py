@@ -56,13 +56,18 @@ def subscription_facts(row: "Subscription") -> dict[str, Any]:
 
     order = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(services.order_of(row)).items()}
     known = {"owner": row.owner.name if row.owner else None, "crawl": row.crawl_id}
-    return {"id": row.pk, **order, **known, **picked(row, "failures", "last_error", "fault")}
+    return {
+        "id": row.pk,
+        **order,
+        **known,
+        **picked(row, "group", "daily_chance", "behaviour", "in_burst", "failures", "last_error", "fault"),
+    }
 
 
 def page_facts(page: "WatchedPage", language: str) -> dict[str, Any]:
     from hemeroteca.watch.next_visit import sentence
 
-    facts = picked(page, "url", "site", "listing", "group", "behaviour", "visits", "changes", "chance")
+    facts = picked(page, "url", "site", "listing", "group", "daily_chance", "behaviour", "visits", "changes", "chance")
     facts |= {"subscription": page.subscription_id, "last_visit": moment(page.last_ms)}
     facts |= {"next_visit": moment(page.next_ms), "why": sentence(page.reason, language)}
     return facts | {"then": sentence(page.next_reason, language)}

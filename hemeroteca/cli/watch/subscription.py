@@ -77,16 +77,20 @@ def remove(number: options.Number, data: common.Data = None) -> None:
 
 def learn(
     number: options.Number,
+    cdx: Annotated[
+        str, typer.Option(help="File or address of another archive's index (Wayback-style CDX); may be gzip.")
+    ] = "",
     background: Background = False,
     data: common.Data = None,
     json: common.Json = False,
 ) -> None:
-    """Learn from the captures the archive already has of a subscription's pages."""
+    """Learn from the captures the archive already has of a subscription's pages, or from another archive's index."""
     with watching(data, must_exist=True) as services:
-        from hemeroteca.watch.jobs import Learn, Learned
+        from hemeroteca.watch.jobs import Learn, LearnCdx, Learned
 
         services.find(number)
-        done = run_job("watch.learn", Learn(number), Learned, json, background)
+        kind, order = ("watch.learn_cdx", LearnCdx(number, cdx)) if cdx else ("watch.learn", Learn(number))
+        done = run_job(kind, order, Learned, json, background)
     if json:
         common.tell(done)
     else:

@@ -9,7 +9,7 @@ watch       what the scheduler of subscriptions learns
 A room adds its own by naming it in its `apps.py`: `sinks = ("hemeroteca.geo.sink.Services",)`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from django.apps import apps
@@ -21,6 +21,7 @@ from hemeroteca.fetch import Result
 from hemeroteca.frontier.visit import Visit
 from hemeroteca.ingest.ingested import Ingested
 from hemeroteca.ingest.rules import Rules
+from hemeroteca.urls import Candidate
 from hemeroteca.warc import Capture
 
 
@@ -46,6 +47,7 @@ class Arrival:
     unchanged: bool = False  # the server said so, or the payload is the last version's
     row: NewCapture | None = None  # of the archive, when it was kept now …
     stored: int = 0  # … and the bytes written
+    leads: list[Candidate] = field(default_factory=list)  # what sinks of rooms want visited because of it
 
     @property
     def is_page(self) -> bool:

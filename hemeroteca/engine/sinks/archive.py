@@ -58,7 +58,9 @@ class ArchiveSink:
         arrival.unchanged = not_modified or done.same
         original = self._originals.get(rules.previous if not_modified else done.digest)
         if done.same and original is None and not capture.attached:
-            raise PayloadGoneError
+            if done.size:
+                raise PayloadGoneError
+            done.records = warc.records(capture, done.digest)  # nothing to repeat, and no news either
         if not done.noarchive and done.digest:
             self._keep(arrival, arrival.trip, original if arrival.unchanged or may_repeat(capture) else None)
         for made in (done.records, *done.attached):
@@ -77,7 +79,7 @@ class ArchiveSink:
             return
         row.page_id, row.crawl_id = visit.page or None, visit.crawl
         row.version = not arrival.unchanged
-        if capture.status == 304 and rules.previous:
+        if capture.status == 304 and rules.previous and original is not None:
             row.digest = rules.previous
         first_seen = original is not None and not visit.digest and visit.role == Role.REQUISITE
         if not visit.page or first_seen:  # nobody knows its last version; a browser may have brought it

@@ -11,6 +11,7 @@ from hemeroteca import urls
 from hemeroteca.engine import reasons
 from hemeroteca.engine.runs import Run
 from hemeroteca.engine.sinks import Arrival, Trip
+from hemeroteca.focus.definition import PageFocus
 from hemeroteca.frontier import services
 from hemeroteca.frontier.visit import Outcome, State, Visit
 from hemeroteca.ingest.ingested import Ingested
@@ -40,6 +41,8 @@ class FrontierSink:
         counts = trip.run.counts
         counts.unchanged += arrival.unchanged
         counts.versions += bool(arrival.stored) and not arrival.unchanged
+        if trip.run.focus is not None:
+            self._judge(arrival, trip)
         self._follow(arrival, trip.visit, trip.run)
         self._end(arrival, trip)
 
@@ -48,6 +51,8 @@ class FrontierSink:
 
     def _follow(self, arrival: Arrival, visit: Visit, run: Run) -> None:
         engine, done = self._engine, arrival.done
+        if run.options.job:  # a client wanted this address, and is told where it leads
+            return
         found = done.candidates
         if done.said:
             self._hold_back(arrival, visit, run)
@@ -78,6 +83,14 @@ class FrontierSink:
             reason = held.get(candidate.url, "")
             if reason and not run.trusts(host, reason):
                 candidate.held = reason
+
+    def _judge(self, arrival: Arrival, trip: Trip) -> None:
+        """What a page was worth to the focus of its crawl; before its links are scored."""
+        found = arrival.done.find("focus", PageFocus) or PageFocus(0.0)
+        trip.run.counts.targets += bool(found.target)
+        digest = trip.visit.digest if arrival.unchanged else arrival.done.shown_digest
+        elapsed = int(trip.result.elapsed * 1000)
+        self._engine.frontier.judge(trip.visit, found, digest, elapsed, arrival.capture.status)
 
     def _end(self, arrival: Arrival, trip: Trip) -> None:
         """A page that answered and was read."""

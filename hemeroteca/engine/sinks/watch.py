@@ -42,6 +42,8 @@ class WatchSink:
                 record_id=arrival.row.record_id if arrival.row is not None else None,
                 difference=done.difference,
                 listing=done.find("listing", Listing),
+                mime=done.mime,
+                requisites=tuple(done.requisites),
                 title=done.document.title if done.document is not None else "",
             )
         )

@@ -34,7 +34,6 @@ class Traffic:
         self._settings = settings
         self._request = request
         self._allowed = allowed
-        self._host = urls.host(request.url)
         self._deadline = monotonic() + (request.timeout or settings.timeout)
         self._upstream = Upstream(settings.fetch)
         self._slots = asyncio.Semaphore(settings.connections)
@@ -118,7 +117,7 @@ class Traffic:
 
     def _make(self, method: str, url: str, headers: tuple[tuple[str, str], ...], content: bytes, main: bool) -> Request:
         page, settings = self._request, self._settings
-        own = urls.host(url) == self._host  # what a person allowed for a site is for that site alone
+        own = urls.origin(url) == urls.origin(page.url)  # what a person allowed for a site is for its origin alone
         limit = settings.body_bytes
         if main:
             limit = page.max_body_bytes or settings.fetch.max_body_bytes

@@ -1,0 +1,260 @@
+"""/wiki: histories of MediaWiki articles, with the founding work's names."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from ninja import Path, Query, Schema
+from pydantic import Field
+
+from hemeroteca.api import access
+from hemeroteca.api.shapes import Body, filled
+from hemeroteca.errors import Invalid
+from hemeroteca.wiki import queries, services
+
+Job = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the job.")]
+Attribute = Annotated[
+    Literal["title", "pageid", "user", "userid", "date", "size"], Query(description="What is counted.")
+]
+
+
+class FilterQuery(Schema):
+    title: str = Field("", max_length=400, description="Only of the article with this title, or one it had.")
+    pageid: int | None = Field(None, ge=0, lt=1 << 63, description="Only of the page with this number.")
+    user: str = Field("", max_length=400, description="Only by this user.")
+    userid: int | None = Field(None, ge=0, lt=1 << 63, description="Only by the user with this number.")
+    tag: str = Field("", max_length=400, description="Only with this tag.")
+    size: int | None = Field(None, ge=0, lt=1 << 63, description="Bytes; `sizematch` says how they are compared.")
+    sizematch: int | None = Field(None, ge=-1000, le=1000, description="> 0: larger than size, < 0: smaller, 0: equal.")
+    date: str = Field("", max_length=40, description="Only of this day (UTC).")
+    datestart: str = Field("", max_length=40, description="Only from this day on; missing: the first revision.")
+    dateend: str = Field("", max_length=40, description="Only up to this day, which counts; missing: now.")
+    locale: str = Field("", max_length=40, description="Only of wikis in this language.")
+    wiki: str = Field("", max_length=300, description="Only of the wiki with this name, such as es.wikipedia.org.")
+
+
+class PageQuery(Schema):
+    page: int = Field(1, ge=1, lt=1 << 40, description="Which part of the list, beginning with 1.")
+    page_size: int = Field(100, ge=1, le=1000, description="Items in one part.")
+    sort: str = Field("", max_length=40, description="Name of a field; with a minus before it: descending.")
+    cursor: str = Field("", max_length=400, description="`next_cursor` of the answer before, instead of `page`.")
+
+
+class ExtractionDates(Schema):
+    extraction_date: str = Field("", max_length=40, description="Only what was extracted on this day.")
+    first_extraction_date: str = Field("", max_length=40, description="Only of articles first extracted on this day.")
+    last_extraction_date: str = Field("", max_length=40, description="Only of articles last extracted on this day.")
+
+
+class ArticleQuery(Schema):
+    title: str = Field("", max_length=400, description="Only the article with this title.")
+    pageid: int | None = Field(None, ge=0, lt=1 << 63, description="Only the page with this number.")
+    ns: int | None = Field(None, ge=-2, le=100_000, description="Only of this namespace.")
+    locale: str = Field("", max_length=40, description="Only of wikis in this language.")
+    wiki: str = Field("", max_length=300, description="Only of the wiki with this name.")
+    first_extraction_date: str = Field("", max_length=40, description="Only those first extracted on this day.")
+    last_extraction_date: str = Field("", max_length=40, description="Only those last extracted on this day.")
+
+
+class ArticleOut(Schema):
+    ns: int = Field(description="Namespace.")
+    pageid: int = Field(description="MediaWiki's number of the page.")
+    title: str = Field(description="Title of today.")
+    locale: str = Field(description="Language of its wiki.")
+    first_extraction_date: datetime | None = Field(description="When its first revision was kept.")
+    last_extraction_date: datetime | None = Field(description="When the wiki was last asked.")
+    last_revision_extracted: int = Field(description="Number of the newest revision kept.")
+    wiki: str = Field(description="Name of its wiki.")
+    revisions: int = Field(description="Revisions kept.")
+    complete: bool = Field(description="Whether all of them are.")
+    limited: bool = Field(description="Whether an extraction ended at its limit.")
+    text: bool = Field(description="Whether texts are kept too.")
+    deleted: bool = Field(description="Whether the wiki has it no more.")
+    source: str = Field(description="api, export, history or dump.")
+    policy: str = Field(description="When it is looked at again: auto or exponential.")
+    due: datetime | None = Field(description="When that is.")
+
+
+class ArticlesOut(Schema):
+    items: list[ArticleOut] = Field(description="This part of the list.")
+    total: int = Field(description="How many there are in all.")
+
+
+class RevisionsOut(Schema):
+    items: list[dict[str, Any]] = Field(description="Revisions with MediaWiki's names of their parts.")
+    next_cursor: str | None = Field(description="Give it as `cursor` to get what follows; null at the end.")
+
+
+class ExtractIn(Body):
+    url: str = Field("", max_length=2000, description="Address of an article. This or `title` is required.")
+    title: str = Field("", max_length=400, description="Title of an article.")
+    locale: str = Field(
+        "en", max_length=400, description="Language of the Wikipedia that has it, or address of an API."
+    )
+    text: bool = Field(False, description="Texts too.")
+    max_revisions: int = Field(0, ge=0, lt=1 << 53, description="The oldest so many at most; 0: all.")
+
+
+class StatusOut(Schema):
+    state: str = Field(description="PENDING, PROGRESS, SUCCESS, FAILURE or REVOKED.")
+    status: str = Field(description="What it does now, or how it ended.")
+    job: int = Field(description="Number of the job.")
+    kind: str = Field(description="What is done.")
+    revisions: int = Field(description="Revisions kept so far.")
+    result: Any = Field(description="What came of it, once it is done.")
+
+
+class CountOut(Schema):
+    count: int = Field(description="Revisions.")
+
+
+class AvgOut(Schema):
+    avg: float = Field(description="Revisions a day.")
+
+
+class ModeOut(Schema):
+    mode: Any = Field(description="The most frequent value; null when there is none.")
+    count: int = Field(description="How often.")
+    modes: list[Any] = Field(description="All values that are as frequent.")
+
+
+class QueryIn(Body):
+    sql: str = Field("", max_length=20_000, description="One SELECT. This or `pipeline`.")
+    pipeline: list[dict[str, Any]] | None = Field(None, description="Stages: $match, $project, $group, $sort, …")
+    collection: str = Field("revisions", max_length=40, description="Of a pipeline: revisions, articles, texts, …")
+    date_format: str = Field("", max_length=40, description="How a pipeline writes times, like %Y-%m-%d.")
+
+
+class QueryOut(Schema):
+    columns: list[str] = Field(description="Names of the columns.")
+    rows: list[list[Any]] = Field(description="Rows.")
+    truncated: bool = Field(description="Whether there were more rows than are given.")
+
+
+class TrendsOut(Schema):
+    days: int = Field(description="The last so many days.")
+    articles: list[dict[str, Any]] = Field(description="Articles edited unusually often.")
+    categories: list[dict[str, Any]] = Field(description="Categories of such articles.")
+
+
+def articles(request: HttpRequest, which: Query[ArticleQuery], part: Query[PageQuery]) -> ArticlesOut:
+    """Unknown parameters are refused, with those that are allowed."""
+    given = _given(request, which, part)
+    found, total = queries.articles(access.caller(request), given)
+    return ArticlesOut(items=[filled(ArticleOut, article) for article in found], total=total)
+
+
+def revisions(
+    request: HttpRequest,
+    which: Query[FilterQuery],
+    dates: Query[ExtractionDates],
+    part: Query[PageQuery],
+    text: Annotated[bool, Query(description="With their texts.")] = False,
+) -> RevisionsOut:
+    """`page` and `page_size`, or `cursor`, which stays right while revisions are added."""
+    given = _given(request, which, dates, part, also=("text",))
+    rows = queries.revisions(access.caller(request), given, text)
+    more = len(rows) == part.page_size
+    return RevisionsOut(items=rows, next_cursor=queries.cursor_of(rows[-1], given) if more else None)
+
+
+def extract(request: HttpRequest, order: ExtractIn) -> HttpResponse:
+    """202 with `Location`, where the state of the extraction is."""
+    job = services.extract(
+        access.caller(request),
+        url=order.url,
+        titles=(order.title,) if order.title else (),
+        locale=order.locale,
+        text=order.text,
+        max_revisions=order.max_revisions,
+    )
+    place = f"{settings.CONFIG.public_url.rstrip('/')}/api/v1/wiki/status/{job.pk}"
+    response = HttpResponse(
+        StatusOut(**queries.status(access.caller(request), job.pk)).model_dump_json(),
+        status=202,
+        content_type="application/json",
+    )
+    response.headers["Location"] = place
+    return response
+
+
+def status(request: HttpRequest, job: Job) -> StatusOut:
+    return StatusOut(**queries.status(access.caller(request), job))
+
+
+def count(request: HttpRequest, response: HttpResponse, which: Query[FilterQuery]) -> CountOut:
+    """How many revisions there are."""
+    given = _given(request, which)
+    _tag(response, "count", given)
+    return CountOut(count=queries.count(access.caller(request), given))
+
+
+def avg(request: HttpRequest, response: HttpResponse, which: Query[FilterQuery]) -> AvgOut:
+    """Per day; `datestart` and `dateend` are required, and both count."""
+    given = _given(request, which)
+    _tag(response, "avg", given)
+    return AvgOut(avg=queries.avg(access.caller(request), given))
+
+
+def mode(request: HttpRequest, response: HttpResponse, attribute: Attribute, which: Query[FilterQuery]) -> ModeOut:
+    """Where several values are as frequent, all of them are given."""
+    given = _given(request, which, also=("attribute",))
+    _tag(response, "mode", attribute, given)
+    return filled(ModeOut, queries.mode(access.caller(request), attribute, given))
+
+
+def metrics(
+    request: HttpRequest,
+    response: HttpResponse,
+    which: Query[FilterQuery],
+    metric: Annotated[str, Query(max_length=400, description="Names with a comma between them; empty: all.")] = "",
+) -> dict[str, Any]:
+    """Edits over time, editors, concentration, reverts, authorship, …"""
+    given = _given(request, which, also=("metric",))
+    _tag(response, "metrics", metric, given)
+    names = tuple(name.strip() for name in metric.split(",") if name.strip())
+    return queries.metrics_of(access.caller(request), given, names)
+
+
+def trends(
+    request: HttpRequest,
+    days: Annotated[int, Query(ge=1, le=366, description="The last so many days.")] = 7,
+    locale: Annotated[str, Query(max_length=40, description="Only of wikis in this language.")] = "",
+) -> TrendsOut:
+    """Articles and categories that are edited unusually often."""
+    _refuse_unknown(request, ("days", "locale"))
+    return TrendsOut(**queries.trends(access.caller(request), days, locale))
+
+
+def query(request: HttpRequest, response: HttpResponse, order: QueryIn) -> QueryOut:
+    """Read-only SQL (DuckDB's), or an aggregation pipeline; run by a process that can open nothing else."""
+    if bool(order.sql) == (order.pipeline is not None):
+        raise Invalid("send either `sql` or `pipeline`")
+    _tag(response, "query", order.model_dump_json())
+    caller = access.caller(request)
+    if order.sql:
+        answer = queries.sql(caller, order.sql)
+    else:
+        answer = queries.pipeline(caller, order.pipeline, order.collection, order.date_format)
+    return QueryOut(columns=list(answer.columns), rows=[list(row) for row in answer.rows], truncated=answer.truncated)
+
+
+def _given(request: HttpRequest, *shapes: Schema, also: tuple[str, ...] = ()) -> dict[str, Any]:
+    """What was asked for by name. A name that does not exist is refused."""
+    names = [name for shape in shapes for name in type(shape).model_fields]
+    _refuse_unknown(request, (*names, *also))
+    values = {name: value for shape in shapes for name, value in shape.model_dump().items()}
+    return {name: value for name, value in values.items() if value not in (None, "")}
+
+
+def _refuse_unknown(request: HttpRequest, allowed: tuple[str, ...]) -> None:
+    for name in request.GET:
+        if name not in allowed:
+            raise Invalid(f"there is no parameter {name!r}; allowed are {', '.join(allowed)}")
+
+
+def _tag(response: HttpResponse, *parts: object) -> None:
+    """The answer stays the same until something is committed to the lake."""
+    response.headers["ETag"] = queries.etag(*parts)
+    response.headers["Cache-Control"] = "private, no-cache"

@@ -1,0 +1,341 @@
+"""`hemeroteca fleet`: devices people lend, clients, credits, settings, and how it all stands."""
+
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from hemeroteca.cli.common import Data, Json, actor, setup, tell, unmarked
+from hemeroteca.errors import Invalid
+
+app = typer.Typer(no_args_is_help=True, help="Devices people lend, clients, credits, and how the fleet stands.")
+device = typer.Typer(no_args_is_help=True, help="One device: add it, give it a token, pause, suspend, trust it.")
+client = typer.Typer(no_args_is_help=True, help="Who may have URLs fetched by the fleet.")
+app.add_typer(device, name="device")
+app.add_typer(client, name="client")
+
+Name = Annotated[str, typer.Argument(help="Name of the device.")]
+Owner = Annotated[str, typer.Option(help="Who lends it.")]
+OwnerMaybe = Annotated[str, typer.Option(help="Whose it is, when several people have one of that name.")]
+User = Annotated[str, typer.Argument(help="Name of the person.")]
+
+
+@app.command()
+def status(data: Data = None, json: Json = False) -> None:
+    """How the fleet stands."""
+    setup(data)
+    from hemeroteca.fleet import queries
+
+    found = queries.status()
+    if json:
+        tell(found)
+        return
+    table = Table(show_header=False)
+    for name, value in msgspec.to_builtins(found).items():
+        table.add_row(name, unmarked(value))
+    Console().print(table)
+
+
+@app.command()
+def devices(owner: OwnerMaybe = "", data: Data = None, json: Json = False) -> None:
+    """Devices: state, trust, speed, what they did."""
+    setup(data)
+    from hemeroteca.accounts import services as accounts
+    from hemeroteca.fleet import queries
+
+    found = queries.devices(actor(), accounts.find_user(owner) if owner else None)
+    if json:
+        for one in found:
+            tell(one)
+        return
+    table = Table("name", "owner", "state", "valid in a row", "URLs", "per second", "credits", "country", "why")
+    for one in found:
+        numbers = [str(one.score), str(one.total), f"{one.speed:.1f}", f"{one.credits:.2f}"]
+        table.add_row(unmarked(one.name), one.owner, one.state, *numbers, one.country, unmarked(one.reason))
+    Console().print(table)
+
+
+@app.command()
+def credits(  # noqa: A001 - the name of the command
+    give: Annotated[str, typer.Option(help="Give this client credits, with --amount.")] = "",
+    amount: Annotated[float, typer.Option(help="How many.")] = 0.0,
+    csv: Annotated[bool, typer.Option("--csv", help="As CSV.")] = False,
+    data: Data = None,
+    json: Json = False,
+) -> None:
+    """Accounts and their balances."""
+    setup(data)
+    from hemeroteca.fleet import queries, services
+
+    if give:
+        services.give(actor(), services.find_client(give), amount)
+    found = queries.balances(actor())
+    if csv:
+        typer.echo(queries.as_csv(found), nl=False)
+    elif json:
+        for one in found:
+            tell(one)
+    else:
+        table = Table("account", "name", "balance")
+        for one in found:
+            table.add_row(one["account"], unmarked(one["name"]), f"{one['balance']:.2f}")
+        Console().print(table)
+
+
+@app.command()
+def simulate(
+    urls: Annotated[int, typer.Option(min=1000, max=10_000_000, help="How many to fetch.")] = 200_000,
+    seed: Annotated[int, typer.Option(help="Another one is another fleet.")] = 1,
+    honest: Annotated[int, typer.Option(min=1, help="Devices that do as they should.")] = 60,
+    slow: Annotated[int, typer.Option(min=0, help="… ten times slower.")] = 10,
+    flaky: Annotated[int, typer.Option(min=0, help="… that often give no answer.")] = 5,
+    lying: Annotated[int, typer.Option(min=0, help="… that lie from the start.")] = 7,
+    patient: Annotated[int, typer.Option(min=0, help="… that lie once they are believed.")] = 7,
+    colluding: Annotated[int, typer.Option(min=0, help="… that tell the same lies.")] = 6,
+    hoarding: Annotated[int, typer.Option(min=0, help="… that keep their blocks.")] = 5,
+    lie_rate: Annotated[float, typer.Option(min=0.0, max=1.0, help="Of a liar's answers, while it lies.")] = 0.2,
+    json: Json = False,
+) -> None:
+    """Try the rules of trust on invented devices: what stays undetected, and what checking costs."""
+    from hemeroteca.fleet import simulator
+
+    mix = simulator.Mix(
+        honest=honest, slow=slow, flaky=flaky, lying=lying, patient=patient, colluding=colluding, hoarding=hoarding,
+        lie_rate=lie_rate,
+    )  # fmt: skip
+    found = simulator.simulate(mix, urls, seed)
+    if json:
+        tell(found)
+        return
+    table = Table(show_header=False)
+    for name, value in msgspec.to_builtins(found).items():
+        table.add_row(name.replace("_", " "), f"{value:.4%}" if isinstance(value, float) else str(value))
+    Console().print(table)
+
+
+@app.command("set")
+def set_settings(
+    settings: Annotated[list[str], typer.Argument(help="strategy=auto, cache_seconds=3600, max_block=64, …")],
+    data: Data = None,
+    json: Json = False,
+) -> None:
+    """Change settings while the fleet runs: strategy, cache_seconds, max_block, task_seconds, max_devices, …"""
+    setup(data)
+    from hemeroteca.fleet import services
+
+    changes: dict[str, Any] = {}
+    for pair in settings:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise Invalid(f"{pair!r} is no setting; write NAME=VALUE")
+        changes[name.strip()] = value.strip()
+    kept = services.change_settings(actor(), changes)
+    if json:
+        tell(kept)
+        return
+    for name, value in msgspec.to_builtins(kept).items():
+        typer.echo(f"{name} = {value}")
+
+
+@app.command()
+def close(
+    host: Annotated[str, typer.Argument(help="Host; all below it too.")],
+    reason: Annotated[str, typer.Option(help="For people.")] = "by the operator",
+    data: Data = None,
+) -> None:
+    """Leave a host alone from now on, leased blocks included."""
+    setup(data)
+    from hemeroteca.fleet import services
+
+    typer.echo(f"{services.close_host(actor(), host, reason).host} is closed to the fleet")
+
+
+@app.command("open")
+def open_again(host: Annotated[str, typer.Argument(help="Host.")], data: Data = None) -> None:
+    """Let the fleet visit a host again."""
+    setup(data)
+    from hemeroteca.fleet import services
+
+    services.open_host(actor(), host)
+    typer.echo(f"{host} is open to the fleet")
+
+
+@app.command()
+def log(data: Data = None, json: Json = False) -> None:
+    """The audit log, newest first."""
+    setup(data)
+    from hemeroteca.cli.common import printable
+    from hemeroteca.fleet import queries
+
+    for line in queries.log(actor()):
+        if json:
+            tell({"at_ms": line.at_ms, "who": line.who, "what": line.what, "detail": line.detail})
+        else:
+            typer.echo(f"{line.at_ms} {printable(line.who)} {printable(line.what)}: {printable(line.detail)}")
+
+
+@device.command("add")
+def add_device(
+    name: Name,
+    owner: Owner,
+    days: Annotated[int, typer.Option(min=0, max=36500, help="Its token is valid so long; 0: no end.")] = 0,
+    data: Data = None,
+    json: Json = False,
+) -> None:
+    """Add a device and print its token, which cannot be shown again."""
+    setup(data)
+    from hemeroteca.accounts import services as accounts
+    from hemeroteca.fleet import services
+
+    new = services.add_device(actor(), name, accounts.find_user(owner), days)
+    if json:
+        tell({"device": new.device.pk, "token": new.token})
+        return
+    typer.echo(new.token)
+    typer.echo(f"for device {new.device.name} of {owner}; keep it now, only its hash is stored", err=True)
+
+
+@device.command("code")
+def device_code(name: Name, owner: OwnerMaybe = "", data: Data = None, json: Json = False) -> None:
+    """A one-time code to type on the device within 15 minutes: `worker.pyz --server URL --code CODE`."""
+    setup(data)
+    from hemeroteca.fleet import services
+
+    found = services.make_code(actor(), _find(name, owner))
+    tell({"code": found}) if json else typer.echo(found)
+
+
+@device.command("rotate")
+def rotate(name: Name, owner: OwnerMaybe = "", data: Data = None, json: Json = False) -> None:
+    """Another token; the old one is valid for an hour more."""
+    setup(data)
+    from hemeroteca.fleet import services
+
+    token = services.rotate_token(actor(), _find(name, owner))
+    tell({"token": token}) if json else typer.echo(token)
+
+
+@device.command("revoke")
+def revoke(name: Name, owner: OwnerMaybe = "", data: Data = None) -> None:
+    """End its tokens at once."""
+    setup(data)
+    from hemeroteca.fleet import services
+
+    services.revoke_token(actor(), _find(name, owner))
+    typer.echo(f"{name} has no valid token any more")
+
+
+@device.command("set")
+def set_device(
+    name: Name,
+    state: Annotated[str, typer.Option(help="active, paused, suspended or expelled.")] = "",
+    reason: Annotated[str, typer.Option(help="Why, for its owner.")] = "",
+    trusted: Annotated[bool | None, typer.Option("--trusted/--not-trusted", help="It may check others.")] = None,
+    listed: Annotated[bool | None, typer.Option("--listed/--not-listed", help="On the leaderboard.")] = None,
+    owner: OwnerMaybe = "",
+    data: Data = None,
+) -> None:
+    """Pause, suspend, expel or trust a device, or let it work again."""
+    setup(data)
+    from hemeroteca.fleet import services
+    from hemeroteca.fleet.models import Device
+
+    found = _find(name, owner)
+    if state:
+        if state not in Device.State.values:
+            raise Invalid(f"{state!r} is no state of a device; write one of: {', '.join(Device.State.values)}")
+        services.set_state(actor(), found, Device.State(state), reason)
+    if trusted is not None:
+        services.set_trusted(actor(), found, trusted)
+    if listed is not None:
+        services.list_device(actor(), found, listed)
+    typer.echo(f"{name}: {found.state}")
+
+
+@client.command("add")
+def add_client(
+    user: User,
+    purpose: Annotated[str, typer.Option(help="What the fleet would fetch, and why.")],
+    approve: Annotated[bool, typer.Option("--approve", help="Approve it at once.")] = False,
+    data: Data = None,
+) -> None:
+    """Let a person ask to be a client."""
+    setup(data)
+    from hemeroteca.accounts import services as accounts
+    from hemeroteca.fleet import services
+
+    new = services.ask(actor(), accounts.find_user(user), purpose)
+    if approve:
+        services.approve(actor(), new)
+    typer.echo(f"{user} {'is a client' if approve else 'asks to be a client'} of the fleet")
+
+
+@client.command("approve")
+def approve_client(
+    user: User,
+    credits: Annotated[  # noqa: A002 - the name of the option
+        int, typer.Option(min=0, help="To begin with.")
+    ] = 1000,
+    per_day: Annotated[int, typer.Option(min=1, help="Most URLs in a day.")] = 10_000,
+    data: Data = None,
+) -> None:
+    """Approve a client and its purpose."""
+    setup(data)
+    from hemeroteca.fleet import services
+
+    services.approve(actor(), services.find_client(user), credits, per_day)
+    typer.echo(f"{user} is a client of the fleet")
+
+
+@client.command("refuse")
+def refuse_client(user: User, reason: Annotated[str, typer.Option(help="Why.")], data: Data = None) -> None:
+    """Refuse a client, or end its approval."""
+    setup(data)
+    from hemeroteca.fleet import services
+
+    services.refuse(actor(), services.find_client(user), reason)
+    typer.echo(f"{user} is no client of the fleet")
+
+
+@client.command("list")
+def list_clients(data: Data = None, json: Json = False) -> None:
+    """Clients and what they want."""
+    setup(data)
+    from hemeroteca.fleet import queries
+
+    found = queries.clients(actor())
+    if json:
+        for one in found:
+            tell({"user": one.owner.name, "state": one.state, "purpose": one.purpose, "per_day": one.per_day})
+        return
+    table = Table("user", "state", "purpose", "URLs a day")
+    for one in found:
+        table.add_row(one.owner.name, one.state, unmarked(one.purpose), str(one.per_day))
+    Console().print(table)
+
+
+@app.command()
+def complaint(
+    number: Annotated[int, typer.Argument(help="Number of the result; 0 lists open complaints.")] = 0,
+    uphold: Annotated[bool | None, typer.Option("--uphold/--deny", help="What you decide.")] = None,
+    data: Data = None,
+) -> None:
+    """List open complaints about results, or decide one; one that is upheld is refunded."""
+    setup(data)
+    from hemeroteca.cli.common import printable
+    from hemeroteca.fleet import fetches, queries
+
+    if number and uphold is not None:
+        typer.echo(f"{number}: {fetches.decide(actor(), number, uphold).complaint_state}")
+        return
+    for one in queries.complaints(actor()):
+        typer.echo(f"{one.pk} {printable(one.url)}: {printable(one.complaint)}")
+
+
+def _find(name: str, owner: str) -> Any:
+    from hemeroteca.accounts import services as accounts
+    from hemeroteca.fleet import services
+
+    return services.find_device(name, accounts.find_user(owner) if owner else None)

@@ -1,0 +1,397 @@
+"""`hemeroteca geo`: geographic services, found, looked at and handed on."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hemeroteca.cli import common
+from hemeroteca.cli.job import Background
+
+if TYPE_CHECKING:
+    from hemeroteca.geo.description import Description
+    from hemeroteca.geo.models import Layer, Service
+
+app = typer.Typer(no_args_is_help=True, help="Geographic services: recognise, find, watch, export.")
+
+
+@app.command("inspect")
+def inspect(
+    sources: Annotated[list[str], typer.Argument(metavar="FILE|URL…", help="Documents, or - for standard input.")],
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Tell which service or dataset a document describes, and what it offers; or why it is none."""
+    failed = False
+    for source in sources:
+        description = _describe(source, data)
+        failed |= description is None
+        if description is None:
+            continue
+        if json:
+            common.tell({"file": source, **_facts(description)})
+        else:
+            _show(source, description)
+    if failed:
+        raise typer.Exit(1)
+
+
+def _describe(source: str, data: Path | None) -> "Description | None":
+    from hemeroteca.geo.detection import describe
+
+    if source.startswith(("http://", "https://")):
+        from hemeroteca.fetch.client import GuardedClient
+
+        reply = GuardedClient(common.settings(data)).send(source, max_bytes=MAX_BYTES, redirects=5)
+        if not reply.ok:
+            typer.echo(f"hemeroteca: {common.printable(source)} was not fetched: {reply.reason}", err=True)
+            return None
+        return describe(reply.body, reply.content_type, reply.url)
+    try:
+        body = sys.stdin.buffer.read(MAX_BYTES) if source == "-" else _read(Path(source))
+    except OSError as error:
+        typer.echo(f"hemeroteca: {common.printable(source)} cannot be read: {error.strerror or error}", err=True)
+        return None
+    return describe(body)
+
+
+MAX_BYTES = 64 << 20
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(MAX_BYTES)
+
+
+def _facts(description: "Description") -> dict[str, object]:
+    """All that is known, with every field that programs may rely on, be it empty."""
+    import msgspec
+
+    found = msgspec.to_builtins(description)
+    if not description.type:
+        return {"type": None, "reason": description.reason, **{k: found[k] for k in ("notes", "links") if k in found}}
+    always = {name: getattr(description, name) for name in ALWAYS}
+    return {**msgspec.to_builtins(always), **{name: value for name, value in found.items() if name not in ALWAYS}}
+
+
+ALWAYS = (
+    "type", "version", "title", "abstract", "endpoint", "layers", "bbox", "temporal", "crs", "formats", "keywords",
+    "provider", "contact", "licence",
+)  # fmt: skip
+
+
+def _show(source: str, description: "Description") -> None:
+    shown = common.printable
+    if not description.type:
+        typer.echo(f"{shown(source)}: no service ({shown(description.reason)})")
+        return
+    version = f" {description.version}" if description.version else ""
+    typer.echo(f"{shown(source)}: {description.type}{version}  {shown(description.title)}")
+    if description.endpoint:
+        typer.echo(f"  endpoint  {shown(description.endpoint)}")
+    if description.bbox:
+        typer.echo(f"  extent    {', '.join(f'{side:g}' for side in description.bbox)}")
+    if description.layers:
+        names = ", ".join(layer.name for layer in description.layers[:8])
+        more = f" … ({len(description.layers)} in all)" if len(description.layers) > 8 else ""
+        typer.echo(f"  layers    {shown(names)}{more}")
+    for note in description.notes:
+        typer.echo(f"  note      {shown(note)}")
+
+
+Words = Annotated[list[str] | None, typer.Argument(metavar="WORDS…", help="Words that must occur; none: all services.")]
+Number = Annotated[str, typer.Argument(metavar="SERVICE", help="Number or identifier, as `geo search` shows it.")]
+Box = Annotated[str, typer.Option("--bbox", metavar="W,S,E,N", help="Touching this box, in degrees.")]
+Types = Annotated[list[str] | None, typer.Option("--type", help="Of this type: wms, wfs, …; may be repeated.")]
+
+
+@app.command("search")
+def search(
+    words: Words = None,
+    bbox: Box = "",
+    type_: Types = None,
+    provider: Annotated[str, typer.Option(help="Provided by, a part of the name.")] = "",
+    keyword: Annotated[str, typer.Option(help="With this keyword.")] = "",
+    licence: Annotated[str, typer.Option(help="With this licence, like CC-BY.")] = "",
+    country: Annotated[str, typer.Option(help="Of this country, as statistics name it.")] = "",
+    time: Annotated[str, typer.Option(metavar="BEGIN/END", help="With data of this time, like 2001/2010.")] = "",
+    all_: Annotated[bool, typer.Option("--all", help="Also what is gone or closed, and mirrors.")] = False,
+    layers: Annotated[bool, typer.Option("--layers", help="With their layers.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Most services shown.")] = 20,
+    geojson: Annotated[bool, typer.Option("--geojson", help="As a GeoJSON FeatureCollection.")] = False,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Find geographic services by words, place, type, provider, keyword and time."""
+    common.setup(data, must_exist=True)
+    from hemeroteca.geo import queries, records
+
+    begin, end = queries.parse_span(time) if time else ("", "")
+    wish = queries.Wish(
+        words=" ".join(words or ()),
+        bbox=queries.parse_bbox(bbox) if bbox else None,
+        types=queries.parse_types(type_ or ()),
+        provider=provider,
+        keyword=keyword,
+        licence=licence,
+        country=country,
+        begin=begin,
+        end=end,
+        states=() if all_ else queries.SHOWN,
+        mirrors=all_,
+    )
+    found, total = queries.search(common.actor(), wish, limit)
+    inside = queries.layers_of(found) if layers else {}
+    if geojson:
+        features = [records.feature(one, "", inside.get(one.pk)) for one in found]
+        common.tell({"type": "FeatureCollection", "numberMatched": total, "features": features})
+        return
+    for service in found:
+        if json:
+            common.tell(_entry(service, inside.get(service.pk)))
+            continue
+        box = "" if service.bbox is None else "  [" + ", ".join(f"{side:g}" for side in service.bbox) + "]"
+        state = "" if service.state == "alive" else f"  ({service.state}: {common.printable(service.reason)})"
+        title = common.printable(service.title or "untitled")
+        typer.echo(f"{service.pk:>6}  {service.type:<16} {title}{box}{state}")
+        typer.echo(f"        {common.printable(service.public_endpoint)}")
+    if not json:
+        typer.echo(f"{len(found)} of {total}", err=True)
+
+
+@app.command("show")
+def show(
+    number: Number,
+    iso19139: Annotated[bool, typer.Option("--iso19139", help="As ISO 19139 metadata.")] = False,
+    qlr: Annotated[bool, typer.Option("--qlr", help="As a layer definition of QGIS.")] = False,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Everything known of a service: what it offers, where it was found, how it stands."""
+    common.setup(data, must_exist=True)
+    from hemeroteca.geo import queries, records, services
+
+    service = services.find(number)
+    if iso19139 or qlr:
+        try:
+            write = records.iso19139 if iso19139 else records.qlr
+            typer.echo(write(service, queries.layers(service)))
+        except ValueError as error:
+            common.give_up(str(error))
+        return
+    entry = _entry(service, queries.layers(service)) | {"health": queries.health(service)}
+    if json:
+        common.tell(entry)
+        return
+    for name, value in entry.items():
+        if name != "layers" and value not in ("", None, [], {}):
+            typer.echo(f"{name:<12} {common.printable(value)}")
+    for layer in queries.layers(service)[:200]:
+        typer.echo(f"  {common.printable(layer.name)}  {common.printable(layer.title)}")
+
+
+@app.command("add")
+def add(
+    url: Annotated[str, typer.Argument(help="Any address of a service, or of a page that leads to some.")],
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Visit an address, ask what services are there, and put them into the catalogue."""
+    from hemeroteca.cli.crawl import own_readers, run_crawl
+
+    readers = own_readers(data)
+    common.setup(data)
+    from hemeroteca.geo import orders, queries
+    from hemeroteca.geo.models import Service
+
+    crawl = orders.add(common.actor(), url)
+    run_crawl(crawl.pk, json, readers)
+    found = list(Service.objects.filter(seen_ms__gte=crawl.created_ms, crawl=crawl) | orders.known_at(url))
+    for service in found:
+        if json:
+            common.tell(_entry(service, queries.layers(service)))
+        else:
+            typer.echo(f"{service.pk:>6}  {service.type:<16} {common.printable(service.title)}")
+    if not found:
+        common.give_up(f"no geographic service was found at {url}; `hemeroteca geo inspect {url}` tells what it is")
+
+
+@app.command("claim")
+def claim(number: Number, data: common.Data = None) -> None:
+    """Say that a service is yours; then you may withdraw it."""
+    common.setup(data, must_exist=True)
+    from hemeroteca.geo import services
+
+    service = services.claim(common.actor(), number)
+    typer.echo(f"service {service.pk} is claimed")
+
+
+@app.command("withdraw")
+def withdraw(
+    number: Number,
+    reason: Annotated[str, typer.Option(help="Why, for people.")] = "",
+    undo: Annotated[bool, typer.Option("--undo", help="Put it back.")] = False,
+    data: common.Data = None,
+) -> None:
+    """Take a service out of the catalogue; it stays out when it is found again."""
+    common.setup(data, must_exist=True)
+    from hemeroteca.geo import services
+
+    if undo:
+        service = services.restore(common.actor(), number)
+    else:
+        service = services.withdraw(common.actor(), number, reason)
+    typer.echo(f"service {service.pk} is {service.state}")
+
+
+@app.command("stats")
+def stats(data: common.Data = None, json: common.Json = False) -> None:
+    """How many services there are now and were ever, by type, software, country, licence and state."""
+    common.setup(data, must_exist=True)
+    from hemeroteca.geo import queries, services
+
+    services.note_closed()
+    facts = queries.statistics(common.actor())
+    if json:
+        common.tell(facts)
+        return
+    for name, value in facts.items():
+        if isinstance(value, dict):
+            typer.echo(name)
+            for key, count in list(value.items())[:30]:
+                typer.echo(f"  {key:<24} {count}")
+        else:
+            typer.echo(f"{name:<26} {value}")
+
+
+@app.command("export")
+def export(
+    target: Annotated[Path, typer.Argument(help="A folder for all documents, or a file .csv, .geojson or .gpkg.")],
+    type_: Types = None,
+    all_: Annotated[bool, typer.Option("--all", help="Also what is gone or closed, and mirrors.")] = False,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """The catalogue as CSV, GeoJSON or GeoPackage; into a folder, all documents as received, with an index.csv."""
+    common.setup(data, must_exist=True)
+    from hemeroteca.geo import catalogue_files, queries
+
+    wish = queries.Wish(types=queries.parse_types(type_ or ()), states=() if all_ else queries.SHOWN, mirrors=all_)
+    actor = common.actor()
+    with common.writing(target):
+        kind = target.suffix.lower()
+        if kind == ".csv":
+            with target.open("w", encoding="utf-8", newline="") as file:
+                done = catalogue_files.Exported(
+                    str(target), catalogue_files.write_csv(queries.every(actor, wish), file)
+                )
+        elif kind in (".geojson", ".json"):
+            with target.open("w", encoding="utf-8") as file:
+                count = catalogue_files.write_geojson(queries.every(actor, wish), file, "")
+                done = catalogue_files.Exported(str(target), count)
+        elif kind == ".gpkg":
+            count = catalogue_files.write_geopackage(queries.every(actor, wish), target)
+            done = catalogue_files.Exported(str(target), count)
+        else:
+            done = catalogue_files.write_documents(actor, wish, target)
+    if json:
+        common.tell(done)
+        return
+    documents = f", {done.documents} documents" if done.documents else ""
+    typer.echo(f"{done.services} services{documents} → {common.printable(done.target)}")
+
+
+@app.command("harvest")
+def harvest(
+    url: Annotated[str, typer.Argument(help="Address of a catalogue.")],
+    kind: Annotated[
+        str, typer.Option(help="csw, records, stac, ckan, dcat, arcgis, oai, waf, …; none: found out.")
+    ] = "",
+    background: Background = False,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Read another catalogue to its end, and visit the services that are new or changed there."""
+    from hemeroteca.cli.crawl import own_readers, run_crawl
+
+    readers = own_readers(data)
+    common.setup(data)
+    from hemeroteca.cli.job import run_job
+    from hemeroteca.geo.jobs import Harvested, HarvestOrder
+
+    done = run_job("geo.harvest", HarvestOrder(url, kind), Harvested, json, background)
+    if done.crawl is not None:
+        run_crawl(done.crawl, json, readers)
+    if json:
+        common.tell(done)
+    else:
+        typer.echo(
+            f"{done.records} records ({done.kind}): {done.added} added, {done.changed} changed, "
+            f"{done.vanished} vanished, {done.failed} failed; {done.addresses} services visited"
+        )
+    if done.failed:
+        common.give_up(f"the harvest ended early: {done.reason}")
+
+
+@app.command("check")
+def check(
+    numbers: Annotated[list[int] | None, typer.Argument(metavar="SERVICE…", help="None: those that are due.")] = None,
+    deep: Annotated[bool, typer.Option("--deep", help="Ask for a small map or a feature too.")] = False,
+    every: Annotated[float, typer.Option(min=0, help="Hours after which a service is due.")] = 24.0,
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Most services looked at.")] = 1000,
+    background: Background = False,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Look whether services work; their states and reliability follow from it."""
+    common.setup(data, must_exist=True)
+    from hemeroteca.cli.job import run_job
+    from hemeroteca.geo.jobs import Checked, CheckOrder
+
+    order = CheckOrder(numbers or [], deep, limit, every)
+    done = run_job("geo.check", order, Checked, json, background)
+    if json:
+        common.tell(done)
+        return
+    for change in done.changes:
+        typer.echo(f"{change.service:>6}  {change.before} → {change.after}  {common.printable(change.reason)}")
+    typer.echo(f"{done.services} looked at, {done.failed} do not work")
+
+
+def _entry(service: "Service", layers: "list[Layer] | None") -> dict[str, object]:
+    """An entry of the catalogue for programs."""
+    from hemeroteca.geo import records
+
+    facts: dict[str, object] = {
+        "id": service.pk,
+        "identifier": service.identifier,
+        "type": service.type,
+        "version": service.version,
+        "title": service.title,
+        "abstract": service.abstract,
+        "endpoint": service.public_endpoint,
+        "bbox": service.bbox,
+        "temporal": [service.begin, service.end] if service.begin or service.end else None,
+        "keywords": service.keywords,
+        "crs": service.crs,
+        "formats": service.formats,
+        "provider": service.provider,
+        "contact": service.contact,
+        "licence": service.licence,
+        "country": service.country,
+        "software": service.software,
+        "state": service.state,
+        "reason": service.reason,
+        "found_on": service.found_on,
+        "way": service.way,
+        "found": records.moment(service.found_ms),
+        "seen": records.moment(service.seen_ms) if service.seen_ms else None,
+        "layers_count": service.layers_count,
+    }
+    if layers is not None:
+        facts["layers"] = [
+            {"name": one.name, "title": one.title, "bbox": one.bbox, "crs": one.crs, "styles": one.styles}
+            for one in layers
+        ]
+    return facts

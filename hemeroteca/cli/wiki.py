@@ -1,0 +1,525 @@
+"""`hemeroteca wiki`: histories of MediaWiki articles: extracted, kept up to date, counted, measured, handed out."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hemeroteca.cli import common
+from hemeroteca.cli.job import Background, run_job
+
+app = typer.Typer(no_args_is_help=True, help="Histories of MediaWiki articles: extracted, counted, measured.")
+
+Where = Annotated[str, typer.Option("--wiki", help="A language (es), the address of an article, or of an api.php.")]
+Name = Annotated[str, typer.Option("--wiki", help="Only of this wiki, by its name (es.wikipedia.org).")]
+Title = Annotated[str, typer.Option(help="Only of this article.")]
+PageId = Annotated[int | None, typer.Option(help="Only of the page with this number.")]
+User = Annotated[str, typer.Option(help="Only by this user.")]
+UserId = Annotated[int | None, typer.Option(help="Only by the user with this number.")]
+Tag = Annotated[str, typer.Option(help="Only with this tag, such as mw-reverted.")]
+Size = Annotated[int | None, typer.Option(help="Only of this size in bytes; see --sizematch.")]
+SizeMatch = Annotated[int | None, typer.Option(help="1: larger than --size, -1: smaller, 0: equal.")]
+Day = Annotated[str, typer.Option("--date", help="Only of this day (UTC).")]
+From = Annotated[str, typer.Option("--datestart", help="Only from this day on.")]
+To = Annotated[str, typer.Option("--dateend", help="Only up to this day, which counts.")]
+Locale = Annotated[str, typer.Option(help="Only of wikis in this language.")]
+
+
+@app.command()
+def extract(
+    titles: Annotated[list[str] | None, typer.Argument(help="Titles of articles.")] = None,
+    wiki: Where = "en",
+    text: Annotated[bool, typer.Option("--text", help="Texts too, not only what is known of each revision.")] = False,
+    max_revisions: Annotated[int, typer.Option(min=0, help="Of each article the oldest so many at most; 0: all.")] = 0,
+    titles_file: Annotated[Path | None, typer.Option("--titles", help="A file with a title in each line.")] = None,
+    category: Annotated[str, typer.Option(help="Articles of this category.")] = "",
+    depth: Annotated[int, typer.Option(min=0, max=50, help="Categories below it that are followed.")] = 0,
+    search: Annotated[str, typer.Option(help="Articles that the wiki's own search finds.")] = "",
+    user: Annotated[str, typer.Option(help="Articles that this user edited.")] = "",
+    whole: Annotated[bool, typer.Option("--whole", help="Every article of the wiki.")] = False,
+    policy: Annotated[str, typer.Option(help="When to look again: auto or exponential.")] = "",
+    background: Background = False,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Bring the histories of articles. The same order goes on where it was, or brings what is new."""
+    common.setup(data)
+    from hemeroteca.errors import Invalid
+    from hemeroteca.wiki import address, services
+    from hemeroteca.wiki.extraction import Extracted
+    from hemeroteca.wiki.jobs import Extract
+    from hemeroteca.wiki.schedule import POLICIES
+
+    place = address.read(wiki)
+    services.refuse_strangers_to_wikimedia(place)
+    named = [*(titles or ())]
+    if titles_file is not None:
+        try:
+            named += [line.strip() for line in titles_file.read_text("utf-8").splitlines() if line.strip()]
+        except (OSError, UnicodeDecodeError) as error:
+            common.give_up(f"{titles_file} cannot be read: {error}", common.USAGE)
+    named = named or ([place.title] if place.title else [])
+    for title in named:
+        services.check_title(title)
+    if not (named or category or search or user or whole):
+        raise Invalid("name at least one article, or --category, --search, --user or --whole")
+    if policy and policy not in POLICIES:
+        raise Invalid(f"there is no policy {policy!r}; there are {', '.join(POLICIES)}")
+    order = Extract(
+        wiki=wiki,
+        titles=named,
+        category=category,
+        depth=depth,
+        search=search,
+        user=user,
+        whole=whole,
+        text=text,
+        max_revisions=max_revisions,
+        policy=policy,
+    )
+    done = run_job("wiki.extract", order, Extracted, json, background)
+    if json:
+        common.tell(done)
+    else:
+        typer.echo(
+            f"{done.articles} articles of {done.wiki}: {done.revisions:,} new revisions, {done.changed:,} changed, "
+            f"{done.texts:,} texts, {done.events:,} events; {done.requests:,} requests"
+        )
+        for old, new in done.redirects:
+            typer.echo(common.printable(f"{old} is a redirect to {new}"))
+        for title in done.limited:
+            typer.echo(common.printable(f"{title}: only the oldest {max_revisions:,} revisions (--max-revisions)"))
+        for title in done.deleted:
+            typer.echo(common.printable(f"{title} is no longer on the wiki; what was extracted stays"))
+    for title in done.missing:
+        typer.echo(common.printable(f"hemeroteca: {done.wiki} has no article {title!r}"), err=True)
+    if done.missing and not done.articles:
+        raise typer.Exit(1)
+
+
+@app.command()
+def articles(
+    title: Title = "",
+    pageid: PageId = None,
+    locale: Locale = "",
+    wiki: Name = "",
+    sort: Annotated[str, typer.Option(help="title, pageid, or a date of extraction; with a minus: descending.")] = "",
+    page: Annotated[int, typer.Option(min=1)] = 1,
+    page_size: Annotated[int, typer.Option(min=1, max=1000)] = 100,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Articles whose histories are kept. With --json a line for each."""
+    _setup(data)
+    from hemeroteca.wiki import queries
+
+    given = {"title": title, "pageid": pageid, "locale": locale, "wiki": wiki}
+    found, total = queries.articles(
+        common.actor(), {**_given(given), "sort": sort, "page": page, "page_size": page_size}
+    )
+    for article in found:
+        if json:
+            common.tell(article)
+            continue
+        state = "deleted" if article.deleted else "limited" if article.limited else "" if article.complete else "partly"
+        last = common.stamp(article.last_extraction_date)
+        typer.echo(
+            common.printable(
+                f"{article.wiki}  {article.title}  {article.revisions:,} revisions  {last}  {state}"
+            ).rstrip()
+        )
+    if not json and total > len(found):
+        typer.echo(f"{len(found)} of {total}; --page {page + 1} shows more", err=True)
+
+
+@app.command()
+def revisions(
+    title: Title = "",
+    pageid: PageId = None,
+    user: User = "",
+    userid: UserId = None,
+    tag: Tag = "",
+    size: Size = None,
+    sizematch: SizeMatch = None,
+    date: Day = "",
+    datestart: From = "",
+    dateend: To = "",
+    locale: Locale = "",
+    wiki: Name = "",
+    text: Annotated[bool, typer.Option("--text", help="With their texts.")] = False,
+    sort: Annotated[str, typer.Option(help="timestamp, revid, size, …; with a minus: descending.")] = "",
+    page: Annotated[int, typer.Option(min=0, help="0: all of them.")] = 0,
+    page_size: Annotated[int, typer.Option(min=1, max=1000)] = 100,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Revisions. With --json a line for each."""
+    _setup(data)
+    import msgspec
+
+    from hemeroteca.wiki import queries
+
+    given = _filters(locals())
+    if page:
+        given |= {"page": page, "page_size": page_size}
+    if sort:
+        given["sort"] = sort
+    for row in queries.every_revision(common.actor(), given, text):
+        if json:
+            sys.stdout.write(msgspec.json.encode(row).decode() + "\n")
+        else:
+            mark = "m" if row["minor"] else " "
+            line = f"{row['timestamp']} {row['revid']:>10} {mark} {row['user'] or '(hidden)'}: {row['comment'] or ''}"
+            typer.echo(common.printable(line))
+
+
+@app.command()
+def count(
+    title: Title = "",
+    pageid: PageId = None,
+    user: User = "",
+    userid: UserId = None,
+    tag: Tag = "",
+    size: Size = None,
+    sizematch: SizeMatch = None,
+    date: Day = "",
+    datestart: From = "",
+    dateend: To = "",
+    locale: Locale = "",
+    wiki: Name = "",
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """How many revisions there are."""
+    _setup(data)
+    from hemeroteca.wiki import queries
+
+    number = queries.count(common.actor(), _filters(locals()))
+    common.tell({"count": number}) if json else typer.echo(f"{number:,}")
+
+
+@app.command()
+def avg(
+    title: Title = "",
+    pageid: PageId = None,
+    user: User = "",
+    userid: UserId = None,
+    tag: Tag = "",
+    size: Size = None,
+    sizematch: SizeMatch = None,
+    datestart: From = "",
+    dateend: To = "",
+    locale: Locale = "",
+    wiki: Name = "",
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Revisions a day, between --datestart and --dateend, which both count and are required."""
+    _setup(data)
+    from hemeroteca.wiki import queries
+
+    number = queries.avg(common.actor(), _filters(locals()))
+    common.tell({"avg": number}) if json else typer.echo(f"{number:g}")
+
+
+@app.command()
+def mode(
+    of: Annotated[str, typer.Option("--of", help="title, pageid, user, userid, date or size.")],
+    title: Title = "",
+    pageid: PageId = None,
+    user: User = "",
+    userid: UserId = None,
+    tag: Tag = "",
+    size: Size = None,
+    sizematch: SizeMatch = None,
+    date: Day = "",
+    datestart: From = "",
+    dateend: To = "",
+    locale: Locale = "",
+    wiki: Name = "",
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """The most frequent value; where several are as frequent, all of them (`modes`)."""
+    _setup(data)
+    from hemeroteca.wiki import queries
+
+    found = queries.mode(common.actor(), of, _filters(locals()))
+    if json:
+        facts: dict[str, Any] = {"mode": found.mode, "count": found.count}
+        common.tell(facts if len(found.modes) < 2 else {**facts, "modes": found.modes})
+        return
+    for value in found.modes:
+        typer.echo(common.printable(f"{value}: {found.count:,}"))
+
+
+@app.command()
+def metrics(
+    title: Annotated[str, typer.Argument(help="Title of an article; empty: all that is kept.")] = "",
+    only: Annotated[list[str] | None, typer.Option("--only", help="Only this metric; several times: these.")] = None,
+    csv: Annotated[bool, typer.Option("--csv", help="One metric (--only) as CSV.")] = False,
+    chart: Annotated[bool, typer.Option("--chart", help="Vega-Lite specifications of their charts.")] = False,
+    engine: Annotated[str, typer.Option(help="duckdb, or spark (extra `spark`).")] = "duckdb",
+    datestart: From = "",
+    dateend: To = "",
+    locale: Locale = "",
+    wiki: Name = "",
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Edits over time, editors, concentration, kinds of account, sizes, reverts, whose words stayed, and more."""
+    _setup(data)
+    from hemeroteca.wiki import metrics as wiki_metrics
+    from hemeroteca.wiki import queries
+
+    if engine not in ("duckdb", "spark"):
+        common.give_up(f"there is no engine {engine!r}; there are duckdb and spark", common.USAGE)
+    if title:
+        article = queries.find_article(common.actor(), title, locale, wiki)
+        title, wiki = article.title, article.wiki.name
+    given = _given({"title": title, "datestart": datestart, "dateend": dateend, "locale": locale, "wiki": wiki})
+    found = queries.metrics_of(common.actor(), given, tuple(only or ()), engine)
+    if csv:
+        if len(found) != 1 or not isinstance(next(iter(found.values())), list):
+            common.give_up("--csv writes one metric that is a table; name it with --only", common.USAGE)
+        _csv(next(iter(found.values())))
+    elif chart:
+        common.tell(
+            {
+                n: spec
+                for n, rows in found.items()
+                if n in wiki_metrics.METRICS and (spec := wiki_metrics.chart(n, rows))
+            }
+        )
+    elif json:
+        common.tell(found)
+    else:
+        for name, rows in found.items():
+            typer.echo(name)
+            for row in (rows if isinstance(rows, list) else [rows])[:10]:
+                typer.echo(common.printable("  " + "  ".join(f"{key} {value}" for key, value in row.items())))
+
+
+@app.command()
+def trends(
+    days: Annotated[int, typer.Option(min=1, max=366, help="The last so many days.")] = 7,
+    locale: Locale = "",
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Articles and categories that are edited unusually often."""
+    _setup(data)
+    from hemeroteca.wiki import queries
+
+    found = queries.trends(common.actor(), days, locale)
+    if json:
+        common.tell(found)
+        return
+    for row in found["articles"]:
+        typer.echo(common.printable(f"{row['title']}: {row['recent']} edits, {row['expected']:.1f} expected"))
+    for row in found["categories"]:
+        typer.echo(
+            common.printable(f"category {row['category']}: {row['recent']} edits, {row['expected']:.1f} expected")
+        )
+
+
+@app.command()
+def query(
+    what: Annotated[str, typer.Argument(metavar="SQL|FILE.json", help="A SELECT, or a file with a pipeline.")],
+    collection: Annotated[
+        str, typer.Option(help="Of a pipeline: revisions, articles, texts, events, earlier.")
+    ] = "revisions",
+    date_format: Annotated[str, typer.Option(help="How a pipeline writes times, like %d/%m/%Y.")] = "",
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Ask in SQL (DuckDB's, reading only) or with an aggregation pipeline."""
+    _setup(data)
+    import msgspec
+
+    from hemeroteca.wiki import queries
+
+    if what.endswith(".json") and Path(what).exists():
+        try:
+            given = msgspec.json.decode(Path(what).read_bytes())
+        except (OSError, msgspec.DecodeError) as error:
+            common.give_up(f"{what} is no JSON: {error}", common.USAGE)
+        if isinstance(given, dict):
+            collection = given.get("collection", collection)
+            date_format = given.get("date_format", date_format)
+            given = given.get("pipeline")
+        answer = queries.pipeline(common.actor(), given, collection, date_format)
+    else:
+        answer = queries.sql(common.actor(), what)
+    for row in answer.rows:
+        if json:
+            sys.stdout.write(msgspec.json.encode(dict(zip(answer.columns, row, strict=True))).decode() + "\n")
+        else:
+            typer.echo(common.printable("\t".join("" if value is None else str(value) for value in row)))
+    if answer.truncated:
+        typer.echo(f"only the first {len(answer.rows):,} rows", err=True)
+
+
+@app.command()
+def status(
+    job: Annotated[int, typer.Argument(help="Number of the job.", min=1)],
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """How far an extraction is."""
+    _setup(data)
+    from hemeroteca.wiki import queries
+
+    found = queries.status(common.actor(), job)
+    common.tell(found) if json else typer.echo(common.printable(f"{found['state']}: {found['status']}"))
+
+
+@app.command()
+def refresh(
+    every: Annotated[bool, typer.Option("--all", help="Also what is not due.")] = False,
+    wiki: Name = "",
+    follow: Annotated[bool, typer.Option("--follow", help="First hear what the wiki announces.")] = False,
+    stream: Annotated[str, typer.Option(help="Address of a stream of events (EventStreams) to hear it from.")] = "",
+    background: Background = False,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Bring what is new of articles that are due."""
+    _setup(data)
+    from hemeroteca.wiki.jobs import Follow, Refresh, Refreshed
+    from hemeroteca.wiki.models import Wiki
+    from hemeroteca.wiki.streams import Followed
+
+    if follow or stream:
+        for found in Wiki.objects.exclude(api_url="").filter(**({"name": wiki} if wiki else {})):
+            run_job("wiki.follow", Follow(wiki=found.api_url, stream=stream), Followed, json)
+    done = run_job("wiki.refresh", Refresh(every=every, wiki=wiki), Refreshed, json, background)
+    if json:
+        common.tell(done)
+        return
+    typer.echo(
+        f"{done.articles} articles read, {done.unchanged} unchanged: {done.revisions:,} new revisions, "
+        f"{done.changed:,} changed; {done.requests:,} requests"
+    )
+
+
+@app.command()
+def verify(
+    titles: Annotated[list[str] | None, typer.Argument(help="Titles; none: all that is kept.")] = None,
+    wiki: Name = "",
+    background: Background = False,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Walk all revisions of articles again: what came, changed or went meanwhile."""
+    _setup(data)
+    from hemeroteca.wiki.extraction import Extracted
+    from hemeroteca.wiki.jobs import Verify
+
+    done = run_job("wiki.verify", Verify(titles=list(titles or ()), wiki=wiki), Extracted, json, background)
+    if json:
+        common.tell(done)
+    else:
+        typer.echo(f"{done.articles} articles: {done.revisions:,} new revisions, {done.changed:,} changed or gone")
+
+
+@app.command("import")
+def import_(
+    file: Annotated[
+        Path, typer.Argument(help="XML dump (.xml, .bz2, .gz, .7z) or Wikimedia's history dump (.tsv.bz2).")
+    ],
+    wiki: Annotated[str, typer.Option(help="Name of the wiki; empty: as the dump says.")] = "",
+    locale: Annotated[str, typer.Option(help="Its language; empty: as the dump says.")] = "",
+    text: Annotated[bool, typer.Option("--text/--no-text", help="Texts too.")] = True,
+    background: Background = False,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Bring histories from a dump. What is kept already is known and skipped."""
+    common.setup(data)
+    from hemeroteca.wiki.dumps import Imported
+    from hemeroteca.wiki.jobs import Import
+
+    order = Import(file=str(file.absolute()), wiki=wiki, locale=locale, text=text)
+    done = run_job("wiki.import", order, Imported, json, background)
+    if json:
+        common.tell(done)
+    else:
+        typer.echo(
+            f"{done.articles} articles: {done.revisions:,} new revisions, {done.known:,} known, {done.texts:,} texts"
+        )
+
+
+@app.command()
+def export(
+    target: Annotated[Path, typer.Argument(help="File to write; .xml, .parquet or .csv says the format.")],
+    format_: Annotated[str, typer.Option("--format", help="xml, parquet or csv; empty: by the file's name.")] = "",
+    title: Title = "",
+    pageid: PageId = None,
+    user: User = "",
+    datestart: From = "",
+    dateend: To = "",
+    locale: Locale = "",
+    wiki: Name = "",
+    text: Annotated[bool, typer.Option("--text/--no-text", help="Texts too, where they are kept.")] = True,
+    pseudonyms: Annotated[bool, typer.Option("--pseudonyms", help="Users without their names; no comments.")] = False,
+    background: Background = False,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Hand out histories: XML for MediaWiki, Parquet or CSV, with licence, time and limits stated."""
+    _setup(data)
+    from hemeroteca.wiki.export import Exported
+    from hemeroteca.wiki.jobs import Export
+
+    order = Export(
+        target=str(target.absolute()),
+        format=format_ or target.suffix.lstrip("."),
+        filters=_filters(locals()),
+        text=text,
+        pseudonyms=pseudonyms,
+    )
+    done = run_job("wiki.export", order, Exported, json, background)
+    if json:
+        common.tell(done)
+    else:
+        typer.echo(f"{done.file}: {done.revisions:,} revisions of {done.articles} articles, {common.size(done.bytes)}")
+
+
+@app.command()
+def compact(
+    everything: Annotated[bool, typer.Option("--all", help="Also parts of few files.")] = False,
+    background: Background = False,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Make few files of many, for speed; others may read and write meanwhile."""
+    _setup(data)
+    from hemeroteca.wiki.jobs import Compact, Compacted
+
+    done = run_job("wiki.compact", Compact(everything=everything), Compacted, json, background)
+    common.tell(done) if json else typer.echo(f"{done.files} files fewer")
+
+
+def _setup(data: Path | None) -> None:
+    common.setup(data, must_exist=True)
+
+
+def _given(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value not in (None, "")}
+
+
+def _filters(values: dict[str, Any]) -> dict[str, Any]:
+    from hemeroteca.wiki.filters import NAMES
+
+    return _given({name: values[name] for name in NAMES if name in values})
+
+
+def _csv(rows: list[dict[str, Any]]) -> None:
+    import csv
+
+    if rows:
+        writer = csv.DictWriter(sys.stdout, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)

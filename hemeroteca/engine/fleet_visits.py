@@ -1,0 +1,639 @@
+"""Visits made by volunteers' devices: offered in blocks, taken back when nobody wants them, judged when they return.
+
+A block is a lease of the frontier, so its hosts are closed to everybody else until it ends. What a device brought is
+compared with what another party sees, as `fleet.trust` demands, and then goes the way of any answer
+(`Visits.answered`). A visit that somebody must confirm keeps its lease and asks for its host once more.
+"""
+
+import random
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hemeroteca.engine.runs import Run
+from hemeroteca.fetch import Guard, Result
+from hemeroteca.fleet import agreement, dispatch, services, shapes, signatures, strategies, trust
+from hemeroteca.fleet.agreement import Fingerprint
+from hemeroteca.fleet.dispatch import Lender, Offer, Resolved, Verdict
+from hemeroteca.fleet.models import Answer, Block
+from hemeroteca.frontier.hosts import HostQueue
+from hemeroteca.frontier.lease import Lease
+from hemeroteca.frontier.robots import origin_of
+from hemeroteca.frontier.visit import Ending, How, Visit
+from hemeroteca.warc import Capture
+
+if TYPE_CHECKING:
+    from hemeroteca.engine.loop import Engine
+    from hemeroteca.engine.sinks import Arrival
+
+LOOK_SECONDS = 1.0  # between looks at who is connected
+OFFER_SECONDS = 0.05  # between looks at what could be offered
+AHEAD_SECONDS = 4.0  # of a device's work that waits for it
+FIRST_BLOCK = 16  # URLs, for a device nobody has measured
+HOST_SECONDS = 6.0  # of one host's visits in a block: more would hold the host too long, fewer cost too much
+MAX_PER_HOST = 8
+UNWANTED_SECONDS = 20.0  # a block nobody takes is the engine's again …
+URGENT_SECONDS = 8.0  # … earlier when somebody waits for a single URL, and then the engine makes the visit
+USUAL_SECONDS = 5.0  # of a request, for the deadline of a block: few take longer
+LEASE_SECONDS = 7200.0  # of the frontier's lease: the block's own deadline is far before
+MAX_LOSSES = 3  # blocks that were lost with a visit, after which the engine makes it itself
+TIDY_SECONDS = 3600.0
+MAX_BROUGHT = 50_000  # answers on their way through ingest that are remembered
+
+
+@dataclass(eq=False)
+class Voice:
+    """What one party says of a URL; the engine has no lender."""
+
+    lender: Lender | None
+    result: Result
+    fingerprint: Fingerprint
+
+
+@dataclass(eq=False)
+class Question:
+    """A visit whose answer somebody must confirm."""
+
+    run: Run
+    by_peer: bool
+    voices: list[Voice] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Out:
+    """A block on its way."""
+
+    lenders: int  # of the share
+    visits: dict[str, Visit]  # by URL, those that have not come back
+    is_check: bool = False
+
+
+@dataclass(eq=False)
+class Brought:
+    """Who vouches for an answer on its way through ingest."""
+
+    devices: list[Lender]
+    checked: bool
+
+
+class FleetVisits:
+    def __init__(self, engine: "Engine") -> None:
+        config = engine.config
+        self._engine = engine
+        self._config = config
+        self._guard = Guard(config.allow_private, config.allow_networks)
+        self._settings = shapes.FleetSettings()
+        self._lenders: dict[int, Lender] = {}
+        self._standings: dict[tuple[int, str], trust.Standing] = {}
+        self._closed: frozenset[str] = frozenset()
+        self._own_hosts: set[int] = set()  # their robots.txt lets the engine in, not the fleet
+        self._blocks: dict[int, Out] = {}
+        self._questions: dict[Visit, Question] = {}
+        self._to_peers: list[Visit] = []  # handed out again, to be confirmed by a device
+        self._losses: dict[tuple[int, int], int] = defaultdict(int)
+        self._brought: dict[tuple[int, int], Brought] = {}
+        self._verdicts: list[Verdict] = []
+        self._arrived: dict[tuple[int, int], Resolved] = {}  # of jobs: read, and on its way to the commit
+        self._signer = signatures.Signer.of(engine.instance) if config.public_url else None
+        self._look_due = self._offer_due = self._tidy_due = 0.0
+        if engine.frontier is not None:
+            for host, until_ms in dispatch.recover().items():
+                engine.frontier.rest(host, until_ms / 1000)
+
+    @property
+    def active(self) -> bool:
+        """Devices are connected, or something is on its way to or from them."""
+        return bool(self._lenders or self._blocks)
+
+    # who makes a visit
+
+    def leaves(self, host: HostQueue, visit: Visit) -> bool:
+        """Whether the engine may make a visit itself now."""
+        if visit in self._questions or visit.lease is not None or not visit.page or not self._lenders:
+            return True
+        run = self._engine.runs.get(visit.crawl)
+        if run is None or not self._is_for_fleet(host, visit, run):
+            return True
+        activity = _activity(run)
+        if self._losses.get((visit.crawl, visit.key), 0) >= MAX_LOSSES:
+            return True
+        able = any(activity in lender.activities and not lender.slowed for lender in self._lenders.values())
+        return not able or (activity == "crawls" and self._settings.local)
+
+    def asks(self, visit: Visit) -> bool:
+        """Whether a visit handed out again is a question of ours."""
+        return visit in self._questions
+
+    def begin(self, visit: Visit) -> None:
+        """A visit to be confirmed may ask its host: by another device, or by the engine."""
+        question = self._questions[visit]
+        if question.by_peer and self._peer(visit, question) is not None:
+            self._to_peers.append(visit)
+            return
+        question.by_peer = False
+        request = self._engine.visits.request(visit, question.run)
+        if visit.followed and not question.run.options.job:
+            request.etag, request.last_modified = visit.etag, visit.last_modified
+        self._engine.fetcher.submit(request, self._engine_answered)
+
+    # the loop
+
+    def look(self, moment: float, now: float) -> None:
+        """Often; `moment` is monotonic."""
+        if moment >= self._look_due:
+            self._look_due = moment + LOOK_SECONDS
+            self._refresh(now)
+        if moment >= self._tidy_due:
+            self._tidy_due = moment + TIDY_SECONDS
+            dispatch.tidy()
+        if not self._blocks and not self._lenders:
+            return
+        if self._blocks:
+            self._take_returned()
+        if moment >= self._offer_due:
+            self._offer_due = moment + OFFER_SECONDS
+            self._offer_checks()
+            self._offer(now)
+
+    def take(self, arrival: "Arrival") -> None:
+        """A capture of a job's URL passed ingest."""
+        trip = arrival.trip
+        if trip is None or not trip.run.options.job or not trip.visit.page:
+            return
+        self._arrived[trip.visit.crawl, trip.visit.key] = Resolved(
+            job=trip.run.options.job,
+            key=trip.visit.key,
+            status=arrival.capture.status,
+            location=arrival.capture.header("location"),
+            capture=arrival.row.record_id if arrival.row is not None else None,
+            cached=trip.visit.served,
+        )
+
+    @property
+    def pending(self) -> bool:
+        return bool(self._verdicts or self._arrived)
+
+    def write(self, endings: list[Ending]) -> None:
+        """Inside the commit: verdicts, and what clients are told of the visits that ended."""
+        verdicts, self._verdicts = self._verdicts, []
+        resolved = []
+        for ending in endings:
+            run = self._engine.runs.get(ending.crawl)
+            if run is None or not run.options.job or ending.how not in (How.DONE, How.FAILED, How.EXCLUDED):
+                continue
+            place = ending.crawl, ending.key
+            told = self._arrived.pop(place, None) or Resolved(job=run.options.job, key=ending.key)
+            told.reason = told.reason or ending.reason
+            brought = self._brought.pop(place, None)
+            if brought is not None:
+                told.devices, told.checked = brought.devices, brought.checked
+            resolved.append(told)
+            self._losses.pop(place, None)
+        if verdicts or resolved:
+            dispatch.keep(verdicts, self._standings, resolved, self._settings.device_percent)
+
+    def answered_head(self, visit: Visit, result: Result) -> None:
+        """The answer to HEAD, which is kept nowhere."""
+        run = self._engine.runs[visit.crawl]
+        self._arrived[visit.crawl, visit.key] = Resolved(
+            job=run.options.job, key=visit.key, status=result.status, location=result.header("location")
+        )
+        if visit.lease is not None:
+            visit.lease.done(visit)
+
+    def stop(self, crawl: int) -> None:
+        """A crawl is being stopped: what nobody has taken comes back."""
+        mine = [number for number, out in self._blocks.items() if any(v.crawl == crawl for v in out.visits.values())]
+        for number in dispatch.withdraw(mine):
+            self._give_back(self._blocks.pop(number))
+
+    def close(self) -> None:
+        """The engine ends: nothing more is handed out. The next one leaves hosts alone that devices still hold."""
+        dispatch.withdraw(list(self._blocks))
+
+    # offering
+
+    def _refresh(self, now: float) -> None:
+        self._settings = services.fleet_settings()
+        self._lenders = {lender.id: lender for lender in dispatch.lenders()}
+        self._closed = dispatch.closed_hosts()
+        unknown = [one for one in self._lenders.values() if (one.id, one.version) not in self._standings]
+        if unknown:
+            found = dispatch.standings(unknown)
+            for one in unknown:
+                self._standings[one.id, one.version] = found.get((one.id, one.version), trust.Standing())
+        if self._blocks:
+            for number in dispatch.expired():
+                if number in self._blocks:
+                    self._lose(self._blocks.pop(number))
+            before = int((now - UNWANTED_SECONDS) * 1000)
+            for number in dispatch.withdraw(n for n in dispatch.unwanted(before) if n in self._blocks):
+                self._give_back(self._blocks.pop(number))
+            before = int((now - URGENT_SECONDS) * 1000)
+            for number in dispatch.withdraw(n for n in dispatch.unwanted(before) if self._is_urgent(n)):
+                out = self._blocks.pop(number)
+                for visit in out.visits.values():
+                    self._losses[visit.crawl, visit.key] = MAX_LOSSES
+                self._give_back(out)
+
+    def _is_urgent(self, number: int) -> bool:
+        """Whether a block holds the only URL of a job."""
+        out = self._blocks.get(number)
+        runs = [self._engine.runs.get(visit.crawl) for visit in out.visits.values()] if out is not None else []
+        return any(run is not None and run.options.job and len(run.options.scope.seeds) == 1 for run in runs)
+
+    def _offer(self, now: float) -> None:
+        """Keep so much waiting for each device that it never waits for us."""
+        if self._engine.frontier.next_time() is None or not self._engine.runs:
+            return
+        hungry = [one for one in self._lenders.values() if not one.slowed or not one.pending]
+        for lender in sorted(hungry, key=lambda one: one.waiting):
+            size = self._block_size(lender)
+            for _ in range(4):
+                if lender.waiting >= max(size, lender.speed * AHEAD_SECONDS):
+                    break
+                if not self._offer_block(lender, size, now):
+                    break
+
+    def _offer_block(self, lender: Lender, size: int, now: float) -> bool:
+        for activity in ("clients", "crawls"):
+            if activity not in lender.activities:
+                continue
+
+            def choose(host: HostQueue, visit: Visit, activity: str = activity) -> bool:
+                if visit.lease is not None or visit in self._questions:
+                    return True
+                run = self._engine.runs.get(visit.crawl)
+                return run is not None and _activity(run) == activity and self._is_for_fleet(host, visit, run)
+
+            lease = self._engine.frontier.lease(
+                now, "fleet", LEASE_SECONDS, max_visits=size, per_host=self._per_host, choose=choose
+            )
+            if lease is None:
+                continue
+            if lease.lessee != "fleet" or lease.visit.asked:  # a visit that asked for its host again
+                self._engine.visits.begin(lease.visit, now)
+                return True
+            visits = self._admitted(lease, now)
+            if visits:
+                self._send(visits, activity, now)
+                return True
+        return False
+
+    def _per_host(self, host: HostQueue) -> int:
+        return max(1, min(MAX_PER_HOST, int(HOST_SECONDS / max(host.delay, self._config.delay, 0.1))))
+
+    def _block_size(self, lender: Lender) -> int:
+        if not lender.speed:
+            return min(FIRST_BLOCK, self._settings.max_block)
+        return max(4, min(self._settings.max_block, int(lender.speed * AHEAD_SECONDS / 2)))
+
+    def _is_for_fleet(self, host: HostQueue, visit: Visit, run: Run) -> bool:
+        """Nothing that needs secrets, a browser, our own network or an exception goes to a device."""
+        site, options = host.settings, run.options
+        if options.job:
+            own = False
+        else:
+            own = not self._config.fleet or options.ignore_robots or options.insecure
+        secret = site.allow_private or site.proxy or site.username or site.insecure or site.ignore_robots
+        if own or secret or not visit.page or visit.robots_for or site.render == "always":
+            return False
+        if self._losses.get((visit.crawl, visit.key), 0) >= MAX_LOSSES or run.stopping:
+            return False
+        return host.id not in self._own_hosts
+
+    def _admitted(self, lease: Lease, now: float) -> list[Visit]:
+        """The visits of a lease that may go to a device; the others are ended, served or given back."""
+        admitted: list[Visit] = []
+        waiting: set[int] = set()  # hosts whose robots.txt is on its way
+        for visit in list(lease.visits):
+            run = self._engine.runs.get(visit.crawl)
+            if visit.host in waiting or run is None or run.stopping:
+                lease.give_back(visit)
+            elif run.is_at_limit(self._engine.frontier.taken(visit.crawl) - 1):
+                self._engine.frontier.hold_crawl(visit.crawl)
+                lease.give_back(visit)
+            elif not self._engine.visits.admit(visit, run, now, fleet=True):
+                if visit.lease is not None:  # the rules are being fetched in its stead
+                    waiting.add(visit.host)
+            elif served := self._engine.visits.served(visit, run, now):
+                lease.unasked(visit)
+                self._engine.intake.submit(visit, served, run)
+            else:
+                admitted.append(visit)
+        for visit in [visit for visit in admitted if visit.host in waiting]:
+            admitted.remove(visit)
+            lease.give_back(visit)
+        return admitted
+
+    def refused(self, visit: Visit, run: Run, origin: str) -> str:
+        """Why the fleet must not make a visit that robots.txt allows the engine; jobs are told, crawls go on without.
+        Empty: it may."""
+        engine = self._engine
+        host = engine.frontier.host(visit.host)
+        labels = host.name.split(".")
+        closed = any(".".join(labels[place:]) in self._closed for place in range(len(labels)))
+        rules = engine.robots.rules(origin, time.time())
+        own = self._config.robots_token
+        token = rules.token_for(shapes.AGENT, own) if rules is not None else own
+        if not closed and (rules is None or rules.allows(visit.url, token)):
+            return ""
+        if not run.options.job:
+            self._own_hosts.add(visit.host)
+        if closed:
+            return f"{host.name} is closed to the fleet"
+        assert rules is not None
+        return f"robots.txt of {host.name} forbids the fleet this page ({rules.rule(visit.url, token)})"
+
+    def _send(self, visits: list[Visit], activity: str, now: float, peer: Lender | None = None) -> None:
+        """Make a block of visits, for the device the strategy chooses or for the one that must confirm them."""
+        by_host: dict[int, list[Visit]] = {}
+        for visit in visits:
+            by_host.setdefault(visit.host, []).append(visit)
+        work = shapes.Work(
+            hosts=[self._host_work(number, mine, now) for number, mine in by_host.items()],
+            timeout=self._settings.task_seconds,
+            max_delay=self._config.max_delay,
+        )
+        each = min(USUAL_SECONDS, self._settings.task_seconds)
+        longest = max(len(one.tasks) * (one.delay + each) for one in work.hosts)
+        seconds = longest + 0.5 * len(visits) + 2 * self._settings.task_seconds
+        able = [one for one in self._lenders.values() if activity in one.activities and not one.slowed]
+        if peer is not None:
+            share = peer.id
+        elif able:
+            candidates = [one.candidate() for one in able]
+            share = strategies.STRATEGIES[self._settings.strategy].place(strategies.Work(urls=len(visits)), candidates)
+        else:
+            share = next(iter(self._lenders))
+        asked = [
+            voice.lender for visit in visits if visit in self._questions for voice in self._questions[visit].voices
+        ]
+        offer = Offer(
+            share=share,
+            activity=activity,
+            kind="check" if peer is not None else "visit",
+            owners=sorted({one.owner for one in asked if one is not None}),
+            networks=sorted({one.network for one in asked if one is not None}),
+            urls=len(visits),
+            work=work,
+            seconds=seconds,
+        )
+        (number,) = dispatch.offer([offer])
+        self._blocks[number] = Out(share, {visit.url: visit for visit in visits}, peer is not None)
+        for one in (self._lenders[share],):
+            one.waiting += len(visits)
+            one.pending += len(visits)
+            one.total += len(visits)
+
+    def _host_work(self, number: int, visits: list[Visit], now: float) -> shapes.HostWork:
+        engine = self._engine
+        host = engine.frontier.host(number)
+        origin = origin_of(visits[0].url)
+        rules = engine.robots.rules(origin, now)
+        token = rules.token_for(shapes.AGENT, self._config.robots_token) if rules else ""
+        asked = rules.crawl_delay(token) if rules else None
+        delay = engine.visits.plain_wait(number, visits[0].crawl, 0.0, asked)
+        run = engine.runs.get(visits[0].crawl)
+        fixed = host.settings.delay is not None or (run is not None and run.options.delay is not None)
+        tasks = []
+        for visit in visits:
+            options = engine.runs[visit.crawl].options
+            conditional = visit.followed and not options.job
+            tasks.append(
+                shapes.Task(
+                    url=visit.url,
+                    etag=visit.etag if conditional else "",
+                    last_modified=visit.last_modified if conditional else "",
+                    method=options.method,
+                    headers=list(options.headers),
+                )
+            )
+        signature = self._signer.sign(origin.partition("://")[2], now, 3600) if self._signer is not None else []
+        return shapes.HostWork(
+            host=host.name,
+            delay=delay,
+            factor=0.0 if fixed else self._config.delay_factor,
+            tasks=tasks,
+            signature=signature,
+        )
+
+    def _offer_checks(self) -> None:
+        """Visits to be confirmed by another device, together."""
+        if not self._to_peers:
+            return
+        waiting, self._to_peers = self._to_peers, []
+        by_peer: dict[tuple[int, str], list[Visit]] = {}
+        for visit in waiting:
+            question = self._questions.get(visit)
+            if question is None:
+                continue
+            peer = self._peer(visit, question)
+            if peer is None:
+                question.by_peer = False
+                self.begin(visit)
+            else:
+                by_peer.setdefault((peer.id, _activity(question.run)), []).append(visit)
+        for (peer_id, activity), visits in by_peer.items():
+            for start in range(0, len(visits), self._settings.max_block):
+                part = visits[start : start + self._settings.max_block]
+                self._send(part, activity, time.time(), self._lenders[peer_id])
+
+    def _peer(self, visit: Visit, question: Question) -> Lender | None:
+        """Another owner's device on another network; in the same country where there is one."""
+        first = question.voices[0].lender
+        assert first is not None
+        able = [
+            one
+            for one in self._lenders.values()
+            if one.owner != first.owner
+            and (one.network != first.network or not first.network)
+            and _activity(question.run) in one.activities
+            and not one.slowed
+        ]
+        near = [one for one in able if one.country == first.country] or able
+        return min(near, key=lambda one: (one.pending, one.id)) if near else None
+
+    # what comes back
+
+    def _take_returned(self) -> None:
+        for block in dispatch.returned():
+            out = self._blocks.pop(block.pk, None)
+            if out is not None:
+                self._judge(block, out)
+            dispatch.close(block.pk)
+
+    def _judge(self, block: Block, out: Out) -> None:
+        device = block.device
+        assert device is not None
+        lender = self._lenders.get(device.pk) or Lender(
+            id=device.pk,
+            pseudonym=device.pseudonym,
+            owner=device.owner_id,
+            network=device.network,
+            country=device.country,
+            version=device.version,
+            activities=frozenset(device.activities),
+            trusted=device.trusted,
+            speed=device.speed,
+            total=device.total,
+            slowed=False,
+        )
+        spool = self._engine.instance.spool_dir
+        brought = dispatch.results(block, list(out.visits), self._guard, spool)
+        for url, visit in out.visits.items():
+            result = brought.get(url)
+            run = self._engine.runs.get(visit.crawl)
+            if result is not None:
+                result.request.tag = visit
+            if visit.lease is None or run is None:
+                if result is not None:
+                    result.body.discard()
+            elif result is None:
+                self._not_made(visit)
+            elif not result.status:
+                self._failed(visit, run, result)
+            elif visit in self._questions:
+                self._second(visit, lender, result)
+            else:
+                self._first(visit, run, lender, result)
+
+    def _first(self, visit: Visit, run: Run, lender: Lender, result: Result) -> None:
+        standing = self._standings.setdefault((lender.id, lender.version), trust.Standing())
+        check = trust.check_for(standing, random.random())  # noqa: S311 - the seed is not the device's
+        if lender.trusted and check is trust.Check.PEER:
+            check = trust.Check.NONE
+        if check is trust.Check.NONE:
+            self._verdict(lender, visit, result, Answer.Verdict.UNCHECKED)
+            self._accept(visit, result, [lender], checked=False)
+            return
+        voice = Voice(lender, result, agreement.fingerprint(Capture.fetched(visit.url, result)))
+        self._questions[visit] = Question(run, check is trust.Check.PEER, [voice])
+        self._ask_again(visit, result, run)
+
+    def _second(self, visit: Visit, lender: Lender, result: Result) -> None:
+        question = self._questions[visit]
+        question.voices.append(Voice(lender, result, agreement.fingerprint(Capture.fetched(visit.url, result))))
+        first, second = question.voices[0], question.voices[1]
+        if agreement.agree(first.fingerprint, second.fingerprint):
+            self._settle(visit, {id(first): Answer.Verdict.VALID, id(second): Answer.Verdict.VALID}, first)
+        else:
+            question.by_peer = False
+            self._ask_again(visit, result, question.run)
+
+    def _engine_answered(self, result: Result) -> None:
+        """The engine asked itself. Where it disagrees it asks twice: the page may differ by itself."""
+        visit: Visit = result.request.tag
+        question = self._questions.get(visit)
+        if question is None or visit.lease is None or question.run.id not in self._engine.runs:
+            self._questions.pop(visit, None)
+            result.body.discard()
+            return
+        if not result.status:
+            self._drop(visit)
+            self._engine.visits.answered(visit, result)
+            return
+        voice = Voice(None, result, agreement.fingerprint(Capture.fetched(visit.url, result)))
+        question.voices.append(voice)
+        own = [one for one in question.voices if one.lender is None]
+        theirs = [one for one in question.voices if one.lender is not None]
+        right = {id(one): any(agreement.agree(one.fingerprint, mine.fingerprint) for mine in own) for one in theirs}
+        if all(right.values()) and theirs:
+            self._settle(visit, dict.fromkeys(right, Answer.Verdict.VALID), theirs[0])
+        elif len(own) < 2:
+            self._ask_again(visit, result, question.run)
+        else:
+            stable = agreement.agree(own[0].fingerprint, own[1].fingerprint)
+            wrong = Answer.Verdict.INVALID if stable else Answer.Verdict.OPEN
+            verdicts = {one: Answer.Verdict.VALID if good else wrong for one, good in right.items()}
+            best = next((one for one in theirs if right[id(one)]), own[-1])
+            self._settle(visit, verdicts, best)
+
+    def _settle(self, visit: Visit, verdicts: dict[int, Answer.Verdict], best: Voice) -> None:
+        """All is said of a visit: devices are judged, and the best answer goes on."""
+        question = self._questions.pop(visit)
+        good = []
+        for voice in question.voices:
+            if voice.lender is None:
+                continue
+            verdict = verdicts[id(voice)]
+            self._verdict(voice.lender, visit, voice.result, verdict)
+            if verdict == Answer.Verdict.VALID:
+                good.append(voice.lender)
+        for voice in question.voices:
+            if voice is not best:
+                voice.result.body.discard()
+        self._accept(visit, best.result, good, checked=True)
+
+    def _verdict(self, lender: Lender, visit: Visit, result: Result, verdict: Answer.Verdict) -> None:
+        place = lender.id, lender.version
+        standing = self._standings.setdefault(place, trust.Standing())
+        if verdict == Answer.Verdict.VALID:
+            self._standings[place] = standing.confirmed()
+        elif verdict == Answer.Verdict.INVALID:
+            self._standings[place] = standing.refuted()
+            lender.slowed = True
+        self._verdicts.append(
+            Verdict(lender.id, lender.version, visit.crawl, visit.key, result.status, result.body.size, verdict)
+        )
+
+    def _accept(self, visit: Visit, result: Result, devices: list[Lender], checked: bool) -> None:
+        """An answer that counts goes the way of any other."""
+        if len(self._brought) > MAX_BROUGHT:
+            self._brought.pop(next(iter(self._brought)))
+        self._brought[visit.crawl, visit.key] = Brought(devices, checked)
+        self._engine.visits.answered(visit, result)
+
+    def vouchers(self, visit: Visit) -> list[str]:
+        """Pseudonyms of the devices behind an answer, for its capture."""
+        brought = self._brought.get((visit.crawl, visit.key))
+        return [device.pseudonym for device in brought.devices] if brought is not None else []
+
+    def _ask_again(self, visit: Visit, result: Result, run: Run) -> None:
+        """The visit keeps its lease and asks for its host once more, when that may be asked."""
+        lease = visit.lease
+        assert lease is not None
+        now = time.time()
+        wait = self._engine.visits.wait_after(visit, result, run, now)
+        lease.answered(visit, now + wait, wait)
+        lease.again(visit, now + wait)
+
+    def _failed(self, visit: Visit, run: Run, result: Result) -> None:
+        """A device got no answer. That may be its own network: the engine looks for itself."""
+        self._drop(visit)
+        self._losses[visit.crawl, visit.key] = MAX_LOSSES
+        lease = visit.lease
+        assert lease is not None
+        lease.give_back(visit, rest=time.time() + self._engine.visits.plain_wait(visit.host, visit.crawl, 0.0))
+
+    def _not_made(self, visit: Visit) -> None:
+        """Given back, or something nobody can read: no device vouches for it."""
+        self._drop(visit)
+        self._losses[visit.crawl, visit.key] += 1
+        lease = visit.lease
+        assert lease is not None
+        lease.give_back(visit, rest=time.time() + self._engine.visits.plain_wait(visit.host, visit.crawl, 0.0))
+
+    def _lose(self, out: Out) -> None:
+        """The deadline passed: no request of the device can be under way any more."""
+        for visit in out.visits.values():
+            if visit.lease is not None:
+                self._not_made(visit)
+
+    def _give_back(self, out: Out) -> None:
+        """Nobody took it: nothing was asked."""
+        for visit in out.visits.values():
+            if visit.lease is not None:
+                self._drop(visit)
+                visit.lease.give_back(visit)
+
+    def _drop(self, visit: Visit) -> None:
+        """Forget the question a visit waits for."""
+        question = self._questions.pop(visit, None)
+        for voice in question.voices if question is not None else ():
+            voice.result.body.discard()
+
+
+def _activity(run: Run) -> str:
+    return "clients" if run.options.job else "crawls"

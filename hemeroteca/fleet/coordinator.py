@@ -1,0 +1,300 @@
+"""What devices ask of a web process: work, and a place for what they bring. Stateless: everything is in the database,
+so that several web processes may serve the same devices.
+
+A block is one row; a lease changes that row and the device's, nothing else. A result counts only for a live lease: the
+right device, the right nonce, before the deadline.
+"""
+
+import hashlib
+import ipaddress
+import random
+import secrets
+import time
+from collections.abc import Iterable
+from functools import lru_cache
+
+import msgspec
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, Q, Sum
+
+from hemeroteca import __version__
+from hemeroteca.errors import Conflict, Denied, Invalid, NotFound, Unavailable
+from hemeroteca.fleet import places, services, shapes, strategies, trust
+from hemeroteca.fleet.models import Block, ClosedHost, Device, UploadPart
+from hemeroteca.fleet.services import now_ms
+
+HEARTBEAT_SECONDS = 30.0
+OFFLINE_SECONDS = 90.0  # without a sign of life
+IDLE_WAIT = (5.0, 30.0)  # s a device waits when there is nothing to do: uniform, so that they do not come together
+SOON_WAIT = (0.4, 1.2)  # … when the engine is making blocks and the next one is a moment away
+RECENT_MS = 10_000
+PART_BYTES = 1 << 20
+MAX_BODY_BYTES = 8 << 20  # of a page fetched by a device
+SPEED_MEMORY = 0.7  # of what was measured before
+LOST = "lost"  # nonce of a block whose device began anew
+MAX_LATE = 3  # blocks in a row that never came back, after which a device is slowed
+MAX_RENEWALS_MS = 3600_000  # no lease is renewed beyond an hour
+
+
+class ComeBack(Unavailable):
+    """Not now; `seconds` says when."""
+
+    code = "come-back"
+
+    def __init__(self, message: str, wait: tuple[float, float] = IDLE_WAIT) -> None:
+        super().__init__(message)
+        self.seconds = random.uniform(*wait)  # noqa: S311 - spreads devices, hides nothing
+
+
+class Gone(Conflict):
+    """The lease is not live any more: what comes now is thrown away."""
+
+    code = "lease-ended"
+
+
+def connect(device: Device, hello: shapes.Hello, address: str) -> shapes.Welcome:
+    _admit(device)
+    if _number(hello.version) < _number(shapes.MIN_VERSION):
+        raise Denied(f"worker {hello.version} is too old for this fleet; get {shapes.MIN_VERSION} or later", "too-old")
+    limit = fleet_settings().max_devices
+    if not device.connected and Device.objects.filter(connected=True, seen_ms__gt=_alive()).count() >= limit:
+        raise ComeBack(f"{limit} devices are connected, which is the most this fleet takes; it will ask again")
+    # A device that begins anew has lost what it held; the hosts of those blocks stay closed until their deadline.
+    Block.objects.filter(device=device.pk, state=Block.State.LEASED).update(nonce=LOST)
+    network = network_of(address)
+    Device.objects.filter(pk=device.pk).update(
+        connected=True,
+        seen_ms=now_ms(),
+        version=hello.version[:40],
+        system=hello.system[:80],
+        activities=[activity for activity in shapes.ACTIVITIES if activity in hello.activities],
+        network=network,
+        country=places.country(address),
+    )
+    return shapes.Welcome(
+        device=device.pseudonym,
+        agent=agent(),
+        heartbeat_seconds=HEARTBEAT_SECONDS,
+        part_bytes=PART_BYTES,
+        max_bytes=min(MAX_BODY_BYTES, settings.CONFIG.max_body_bytes),
+    )
+
+
+def lease(device: Device, want: shapes.Want) -> shapes.Lease:
+    """The next block for a device: of its own share, or of another's that its strategy lets it take."""
+    _admit(device)
+    now = now_ms()
+    if device.state == Device.State.SLOWED and device.next_block_ms > now:
+        raise ComeBack(f"this device is slowed ({device.reason}): one block a day until it is believed again")
+    with transaction.atomic():
+        row = _next(device, max(1, want.urls))
+        if row is not None:
+            nonce = secrets.token_hex(16)
+            deadline = now + int(row.seconds * 1000)
+            Block.objects.filter(pk=row.pk).update(
+                state=Block.State.LEASED, device=device.pk, nonce=nonce, leased_ms=now, deadline_ms=deadline
+            )
+        _note(device, row.urls if row is not None else 0, want.speed, now)
+    if row is None:
+        recent = Block.objects.order_by("-pk").values_list("created_ms", flat=True).first() or 0
+        raise ComeBack("there is no work for this device now", SOON_WAIT if recent > now - RECENT_MS else IDLE_WAIT)
+    return shapes.Lease(block=row.pk, nonce=nonce, seconds=row.seconds, work=msgspec.Raw(bytes(row.work)))
+
+
+def renew(device: Device, number: int, nonce: str) -> float:
+    """More time for a block that takes longer; gives the seconds until the new deadline."""
+    block = _live(device, number, nonce)
+    deadline = now_ms() + int(block.seconds * 1000)
+    if deadline > block.leased_ms + MAX_RENEWALS_MS:
+        raise Gone(f"block {number} was renewed for an hour; return what there is")
+    kept = Block.objects.filter(pk=number, state=Block.State.LEASED, deadline_ms__gt=now_ms()).update(
+        deadline_ms=deadline
+    )
+    if not kept:
+        raise Gone(f"the deadline of block {number} has passed")
+    return block.seconds
+
+
+def receive(device: Device, number: int, nonce: str, start: int, data: bytes, sha256: str = "") -> int:
+    """A piece of the results of a block; with `sha256`, the last one. Gives how many bytes are here: what a device must
+    go on from. A piece that is here already is passed over, so that any of them may be sent twice."""
+    if len(data) > PART_BYTES:
+        raise Invalid(f"a piece has at most {PART_BYTES} bytes, this one {len(data)}")
+    with transaction.atomic():
+        block = _live(device, number, nonce)
+        if start > block.received:
+            return block.received
+        fresh = data[block.received - start :]
+        received = block.received + len(fresh)
+        if received > max_upload(block.urls):
+            raise Invalid(f"the results of block {number} are longer than {max_upload(block.urls)} bytes")
+        if fresh:
+            UploadPart.objects.create(block=block, start=block.received, data=fresh)
+            Block.objects.filter(pk=number).update(received=received)
+        if not sha256:
+            return received
+        found = hashlib.sha256()
+        for part in parts(number):
+            found.update(part)
+        if found.hexdigest() == sha256.lower():
+            Block.objects.filter(pk=number).update(state=Block.State.RETURNED, returned_ms=now_ms())
+            Device.objects.filter(pk=device.pk).update(late=0, seen_ms=now_ms())
+            wrong = ""
+        else:
+            UploadPart.objects.filter(block=number).delete()
+            Block.objects.filter(pk=number).update(received=0)
+            wrong = f"the results of block {number} do not have the hash they should have; send them again from 0"
+    if wrong:
+        raise Invalid(wrong, "wrong-hash")
+    settings.INSTANCE.wake("engine")
+    return received
+
+
+def received(device: Device, number: int, nonce: str) -> int:
+    """How much of the results of a block is here, after a cut."""
+    return _live(device, number, nonce).received
+
+
+def beat(device: Device, told: shapes.Beat) -> shapes.Orders:
+    """A sign of life. The device learns what it must drop: blocks that ended, hosts that closed."""
+    now = now_ms()
+    stop = "" if device.state in (Device.State.ACTIVE, Device.State.SLOWED) else _why(device)
+    Device.objects.filter(pk=device.pk).update(seen_ms=now, connected=True)
+    live = set(
+        Block.objects.filter(
+            pk__in=told.blocks[:1000], device=device.pk, state=Block.State.LEASED, deadline_ms__gt=now
+        ).values_list("pk", flat=True)
+    )
+    closed = ClosedHost.objects.filter(at_ms__gt=now - MAX_RENEWALS_MS).values_list("host", flat=True)
+    return shapes.Orders(
+        drop=[number for number in told.blocks[:1000] if number not in live],
+        closed=list(closed[:1000]),
+        stop=stop,
+        work=Block.objects.filter(state=Block.State.WAITING, share=device.pk).exists(),
+    )
+
+
+def disconnect(device: Device) -> None:
+    """It says goodbye; blocks it still holds end at once: it promises to ask nothing more."""
+    Device.objects.filter(pk=device.pk).update(connected=False, seen_ms=now_ms())
+    Block.objects.filter(device=device.pk, state=Block.State.LEASED).update(deadline_ms=now_ms())
+    settings.INSTANCE.wake("engine")
+
+
+# for others
+
+
+def parts(block: int) -> Iterable[bytes]:
+    """The results of a block in pieces, in order; never all of them in memory."""
+    rows = UploadPart.objects.filter(block=block).order_by("start").values_list("data", flat=True)
+    return (bytes(data) for data in rows.iterator(chunk_size=4))
+
+
+def max_upload(urls: int) -> int:
+    return (urls + 1) * (MAX_BODY_BYTES + (128 << 10))
+
+
+def agent() -> str:
+    """The User-Agent of the fleet's requests: who asks, and where to complain."""
+    config = settings.CONFIG
+    about = f"{config.public_url.rstrip('/')}/bot" if config.public_url else config.contact
+    return f"{shapes.AGENT}/{__version__}" + (f" (+{about})" if about else "")
+
+
+def network_of(address: str) -> str:
+    """The prefix of an address that tells networks apart: two devices behind one are not independent."""
+    try:
+        ip = ipaddress.ip_address(address)
+    except ValueError:
+        return ""
+    return str(ipaddress.ip_network(f"{ip}/{24 if ip.version == 4 else 48}", strict=False))
+
+
+def fleet_settings() -> shapes.FleetSettings:
+    """At most two seconds old: a lease does not read them each time."""
+    return _settings_at(int(time.monotonic() / 2), settings.CONFIG.data)
+
+
+@lru_cache(maxsize=1)
+def _settings_at(moment: int, data: object) -> shapes.FleetSettings:
+    return services.fleet_settings()
+
+
+def _next(device: Device, urls: int) -> Block | None:
+    """The first block of its share, or one it may steal."""
+    waiting = Block.objects.filter(state=Block.State.WAITING, activity__in=device.activities).order_by("pk")
+    if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
+        waiting = waiting.select_for_update(skip_locked=True)
+    own = waiting.filter(share=device.pk).only("urls", "seconds", "work").first()
+    if own is not None:
+        return own
+    strategy = strategies.STRATEGIES[fleet_settings().strategy]
+    if strategy.steal is None:
+        return None
+    shares = (
+        Block.objects.filter(state=Block.State.WAITING, kind="visit", activity__in=device.activities)
+        .values("share", "share__speed", "share__country", "share__total")
+        .annotate(waiting=Sum("urls"))
+    )
+    others = [
+        strategies.Candidate(
+            device=row["share"],
+            total=row["share__total"],
+            pending=row["waiting"],
+            waiting=row["waiting"],
+            speed=row["share__speed"],
+            place=places.centre(row["share__country"]),
+        )
+        for row in shares
+    ]
+    me = strategies.Candidate(device=device.pk, speed=device.speed, place=places.centre(device.country))
+    victim = strategy.victim(me, others)
+    if victim is None:
+        return None
+    return waiting.filter(share=victim, kind="visit").only("urls", "seconds", "work").last()
+
+
+def _note(device: Device, urls: int, speed: float, now: int) -> None:
+    changes: dict[str, object] = {"seen_ms": now, "connected": True}
+    if urls:
+        changes["total"] = F("total") + urls
+        if device.state == Device.State.SLOWED:
+            changes["next_block_ms"] = now + int(trust.SLOWED_SECONDS * 1000)
+    if 0 < speed < 10_000:
+        changes["speed"] = SPEED_MEMORY * device.speed + (1 - SPEED_MEMORY) * speed if device.speed else speed
+    Device.objects.filter(pk=device.pk).update(**changes)
+
+
+def _live(device: Device, number: int, nonce: str) -> Block:
+    """A block that is in the hands of this device; else it says what it is."""
+    block = Block.objects.filter(pk=number).defer("work").first()
+    if block is None or block.device_id != device.pk or not secrets.compare_digest(block.nonce, nonce):
+        raise NotFound(f"block {number} was not leased to this device with this nonce")
+    if block.state == Block.State.RETURNED or block.state == Block.State.DONE:
+        raise Gone(f"block {number} was returned already")
+    if block.state != Block.State.LEASED or block.deadline_ms <= now_ms():
+        raise Gone(f"the deadline of block {number} has passed; its URLs belong to somebody else now")
+    return block
+
+
+def _admit(device: Device) -> None:
+    if device.state not in (Device.State.ACTIVE, Device.State.SLOWED):
+        raise Denied(_why(device), device.state)
+
+
+def _why(device: Device) -> str:
+    return f"this device is {device.state}" + (f": {device.reason}" if device.reason else "")
+
+
+def _alive() -> int:
+    return now_ms() - int(OFFLINE_SECONDS * 1000)
+
+
+def online() -> Q:
+    """Devices that can take work now."""
+    return Q(connected=True, seen_ms__gt=_alive(), state__in=[Device.State.ACTIVE, Device.State.SLOWED])
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) if part.isdecimal() else 0 for part in version.split(".")[:3])

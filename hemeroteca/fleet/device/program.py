@@ -1,0 +1,125 @@
+"""Options, first start, Ctrl-C: `python3 worker.pyz --server URL --token-file F`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from hemeroteca import __version__
+from hemeroteca.fetch.guard import Guard
+from hemeroteca.fleet.device import consent
+from hemeroteca.fleet.device.caps import Caps, Meter
+from hemeroteca.fleet.device.fetching import ThreadFetching
+from hemeroteca.fleet.device.link import Link, LinkError, Refused
+from hemeroteca.fleet.device.page import Page
+from hemeroteca.fleet.device.worker import Worker
+
+
+def parser(name: str = "worker.pyz") -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(prog=name, description="Lends this machine to a fleet of polite web crawlers.")
+    made.add_argument("--server", required=True, help="address of the coordinator")
+    made.add_argument("--token", default="", help="token of this device; others on this machine may see it")
+    made.add_argument("--token-file", default="", help="file that holds the token")
+    made.add_argument("--code", default="", help="one-time code instead of a token; the token is kept in --state")
+    made.add_argument("--state", default="", help="folder for what is remembered (default: ~/.hemeroteca-worker)")
+    made.add_argument("--consent", default="", help="activities agreed to: crawls,clients,vantage,load")
+    made.add_argument("--allow-private", action="store_true", help="laboratories only: private addresses, any port")
+    made.add_argument("--allow-network", action="append", default=[], help="laboratories: exactly this network is open")
+    made.add_argument("--insecure", action="store_true", help="laboratories only: any certificate of the coordinator")
+    made.add_argument("--parallel", type=int, default=8, help="requests under way at once")
+    made.add_argument("--page-port", type=int, default=0, help="port of the page on this machine; 0 picks one")
+    made.add_argument("--bytes-per-second", type=int, default=0)
+    made.add_argument("--bytes-per-month", type=int, default=0)
+    made.add_argument("--disk-bytes", type=int, default=256 << 20, help="of results that wait for their upload")
+    made.add_argument("--hours", default="", help="only between these, local time: 22-7")
+    made.add_argument("--min-delay", type=float, default=0.5, help="seconds between two requests to one host, at least")
+    made.add_argument("--max-load", type=float, default=0.0, help="no work while the load per core is above")
+    made.add_argument("--on-battery", action="store_true", help="work on battery too")
+    made.add_argument("--on-metered", action="store_true", help="work on a network paid by volume too")
+    made.add_argument("--version", action="version", version=__version__)
+    return made
+
+
+def main(
+    arguments: Sequence[str] | None = None,
+    make_fetching: Callable[[argparse.Namespace, Guard], Any] | None = None,
+    name: str = "worker.pyz",
+) -> None:
+    options = parser(name).parse_args(arguments)
+    try:
+        sys.exit(run(options, make_fetching or _threads))
+    except (ValueError, OSError, LinkError, Refused) as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        sys.exit(1)
+
+
+def run(options: argparse.Namespace, make_fetching: Callable[[argparse.Namespace, Guard], Any]) -> int:
+    state = Path(options.state).expanduser() if options.state else Path.home() / ".hemeroteca-worker"
+    token = _token(options, state)
+    laboratory = options.allow_private or bool(options.allow_network)
+    ask = input if sys.stdin is not None and sys.stdin.isatty() else None
+    activities = consent.agreed(state / "consent.json", options.server, options.consent, ask, laboratory)
+    if not activities:
+        print("You agreed to nothing, so nothing is done.")
+        return 0
+    caps = Caps(
+        bytes_per_second=options.bytes_per_second,
+        bytes_per_month=options.bytes_per_month,
+        disk_bytes=options.disk_bytes,
+        hours=options.hours,
+        min_delay=options.min_delay,
+        max_load=options.max_load,
+        on_battery=options.on_battery,
+        on_metered=options.on_metered,
+    )
+    meter = Meter(caps, state / "used.json" if state.is_dir() else None)
+    guard = Guard(options.allow_private, options.allow_network)
+    worker = Worker(
+        Link(options.server, token, options.insecure),
+        make_fetching(options, guard),
+        caps,
+        meter,
+        activities,
+        parallel=max(1, min(options.parallel, 128)),
+        check_network=not laboratory,
+        say=lambda line: print(line, flush=True),
+    )
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: worker.stop())
+    page = Page(worker.facts, worker.stop, options.page_port)
+    print(f"It may fetch: {', '.join(activities)}. What it does, and a Stop button: {page.address}", flush=True)
+    reason = worker.run()
+    page.close()
+    if reason:
+        print(f"The coordinator wants no more of this device: {reason}", file=sys.stderr)
+        return 1
+    print("Stopped; nothing is left behind.")
+    return 0
+
+
+def _threads(options: argparse.Namespace, guard: Guard) -> ThreadFetching:
+    return ThreadFetching(
+        guard, max(1, min(options.parallel, 128)), any_port=options.allow_private or bool(options.allow_network)
+    )
+
+
+def _token(options: argparse.Namespace, state: Path) -> str:
+    if options.token:
+        return options.token.strip()
+    if options.token_file:
+        return Path(options.token_file).expanduser().read_text("utf-8").strip()
+    kept = state / "token"
+    if options.code:
+        token = str(Link(options.server, "", options.insecure).post("code", {"code": options.code})["token"])
+        state.mkdir(parents=True, exist_ok=True)
+        with os.fdopen(os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(token)
+        return token
+    if kept.exists():
+        return kept.read_text("utf-8").strip()
+    raise ValueError("give the token of this device with --token-file, or a one-time code with --code")

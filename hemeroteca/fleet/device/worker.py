@@ -1,0 +1,460 @@
+"""The worker: three stages that never wait for each other. *Ask* leases blocks and prefetches when half of what it
+holds is begun; *fetch* asks the hosts, one request at a time each; *return* uploads what is complete.
+
+Deadlines count by the monotonic clock from before the lease was asked for, so that they end here before they end at the
+coordinator; no request begins later than deadline − time-out: a host that somebody else has now is never asked here.
+"""
+
+from __future__ import annotations
+
+import platform
+import queue
+import random
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from hemeroteca import __version__
+from hemeroteca.fleet.device import signs
+from hemeroteca.fleet.device.caps import Caps, Meter
+from hemeroteca.fleet.device.fetching import Order
+from hemeroteca.fleet.device.link import Link, LinkError, Refused
+from hemeroteca.fleet.device.records import Answer, Results
+
+FIRST_HOLD = 32  # URLs in hand at first …
+MAX_HOLD = 1024  # … and at most
+LOG_LINES = 200
+MARGIN = 2.0  # s of a lease that are not used
+LEAVE_SECONDS = 20.0  # for what is under way and what is to be returned when it stops
+
+
+@dataclass
+class Block:
+    number: int
+    nonce: str
+    deadline: float  # monotonic
+    seconds: float
+    timeout: float
+    left: int  # tasks that have not ended
+    results: Results
+    dropped: bool = False
+
+
+@dataclass
+class Job:
+    """A URL in hand."""
+
+    url: str
+    block: Block
+    method: str
+    headers: list[tuple[str, str]]
+
+
+@dataclass
+class Host:
+    name: str
+    jobs: deque[Job] = field(default_factory=deque)
+    at: float = 0.0  # monotonic: not before
+    busy: bool = False
+    delay: float = 1.0
+    factor: float = 0.0
+    max_delay: float = 30.0
+
+
+class Worker:
+    """`fetching` has `submit(order, done)` and `close()`. `say` gets lines for people."""
+
+    def __init__(
+        self,
+        link: Link,
+        fetching: Any,
+        caps: Caps,
+        meter: Meter,
+        activities: list[str],
+        parallel: int = 8,
+        check_network: bool = True,
+        say: Callable[[str], None] = print,
+    ) -> None:
+        self._link = link
+        self._fetching = fetching
+        self._caps = caps
+        self._meter = meter
+        self._activities = activities
+        self._parallel = parallel
+        self._check_network = check_network
+        self._say_line = say
+        self._lock = threading.Condition()
+        self._hosts: dict[str, Host] = {}
+        self._blocks: dict[int, Block] = {}
+        self._closed: set[str] = set()
+        self._done: queue.Queue[Block | None] = queue.Queue()
+        self._stop = threading.Event()
+        self._asking = threading.Event()
+        self._called = threading.Event()  # what it waits for is there
+        self._refusals = signs.Refusals()
+        self._under_way: dict[str, float] = {}  # URL → since when
+        self._hold = FIRST_HOLD
+        self._seconds = 0.0  # of a request, on average
+        self._welcome: dict[str, Any] = {}
+        self._waiting_bytes = 0
+        self.counts: Counter[str] = Counter()
+        self.state = "begins"
+        self.log: deque[str] = deque(maxlen=LOG_LINES)
+
+    # from outside
+
+    def run(self) -> str:
+        """Until it is stopped; gives the reason when the coordinator wants no more of it."""
+        stages = [threading.Thread(target=stage, daemon=True) for stage in (self._fetch, self._return, self._beats)]
+        for stage in stages:
+            stage.start()
+        reason = self._ask()
+        self._leave()
+        return reason
+
+    def stop(self) -> None:
+        """Take nothing more, return what is done, give back the rest. May be called from a signal handler."""
+        self._stop.set()
+        self._asking.set()
+        self._called.set()
+
+    def facts(self) -> list[tuple[str, list[str]]]:
+        """For the page: what happens now."""
+        now = time.monotonic()
+        with self._lock:
+            live = [f"{now - since:5.1f} s  {url}" for url, since in sorted(self._under_way.items())]
+            held = sum(len(host.jobs) for host in self._hosts.values())
+            blocks = len(self._blocks)
+        numbers = [f"{name}: {count}" for name, count in sorted(self.counts.items())]
+        summary = [
+            self.state,
+            f"{held} URLs of {blocks} blocks in hand",
+            f"{self._meter.used} bytes this month",
+            *numbers,
+        ]
+        return [("Now", summary), ("Requests under way", live or ["none"]), ("Log", list(self.log)[::-1])]
+
+    # ask
+
+    def _ask(self) -> str:
+        connected = False
+        pause = 1.0
+        while not self._stop.is_set():
+            reason = self._unwilling()
+            if reason:
+                self._tell(f"takes no work: {reason}")
+                self._wait(15.0)
+                continue
+            try:
+                if not connected:
+                    self._welcome = self._link.post(
+                        "connect",
+                        {"version": __version__, "system": _system(), "activities": self._activities},
+                    )
+                    connected = True
+                    self._tell(f"connected as {self._welcome.get('device', '')}")
+                if self._wants() <= 0:
+                    self._asking.wait(0.2)
+                    self._asking.clear()
+                    continue
+                self._lease()
+                pause = 1.0
+            except LinkError as error:
+                connected = False
+                self._tell(f"no connection: {error}")
+                self._wait(pause * random.uniform(0.5, 1.5))  # noqa: S311 - spreads devices
+                pause = min(pause * 2, 30.0)
+            except Refused as error:
+                if error.code == "come-back":
+                    self._tell(f"waits {error.seconds:.0f} s: {error}" if error.seconds > 3 else "works")
+                    self._idle()
+                    self._wait(error.seconds)
+                elif error.status in (401, 403):
+                    return str(error)
+                else:
+                    self._tell(f"refused: {error}")
+                    self._wait(error.seconds)
+        return ""
+
+    def _unwilling(self) -> str:
+        found = self._refusals.reason or self._meter.reason(self._waiting_bytes) or signs.machine(self._caps)
+        if not found and self._check_network and not self._blocks:
+            found = signs.network()
+        return found
+
+    def _wants(self) -> int:
+        """URLs there is room for; none while more than half of what it may hold is not begun."""
+        with self._lock:
+            held = sum(len(host.jobs) for host in self._hosts.values())
+        return self._hold - held if held <= self._hold / 2 else 0
+
+    def _lease(self) -> None:
+        begun = time.monotonic()
+        found = self._link.post("lease", {"urls": self._wants(), "speed": self._speed()})
+        work = found["work"]
+        block = Block(
+            number=int(found["block"]),
+            nonce=str(found["nonce"]),
+            deadline=begun + float(found["seconds"]),
+            seconds=float(found["seconds"]),
+            timeout=min(float(work.get("timeout", 30.0)), 120.0),
+            left=sum(len(host["tasks"]) for host in work["hosts"]),
+            results=Results(f"hemeroteca-worker/{__version__}"),
+        )
+        self._tell("works")
+        with self._lock:
+            self._blocks[block.number] = block
+            for given in work["hosts"]:
+                self._take(given, block, float(work.get("max_delay", 30.0)))
+            if not block.left:
+                self._done.put(block)
+            self._lock.notify_all()
+
+    def _take(self, given: dict[str, Any], block: Block, max_delay: float) -> None:
+        signature = [(str(name), str(value)) for name, value in given.get("signature", [])]
+        for task in given["tasks"]:
+            url = str(task["url"])
+            name = (urlsplit(url).hostname or "").lower()  # by the URL: the block may call it what it likes
+            host = self._hosts.setdefault(name, Host(name))
+            host.delay = max(self._caps.min_delay, float(given.get("delay", 1.0)))
+            host.factor, host.max_delay = float(given.get("factor", 0.0)), max_delay
+            headers = [(str(key), str(value)) for key, value in task.get("headers", [])]
+            if task.get("etag"):
+                headers.append(("If-None-Match", str(task["etag"])))
+            if task.get("last_modified"):
+                headers.append(("If-Modified-Since", str(task["last_modified"])))
+            host.jobs.append(Job(url, block, str(task.get("method", "GET")), headers + signature))
+
+    def _idle(self) -> None:
+        """There is no work: what it may hold need not grow."""
+        with self._lock:
+            if not self._blocks:
+                self._hold = FIRST_HOLD
+
+    def _speed(self) -> float:
+        """URLs per second it could do: what runs at once, by the time a request takes."""
+        return self._parallel / self._seconds if self._seconds else 0.0
+
+    # fetch
+
+    def _fetch(self) -> None:
+        while True:
+            with self._lock:
+                wait = self._begin()
+                self._lock.wait(wait)
+
+    def _begin(self) -> float:
+        """Begin what may begin; gives the seconds until more may."""
+        now = time.monotonic()
+        pause = self._meter.pause()
+        if pause or self._stop.is_set():
+            return min(pause or 0.5, 1.0)
+        soonest = 1.0
+        for host in list(self._hosts.values()):
+            self._drop_late(host, now)
+            if not host.jobs:
+                if not host.busy and host.at <= now:
+                    del self._hosts[host.name]
+                continue
+            if len(self._under_way) >= self._parallel:
+                break
+            if host.busy:
+                continue
+            if host.at > now:
+                soonest = min(soonest, host.at - now)
+                continue
+            self._send(host, host.jobs.popleft(), now)
+        held = sum(len(host.jobs) for host in self._hosts.values())
+        if held <= self._hold / 2:
+            if len(self._under_way) < self._parallel and self._blocks:
+                self._hold = min(MAX_HOLD, self._hold * 2) if held < self._parallel * 8 else self._hold
+            self._asking.set()
+        elif len(self._under_way) < self._parallel and self._hold < MAX_HOLD:
+            self._hold = min(MAX_HOLD, self._hold + 8)  # hosts that must wait: more of them are needed
+        return max(0.001, soonest)
+
+    def _send(self, host: Host, job: Job, now: float) -> None:
+        host.busy = True
+        self._under_way[job.url] = now
+        order = Order(
+            url=job.url,
+            agent=str(self._welcome.get("agent", f"HemerotecaFleet/{__version__}")),
+            method=job.method if job.method in ("GET", "HEAD") else "GET",
+            headers=job.headers,
+            timeout=min(job.block.timeout, job.block.deadline - MARGIN - now),
+            max_bytes=int(self._welcome.get("max_bytes") or (8 << 20)),
+        )
+        self._fetching.submit(order, lambda answer: self._answered(host, job, answer))
+
+    def _answered(self, host: Host, job: Job, answer: Answer) -> None:
+        with self._lock:
+            now = time.monotonic()
+            host.busy = False
+            wait = max(host.delay, min(host.max_delay, host.factor * answer.seconds))
+            asked = _retry_after(answer) if answer.status in (429, 503) else 0.0
+            host.at = now + max(wait, asked)
+            self._under_way.pop(job.url, None)
+            self._seconds = 0.9 * self._seconds + 0.1 * answer.seconds if self._seconds else answer.seconds
+            self._meter.count(len(answer.body) + len(answer.response_head) + len(answer.request_head))
+            self.counts[f"{answer.status // 100}xx" if answer.status else "no answer"] += 1
+            self._refusals.note(host.name, answer)
+            self.log.append(f"{time.strftime('%H:%M:%S')} {answer.status or answer.failure} {job.url}")
+            if asked:  # the host wants to be left alone: what is left of it is given back
+                for other in list(host.jobs):
+                    self._end(other.block)
+                host.jobs.clear()
+            told = signs.intercepted(answer)
+            if not job.block.dropped and not told:
+                job.block.results.add(answer)
+            if told:
+                self._tell(f"takes no work: {told}")
+            self._end(job.block)
+            self._lock.notify_all()
+
+    def _drop_late(self, host: Host, now: float) -> None:
+        """What cannot be begun any more before the deadline, or must not, is given back."""
+        gone = [
+            job
+            for job in host.jobs
+            if job.block.dropped or now > job.block.deadline - job.block.timeout - MARGIN or self._is_closed(host.name)
+        ]
+        for job in gone:
+            host.jobs.remove(job)
+            self._end(job.block)
+
+    def _is_closed(self, name: str) -> bool:
+        labels = name.split(".")
+        return any(".".join(labels[place:]) in self._closed for place in range(len(labels)))
+
+    def _end(self, block: Block) -> None:
+        block.left -= 1
+        if block.left == 0 and not block.dropped:
+            self._waiting_bytes += block.results.size
+            self._done.put(block)
+        elif block.left == 0:
+            self._forget(block)
+
+    def _forget(self, block: Block) -> None:
+        self._blocks.pop(block.number, None)
+        block.results.close()
+
+    # return
+
+    def _return(self) -> None:
+        while True:
+            block = self._done.get()
+            if block is None:
+                return
+            self._upload(block)
+
+    def _upload(self, block: Block) -> None:
+        try:
+            self._link.upload(
+                block.number,
+                block.nonce,
+                block.results.finish(),
+                int(self._welcome.get("part_bytes") or (1 << 20)),
+                lambda: time.monotonic() < block.deadline,
+                self._stop.wait,
+            )
+            self.counts["blocks returned"] += 1
+        except Refused as error:
+            self._tell(f"block {block.number} was not taken: {error}")
+        except (OSError, ValueError) as error:
+            self._tell(f"block {block.number} is lost: {error}")
+        with self._lock:
+            self._waiting_bytes = max(0, self._waiting_bytes - block.results.size)
+            self._forget(block)
+
+    # beats
+
+    def _beats(self) -> None:
+        while not self._stop.wait(min(5.0, float(self._welcome.get("heartbeat_seconds") or 5.0))):
+            if not self._welcome:
+                continue
+            try:
+                self._renew()
+                with self._lock:
+                    numbers = list(self._blocks)
+                orders = self._link.post("beat", {"blocks": numbers})
+                self._obey(orders, set(numbers))
+            except (LinkError, Refused):
+                continue
+
+    def _renew(self) -> None:
+        """More time for blocks that would not be done."""
+        now = time.monotonic()
+        with self._lock:
+            due = [block for block in self._blocks.values() if block.left and now > block.deadline - block.seconds / 2]
+        for block in due:
+            begun = time.monotonic()
+            try:
+                found = self._link.post(f"blocks/{block.number}/renew", {}, {"X-Nonce": block.nonce})
+            except Refused:
+                continue
+            with self._lock:
+                block.deadline = begun + float(found["seconds"])
+
+    def _obey(self, orders: dict[str, Any], told: set[int]) -> None:
+        with self._lock:
+            self._closed.update(str(name) for name in orders.get("closed", []))
+            for number in orders.get("drop", []):
+                block = self._blocks.get(number)
+                if block is not None and number in told and block.left:
+                    block.dropped = True
+            self._lock.notify_all()
+        if orders.get("work"):
+            self._called.set()
+        if orders.get("stop"):
+            self._tell(f"the coordinator says stop: {orders['stop']}")
+            self.stop()
+
+    # the end
+
+    def _leave(self) -> None:
+        """Return what is done, give back the rest, say goodbye."""
+        self.state = "leaves"
+        with self._lock:
+            for host in self._hosts.values():
+                for job in list(host.jobs):
+                    self._end(job.block)
+                host.jobs.clear()
+        until = time.monotonic() + LEAVE_SECONDS
+        while time.monotonic() < until:
+            with self._lock:
+                if not self._blocks:
+                    break
+            time.sleep(0.05)
+        self._fetching.close()
+        self._done.put(None)
+        try:
+            if self._welcome and not self._under_way:
+                self._link.post("disconnect", {})
+        except (LinkError, Refused):
+            pass
+        self._meter.close()
+
+    def _wait(self, seconds: float) -> None:
+        """Until then, or until there is work."""
+        self._called.wait(seconds)
+        if not self._stop.is_set():
+            self._called.clear()
+
+    def _tell(self, line: str) -> None:
+        if line != self.state:
+            self.state = line
+            self.log.append(f"{time.strftime('%H:%M:%S')} {line}")
+            self._say_line(line)
+
+
+def _system() -> str:
+    return f"{platform.system()} {platform.machine()} Python {platform.python_version()}"
+
+
+def _retry_after(answer: Answer) -> float:
+    value = answer.header("retry-after")
+    return min(float(value), 3600.0) if value.isdigit() else 30.0

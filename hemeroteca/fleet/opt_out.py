@@ -1,0 +1,48 @@
+"""Whoever controls a host can close it to the fleet: a file under `/.well-known/` proves it."""
+
+import hashlib
+import hmac
+
+import msgspec
+from django.conf import settings
+
+from hemeroteca.accounts import STRANGER
+from hemeroteca.config import Config
+from hemeroteca.fleet import services
+from hemeroteca.fleet.models import Answer
+from hemeroteca.frontier.models import Page
+
+PATH = "/.well-known/hemeroteca-fleet.txt"
+
+
+class Requests(msgspec.Struct, frozen=True):
+    """What is known of a host."""
+
+    pages: int
+    answers: int  # that devices brought
+
+
+def proof(host: str) -> str:
+    """The text that proves control of a host: another for each host, and only this instance can make it."""
+    made = hmac.new(settings.SECRET_KEY.encode(), f"fleet opt-out {host}".encode(), hashlib.sha256)
+    return f"leave-alone-{made.hexdigest()[:32]}"
+
+
+def close(host: str, config: Config) -> str:
+    """Look for the proof, through the address guard, and close the host; what happened, for people."""
+    from hemeroteca.fetch.client import GuardedClient
+
+    told = "the file was not found"
+    for scheme in ("https", "http"):
+        reply = GuardedClient(config).send(f"{scheme}://{host}{PATH}")
+        if reply.ok and proof(host).encode() in reply.body[:1000]:
+            services.close_host(STRANGER, host, "its owner asked for it, with proof", by_owner=True)
+            return f"{host} is closed to the fleet, as is everything below it."
+        told = reply.reason or told
+    return f"The proof was not found at {PATH} of {host} ({told})."
+
+
+def requests_to(host: str) -> Requests:
+    keys = Page.objects.filter(host__name=host)
+    answers = Answer.objects.filter(key__in=keys.values("key")).count()
+    return Requests(keys.count(), answers)

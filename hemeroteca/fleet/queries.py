@@ -1,0 +1,203 @@
+"""The fleet for people: devices, credits, what it did. Reads only."""
+
+import csv
+import io
+from typing import Any
+
+import msgspec
+from django.db.models import Count, Q
+
+from hemeroteca.accounts import Actor, can, require
+from hemeroteca.accounts.models import User
+from hemeroteca.fleet import coordinator, dispatch, services, shapes, trust
+from hemeroteca.fleet.accounting import UNIT, Kind
+from hemeroteca.fleet.models import (
+    Account,
+    AuditLine,
+    Client,
+    ClosedHost,
+    Device,
+    Entry,
+    FetchJob,
+    FetchResult,
+    Standing,
+)
+
+
+class FleetStatus(msgspec.Struct, frozen=True):
+    devices: int
+    online: int
+    slowed: int
+    blocks: dict[str, int]  # by state
+    jobs_running: int
+    requests: int  # answers of devices, ever
+    valid: int
+    invalid: int
+    ledger: int  # 0: the books are right
+    settings: shapes.FleetSettings
+
+
+class DeviceFacts(msgspec.Struct, frozen=True):
+    """What its owner and the operator see of a device."""
+
+    id: int
+    name: str
+    owner: str
+    state: str  # online, offline, paused, slowed, suspended, expelled
+    reason: str
+    score: int  # checked results that were valid in a row
+    checked: float  # share of its results that somebody checks
+    version: str
+    system: str
+    country: str
+    network: str
+    activities: list[str]
+    trusted: bool
+    seen_ms: int
+    total: int
+    speed: float
+    counts: dict[str, int]
+    credits: float
+
+
+class Line(msgspec.Struct, frozen=True):
+    """Of a statement."""
+
+    at_ms: int
+    reason: str
+    amount: float
+
+
+def status() -> FleetStatus:
+    devices = Device.objects.aggregate(
+        all=Count("pk"), online=Count("pk", filter=coordinator.online()), slowed=Count("pk", filter=Q(state="slowed"))
+    )
+    counts: dict[str, int] = {}
+    for one in Device.objects.values_list("counts", flat=True):
+        for name in ("requests", "valid", "invalid"):
+            counts[name] = counts.get(name, 0) + one.get(name, 0)
+    from hemeroteca.fleet import accounting
+
+    return FleetStatus(
+        devices=devices["all"],
+        online=devices["online"],
+        slowed=devices["slowed"],
+        blocks=dispatch.live_blocks(),
+        jobs_running=FetchJob.objects.filter(crawl__state="running").count(),
+        requests=counts.get("requests", 0),
+        valid=counts.get("valid", 0),
+        invalid=counts.get("invalid", 0),
+        ledger=accounting.total(),
+        settings=services.fleet_settings(),
+    )
+
+
+def devices(actor: Actor, owner: User | None = None) -> list[DeviceFacts]:
+    """All of them for the operator, their own for everybody else."""
+    if owner is None and not can(actor, "fleet.devices"):
+        owner = actor.user
+    require(actor, "fleet.devices", owner)
+    rows = Device.objects.select_related("owner").order_by("pk")
+    rows = rows.filter(owner=owner) if owner is not None else rows
+    standings = {(one.device_id, one.version): one for one in Standing.objects.filter(device__in=rows)}
+    balances = dict(Account.objects.filter(kind=Kind.DEVICE).values_list("number", "balance"))
+    alive = set(rows.filter(coordinator.online()).values_list("pk", flat=True))
+    found = []
+    for row in rows:
+        standing = standings.get((row.pk, row.version))
+        score = standing.in_a_row if standing is not None else 0
+        state = row.state if row.state != Device.State.ACTIVE else "online" if row.pk in alive else "offline"
+        found.append(
+            DeviceFacts(
+                id=row.pk,
+                name=row.name,
+                owner=row.owner.name,
+                state=state,
+                reason=row.reason,
+                score=score,
+                checked=round(trust.share_checked(trust.Standing(score)), 3),
+                version=row.version,
+                system=row.system,
+                country=row.country,
+                network=row.network,
+                activities=row.activities,
+                trusted=row.trusted,
+                seen_ms=row.seen_ms,
+                total=row.total,
+                speed=round(row.speed, 2),
+                counts=row.counts,
+                credits=balances.get(row.pk, 0) / UNIT,
+            )
+        )
+    return found
+
+
+def leaderboard(limit: int = 50) -> list[dict[str, Any]]:
+    """Devices whose owners want to be seen, by valid results; only what they are called."""
+    rows = Device.objects.filter(listed=True).select_related("owner")
+    found = [
+        {"device": row.name, "owner": row.owner.name, "valid": row.counts.get("valid", 0), "requests": row.total}
+        for row in rows
+    ]
+    return sorted(found, key=lambda one: -one["valid"])[:limit]
+
+
+def balances(actor: Actor) -> list[dict[str, Any]]:
+    """Every account with its balance, for the operator; else those of the actor."""
+    rows = Account.objects.exclude(kind=Kind.JOB, balance=0).order_by("kind", "number")
+    if not can(actor, "fleet.operate"):
+        require(actor, "fleet.credits", actor.user)
+        rows = rows.filter(_accounts_of(actor.user))
+    named = Device.objects.values_list("pk", "name", "owner__name")
+    device_names = {pk: f"{owner}/{name}" for pk, name, owner in named}
+    client_names = dict(Client.objects.values_list("pk", "owner__name"))
+    names = {Kind.DEVICE: device_names, Kind.CLIENT: client_names}
+    return [
+        {
+            "account": row.kind,
+            "name": names.get(Kind(row.kind), {}).get(row.number, str(row.number or "")),
+            "balance": row.balance / UNIT,
+        }
+        for row in rows
+    ]
+
+
+def statement(actor: Actor, kind: Kind, number: int, owner: User | None, limit: int = 1000) -> list[Line]:
+    """The entries of one account, newest first."""
+    require(actor, "fleet.credits", owner)
+    rows = Entry.objects.filter(account__kind=kind, account__number=number).select_related("transfer").order_by("-pk")
+    return [Line(row.transfer.at_ms, row.transfer.reason, row.amount / UNIT) for row in rows[:limit]]
+
+
+def as_csv(rows: list[dict[str, Any]]) -> str:
+    target = io.StringIO()
+    if rows:
+        writer = csv.DictWriter(target, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return target.getvalue()
+
+
+def closed() -> list[ClosedHost]:
+    return list(ClosedHost.objects.order_by("host"))
+
+
+def log(actor: Actor, limit: int = 100) -> list[AuditLine]:
+    require(actor, "fleet.operate")
+    return list(AuditLine.objects.order_by("-pk")[:limit])
+
+
+def complaints(actor: Actor) -> list[FetchResult]:
+    require(actor, "fleet.operate")
+    return list(FetchResult.objects.filter(complaint_state="open").order_by("pk")[:1000])
+
+
+def clients(actor: Actor) -> list[Client]:
+    require(actor, "fleet.operate")
+    return list(Client.objects.select_related("owner").order_by("pk"))
+
+
+def _accounts_of(user: User | None) -> Q:
+    mine = list(Device.objects.filter(owner=user).values_list("pk", flat=True))
+    ordered = list(Client.objects.filter(owner=user).values_list("pk", flat=True))
+    return Q(kind=Kind.DEVICE, number__in=mine) | Q(kind=Kind.CLIENT, number__in=ordered)

@@ -1,0 +1,333 @@
+"""What people do with the fleet: lend devices, ask to be a client, operate. The only writer of these tables, with
+`coordinator` (for devices), `fetches` (for clients) and `dispatch` (for the engine)."""
+
+import hashlib
+import hmac
+import re
+import secrets
+import time
+from typing import Any, NamedTuple
+
+import msgspec
+from django.db import transaction
+
+from hemeroteca import urls
+from hemeroteca.accounts import Actor, require
+from hemeroteca.accounts import services as accounts
+from hemeroteca.accounts.models import User
+from hemeroteca.errors import Conflict, Invalid, NotFound
+from hemeroteca.fleet import accounting
+from hemeroteca.fleet.models import AuditLine, Client, ClosedHost, Device, Setting
+from hemeroteca.fleet.shapes import FleetSettings
+from hemeroteca.fleet.strategies import STRATEGIES
+
+TOKEN_MARK = "hemdev_"  # noqa: S105 - lets people and secret scanners recognise a leaked token
+PREFIX_LENGTH = 16
+CODE_SECONDS = 900
+ROTATION_SECONDS = 3600  # the old token is valid so long beside the new one
+FIRST_CREDITS = 1000  # an approved client begins with
+MAX_DEVICES_EACH = 100
+MAX_AUDIT = 100_000
+_NAME = re.compile(r"[\w][\w .@-]{0,63}")
+SETTING_RANGES = {
+    "cache_seconds": (0, 30 * 86_400),
+    "max_block": (1, 1024),
+    "task_seconds": (1.0, 600.0),
+    "max_devices": (1, 1_000_000),
+    "device_percent": (0, 100),
+}
+
+
+class NewDevice(NamedTuple):
+    device: Device
+    token: str  # shown once, never kept
+
+
+# devices
+
+
+def add_device(actor: Actor, name: str, owner: User, days: int = 0) -> NewDevice:
+    """A device its owner lends. Its token is given by file; or by a code: `make_code`."""
+    require(actor, "fleet.device", owner)
+    name = name.strip()
+    if not _NAME.fullmatch(name):
+        raise Invalid(f"{name!r} cannot be the name of a device; write 1 to 64 letters, digits, spaces, dots or dashes")
+    with transaction.atomic():
+        if Device.objects.filter(owner=owner, name=name).exists():
+            raise Conflict(f"{owner.name} already has a device {name!r}; choose another name, or rotate its token")
+        if Device.objects.filter(owner=owner).count() >= MAX_DEVICES_EACH:
+            raise Conflict(f"{owner.name} has {MAX_DEVICES_EACH} devices; remove one first")
+        token = _new_token()
+        device = Device.objects.create(
+            owner=owner,
+            name=name,
+            pseudonym=secrets.token_hex(6),
+            prefix=token[:PREFIX_LENGTH],
+            digest=digest(token),
+            expires_ms=now_ms() + days * 86_400_000 if days else 0,
+            created_ms=now_ms(),
+        )
+    return NewDevice(device, token)
+
+
+def rotate_token(actor: Actor, device: Device) -> str:
+    """Another token; the old one is valid for an hour more, so that the device can be given the new one at leisure."""
+    require(actor, "fleet.device", device)
+    token = _new_token()
+    device.old_prefix, device.old_digest = device.prefix, device.digest
+    device.old_until_ms = now_ms() + ROTATION_SECONDS * 1000
+    device.prefix, device.digest = token[:PREFIX_LENGTH], digest(token)
+    device.save(update_fields=["old_prefix", "old_digest", "old_until_ms", "prefix", "digest"])
+    return token
+
+
+def revoke_token(actor: Actor, device: Device) -> None:
+    """No token is valid any more, from this moment; `rotate_token` makes another."""
+    require(actor, "fleet.device", device)
+    device.prefix, device.digest = f"-{secrets.token_hex(7)}", ""
+    device.old_digest = device.code_digest = ""
+    device.connected = False
+    device.save(update_fields=["prefix", "digest", "old_digest", "code_digest", "connected"])
+
+
+def make_code(actor: Actor, device: Device) -> str:
+    """A short code to type on the device within a quarter of an hour, once, instead of a token."""
+    require(actor, "fleet.device", device)
+    letters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+    code = "-".join("".join(secrets.choice(letters) for _ in range(5)) for _ in range(3))
+    device.code_digest, device.code_until_ms = digest(code), now_ms() + CODE_SECONDS * 1000
+    device.save(update_fields=["code_digest", "code_until_ms"])
+    return code
+
+
+def redeem_code(code: str) -> str:
+    """The token for a code; the code is used up, and tokens before it are no longer valid."""
+    spelled = code.strip().upper()
+    with transaction.atomic():
+        device = Device.objects.filter(code_digest=digest(spelled), code_until_ms__gt=now_ms()).first()
+        if device is None or not spelled:
+            raise NotFound("this code is unknown, used or too old; `hemeroteca fleet device code NAME` makes another")
+        token = _new_token()
+        taken = Device.objects.filter(pk=device.pk, code_digest=device.code_digest).update(
+            code_digest="", old_digest="", prefix=token[:PREFIX_LENGTH], digest=digest(token)
+        )
+    if not taken:
+        raise NotFound("this code was used a moment ago")
+    return token
+
+
+def set_state(actor: Actor, device: Device, state: Device.State, reason: str = "") -> None:
+    """An owner may pause a device and let it go on; the operator may do everything."""
+    mine = state in (Device.State.PAUSED, Device.State.ACTIVE) and device.state in (
+        Device.State.PAUSED,
+        Device.State.ACTIVE,
+    )
+    require(actor, "fleet.device" if mine else "fleet.operate", device)
+    device.state, device.reason = state, reason
+    device.save(update_fields=["state", "reason"])
+    if not mine:
+        audit(actor.name, state, f"device {device.name} of {device.owner.name}: {reason}")
+
+
+def set_trusted(actor: Actor, device: Device, trusted: bool) -> None:
+    require(actor, "fleet.operate")
+    device.trusted = trusted
+    device.save(update_fields=["trusted"])
+    audit(actor.name, "trusted" if trusted else "not trusted", f"device {device.name} of {device.owner.name}")
+
+
+def list_device(actor: Actor, device: Device, listed: bool) -> None:
+    """Show it on the leaderboard, or not."""
+    require(actor, "fleet.device", device)
+    device.listed = listed
+    device.save(update_fields=["listed"])
+
+
+def find_device(name: str, owner: User | None = None) -> Device:
+    """By name, or by number; of one person when several have one of that name."""
+    rows = Device.objects.select_related("owner")
+    rows = rows.filter(owner=owner) if owner is not None else rows
+    found = list(rows.filter(name=name)[:2]) or (list(rows.filter(pk=int(name))) if name.isdecimal() else [])
+    if len(found) != 1:
+        which = "several people have a device" if found else "there is no device"
+        raise NotFound(f"{which} {name!r}; `hemeroteca fleet devices` lists them, --owner tells them apart")
+    return found[0]
+
+
+def device_of(token: str) -> Device | None:
+    """Whom a token belongs to; None when it is unknown, replaced, revoked or too old."""
+    if not token.startswith(TOKEN_MARK) or len(token) > 200:
+        return None
+    prefix, given, now = token[:PREFIX_LENGTH], digest(token), now_ms()
+    device = Device.objects.select_related("owner").filter(prefix=prefix).first()
+    if device is None:
+        device = Device.objects.select_related("owner").filter(old_prefix=prefix, old_until_ms__gt=now).first()
+        kept = device.old_digest if device is not None else ""
+    else:
+        kept = device.digest
+    if device is None or not kept or not hmac.compare_digest(kept, given):
+        return None
+    if (device.expires_ms and device.expires_ms <= now) or not device.owner.is_active:
+        return None
+    return device
+
+
+# clients
+
+
+def ask(actor: Actor, owner: User, purpose: str) -> Client:
+    """Ask to be a client; the operator approves the purpose."""
+    require(actor, "fleet.ask", owner)
+    purpose = purpose.strip()
+    if len(purpose) < 10:
+        raise Invalid("say in a sentence what the fleet would fetch for you, and why (`purpose`)")
+    client, _ = Client.objects.update_or_create(
+        owner=owner,
+        defaults={"purpose": purpose[:2000], "state": Client.State.ASKED},
+        create_defaults={
+            "purpose": purpose[:2000],
+            "secret": secrets.token_urlsafe(32),
+            "created_ms": now_ms(),
+        },
+    )
+    return client
+
+
+def approve(actor: Actor, client: Client, credits_given: int = FIRST_CREDITS, per_day: int = 10_000) -> None:
+    require(actor, "fleet.operate")
+    Client.objects.filter(pk=client.pk).update(state=Client.State.APPROVED, per_day=per_day, reason="")
+    if credits_given:
+        give(actor, client, credits_given)
+    audit(actor.name, "approved", f"client {client.owner.name}: {client.purpose[:200]}")
+
+
+def refuse(actor: Actor, client: Client, reason: str) -> None:
+    require(actor, "fleet.operate")
+    Client.objects.filter(pk=client.pk).update(state=Client.State.REFUSED, reason=reason)
+    audit(actor.name, "refused client", f"{client.owner.name}: {reason}")
+
+
+def give(actor: Actor, client: Client, amount: float, reason: str = "") -> None:
+    """Give a client credits. The same `reason` twice gives them once."""
+    require(actor, "fleet.operate")
+    if not 0 < amount <= 1e9:
+        raise Invalid(f"{amount} credits cannot be given; write a number above 0")
+    name = reason or f"give {client.pk} {secrets.token_hex(8)}"
+    accounting.issue(client.pk, round(amount * accounting.UNIT), name[:80])
+
+
+def client_of(actor: Actor) -> Client:
+    """The client an actor is. Whoever operates the instance needs no approval of its own."""
+    require(actor, "fleet.fetch")
+    if actor.user is None:
+        raise Invalid("fetching needs a person's token: results and credits belong to somebody")
+    client = Client.objects.select_related("owner").filter(owner=actor.user).first()
+    if client is None and may_operate(actor):
+        client = ask(actor, actor.user, "the operator's own requests")
+        Client.objects.filter(pk=client.pk).update(state=Client.State.APPROVED)
+        client.state = Client.State.APPROVED
+    if client is None:
+        raise Conflict(
+            "you are not a client of this fleet; ask to be one with POST /api/v1/fleet/client and a purpose",
+            "not-a-client",
+        )
+    if client.state != Client.State.APPROVED:
+        told = "has not decided yet" if client.state == Client.State.ASKED else f"said no: {client.reason}"
+        raise Conflict(f"the operator {told}", "not-approved")
+    return client
+
+
+def find_client(name: str) -> Client:
+    client = Client.objects.select_related("owner").filter(owner=accounts.find_user(name)).first()
+    if client is None:
+        raise NotFound(f"{name!r} is no client; `hemeroteca fleet client add {name} --purpose …` makes one")
+    return client
+
+
+def may_operate(actor: Actor) -> bool:
+    from hemeroteca.accounts import can
+
+    return can(actor, "fleet.operate")
+
+
+# hosts that are left alone
+
+
+def close_host(actor: Actor, host: str, reason: str, *, by_owner: bool = False) -> ClosedHost:
+    """Leave a host, and all below it, alone. Devices obey with their next heartbeat, leased blocks included."""
+    if not by_owner:
+        require(actor, "fleet.operate")
+    try:
+        name = urls.host(urls.canonical(f"http://{host.strip()}/"))
+    except urls.UrlError as error:
+        raise Invalid(f"{host!r} is not a host name ({error}); write it like example.org")
+    row, _ = ClosedHost.objects.update_or_create(
+        host=name, defaults={"reason": reason[:500], "by_owner": by_owner, "at_ms": now_ms()}
+    )
+    audit(actor.name, "closed", f"{name}: {reason}")
+    return row
+
+
+def open_host(actor: Actor, host: str) -> None:
+    require(actor, "fleet.operate")
+    count, _ = ClosedHost.objects.filter(host=host.strip().lower()).delete()
+    if not count:
+        raise NotFound(f"{host!r} is not closed; `hemeroteca fleet closed` lists those that are")
+    audit(actor.name, "opened", host)
+
+
+def closed_reason(host: str) -> str:
+    """Why a host is left alone; empty when it is not."""
+    labels = host.split(".")
+    above = [".".join(labels[place:]) for place in range(len(labels))]
+    row = ClosedHost.objects.filter(host__in=above).first()
+    return f"closed to the fleet: {row.reason}" if row is not None else ""
+
+
+# settings
+
+
+def fleet_settings() -> FleetSettings:
+    row = Setting.objects.filter(pk=1).first()
+    return msgspec.convert(row.values, FleetSettings) if row is not None else FleetSettings()
+
+
+def change_settings(actor: Actor, changes: dict[str, Any]) -> FleetSettings:
+    """Everybody obeys within seconds; nothing is restarted."""
+    require(actor, "fleet.operate")
+    known = {field.name for field in msgspec.structs.fields(FleetSettings)}
+    for name in changes:
+        if name not in known:
+            raise Invalid(f"`{name}` is not a setting of the fleet; these are: {', '.join(sorted(known))}")
+    if changes.get("strategy", "auto") not in STRATEGIES:
+        raise Invalid(f"strategy {changes['strategy']!r} is not known; write one of: {', '.join(STRATEGIES)}")
+    with transaction.atomic():
+        merged = {**msgspec.to_builtins(fleet_settings()), **changes}
+        try:
+            kept = msgspec.convert(merged, FleetSettings, strict=False)
+        except msgspec.ValidationError as error:
+            raise Invalid(f"settings of the fleet: {error}")
+        for name, (least, most) in SETTING_RANGES.items():
+            if not least <= getattr(kept, name) <= most:
+                raise Invalid(f"{name} = {getattr(kept, name)} is not possible; write {least} to {most}")
+        Setting.objects.update_or_create(pk=1, defaults={"values": msgspec.to_builtins(kept), "changed_ms": now_ms()})
+    audit(actor.name, "set", ", ".join(f"{name}={value}" for name, value in changes.items()))
+    return kept
+
+
+def audit(who: str, what: str, detail: str) -> None:
+    row = AuditLine.objects.create(at_ms=now_ms(), who=who[:80], what=str(what)[:40], detail=detail[:2000])
+    if row.pk % 1000 == 0:
+        AuditLine.objects.filter(pk__lte=row.pk - MAX_AUDIT).delete()
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+def _new_token() -> str:
+    return TOKEN_MARK + secrets.token_urlsafe(32)

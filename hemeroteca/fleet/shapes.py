@@ -1,0 +1,107 @@
+"""What travels between coordinator and devices, as JSON, and the settings of the fleet. No Django here.
+
+`device.link` speaks the same without this module, because it has only the standard library.
+"""
+
+import msgspec
+
+PROTOCOL = 1
+MIN_VERSION = "0.1.0"  # of a worker
+ACTIVITIES = ("crawls", "clients", "vantage", "load")
+AGENT = "HemerotecaFleet"  # closes a site to the fleet alone, in robots.txt
+
+
+class FleetSettings(msgspec.Struct, frozen=True):
+    """Changed with `hemeroteca fleet set`; everybody obeys within seconds."""
+
+    strategy: str = "auto"
+    cache_seconds: int = 3600  # an answer of the archive this young serves clients too
+    max_block: int = 64  # URLs
+    task_seconds: float = 30.0  # a single request may take
+    max_devices: int = 1000  # connected at once; further ones are told to come back
+    device_percent: int = 70  # of what a client pays; the rest is the operator's
+    local: bool = True  # the engine fetches as well while devices are connected
+
+
+class Hello(msgspec.Struct, forbid_unknown_fields=True):
+    """Of a device, when it begins."""
+
+    version: str
+    system: str = ""
+    activities: tuple[str, ...] = ("crawls",)
+
+
+class Welcome(msgspec.Struct):
+    device: str  # its pseudonym
+    agent: str  # the User-Agent of all requests
+    min_version: str = MIN_VERSION
+    heartbeat_seconds: float = 30.0
+    part_bytes: int = 1 << 20  # most bytes of one piece of an upload
+    max_bytes: int = 0  # of a body; the rest is cut
+
+
+class Want(msgspec.Struct, forbid_unknown_fields=True):
+    """What a device has room for, and what it measured since it asked last."""
+
+    urls: int = 64
+    speed: float = 0.0  # URLs per second; 0: nothing to tell
+
+
+class Task(msgspec.Struct, omit_defaults=True):
+    url: str
+    etag: str = ""
+    last_modified: str = ""
+    method: str = "GET"
+    headers: list[tuple[str, str]] = []
+
+
+class HostWork(msgspec.Struct):
+    """One host: its URLs are asked one after the other."""
+
+    host: str
+    delay: float  # seconds between the end of a request and the next …
+    factor: float = 0.0  # … or this multiple of the time the last one took, if that is longer
+    tasks: list[Task] = []
+    signature: list[tuple[str, str]] = []  # headers that prove who we are, for this host
+
+
+class Work(msgspec.Struct):
+    hosts: list[HostWork]
+    timeout: float = 30.0  # of one request
+    max_delay: float = 30.0  # the longest delay by `factor`
+
+
+class Lease(msgspec.Struct):
+    """A block as a device gets it. Times are seconds from now: no clock of a device needs to be right."""
+
+    block: int
+    nonce: str
+    seconds: float  # until the deadline
+    work: msgspec.Raw
+
+
+class Beat(msgspec.Struct, forbid_unknown_fields=True):
+    """A device lives, and what it holds."""
+
+    blocks: list[int] = []
+    paused: bool = False
+    reason: str = ""  # why it takes no work: a captive portal, a metered link, …
+
+
+class Orders(msgspec.Struct):
+    """What a device is told at a heartbeat."""
+
+    drop: list[int] = []  # blocks it no longer holds
+    closed: list[str] = []  # hosts it must not ask any more
+    stop: str = ""  # why it must stop altogether
+    work: bool = False  # a block waits for it: it need not wait any longer
+
+
+class Report(msgspec.Struct):
+    """In the metadata record at the end of an upload: what the WARC cannot say. URLs in neither are given back."""
+
+    url: str
+    seconds: float = 0.0
+    failure: str = ""
+    detail: str = ""
+    truncated: str = ""

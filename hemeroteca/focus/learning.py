@@ -1,0 +1,175 @@
+"""Which links lead to targets, learned while a crawl goes on.
+
+Two learners. A classifier (logistic regression on hashed words of address, anchor and context, one Adagrad step per
+observation) carries what was learned from one site to the next. Rates of groups of links (the same shape of address,
+the same under pages of one shape, the same on this host) tell within a few visits which parts of a site are worth it.
+
+A link that led to a target is worth 1, one that led elsewhere 0. Lists and records are no targets but lead to them, so
+a target also credits the links on the way to it: `DISCOUNT` for each step, and never more than 1 in all.
+"""
+
+import re
+from collections import OrderedDict
+from functools import lru_cache
+from math import exp, log
+from typing import NamedTuple
+from zlib import crc32
+
+import msgspec
+
+from hemeroteca.focus.matcher import fold
+
+BITS = 18
+DISCOUNT = 0.7  # what a target is worth to the link one step before it
+MAX_STEPS = 4  # links before a target that are credited
+INERTIA = 4.0  # visits of a group that count as much as what was thought of its links before
+MAX_COUNTED = 12.0  # visits of a group that count, so that the words of a link always have a say …
+MAX_COUNTED_HERE = 100.0  # … and of a group on one host
+GROUPS_REMEMBERED = 100_000
+MAX_WORDS = 12  # of an anchor, a context, an address
+RATE = 0.25
+PAGES_REMEMBERED = 50_000
+
+MAX_TEXT = 300  # characters of an anchor, a context, an address
+_NO_WORDS = [b"-"]
+_MASK = (1 << BITS) - 1
+_NUMBER = re.compile(r"(?<![a-z])[a-z]*\d[a-z\d]*", re.I)  # numbers and codes: 12, 8f3a, v2
+_PARTS = re.compile(r"//([^/?#]*)([^?#]*)\??([^#]*)")
+
+
+class Features(NamedTuple):
+    """What the learners see of a link."""
+
+    words: list[int]  # of the classifier: numbers of hashed features, each once
+    groups: tuple[int, ...]  # it belongs to, from the widest to the narrowest
+
+
+class _Followed(msgspec.Struct, gc=False):
+    """A link that was followed."""
+
+    features: Features
+    parent: int  # key of the page it stands on
+    credit: float = 0.0  # from targets behind it
+
+
+class LinkModel:
+    """The learners, and the way back from a page to the links that led to it."""
+
+    def __init__(self) -> None:
+        self._weights = [0.0] * (1 << BITS)
+        self._squares = [1.0] * (1 << BITS)
+        self._rates: OrderedDict[int, list[float]] = OrderedDict()  # group → visits, what they were worth
+        self._followed: OrderedDict[int, _Followed] = OrderedDict()  # by the key of the page
+        self.targets = 0
+
+    def chance(self, features: Features) -> float:
+        """How likely such a link leads to a target, by its words alone."""
+        weights = self._weights
+        return 1.0 / (1.0 + exp(-max(-30.0, min(30.0, _BIAS + sum([weights[one] for one in features.words])))))
+
+    def worth(self, features: Features, before: float) -> float:
+        """What following such a link is worth: what was thought `before`, moved by the rates of its groups."""
+        rates, most = self._rates, MAX_COUNTED
+        for group in features.groups:
+            if group == features.groups[-1]:
+                most = MAX_COUNTED_HERE
+            if rate := rates.get(group):
+                visits = min(rate[0], most)
+                before = (rate[1] / rate[0] * visits + INERTIA * before) / (visits + INERTIA)
+        return before
+
+    def observe(self, page: int, parent: int, features: Features, target: bool) -> None:
+        """A link was followed, to a target or not."""
+        worth = 1.0 if target else 0.0
+        self._step(features.words, worth)
+        for group in features.groups:
+            rate = self._rates.setdefault(group, [0.0, 0.0])
+            rate[0] += 1.0
+            rate[1] += worth
+        while len(self._rates) > GROUPS_REMEMBERED:
+            self._rates.popitem(last=False)
+        self.remember(page, parent, features)
+        if target:
+            self.targets += 1
+            self._credit(parent)
+
+    def remember(self, page: int, parent: int, features: Features) -> None:
+        """The way to a page, for the credit that targets behind it give."""
+        self._followed[page] = _Followed(features, parent)
+        if len(self._followed) > PAGES_REMEMBERED:
+            self._followed.popitem(last=False)
+
+    def features_of(self, page: int) -> Features | None:
+        """Those of the link that led to a page; None when it is forgotten."""
+        link = self._followed.get(page)
+        return link.features if link is not None else None
+
+    def _credit(self, page: int) -> None:
+        """The pages on the way to a target were worth following."""
+        worth = 1.0
+        for _ in range(MAX_STEPS):
+            worth *= DISCOUNT
+            link = self._followed.get(page)
+            if link is None:
+                return
+            given = min(worth, 1.0 - link.credit)
+            if given > 0.0:
+                link.credit += given
+                self._step(link.features.words, link.credit)
+                for group in link.features.groups:
+                    if rate := self._rates.get(group):
+                        rate[1] += given
+            page = link.parent
+
+    def _step(self, words: list[int], label: float) -> None:
+        weights, squares = self._weights, self._squares
+        error = 1.0 / (1.0 + exp(-max(-30.0, min(30.0, _BIAS + sum([weights[one] for one in words]))))) - label
+        for one in words:
+            squares[one] += error * error
+            weights[one] -= RATE * error / squares[one] ** 0.5
+
+
+def features(url: str, host: str, anchor: str, context: str, parent_url: str, page: float) -> Features:
+    """Of a link on a page of that relevance."""
+    found = _PARTS.search(url)
+    path, query = (found[2], found[3]) if found else ("", "")
+    shape = shape_of(path, query)
+    parent_host, parent_shape = _page_shape(parent_url)
+    file = path[path.rfind("/") + 1 :]
+    ending = file[file.rfind(".") :][:7] if "." in file else ""
+    names = f"h{host}\ns{shape}\np{parent_shape}\nr{int(page * 5)}\no{host == parent_host}\ne{ending}"
+    hashed = [crc32(name) & _MASK for name in names.encode("utf-8", "replace").split(b"\n")]
+    for salt, text in ((1, anchor), (2, context), (3, f"{path} {query}")):
+        words = fold(_NUMBER.sub("0", text[:MAX_TEXT])).split()[:MAX_WORDS] or _NO_WORDS
+        hashed += [crc32(word, salt) & _MASK for word in words]
+    under = crc32(f"{parent_shape}>{shape} {int(page * 4)}".encode("utf-8", "replace"))
+    groups = (
+        crc32(shape.encode("utf-8", "replace"), 7),
+        under,
+        crc32(host.encode("utf-8", "replace"), under),
+    )
+    return Features(list(set(hashed)), groups)
+
+
+@lru_cache(1000)
+def _page_shape(url: str) -> tuple[str, str]:
+    """Host and shape of the address of a page."""
+    found = _PARTS.search(url)
+    return (found[1], shape_of(found[2], found[3])) if found else ("", "")
+
+
+def shape_of(path: str, query: str = "") -> str:
+    """An address without what differs between pages of one kind: `/record/~` of `/record/red-hidrografica-12`."""
+    parts = path.split("/")[:8]
+    last = len(parts) - 1
+    for place, part in enumerate(parts):
+        parted = part.count("-") + part.count("_")
+        if len(part) > 20 or parted > 1 or (parted and place == last and part[-1:].isdigit()):
+            parts[place] = "~" + part[part.rfind(".") :] if "." in part[-6:] else "~"
+        else:
+            parts[place] = _NUMBER.sub("0", part)
+    names = sorted(pair.partition("=")[0].lower() for pair in query.split("&")[:8]) if query else []
+    return "/".join(parts) + ("?" + "&".join(names) if names else "")
+
+
+_BIAS = log(0.02 / 0.98)  # before anything is learned one link in fifty is taken to be good

@@ -1,0 +1,46 @@
+"""Orders that lead to visits: addresses that people or harvests name go the way of every crawl."""
+
+from collections.abc import Iterable
+
+from django.db.models import QuerySet
+
+from hemeroteca import urls
+from hemeroteca.accounts import Actor, require
+from hemeroteca.errors import Invalid
+from hemeroteca.frontier import services as frontier
+from hemeroteca.frontier.models import Crawl
+from hemeroteca.geo import endpoints
+from hemeroteca.geo.models import Service
+from hemeroteca.ingest.rules import CrawlOptions
+from hemeroteca.urls import Scope
+
+MAX_SEEDS = 20_000
+
+
+def add(actor: Actor, url: str) -> Crawl:
+    """Order a visit of an address and of the services it may be."""
+    require(actor, "geo.add")
+    try:
+        url = urls.canonical(url if "://" in url else f"https://{url}")
+    except urls.UrlError as error:
+        raise Invalid(f"{url[:200]!r} is not an address that can be visited ({error})")
+    return visit(actor, [url])
+
+
+def visit(actor: Actor, addresses: Iterable[str]) -> Crawl:
+    """One crawl over addresses that may be services: each is asked in the likeliest ways, nothing else is followed."""
+    seeds: dict[str, None] = {}
+    for address in addresses:
+        probes = endpoints.probes(address)
+        seeds.update(dict.fromkeys(probes or [address]))
+        if len(seeds) >= MAX_SEEDS:
+            break
+    options = CrawlOptions(Scope(kind="page"), probe=True, requisites=False, sitemaps=False)
+    crawl, _ = frontier.submit_crawl(actor, seeds, options)
+    return crawl
+
+
+def known_at(url: str) -> QuerySet[Service]:
+    """Services at the endpoint of an address."""
+    place = endpoints.endpoint_or_empty(url)
+    return Service.objects.filter(endpoint__in=[place, place.rstrip("/"), place.rstrip("/") + "/"] if place else [])

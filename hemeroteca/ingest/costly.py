@@ -1,0 +1,313 @@
+"""Reads that may take long or much memory (texts, comparisons, trials of rules), done in processes of their own.
+
+Whoever asks waits for a turn: a few at a time, each address in its turn, each read with a limit of time and memory, and
+what came of it is kept for a while. The processes are started by the first read and end when there is none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import ipaddress
+import os
+import pickle
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from contextvars import ContextVar
+from multiprocessing.connection import Connection
+from socket import socketpair
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import msgspec
+
+from hemeroteca.errors import Busy, Invalid
+from hemeroteca.warc import DOM_TYPE, MAX_CONTENT
+from hemeroteca.warc.reader import Location
+
+if TYPE_CHECKING:  # what it takes to read and compare is loaded by the processes, not by whoever asks
+    from hemeroteca import change, extract
+
+T = TypeVar("T")
+
+AT_ONCE = max(1, (os.cpu_count() or 2) - 1)
+WAITING = 4  # each holds a thread of the console, which has eight
+FOR_ONE_ADDRESS = 3  # at work or waiting
+SECONDS = 15.0  # for one read, and for waiting
+MEMORY = 1536 << 20  # address space of a process; a PDF gets one of its own, with less
+IDLE_SECONDS = 30.0
+KEPT_BYTES = 16 << 20
+KEPT_SECONDS = 300.0
+
+asker: ContextVar[str] = ContextVar("asker", default="")  # address of who asks
+
+
+# what is done
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """Where a capture lies that is to be read: as it was received, and as a browser showed it."""
+
+    url: str
+    status: int
+    body: Location
+    mime: str = ""
+    dom: Location | None = None
+    picture: Location | None = None
+
+    def snapshot(self) -> change.Snapshot:
+        """As it is compared: what a browser made of it, where one opened it, else the bytes received."""
+        from hemeroteca import change
+
+        if self.dom is not None:
+            picture = self.picture.read().payload(64 << 20) if self.picture is not None else b""
+            return change.Snapshot(self.dom.read().payload(MAX_CONTENT), DOM_TYPE, self.url, self.status, picture)
+        record = self.body.read()
+        return change.Snapshot(record.content()[0], record.header("content-type") or self.mime, self.url, self.status)
+
+
+class Comparison(NamedTuple):
+    change: change.Change
+    rows: list[change.Row] = []
+    marked: str = ""
+    facts: dict[str, Any] = {}
+
+
+def compare(old: Stored, new: Stored, rules: change.ChangeRules, noisy: list[str], view: str) -> Comparison:
+    """`view`: rows (side by side), page (marked in it) or facts."""
+    from hemeroteca import change
+
+    before, after = old.snapshot(), new.snapshot()
+    found = change.compare(before, after, rules, frozenset(noisy) or None)
+    if view == "page":
+        return Comparison(found, marked=change.highlighted_page(before, after, rules))
+    if view == "facts":
+        return Comparison(found, facts=change.as_json(before, after, rules, found))
+    return Comparison(found, change.side_by_side(before, after, rules))
+
+
+def text(stored: Stored, limit: int) -> extract.Document:
+    """Title, text and language, read anew; links are left out."""
+    from hemeroteca import extract
+
+    if stored.dom is not None:
+        found = extract.read(stored.dom.read().payload(limit), DOM_TYPE, stored.url)
+    else:
+        record = stored.body.read()
+        found = extract.read(record.content(limit)[0], record.header("content-type"), stored.url)
+    found.links = []
+    return found
+
+
+def try_rules(rules: change.ChangeRules) -> None:
+    """Select in a page as long as the longest they are used on: what is too slow there would hold up crawls."""
+    from hemeroteca import change
+
+    part = b"<div class=a><p id=b>x <a href=/>y</a></p><p>z</p></div>"
+    for parts in (2400, 6000):  # XPath is only used on pages as long as the first
+        page = change.Snapshot(part * parts, "text/html")
+        change.compare(change.Snapshot(b"<p>", "text/html"), page, rules)
+
+
+# how
+
+
+def run(function: Callable[..., T], *arguments: Any, seconds: float = SECONDS) -> T:
+    """What a function of this module returns, or raises. Raises Busy, and Invalid for what cannot be done in time."""
+    return _READS.run(function, arguments, seconds)
+
+
+def check_rules(rules: change.ChangeRules) -> None:
+    """Raise `change.RulesError` for rules that cannot be used, or are too slow to be."""
+    from hemeroteca import change
+
+    change.check(rules)
+    if rules.ignore or rules.keep:
+        try:
+            run(try_rules, rules, seconds=4.0)
+        except (Invalid, MemoryError):
+            raise change.RulesError("these rules take too long on a large page; write selectors that look for less")
+
+
+class _Ticket(NamedTuple):
+    who: str
+    key: bytes
+
+
+class _Outcome(NamedTuple):
+    good: bool
+    packed: bytes  # pickled result or exception
+    until: float
+
+
+class Reads:
+    """Who waits, who is at work, and what is known already."""
+
+    def __init__(self, at_once: int = AT_ONCE) -> None:
+        self._changed = threading.Condition()
+        self._free = at_once
+        self._idle: list[_Process] = []
+        self._line: list[_Ticket] = []
+        self._at_work: list[_Ticket] = []
+        self._turns: dict[str, float] = {}  # when addresses that wait had their last
+        self._known: OrderedDict[bytes, _Outcome] = OrderedDict()
+
+    def run(self, function: Callable[..., T], arguments: tuple[Any, ...], seconds: float) -> T:
+        order = pickle.dumps((function, arguments))
+        ticket = _Ticket(network(asker.get()), hashlib.blake2b(order, digest_size=16).digest())
+        with self._changed:
+            if (known := self._recall(ticket.key)) is not None:
+                return _told(known)
+            here = Counter(one.who for one in (*self._line, *self._at_work))
+            if here[ticket.who] >= FOR_ONE_ADDRESS or len(self._line) >= WAITING:
+                raise Busy("many long reads are being done; ask for this one again in a moment")
+            self._line.append(ticket)
+            try:
+                turned = self._changed.wait_for(lambda: self._recall(ticket.key) or self._may_go(ticket), SECONDS)
+            finally:
+                self._line.remove(ticket)
+            if (known := self._recall(ticket.key)) is not None:
+                return _told(known)
+            if not turned:
+                raise Busy("many long reads are being done; ask for this one again in a moment")
+            self._at_work.append(ticket)
+            self._turns = {one.who: self._turns.get(one.who, 0.0) for one in self._line} | {
+                ticket.who: time.monotonic()
+            }
+            process = self._idle.pop() if self._idle else None
+        try:
+            outcome = self._do(process, order, seconds)
+        finally:
+            with self._changed:
+                self._at_work.remove(ticket)
+                self._changed.notify_all()
+        with self._changed:
+            self._keep(ticket.key, outcome)
+        return _told(outcome)
+
+    def _may_go(self, ticket: _Ticket) -> bool:
+        """The address whose last turn was longest ago goes first; among its own, who came first."""
+        if len(self._at_work) >= self._free:
+            return False
+        keys = {one.key for one in self._at_work}
+        ready = [one for one in self._line if one.key not in keys]
+        return bool(ready) and min(ready, key=lambda one: self._turns.get(one.who, 0.0)) is ticket
+
+    def _do(self, process: _Process | None, order: bytes, seconds: float) -> _Outcome:
+        process = process or _Process()
+        outcome = process.ask(order, seconds)
+        if process.alive:
+            with self._changed:
+                self._idle.append(process)
+            timer = threading.Timer(IDLE_SECONDS, self._end_idle, [process])
+            timer.daemon = True
+            timer.start()
+        return outcome
+
+    def _end_idle(self, process: _Process) -> None:
+        with self._changed:
+            if process in self._idle and process.idle_since <= time.monotonic() - IDLE_SECONDS:
+                self._idle.remove(process)
+                process.end()
+
+    def _recall(self, key: bytes) -> _Outcome | None:
+        found = self._known.get(key)
+        if found is None or found.until < time.monotonic():
+            return None
+        self._known.move_to_end(key)
+        return found
+
+    def _keep(self, key: bytes, outcome: _Outcome) -> None:
+        if len(outcome.packed) <= KEPT_BYTES // 4:
+            self._known[key] = outcome
+            while sum(len(one.packed) for one in self._known.values()) > KEPT_BYTES:
+                self._known.popitem(last=False)
+        self._changed.notify_all()
+
+
+class _Process:
+    def __init__(self) -> None:
+        ours, theirs = socketpair()
+        command = [sys.executable, "-m", "hemeroteca.ingest.costly", str(theirs.fileno())]
+        self._process = subprocess.Popen(
+            command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, start_new_session=True
+        )
+        theirs.close()
+        self._wire: Connection[Any, Any] = Connection(ours.detach())
+        self.alive = True
+        self.idle_since = 0.0
+
+    def ask(self, order: bytes, seconds: float) -> _Outcome:
+        until = time.monotonic() + KEPT_SECONDS
+        try:
+            if not self._wire.poll(SECONDS):  # it says when it is ready, and is not blamed for its start
+                raise TimeoutError
+            self._wire.recv_bytes()
+            self._wire.send_bytes(order)
+            if not self._wire.poll(seconds):
+                raise TimeoutError
+            good, packed = self._wire.recv()
+        except (EOFError, OSError):
+            self.end()
+            why = f"this cannot be read within {seconds:g} s and {MEMORY >> 20} MiB; download the original instead"
+            return _Outcome(False, pickle.dumps(Invalid(why, "too-costly")), until)
+        self.idle_since = time.monotonic()
+        return _Outcome(good, packed, until)
+
+    def end(self) -> None:
+        self.alive = False
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)  # with the process that reads a PDF for it
+        self._process.wait()
+        self._wire.close()
+
+
+def _told(outcome: _Outcome) -> Any:
+    result = pickle.loads(outcome.packed)  # noqa: S301 - made by a process of ours
+    if outcome.good:
+        return result
+    raise result
+
+
+def network(address: str) -> str:
+    """An IPv6 user commands a whole /64."""
+    try:
+        ip = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    return str(ipaddress.ip_network(f"{ip}/64", strict=False)) if ip.version == 6 else address
+
+
+def _serve(wire: Connection[Any, Any]) -> None:
+    """The process: one order after the other, until whoever asks is gone."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.nice(5)
+    while True:
+        wire.send_bytes(b"ready")
+        try:
+            function, arguments = pickle.loads(wire.recv_bytes())  # noqa: S301 - from the process that started this one
+        except EOFError:
+            return
+        try:
+            answer = (True, pickle.dumps(function(*arguments)))
+        except Exception as error:
+            try:
+                answer = (False, pickle.dumps(error))
+                pickle.loads(answer[1])  # noqa: S301
+            except Exception:  # some exceptions cannot travel
+                answer = (False, pickle.dumps(Invalid(f"{type(error).__name__}: {error}")))
+        wire.send(answer)
+
+
+_READS = Reads()
+
+if __name__ == "__main__":
+    from hemeroteca.ingest import costly  # the functions are of that name, not of `__main__`
+
+    costly._serve(Connection(int(sys.argv[1])))

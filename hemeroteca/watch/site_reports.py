@@ -1,0 +1,320 @@
+"""Reports of watching that a researcher asks for: as rows, CSV and a chart.
+
+rounds       each round of visits of a subscription; those with new versions are the versions of the site
+admission    whether a subscription is worth its cost: three conditions, each with its figure
+storage      what subscriptions hold, how it grows, and when the disk is full
+weekdays     P on each day of the week and on holidays
+intervals    how many changes are found after how long an interval
+bursts       exceptional days
+frequencies  lost, vain visits and mean P beside fixed frequencies
+"""
+
+import csv
+import io
+import shutil
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from statistics import fmean, mode, pstdev
+from typing import Any
+
+import msgspec
+import numpy as np
+from django.conf import settings
+from django.db.models import Count, Max, Min, QuerySet, Sum
+from django.db.models.functions import Coalesce
+
+from hemeroteca.errors import NotFound
+from hemeroteca.predict.policies import day_chances
+from hemeroteca.warc.timestamps import moment
+from hemeroteca.watch import metrics, observations, services
+from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS, PLANNER_ORIGIN, planner_hour
+from hemeroteca.watch.models import Burst, Observation, Subscription, WatchedPage
+from hemeroteca.watch.policy_pages import calendar_of
+
+SILENCE_MS = HOUR_MS  # without a visit after which a new round begins
+MAX_ROWS = 200_000  # observations read, the newest
+MAX_SPAN = 60  # days of an interval that says something about single days
+MAX_LOST, MAX_MACHINE = 0.5, 0.05  # conditions of admission
+FREQUENCIES = (24.0, 72.0, 168.0, 360.0, 720.0)  # hours
+INTERVALS = (1, 2, 4, 8, 16, 32)  # days
+DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun", "holiday")
+
+
+class Report(msgspec.Struct):
+    name: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    x: str  # column for the chart, and …
+    y: str  # … what it shows
+    summary: dict[str, Any] = {}
+    definitions: dict[str, str] = {}
+
+    def as_csv(self) -> str:
+        out = io.StringIO()
+        writer = csv.writer(out)
+        writer.writerow(self.columns)
+        writer.writerows([metrics.spreadsheet_cell(value) for value in row] for row in self.rows)
+        return out.getvalue()
+
+    def as_chart(self) -> dict[str, Any]:
+        """A Vega-Lite specification with its data."""
+        values = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+        values = msgspec.to_builtins(values)
+        kind = "temporal" if self.x == "start" else "nominal"
+        return {
+            "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+            "title": self.name,
+            "data": {"values": values},
+            "mark": "bar",
+            "encoding": {
+                "x": {"field": self.x, "type": kind, "sort": None},
+                "y": {"field": self.y, "type": "quantitative"},
+            },
+        }
+
+
+def report(name: str, subscription: int | None = None) -> Report:
+    """A report of a subscription, or of everything that is watched."""
+    if name not in REPORTS:
+        raise NotFound(f"there is no report {name!r}; there are {', '.join(REPORTS)}")
+    if subscription is not None:
+        services.find(subscription)
+    return REPORTS[name](subscription)
+
+
+def rounds(subscription: int | None) -> Report:
+    seen = _observed(subscription).filter(imported=False)
+    columns = ("key", "seen_ms", "changed", "important", "bytes", "stored", "cost_ms", "interval_ms", "subscription_id")
+    found: list[list[Any]] = []
+    open_rounds: dict[int | None, list[tuple[Any, ...]]] = {}
+    newest = sorted(seen.order_by("-seen_ms").values_list(*columns)[:MAX_ROWS], key=lambda row: row[1])
+    for row in newest:
+        under_way = open_rounds.setdefault(row[8], [])
+        if under_way and row[1] - under_way[-1][1] > SILENCE_MS:
+            found.append(_round(under_way))
+            under_way = open_rounds[row[8]] = []
+        under_way.append(row)
+    found += [_round(rows) for rows in open_rounds.values()]
+    found.sort(key=lambda row: (row[0], row[1]))
+    files = _files(subscription, found)
+    summary = {
+        name: {"mean": fmean(values), "deviation": pstdev(values), "mode": mode(values)}
+        for name, values in _figures(found).items()
+        if values
+    }
+    return Report(
+        name="rounds",
+        columns=("start", "end", "subscription", "pages", "versions", "changes", "received", "stored",
+                 "pages_per_minute", "server_seconds", "warc_files"),
+        rows=[[moment(row[0]), moment(row[1]), *row[2:], named] for row, named in zip(found, files, strict=True)],
+        x="start",
+        y="versions",
+        summary=summary,
+        definitions={"round": "visits of a subscription with less than an hour between two of them"},
+    )  # fmt: skip
+
+
+def _round(rows: Sequence[tuple[Any, ...]]) -> list[Any]:
+    start, end = rows[0][1], rows[-1][1]
+    versions = sum(row[2] and row[7] > 0 for row in rows)
+    rate = round(len(rows) / max((end - start) / 60_000, 1.0), 2)
+    sums = [sum(row[column] for row in rows) for column in (4, 5)]
+    cost = round(sum(row[6] for row in rows) / 1000, 3)
+    pages = len({row[0] for row in rows})
+    return [start, end, rows[0][8], pages, versions, sum(bool(row[3]) for row in rows), *sums, rate, cost]
+
+
+def _figures(found: Sequence[Sequence[Any]]) -> dict[str, list[float]]:
+    starts: dict[int | None, list[int]] = {}
+    for row in found:
+        starts.setdefault(row[2], []).append(row[0])
+    hours = [float(round((b - a) / HOUR_MS)) for one in starts.values() for a, b in pairwise(one)]
+    return {"hours": hours, "pages": [float(row[3]) for row in found], "versions": [float(row[4]) for row in found]}
+
+
+def _files(subscription: int | None, found: Sequence[Sequence[Any]]) -> list[list[str]]:
+    """WARC files that were written in each round; of one subscription only."""
+    names: list[set[str]] = [set() for _ in found]
+    if subscription is not None and found:
+        starts = np.array([row[0] for row in found])
+        row = services.find(subscription)
+        for capture in observations.captures_in_scope(row):
+            place = int(np.searchsorted(starts, capture.captured_ms + SILENCE_MS // 12, side="right")) - 1
+            if capture.crawl_id == row.crawl_id and place >= 0:
+                names[place].add(capture.warc_name)
+    return [sorted(each) for each in names]
+
+
+def admission(subscription: int | None) -> Report:
+    rows = []
+    wanted = Subscription.objects.order_by("pk")
+    measured = {row.name: row for row in metrics.measure("subscription")}
+    for sub in wanted.filter(pk=subscription) if subscription is not None else wanted:
+        found = measured.get(str(sub.pk))
+        if found is None:
+            continue
+        span = _observed(sub.pk).aggregate(first=Min("seen_ms"), last=Max("seen_ms"))
+        seconds = max(((span["last"] or 0) - (span["first"] or 0)) / 1000, 1.0)
+        lost = found.lost / (found.lost + found.changes) if found.changes else 0.0
+        volume = found.stored / found.fixed_bytes if found.fixed_bytes else 0.0
+        machine = found.cost_seconds / seconds
+        admitted = lost <= MAX_LOST and volume <= 1 and machine < MAX_MACHINE
+        rows.append([sub.pk, sub.name, admitted, round(lost, 4), round(volume, 4), round(machine, 6)])
+    return Report(
+        name="admission",
+        columns=("subscription", "name", "admitted", "lost", "volume", "machine"),
+        rows=rows,
+        x="name",
+        y="lost",
+        definitions={
+            "lost": f"changes that no visit saw, of all (estimated); at most {MAX_LOST:.0%}",
+            "volume": "bytes stored, of those of a whole copy every 24 hours; at most 1",
+            "machine": f"time spent on its visits, of all time; less than {MAX_MACHINE:.0%}",
+        },
+    )
+
+
+def storage(subscription: int | None) -> Report:
+    now_ms = services.now_ms()
+    names = dict(Subscription.objects.values_list("pk", Coalesce("collection__name", "name")))
+    sums = _observed(subscription).values("subscription").order_by("subscription")
+    recent = _observed(subscription).filter(seen_ms__gte=now_ms - 30 * DAY_MS, imported=False)
+    grown = dict(recent.values_list("subscription").annotate(Sum("stored")))
+    first = dict(sums.annotate(first=Min("seen_ms")).values_list("subscription", "first"))
+    versions = Counter(
+        dict(_observed(subscription).filter(changed=True).values_list("subscription").annotate(Count("pk")))
+    )
+    pages = dict(WatchedPage.objects.values_list("subscription").annotate(Count("key")))
+    rows = []
+    for number, stored in sums.annotate(stored=Sum("stored")).values_list("subscription", "stored"):
+        if number not in names:
+            continue
+        days = min(max((now_ms - first[number]) / DAY_MS, 1.0), 30.0)
+        per_day = grown.get(number, 0) / days
+        one = [number, names[number], pages.get(number, 0), versions[number], stored, round(per_day)]
+        rows.append([*one, round(stored + 365 * per_day)])
+    free = shutil.disk_usage(settings.INSTANCE.data).free
+    per_day = sum(row[5] for row in rows)
+    return Report(
+        name="storage",
+        columns=("subscription", "collection", "documents", "versions", "bytes", "bytes_per_day", "bytes_in_a_year"),
+        rows=rows,
+        x="collection",
+        y="bytes",
+        summary={"free": free, "bytes_per_day": per_day, "days_until_full": round(free / per_day) if per_day else None},
+        definitions={"bytes_per_day": "growth of the last 30 days", "collection": "or the subscription's own name"},
+    )
+
+
+def weekdays(subscription: int | None) -> Report:
+    spans, hits = [], []
+    countries = dict(Subscription.objects.values_list("pk", "country"))
+    seen = _observed(subscription).filter(interval_ms__gt=0, interval_ms__lte=MAX_SPAN * DAY_MS).order_by("-seen_ms")
+    for number, at, gap, hit in seen.values_list("subscription", "seen_ms", "interval_ms", "important")[:MAX_ROWS]:
+        country = countries.get(number, "")
+        calendar = calendar_of(country) if country else None
+        last = int(planner_hour(at) // 24)
+        first = min(int(planner_hour(at - gap) // 24), last - 1)
+        spans.append(np.bincount([_weekday(day, calendar) for day in range(first + 1, last + 1)], minlength=8))
+        hits.append(hit)
+    days = np.array(spans, np.int16).reshape(1, -1, 8)
+    chances = day_chances(days, np.array(hits, bool).reshape(1, -1), np.full((1, 8), 0.5), rounds=200)[0]
+    counts = days.sum(axis=(0, 1))
+    return Report(
+        name="weekdays",
+        columns=("day", "page_days", "chance"),
+        rows=[[day, int(counts[i]), round(float(chances[i]), 4)] for i, day in enumerate(DAYS) if counts[i]],
+        x="day",
+        y="chance",
+        definitions={"chance": "P of a page on such a day; a change found later is shared out over the days before"},
+    )
+
+
+def _weekday(day: int, calendar: Any) -> int:
+    if calendar is not None and calendar.is_holiday(calendar.date(day)):
+        return 7
+    return (PLANNER_ORIGIN.weekday() + day) % 7
+
+
+def intervals(subscription: int | None) -> Report:
+    seen = _observed(subscription).filter(interval_ms__gt=0).order_by("-seen_ms")
+    rows = list(seen.values_list("interval_ms", "important", "chance")[:MAX_ROWS])
+    place = np.searchsorted(INTERVALS, [gap / DAY_MS for gap, _, _ in rows]) if rows else np.zeros(0)
+    table = []
+    for number in range(len(INTERVALS) + 1):
+        mine = [row for row, at in zip(rows, place, strict=True) if at == number]
+        if mine:
+            said = [chance for _, _, chance in mine if chance is not None]
+            label = f"up to {INTERVALS[number]} d" if number < len(INTERVALS) else f"over {INTERVALS[-1]} d"
+            found = sum(bool(hit) for _, hit, _ in mine)
+            predicted = round(fmean(said), 4) if said else None
+            table.append([label, len(mine), found, round(found / len(mine), 4), predicted])
+    return Report(
+        name="intervals",
+        columns=("interval", "visits", "found", "share", "predicted"),
+        rows=table,
+        x="interval",
+        y="share",
+    )
+
+
+def bursts(subscription: int | None) -> Report:
+    found = Burst.objects.select_related("subscription").order_by("-start_ms")
+    if subscription is not None:
+        found = found.filter(subscription=subscription)
+    rows = [
+        [moment(row.start_ms), moment(row.end_ms), row.subscription_id, row.subscription.name, row.changes, row.usual]
+        for row in found[:1000]
+    ]
+    return Report(
+        name="bursts",
+        columns=("start", "end", "subscription", "name", "changes", "usual"),
+        rows=rows,
+        x="start",
+        y="changes",
+        definitions={"usual": "changes in as many ordinary days"},
+    )
+
+
+def frequencies(subscription: int | None) -> Report:
+    by = "all" if subscription is None else "subscription"
+    pages = WatchedPage.objects.filter(listing="")
+    pages = pages if subscription is None else pages.filter(subscription=subscription)
+    chances = list(pages.values_list("daily_chance", flat=True))
+    table: list[Sequence[Any]] = []
+    for hours in FREQUENCIES:
+        for row in metrics.measure(by, fixed_hours=hours):
+            if subscription is not None and row.name != str(subscription):
+                continue
+            if not table:
+                table.append(["as it is", row.visits, row.changes, row.lost, row.unnecessary, row.stored])
+            vain = row.fixed_visits - row.fixed_changes
+            lost = max(row.changes + row.lost - row.fixed_changes, 0.0)
+            one = [f"every {hours:g} h", round(row.fixed_visits), row.fixed_changes, round(lost, 2), round(vain, 2)]
+            table.append([*one, row.fixed_bytes])
+    return Report(
+        name="frequencies",
+        columns=("frequency", "visits", "changes", "lost", "unnecessary", "bytes"),
+        rows=table,
+        x="frequency",
+        y="lost",
+        summary={"mean_daily_chance": round(fmean(chances), 4) if chances else None},
+        definitions={"lost": "estimated from each page's rate", "unnecessary": "visits that find no important change"},
+    )
+
+
+REPORTS: dict[str, Callable[[int | None], Report]] = {
+    "rounds": rounds,
+    "admission": admission,
+    "storage": storage,
+    "weekdays": weekdays,
+    "intervals": intervals,
+    "bursts": bursts,
+    "frequencies": frequencies,
+}
+
+
+def _observed(subscription: int | None) -> QuerySet[Observation]:
+    rows = Observation.objects.all()
+    return rows if subscription is None else rows.filter(subscription=subscription)

@@ -1,0 +1,20 @@
+"""Histories of MediaWiki articles: every revision extracted, kept in the lake, kept up to date, counted and measured.
+
+    models, services, queries   tables, what can be done, what can be asked
+    address                     which wiki is meant: article URL, API URL or language; which farm it belongs to
+    budget                      one budget of requests per farm, shared by all workers through the database
+    client                      the API of a wiki, on the fetch room
+    answers                     what MediaWiki answers, in any of its versions, as revisions, pages and events
+    scraping                    where the API is closed: Special:Export, then the pages of histories; obeys robots.txt
+    dumps                       XML dumps, and Wikimedia's history dumps in TSV
+    extraction                  articles read from a wiki into the lake; resumable, nothing twice
+    commits                     files into the lake: one transaction, several writers; compaction
+    filters                     what revisions a question is about
+    metrics                     numbers about articles, in Ibis
+    reverts, authorship         who undid whom, whose words stayed; pure
+    schedule, streams           when an article is looked at again; what the wiki itself announces
+    export                      XML, Parquet, CSV
+    jobs                        all of this as long work
+
+It must never fetch but through `client`, which knows the budget, nor write a file of the lake but through `commits`.
+"""

@@ -1,0 +1,90 @@
+"""One budget of requests per farm of wikis, shared by all workers of this instance through the database.
+
+Wikimedia counts over all its wikis together: about 10 requests a minute from whom it does not know, 200 with a
+User-Agent that names a contact, at most 3 at once (https://www.mediawiki.org/wiki/Wikimedia_APIs/Rate_limits, and the
+User-Agent policy). Other farms get the delay of the settings. Whoever is told to wait (Retry-After, maxlag) tells all.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from django.db import IntegrityError, transaction
+
+from hemeroteca.config import Config
+from hemeroteca.errors import Denied
+from hemeroteca.jobs import workers
+from hemeroteca.wiki.address import WIKIMEDIA
+from hemeroteca.wiki.models import FarmBudget, FarmSlot
+
+MAX_AT_ONCE = 3
+SLOT_MS = 150_000  # longer than a request may take
+KNOWN_PER_MINUTE = 200.0
+MAX_WAIT_MS = 3_600_000  # of a Retry-After
+LOOK_MS = 500
+
+
+class Budget:
+    """`spend` returns when the next request may be made. Give the slot back with `release` when done for a while."""
+
+    def __init__(self, config: Config, farm: str, pause: Callable[[float], None] = time.sleep) -> None:
+        if farm == WIKIMEDIA and not config.contact:
+            raise Denied(
+                "Wikimedia asks who extracts: set `contact` (an address or page where you can be reached) in "
+                "hemeroteca.toml or HEMEROTECA_CONTACT; without one its wikis are not asked"
+            )
+        self.farm = farm
+        per_minute = config.wiki_requests_per_minute
+        if not per_minute:
+            per_minute = KNOWN_PER_MINUTE if farm == WIKIMEDIA else 60 / max(config.delay, 0.001)
+        elif farm == WIKIMEDIA and not config.wiki_token:
+            per_minute = min(per_minute, KNOWN_PER_MINUTE)  # more is for accounts that were given more
+        self.interval_ms = 60_000 / per_minute
+        self._worker = f"{workers.name()}:{threading.get_ident()}"
+        self._pause = pause
+
+    def spend(self) -> None:
+        """Wait until this worker may make a request."""
+        while (wait := self._take()) > 0:
+            self._pause(min(wait, 5_000) / 1000)
+
+    def hold(self, seconds: float, reason: str) -> None:
+        """Nobody asks this farm for so long."""
+        until = now_ms() + min(int(seconds * 1000), MAX_WAIT_MS)
+        FarmBudget.objects.filter(farm=self.farm, next_ms__lt=until).update(next_ms=until, reason=reason)
+
+    def release(self) -> None:
+        FarmSlot.objects.filter(farm=self.farm, worker=self._worker).delete()
+
+    def _take(self) -> int:
+        """0: go. Otherwise milliseconds to wait before asking again."""
+        with transaction.atomic():
+            budget = FarmBudget.objects.select_for_update().filter(farm=self.farm).first()
+            if budget is None:
+                try:
+                    with transaction.atomic():
+                        FarmBudget.objects.create(farm=self.farm)
+                except IntegrityError:
+                    pass  # another worker was quicker
+                return 1
+            now = now_ms()
+            mine = FarmSlot.objects.filter(farm=self.farm, worker=self._worker)
+            if not mine.exists():
+                FarmSlot.objects.filter(farm=self.farm, until_ms__lt=now).delete()
+                if FarmSlot.objects.filter(farm=self.farm).count() >= MAX_AT_ONCE:
+                    return LOOK_MS
+            if budget.next_ms > now:
+                return budget.next_ms - now
+            if not mine.update(until_ms=now + SLOT_MS):
+                FarmSlot.objects.create(farm=self.farm, worker=self._worker, until_ms=now + SLOT_MS)
+            budget.next_ms = int(max(budget.next_ms, now - 1000) + self.interval_ms)
+            budget.reason = ""
+            budget.requests += 1
+            budget.save()
+            return 0
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,312 @@
+"""Files into the lake: rows gathered, written to files, and made true by one transaction. The only writer of both.
+
+The order that makes a kill harmless: the names of new files are noted as drafts; the files are written, whole and
+durable; one transaction makes them live, moves the articles on, and raises the version of the manifest. A file whose
+row never became live is swept away later. Two writers of one article: each commit names the version of the article it
+began with, so the second one's rows are thrown away and it goes on from what the first one kept.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Count, F, Sum
+
+from hemeroteca.errors import Unavailable
+from hemeroteca.lake.files import LakeFiles
+from hemeroteca.lake.revisions import EARLIER, EVENTS, REVISIONS, TEXTS, Event, Revision, Text, bucket
+from hemeroteca.warc.store import StoreError
+from hemeroteca.wiki.budget import now_ms
+from hemeroteca.wiki.models import Article, LakeFile, LakeVersion, Wiki
+
+if TYPE_CHECKING:
+    from hemeroteca.lake.engine import Manifest
+
+MAX_ROWS = 20_000  # held before they are written
+MAX_TEXT_BYTES = 48 << 20
+DRAFT_MS = 24 * 3_600_000  # after which a draft's writer counts as gone
+DROPPED_MS = 15 * 60_000  # for readers that began before a file was replaced
+FILES_IN_PART = 8  # of one table, wiki and bucket, before they are made into one
+MAX_COMPACTED_BYTES = 256 << 20  # a file of this size is left as it is
+
+
+class Change(msgspec.Struct):
+    """What is to be kept of one article, and what its row becomes."""
+
+    article: int
+    version: int  # of the article when this was read
+    revisions: list[Revision] = []  # new ones
+    changed: list[Revision] = []  # known ones the wiki tells differently now
+    earlier: list[Revision] = []  # what those were
+    texts: list[Text] = []
+    events: list[Event] = []
+    fields: dict[str, Any] = {}  # of the article's row
+
+
+class Overtaken(Exception):  # noqa: N818 - a state, not an error
+    """Another writer kept something of these articles meanwhile; what was read must be compared anew."""
+
+    def __init__(self, articles: Sequence[int]) -> None:
+        super().__init__(f"articles {', '.join(map(str, articles))} were written by another worker")
+        self.articles = tuple(articles)
+
+
+class Buffer:
+    """Changes of several articles of one wiki, written together so that files do not become tiny."""
+
+    def __init__(self, wiki: Wiki, files: LakeFiles | None = None) -> None:
+        self._wiki = wiki
+        self._files = files or lake_files()
+        self._changes: list[Change] = []
+        self._rows = self._bytes = 0
+
+    def add(self, change: Change) -> None:
+        self._changes.append(change)
+        self._rows += len(change.revisions) + len(change.changed) + len(change.events) + 1
+        self._bytes += sum(len(text.text) for text in change.texts)
+
+    @property
+    def full(self) -> bool:
+        return self._rows >= MAX_ROWS or self._bytes >= MAX_TEXT_BYTES
+
+    @property
+    def empty(self) -> bool:
+        return not self._changes
+
+    def write(self) -> None:
+        """Keep everything gathered. Raises Overtaken with the articles whose part was thrown away."""
+        lost: list[int] = []
+        while self._changes:
+            try:
+                commit(self._wiki, self._changes, self._files)
+                break
+            except Overtaken as overtaken:
+                lost += overtaken.articles
+                self._changes = [change for change in self._changes if change.article not in overtaken.articles]
+        self._changes, self._rows, self._bytes = [], 0, 0
+        if lost:
+            raise Overtaken(lost)
+
+
+def commit(wiki: Wiki, changes: Sequence[Change], files: LakeFiles) -> None:
+    """Keep these changes, all of them or none."""
+    versions: dict[int, int] = {}
+    for change in changes:
+        first = versions.setdefault(change.article, change.version)
+        if change.version != first:
+            raise ValueError("changes of one article in one commit begin with the same version")
+    made = _write_files(wiki, changes, files)
+    try:
+        with transaction.atomic():
+            late = _late(versions)
+            if late:
+                raise Overtaken(late)
+            fields: dict[int, dict[str, Any]] = defaultdict(dict)
+            added: dict[int, int] = defaultdict(int)
+            for change in changes:
+                fields[change.article] |= change.fields
+                added[change.article] += len(change.revisions)
+            for article, values in fields.items():
+                values = {**values, "version": versions[article] + 1, "revisions": F("revisions") + added[article]}
+                Article.objects.filter(pk=article).update(**values)
+            if made:
+                _go_live(made)
+                _raise_version()
+    except Overtaken:
+        _discard(made, files)
+        raise
+
+
+def lake_files() -> LakeFiles:
+    try:
+        return LakeFiles(settings.INSTANCE.lake_dir, settings.CONFIG.lake_store)
+    except StoreError as error:
+        raise Unavailable(str(error).replace("archive_store", "lake_store"))
+
+
+def manifest() -> Manifest:
+    """Which files count now, and the articles beside them."""
+    from hemeroteca.lake import engine
+
+    with transaction.atomic():
+        version = current_version()
+        bases: dict[str, list[str]] = defaultdict(list)
+        updates: dict[str, list[str]] = defaultdict(list)
+        live = LakeFile.objects.filter(state=LakeFile.State.LIVE).order_by("name")
+        for table, name, replaces in live.values_list("table", "name", "updates"):
+            (updates if replaces else bases)[table].append(name)
+        articles = tuple(_as_seen(article) for article in Article.objects.select_related("wiki").order_by("pk"))
+    return engine.Manifest(
+        version,
+        {table: tuple(names) for table, names in bases.items()},
+        {table: tuple(names) for table, names in updates.items()},
+        articles,
+    )
+
+
+def part(wiki: Wiki, pageid: int) -> Manifest:
+    """The files that may hold rows of one article; enough to ask about it."""
+    from hemeroteca.lake import engine
+
+    live = LakeFile.objects.filter(state=LakeFile.State.LIVE, wiki=wiki, bucket=bucket(pageid)).order_by("name")
+    bases: dict[str, list[str]] = defaultdict(list)
+    updates: dict[str, list[str]] = defaultdict(list)
+    for table, name, replaces in live.values_list("table", "name", "updates"):
+        (updates if replaces else bases)[table].append(name)
+    return engine.Manifest(0, {k: tuple(v) for k, v in bases.items()}, {k: tuple(v) for k, v in updates.items()})
+
+
+def current_version() -> int:
+    return LakeVersion.objects.values_list("number", flat=True).first() or 0
+
+
+def compact(files: LakeFiles, progress: Any = None, files_in_part: int = FILES_IN_PART) -> int:
+    """Make one file of many where a part has many or holds updates; how many files went. Others may write meanwhile."""
+    from hemeroteca.lake import parquet
+
+    sweep(files)
+    gone = 0
+    live = LakeFile.objects.filter(state=LakeFile.State.LIVE, bytes__lt=MAX_COMPACTED_BYTES)
+    parts = list(
+        live.values("table", "wiki", "bucket")
+        .annotate(files=Count("pk"), size=Sum("bytes"))
+        .order_by("table", "bucket")
+    )
+    for place, found in enumerate(parts):
+        if progress is not None:
+            progress(place, len(parts), f"{found['table']}, bucket {found['bucket']}")
+        members = list(
+            live.filter(table=found["table"], wiki=found["wiki"], bucket=found["bucket"]).order_by("changed_ms", "pk")
+        )
+        updated = any(member.updates for member in members)
+        if len(members) < (2 if updated else files_in_part):
+            continue
+        if updated:  # an update replaces a row of any file of its part, however large
+            members = list(
+                LakeFile.objects.filter(
+                    state=LakeFile.State.LIVE, table=found["table"], wiki=found["wiki"], bucket=found["bucket"]
+                ).order_by("changed_ms", "pk")
+            )
+        draft = files.draft()
+        bases = [files.local(member.name) for member in members if not member.updates]
+        updates = [files.local(member.name) for member in members if member.updates]
+        rows, size = parquet.merge(found["table"], bases, updates, draft)
+        merged = LakeFile(
+            table=found["table"], wiki_id=found["wiki"], bucket=found["bucket"], rows=rows, bytes=size,
+            name=_name(found["table"], found["wiki"], found["bucket"]), changed_ms=now_ms(),
+        )  # fmt: skip
+        merged.save()
+        files.put(draft, merged.name)
+        with transaction.atomic():
+            _lock()
+            replaced = LakeFile.objects.filter(pk__in=[member.pk for member in members], state=LakeFile.State.LIVE)
+            if replaced.update(state=LakeFile.State.DROPPED, changed_ms=now_ms()) == len(members):
+                _go_live([merged])
+                _raise_version()
+                gone += len(members) - 1
+                continue
+            transaction.set_rollback(True)
+        _discard([merged], files)  # somebody else compacted it
+    return gone
+
+
+def sweep(files: LakeFiles) -> int:
+    """Delete what a killed writer left behind, and replaced files that nobody reads any more."""
+    now = now_ms()
+    old = list(LakeFile.objects.filter(state=LakeFile.State.DRAFT, changed_ms__lt=now - DRAFT_MS))
+    old += LakeFile.objects.filter(state=LakeFile.State.DROPPED, changed_ms__lt=now - DROPPED_MS)
+    _discard(old, files)
+    return len(old)
+
+
+def _write_files(wiki: Wiki, changes: Sequence[Change], files: LakeFiles) -> list[LakeFile]:
+    parts: Mapping[tuple[str, int, bool], list[Any]] = defaultdict(list)
+    for change in changes:
+        for table, rows, replaces in (
+            (REVISIONS, change.revisions, False),
+            (REVISIONS, change.changed, True),
+            (EARLIER, change.earlier, False),
+            (TEXTS, change.texts, False),
+            (EVENTS, change.events, False),
+        ):
+            for row in rows:
+                if isinstance(row, Revision) and table == REVISIONS:
+                    row.version = change.version + 1
+                parts[table, bucket(row.pageid), replaces].append(row)
+    if not parts:
+        return []
+    from hemeroteca.lake import parquet
+
+    made = [
+        LakeFile(
+            table=table, wiki=wiki, bucket=number, updates=replaces, rows=len(rows), changed_ms=now_ms(),
+            name=_name(table, wiki.pk, number),
+        )
+        for (table, number, replaces), rows in parts.items()
+    ]  # fmt: skip
+    LakeFile.objects.bulk_create(made)
+    made = list(LakeFile.objects.filter(name__in=[file.name for file in made]))
+    for file in made:
+        draft = files.draft()
+        file.bytes = parquet.write(file.table, parts[file.table, file.bucket, file.updates], draft)
+        files.put(draft, file.name)
+    return made
+
+
+def _name(table: str, wiki: int, number: int) -> str:
+    # without `wiki=`: engines would take that for a column of theirs
+    return f"{table}/{wiki}/{number:02d}/{uuid.uuid4().hex}.parquet"
+
+
+def _late(versions: Mapping[int, int]) -> list[int]:
+    """Articles that are no longer at the version their writer read. Their rows are ours until the transaction ends."""
+    _lock()
+    found = dict(Article.objects.select_for_update().filter(pk__in=versions).values_list("pk", "version"))
+    return [article for article, version in versions.items() if found.get(article) != version]
+
+
+def _lock() -> None:
+    """Commits go one by one: the manifest has one version."""
+    if LakeVersion.objects.select_for_update().first() is None:
+        LakeVersion.objects.get_or_create(pk=1)
+        LakeVersion.objects.select_for_update().get(pk=1)
+
+
+def _raise_version() -> None:
+    LakeVersion.objects.update(number=F("number") + 1)
+
+
+def _go_live(made: Sequence[LakeFile]) -> None:
+    for file in made:
+        LakeFile.objects.filter(pk=file.pk).update(state=LakeFile.State.LIVE, bytes=file.bytes, changed_ms=now_ms())
+
+
+def _discard(made: Sequence[LakeFile], files: LakeFiles) -> None:
+    for file in made:
+        files.delete(file.name)
+    LakeFile.objects.filter(pk__in=[file.pk for file in made]).exclude(state=LakeFile.State.LIVE).delete()
+
+
+def _as_seen(article: Article) -> Any:
+    from hemeroteca.lake import engine
+
+    return engine.Article(
+        wiki=article.wiki.name,
+        locale=article.wiki.locale,
+        ns=article.ns,
+        pageid=article.pageid,
+        title=article.title,
+        first_extraction_date=article.first_extraction_ms,
+        last_extraction_date=article.last_extraction_ms,
+        last_revision_extracted=article.last_revision,
+        renamed=bool(article.former_titles),
+        deleted=article.deleted,
+        limited=article.limited,
+        categories=tuple(article.categories),
+    )

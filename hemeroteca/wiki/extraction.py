@@ -1,0 +1,540 @@
+"""Articles read from a wiki into the lake: oldest first at the first time, from the newest afterwards.
+
+How far an article is stands in its row and moves on with the same transaction that keeps its revisions, so an
+extraction may be killed at any moment and goes on from there. A revision that is met again and tells something else now
+(a tag came, a name was hidden) is replaced, and what it was is kept in `earlier`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from hemeroteca.errors import NotFound
+from hemeroteca.lake.revisions import EVENTS, REVISIONS, TEXTS, Event, Revision, Text
+from hemeroteca.warc import timestamps
+from hemeroteca.wiki import answers, commits, schedule, scraping
+from hemeroteca.wiki.answers import Page
+from hemeroteca.wiki.budget import now_ms
+from hemeroteca.wiki.client import ApiClosed, ApiError, WikiClient
+from hemeroteca.wiki.commits import Buffer, Change, Overtaken
+from hemeroteca.wiki.models import Article, Wiki
+
+PROPERTIES = "ids|flags|timestamp|user|userid|size|sha1|slotsha1|contentmodel|comment|parsedcomment|tags"
+WITH_TEXT = PROPERTIES + "|content"
+TITLES_AT_ONCE = 50  # MediaWiki's own limit
+AT_ONCE = "max"  # revisions in one answer: as many as the wiki gives
+MIN_AGAIN = 15  # stored revisions a refresh reads again: tags such as mw-reverted come later
+REFRESH_LIMIT = 50
+# Events after which older revisions may have come, gone or changed: all numbers are then walked.
+UPSETTING = {"import", "merge", "delete", "suppress"}
+LOG_TYPES = ("move", "delete", "merge", "import", "protect")
+
+Progress = Callable[[int, str], None]
+
+
+class Extracted(msgspec.Struct):
+    """What an extraction brought."""
+
+    wiki: str = ""
+    articles: int = 0
+    revisions: int = 0  # new ones
+    changed: int = 0  # known ones that the wiki tells differently now
+    texts: int = 0
+    events: int = 0
+    requests: int = 0
+    missing: list[str] = []  # titles the wiki does not have
+    redirects: list[list[str]] = []  # [from, to]
+    deleted: list[str] = []  # articles that are kept and are no longer on the wiki
+    limited: list[str] = []  # articles of which only the first revisions were read
+    max_revisions: int = 0  # that limit; 0: none
+    source: str = "api"
+
+
+class Options(msgspec.Struct, frozen=True):
+    text: bool = False
+    max_revisions: int = 0  # of each article, beginning with the oldest; 0: all
+    verify: bool = False  # walk all numbers, also those that are kept
+    policy: str = ""  # auto or exponential; empty: as it is
+
+
+class Known(msgspec.Struct):
+    """What the lake holds of an article: enough to tell new from known from changed."""
+
+    fingerprints: dict[int, int] = {}
+    times: dict[int, int] = {}  # ms
+    texts: set[str] = set()
+    events: set[int] = set()
+
+
+class Extraction:
+    """Reads articles of one wiki, with one client."""
+
+    def __init__(
+        self,
+        wiki: Wiki,
+        client: WikiClient,
+        options: Options,
+        progress: Progress,
+        result: Extracted | None = None,
+    ) -> None:
+        self.wiki = wiki
+        self.client = client
+        self.options = options
+        self.result = result or Extracted(wiki=wiki.name, max_revisions=options.max_revisions)
+        self._progress = progress
+        self._buffer = Buffer(wiki)
+        self._files = commits.lake_files()
+
+    def read_titles(self, titles: Sequence[str]) -> None:
+        """At most 50 titles; what is read of them is kept when this returns."""
+        found, missing, redirects = resolve(self.client, self.wiki, titles)
+        self.result.redirects += [pair for pair in redirects if pair not in self.result.redirects]
+        for title in missing:
+            if not self._note_deleted(title):
+                self.result.missing.append(title)
+        waiting = list(found)
+        while waiting or not self._buffer.empty:
+            for page, categories in waiting:
+                self.read(page, categories)
+            try:
+                self._buffer.write()
+                waiting = []
+            except Overtaken as overtaken:
+                pages = set(Article.objects.filter(pk__in=overtaken.articles).values_list("pageid", flat=True))
+                waiting = [pair for pair in found if pair[0].pageid in pages]
+
+    def read_page(self, page: Page) -> None:
+        """One article that the wiki is known to have; what is read of it is kept when this returns."""
+        while True:
+            self.read(page)
+            try:
+                self._buffer.write()
+                return
+            except Overtaken:
+                continue
+
+    def read(self, page: Page, categories: list[str] | None = None) -> Article:
+        """One article: what is missing of it, or what is new."""
+        while True:
+            article = self._article(page, categories)
+            try:
+                self._read(article, page)
+            except Overtaken as overtaken:
+                if article.pk in overtaken.articles:
+                    continue
+                raise
+            self.result.articles += 1
+            return article
+
+    # one article
+
+    def _read(self, article: Article, page: Page) -> None:
+        work = _Work(self, article, page)
+        done = article.complete and (article.text_complete or not self.options.text)
+        if self.options.verify or (done and article.source != "api"):
+            work.walk_all()
+        elif done:
+            work.refresh()
+            if work.read_log() & UPSETTING:
+                work.walk_all()
+            work.finish()
+            return
+        else:
+            work.walk()
+        work.read_log()
+        work.finish()
+
+    def _article(self, page: Page, categories: list[str] | None) -> Article:
+        defaults = {"ns": page.ns, "title": page.title, "policy": self.options.policy or "auto"}
+        if not self.wiki.api_url and not Article.objects.filter(wiki=self.wiki, pageid=page.pageid).exists():
+            defaults["source"] = scraping.source_of(self.client, self.wiki, page.title)
+        article, _ = Article.objects.get_or_create(wiki=self.wiki, pageid=page.pageid, defaults=defaults)
+        changes: dict[str, Any] = {}
+        if article.title != page.title:
+            former = [title for title in (*article.former_titles, article.title) if title != page.title]
+            changes |= {"title": page.title, "ns": page.ns, "former_titles": list(dict.fromkeys(former))}
+        if article.deleted:
+            changes["deleted"] = False
+        if categories is not None and categories != article.categories:
+            changes["categories"] = categories
+        if self.options.policy and self.options.policy != article.policy:
+            changes["policy"] = self.options.policy
+        if changes:
+            Article.objects.filter(pk=article.pk).update(**changes)
+            article.refresh_from_db()
+        return article
+
+    def _note_deleted(self, title: str) -> bool:
+        """An article we keep that the wiki has no more: its history stays, its log tells who deleted it."""
+        article = Article.objects.filter(wiki=self.wiki, title=title).first()
+        if article is None:
+            return False
+        work = _Work(self, article, Page(title=title, pageid=article.pageid, ns=article.ns))
+        work.read_log()
+        work.add(Change(article.pk, article.version, fields={"deleted": True, "due_ms": 0}))
+        self.result.deleted.append(title)
+        return True
+
+    def keep(self, change: Change) -> None:
+        self._buffer.add(change)
+
+    def write(self) -> None:
+        self._buffer.write()
+
+    @property
+    def full(self) -> bool:
+        return self._buffer.full
+
+    def tell(self, title: str) -> None:
+        self._progress(self.result.revisions, title)
+
+
+class _Work:
+    """One article while it is read: what is known of it, and what was found."""
+
+    def __init__(self, extraction: Extraction, article: Article, page: Page) -> None:
+        self._all = extraction
+        self._article = article
+        self._page = page
+        self._wiki = extraction.wiki
+        self._version = article.version
+        self._known = load_known(self._wiki, article, extraction._files)
+        self._newest = (article.last_revision_ms, article.last_revision)
+        self._fields: dict[str, Any] = {}
+        self._log: list[dict[str, Any]] | None = None  # entries that came with the revisions, when those are all
+
+    def walk(self) -> None:
+        """Oldest first, from where an earlier extraction ended."""
+        text = self._all.options.text
+        position = self._article.position_ms
+        if text:
+            position = (
+                min(position, self._article.text_position_ms)
+                if not self._article.complete
+                else (self._article.text_position_ms)
+            )
+        limit = self._all.options.max_revisions
+        room = limit - len(self._known.fingerprints) if limit else 0
+        limited = False
+        for revisions, texts in self._revisions("newer", text, position):
+            if limit:
+                fresh = [row for row in revisions if row.revid not in self._known.fingerprints]
+                if len(fresh) > room:
+                    last = fresh[room].revid if room >= 0 else 0
+                    place = next(i for i, row in enumerate(revisions) if row.revid == last)
+                    revisions, limited = revisions[:place], True
+                    kept = {row.text_sha1 for row in revisions}
+                    texts = [found for found in texts if found.sha1 in kept]
+                room -= len(revisions) - len([row for row in revisions if row.revid in self._known.fingerprints])
+            fields: dict[str, Any] = {}
+            if revisions:
+                reached = max(row.timestamp for row in revisions)
+                if not self._article.complete:
+                    fields["position_ms"] = reached
+                if text:
+                    fields["text_position_ms"] = reached
+            self._take(revisions, texts, fields)
+            if limited:
+                break
+        if limited:
+            self._fields |= {"limited": True}
+            self._all.result.limited.append(self._page.title)
+        else:
+            self._fields |= {"complete": True, "limited": False}
+            if text:
+                self._fields["text_complete"] = True
+
+    def refresh(self) -> None:
+        """From the newest back, until enough stored ones were read again."""
+        again = 0
+        for revisions, texts in self._revisions("older", self._all.options.text, 0, REFRESH_LIMIT):
+            again += sum(row.revid in self._known.fingerprints for row in revisions)
+            self._take(revisions, texts, {})
+            if again >= MIN_AGAIN:
+                return
+
+    def walk_all(self) -> None:
+        """Every number: what is new is kept, what changed is replaced, what is gone is marked."""
+        seen: set[int] = set()
+        for revisions, texts in self._revisions("newer", self._all.options.text, 0):
+            seen.update(row.revid for row in revisions)
+            self._take(revisions, texts, {})
+        lost = [row for row in self._stored(set(self._known.fingerprints) - seen) if not row.gone]
+        if lost:
+            now = now_ms()
+            gone = [msgspec.structs.replace(row, gone=True, extraction_date=now) for row in lost]
+            self._all.result.changed += len(gone)
+            self.add(Change(self._article.pk, self._version, changed=gone, earlier=lost))
+        self._fields |= {"complete": True, "limited": False}
+        if self._all.options.text:
+            self._fields["text_complete"] = True
+
+    def read_log(self) -> set[str]:
+        """New entries of the log about this article, under each title it had; their types."""
+        if not self._wiki.api_url or self._article.source != "api":
+            return set()
+        now, events = now_ms(), []
+        for title in dict.fromkeys((self._page.title, *self._article.former_titles)):
+            for entries in self._entries(title):
+                found = [
+                    answers.event(entry, self._wiki.name, self._wiki.locale, self._page, now)
+                    for entry in entries
+                    if entry.get("type") in LOG_TYPES and "logid" in entry
+                ]
+                events += [entry for entry in found if entry.logid not in self._known.events]
+                if any(entry.logid in self._known.events for entry in found):
+                    break
+        events = list({entry.logid: entry for entry in events}.values())
+        self._known.events.update(entry.logid for entry in events)
+        if events:
+            self._fields["last_log"] = max(self._known.events)
+            self._all.result.events += len(events)
+            self.add(Change(self._article.pk, self._version, events=events))
+        return {entry.type for entry in events}
+
+    def _entries(self, title: str) -> Iterator[list[dict[str, Any]]]:
+        """Entries of the log about a title, newest first, in parts."""
+        if self._log is not None:
+            yield self._log
+            return
+        parameters = {"action": "query", "list": "logevents", **_log_of(title, "max")}
+        for answer, _ in self._all.client.walk(self._wiki.api_url, parameters):
+            yield answer.get("query", {}).get("logevents", [])
+
+    def finish(self) -> None:
+        now = now_ms()
+        fields = {**self._fields, "last_extraction_ms": now, "announced_ms": 0}
+        if not self._article.first_extraction_ms:
+            fields["first_extraction_ms"] = now
+        if self._newest[1]:
+            fields |= {"last_revision_ms": self._newest[0], "last_revision": self._newest[1]}
+        fields |= schedule.plan(self._article, fields, list(self._known.times.values()), now)
+        self.add(Change(self._article.pk, self._version, fields=fields))
+
+    def add(self, change: Change) -> None:
+        self._all.keep(change)
+        if self._all.full:
+            self._all.write()
+            self._version += 1
+
+    def _take(self, revisions: list[Revision], texts: list[Text], fields: dict[str, Any]) -> None:
+        """Keep what is new or different."""
+        new, changed = [], []
+        for row in revisions:
+            known = self._known.fingerprints.get(row.revid)
+            if known is None:
+                new.append(row)
+            elif known != row.fingerprint():
+                changed.append(row)
+            self._newest = max(self._newest, (row.timestamp, row.revid))
+        earlier = self._stored({row.revid for row in changed}) if changed else []
+        for row in (*new, *changed):
+            self._known.fingerprints[row.revid] = row.fingerprint()
+            self._known.times[row.revid] = row.timestamp
+        fresh: dict[str, Text] = {}
+        for text in texts:
+            if text.sha1 not in self._known.texts:
+                fresh.setdefault(text.sha1, text)
+        self._known.texts.update(fresh)
+        result = self._all.result
+        result.revisions += len(new)
+        result.changed += len(changed)
+        result.texts += len(fresh)
+        if new or changed or fresh or fields:
+            self.add(Change(self._article.pk, self._version, new, changed, earlier, list(fresh.values()), [], fields))
+        self._all.tell(self._page.title)
+
+    def _revisions(
+        self, direction: str, text: bool, after_ms: int, limit: int | None = None
+    ) -> Iterator[tuple[list[Revision], list[Text]]]:
+        """Parts of the history, as the wiki gives them."""
+        if self._article.source != "api":
+            yield from scraping.revisions(self._all.client, self._wiki, self._article.source, self._page, text)
+            return
+        parameters: dict[str, Any] = {
+            "action": "query",
+            "prop": "revisions",
+            "pageids": self._page.pageid,
+            "rvprop": WITH_TEXT if text else PROPERTIES,
+            "rvslots": "*",
+            "rvdir": direction,
+            "rvlimit": limit or AT_ONCE,
+        }
+        together = direction == "older" and not self._article.former_titles
+        if together:  # a refresh is one request
+            parameters |= {"list": "logevents", **_log_of(self._page.title, REFRESH_LIMIT)}
+        if after_ms and direction == "newer":
+            parameters["rvstart"] = timestamps.iso(after_ms)[:19] + "Z"
+        for answer, _ in self._all.client.walk(self._wiki.api_url, parameters):
+            now = now_ms()
+            if together:
+                entries, together = answer.get("query", {}).get("logevents", []), False
+                self._log = entries if len(entries) < REFRESH_LIMIT else None
+            for found in answers.pages(answer.get("query", {})):
+                if answers.flag(found, "missing"):
+                    raise NotFound(f"{self._page.title!r} was deleted from {self._wiki.name} while it was read")
+                page = answers.page(found)
+                rows, texts = [], []
+                for entry in found.get("revisions", ()):
+                    row, brought = answers.revision(
+                        entry, self._wiki.name, self._wiki.locale, page, now, self._wiki.temporary
+                    )
+                    rows.append(row)
+                    texts += brought
+                yield rows, texts
+
+    def _stored(self, revids: set[int]) -> list[Revision]:
+        return stored(self._wiki, self._article, self._all._files, revids)
+
+
+def _log_of(title: str, limit: int | str) -> dict[str, Any]:
+    properties = "ids|title|type|user|userid|timestamp|comment|details"
+    return {"letitle": title, "leprop": properties, "lelimit": limit}
+
+
+# what the lake holds
+
+
+def load_known(wiki: Wiki, article: Article, files: Any) -> Known:
+    """Numbers and fingerprints of an article's revisions, sha1s of its texts, numbers of its events."""
+    known = Known()
+    if not article.version:
+        return known
+    manifest = commits.part(wiki, article.pageid)
+    rows: dict[int, tuple[int, int]] = {}
+    for name in (*manifest.bases.get(REVISIONS, ()), *manifest.updates.get(REVISIONS, ())):
+        for row in _rows(files, name, article.pageid, ["revid", "fingerprint", "version", "timestamp"]):
+            known.times[row["revid"]] = _milliseconds(row["timestamp"])
+            if row["version"] >= rows.get(row["revid"], (0, -1))[1]:
+                rows[row["revid"]] = (row["fingerprint"], row["version"])
+    known.fingerprints = {revid: fingerprint for revid, (fingerprint, _) in rows.items()}
+    for name in manifest.bases.get(TEXTS, ()):
+        known.texts.update(row["sha1"] for row in _rows(files, name, article.pageid, ["sha1"]))
+    for name in manifest.bases.get(EVENTS, ()):
+        known.events.update(row["logid"] for row in _rows(files, name, article.pageid, ["logid"]))
+    return known
+
+
+def stored(wiki: Wiki, article: Article, files: Any, revids: set[int] | None = None) -> list[Revision]:
+    """Revisions of an article as they are kept now: those named, or all."""
+    from hemeroteca.lake.revisions import schema
+
+    if revids is not None and not revids:
+        return []
+    manifest = commits.part(wiki, article.pageid)
+    columns = [name for name in schema(REVISIONS).names if name != "fingerprint"]
+    found: dict[int, Revision] = {}
+    for name in (*manifest.bases.get(REVISIONS, ()), *manifest.updates.get(REVISIONS, ())):
+        for row in _rows(files, name, article.pageid, columns):
+            if revids is not None and row["revid"] not in revids:
+                continue
+            for time in ("timestamp", "extraction_date"):
+                row[time] = _milliseconds(row[time])
+            made = Revision(**row)
+            if made.revid not in found or found[made.revid].version <= made.version:
+                found[made.revid] = made
+    return list(found.values())
+
+
+def _rows(files: Any, name: str, pageid: int, columns: Iterable[str]) -> list[dict[str, Any]]:
+    import pyarrow.parquet as pq
+
+    return pq.read_table(files.local(name), columns=list(columns), filters=[("pageid", "=", pageid)]).to_pylist()
+
+
+def _milliseconds(moment: Any) -> int:
+    from datetime import UTC
+
+    return round(moment.replace(tzinfo=UTC).timestamp() * 1000)
+
+
+# titles
+
+
+def resolve(
+    client: WikiClient, wiki: Wiki, titles: Sequence[str]
+) -> tuple[list[tuple[Page, list[str] | None]], list[str], list[list[str]]]:
+    """Pages that titles lead to (redirects followed), titles the wiki does not have, redirects as [from, to]."""
+    if not wiki.api_url:
+        return [(page, None) for page in scraping.pages(client, wiki, titles)], [], []
+    parameters = {
+        "action": "query",
+        "titles": "|".join(titles),
+        "redirects": "1",
+        "prop": "info|categories",
+        "cllimit": "max",
+        "clshow": "!hidden",
+    }
+    pages: dict[int, Page] = {}
+    categories: dict[int, set[str]] = {}
+    missing: dict[str, None] = {}
+    redirects: list[list[str]] = []
+    for answer, _ in client.walk(wiki.api_url, parameters):
+        query = answer.get("query", {})
+        redirects += [[entry["from"], entry["to"]] for entry in query.get("redirects", ())]
+        for found in answers.pages(query):
+            page = answers.page(found)
+            if page.missing or page.invalid or not page.pageid:
+                missing[page.title] = None
+                continue
+            pages[page.pageid] = page
+            names = (entry["title"].partition(":")[2] for entry in found.get("categories", ()))
+            categories.setdefault(page.pageid, set()).update(names)
+    unique = [list(pair) for pair in dict.fromkeys(tuple(pair) for pair in redirects)]
+    return [(page, sorted(categories.get(number, ()))) for number, page in pages.items()], list(missing), unique
+
+
+def members(client: WikiClient, wiki: Wiki, category: str, depth: int) -> Iterator[str]:
+    """Articles of a category and, down to a depth, of those below it. Each once, also where categories form a ring."""
+    waiting, seen, given = [(category, 0)], set(), set()
+    while waiting:
+        name, level = waiting.pop(0)
+        title = name if ":" in name else f"Category:{name}"
+        if title in seen:
+            continue
+        seen.add(title)
+        parameters = {
+            "action": "query",
+            "list": "categorymembers",
+            "cmtitle": title,
+            "cmtype": "page|subcat" if level < depth else "page",
+            "cmprop": "title|type",
+            "cmlimit": "max",
+        }
+        for answer, _ in client.walk(wiki.api_url, parameters):
+            for entry in answer.get("query", {}).get("categorymembers", ()):
+                if entry.get("type") == "subcat" or entry.get("ns") == 14:
+                    waiting.append((entry["title"], level + 1))
+                elif entry["title"] not in given:
+                    given.add(entry["title"])
+                    yield entry["title"]
+
+
+def listed(client: WikiClient, wiki: Wiki, name: str, prefix: str, parameters: dict[str, Any]) -> Iterator[str]:
+    """Titles of one of the API's lists, each once."""
+    given: set[str] = set()
+    asked = {"action": "query", "list": name, f"{prefix}limit": "max", **parameters}
+    for answer, _ in client.walk(wiki.api_url, asked):
+        for entry in answer.get("query", {}).get(name, ()):
+            if entry["title"] not in given:
+                given.add(entry["title"])
+                yield entry["title"]
+
+
+def chosen(client: WikiClient, wiki: Wiki, order: Any) -> Iterator[str]:
+    """The titles an order is about."""
+    yield from order.titles
+    if order.category:
+        yield from members(client, wiki, order.category, order.depth)
+    if order.search:
+        yield from listed(client, wiki, "search", "sr", {"srsearch": order.search, "srprop": ""})
+    if order.user:
+        yield from listed(client, wiki, "usercontribs", "uc", {"ucuser": order.user, "ucprop": "title"})
+    if order.whole:
+        yield from listed(client, wiki, "allpages", "ap", {"apfilterredir": "nonredirects"})
+
+
+__all__ = ["ApiClosed", "ApiError", "Event", "Extracted", "Extraction", "Options", "chosen", "resolve"]

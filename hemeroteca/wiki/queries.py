@@ -1,0 +1,497 @@
+"""What can be asked: articles, revisions, count, avg, mode, metrics, and SQL or pipelines of whoever may.
+
+Answers that cost something are cached by the version of the lake's manifest, which is also their ETag: nothing changes
+until something is committed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from django.conf import settings
+from django.db.models import QuerySet
+
+from hemeroteca.accounts import Actor, require
+from hemeroteca.errors import Invalid, NotFound, Unavailable
+from hemeroteca.jobs import queries as jobs
+from hemeroteca.wiki import commits, filters
+from hemeroteca.wiki.filters import Filters
+from hemeroteca.wiki.models import Article, LakeFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hemeroteca.lake.engine import Lake
+    from hemeroteca.lake.sandbox import Answer
+
+MODES = ("title", "pageid", "user", "userid", "date", "size")
+MAX_PAGE_SIZE = 1000
+PAGING = ("page", "page_size", "sort", "cursor")
+REVISION_SORTS = ("timestamp", "revid", "size", "user", "title", "pageid", "extraction_date")
+ARTICLE_SORTS = ("title", "pageid", "first_extraction_date", "last_extraction_date", "last_revision_extracted")
+EXTRACTION_DATES = ("extraction_date", "first_extraction_date", "last_extraction_date")
+CACHED = 128
+STATES = {"queued": "PENDING", "running": "PROGRESS", "done": "SUCCESS", "failed": "FAILURE", "cancelled": "REVOKED"}
+
+
+class ArticleFacts(msgspec.Struct):
+    """An article, with the founding work's names."""
+
+    ns: int
+    pageid: int
+    title: str
+    locale: str
+    first_extraction_date: datetime | None
+    last_extraction_date: datetime | None
+    last_revision_extracted: int
+    wiki: str
+    revisions: int
+    complete: bool  # all its revisions are kept
+    limited: bool  # an extraction ended at its limit
+    text: bool  # texts are kept too
+    deleted: bool
+    source: str
+    policy: str
+    due: datetime | None
+
+
+class Mode(msgspec.Struct):
+    mode: Any  # the first of them
+    count: int
+    modes: list[Any]  # all, where several are as frequent
+
+
+def articles(actor: Actor, given: Mapping[str, Any]) -> tuple[list[ArticleFacts], int]:
+    """Articles, and how many there are in all. `page`, `page_size`, `sort`, and filters of articles."""
+    require(actor, "wiki.read")
+    allowed = ("title", "pageid", "locale", "wiki", "ns", "first_extraction_date", "last_extraction_date", *PAGING)
+    for name in given:
+        if name not in allowed:
+            raise Invalid(f"there is no parameter {name!r}; allowed are {', '.join(allowed)}")
+    found: QuerySet[Article] = Article.objects.select_related("wiki")
+    if given.get("title"):
+        found = found.filter(title=str(given["title"]).replace("_", " "))
+    for name in ("pageid", "ns"):
+        if given.get(name) not in (None, ""):
+            found = found.filter(**{name: _whole(name, given[name])})
+    if given.get("locale"):
+        found = found.filter(wiki__locale=given["locale"])
+    if given.get("wiki"):
+        found = found.filter(wiki__name=given["wiki"])
+    for name, column in (
+        ("first_extraction_date", "first_extraction_ms"),
+        ("last_extraction_date", "last_extraction_ms"),
+    ):
+        if given.get(name):
+            start = filters.day(str(given[name]), name).replace(tzinfo=UTC).timestamp() * 1000
+            found = found.filter(**{f"{column}__gte": start, f"{column}__lt": start + 86_400_000})
+    columns = {
+        "first_extraction_date": "first_extraction_ms",
+        "last_extraction_date": "last_extraction_ms",
+        "last_revision_extracted": "last_revision",
+    }
+    name, down = _sort(given, ARTICLE_SORTS, "title")
+    found = found.order_by(("-" if down else "") + columns.get(name, name), "pk")
+    page, size = _paging(given)
+    total = found.count()
+    return [article_facts(article) for article in found[(page - 1) * size : page * size]], total
+
+
+def article_facts(article: Article) -> ArticleFacts:
+    return ArticleFacts(
+        ns=article.ns,
+        pageid=article.pageid,
+        title=article.title,
+        locale=article.wiki.locale,
+        first_extraction_date=_moment(article.first_extraction_ms),
+        last_extraction_date=_moment(article.last_extraction_ms),
+        last_revision_extracted=article.last_revision,
+        wiki=article.wiki.name,
+        revisions=article.revisions,
+        complete=article.complete,
+        limited=article.limited,
+        text=article.text_complete,
+        deleted=article.deleted,
+        source=article.source,
+        policy=article.policy,
+        due=_moment(article.due_ms),
+    )
+
+
+def find_article(actor: Actor, title: str, locale: str = "", wiki: str = "") -> Article:
+    """One article by its title of today, or one it had."""
+    require(actor, "wiki.read")
+    found = Article.objects.select_related("wiki")
+    if locale:
+        found = found.filter(wiki__locale=locale)
+    if wiki:
+        found = found.filter(wiki__name=wiki)
+    name = title.replace("_", " ").strip()
+    hits = list(found.filter(title=name)[:2]) or [
+        article for article in found.exclude(former_titles=[]) if name in article.former_titles
+    ]
+    if not hits:
+        raise NotFound(f"no article {name!r} is kept; `hemeroteca wiki extract` brings it, `wiki articles` lists them")
+    if len(hits) > 1:
+        wikis = ", ".join(article.wiki.name for article in hits)
+        raise Invalid(f"{name!r} is kept from several wikis ({wikis}); say which with --wiki")
+    return hits[0]
+
+
+def revisions(actor: Actor, given: Mapping[str, Any], text: bool = False) -> list[dict[str, Any]]:
+    """Revisions as rows. `page` and `page_size`, or `cursor`; `sort` (a name, with a minus: descending)."""
+    require(actor, "wiki.read")
+    import ibis
+
+    found = filters.read({k: v for k, v in given.items() if k not in EXTRACTION_DATES}, also=(*PAGING, "text"))
+    page, size = _paging(given)
+    name, down = _sort(given, REVISION_SORTS, "timestamp")
+    with opened() as lake:
+        table = filters.apply(lake.revisions, _named(found))
+        table = _extracted_on(lake, table, given)
+        order = [ibis.desc(name) if down else ibis.asc(name), ibis.desc("revid") if down else ibis.asc("revid")]
+        if cursor := given.get("cursor"):
+            table = _after(table, name, down, str(cursor))
+            page = 1
+        shown = table.drop("fingerprint", "version").order_by(order).limit(size, offset=(page - 1) * size)
+        if text:
+            texts = lake.texts.select(found_sha1="sha1", text="text").distinct(on="found_sha1")
+            joined = shown.left_join(texts, shown.text_sha1 == texts.found_sha1).drop("found_sha1")
+            shown = joined.order_by(order)
+        return [_row(row) for row in lake.rows(shown)]
+
+
+def cursor_of(row: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+    """Where the next part of a list of revisions begins."""
+    import base64
+
+    name, _ = _sort(given, REVISION_SORTS, "timestamp")
+    value = row[name]
+    return base64.urlsafe_b64encode(msgspec.json.encode([value, row["revid"]])).decode().rstrip("=")
+
+
+def every_revision(actor: Actor, given: Mapping[str, Any], text: bool = False) -> Iterator[dict[str, Any]]:
+    """All revisions that are meant, in parts, for a stream of lines."""
+    if given.get("page") or given.get("page_size") or given.get("cursor"):
+        yield from revisions(actor, given, text)
+        return
+    cursor = ""
+    while True:
+        part = revisions(actor, {**given, "page_size": MAX_PAGE_SIZE, "cursor": cursor}, text)
+        yield from part
+        if len(part) < MAX_PAGE_SIZE:
+            return
+        cursor = cursor_of(part[-1], given)
+
+
+def count(actor: Actor, given: Mapping[str, Any]) -> int:
+    require(actor, "wiki.read")
+    found = filters.read(given)
+    return int(cached(("count", found), lambda lake: lake.value(filters.apply(lake.revisions, _named(found)).count())))
+
+
+def avg(actor: Actor, given: Mapping[str, Any]) -> float:
+    """Revisions a day, from `datestart` to `dateend`, both of which are required and count."""
+    require(actor, "wiki.read")
+    found = filters.read(given)
+    if not found.datestart or not found.dateend:
+        raise Invalid("datestart and dateend are required: the average is per day between them, both included")
+    start, end = filters.period(found)
+    assert start is not None
+    assert end is not None
+    days = (end - start) / timedelta(days=1)
+    number = cached(("count", found), lambda lake: lake.value(filters.apply(lake.revisions, _named(found)).count()))
+    return number / days
+
+
+def mode(actor: Actor, attribute: str, given: Mapping[str, Any]) -> Mode:
+    """The most frequent value; where several are, all of them."""
+    require(actor, "wiki.read")
+    if attribute not in MODES:
+        raise Invalid(f"there is no mode of {attribute!r}; attribute is one of {', '.join(MODES)}")
+    found = filters.read(given)
+
+    def ask(lake: Lake) -> list[dict[str, Any]]:
+        import ibis
+
+        table = filters.apply(lake.revisions, _named(found))
+        value = table.timestamp.date() if attribute == "date" else table[attribute]
+        counted = table.filter(value.notnull()).group_by(value=value).aggregate(count=ibis._.count())
+        most = counted.filter(counted["count"] == counted["count"].max())
+        return lake.rows(most.order_by("value").limit(MAX_PAGE_SIZE))
+
+    rows = cached(("mode", attribute, found), ask)
+    values = [row["value"].isoformat() if attribute == "date" else row["value"] for row in rows]
+    return Mode(values[0] if values else None, rows[0]["count"] if rows else 0, values)
+
+
+def metrics_of(
+    actor: Actor, given: Mapping[str, Any], names: tuple[str, ...] = (), engine: str = "duckdb"
+) -> dict[str, Any]:
+    """Metrics of the revisions that are meant: those named, or all. `reverts` and `authors` among them."""
+    require(actor, "wiki.read")
+    from hemeroteca.wiki import metrics
+
+    found = _named(filters.read(given))
+    every = (*metrics.METRICS, "reverts", "authors")
+    for name in names:
+        if name not in every:
+            raise Invalid(f"there is no metric {name!r}; there are {', '.join(every)}")
+    wanted = names or every
+
+    def ask(lake: Lake) -> dict[str, Any]:
+        plain = tuple(name for name in wanted if name in metrics.METRICS)
+        result = metrics.measure(lake, found, plain, _bots(found)) if plain else {}
+        if "reverts" in wanted:
+            result["reverts"] = msgspec.to_builtins(metrics.reverted(lake, found))
+        if "authors" in wanted and (found.title or found.pageid is not None):
+            result["authors"] = msgspec.to_builtins(metrics.authors(lake, found))
+        return msgspec.to_builtins(result)
+
+    if engine != "duckdb":
+        with opened(engine) as lake:
+            return ask(lake)
+    return cached(("metrics", found, list(wanted)), ask)
+
+
+def trends(actor: Actor, days: int = 7, locale: str = "", now: datetime | None = None) -> dict[str, Any]:
+    """Articles, and categories of them, that were edited unusually often in the last days."""
+    require(actor, "wiki.read")
+    if not 1 <= days <= 366:
+        raise Invalid(f"days is 1 to 366, not {days}")
+    import ibis
+
+    from hemeroteca.wiki import metrics
+
+    moment = (now or datetime.now(UTC)).astimezone(UTC).replace(tzinfo=None)
+    with opened() as lake:
+        table = filters.apply(lake.revisions, Filters(locale=locale))
+        table = table.filter(~table.gone)
+        found = lake.rows(metrics.unusual(table, ibis.literal(moment), days))
+        categories = lake.articles.select("wiki", "pageid", "categories").unnest("categories")
+        joined = table.inner_join(categories, ["wiki", "pageid"])
+        grouped = joined.mutate(title=joined.categories, pageid=ibis.literal(0))
+        by_category = lake.rows(metrics.unusual(grouped, ibis.literal(moment), days))
+    return {
+        "days": days,
+        "articles": found,
+        "categories": [
+            {"wiki": row["wiki"], "category": row["title"], **{k: row[k] for k in ("recent", "expected", "score")}}
+            for row in by_category
+        ],
+    }
+
+
+def _bots(found: Filters) -> list[str]:
+    from hemeroteca.wiki.models import Wiki
+
+    wikis = Wiki.objects.filter(name=found.wiki) if found.wiki else Wiki.objects.all()
+    return sorted({name for wiki in wikis for name in wiki.bots})
+
+
+def status(actor: Actor, number: int) -> dict[str, Any]:
+    """A job of this room as the founding work told it: `state` and `status`."""
+    job = jobs.find(actor, number)
+    facts = jobs.facts(job)
+    text = facts.message or {"done": "all revisions were extracted", "queued": "waiting"}.get(facts.state, facts.state)
+    return {
+        "state": STATES[facts.state],
+        "status": text,
+        "job": facts.id,
+        "kind": facts.kind,
+        "revisions": facts.done,
+        "result": facts.result,
+    }
+
+
+def sql(actor: Actor, text: str) -> Answer:
+    """One SELECT over articles, revisions, texts, events, earlier and mediawiki_history, in the sandbox."""
+    require(actor, "wiki.query")
+    return _confined(text)
+
+
+def pipeline(actor: Actor, stages: Any, collection: str = "revisions", date_format: str = "") -> Answer:
+    """An aggregation pipeline, translated to Ibis, run in the sandbox."""
+    require(actor, "wiki.query")
+    import ibis
+
+    from hemeroteca.lake import engine
+    from hemeroteca.lake.pipeline import PipelineError, translate
+
+    if collection not in engine.QUERYABLE:
+        raise Invalid(f"there is no collection {collection!r}; there are {', '.join(engine.QUERYABLE)}")
+    try:
+        expression = translate(stages, engine.unbound(collection), date_format)
+        return _confined(str(ibis.to_sql(expression, dialect="duckdb")))
+    except PipelineError as error:
+        raise Invalid(str(error))
+
+
+def etag(*parts: object) -> str:
+    """Of an answer: what was asked and the version of the lake."""
+    text = msgspec.json.encode([commits.current_version(), *[str(part) for part in parts]])
+    return f'"{hashlib.blake2b(text, digest_size=12).hexdigest()}"'
+
+
+class LakeStatus(msgspec.Struct):
+    version: int
+    files: int
+    bytes: int
+    rows: int
+
+
+def lake_status() -> LakeStatus:
+    live = LakeFile.objects.filter(state=LakeFile.State.LIVE)
+    rows = list(live.values_list("rows", "bytes"))
+    return LakeStatus(commits.current_version(), len(rows), sum(size for _, size in rows), sum(n for n, _ in rows))
+
+
+@contextmanager
+def opened(engine: str = "duckdb") -> Iterator[Lake]:
+    """The lake as it is committed now."""
+    from hemeroteca.lake.engine import Lake
+
+    try:
+        lake = Lake(commits.lake_files(), commits.manifest(), engine)
+    except ModuleNotFoundError as error:
+        raise Unavailable(str(error))
+    try:
+        yield lake
+    finally:
+        lake.close()
+
+
+def cached(key: tuple[Any, ...], ask: Any) -> Any:
+    """An answer of this version of the lake: from memory, or asked for now."""
+    version = commits.current_version()
+    full = (str(settings.INSTANCE.data), version, *(msgspec.json.encode(part) for part in key))
+    with _lock:
+        if full in _cache:
+            _cache.move_to_end(full)
+            return _cache[full]
+    with opened() as lake:
+        found = ask(lake)
+    with _lock:
+        _cache[full] = found
+        while len(_cache) > CACHED:
+            _cache.popitem(last=False)
+    return found
+
+
+_cache: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
+_lock = Lock()
+
+
+def _confined(text: str) -> Answer:
+    from hemeroteca.lake import engine, sandbox, views
+
+    version = commits.current_version()
+    key = (str(settings.INSTANCE.data), version, "sql", text)
+    with _lock:
+        if key in _cache:
+            return _cache[key]
+    sources, made = views.for_sandbox(commits.lake_files(), commits.manifest())
+    try:
+        answer = sandbox.ask(text, sources, made, (*engine.QUERYABLE, views.HISTORY))
+    except sandbox.QueryRefused as error:
+        raise Invalid(str(error), "query-refused")
+    with _lock:
+        _cache[key] = answer
+        while len(_cache) > CACHED:
+            _cache.popitem(last=False)
+    return answer
+
+
+def _named(found: Filters) -> Filters:
+    """A title that an article had earlier means the article."""
+    if not found.title:
+        return found
+    name = found.title.replace("_", " ")
+    if Article.objects.filter(title=name).exists():
+        return found
+    for article in Article.objects.exclude(former_titles=[]).select_related("wiki"):
+        if name in article.former_titles and found.pageid in (None, article.pageid):
+            return msgspec.structs.replace(found, title="", pageid=article.pageid, wiki=found.wiki or article.wiki.name)
+    return found
+
+
+def _extracted_on(lake: Lake, table: Any, given: Mapping[str, Any]) -> Any:
+    """The three dates of extraction: of the revision, and the article's first and last."""
+    for name in EXTRACTION_DATES:
+        if not given.get(name):
+            continue
+        start = filters.day(str(given[name]), name)
+        end = start + timedelta(days=1)
+        if name == "extraction_date":
+            table = table.filter(table.extraction_date >= start, table.extraction_date < end)
+            continue
+        column = lake.articles[name]
+        meant = lake.articles.filter(column >= start, column < end).select("wiki", "pageid")
+        table = table.semi_join(meant, ["wiki", "pageid"])
+    return table
+
+
+def _after(table: Any, name: str, down: bool, cursor: str) -> Any:
+    import base64
+    import binascii
+
+    try:
+        value, revid = msgspec.json.decode(
+            base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)), type=tuple[Any, int]
+        )
+        if name in ("timestamp", "extraction_date"):
+            value = datetime.fromisoformat(value).astimezone(UTC).replace(tzinfo=None)
+        elif not isinstance(value, type(None) | int if name in ("revid", "size", "pageid") else type(None) | str):
+            raise ValueError(name)
+    except (binascii.Error, ValueError, msgspec.DecodeError, TypeError):
+        raise Invalid("this cursor is not one of ours; begin again without it")
+    column, number = table[name], table.revid
+    if value is None:
+        return table.filter(column.isnull(), number < revid if down else number > revid)
+    later = column < value if down else column > value
+    return table.filter(later | ((column == value) & (number < revid if down else number > revid)))
+
+
+def _row(row: dict[str, Any]) -> dict[str, Any]:
+    """Times as RFC 3339 in UTC."""
+    for name in ("timestamp", "extraction_date"):
+        if isinstance(row.get(name), datetime):
+            row[name] = row[name].replace(tzinfo=UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return row
+
+
+def _sort(given: Mapping[str, Any], allowed: tuple[str, ...], usual: str) -> tuple[str, bool]:
+    text = str(given.get("sort") or usual)
+    name = text.lstrip("-+")
+    if name not in allowed:
+        raise Invalid(f"sort is one of {', '.join(allowed)} (with a minus before it: descending), not {text!r}")
+    return name, text.startswith("-")
+
+
+def _paging(given: Mapping[str, Any]) -> tuple[int, int]:
+    page = _whole("page", given.get("page") or 1)
+    size = _whole("page_size", given.get("page_size") or 100)
+    if page < 1 or page > 1 << 40 or not 1 <= size <= MAX_PAGE_SIZE:
+        raise Invalid(f"page begins with 1, and page_size is 1 to {MAX_PAGE_SIZE}")
+    return page, size
+
+
+def _whole(name: str, value: Any) -> int:
+    try:
+        number = int(str(value))
+    except ValueError:
+        raise Invalid(f"{name} is a whole number, not {value!r}")
+    if abs(number) >= 1 << 63:
+        raise Invalid(f"{name} is out of range: {value}")
+    return number
+
+
+def _moment(ms: int) -> datetime | None:
+    return datetime.fromtimestamp(ms / 1000, UTC).replace(microsecond=0) if ms else None

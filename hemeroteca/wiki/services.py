@@ -1,0 +1,225 @@
+"""What can be done with wikis and articles. The only writer of their tables (the lake's are written by `commits`)."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urljoin
+
+from django.conf import settings
+
+from hemeroteca.accounts import Actor, require
+from hemeroteca.errors import Invalid, NotFound, Refused
+from hemeroteca.jobs import services as jobs
+from hemeroteca.jobs.models import Job
+from hemeroteca.wiki import address, answers
+from hemeroteca.wiki.budget import Budget, now_ms
+from hemeroteca.wiki.client import ApiClosed, ApiError, WikiClient
+from hemeroteca.wiki.models import Article, Wiki
+
+KNOWN_MS = 24 * 3_600_000  # facts about a wiki are asked for again after a day
+_EDIT_URI = re.compile(rb"""<link[^>]+rel=["']EditURI["'][^>]*>""", re.IGNORECASE)
+_HREF = re.compile(rb"""href=["']([^"']+)["']""", re.IGNORECASE)
+
+MAX_TITLES = 100_000
+
+
+def extract(
+    actor: Actor,
+    *,
+    url: str = "",
+    titles: tuple[str, ...] = (),
+    locale: str = "",
+    wiki: str = "",
+    text: bool = False,
+    max_revisions: int = 0,
+    here: bool = False,
+    **choice: Any,
+) -> Job:
+    """Order the extraction of articles: by the address of one, or by titles and a wiki (a language: its Wikipedia)."""
+    from hemeroteca.wiki.jobs import Extract
+
+    require(actor, "wiki.extract")
+    where = wiki or url or locale or "en"
+    place = address.read(where)
+    if url and not titles:
+        titles = (place.title,) if place.title else ()
+    named = tuple(title.strip() for title in titles if title.strip())
+    if not named and not any(choice.get(name) for name in ("category", "search", "user", "whole")):
+        raise Invalid("`url` or `title` is required: the address of an article, or its title and a `locale`")
+    if len(named) > MAX_TITLES:
+        raise Invalid(f"one order takes at most {MAX_TITLES:,} titles, not {len(named):,}")
+    for title in named:
+        check_title(title)
+    if max_revisions < 0:
+        raise Invalid(f"max_revisions is a whole number of 0 (all) or more, not {max_revisions}")
+    order = Extract(wiki=where, titles=list(named), text=text, max_revisions=max_revisions, **choice)
+    refuse_strangers_to_wikimedia(place)
+    return jobs.submit(actor, "wiki.extract", order, here=here)
+
+
+def check_title(title: str) -> None:
+    if len(title.encode()) > 255 + 100 or re.search(r"[\x00-\x1f#<>\[\]|{}\x7f]", title):
+        raise Invalid(f"{title[:80]!r} cannot be the title of an article (MediaWiki allows no # < > [ ] | {{ }})")
+
+
+def refuse_strangers_to_wikimedia(place: address.Place) -> None:
+    """At once, not when the job has begun."""
+    farm = address.farm_of(place.candidates[0])
+    if farm == address.WIKIMEDIA:
+        Budget(settings.CONFIG, farm)
+
+
+@contextmanager
+def opened(where: str, pause: Callable[[float], None] = time.sleep) -> Iterator[tuple[Wiki, WikiClient, str]]:
+    """A wiki by what a person calls it, a client for it, and the title that its address named.
+
+    Raises ApiClosed when there is no API; `scraping.find` is the next thing to try then.
+    """
+    place = address.read(where)
+    farm = address.farm_of(place.candidates[0])
+    budget = Budget(settings.CONFIG, farm, pause)
+    with WikiClient(settings.CONFIG, budget) as client:
+        yield find_wiki(client, place), client, place.title
+
+
+def find_wiki(client: WikiClient, place: address.Place) -> Wiki:
+    """The row of a wiki, with what it says of itself."""
+    for candidate in place.candidates:
+        known = Wiki.objects.filter(api_url=candidate).first()
+        if known is not None and known.known_ms > now_ms() - KNOWN_MS:
+            return known
+    closed: Refused | None = None
+    tried = set()
+    for candidate in (*place.candidates, *_linked(client, place)):
+        if candidate in tried:
+            continue
+        tried.add(candidate)
+        try:
+            return refresh_facts(client, candidate)
+        except (ApiClosed, ApiError) as error:
+            closed = closed or error
+    from hemeroteca.wiki import scraping
+
+    found = scraping.find(client, place)
+    if found is not None:
+        return found
+    raise closed or NotFound(f"{place.page_url or place.candidates[0]} is not a wiki")
+
+
+def refresh_facts(client: WikiClient, api_url: str) -> Wiki:
+    """Ask a wiki what it is: language, licence, names of temporary accounts, bots."""
+    answer = client.ask(
+        api_url,
+        {"action": "query", "meta": "siteinfo", "siprop": "general|rightsinfo|autocreatetempuser"},
+    )
+    query = answer.get("query", {})
+    general = query.get("general")
+    if not isinstance(general, dict):
+        raise ApiClosed(f"{api_url} does not say what wiki it is")
+    rights = query.get("rightsinfo", {})
+    temporary = query.get("autocreatetempuser", {})
+    patterns = temporary.get("matchPatterns") or [temporary["matchPattern"]] if temporary.get("matchPattern") else []
+    base = urljoin(api_url, str(general.get("server", "")) or "/")
+    values = {
+        "api_url": api_url,
+        "index_url": urljoin(base, str(general.get("script", ""))) if general.get("script") else "",
+        "article_path": urljoin(base, str(general.get("articlepath", ""))) if general.get("articlepath") else "",
+        "farm": address.farm_of(api_url),
+        "locale": str(general.get("lang", ""))[:40],
+        "sitename": str(general.get("sitename", ""))[:300],
+        "generator": str(general.get("generator", ""))[:100],
+        "rights": str(rights.get("text", "")),
+        "rights_url": str(rights.get("url", "")),
+        "temporary": [str(pattern) for pattern in patterns],
+        "bots": _bots(client, api_url),
+        "known_ms": now_ms(),
+    }
+    wiki, _ = Wiki.objects.update_or_create(name=address.name_of(api_url), defaults=values)
+    return wiki
+
+
+def note_signals(wiki: Wiki, titles: set[str], pageids: set[int], at: int) -> int:
+    """Articles that the wiki announced as changed are due now; how many we keep of them."""
+    found = Article.objects.filter(wiki=wiki, deleted=False)
+    named = [*found.filter(pageid__in=pageids)] if pageids else []
+    named += found.filter(title__in=titles).exclude(pk__in=[article.pk for article in named]) if titles else []
+    Article.objects.filter(pk__in=[article.pk for article in named]).update(announced_ms=at, due_ms=at)
+    if named:
+        _tell_watch(wiki, named, at)
+    return len(named)
+
+
+def set_policy(actor: Actor, number: int, policy: str) -> Article:
+    from hemeroteca.wiki.schedule import POLICIES
+
+    require(actor, "wiki.extract")
+    if policy not in POLICIES:
+        raise Invalid(f"there is no policy {policy!r} for articles; there are {', '.join(POLICIES)}")
+    if not Article.objects.filter(pk=number).update(policy=policy):
+        raise NotFound(f"there is no article {number}; `hemeroteca wiki articles` shows them")
+    return Article.objects.get(pk=number)
+
+
+def _linked(client: WikiClient, place: address.Place) -> Iterator[str]:
+    """The API that an article's page links to (Really Simple Discovery)."""
+    if not place.page_url:
+        return
+    try:
+        reply = client.page(place.page_url)
+    except Refused:
+        return
+    for tag in _EDIT_URI.findall(reply.body[:200_000]):
+        if href := _HREF.search(tag):
+            yield urljoin(reply.url, href[1].decode("utf-8", "replace").replace("&amp;", "&")).partition("?")[0]
+
+
+def _bots(client: WikiClient, api_url: str) -> list[str]:
+    """Names of the accounts that are bots now. Revisions do not say it."""
+    names: list[str] = []
+    try:
+        for answer, _ in client.walk(
+            api_url, {"action": "query", "list": "allusers", "augroup": "bot", "aulimit": "max"}
+        ):
+            names += [str(entry["name"]) for entry in answer.get("query", {}).get("allusers", ())]
+            if len(names) >= 20_000:
+                break
+    except ApiError:  # some wikis do not show their accounts
+        pass
+    return names
+
+
+def _tell_watch(wiki: Wiki, articles: list[Article], at: int) -> None:
+    """Pages of watched sites: the scheduler hears it as it hears a webhook of the site."""
+    from urllib.parse import quote
+
+    from hemeroteca.watch import signals
+    from hemeroteca.watch.models import SignalSource
+
+    if not wiki.article_path:
+        return
+    from hemeroteca import urls
+
+    host = urls.host(wiki.article_path.replace("$1", "x"))
+    source = SignalSource.objects.filter(kind=SignalSource.Kind.WEBHOOK, site=host, url=wiki.api_url).first()
+    if source is None:
+        if not signals.is_watched(host):
+            return
+        source = SignalSource.objects.create(
+            kind=SignalSource.Kind.WEBHOOK,
+            site=host,
+            url=wiki.api_url,
+            state=SignalSource.State.ACTIVE,
+            note="recent changes of the wiki",
+            created_ms=at,
+        )
+    pages = [
+        wiki.article_path.replace("$1", quote(article.title.replace(" ", "_"), safe="/:()!,;@")) for article in articles
+    ]
+    signals.receive(source, [(page, at) for page in pages])
+
+
+__all__ = ["answers", "extract", "find_wiki", "note_signals", "opened", "refresh_facts", "set_policy"]

@@ -1,0 +1,76 @@
+"""One anonymous visitor cannot make the console stand still: costly reads over HTTP, many at a time."""
+
+import threading
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from hemeroteca.accounts import SYSTEM
+from hemeroteca.frontier.models import Host
+from hemeroteca.ingest import costly
+from tests.console.world import BREAD, NOW, article
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture(autouse=True)
+def reads(monkeypatch):
+    monkeypatch.setattr(costly, "_READS", found := costly.Reads(at_once=1))
+    monkeypatch.setattr(costly, "SECONDS", 5.0)
+    yield found
+    for process in found._idle:
+        process.end()
+
+
+def asked_together(paths):
+    answers = []
+
+    def ask(path):
+        try:
+            answers.append(Client().get(path).status_code)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=ask, args=(path,)) for path in paths]
+    for thread in threads:
+        thread.start()
+    return threads, answers
+
+
+def test_a_rule_that_freezes_is_refused_and_one_kept_from_before_freezes_nothing(world, reads):
+    from hemeroteca.errors import Invalid
+    from hemeroteca.frontier import services
+
+    rule = "p:has(~ p:has(~ q))"
+    with pytest.raises(Invalid, match="too long"):
+        services.set_site(SYSTEM, "diario.example", {"ignore": [rule]})
+    Host.objects.filter(name="diario.example").update(settings={"ignore": [rule]})
+    page = world.page("https://diario.example/largo")
+    world.capture(page, article("a", "<p>x</p>" * 8000), NOW)
+    world.capture(page, article("b", "<p>y</p>" * 8000), NOW + 1000)
+    threads, answers = asked_together([f"/compare?url={page.url}", f"/api/v1/history/compare?url={page.url}"])
+    assert Client().get(f"/page?url={BREAD}").status_code == 200, "meanwhile others read"
+    for thread in threads:
+        thread.join()
+    assert sorted(answers) == [200, 422], "the page says why, and so does the API"
+
+
+def test_many_readers_of_one_long_document_cost_as_much_as_one(world, reads):
+    page = world.page("https://diario.example/largo.txt")
+    world.capture(page, b"palabra " * 600_000, NOW, "text/plain")
+    number = world.captures[page.url][0].record_id
+    begun = []
+    start = costly._Process.__init__
+    costly._Process.__init__ = lambda self: (begun.append(1), start(self))[1]
+    try:
+        threads, answers = asked_together([f"/v/{number}"] * 16)
+        for thread in threads:
+            thread.join()
+    finally:
+        costly._Process.__init__ = start
+    assert set(answers) <= {200, 429}
+    assert 200 in answers
+    assert len(begun) == 1
+    assert Client().get(f"/v/{number}").status_code == 200, "it is known now"
+    assert len(begun) == 1

@@ -1,0 +1,79 @@
+"""Requests made from the OpenAPI document, right and wrong, as everybody: nothing makes the server fail."""
+
+import pytest
+import schemathesis
+from django.test import Client
+from hypothesis import HealthCheck, Phase, given, settings
+
+from hemeroteca.accounts import SYSTEM, Role, services
+from hemeroteca.api.routes import api
+from hemeroteca.ingest import costly
+from hemeroteca.watch import services as watch
+
+pytestmark = [pytest.mark.slow, pytest.mark.database, pytest.mark.django_db]
+
+EXAMPLES = 2  # of each operation and kind
+DOCUMENT = api.get_openapi_schema()
+SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    monkeypatch.setattr(costly, "_READS", found := costly.Reads(at_once=1))
+    yield found
+    for process in found._idle:
+        process.end()
+
+
+@pytest.mark.parametrize("role", ["stranger", *Role])
+def test_no_request_makes_the_server_fail(world, reads, role):
+    headers = {}
+    if role != "stranger":
+        user = services.add_user(SYSTEM, role, Role(role), "a-long-password-1")
+        headers["authorization"] = f"Bearer {services.create_token(SYSTEM, user, 'test').secret}"
+    watch.subscribe(SYSTEM, watch.Order(url="https://diario.example/"))
+    client = Client(raise_request_exception=False)
+    asked = 0
+    for found in SCHEMA.get_all_operations():
+        operation = found.ok()
+        for mode in schemathesis.GenerationMode:
+            asked += _try(operation, mode, client, headers)
+    assert asked > 100
+
+
+def _try(operation, mode, client, headers):
+    done = 0
+
+    @given(case=operation.as_strategy(generation_mode=mode))
+    @settings(
+        max_examples=EXAMPLES, deadline=None, database=None, derandomize=True, phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    def ask(case):
+        nonlocal done
+        done += 1
+        sent = case.as_transport_kwargs(base_url="http://localhost")
+        url = sent["url"]
+        answer = client.generic(
+            sent["method"],
+            url.removeprefix("http://localhost"),
+            _body(sent),
+            content_type=(sent.get("headers") or {}).get("Content-Type", "application/json"),
+            headers=headers,
+        )
+        assert answer.status_code < 500, f"{sent['method']} {url} {sent.get('json')}"
+
+    try:
+        ask()
+    except schemathesis.errors.Unsatisfiable:
+        pass  # nothing wrong can be sent
+    return done
+
+
+def _body(sent):
+    import json
+
+    if "json" in sent:
+        return json.dumps(sent["json"]).encode()
+    data = sent.get("data") or b""
+    return data if isinstance(data, bytes) else str(data).encode()

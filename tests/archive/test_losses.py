@@ -1,0 +1,156 @@
+"""What an archive must neither lose nor invent: long bodies, answers to other methods, revisits without an original,
+records about others; and what it will hold if it goes on so."""
+
+import gzip
+import os
+
+import pytest
+
+from hemeroteca import warc
+from hemeroteca.archive import queries, revisits
+from hemeroteca.archive.importing import Importer
+from hemeroteca.archive.models import Capture
+from hemeroteca.archive.stats import Growth, stats
+from hemeroteca.archive.verify import verify
+from hemeroteca.errors import Refused
+from hemeroteca.warc import WarcReadError, exchanges, scan
+from hemeroteca.warc.timestamps import start_ms
+from hemeroteca.warc.writer import WarcWriter
+from tests.archive.making import Archive
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+
+
+@pytest.fixture
+def take(tmp_path):
+    (tmp_path / "spool").mkdir()
+
+    def take(*files, **options):
+        return Importer(WarcWriter(tmp_path / "warc"), **options).read(files, tmp_path / "spool")
+
+    return take
+
+
+def records(*several: tuple[dict[str, str], bytes], version: str = "WARC/1.0") -> bytes:
+    data = b""
+    for number, (fields, block) in enumerate(several):
+        usual = {
+            "WARC-Type": "response",
+            "WARC-Record-ID": f"<urn:uuid:00000000-0000-4000-8000-{number:012}>",
+            "WARC-Date": "2024-01-01T00:00:00Z",
+            "WARC-Target-URI": "http://a.example/",
+            "Content-Type": "application/http; msgtype=response",
+        }
+        lines = "".join(f"{name}: {value}\r\n" for name, value in {**usual, **fields}.items() if value)
+        data += f"{version}\r\n{lines}Content-Length: {len(block)}\r\n\r\n".encode() + block + b"\r\n\r\n"
+    return data
+
+
+def test_a_body_above_256_mib_is_read_and_checked(tmp_path):
+    with (tmp_path / "body").open("wb") as file:
+        file.truncate(257 << 20)
+    capture = warc.Capture(url="http://a.example/", captured_ms=1, response_head=HEAD, path=str(tmp_path / "body"))
+    made = warc.records(capture)
+    made.source.rename(tmp_path / "a.warc.gz")
+    record = warc.Location(str(tmp_path), "a.warc.gz", 0, made.size).read()
+    assert record.size == 257 << 20
+    assert record.payload_digest == made.digest
+    assert [type(found) for found in scan.scan(tmp_path / "a.warc.gz")] == [scan.ScannedRecord]
+
+
+def test_a_long_body_is_imported_unless_it_is_packed_like_a_bomb(tmp_path, take, monkeypatch):
+    monkeypatch.setattr(exchanges, "MAX_PAYLOAD", 1 << 20)
+    honest = b"".join(os.urandom(1024) * 16 for _ in range(128))
+    (tmp_path / "long.warc.gz").write_bytes(gzip.compress(records(({}, HEAD + honest))))
+    done = take(tmp_path / "long.warc.gz")
+    assert (done.taken, done.lost) == (1, 0)
+    assert Capture.objects.get().body_size == len(honest)
+    bomb = ({"WARC-Target-URI": "http://b.example/"}, HEAD + bytes(8 << 20))
+    (tmp_path / "bomb.warc.gz").write_bytes(gzip.compress(records(bomb)))
+    assert take(tmp_path / "bomb.warc.gz").lost == 1
+
+
+def test_an_id_used_twice_does_not_make_two_captures_one(tmp_path, take):
+    again = {"WARC-Record-ID": "<urn:uuid:00000000-0000-4000-8000-000000000000>"}
+    other = {**again, "WARC-Target-URI": "http://b.example/"}
+    (tmp_path / "a.warc").write_bytes(records(({}, HEAD + b"one"), (other, HEAD + b"two"), (again, HEAD + b"one")))
+    done = take(tmp_path / "a.warc")
+    assert (done.taken, done.known, done.lost) == (2, 1, 0)
+    assert "another capture has the record id of http://b.example/" in done.problems[0].reason
+    assert take(tmp_path / "a.warc").taken == 0
+
+
+def test_a_small_warc_and_a_request_without_a_method_cost_nothing(tmp_path, take):
+    asked = {"WARC-Type": "request", "WARC-Concurrent-To": "<urn:uuid:00000000-0000-4000-8000-000000000001>"}
+    asked["Content-Type"] = "application/http; msgtype=request"
+    data = records((asked, b"Host: a.example\r\n\r\n"), ({}, HEAD + b"one"), version="warc/1.0")
+    (tmp_path / "a.warc").write_bytes(data)
+    done = take(tmp_path / "a.warc")
+    assert (done.taken, done.lost) == (1, 0)
+
+
+def test_an_answer_to_head_is_no_version_of_the_page(tmp_path, take):
+    asked = {"WARC-Type": "request", "WARC-Concurrent-To": "<urn:uuid:00000000-0000-4000-8000-000000000000>"}
+    asked["Content-Type"] = "application/http; msgtype=request"
+    (tmp_path / "a.warc").write_bytes(records(({}, HEAD), (asked, b"HEAD / HTTP/1.1\r\nHost: a.example\r\n\r\n")))
+    done = take(tmp_path / "a.warc")
+    assert (done.taken, done.lost) == (1, 0)
+    assert queries.captures_of("http://a.example/") == []
+    assert verify(tmp_path / "warc").sound
+
+
+def test_records_about_others_are_kept_as_what_they_are(tmp_path, take):
+    about = {"WARC-Refers-To": "<urn:uuid:00000000-0000-4000-8000-000000000000>", "Content-Type": "text/plain"}
+    several = [(dict(about, **{"WARC-Type": kind}), kind.encode()) for kind in ("metadata", "conversion")]
+    (tmp_path / "a.warc").write_bytes(records(({}, HEAD + b"one"), *several))
+    done = take(tmp_path / "a.warc")
+    assert (done.taken, done.lost) == (3, 0)
+    kept = Capture.objects.get(kind="metadata")
+    record = queries.by_record(kept.record_id).location(tmp_path / "warc").read()
+    assert (record.kind, record.url, record.payload()) == ("metadata", "http://a.example/", b"metadata")
+    assert str(record.refers_to) == "00000000-0000-4000-8000-000000000000"
+    assert len(queries.versions_of("http://a.example/")) == 1
+    assert verify(tmp_path / "warc").sound
+
+
+def test_a_revisit_waits_for_its_original_over_several_imports(tmp_path, take):
+    original = {"WARC-Date": "2023-01-01T00:00:00Z"}
+    repeat = {
+        "WARC-Type": "revisit",
+        "WARC-Record-ID": "<urn:uuid:00000000-0000-4000-8000-00000000000a>",
+        "WARC-Refers-To-Target-URI": "http://a.example/",
+        "WARC-Refers-To-Date": "2023-01-01T00:00:00Z",
+    }
+    (tmp_path / "later.warc").write_bytes(records((repeat, HEAD)))
+    (tmp_path / "first.warc").write_bytes(records((original, HEAD + b"one")))
+    done = take(tmp_path / "later.warc")
+    assert (done.taken, done.waiting, done.lost) == (1, 1, 0)
+    with pytest.raises(WarcReadError, match="not in the archive"):
+        queries.holder(queries.latest("http://a.example/"))
+    assert verify(tmp_path / "warc").sound
+    assert take(tmp_path / "first.warc").joined == 1
+    held = queries.holder(queries.latest("http://a.example/"))
+    assert held.location(tmp_path / "warc").read().payload() == b"one"
+    assert [row.version for row in queries.captures_of("http://a.example/")] == [True, False]
+    assert verify(tmp_path / "warc").sound
+    assert revisits.join(tmp_path / "warc") == 0
+
+
+def test_an_import_leaves_the_disk_the_room_it_must(tmp_path, take):
+    (tmp_path / "a.warc").write_bytes(records(({}, HEAD + b"one")))
+    (tmp_path / "warc").mkdir()
+    with pytest.raises(Refused, match="make room"):
+        take(tmp_path / "a.warc", min_free_bytes=1 << 60)
+    assert Capture.objects.count() == 0
+
+
+def test_growth_is_projected_from_the_last_thirty_days(tmp_path):
+    archive = Archive(tmp_path / "warc")
+    for day in range(1, 11):
+        archive.add(f"http://a.example/{day}", f"202401{day:02}", b"words %d" % day)
+    archive.close()
+    size = sum(capture.length for capture in archive.captures)
+    assert stats(start_ms("20240110")).growth == [Growth(30, 30, size * 3), Growth(365, 365, size * 365 // 10)]
+    assert stats(start_ms("20250101")).growth == []

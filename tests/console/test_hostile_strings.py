@@ -1,0 +1,77 @@
+"""Hostile strings through every page of the console and every protocol: they come back as text or not at all."""
+
+import re
+from urllib.parse import quote
+
+import pytest
+from django.test import Client
+
+from hemeroteca.api.routes import PROTOCOLS
+from hemeroteca.console.routes import PAGES
+from tests.accounts.test_every_route import filled
+from tests.console.world import BREAD, HOSTILE
+
+pytestmark = [pytest.mark.slow, pytest.mark.database, pytest.mark.django_db]
+
+STRINGS = [
+    '"><script>hacked(1)</script>',
+    "'><img src=x onerror=hacked(1)>",
+    "javascript:hacked(1)",
+    "\r\nSet-Cookie: hacked=1\r\n\r\n</title><svg onload=hacked(1)>",
+]
+FIELDS = (
+    "q",
+    "url",
+    "match",
+    "collection",
+    "since",
+    "until",
+    "after",
+    "a",
+    "b",
+    "at",
+    "go",
+    "view",
+    "year",
+    "day",
+    "page",
+    "next",
+    "lang",
+    "sort",
+    "output",
+    "fl",
+    "from",
+    "to",
+    "filter",
+    "key",
+    "host",
+    "name",
+    "language",
+)
+LIVE = re.compile(rb"<script>hacked|<img src=x|<svg onload|href=[\"']?javascript:|onerror=hacked[^&]*>", re.I)
+
+
+@pytest.mark.parametrize("signed_in", [False, True])
+def test_no_page_gives_a_string_back_as_markup(world, administrator, signed_in):
+    client = Client(raise_request_exception=False)
+    if signed_in:
+        client.force_login(administrator)
+    paths = [f"/{filled(row[0])}" for row in (*PAGES, *PROTOCOLS)]
+    paths += [f"/v/{row.record_id}" for rows in world.captures.values() for row in rows]
+    asked = 0
+    for path in paths:
+        for number, string in enumerate(STRINGS):
+            query = "&".join(f"{name}={quote(string)}" for name in FIELDS)
+            aimed = f"url={quote((BREAD, HOSTILE)[number // 2])}&{query}"
+            for address in (f"{path}?{query}" if number % 2 else f"{path}?{aimed}",):
+                answer = client.get(address, headers={"referer": string.replace("\r\n", " "), "accept-language": "es"})
+                assert answer.status_code < 500, address[:200]
+                assert "hacked" not in str(answer.cookies), address[:200]
+                kind = answer.headers.get("Content-Type", "")
+                if not kind.startswith(("text/html", "image/svg", "application/xml", "text/xml")):
+                    assert not kind or "nosniff" in answer.headers.get("X-Content-Type-Options", ""), (path, kind)
+                elif "sandbox" not in answer.headers["Content-Security-Policy"]:
+                    assert not LIVE.search(b"".join(answer)), address[:200]
+                    assert "script-src 'self'" in answer.headers["Content-Security-Policy"]
+                asked += 1
+    assert asked > 100

@@ -1,0 +1,210 @@
+"""What a client of the fleet sees: orders, results in order, events, webhooks, signatures."""
+
+import base64
+import hashlib
+import json
+import re
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from django.conf import settings
+from django.test import Client as Browser
+
+from hemeroteca.accounts import SYSTEM, Role
+from hemeroteca.accounts import services as accounts
+from hemeroteca.fleet import dispatch, fetches, opt_out, services
+from hemeroteca.fleet.dispatch import Resolved
+from hemeroteca.fleet.models import ClosedHost, FetchJob, FetchResult
+from hemeroteca.fleet.signatures import Signer
+from hemeroteca.frontier.models import Crawl
+from hemeroteca.jobs.models import Job
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+
+
+class Caller:
+    def __init__(self, name: str, role: Role = Role.READER) -> None:
+        self.user = accounts.add_user(SYSTEM, name, role, "a long password")
+        self.token = accounts.create_token(SYSTEM, self.user, "test").secret
+        self.browser = Browser()
+
+    def ask(self, method: str, path: str, value: object = None, **headers: str):
+        named = {"Authorization": f"Bearer {self.token}", **headers}
+        content = json.dumps(value) if value is not None else ""
+        return self.browser.generic(method, f"/api/v1/{path}", content, content_type="application/json", headers=named)
+
+
+@pytest.fixture
+def operator():
+    return Caller("olga", Role.ADMINISTRATOR)
+
+
+def resolve(job: str, url: str, status: int = 200, reason: str = "") -> None:
+    row = FetchResult.objects.get(job__public_id=job, url=url)
+    dispatch.keep([], {}, [Resolved(job=row.job_id, key=row.key, status=status, reason=reason)], 70)
+
+
+def test_a_job_is_ordered_and_read_page_by_page_though_results_come_out_of_order(operator):
+    urls = [f"http://a.test/{n}" for n in range(5)]
+    made = operator.ask("POST", "fetch", {"urls": urls})
+    assert made.status_code == 201
+    assert set(made.json()) >= {"id", "state"}
+    job = made.json()["id"]
+    assert made.json()["state"] == "running"
+    seen, cursor = [], ""
+    for url in reversed(urls):
+        resolve(job, url, reason="robots.txt of a.test forbids it", status=0) if url == urls[2] else resolve(job, url)
+        part = operator.ask("GET", f"fetch/{job}/results?cursor={cursor}&limit=2").json()
+        seen += part["results"]
+        cursor = part["next_cursor"] or cursor
+    assert [one["url"] for one in seen] == urls[::-1]  # none is passed over
+    assert seen[2]["status"] == 0
+    assert "forbids" in seen[2]["reason"]
+    told = operator.ask("GET", f"fetch/{job}").json()
+    assert (told["state"], told["resolved"], told["answered"], told["refused"]) == ("finished", 5, 4, 1)
+
+
+def test_jobs_of_others_are_not_seen(operator):
+    job = operator.ask("POST", "fetch", {"urls": ["http://a.test/"]}).json()["id"]
+    other = Caller("eva")
+    assert other.ask("GET", f"fetch/{job}").status_code == 403
+    assert other.ask("GET", f"fetch/{job}/results").status_code == 403
+    refused = other.ask("POST", "fetch", {"urls": ["http://a.test/"]})
+    assert (refused.status_code, refused.json()["code"]) == (409, "not-a-client")
+    assert operator.ask("POST", "fetch", {"urls": ["http://a.test/"], "country": "ES"}).status_code == 422
+
+
+def test_a_single_url_may_be_waited_for(operator):
+    url = "http://a.test/wait"
+
+    def answer() -> None:
+        from django.db import connection
+
+        from tests.waiting import wait_for
+
+        row = wait_for(lambda: FetchResult.objects.filter(url=url).first())
+        resolve(str(row.job.public_id), url, 404)
+        connection.close()
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    told = operator.ask("POST", "fetch", {"urls": [url]}, Prefer="wait=30").json()
+    thread.join()
+    assert told["result"]["status"] == 404
+    assert told["state"] == "finished"
+
+
+def test_events_tell_each_result_once_and_the_end(operator):
+    urls = ["http://a.test/1", "http://a.test/2"]
+    job = operator.ask("POST", "fetch", {"urls": urls}).json()["id"]
+    for url in urls:
+        resolve(job, url)
+    stream = b"".join(operator.ask("GET", f"fetch/{job}/events").streaming_content).decode()
+    assert stream.count("event: result") == 2
+    assert stream.endswith("event: end\ndata: {}\n\n")
+    first = re.findall(r"id: (\S+)", stream)[0]
+    rest = b"".join(operator.ask("GET", f"fetch/{job}/events", **{"Last-Event-ID": first}).streaming_content).decode()
+    assert rest.count("event: result") == 1
+
+
+class Ear:
+    def __init__(self) -> None:
+        self.heard: list[tuple[bytes, dict]] = []
+        ear = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                ear.heard.append((body, dict(self.headers)))
+                self.send_response(500 if len(ear.heard) == 1 else 204)
+                self.end_headers()
+
+            def do_GET(self):
+                body = ear.proof.encode()
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *args):
+                pass
+
+        self.proof = ""
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def ear():
+    ear = Ear()
+    yield ear
+    ear.server.shutdown()
+    ear.server.server_close()
+
+
+def test_a_webhook_is_signed_and_tried_again(operator, ear):
+    address = f"http://127.0.0.1:{ear.server.server_port}/hook"
+    job = operator.ask("POST", "fetch", {"urls": ["http://a.test/"], "webhook": address}).json()["id"]
+    resolve(job, "http://a.test/")
+    Crawl.objects.update(state=Crawl.State.FINISHED)
+    row = FetchJob.objects.get(public_id=job)
+    fetches.ended(row.crawl_id)
+    fetches.ended(row.crawl_id)
+    assert Job.objects.filter(kind="fleet.webhook").count() == 1
+    for _ in range(2):
+        fetches.tell(FetchJob.objects.select_related("client", "crawl").get(pk=row.pk), settings.CONFIG)
+    assert operator.ask("GET", f"fetch/{job}").json()["webhook"] == "told"
+    body, headers = ear.heard[1]
+    assert json.loads(body)["state"] == "finished"
+    secret = services.client_of(accounts.token_actor(operator.token)).secret
+    assert headers["X-Hemeroteca-Signature"] == fetches.signature(secret, headers["X-Hemeroteca-Timestamp"], body)
+
+
+def test_a_webhook_at_a_private_address_is_not_called(operator, ear, monkeypatch):
+    import dataclasses
+
+    address = f"http://127.0.0.1:{ear.server.server_port}/hook"
+    job = operator.ask("POST", "fetch", {"urls": ["http://a.test/"], "webhook": address}).json()["id"]
+    row = FetchJob.objects.select_related("client", "crawl").get(public_id=job)
+    fetches.tell(row, dataclasses.replace(settings.CONFIG, allow_private=False))
+    assert not ear.heard
+    assert "public" in FetchJob.objects.get(pk=row.pk).webhook_state
+
+
+def test_a_host_is_closed_only_by_whoever_controls_it(ear, monkeypatch):
+    host = "127.0.0.1"
+    monkeypatch.setattr(opt_out, "PATH", f":{ear.server.server_port}/.well-known/hemeroteca-fleet.txt")
+    browser = Browser()
+    assert opt_out.proof(host) in browser.get("/bot", {"host": host}).content.decode()
+    assert opt_out.proof(host) != opt_out.proof("b.test")
+    assert b"was not found" in browser.post("/bot", {"host": host}).content
+    assert not ClosedHost.objects.exists()
+    ear.proof = opt_out.proof(host)
+    assert b"is closed to the fleet" in browser.post("/bot", {"host": host}).content
+    assert ClosedHost.objects.get().by_owner
+    assert services.closed_reason("127.0.0.1")
+
+
+def test_requests_are_signed_for_one_host_and_everybody_can_check_it():
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    directory = Browser().get("/.well-known/http-message-signatures-directory")
+    (jwk,) = directory.json()["keys"]
+    raw = base64.urlsafe_b64decode(jwk["x"] + "==")
+    canonical = json.dumps({"crv": "Ed25519", "kty": "OKP", "x": jwk["x"]}, separators=(",", ":")).encode()
+    thumbprint = base64.urlsafe_b64encode(hashlib.sha256(canonical).digest()).decode().rstrip("=")
+    headers = dict(Signer.of(settings.INSTANCE, "https://bot.test").sign("site.test", 1000.0, 60))
+    fields = headers["Signature-Input"].removeprefix("sig1=")
+    assert f'keyid="{thumbprint}"' in fields
+    assert "created=1000;expires=1060" in fields
+    agent = headers["Signature-Agent"]
+
+    def check(authority: str) -> None:
+        base = f'"@authority": {authority}\n"signature-agent": {agent}\n"@signature-params": {fields}'
+        signed = base64.b64decode(headers["Signature"].removeprefix("sig1=:").removesuffix(":"))
+        Ed25519PublicKey.from_public_bytes(raw).verify(signed, base.encode())
+
+    check("site.test")
+    with pytest.raises(InvalidSignature):
+        check("other.test")

@@ -1,0 +1,281 @@
+"""What devices ask of the coordinator: forged, replayed, late and oversized results count for nothing."""
+
+import hashlib
+import json
+
+import pytest
+from django.test import Client as Browser
+
+from hemeroteca.accounts import SYSTEM, Role
+from hemeroteca.accounts import services as accounts
+from hemeroteca.fetch import Guard
+from hemeroteca.fleet import coordinator, dispatch, services, shapes
+from hemeroteca.fleet.device.records import Answer, Results
+from hemeroteca.fleet.models import Block, Device, UploadPart
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+
+URLS = ["http://a.test/1", "http://a.test/2", "http://b.test/"]
+
+
+class Volunteer:
+    """A device that speaks the protocol, by HTTP."""
+
+    def __init__(self, name: str, owner: str = "ana") -> None:
+        user = next((one for one in accounts.users(SYSTEM) if one.name == owner), None)
+        user = user or accounts.add_user(SYSTEM, owner, Role.READER, "a long password")
+        self.row, self.token = services.add_device(SYSTEM, name, user)
+        self.browser = Browser()
+
+    def post(self, path: str, value: object = None, body: bytes = b"", **headers: str):
+        content = json.dumps(value).encode() if value is not None else body
+        named = {"Authorization": f"Bearer {self.token}", **{n.replace("_", "-"): v for n, v in headers.items()}}
+        return self.browser.post(f"/fleet/v1/{path}", content, content_type="application/octet-stream", headers=named)
+
+    def connect(self, **more: object) -> "Volunteer":
+        answer = self.post("connect", {"version": "0.1.0", "activities": ["crawls", "clients"], **more})
+        assert answer.status_code == 200, answer.content
+        return self
+
+    def lease(self) -> dict:
+        answer = self.post("lease", {"urls": 64})
+        assert answer.status_code == 200, answer.content
+        return answer.json()
+
+    def send(self, lease: dict, data: bytes, start: int = 0, last: bool = True):
+        headers = {"X_Nonce": lease["nonce"], "Upload_Offset": str(start)}
+        if last:
+            headers["Upload_SHA256"] = hashlib.sha256(data).hexdigest()
+        return self.post(f"blocks/{lease['block']}/results", body=data[start:], **headers)
+
+
+def offer(device: Device, urls: list[str] = URLS, seconds: float = 60.0, **more: object) -> int:
+    hosts: dict[str, list[shapes.Task]] = {}
+    for url in urls:
+        hosts.setdefault(url.split("/")[2], []).append(shapes.Task(url=url))
+    work = shapes.Work(hosts=[shapes.HostWork(host=name, delay=1.0, tasks=tasks) for name, tasks in hosts.items()])
+    one = dispatch.Offer(share=device.pk, activity="crawls", urls=len(urls), work=work, seconds=seconds, **more)
+    return dispatch.offer([one])[0]
+
+
+def warc(*answers: Answer) -> bytes:
+    results = Results("test")
+    for answer in answers:
+        results.add(answer)
+    file = results.finish()
+    file.seek(0)
+    return file.read()
+
+
+def answer(url: str, body: bytes = b"<p>hello</p>", ip: str = "93.184.216.34", status: int = 200) -> Answer:
+    head = f"HTTP/1.1 {status} OK\r\nContent-Type: text/html\r\n\r\n".encode()
+    return Answer(url, status, b"GET / HTTP/1.1\r\n\r\n", head, body, ip, seconds=0.25)
+
+
+def brought(number: int, tmp_path, urls: list[str] = URLS, guard: Guard | None = None):
+    block = Block.objects.get(pk=number)
+    return dispatch.results(block, urls, guard or Guard(), tmp_path)
+
+
+def test_a_block_goes_out_and_comes_back_in_pieces(tmp_path):
+    pi = Volunteer("pi").connect()
+    offer(pi.row)
+    lease = pi.lease()
+    assert [task["url"] for host in lease["work"]["hosts"] for task in host["tasks"]] == URLS
+    assert pi.post("lease", {}).status_code == 503  # nobody else gets it
+    data = warc(answer(URLS[0]), answer(URLS[1], status=404), Answer(URLS[2], failure="timeout", detail="30 s"))
+    half = len(data) // 2
+    headers = {"X_Nonce": lease["nonce"], "Upload_Offset": "0"}
+    path = f"blocks/{lease['block']}/results"
+    assert pi.post(path, body=data[:half], **headers).json() == {"received": half}
+    assert pi.post(path, body=data[:half], **headers).json() == {"received": half}  # sent twice: it is here already
+    assert pi.post(path, **headers).json() == {"received": half}  # after a cut: how much is here
+    ahead = pi.post(path, body=data[half + 9 :], X_Nonce=lease["nonce"], Upload_Offset=str(half + 9))
+    assert ahead.json() == {"received": half}  # a hole is not taken
+    assert pi.send(lease, data, half).json() == {"received": len(data)}
+    found = brought(lease["block"], tmp_path)
+    assert (found[URLS[0]].status, found[URLS[0]].body.bytes(), found[URLS[0]].elapsed) == (200, b"<p>hello</p>", 0.25)
+    assert found[URLS[1]].status == 404
+    assert found[URLS[2]].failure == "timeout"
+
+
+def test_results_of_other_leases_replays_and_late_ones_are_refused():
+    pi, pc = Volunteer("pi").connect(), Volunteer("pc", "bea").connect()
+    offer(pi.row)
+    lease = pi.lease()
+    data = warc(*(answer(url) for url in URLS))
+    assert pc.send(lease, data).status_code == 404  # another device's block
+    assert pi.send({**lease, "nonce": "0" * 32}, data).status_code == 404
+    assert pi.send({**lease, "block": lease["block"] + 1}, data).status_code == 404
+    assert pi.send(lease, data).status_code == 200
+    assert pi.send(lease, data).status_code == 410  # a replay
+    offer(pi.row)
+    late = pi.lease()
+    Block.objects.filter(pk=late["block"]).update(deadline_ms=services.now_ms() - 1)
+    assert pi.send(late, data).status_code == 410
+    assert pi.post(f"blocks/{late['block']}/renew", X_Nonce=late["nonce"]).status_code == 410
+    assert Block.objects.get(pk=late["block"]).state == Block.State.LEASED  # the engine ends it
+    assert dispatch.expired() == [late["block"]]
+    assert pi.send(late, data).status_code == 410
+
+
+def test_tokens_that_are_unknown_revoked_or_of_a_person_are_refused():
+    pi = Volunteer("pi").connect()
+    services.revoke_token(SYSTEM, pi.row)
+    assert pi.post("lease", {}).status_code == 401
+    for token in ("", "hemdev_x", "hem_" + "a" * 40, "hemdev_" + "a" * 10_000):
+        pi.token = token
+        assert pi.post("lease", {}).status_code == 401
+
+
+def test_a_wrong_hash_is_told_and_the_upload_begins_anew(tmp_path):
+    pi = Volunteer("pi").connect()
+    offer(pi.row)
+    lease = pi.lease()
+    data = warc(answer(URLS[0]))
+    wrong = pi.post(f"blocks/{lease['block']}/results", body=data, X_Nonce=lease["nonce"], Upload_SHA256="0" * 64)
+    assert wrong.status_code == 422
+    assert wrong.json()["code"] == "wrong-hash"
+    assert not UploadPart.objects.exists()
+    assert pi.send(lease, data).status_code == 200
+    assert brought(lease["block"], tmp_path)[URLS[0]].status == 200
+
+
+def test_too_much_is_refused_while_it_comes(monkeypatch):
+    pi = Volunteer("pi").connect()
+    offer(pi.row)
+    lease = pi.lease()
+    big = b"x" * (coordinator.PART_BYTES + 1)
+    assert pi.send(lease, big).status_code == 422
+    monkeypatch.setattr(coordinator, "MAX_BODY_BYTES", 0)
+    part = b"x" * coordinator.PART_BYTES
+    assert pi.send(lease, part, last=False).status_code == 422
+    assert not UploadPart.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"rubbish", b"\x1f\x8b\x08" + b"\0" * 40, b"WARC/1.1\r\nContent-Length: 99\r\n\r\nx"]
+)
+def test_a_malformed_warc_brings_nothing_and_harms_nothing(tmp_path, data):
+    pi = Volunteer("pi").connect()
+    offer(pi.row)
+    lease = pi.lease()
+    assert pi.send(lease, data).status_code == 200
+    assert brought(lease["block"], tmp_path) == {}
+
+
+def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch):
+    monkeypatch.setattr(coordinator, "MAX_BODY_BYTES", 1 << 20)
+    pi = Volunteer("pi").connect()
+    offer(pi.row)
+    lease = pi.lease()
+    data = warc(answer(URLS[0], b"\0" * (64 << 20)), answer(URLS[1]))
+    assert len(data) < coordinator.PART_BYTES
+    assert pi.send(lease, data).status_code == 200
+    found = brought(lease["block"], tmp_path)
+    assert URLS[0] not in found
+    assert found[URLS[1]].status == 200  # the rest goes on
+
+
+def test_what_was_not_asked_or_comes_from_a_private_address_is_passed_over(tmp_path):
+    pi = Volunteer("pi").connect()
+    offer(pi.row)
+    lease = pi.lease()
+    data = warc(
+        answer("http://elsewhere.test/"),
+        answer(URLS[0], ip="10.0.0.1"),
+        answer(URLS[1], ip="::ffff:127.0.0.1"),
+        answer(URLS[2], b"first"),
+        answer(URLS[2], b"second"),
+    )
+    assert pi.send(lease, data).status_code == 200
+    found = brought(lease["block"], tmp_path)
+    assert list(found) == [URLS[2]]
+    assert found[URLS[2]].body.bytes() == b"first"
+
+
+def test_a_check_is_never_stolen_and_consent_is_obeyed():
+    pi, pc = Volunteer("pi").connect(), Volunteer("pc", "bea").connect(activities=["clients"])
+    offer(pi.row, kind="check")
+    services.change_settings(SYSTEM, {"strategy": "less-busy"})
+    assert pc.post("lease", {}).status_code == 503  # not agreed to crawls
+    pc.connect()
+    assert pc.post("lease", {}).status_code == 503
+    offer(pi.row)
+    coordinator._settings_at.cache_clear()
+    assert pc.lease()["block"]  # the visit, from the longest share
+    coordinator._settings_at.cache_clear()
+    services.change_settings(SYSTEM, {"strategy": "democratic"})
+    offer(pi.row)
+    assert pc.post("lease", {}).status_code == 503  # never steals
+
+
+def test_a_paused_slowed_or_old_device_gets_nothing():
+    pi = Volunteer("pi").connect()
+    offer(pi.row)
+    services.set_state(SYSTEM, pi.row, Device.State.PAUSED)
+    assert pi.post("lease", {}).status_code == 403
+    services.set_state(SYSTEM, pi.row, Device.State.SLOWED, "it lied")
+    assert pi.lease()
+    offer(pi.row)
+    refused = pi.post("lease", {})
+    assert refused.status_code == 503
+    assert "one block a day" in refused.json()["error"]
+    assert 5 <= refused.json()["seconds"] <= 30
+    assert 1 <= int(refused.headers["Retry-After"]) <= 30
+    assert pi.post("connect", {"version": "0.0.9"}).status_code == 403
+    assert pi.post("connect", {"version": "0.1.0", "colour": "red"}).status_code == 400
+
+
+def test_a_heartbeat_tells_what_to_drop_and_which_hosts_closed():
+    pi = Volunteer("pi").connect()
+    offer(pi.row)
+    lease = pi.lease()
+    services.close_host(SYSTEM, "b.test", "its owner asked")
+    told = pi.post("beat", {"blocks": [lease["block"], 999]}).json()
+    assert told == {"drop": [999], "closed": ["b.test"], "stop": "", "work": False}
+    offer(pi.row)
+    assert pi.post("beat", {}).json()["work"]  # it need not wait until it asks again
+    services.set_state(SYSTEM, pi.row, Device.State.EXPELLED, "it lied")
+    assert "it lied" in pi.post("beat", {}).json()["stop"]
+
+
+def test_goodbye_ends_leases_and_a_new_start_is_no_fault():
+    pi = Volunteer("pi").connect()
+    number = offer(pi.row)
+    pi.lease()
+    assert pi.post("disconnect").status_code == 200
+    assert dispatch.expired() == [number]
+    for _ in range(coordinator.MAX_LATE + 1):  # killed and started again and again
+        pi.connect()
+        offer(pi.row)
+        pi.lease()
+    pi.connect()
+    Block.objects.update(deadline_ms=1)
+    assert len(dispatch.expired()) == coordinator.MAX_LATE + 1
+    pi.row.refresh_from_db()
+    assert pi.row.state == Device.State.ACTIVE
+
+
+def test_a_device_that_hoards_blocks_is_slowed():
+    pi = Volunteer("pi").connect()
+    for _ in range(coordinator.MAX_LATE):
+        offer(pi.row)
+        pi.lease()
+    Block.objects.update(deadline_ms=1)
+    dispatch.expired()
+    pi.row.refresh_from_db()
+    assert pi.row.state == Device.State.SLOWED
+    assert pi.post("lease", {}).status_code == 503
+
+
+def test_a_new_engine_leaves_alone_what_devices_hold():
+    pi = Volunteer("pi").connect()
+    offer(pi.row, URLS)
+    offer(pi.row, ["http://c.test/"])
+    lease = pi.lease()
+    held = dispatch.recover()
+    assert set(held) == {"a.test", "b.test"}  # not c.test, which nobody had taken
+    assert all(until > services.now_ms() + 30_000 for until in held.values())
+    assert pi.send(lease, warc(answer(URLS[0]))).status_code == 410
+    assert pi.post("lease", {}).status_code == 503

@@ -1,0 +1,209 @@
+"""A coordinator, sites and devices on machines of their own, with kills and cuts at random."""
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import time
+from itertools import pairwise
+
+import pytest
+
+from tests.fleet.laboratory import PROXY, PYTHON, SITE, Laboratory
+from tests.waiting import PATIENCE, wait_for
+
+pytestmark = pytest.mark.slow
+
+HOSTS = [f"203.0.113.{n}" for n in range(1, 7)]
+EACH = 12
+DELAY = 0.3
+COORDINATOR = "192.0.2.1"
+SERVER = f"http://{COORDINATOR}:8970"
+CURL = [PYTHON, "-m", "hemeroteca", "worker"]
+
+
+@pytest.fixture
+def laboratory():
+    laboratory = Laboratory()
+    yield laboratory
+    laboratory.close()
+
+
+class Fleet:
+    def __init__(self, laboratory: Laboratory, folder) -> None:
+        self.laboratory = laboratory
+        self.folder = folder
+        self.requests = folder / "requests.jsonl"
+        self.environment = {
+            "HEMEROTECA_DATA": str(folder / "data"),
+            "HEMEROTECA_CONFIG": os.devnull,
+            "HEMEROTECA_ALLOW_NETWORKS": "203.0.113.0/24",
+            "HEMEROTECA_DELAY": str(DELAY),
+            "HEMEROTECA_DELAY_FACTOR": "0",
+            "HEMEROTECA_REPLAY": "0",
+            "HEMEROTECA_INGEST_PROCESSES": "1",
+        }
+        sites = laboratory.machine(*HOSTS)
+        laboratory.start(sites, PYTHON, "-c", SITE, str(self.requests), *HOSTS, log=folder / "site.log")
+        self.machine = laboratory.machine(COORDINATOR)
+        self.server = laboratory.start(
+            self.machine, PYTHON, "-m", "hemeroteca", "serve", "--host", "0.0.0.0", "--port", "8970",
+            log=folder / "serve.log", **self.environment,
+        )  # fmt: skip
+        self.proxy = laboratory.start(self.machine, PYTHON, "-c", PROXY, COORDINATOR, log=folder / "proxy.log")
+        wait_for(lambda: self.ask("GET", "/robots.txt", check=False) == 0, "the server answers")
+        self.token = self.hemeroteca("token", "create", "admin").splitlines()[0]
+
+    def hemeroteca(self, *words: str) -> str:
+        environment = {**os.environ, **self.environment}
+        done = subprocess.run(
+            [PYTHON, "-m", "hemeroteca", *words], env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def ask(self, method: str, path: str, value: object = None, check: bool = True):
+        """A request on the coordinator's own machine; JSON, or the exit code of curl."""
+        command = ["ip", "netns", "exec", self.machine, "curl", "-sf", "-X", method, f"http://{COORDINATOR}:8970{path}"]
+        if check:
+            command += ["-H", f"Authorization: Bearer {self.token}", "-H", "Content-Type: application/json"]
+        if value is not None:
+            command += ["-d", json.dumps(value)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if not check:
+            return done.returncode
+        return json.loads(done.stdout) if done.returncode == 0 else None
+
+    def device(self, name: str, owner: str) -> str:
+        return json.loads(self.hemeroteca("fleet", "device", "add", name, "--owner", owner, "--json"))["token"]
+
+    def worker(self, machine: str, port: int, token: str, *program: str) -> subprocess.Popen:
+        return self.laboratory.start(
+            machine, *program, "--server", f"http://{COORDINATOR}:{port}", "--token", token,
+            "--allow-network", "203.0.113.0/24", "--consent", "crawls,clients", "--min-delay", "0.1",
+            "--state", str(self.folder / f"state-{machine}"), log=self.folder / f"worker-{machine}.log",
+        )  # fmt: skip
+
+    def rows(self, query: str):
+        with sqlite3.connect(self.folder / "data" / "hemeroteca.sqlite3", timeout=PATIENCE) as database:
+            return database.execute(query).fetchall()
+
+    def children(self, module: str) -> list[int]:
+        """Processes of the server that run a module."""
+        found = []
+        for entry in os.listdir("/proc"):
+            if entry.isdigit():
+                try:
+                    with open(f"/proc/{entry}/cmdline", "rb") as file:
+                        words = file.read().split(b"\0")
+                    with open(f"/proc/{entry}/environ", "rb") as file:
+                        mine = f"HEMEROTECA_DATA={self.folder / 'data'}".encode() in file.read().split(b"\0")
+                except OSError:
+                    continue
+                if mine and module.encode() in words:
+                    found.append(int(entry))
+        return found
+
+
+def test_kills_and_cuts_lose_nothing_double_nothing_and_hurry_no_host(laboratory, tmp_path):
+    fleet = Fleet(laboratory, tmp_path)
+    fleet.hemeroteca("fleet", "set", "task_seconds=2", "cache_seconds=0")
+    add = [PYTHON, "-m", "hemeroteca", "user", "add", "bea", "--role", "reader"]
+    environment, password = {**os.environ, **fleet.environment}, "a long password\n" * 2
+    subprocess.run(add, input=password, env=environment, capture_output=True, text=True, check=False)
+    single = tmp_path / "worker.pyz"
+    subprocess.run(
+        [
+            "ip",
+            "netns",
+            "exec",
+            fleet.machine,
+            "curl",
+            "-sf",
+            "-o",
+            single,
+            f"http://{COORDINATOR}:8970/fleet/worker.pyz",
+        ],
+        check=True,
+    )
+    seats = [
+        (
+            laboratory.machine("198.51.100.11"),
+            9000,
+            fleet.device("one", "admin"),
+            [PYTHON, "-m", "hemeroteca", "worker"],
+        ),
+        (laboratory.machine("192.0.2.77"), 8970, fleet.device("two", "bea"), [PYTHON, "-I", "-S", str(single)]),
+    ]
+    workers = [fleet.worker(machine, port, token, *program) for machine, port, token, program in seats]
+    wait_for(
+        lambda: fleet.rows("SELECT count(*) FROM fleet_device WHERE connected") == [(2,)], "both devices are connected"
+    )
+    urls = [f"http://{host}/page-{n}" for n in range(EACH) for host in HOSTS]
+    job = fleet.ask("POST", "/api/v1/fetch", {"urls": urls})["id"]
+    dice = random.Random(17)
+    engine_killed = []
+
+    def resolved() -> int:
+        found = fleet.ask("GET", f"/api/v1/fetch/{job}")
+        return found["resolved"] if found else -1
+
+    blows = ["worker 0", "cut", "worker 1", "web", "engine", "worker 0", "cut", "web", "worker 1"]
+    dice.shuffle(blows)
+    for number, blow in enumerate(blows):
+        goal = (number + 1) * len(urls) * 0.6 / len(blows)
+        wait_for(lambda goal=goal: resolved() >= goal, lambda: (tmp_path / "serve.log").read_text()[-2000:])
+        if blow.startswith("worker"):
+            seat = int(blow[-1])
+            laboratory.kill(workers[seat])
+            machine, port, token, program = seats[seat]
+            workers[seat] = fleet.worker(machine, port, token, *program)
+        elif blow == "cut":
+            os.kill(fleet.proxy.pid, signal.SIGUSR1)
+            before = fleet.rows("SELECT max(pk) FROM (SELECT max(id) AS pk FROM fleet_block)")
+            assert before
+            os.kill(fleet.proxy.pid, signal.SIGUSR2)
+        else:
+            module = {"web": "hemeroteca.console.web", "engine": "hemeroteca.engine"}[blow]
+            for process in fleet.children(module):
+                if blow == "engine":
+                    engine_killed.append(time.monotonic())
+                os.kill(process, signal.SIGKILL)
+    wait_for(
+        lambda: (fleet.ask("GET", f"/api/v1/fetch/{job}") or {}).get("state") == "finished",
+        lambda: fleet.rows("SELECT url, reason FROM fleet_result WHERE resolved_ms = 0")[:5],
+    )
+
+    found, cursor = [], ""
+    while True:
+        part = fleet.ask("GET", f"/api/v1/fetch/{job}/results?limit=25&cursor={cursor}")
+        found += part["results"]
+        cursor = part["next_cursor"]
+        if cursor is None:
+            break
+    assert sorted(one["url"] for one in found) == sorted(urls)  # each exactly once
+    assert {one["status"] for one in found} == {200}
+    assert any(one["devices"] for one in found)  # the fleet did it, or part of it
+    asked = [json.loads(line) for line in fleet.requests.read_text().splitlines()]
+    assert {"198.51.100.11", "192.0.2.77", COORDINATOR} >= {one[2] for one in asked}
+    assert {"198.51.100.11", "192.0.2.77"} & {one[2] for one in asked}  # a slow machine may let one of them do all
+    for host in HOSTS:
+        visits = sorted((one[3], one[4]) for one in asked if one[0] == host)
+        for (_, ended), (began, _) in pairwise(visits):
+            after_kill = any(0 <= began - killed < 15 for killed in engine_killed)
+            assert began >= ended, (host, began - ended)
+            assert began - ended >= DELAY * 0.8 or after_kill, (host, began - ended)
+
+    assert fleet.rows("SELECT sum(balance) FROM fleet_account") == [(0,)]
+    assert fleet.rows("SELECT count(*) FROM fleet_transfer WHERE reason LIKE 'fetch %'") == [(len(urls),)]
+    paid = dict(fleet.rows("SELECT kind, sum(balance) FROM fleet_account GROUP BY kind"))
+    assert paid["device"] + paid["operator"] == 1000 * len(urls)
+    assert paid.get("job", 0) == 0
+    facts = [json.loads(line) for line in fleet.hemeroteca("fleet", "devices", "--json").splitlines()]
+    assert all(one["counts"].get("invalid", 0) == 0 for one in facts)
+
+    os.killpg(workers[0].pid, signal.SIGINT)
+    wait_for(lambda: workers[0].poll() is not None, "Ctrl-C ends it")
+    assert workers[0].returncode == 0

@@ -1,0 +1,205 @@
+"""Devices, tokens, clients, credits, closed hosts: what people do, and what is refused."""
+
+import pytest
+
+from hemeroteca.accounts import SYSTEM, Actor, Role
+from hemeroteca.accounts import services as accounts
+from hemeroteca.errors import Conflict, Denied, Invalid, NotFound
+from hemeroteca.fleet import accounting, dispatch, fetches, queries, services
+from hemeroteca.fleet.accounting import Kind, Side
+from hemeroteca.fleet.dispatch import Lender, Resolved
+from hemeroteca.fleet.fetches import Order
+from hemeroteca.fleet.models import Device, Entry, FetchResult, Transfer
+from hemeroteca.frontier.models import Crawl
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def ana():
+    return accounts.add_user(SYSTEM, "ana", Role.READER, "a long password")
+
+
+@pytest.fixture
+def bea():
+    return accounts.add_user(SYSTEM, "bea", Role.READER, "a long password")
+
+
+def lender(device: Device) -> Lender:
+    return Lender(
+        id=device.pk, pseudonym=device.pseudonym, owner=device.owner_id, network="", country="", version="1",
+        activities=frozenset(), trusted=False, speed=0, total=0, slowed=False,
+    )  # fmt: skip
+
+
+def test_a_token_is_kept_as_a_hash_replaced_and_revoked(ana, monkeypatch):
+    device, token = services.add_device(Actor.of(ana), "pi", ana)
+    assert token not in str(Device.objects.values())
+    assert services.device_of(token) == device
+    assert services.device_of(token + "x") is None
+    second = services.rotate_token(SYSTEM, device)
+    assert services.device_of(token) == services.device_of(second) == device  # an hour to change it
+    later = services.now_ms() + (services.ROTATION_SECONDS + 1) * 1000
+    with monkeypatch.context() as patch:
+        patch.setattr(services, "now_ms", lambda: later)
+        assert services.device_of(token) is None
+        assert services.device_of(second) == device
+    device.refresh_from_db()
+    services.revoke_token(SYSTEM, device)
+    assert services.device_of(second) is None
+    assert services.device_of(token) is None
+
+
+def test_a_token_may_end_by_itself(ana, monkeypatch):
+    _, token = services.add_device(SYSTEM, "pi", ana, days=1)
+    later = services.now_ms() + 86_400_000 + 1
+    monkeypatch.setattr(services, "now_ms", lambda: later)
+    assert services.device_of(token) is None
+
+
+def test_a_code_works_once_and_not_for_long(ana, monkeypatch):
+    device, token = services.add_device(SYSTEM, "pi", ana)
+    code = services.make_code(SYSTEM, device)
+    given = services.redeem_code(code.lower())
+    assert services.device_of(given) == device
+    assert services.device_of(token) is None
+    for wrong in (code, "", "AAAAA-AAAAA-AAAAA"):
+        with pytest.raises(NotFound):
+            services.redeem_code(wrong)
+    device.refresh_from_db()
+    late = services.make_code(SYSTEM, device)
+    later = services.now_ms() + services.CODE_SECONDS * 1000 + 1
+    monkeypatch.setattr(services, "now_ms", lambda: later)
+    with pytest.raises(NotFound):
+        services.redeem_code(late)
+
+
+def test_owners_rule_their_own_devices_only(ana, bea):
+    device, _ = services.add_device(Actor.of(ana), "pi", ana)
+    with pytest.raises(Denied):
+        services.add_device(Actor.of(ana), "pc", bea)
+    with pytest.raises(Denied):
+        services.rotate_token(Actor.of(bea), device)
+    services.set_state(Actor.of(ana), device, Device.State.PAUSED)
+    services.set_state(SYSTEM, device, Device.State.EXPELLED, "it lied")
+    with pytest.raises(Denied):
+        services.set_state(Actor.of(ana), device, Device.State.ACTIVE)
+    with pytest.raises(Conflict):
+        services.add_device(SYSTEM, "pi", ana)
+    assert [one.name for one in queries.devices(Actor.of(ana))] == ["pi"]
+    assert queries.devices(Actor.of(bea)) == []
+
+
+def test_credits_move_once_and_never_below_zero():
+    accounting.issue(7, 1000, "gift")
+    accounting.issue(7, 1000, "gift")
+    assert accounting.balance(Kind.CLIENT, 7) == 1000
+    with pytest.raises(Conflict):
+        accounting.transfer("too much", [Side(Kind.CLIENT, 7, -1001), Side(Kind.OPERATOR, 0, 1001)])
+    assert accounting.balance(Kind.CLIENT, 7) == 1000
+    assert accounting.balance(Kind.OPERATOR) == 0
+    assert not Transfer.objects.filter(reason="too much").exists()
+    with pytest.raises(AssertionError):
+        accounting.transfer("crooked", [Side(Kind.CLIENT, 7, -10), Side(Kind.OPERATOR, 0, 11)])
+    assert accounting.total() == 0
+
+
+def client(user, given: int = 100):
+    services.approve(SYSTEM, services.ask(SYSTEM, user, "research about the web"), given)
+    return Actor.of(user)
+
+
+def resolve(job, key, devices=(), status=200):
+    told = Resolved(job=job.pk, key=key, status=status, devices=list(devices))
+    dispatch.keep([], {}, [told], 70)
+
+
+def test_a_client_pays_per_resolved_request_and_gets_the_rest_back(ana, bea):
+    device, _ = services.add_device(SYSTEM, "pi", bea)
+    actor = client(ana)
+    job = fetches.order(actor, Order(urls=[f"http://a.test/{n}" for n in range(30)]))
+    mine = services.client_of(actor).pk
+    assert accounting.balance(Kind.CLIENT, mine) == 70_000
+    keys = list(FetchResult.objects.filter(job=job).values_list("key", flat=True))
+    for key in keys[:28]:
+        resolve(job, key, [lender(device)])
+        resolve(job, key, [lender(device)])  # told twice, paid once
+    resolve(job, keys[28], status=0)  # no answer: nothing to pay
+    Crawl.objects.update(state=Crawl.State.STOPPED)
+    fetches.settle(fetches.find(actor, job.public_id))
+    assert accounting.balance(Kind.DEVICE, device.pk) == 19_600  # the oracle: 28.00 → 19.60 and 8.40
+    assert accounting.balance(Kind.OPERATOR) == 8_400
+    assert accounting.balance(Kind.CLIENT, mine) == 72_000
+    assert accounting.balance(Kind.JOB, job.pk) == 0
+    assert accounting.total() == 0
+    assert all(sum(t.entries.values_list("amount", flat=True)) == 0 for t in Transfer.objects.all())
+
+
+def test_an_answer_of_the_cache_pays_no_device_and_a_complaint_refunds(ana, bea):
+    device, _ = services.add_device(SYSTEM, "pi", bea)
+    actor = client(ana)
+    job = fetches.order(actor, Order(urls=["http://a.test/1", "http://a.test/2"]))
+    one, two = FetchResult.objects.filter(job=job).order_by("pk")
+    resolve(job, one.key)
+    assert accounting.balance(Kind.OPERATOR) == 1000
+    resolve(job, two.key, [lender(device)])
+    assert accounting.balance(Kind.DEVICE, device.pk) == 700
+    fetches.complain(actor, job, two.pk, "this is another page")
+    with pytest.raises(Denied):
+        fetches.decide(actor, two.pk, True)
+    fetches.decide(SYSTEM, two.pk, True)
+    with pytest.raises(NotFound):
+        fetches.decide(SYSTEM, two.pk, True)
+    assert accounting.balance(Kind.DEVICE, device.pk) == 0
+    assert accounting.balance(Kind.OPERATOR) == 1000
+    assert accounting.balance(Kind.CLIENT, services.client_of(actor).pk) == 99_000
+    assert accounting.total() == 0
+    assert Entry.objects.count() >= 8
+
+
+def test_clients_need_approval_credits_and_a_quota(ana):
+    actor = Actor.of(ana)
+    with pytest.raises(Conflict, match="not a client"):
+        fetches.order(actor, Order(urls=["http://a.test/"]))
+    asked = services.ask(actor, ana, "research about the web")
+    with pytest.raises(Conflict, match="not decided"):
+        fetches.order(actor, Order(urls=["http://a.test/"]))
+    with pytest.raises(Denied):
+        services.approve(actor, asked)
+    services.approve(SYSTEM, asked, 3, per_day=5)
+    with pytest.raises(Conflict, match="credits"):
+        fetches.order(actor, Order(urls=[f"http://a.test/{n}" for n in range(4)]))
+    with pytest.raises(Conflict, match="within a day"):
+        fetches.order(actor, Order(urls=[f"http://a.test/{n}" for n in range(6)]))
+    fetches.order(actor, Order(urls=["http://a.test/"]))
+
+
+def test_what_cannot_be_fetched_is_a_result_with_its_reason(ana):
+    services.close_host(SYSTEM, "closed.test", "its owner asked")
+    job = fetches.order(
+        client(ana),
+        Order(
+            urls=["http://www.closed.test/x", "ftp://a.test/", "http://a.test/.env", "http://a.test/", "http://a.test"]
+        ),
+    )
+    reasons = dict(FetchResult.objects.filter(job=job, resolved_ms__gt=0).values_list("url", "reason"))
+    assert "closed to the fleet" in reasons["http://www.closed.test/x"]
+    assert "not a web address" in reasons["ftp://a.test/"]
+    assert "credentials" in reasons["http://a.test/.env"]
+    assert job.urls == 4  # the same page is asked once
+    assert accounting.balance(Kind.JOB, job.pk) == 1000  # and what is refused reserves nothing
+    assert any(line.what == "refused" for line in queries.log(SYSTEM))
+
+
+@pytest.mark.parametrize("name", ["Cookie", "authorization", "Host", "X-Forwarded-For"])
+def test_headers_that_carry_secrets_or_lie_are_refused(ana, name):
+    with pytest.raises(Invalid, match="cannot be sent"):
+        fetches.order(client(ana), Order(urls=["http://a.test/"], headers={name: "x"}))
+
+
+def test_settings_change_while_it_runs_and_nonsense_is_refused():
+    assert services.change_settings(SYSTEM, {"strategy": "less-busy", "max_block": "8"}).max_block == 8
+    assert services.fleet_settings().strategy == "less-busy"
+    for wrong in ({"strategy": "magic"}, {"max_block": "0"}, {"colour": "red"}, {"device_percent": "101"}):
+        with pytest.raises(Invalid):
+            services.change_settings(SYSTEM, wrong)

@@ -1,0 +1,79 @@
+"""Costly reads: bounded in time and memory, a few at a time, each address in its turn, known afterwards."""
+
+import threading
+import time
+
+import pytest
+
+from hemeroteca import change
+from hemeroteca.errors import Busy, Invalid
+from hemeroteca.ingest import costly
+from tests.waiting import wait_for
+
+RULES = [
+    {"ignore": ("p:has(~ p:has(~ q))",)},
+    {"ignore": ("//*[count(//*[count(//*)>1])>1]",)},
+    {"keep": ("div:has(~ div:has(~ div:has(~ q)))",)},
+]
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    monkeypatch.setattr(costly, "_READS", found := costly.Reads(at_once=1))
+    yield found
+    for process in found._idle:
+        process.end()
+
+
+def test_what_takes_too_long_is_ended_and_known_to_be_so(reads):
+    for _ in range(2):  # the second time nobody tries
+        with pytest.raises(Invalid, match="within"):
+            costly.run(time.sleep, 3600, seconds=0.3)
+    assert not reads._idle
+    assert costly.run(abs, -3) == 3, "another process does the next"
+
+
+def test_what_takes_too_much_memory_is_refused_and_the_rest_goes_on(reads):
+    with pytest.raises((MemoryError, Invalid)):
+        costly.run(bytes, costly.MEMORY)
+    assert costly.run(abs, -3) == 3
+
+
+def test_the_same_read_is_done_once(reads):
+    assert len({costly.run(time.time_ns) for _ in range(3)}) == 1
+
+
+def test_one_address_cannot_take_the_turns_of_others(reads):
+    """Three at most for one address; whoever comes from another goes before its next."""
+    order = []
+
+    def ask(address, number):
+        costly.asker.set(address)
+        try:
+            costly.run(time.sleep, 0.4 + number / 1000)
+            order.append(address)
+        except Busy:
+            order.append("busy")
+
+    threads = [threading.Thread(target=ask, args=(f"2001:db8::{n:x}", n)) for n in range(1, 9)]  # one /64
+    for thread in threads:
+        thread.start()
+    wait_for(lambda: order.count("busy") >= 5, lambda: order)
+    other = threading.Thread(target=ask, args=("192.0.2.7", 100))
+    other.start()
+    for thread in (*threads, other):
+        thread.join()
+    done = [address for address in order if address != "busy"]
+    assert len(done) == 4
+    assert done.index("192.0.2.7") < 3, "not behind all of the other address"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rules", RULES, ids=lambda rules: str(next(iter(rules.values()))[0]))
+def test_rules_whose_cost_grows_with_the_page_are_refused(reads, rules):
+    with pytest.raises(change.RulesError):
+        costly.check_rules(change.ChangeRules(**rules))
+
+
+def test_usual_rules_are_taken(reads):
+    costly.check_rules(change.ChangeRules(ignore=("nav, .advert, p:has(> a)", "//div[@class='a']//a"), keep=("div",)))

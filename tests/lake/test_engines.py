@@ -1,0 +1,140 @@
+"""The same expressions give the same on DuckDB and on Spark, over the same files: metrics, pipelines, updates."""
+
+import random
+
+import pytest
+
+from hemeroteca.lake import parquet
+from hemeroteca.lake.engine import Article, Lake, Manifest
+from hemeroteca.lake.files import LakeFiles
+from hemeroteca.lake.pipeline import PipelineError, translate
+from hemeroteca.lake.revisions import Event, Revision, Text
+
+PIPELINES = [
+    [{"$match": {"user": "Ana", "size": {"$gt": 300}}}, {"$count": "n"}],
+    [{"$group": {"_id": "$user", "n": {"$sum": 1}, "mean": {"$avg": "$size"}}}, {"$sort": {"n": -1, "_id": 1}}],
+    [{"$match": {"tags": "mw-reverted"}}, {"$project": {"revid": 1, "year": {"$year": "$timestamp"}}},
+     {"$sort": {"revid": 1}}],
+    [{"$unwind": "$tags"}, {"$group": {"_id": "$tags", "n": {"$sum": 1}}}, {"$sort": {"_id": 1}}],
+    [{"$match": {"$or": [{"user": None}, {"minor": True}]}}, {"$sort": {"revid": 1}}, {"$skip": 3}, {"$limit": 5},
+     {"$project": {"revid": 1, "user": 1}}],
+    [{"$group": {"_id": {"d": {"$dayOfWeek": "$timestamp"}}, "n": {"$sum": 1}}},
+     {"$project": {"day": "$_id.d", "n": 1}}, {"$sort": {"day": 1}}],
+    [{"$match": {"timestamp": {"$gte": "2024-03-01", "$lt": "2024-04-01"}}}, {"$count": "n"}],
+    [{"$match": {"comment": {"$regex": "^cambio 1"}}}, {"$count": "n"}],
+    [{"$group": {"_id": None, "minor": {"$sum": "$minor"}, "top": {"$max": "$size"}}}],
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """300 revisions of three articles, ten of them replaced, one article renamed."""
+    files = LakeFiles(tmp_path_factory.mktemp("lake"))
+    chance = random.Random(9)
+    users = ("Ana", "Beto", "10.0.0.1", "~2026-1", "CleanBot", None)
+    rows = [
+        Revision(
+            wiki="w", locale="es", ns=0, pageid=n % 3, title=f"T{n % 3}", revid=n,
+            timestamp=1_706_000_000_000 + n * 7_200_000, user=(user := chance.choice(users)),
+            anon=user == "10.0.0.1", temp=user == "~2026-1", minor=n % 4 == 0, size=chance.randrange(1000),
+            sha1=f"{chance.randrange(60):040x}", comment=f"cambio {n}",
+            tags=["mobile"] if n % 5 == 0 else [], version=1,
+        )
+        for n in range(300)
+    ]  # fmt: skip
+    updates = [
+        Revision(
+            **{**{f: getattr(rows[n], f) for f in Revision.__struct_fields__}, "tags": ["mw-reverted"], "version": v}
+        )
+        for n in range(10)
+        for v in (2, 3)
+    ]
+    texts = [Text(wiki="w", pageid=0, sha1=f"{n:040x}", text=f"texto {n}") for n in range(60)]
+    events = [Event(wiki="w", locale="es", pageid=0, title="T0", logid=1, type="move", action="move", timestamp=0)]
+    for table, made, name in (
+        ("revisions", rows[:200], "a"), ("revisions", rows[200:], "b"), ("revisions", updates, "u"),
+        ("texts", texts, "t"), ("events", events, "e"), ("events", events, "e2"),
+    ):  # fmt: skip
+        draft = files.draft()
+        parquet.write(table, made, draft)
+        files.put(draft, f"{name}.parquet")
+    manifest = Manifest(
+        1,
+        {"revisions": ("a.parquet", "b.parquet"), "texts": ("t.parquet",), "events": ("e.parquet", "e2.parquet")},
+        {"revisions": ("u.parquet",)},
+        (Article("w", "es", 0, 1, "Nuevo", renamed=True), Article("w", "es", 0, 0, "T0")),
+    )
+    return files, manifest
+
+
+@pytest.fixture(scope="module", params=["duckdb", pytest.param("spark", marks=pytest.mark.slow)])
+def lake(request, store):
+    if request.param == "spark":
+        pytest.importorskip("pyspark", reason="pyspark is not installed (pip install 'hemeroteca[spark]')")
+    found = Lake(*store, request.param)
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def reference(store):
+    found = Lake(*store)
+    yield found
+    found.close()
+
+
+def test_updates_replace_rows_and_renamed_articles_have_one_title(lake):
+    rows = lake.rows(lake.revisions.select("revid", "version", "tags", "title").order_by("revid"))
+    assert [row["revid"] for row in rows] == list(range(300))
+    assert {row["version"] for row in rows[:10]} == {3}
+    assert rows[0]["tags"] == ["mw-reverted"]
+    assert {row["title"] for row in rows} == {"T0", "Nuevo", "T2"}
+    assert lake.value(lake.events.count()) == 1, "an event that two writers brought counts once"
+    assert lake.value(lake.texts.count()) == 60
+
+
+def test_pipelines_give_the_same(lake, reference):
+    for stages in PIPELINES:
+        got = lake.rows(translate(stages, lake.revisions))
+        assert _plain(got) == _plain(reference.rows(translate(stages, reference.revisions))), stages
+        assert got, stages
+
+
+@pytest.mark.parametrize(
+    ("stages", "reason"),
+    [
+        ({"$match": {}}, "a pipeline is a JSON array"),
+        ([{"$out": "x"}], "there is no stage '\\$out'"),
+        ([{"$match": {"nobody": 1}}], "there is no field 'nobody'"),
+        ([{"$match": {"size": {"$where": "1"}}}], "there is no comparison"),
+        ([{"$project": {"x": {"$function": "f"}}}], "there is no operator"),
+        ([{"$group": {"n": {"$sum": 1}}}], "`_id`"),
+        ([{"$limit": -1}], "\\$limit takes a whole number"),
+        ([{"$match": {"timestamp": {"$gt": "soon"}}}], "is not a time"),
+        ([{"$match": {}}] * 51, "at most 50 stages"),
+        ([{"$sort": {"size": "up"}}], "\\$sort takes"),
+    ],
+)
+def test_what_a_pipeline_cannot_say_is_refused_by_name(reference, stages, reason):
+    with pytest.raises(PipelineError, match=reason):
+        translate(stages, reference.revisions)
+
+
+def test_metrics_give_the_same(lake, reference):
+    from hemeroteca.wiki import filters, metrics
+
+    everything = filters.read({})
+    got = metrics.measure(lake, everything, (), ("Beto",))
+    expected = metrics.measure(reference, everything, (), ("Beto",))
+    for name in metrics.METRICS:
+        assert _plain(got[name]) == _plain(expected[name]), name
+        assert got[name], name
+    assert metrics.reverted(lake, everything) == metrics.reverted(reference, everything)
+
+
+def _plain(rows):
+    """Floats to nine digits; whatever the engine's own types of numbers are."""
+    return [
+        {key: round(float(value), 9) if isinstance(value, float | int) else value for key, value in row.items()}
+        for row in rows
+    ]

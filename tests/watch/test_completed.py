@@ -1,0 +1,356 @@
+"""What the founding work measures and shows: groups, bursts, requisites, reports; numbers worked out by hand."""
+
+import random
+from itertools import pairwise
+
+import pytest
+
+from hemeroteca import urls
+from hemeroteca.accounts import SYSTEM
+from hemeroteca.errors import Invalid
+from hemeroteca.frontier.models import Host, Page, Visit
+from hemeroteca.ingest.difference import Difference
+from hemeroteca.urls.candidate import Role
+from hemeroteca.watch import metrics, notices, observations, services, site_reports
+from hemeroteca.watch.answered_visit import DAY_MS, AnsweredVisit
+from hemeroteca.watch.fields import ChannelOrder
+from hemeroteca.watch.models import Burst, Change, Notice, Observation, Subscription, WatchedPage
+from tests.watch.driving import START, World, restarted, subscribe
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+DAY0 = int(START) * 1000
+
+
+def seen(sub: Subscription, url: str, visits: list[tuple[float, bool]], size: int = 1000) -> int:
+    """A page with visits of the past: (day, changed); the first one only begins."""
+    key = urls.key(url)
+    before = None
+    for day, hit in visits:
+        at = DAY0 + int(day * DAY_MS)
+        Observation.objects.create(
+            key=key, subscription=sub, seen_ms=at, interval_ms=at - before if before else 0, status=200, changed=hit,
+            important=hit, bytes=size if hit else 0, stored=size if hit else 100, cost_ms=1000, chance=0.5,
+        )  # fmt: skip
+        before = at
+    WatchedPage.objects.create(
+        key=key, subscription=sub, site=urls.host(url), url=url, first_ms=DAY0, last_ms=before or DAY0,
+        visits=len(visits),
+    )  # fmt: skip
+    return key
+
+
+def describe(*keys: int, day: float) -> None:
+    observations.describe(keys, DAY0 + int(day * DAY_MS))
+
+
+def test_the_group_of_a_page_does_not_fall_because_it_is_visited_less_often():
+    # It changes every day. Visited every 36 hours, each of 20 visits finds a change; half an unseen quiet visit (18 h)
+    # is added: 20·36/(e^{36λ} − 1) = 18, λ = ln 41/36 = .1032 an hour, P = 1 − e^{−24·.1032} = .916: high.
+    # By days with a change of days observed it would have been 20/30 = .67, medium.
+    sub = subscribe()
+    key = seen(sub, "https://news.test/a", [(1.5 * i, i > 0) for i in range(21)])
+    describe(key, day=30)
+    page = WatchedPage.objects.get()
+    assert page.daily_chance == pytest.approx(0.916, abs=0.001)
+    assert page.group == "high"
+
+
+def test_a_site_has_a_group_of_its_own():
+    # Daily visits for 10 days of two pages that change on other days: 3 and 2 of 10, so the site on 5 of 10: medium,
+    # and each page is low.
+    sub = subscribe()
+    keys = [
+        seen(sub, f"https://news.test/{name}", [(d, d in days) for d in range(11)])
+        for name, days in (("a", (1, 4, 7)), ("b", (2, 8)))
+    ]
+    describe(*keys, day=11)
+    sub.refresh_from_db()
+    assert sub.daily_chance == pytest.approx(0.5, abs=0.001)
+    assert sub.group == "medium"
+    chances = dict(WatchedPage.objects.values_list("url", "daily_chance"))
+    assert chances["https://news.test/a"] == pytest.approx(0.3, abs=0.001)  # daily visits: 3/10
+    assert set(WatchedPage.objects.values_list("group", flat=True)) == {"low"}
+
+
+def test_exceptional_days_are_kept_told_and_hurried_after():
+    # One change every fourth day until day 36, then ten pages change on each of the days 41 and 42: 20 changes, where
+    # 29 changes in 39 days make 1.5 usual in two days.
+    sub = subscribe(mode="simple")
+    services.add_channel(SYSTEM, ChannelOrder(target="https://hooks.test/x", kind="webhook"))
+    keys = [seen(sub, "https://news.test/a", [(d, d % 4 == 0 and d > 0) for d in range(39)])]
+    keys += [seen(sub, f"https://news.test/{n}", [(40, False), (41, True), (42, True)]) for n in range(10)]
+    describe(*keys, day=42.5)
+    burst = Burst.objects.get()
+    assert (burst.start_ms, burst.end_ms) == (DAY0 + 41 * DAY_MS, DAY0 + 43 * DAY_MS)
+    assert burst.changes == 20
+    assert burst.usual < 2
+    notices.write_notices()
+    notices.write_notices()
+    (notice,) = Notice.objects.filter(kind="burst")
+    assert "20" in notices.message([notice], "es")[1]
+    sub.refresh_from_db()
+    assert sub.in_burst
+    describe(*keys, day=42.6)
+    assert Burst.objects.count() == 1
+    describe(*keys, day=45)
+    sub.refresh_from_db()
+    assert not sub.in_burst
+    (row,) = site_reports.report("bursts", sub.pk).rows
+    assert row[4] == 20
+
+
+def test_intervals_are_shortened_during_a_burst(tmp_path):
+    # `simple` waits 24, 48, 72 … hours after visits in vain; in a burst half of it. From day 10 on, 20 days:
+    # at most 5 visits without one (the waits are 5 days and more by then); with one, about twice as many.
+    calm, busy = (subscribe(f"https://{name}.test/", mode="simple") for name in ("calm", "busy"))
+    Subscription.objects.filter(pk=busy.pk).update(in_burst=True)
+    world = World(tmp_path)
+    world.add(calm, "https://calm.test/a", [])
+    world.add(busy, "https://busy.test/a", [])
+    world.run(30 * 24, step=4)
+    assert world.visits["https://busy.test/a"] >= 1.3 * world.visits["https://calm.test/a"]
+
+
+def requisite(world: World, sub: Subscription, url: str, *, changed: bool = False, first: bool = False) -> None:
+    host, _ = Host.objects.get_or_create(name=urls.host(url))
+    page, _ = Page.objects.get_or_create(key=urls.key(url), defaults={"url": url, "host": host})
+    Visit.objects.get_or_create(
+        page=page, crawl_id=sub.crawl_id, defaults={"host": host, "state": 1, "role": Role.REQUISITE, "depth": 10_000}
+    )
+    world.scheduler.observed(
+        AnsweredVisit(
+            crawl=sub.crawl_id, key=urls.key(url), page=page.pk, host=0, url=url, role=Role.REQUISITE,
+            at_ms=int(world.now * 1000), status=200, first=first, changed=changed or first, not_modified=not changed,
+            bytes=100, stored=100, cost_ms=5, mime="text/css",
+            difference=Difference(0.0, 0.0, 0.3, 0.3, True) if changed else None,
+        )
+    )  # fmt: skip
+    world.write()
+
+
+def needing(world: World, url: str) -> None:
+    """All pages visited from now on need a requisite."""
+    original = world.scheduler.observed
+
+    def observed(visit):
+        visit.requisites = (urls.key(url),) if visit.role == Role.PAGE else ()
+        original(visit)
+
+    world.scheduler.observed = observed
+
+
+def test_a_stylesheet_is_looked_at_again_with_new_versions_and_its_change_is_one_of_the_view(tmp_path):
+    style = "https://news.test/style.css"
+    sub = subscribe(mode="fixed 24")
+    world = World(tmp_path)
+    requisite(world, sub, style, first=True)
+    needing(world, style)
+    world.changes[style] = []
+    world.add(sub, "https://news.test/a", [24.0 * d + 1 for d in range(20)])
+    asked = []
+    for _ in range(20):  # a new version every day; the style is looked at every second day at most
+        world.now += 86_400
+        _, again = world.scheduler.due(world.now, world.crawls)
+        for found in again:
+            if found.role == Role.REQUISITE:
+                asked.append(found.url)
+                requisite(world, sub, style, changed=len(asked) == 3)
+            else:
+                world._visit(found.crawl, found.url)
+        world.write()
+    assert 5 <= len(asked) <= 10
+    change = Change.objects.get(url=style)
+    assert (change.view, change.form, change.content) == (0.3, 0.0, 0.0)
+    assert change.key == urls.key("https://news.test/a")
+
+
+def test_looking_at_requisites_costs_few_requests(tmp_path):
+    # 200 pages, one style, 40 days, a visit of each page every 10 days: 20 visits a day. The style is looked at with
+    # new versions every second day at most: 20 times of 800 visits, 2.5 %.
+    style = "https://news.test/style.css"
+    sub = subscribe(mode="fixed 240")
+    world = World(tmp_path)
+    requisite(world, sub, style, first=True)
+    world.changes[style] = []
+    needing(world, style)
+    rng = random.Random(1)
+    for number in range(200):
+        world.add(sub, f"https://news.test/{number}", [rng.uniform(0, 960) for _ in range(4)])
+    world.run(40 * 24, step=12)
+    pages = sum(count for url, count in world.visits.items() if url != style)
+    assert pages > 600
+    assert 0 < world.visits[style] <= 0.05 * pages
+
+
+def test_a_policy_of_history_knows_last_year_after_a_restart(tmp_path):
+    # Last year on these dates it changed daily for 30 days; this year it was visited once, in vain, a day ago.
+    # Of this year's 30 days none, of last year's 30 all: P = 30/60, T = 48 hours.
+    sub = subscribe(mode="simple-history")
+    world = World(tmp_path)
+    url = "https://news.test/a"
+    host, _ = Host.objects.get_or_create(name="news.test")
+    page = Page.objects.create(key=urls.key(url), url=url, host=host)
+    Visit.objects.create(page=page, crawl_id=sub.crawl_id, host=host, state=1)
+    seen(sub, url, [*((d - 365 - 30, True) for d in range(31)), (-1, False)])
+    world.changes[url] = []
+    again = restarted(world, tmp_path)
+    policy = again.scheduler.state.subs[sub.pk].policy
+    wait = policy.next_at(urls.key(url)) * 3600
+    last = (WatchedPage.objects.get().last_ms - 1_704_067_200_000) / 1000  # planner time begins in 2024
+    assert (wait - last) / 3600 == pytest.approx(48, abs=2)
+
+
+def test_rounds_of_a_site_and_their_figures():
+    # Rounds on days 0, 1, 2 and 4, two pages each, a minute apart; new versions on days 1 (both) and 4 (one).
+    # Between rounds 24, 24, 48 hours: mean 32, deviation √((64+64+256)/3) = 11.31, mode 24.
+    sub = subscribe()
+    for place, (name, hits) in enumerate((("a", (1, 4)), ("b", (1,)))):
+        seen(sub, f"https://news.test/{name}", [(d + place / 1440, d in hits) for d in (0, 1, 2, 4)])
+    found = site_reports.report("rounds", sub.pk)
+    column = {name: [row[i] for row in found.rows] for i, name in enumerate(found.columns)}
+    assert column["pages"] == [2, 2, 2, 2]
+    assert column["versions"] == [0, 2, 0, 1]
+    assert column["received"] == [0, 2000, 0, 1000]
+    assert found.summary["hours"]["mean"] == pytest.approx(32)
+    assert found.summary["hours"]["deviation"] == pytest.approx(11.31, abs=0.01)
+    assert found.summary["hours"]["mode"] == 24
+    assert found.as_csv().count("\n") == 5
+    assert found.as_chart()["encoding"]["y"]["field"] == "versions"
+
+
+def test_admission_is_a_verdict_of_three_figures():
+    # Ten daily visits, five with a change: λ = −ln(.5)/24 h, lost = 10·ln 2 − 5 = 1.93 of 6.93 = .279 ≤ .5.
+    # Stored 5·1000 + 5·100 + the first 100 = 5,600 against ten copies of 1,000: .56 ≤ 1.
+    # 11 s in 864,000 s: .0000127 < .05. Admitted.
+    sub = subscribe()
+    seen(sub, "https://news.test/a", [(d, d % 2 == 1) for d in range(11)])
+    (row,) = site_reports.report("admission", sub.pk).rows
+    assert row[2] is True
+    assert row[3] == pytest.approx(0.279, abs=0.001)
+    assert row[4] == pytest.approx(0.56, abs=0.001)
+    assert row[5] == pytest.approx(0.0000127, abs=1e-6)
+
+
+def test_storage_grows_and_fills_the_disk(monkeypatch):
+    # 3 versions of 1,000 bytes and 7 records of 100 in the last 10 days: 3,700 bytes, 370 a day, in a year
+    # 138,750 in all; with 37,000 bytes free the disk is full in 100 days.
+    sub = subscribe(collection="Press")
+    monkeypatch.setattr(services, "now_ms", lambda: DAY0 + 10 * DAY_MS)
+    monkeypatch.setattr(site_reports.shutil, "disk_usage", lambda path: type("Usage", (), {"free": 37_000}))
+    seen(sub, "https://news.test/a", [(d, d in (1, 2, 3)) for d in range(10)])
+    found = site_reports.report("storage")
+    assert found.rows == [[sub.pk, "Press", 1, 3, 3700, 370, 3700 + 365 * 370]]
+    assert found.summary["days_until_full"] == 100
+
+
+def test_weekdays_and_intervals():
+    # 2026-01-01 is a Thursday. Daily visits for 28 days; a change on every Monday (day 4, 11, 18, 25): P(mon) = 1.
+    # All intervals are of one day: 28 visits, 4 of them found a change.
+    sub = subscribe()
+    seen(sub, "https://news.test/a", [(d + 0.5, d % 7 == 4) for d in range(29)])
+    chances = {row[0]: row[2] for row in site_reports.report("weekdays", sub.pk).rows}
+    assert chances.pop("mon") == pytest.approx(1, abs=0.01)
+    assert max(chances.values()) < 0.01
+    assert site_reports.report("intervals", sub.pk).rows == [["up to 1 d", 28, 4, round(4 / 28, 4), 0.5]]
+    # 28 visits at λ = −ln(24/28)/24 h; every 24 hours the same is found: 28·(1 − 24/28) = 4
+    table = site_reports.report("frequencies", sub.pk).rows
+    assert table[1][:2] == ["every 24 h", 28]
+    assert table[1][2] == pytest.approx(4, abs=0.01)
+
+
+def test_metrics_by_category():
+    for name, category in (("Press", "news"), ("Culture", "museums")):
+        services.set_collection(SYSTEM, name, {"category": category})
+        sub = subscribe(f"https://{name.lower()}.test/", collection=name)
+        seen(sub, f"https://{name.lower()}.test/a", [(d, d == 1) for d in range(3)])
+    assert {row.name: row.visits for row in metrics.measure("category")} == {"news": 3, "museums": 3}
+
+
+def test_weights_of_a_site_are_checked_and_kept():
+    sub = subscribe(weights=("colours=0", "text=0.5"))
+    assert services.order_of(sub).weights == ("colours=0", "text=0.5")
+    with pytest.raises(Invalid, match="component"):
+        services.edit(SYSTEM, sub.pk, {"weights": ("nothing=1",)})
+
+
+def test_rules_can_be_joined_for_a_real_site(tmp_path):
+    # Never changed: `simple` alone would wait 720 hours in the end, history never more than 144.
+    sub = subscribe(mode="simple+notify+history+day-type")
+    world = World(tmp_path)
+    world.add(sub, "https://news.test/a", [])
+    world.run(60 * 24, step=4)
+    times = [hours for hours, _ in world.log]
+    assert max(b - a for a, b in pairwise(times)) <= 148
+
+
+def test_a_subscription_is_a_history_to_simulate_on():
+    # Visits on days 0 … 3, changes seen on days 1 and 3: two changes at hours 24 and 72, watched for 4 days.
+    sub = subscribe()
+    seen(sub, "https://news.test/a", [(d, d in (1, 3)) for d in range(4)])
+    trace, start = observations.trace_of(sub)
+    assert (start, trace.hours) == ("2026-01-01", 96)
+    assert trace.changes[0].tolist() == [24, 72]
+    assert trace.sizes[0].tolist() == [1000, 1000]
+
+
+def run_sites(data, changes: dict[str, list[float]], mode: str = "auto", **settings) -> tuple[int, int]:
+    """Changes found and visits made after the first one, in 60 days."""
+    data.mkdir()
+    subs = {url: subscribe(url.removesuffix("a"), mode=mode) for url in changes}
+    world = World(data, **settings)
+    for url, times in changes.items():
+        world.add(subs[url], url, times)
+    world.run(60 * 24, step=6)
+    return sum(world.found.values()), sum(world.visits.values()) - len(changes)
+
+
+@pytest.mark.slow
+def test_sixty_days_of_two_hundred_sites_in_all_groups(tmp_path):
+    """The scheduler with a clock of its own: groups are found, budgets kept, `auto` loses less than `simple`."""
+    rng = random.Random(7)
+    truth = {}
+    changes = {}
+    for number in range(200):
+        chance = (0.85, 0.55, 0.15)[number % 3]
+        url = f"https://s{number}.test/a"
+        truth[url] = ("high", "medium", "low")[number % 3]
+        changes[url] = [24 * d + rng.uniform(0, 24) for d in range(60) if rng.random() < chance]
+    simple, visits = run_sites(tmp_path / "simple", changes, mode="simple")
+    watched = list(Subscription.objects.values_list("pk", flat=True))
+    for number in watched:
+        services.remove(SYSTEM, number)
+    Observation.objects.all().delete()
+    per_day = visits // 60
+    auto, spent = run_sites(tmp_path / "auto", changes, watch_visits_per_day=per_day)
+    assert spent <= per_day * 60 * 1.02
+    assert auto >= simple * spent / visits
+    describe(*map(urls.key, changes), day=60)
+    found = dict(WatchedPage.objects.values_list("url", "group"))
+    right = sum(found[url] == group for url, group in truth.items())
+    assert right >= 0.9 * len(truth)
+    sites = dict(Subscription.objects.values_list("url", "group"))
+    assert sum(sites[url.removesuffix("a")] == group for url, group in truth.items()) >= 0.9 * len(truth)
+
+
+def test_a_new_subscription_begins_with_the_dates_of_another_archive(tmp_path):
+    # Three captures, the second with another digest: intervals of 31 and 28 days, one change. A line of another site
+    # and one that was not found (404) are left out.
+    sub = subscribe()
+    file = tmp_path / "index.cdx"
+    file.write_text(
+        " CDX N b a m s k\n"
+        "test,news)/a 20250101000000 https://news.test/a text/html 200 AAAA 100\n"
+        "test,news)/a 20250201000000 https://news.test/a text/html 200 BBBB 100\n"
+        "test,news)/a 20250301000000 https://news.test/a text/html 200 BBBB 100\n"
+        "test,news)/a 20250401000000 https://news.test/a text/html 404 CCCC 100\n"
+        "test,other)/a 20250401000000 https://other.test/a text/html 200 CCCC 100\n"
+    )
+    assert observations.learn_from_cdx(sub, observations.read_cdx(str(file))) == 3
+    rows = Observation.objects.order_by("seen_ms").values_list("interval_ms", "important")
+    assert list(rows) == [(0, False), (31 * DAY_MS, True), (28 * DAY_MS, False)]
+    assert observations.learn_from_cdx(sub, observations.read_cdx(str(file))) == 0
+    until = DAY0 + DAY_MS
+    days = metrics.series(since_ms=0, until_ms=until, url="https://news.test/a")
+    assert [(day["visits"], day["changes"]) for day in days] == [(1, 0), (1, 1), (1, 0)]
+    with pytest.raises(Invalid, match="cannot be read"):
+        list(observations.read_cdx(str(tmp_path / "nothing.cdx")))

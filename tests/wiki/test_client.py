@@ -1,0 +1,225 @@
+"""Wikis that ask for patience, old wikis, temporary accounts; the budget that all workers share."""
+
+import dataclasses
+import hashlib
+
+import pytest
+
+from hemeroteca.accounts import SYSTEM
+from hemeroteca.errors import Denied, Invalid, Refused
+from hemeroteca.wiki import address, answers, queries
+from hemeroteca.wiki.budget import Budget, now_ms
+from hemeroteca.wiki.jobs import Extract
+from hemeroteca.wiki.models import Article, FarmBudget, FarmSlot, Wiki
+from tests.wiki.recorded import SITE, Recorded, history, revision, usual
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def serve(request):
+    def started(answer):
+        server = Recorded(answer)
+        request.addfinalizer(server.close)
+        return server
+
+    return started
+
+
+@pytest.fixture
+def no_waiting(monkeypatch):
+    """Holds are noted instead of waited for."""
+    held = []
+    monkeypatch.setattr(Budget, "hold", lambda self, seconds, reason: held.append((seconds, reason)))
+    return held
+
+
+def extract(run, server, **more):
+    return run("wiki.extract", Extract(wiki=f"{server.url}/w/api.php", titles=["T"], **more))
+
+
+LAGGED = (
+    200,
+    {"Retry-After": "7", "X-Database-Lag": "9"},
+    {"error": {"code": "maxlag", "info": "Waiting for 10.64.48.35: 9 seconds lagged.", "lag": 9}},
+)
+LIMITED = (429, {"Retry-After": "11", "Content-Type": "text/html"}, b"<html>Too many requests")
+BROKEN = (503, {"Content-Type": "text/html"}, b"upstream")
+
+
+@pytest.mark.parametrize(
+    ("first", "held"), [(LAGGED, (7.0, "maxlag")), (LIMITED, (11.0, "HTTP 429")), (BROKEN, (5.0, "HTTP 503"))]
+)
+def test_a_wiki_that_asks_for_patience_gets_it_and_nothing_is_lost(run, serve, no_waiting, first, held):
+    waiting = [first]
+
+    def answer(parameters):
+        if "pageids" in parameters:
+            return waiting.pop() if waiting else history(revision(1), revision(2))
+        return usual(parameters)
+
+    server = serve(answer)
+    assert extract(run, server)["revisions"] == 2
+    assert no_waiting == [held]
+    assert all(parameters["maxlag"] == "5" for parameters, _ in server.asked)
+
+
+def test_requests_say_who_asks_and_take_gzip(run, serve):
+    server = serve(lambda p: usual(p) or history(revision(1)))
+    extract(run, server)
+    for _, headers in server.asked:
+        assert "tests@example.org" in headers["user-agent"]
+        assert "gzip" in headers["accept-encoding"]
+
+
+def test_a_token_is_sent_where_one_is_set(run, house, serve):
+    house.CONFIG = dataclasses.replace(house.CONFIG, wiki_token="oauth-2-token")
+    server = serve(lambda p: usual(p) or history(revision(1)))
+    extract(run, server)
+    assert {headers["authorization"] for _, headers in server.asked} == {"Bearer oauth-2-token"}
+
+
+def test_a_wiki_of_2012_is_understood(run, serve):
+    """MediaWiki 1.19: pages by number, empty texts for flags, `*` for content, query-continue, no slots, no sha1."""
+
+    def answer(parameters):
+        if parameters.get("meta") == "siteinfo":
+            return 200, {}, SITE
+        if parameters.get("list"):
+            return 200, {}, {"query": {parameters["list"]: []}}
+        if "titles" in parameters:
+            return 200, {}, {"query": {"pages": {"7": {"pageid": 7, "ns": 0, "title": "T", "lastrevid": 2}}}}
+        old = {"parentid": 0, "timestamp": "2010-01-01T00:00:00Z", "size": 3, "comment": ""}
+        if "rvstartid" not in parameters:
+            page = {"pageid": 7, "ns": 0, "title": "T", "revisions": [
+                {**old, "revid": 1, "user": "10.0.0.1", "anon": "", "minor": "", "*": "uno"}]}  # fmt: skip
+            return 200, {}, {"query": {"pages": {"7": page}}, "query-continue": {"revisions": {"rvstartid": 2}}}
+        page = {"pageid": 7, "ns": 0, "title": "T", "revisions": [
+            {**old, "revid": 2, "userhidden": "", "commenthidden": "", "*": "dos"}]}  # fmt: skip
+        return 200, {}, {"query": {"pages": {"7": page}}}
+
+    extract(run, serve(answer), text=True)
+    first, second = queries.every_revision(SYSTEM, {}, text=True)
+    assert (first["user"], first["anon"], first["minor"], first["text"]) == ("10.0.0.1", True, True, "uno")
+    assert first["sha1"] == hashlib.sha1(b"uno").hexdigest(), "computed where the wiki does not tell it"
+    assert (second["user"], second["userhidden"], second["minor"], second["text"]) == (None, True, False, "dos")
+
+
+def test_temporary_accounts_are_neither_registered_nor_addresses(run, serve):
+    names = {"enabled": True, "matchPattern": "*Guest $1", "matchPatterns": ["*Guest $1", "~2$1"]}
+    site = {"query": {**SITE["query"], "autocreatetempuser": names}}
+
+    def answer(parameters):
+        if parameters.get("meta") == "siteinfo":
+            return 200, {}, site
+        if "pageids" in parameters:
+            users = ("*Guest 7", "~2026-123", "Ana", "2001:DB8::1")
+            return history(*[revision(n, user=user, userid=n % 4) for n, user in enumerate(users, 1)])
+        return usual(parameters)
+
+    extract(run, serve(answer))
+    kinds = queries.metrics_of(SYSTEM, {}, ("kinds",))["kinds"]
+    assert {row["kind"]: row["edits"] for row in kinds} == {"temporary": 2, "registered": 1, "ip": 1}
+
+
+def test_slots_and_hidden_sha1_are_kept(run, serve):
+    main = {"contentmodel": "wikitext", "contentformat": "text/x-wiki", "content": "hola", "sha1": "aa" * 20}
+    extra = {"contentmodel": "wikibase-mediainfo", "size": 9, "sha1": "bb" * 20, "content": "{}"}
+    found = revision(1, slots={"main": main, "mediainfo": extra})
+    hidden = revision(2, sha1hidden=True, suppressed=True, texthidden=True)
+    del hidden["sha1"]
+    extract(run, serve(lambda p: usual(p) or history(found, hidden)), text=True)
+    first, second = queries.every_revision(SYSTEM, {}, text=True)
+    assert (first["text"], first["text_sha1"], first["contentmodel"]) == ("hola", "aa" * 20, "wikitext")
+    assert '"mediainfo"' in first["slots"]
+    assert (second["sha1"], second["sha1hidden"], second["suppressed"], second["text"]) == (None, True, True, None)
+
+
+@pytest.mark.parametrize("body", [b"<html>no", b"{", b"[]", b"", b'{"query": {"pages": 7}}', b"\xff\xfe"])
+def test_an_answer_that_is_none_ends_the_job_with_a_reason(house, serve, body, no_waiting):
+    from hemeroteca.jobs import services
+    from hemeroteca.jobs.runner import Runner
+
+    server = serve(lambda p: (200, {}, body) if p["path"].endswith("api.php") else (404, {}, b""))
+    order = Extract(wiki=f"{server.url}/w/api.php", titles=["T"])
+    job = Runner().run(services.submit(SYSTEM, "wiki.extract", order, here=True))
+    assert job.state == "failed"
+    assert job.code != "internal", job.message
+    assert server.url in job.message
+
+
+def test_wikimedia_needs_a_contact_and_is_one_farm(house):
+    anonymous = dataclasses.replace(house.CONFIG, contact="")
+    farm = address.farm_of("https://es.wikipedia.org/w/api.php")
+    assert farm == address.farm_of("https://commons.wikimedia.org/w/api.php") == address.WIKIMEDIA
+    with pytest.raises(Denied, match="set `contact`"):
+        Budget(anonymous, farm)
+    usual_rate = dataclasses.replace(house.CONFIG, wiki_requests_per_minute=0.0)
+    assert Budget(usual_rate, farm).interval_ms == 300.0, "200 a minute"
+    assert Budget(dataclasses.replace(usual_rate, wiki_requests_per_minute=9000.0), farm).interval_ms == 300.0
+    assert Budget(usual_rate, "example.org").interval_ms == 1000 * usual_rate.delay
+
+
+def test_all_workers_share_one_budget_and_three_slots(house):
+    config = dataclasses.replace(house.CONFIG, wiki_requests_per_minute=60.0)
+    waits = []
+    workers = [Budget(config, "example.org", waits.append) for _ in range(4)]
+    for number, worker in enumerate(workers):
+        worker._worker = f"machine:{number}"
+    assert workers[0]._take() > 0, "its row is made first"
+    assert [worker._take() == 0 for worker in workers[:2]] == [True, True], "a second's worth may be spent at once"
+    assert 0 < workers[2]._take() <= 1000, "then each waits for its turn"
+    FarmBudget.objects.update(next_ms=0)
+    assert workers[2]._take() == 0
+    FarmBudget.objects.update(next_ms=0)
+    assert workers[3]._take() > 0, "three at once is all"
+    workers[0].release()
+    assert workers[3]._take() == 0
+    FarmSlot.objects.all().delete()
+    workers[1].hold(60, "HTTP 429")
+    assert 55_000 < workers[0]._take() <= 60_000, "what one is told holds for all"
+    assert FarmBudget.objects.get().reason == "HTTP 429"
+    assert FarmBudget.objects.get().next_ms > now_ms()
+
+
+@pytest.mark.parametrize(
+    ("given", "api", "title"),
+    [
+        ("es", "https://es.wikipedia.org/w/api.php", ""),
+        (
+            "https://es.wikipedia.org/wiki/Sim%C3%B3n_Bol%C3%ADvar",
+            "https://es.wikipedia.org/w/api.php",
+            "Simón Bolívar",
+        ),
+        ("https://wiki.example.org/w/api.php", "https://wiki.example.org/w/api.php", ""),
+        ("https://wiki.example.org/mine/index.php?title=A_B", "https://wiki.example.org/mine/api.php", "A B"),
+        ("https://example.fandom.com/wiki/Page", "https://example.fandom.com/w/api.php", "Page"),
+        ("zh-min-nan", "https://zh-min-nan.wikipedia.org/w/api.php", ""),
+    ],
+)
+def test_a_wiki_is_named_by_language_article_or_api(given, api, title):
+    place = address.read(given)
+    assert (place.candidates[0], place.title) == (api, title)
+
+
+@pytest.mark.parametrize("given", ["", "not a wiki", "ftp://x.org/w/api.php", "file:///etc/passwd"])
+def test_what_names_no_wiki_is_refused(given):
+    with pytest.raises(Invalid):
+        address.read(given)
+
+
+def test_base_36_and_hexadecimal_are_the_same_number():
+    sha1 = "0a4d55a8d778e5022fab701977c5d840bbc486d0"
+    assert answers.hexadecimal(answers.base36(sha1)) == sha1
+    assert len(answers.base36(sha1)) == 31
+    assert answers.hexadecimal("not-base-36!") is None
+
+
+def test_a_private_address_is_refused_by_the_guard(house, run):
+    house.CONFIG = dataclasses.replace(house.CONFIG, allow_private=False)
+    from hemeroteca.wiki import services
+
+    with pytest.raises(Refused), services.opened("http://127.0.0.1:9/w/api.php"):
+        pass
+    assert not Wiki.objects.exists()
+    assert not Article.objects.exists()

@@ -1,0 +1,230 @@
+"""Commands and API with the founding work's shapes and filters, over a lake whose rows are known."""
+
+import json
+
+import pytest
+from django.test import Client
+
+from hemeroteca import cli
+from hemeroteca.accounts import SYSTEM, Role
+from hemeroteca.accounts import services as accounts
+from hemeroteca.jobs.models import Job
+from hemeroteca.wiki.models import LakeFile
+from tests.wiki.making import keep
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def kept(house):
+    """Two articles, seven revisions, three users, three days."""
+    return keep(
+        [
+            ("Caracas", 1, 10, "2026-03-01T10:00:00Z", "Ana", 1, 100, ["mw-undo"]),
+            ("Caracas", 1, 11, "2026-03-01T23:59:59Z", "Beto", 2, 200, []),
+            ("Caracas", 1, 12, "2026-03-02T00:00:00Z", "Ana", 1, 150, []),
+            ("Caracas", 1, 14, "2026-03-04T12:00:00Z", "Carla", 3, 150, ["mobile edit", "mw-reverted"]),
+            ("Mérida", 2, 13, "2026-03-02T08:00:00Z", "Beto", 2, 50, []),
+            ("Mérida", 2, 15, "2026-03-04T09:00:00Z", "10.0.0.1", 0, 60, []),
+            ("Mérida", 2, 16, "2026-03-04T13:00:00Z", "Ana", 1, 60, []),
+        ]
+    )
+
+
+@pytest.fixture
+def api(kept):
+    user = accounts.add_user(SYSTEM, "eva", Role.EDITOR, "a-long-password-1")
+    secret = accounts.create_token(SYSTEM, user, "test").secret
+    client = Client(headers={"Authorization": f"Bearer {secret}"})
+
+    def ask(path, code=200, **given):
+        answer = client.get(f"/api/v1/wiki/{path}", given)
+        assert answer.status_code == code, answer.content
+        return answer.json()
+
+    ask.client = client
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("given", "count"),
+    [
+        ({}, 7),
+        ({"title": "Caracas"}, 4),
+        ({"pageid": 2}, 3),
+        ({"user": "Ana"}, 3),
+        ({"userid": 2}, 2),
+        ({"tag": "mw-reverted"}, 1),
+        ({"size": 150}, 2),
+        ({"size": 150, "sizematch": 0}, 2),
+        ({"size": 100, "sizematch": 5}, 3),
+        ({"size": 100, "sizematch": -1}, 3),
+        ({"date": "2026-03-01"}, 2),
+        ({"datestart": "2026-03-02"}, 5),
+        ({"dateend": "2026-03-02"}, 4),
+        ({"datestart": "2026-03-02", "dateend": "2026-03-04"}, 5),
+        ({"locale": "es"}, 7),
+        ({"locale": "de"}, 0),
+        ({"title": "Caracas", "user": "Ana", "datestart": "2026-03-02"}, 1),
+    ],
+)
+def test_count_with_every_filter(api, given, count):
+    assert api("count", **given) == {"count": count}
+
+
+def test_avg_counts_both_ends(api):
+    assert api("avg", datestart="2026-03-01", dateend="2026-03-04") == {"avg": 7 / 4}
+    assert "datestart and dateend are required" in api("avg", 422, datestart="2026-03-01")["detail"]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "values", "count"),
+    [
+        ("title", ["Caracas"], 4),
+        ("pageid", [1], 4),
+        ("user", ["Ana"], 3),
+        ("userid", [1], 3),
+        ("date", ["2026-03-04"], 3),
+        ("size", [60, 150], 2),
+    ],
+)
+def test_mode_gives_all_that_are_as_frequent(api, attribute, values, count):
+    assert api("mode", attribute=attribute) == {"mode": values[0], "count": count, "modes": values}
+
+
+@pytest.mark.parametrize("path", ["articles", "revisions", "count", "avg", "mode", "metrics", "trends"])
+def test_unknown_parameters_are_refused_with_those_allowed(api, path):
+    given = {"attribute": "user"} if path == "mode" else {}
+    detail = api(path, 422, titel="Caracas", **given)["detail"]
+    assert "'titel'" in detail
+    assert ("days" if path == "trends" else "title") in detail
+
+
+@pytest.mark.parametrize(
+    "given", [{"date": "yesterday"}, {"sizematch": 1}, {"datestart": "2026-03-04", "dateend": "2026-03-01"}]
+)
+def test_what_cannot_be_is_refused(api, given):
+    assert api("count", 422, **given)["detail"]
+
+
+def test_articles_and_revisions_in_parts(api):
+    found = api("articles", sort="-title", page_size=1)
+    assert (found["total"], [item["title"] for item in found["items"]]) == (2, ["Mérida"])
+    assert found["items"][0].keys() >= {
+        *("ns", "pageid", "title", "locale", "first_extraction_date", "last_extraction_date", "last_revision_extracted")
+    }
+    assert [row["revid"] for row in api("revisions", page=2, page_size=3)["items"]] == [13, 15, 14]
+    seen, cursor = [], ""
+    while cursor is not None:
+        part = api("revisions", page_size=2, sort="-size", **({"cursor": cursor} if cursor else {}))
+        seen += [row["revid"] for row in part["items"]]
+        cursor = part["next_cursor"]
+    assert seen == [11, 14, 12, 10, 16, 15, 13]
+    assert api("revisions", extraction_date="1999-01-01")["items"] == []
+    assert len(api("revisions", last_extraction_date="2026-11-01")["items"]) == 7
+    assert api("revisions", first_extraction_date="2026-11-02")["items"] == []
+    assert api("revisions", 422, sort="password")["detail"].startswith("sort is one of")
+
+
+def test_an_answer_has_an_etag_until_something_is_kept(api):
+    first = api.client.get("/api/v1/wiki/count").headers["ETag"]
+    assert api.client.get("/api/v1/wiki/count").headers["ETag"] == first
+    assert api.client.get("/api/v1/wiki/count?user=Ana").headers["ETag"] != first
+    keep([("Nuevo", 9, 90, "2026-03-05T00:00:00Z", "Ana", 1, 1, [])])
+    assert api.client.get("/api/v1/wiki/count").headers["ETag"] != first
+    assert api("count") == {"count": 8}
+
+
+def test_extract_is_accepted_with_the_place_of_its_state(api):
+    def order(**given):
+        return api.client.post("/api/v1/wiki/extract", given, content_type="application/json")
+
+    answer = order(url="http://127.0.0.1:9/wiki/Simón_Bolívar")
+    assert answer.status_code == 202
+    state = api.client.get(answer.headers["Location"]).json()
+    assert (state["state"], state["status"], state["kind"]) == ("PENDING", "waiting", "wiki.extract")
+    assert Job.objects.get(pk=state["job"]).arguments["titles"] == ["Simón Bolívar"]
+    by_title = order(title="Bolívar")
+    assert by_title.status_code == 202
+    assert Job.objects.latest("pk").arguments["wiki"] == "en"
+    assert order().status_code == 422
+    assert "`url` or `title` is required" in order(locale="es").json()["detail"]
+    assert order(title="a|b").status_code == 422
+    assert order(title="x", colour="red").status_code == 422
+
+
+def test_wikimedia_is_not_asked_without_a_contact(api, house):
+    import dataclasses
+
+    house.CONFIG = dataclasses.replace(house.CONFIG, contact="")
+    answer = api.client.post("/api/v1/wiki/extract", {"title": "x"}, content_type="application/json")
+    assert answer.status_code == 403
+    assert "set `contact`" in answer.json()["detail"]
+    assert not Job.objects.exists()
+
+
+def test_query_takes_sql_and_the_founding_pipeline(api):
+    def ask(code=200, **order):
+        answer = api.client.post("/api/v1/wiki/query", order, content_type="application/json")
+        assert answer.status_code == code, answer.content
+        return answer.json()
+
+    answer = ask(sql="SELECT user, count(*) AS edits FROM revisions GROUP BY user ORDER BY edits DESC, user LIMIT 2")
+    assert (answer["columns"], answer["rows"]) == (["user", "edits"], [["Ana", 3], ["Beto", 2]])
+    stages = [
+        {"$match": {"timestamp": {"$gte": "02/03/2026"}}},
+        {"$group": {"_id": "$user", "edits": {"$sum": 1}, "size": {"$avg": "$size"}}},
+        {"$sort": {"edits": -1, "_id": 1}},
+        {"$limit": 1},
+    ]
+    assert ask(pipeline=stages, date_format="%d/%m/%Y")["rows"] == [["Ana", 2, 105.0]]
+    assert ask(pipeline=[{"$count": "n"}], collection="articles")["rows"] == [[2]]
+    assert "there is no stage" in ask(422, pipeline=[{"$out": "x"}])["detail"]
+    assert "only one SELECT" in ask(422, sql="DELETE FROM revisions")["detail"]
+    assert ask(422, sql="SELECT 1", pipeline=[])["detail"].startswith("send either")
+
+
+def test_commands_have_the_shapes_of_the_design(kept, capsys, monkeypatch):
+    monkeypatch.setattr("hemeroteca.cli.common.setup", lambda *a, **k: None)
+
+    def lines(*words):
+        app = cli.command_line("wiki")
+        with pytest.raises(SystemExit) as end:
+            app(["wiki", *words, "--json"])
+        assert end.value.code == 0
+        return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+    assert lines("count", "--title", "Caracas") == [{"count": 4}]
+    assert lines("avg", "--datestart", "2026-03-01", "--dateend", "2026-03-04") == [{"avg": 1.75}]
+    assert lines("mode", "--of", "user") == [{"mode": "Ana", "count": 3}]
+    assert lines("mode", "--of", "size") == [{"mode": 60, "count": 2, "modes": [60, 150]}]
+    rows = lines("revisions", "--title", "Caracas")
+    assert [row["revid"] for row in rows] == [10, 11, 12, 14]
+    assert rows[0].keys() >= {
+        "pageid",
+        "title",
+        "minor",
+        "extraction_date",
+        "user",
+        "tags",
+        "sha1",
+        "comment",
+        "parentid",
+    }
+    assert [row["title"] for row in lines("articles")] == ["Caracas", "Mérida"]
+    assert lines("query", "SELECT count(*) AS n FROM revisions") == [{"n": 7}]
+    assert lines("metrics", "Caracas", "--only", "minor") == [{"minor": [{"edits": 4, "minor": 0, "share": 0.0}]}]
+
+
+def test_compaction_changes_no_answer(kept, run):
+    from hemeroteca.wiki import queries
+
+    before = list(queries.every_revision(SYSTEM, {}))
+    keep([("Caracas", 1, 17, "2026-03-06T00:00:00Z", "Ana", 1, 1, [])])
+    keep([("Caracas", 1, 18, "2026-03-07T00:00:00Z", "Ana", 1, 1, [])])
+    files = LakeFile.objects.filter(state="live", table="revisions").count()
+    assert run("wiki.compact", {"everything": True})["files"] > 0
+    assert LakeFile.objects.filter(state="live", table="revisions").count() < files
+    after = list(queries.every_revision(SYSTEM, {}))
+    assert [row for row in after if row["revid"] < 17] == before
+    assert [row["revid"] for row in after][-2:] == [17, 18]
