@@ -13,6 +13,8 @@ _ADDRESS = re.compile(
     r"|@import\s++(?:\"([^\"\n]{1,4096})\"|'([^'\n]{1,4096})')",
     re.I,
 )
+_SIZE = re.compile(r"(-?)(\d*)(?:\.(\d*))?([a-z%]*)", re.A)
+_FAR = {"px": 500, "em": 30, "rem": 30, "%": 100, "vw": 100, "vh": 100}  # so far to the left or above nobody sees it
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))")
 
 
@@ -37,6 +39,29 @@ def addresses(css: str) -> Iterator[str]:
             address = _ESCAPE.sub(_unescape, address)
         if address and address[:5].lower() != "data:" and not address.startswith("#"):
             yield address
+
+
+def hides(style: str) -> bool:
+    """Whether an element with this `style` is not seen: not displayed, of size 0, or off the screen."""
+    hidden: dict[str, bool] = {}
+    for declaration in style.lower().split(";"):
+        name, _, value = declaration.partition(":")
+        name, value = name.strip(_WHITE), value.partition("!")[0].strip(_WHITE)
+        if name == "display":
+            hidden[name] = value == "none"
+        elif name == "visibility":
+            hidden[name] = value in ("hidden", "collapse")
+        elif name in ("font-size", "left", "top", "text-indent"):
+            size = _SIZE.fullmatch(value)
+            if name == "font-size":
+                hidden[name] = size is not None and bool(size[2]) and not (size[2] + (size[3] or "")).strip("0")
+            else:
+                far = _FAR.get(size[4]) if size is not None and size[1] else None
+                hidden[name] = far is not None and size is not None and int(size[2][:9] or 0) >= far
+    return any(hidden.values())
+
+
+_WHITE = " \t\n\r\f"
 
 
 def _unescape(match: re.Match[str]) -> str:

@@ -24,9 +24,13 @@ _OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.I)
 _REFRESH = re.compile(r"\s*[\d.]*+\s*+[;,]?+\s*+(?:url\s*+=\s*+)?+[\"']?+\s*+([^\"'\s][^\"']*)", re.I)
 _CANDIDATE = re.compile(r"[\s,]*+(\S++)([^,]*+)")  # of a srcset
 MAX_CANDIDATES = 64
-_UNSEEN = names("script style iframe noscript")
+_UNSEEN = names("script style iframe noscript button select option label textarea")  # no text of the page
+_ROOTS = names("html head body")  # which scripts show when they have done their work
+_CONTENT = "main,article,h1"  # what holds it is not for sighted readers only: a dialog before it is open
+MAX_ASKED = 200  # elements searched for it
 _EMPTY = names("img image use source track embed input area base link meta frame")  # without text of their own
 _BACKED = names("body table thead tbody tfoot tr td th")  # with a picture behind them, in old pages
+_HEADINGS = ("h1", "h2", "h3")
 _LANDMARKS = names("nav header footer aside main article")
 _ROLES = {"navigation": "nav", "banner": "header", "contentinfo": "footer", "complementary": "aside", "main": "main"}
 _NO_ENDORSEMENT = names("nofollow ugc sponsored")
@@ -93,22 +97,37 @@ def read_html(
     if found is not None and _fill(document, found, data, limits, declared_language):
         return
     prepared = markup.prepare(data, limits, document.note)
+    if not _read_tree(prepared, document, limits, declared_language, want_context):
+        # nothing is shown: scripts will show it when they have done their work
+        _read_tree(prepared, document, limits, declared_language, want_context, believe_hidden=False)
+
+
+def _read_tree(
+    prepared: markup.Prepared,
+    document: Document,
+    limits: Limits,
+    declared_language: str,
+    want_context: bool,
+    believe_hidden: bool = True,
+) -> bool:
+    """Fill `document`; False: all its text is hidden."""
     try:
         tree = HTMLTree.parse_from_bytes(prepared.data, "utf-8")
     except ValueError:
         document.note("parse-failed")
-        return
+        return True
     page = _Page(document, limits)
-    root = tree.document
-    page.walk(root.query_selector_all(prepared.selector()), list(root.get_elements_by_tag_name("a")))
+    title = tree.title or ""
+    hidden = page.walk(tree.document, prepared.selector(), believe_hidden)
 
     document.links = page.links
-    document.title = one_line(tree.title or "", limits.line_chars) or document.title
+    document.title = one_line(title, limits.line_chars) or document.title
     document.headings = "\n".join(page.headings)[: limits.headings_chars]
     passages.read(tree, page.marks, document, limits, want_context)
     root = tree.document.first_element_child
     declared = (root.getattr("lang") or root.getattr("xml:lang") or "") if root is not None else ""
     document.language = language.detect(document.main, declared or declared_language)
+    return bool(document.text) or not hidden
 
 
 def _fill(document: Document, found: native.Read, data: bytes, limits: Limits, declared_language: str) -> bool:
@@ -180,10 +199,16 @@ class _Page:
     region: str = "main"
     copied: int = 0
 
-    def walk(self, elements: DOMCollection, anchors: list[DOMNode]) -> None:
-        """Every element of interest, in document order, then every anchor."""
-        regions = [self.region] * len(anchors)
-        landmarks = reached = 0
+    def walk(self, root: DOMNode, selector: str, believe_hidden: bool) -> bool:
+        """Every element of interest, in document order, then every heading and anchor that is shown.
+
+        Gives whether some are not.
+        """
+        elements: DOMCollection = root.query_selector_all(selector)
+        headings: list[DOMNode] = []
+        invisible: list[DOMNode] = []
+        regions: list[tuple[str, DOMNode]] = []
+        landmarks = asked = 0
         last = None
         for node in elements:
             if node is last:
@@ -195,15 +220,27 @@ class _Page:
                 handle(self, node, tag)
             if tag in _EMPTY:
                 continue
+            if tag in _HEADINGS:
+                headings.append(node)
             if tag in _BACKED:
                 self.add(node.getattr("background"), "requisite")
-            if tag in _UNSEEN or node.hasattr("hidden"):
+            style = node.getattr("style")
+            if believe_hidden and tag not in _ROOTS:
+                silent = (node.getattr("aria-hidden") or "").lower() == "true"
+                if silent and asked < MAX_ASKED:
+                    asked += 1
+                    silent = node.query_selector(_CONTENT) is None
+                if silent or node.hasattr("hidden") or (style and css.hides(style)):
+                    if style:
+                        self.style(style)
+                    invisible.append(node)
+                    continue
+            if tag in _UNSEEN:
                 self.marks.hidden.append(node)
                 continue
             role = node.getattr("role")
             landmark = _ROLES.get(role.lower(), tag) if role else tag
             if landmark not in _LANDMARKS:
-                style = node.getattr("style")
                 if style:
                     self.style(style)
                 continue
@@ -217,9 +254,26 @@ class _Page:
             if landmark in ("header", "footer") and _in_main(node):
                 continue  # of an article, not of the page
             self.marks.dropped.append(node)
+            regions.append((landmark, node))
+        if invisible:
+            for node in invisible:
+                node.parent.remove_child(node)
+            headings = list(root.query_selector_all(",".join(_HEADINGS))) if headings else []
+        for node in headings:
+            self.heading(node)
+        self.anchors(list(root.get_elements_by_tag_name("a")), regions)
+        return bool(invisible)
+
+    def anchors(self, anchors: list[DOMNode], landmarks: list[tuple[str, DOMNode]]) -> None:
+        regions = [self.region] * len(anchors)
+        reached = 0
+        for landmark, node in landmarks:
             inside = node.get_elements_by_tag_name("a")
             if len(inside):
-                reached = anchors.index(inside[0], reached)
+                try:
+                    reached = anchors.index(inside[0], reached)
+                except ValueError:
+                    continue  # it is in what is not shown
                 regions[reached : reached + len(inside)] = [landmark] * len(inside)
         by_href = self.by_href
         for node, region in zip(anchors, regions, strict=True):
@@ -354,7 +408,7 @@ class _Page:
         if self.document.base is None:
             self.document.base = self.address(node.getattr("href")) or None
 
-    def on_heading(self, node: DOMNode, tag: str) -> None:
+    def heading(self, node: DOMNode) -> None:
         text = one_line(self.text_of(node), self.limits.line_chars)
         if text:
             self.headings.append(text)
@@ -449,9 +503,6 @@ _HANDLERS = {
     "frame": _Page.on_frame,
     "style": _Page.on_style,
     "base": _Page.on_base,
-    "h1": _Page.on_heading,
-    "h2": _Page.on_heading,
-    "h3": _Page.on_heading,
     "time": _Page.on_time,
     "link": _Page.on_link,
     "meta": _Page.on_meta,

@@ -32,16 +32,16 @@ _BLOCKS = names(
 )
 _INTERESTING = names(
     "area img image script style link meta base iframe frame source video audio track embed object input use time "
-    "nav header footer aside main article h1 h2 h3 noscript"
+    "nav header footer aside main article h1 h2 h3 noscript button select option label textarea"
 )
 
 
 _ATTRIBUTES = [
     ("[hidden]", b"hidden"),
     ("[role]", b"role"),
-    ('[style*="url(" i]', b"style="),
-    ("[background]", b"background="),
-    ("[background]", b"BACKGROUND="),
+    ("[aria-hidden]", b"aria-hidden"),
+    ("[style]", b"style"),
+    ("[background]", b"background"),
 ]
 
 
@@ -60,9 +60,8 @@ class Prepared:
         seen = np.zeros(1 << 15, np.bool_)
         seen[scan.codes] = True
         parts = [name for name, code in _INTERESTING_CODES if seen[code]]
-        initials = scan.bytes[scan.names]
-        shouting = bool(((initials >= ord("A")) & (initials <= ord("Z"))).any())
-        parts += [part for part, text in _ATTRIBUTES if shouting or text in self.data]
+        lowered = self.data.lower()
+        parts += [part for part, text in _ATTRIBUTES if text in lowered]
         return ",".join(parts) or "html"
 
 

@@ -178,7 +178,20 @@ def _add_document(capture: Capture, rules: Rules, document: extract.Document, re
         author=document.author,
         digest=result.shown_digest,
         simhash=simhash(text, digits=False),
+        canonical=_canonical(capture, rules, document),
     )
+
+
+def _canonical(capture: Capture, rules: Rules, document: extract.Document) -> int:
+    """The key of the address on its own host that a page names as its proper one; 0: it is this one, or none."""
+    if not document.canonical:
+        return 0
+    address = capture.dom_url if capture.dom else capture.url
+    base = urls.resolve_links(address, [document.base])[0] if document.base else None
+    named = urls.resolve_links(base or address, [document.canonical])[0]
+    if named is None or urls.host(named) != rules.host or urls.key(named) == rules.key:
+        return 0
+    return urls.key(named)
 
 
 def _place(capture: Capture, rules: Rules) -> extract.Place | None:

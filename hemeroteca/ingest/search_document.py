@@ -30,6 +30,7 @@ class SearchDocument(msgspec.Struct, kw_only=True, gc=False):
     versions: int = 1
     id: str = ""  # identifier of an imported document; empty for pages
     simhash: int = 0  # 0: computed when it is put into the index
+    canonical: int = 0  # key of the page it names as its proper address; 0: itself, or none
     page: int = 0  # in an index of all versions: key of the page, `key` then being the version's; 0: the same
     until_ms: int = 0  # … and when the next version was captured; 0: this is the last one
 

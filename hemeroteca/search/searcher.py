@@ -24,6 +24,7 @@ from hemeroteca.search.graph import LinkRanks
 from hemeroteca.search.heavy_queries import HEAVY_QUERIES
 from hemeroteca.search.index import VERSIONS, Index, IndexReader, IndexUnusableError, SearchError, open_index
 from hemeroteca.search.index.document_fields import BODIES
+from hemeroteca.search.index.expressions import KeysQuery
 from hemeroteca.search.query.clauses import Note, required
 from hemeroteca.search.query.conditions import stands
 from hemeroteca.search.query.parser import MAX_QUERY, parse, parse_words
@@ -299,6 +300,7 @@ class _Search:
             page = self.reader.read(ranked.places[i])
             if plan.in_body and not self._stands(key, plan, page):
                 continue
+            page = self._proper(page)
             hit = _hit(page, float(ranked.scores[i]))
             hit.duplicates = ranked.duplicates.get(i, 0)
             hit.more_from_host = int(ranked.hosts[i]) in ranked.delayed
@@ -308,6 +310,15 @@ class _Search:
                 self.known.hits[key] = hit
             hits.append(hit)
         return hits, used
+
+    def _proper(self, page: SearchDocument) -> SearchDocument:
+        """The page under the address it names as its own, if that has the same text: `a.html` of `a.html?x=1`."""
+        if not page.canonical or not self.options.group or self.searcher.of_versions:
+            return page
+        found = self.reader.search(KeysQuery((page.canonical,)), 1, count=False).best
+        proper = self.reader.read(found[0].place) if found else page
+        differing = (page.simhash ^ proper.simhash).bit_count()
+        return proper if differing <= self.retrieval.weights.duplicate_bits else page
 
     def _stands(self, key: int, plan: QueryPlan, page: SearchDocument) -> bool:
         """Whether `inbody:` holds; remembered, for candidates come again when more are asked for."""

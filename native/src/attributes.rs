@@ -49,6 +49,7 @@ attributes! {
     Data b"data";
     Datetime b"datetime";
     Pubdate b"pubdate";
+    AriaHidden b"aria-hidden";
 }
 
 pub const fn bit(attribute: Attribute) -> u32 {
@@ -56,7 +57,8 @@ pub const fn bit(attribute: Attribute) -> u32 {
 }
 
 /// Any of these makes an element interesting.
-pub const ASKING: u32 = bit(Attribute::Hidden) | bit(Attribute::Role) | bit(Attribute::Style);
+pub const ASKING: u32 =
+    bit(Attribute::Hidden) | bit(Attribute::AriaHidden) | bit(Attribute::Role) | bit(Attribute::Style);
 
 /// The attributes of the tag in work, as written.
 #[derive(Default)]

@@ -14,6 +14,7 @@ mod page;
 #[cfg(feature = "python")]
 mod python;
 mod source;
+mod styles;
 mod tags;
 mod targets;
 mod text;

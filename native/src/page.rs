@@ -16,6 +16,7 @@ use crate::address::address;
 use crate::attributes::{ASKING, Attribute, Attributes, attribute, bit};
 use crate::bombs;
 use crate::source::{Plain, Reason, decode, normalised, value};
+use crate::styles;
 use crate::tags::{self, Tag};
 use crate::targets::Place;
 use crate::text::{self, Mark};
@@ -70,6 +71,7 @@ const DROPPED: u8 = 1 << 3;
 const KEPT: u8 = 1 << 4;
 const NAMED: u8 = 1 << 5;
 const UNREPEATABLE: u8 = 1 << 6; // must not be opened again
+const INVISIBLE: u8 = 1 << 7; // hidden, with its links and headings
 
 #[derive(Clone, Copy)]
 struct Open<'a> {
@@ -132,6 +134,7 @@ struct Anchor<'a> {
     alt: Option<&'a str>,
     region: u8,
     hidden: bool,
+    invisible: bool,
     start: usize,
     end: usize,
 }
@@ -160,6 +163,8 @@ struct Page<'a> {
     raw: String, // all text of the body, with a tab where a block begins or ends
     marks: Vec<(usize, Mark)>,
     hidden: usize,
+    invisible: usize,
+    unseen: Vec<(usize, usize)>, // what is invisible of the raw text
     dropped: usize,
     landmarks: usize,
     landmarks_open: Vec<(usize, usize)>, // where each begins in the raw text and in the marks
@@ -211,6 +216,8 @@ impl<'a> Page<'a> {
             raw: String::with_capacity(source.len() / 2),
             marks: Vec::new(),
             hidden: 0,
+            invisible: 0,
+            unseen: Vec::new(),
             dropped: 0,
             landmarks: 0,
             landmarks_open: Vec::new(),

@@ -19,6 +19,7 @@ pub const EMPTY: u32 = 1 << 9;
 pub const NAMED: u32 = 1 << 10;
 /// Not for the fast path.
 pub const UNUSUAL: u32 = 1 << 11;
+/// Its text is none of the page.
 pub const UNSEEN: u32 = 1 << 12;
 /// Ended by the end of whatever is around it.
 pub const IMPLIED_END: u32 = 1 << 13;
@@ -115,7 +116,7 @@ tags! {
     Big b"big" F;
     Body b"body" S;
     Br b"br" V;
-    Button b"button" S;
+    Button b"button" S | I | UNSEEN;
     Caption b"caption" S | SCOPE | TABLE_PART;
     Center b"center" B;
     Cite b"cite" 0;
@@ -156,7 +157,7 @@ tags! {
     Input b"input" V | I | EMPTY;
     Isindex b"isindex" UNUSUAL;
     Keygen b"keygen" UNUSUAL;
-    Label b"label" 0;
+    Label b"label" I | UNSEEN;
     Li b"li" S | IMPLIED_END;
     Link b"link" V | I | EMPTY | META;
     Listing b"listing" UNUSUAL;
@@ -174,7 +175,7 @@ tags! {
     Object b"object" S | SCOPE | I;
     Ol b"ol" B;
     Optgroup b"optgroup" IMPLIED_END;
-    Option b"option" IMPLIED_END;
+    Option b"option" IMPLIED_END | I | UNSEEN;
     P b"p" B | IMPLIED_END;
     Param b"param" V;
     Pre b"pre" B;
@@ -186,7 +187,7 @@ tags! {
     Script b"script" S | I | UNSEEN | META;
     Search b"search" UNUSUAL;
     Section b"section" B | NAMED;
-    Select b"select" S;
+    Select b"select" S | I | UNSEEN;
     Small b"small" F;
     Source b"source" V | I | EMPTY;
     Span b"span" 0;
@@ -199,7 +200,7 @@ tags! {
     Tbody b"tbody" S | TABLE_ONLY | TABLE_PART;
     Td b"td" S | SCOPE | TABLE_PART | NAMED;
     Template b"template" UNUSUAL;
-    Textarea b"textarea" S;
+    Textarea b"textarea" S | I | UNSEEN;
     Tfoot b"tfoot" S | TABLE_ONLY | TABLE_PART;
     Th b"th" S | SCOPE | TABLE_PART;
     Thead b"thead" S | TABLE_ONLY | TABLE_PART;

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hemeroteca.extract import Document, Limits, read
+from hemeroteca.extract import Document, Limits, native, read
 
 URL = "http://example.org/dir/page.html"
 
@@ -318,3 +318,52 @@ def test_an_article_inside_navigation_is_navigation() -> None:
     document = read(body, "text/html", "http://x.test/")
     assert document.text == "Menu\nTeaser\nWhat the page is about, at some length."
     assert document.main == "What the page is about, at some length."
+
+
+@pytest.mark.parametrize(
+    "hiding",
+    [
+        "hidden",
+        'aria-hidden="true"',
+        'style="display:none"',
+        'STYLE = "color: red; DISPLAY : None !important"',
+        'style="visibility: hidden"',
+        'style="position:absolute; left:-9999px"',
+        'style="text-indent:-999em"',
+        'style="font-size:0"',
+        'style="font-size: 0.0px"',
+    ],
+)
+@pytest.mark.parametrize("compiled", [True, False])
+def test_what_nobody_sees_is_not_read_nor_followed(hiding, compiled, monkeypatch):
+    if not compiled:
+        monkeypatch.setattr(native, "_module", None)
+    html = (
+        f"<body><p>Visible text.</p><div {hiding}><h2>Hidden heading</h2><p>cheap pills <a href=/spam>pills</a></p>"
+        f"<img src=i.png></div><h2>Heading<span {hiding}>#</span></h2><a href=/honest>Honest<b {hiding}>spam</b></a>"
+    )
+    shown = page(html)
+    assert shown.text == "Visible text.\nHeading\nHonest"
+    assert shown.headings == "Heading"
+    assert [(link.href, link.text) for link in shown.links] == [("i.png", ""), ("/honest", "Honest")]
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<body style="display:none"><p>Text of the page.</p>',  # until its script has run
+        '<body><div style="display:none" id=app><p>Text of the page.</p></div>',
+        "<body><div aria-hidden=true><main><p>Text of the page.</p></main></div><div role=dialog></div>",
+        '<body><p style="display:none;display:block;left:-3px;font-size:.8em">Text of the page.</p>',
+        "<body><p>Text of the page.</p><form><label>Your name</label><select><option>Spain</select>"
+        "<textarea>Say it</textarea><button>Send</button></form>",
+    ],
+)
+def test_what_people_see_is_read(html):
+    assert page(html).text == "Text of the page."
+
+
+def test_an_address_behind_a_label_is_followed():
+    shown = page("<form><label>I agree to <a href=/terms>the terms</a></label></form><p>More")
+    assert [(link.href, link.text) for link in shown.links] == [("/terms", "the terms")]
+    assert shown.text == "More"

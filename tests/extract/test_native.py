@@ -94,7 +94,8 @@ _PIECES = """
     <style>a{background:url(s)}</style> <style>a{}</style> <noscript> </noscript> <title>T&amp;t</title> <title>
     </title> <h1> </h1> <h2> </h2> <h3> </h3> <h4> </h4> <br> <br/> <hr> <img·src=a> <img·src=b·alt="B·b">
     <img·srcset="b,·c·2x"> <iframe·src=f></iframe> <base·href=/> <html·lang=es> </html> <body> </body> <head>
-    </head> <div·hidden> <p·hidden=""> <div·role=main> <div·role=MAIN> <ul·role=navigation> <p·style="x:url(y)">
+    </head> <div·hidden> <p·hidden=""> <div·aria-hidden=true> <p·style="display:none"> <b·style="left:-9999px">
+    <div·role=main> <div·role=MAIN> <ul·role=navigation> <p·style="x:url(y)">
     <P·STYLE="x:url(z)"> <P> </P> <A·HREF="U"> </A> <meta·name=robots·content=none>
     <meta·name=author·content=Ann> <meta·property=og:title·content=O> <meta·name=date·content=2020-01-02>
     <meta·name=description·content="D·d"> <meta·http-equiv=refresh·content="0;url=r">
@@ -120,6 +121,7 @@ def test_any_soup(pieces: list[str], limits: Limits) -> None:
 _INSIDE = """
     p div span a·href=/x a·href="y?a=1&amp;b=2#z" nav main header article·id=a footer aside b i code em ul li dl
     dd dt h1 h2 h3 section·class=menu div·class="page-with-sidebar" div·id=sidebar div·hidden ul·role=navigation
+    span·aria-hidden=true div·style="display:none" section·style="font-size:0" label button select option
     div·role=main table tr td th tbody button form label pre dialog select option noscript object foo-bar figure
     blockquote address details summary fieldset center video·src=v·poster=w audio
     time·pubdate·datetime=2019-02-03 p·style="background:url(u)" td·class=comments center P A·HREF=U"""

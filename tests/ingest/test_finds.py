@@ -17,7 +17,7 @@ class Service(msgspec.Struct):
 
 class MapReader:
     def sniff(self, content: extract.Content) -> str:
-        return "wms" if content.root == "wms_capabilities" else ""
+        return "atlas" if content.root == "atlas" else ""
 
     def read(self, content: extract.Content, document: extract.Document) -> None:
         document.title = "Rivers"
@@ -26,7 +26,7 @@ class MapReader:
 
 def test_a_find_reaches_ingested_and_its_text_search() -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\n\r\n"
-    body = b"<?xml version='1.0'?><WMS_Capabilities/>"
+    body = b"<?xml version='1.0'?><atlas/>"
     capture = Capture(url=URL, captured_ms=1, status=200, protocol="http/1.1", response_head=head, body=body)
     rules = Rules(key=urls.key(urls.canonical(URL)), host=urls.host(URL), depth=1)
     assert ingest(capture, rules).finds == {}
@@ -38,7 +38,20 @@ def test_a_find_reaches_ingested_and_its_text_search() -> None:
         extract.unregister(reader)
     assert found.find("service", Service) == Service("Rivers")
     assert found.document is not None
-    assert (found.document.type, found.document.title) == ("wms", "Rivers")
+    assert (found.document.type, found.document.title) == ("atlas", "Rivers")
+
+
+def test_a_page_tells_the_proper_address_on_its_own_host() -> None:
+    def named(href: str, url: str = "http://example.org/dir/a.html?x=1&y=2") -> int:
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+        body = f"<link rel=canonical href='{href}'><p>Text".encode()
+        capture = Capture(url=url, captured_ms=1, status=200, protocol="http/1.1", response_head=head, body=body)
+        found = ingest(capture, Rules(key=urls.key(urls.canonical(url)), host=urls.host(url), depth=1)).document
+        assert found is not None
+        return found.canonical
+
+    assert named("a.html") == named("/dir/a.html#top") == urls.key("http://example.org/dir/a.html")
+    assert named("http://example.com/") == named("a.html?x=1&y=2") == named("") == 0
 
 
 def test_a_find_outlives_the_buffer_it_came_in() -> None:

@@ -670,3 +670,34 @@ def test_words_are_as_rare_as_in_the_language_of_the_question(indexed, few, most
         for n, (question, _, _) in enumerate(MANUAL[language], 1):
             found = searcher.search(question, options=Options(group=False, diverse=False)).hits
             assert found[0].key == 1000 * (language == most) + n, (question, [hit.title for hit in found])
+
+
+@pytest.mark.parametrize("stuffing", ["pastillas", "pastillas baratas", "pastillas muy baratas para ti"])
+def test_a_word_written_thousands_of_times_does_not_beat_an_honest_page(indexed, stuffing):
+    honest = "Las pastillas de carbón se dan contra venenos. " + " ".join(f"palabra{n}" for n in range(200))
+    prose = " ".join(f"texto{n}" for n in range(300))
+    others = [page(n, f"Otra cosa {n} " + " ".join(f"asunto{n}{m}" for m in range(250))) for n in range(10, 40)]
+    stuffed = (page(2, f"{stuffing} " * 3000), page(3, f"{prose} " + f"{stuffing} " * 3000))
+    assert keys(indexed(page(1, honest), *stuffed, *others), "pastillas", group=False)[0] == 1
+
+
+def test_a_table_of_equal_values_is_found_by_its_words(indexed):
+    table = " ".join(f"Caracas{n} 0" for n in range(500))
+    searcher = indexed(page(1, table), page(2, "nada"))
+    assert keys(searcher, "Caracas499") == [1]
+    assert keys(searcher, '"Caracas3 0"') == [1]
+
+
+def test_a_page_is_shown_under_the_address_it_names(indexed):
+    text = "el faro viejo de la isla se ve desde la playa de noche"
+    other = "la lista de todas las islas del archipiélago y de sus puertos"
+    searcher = indexed(
+        page(1, text + " faro", url="https://example.org/a.html?x=1", canonical=3),
+        page(2, text + " faro", url="https://example.org/a.html?y=2", canonical=3),
+        page(3, text + " faro", url="https://example.org/a.html"),
+        page(4, "otro faro de otra isla que no es la misma y da luz", url="https://example.org/b?p=1", canonical=5),
+        page(5, other, url="https://example.org/"),
+    )
+    found = searcher.search("faro").hits
+    assert sorted(hit.url for hit in found) == ["https://example.org/a.html", "https://example.org/b?p=1"]
+    assert max(hit.duplicates for hit in found) == 2

@@ -4,6 +4,7 @@
 narrowed, ordered and ranked.
 """
 
+from collections import Counter
 from functools import lru_cache
 from urllib.parse import unquote
 
@@ -17,6 +18,12 @@ MAX_TITLE = 1000
 MAX_ADDRESS = 2000
 TITLE_TIMES = 2  # a word of the title counts as so many words of the text; part of the index
 LAST_MS = 1 << 62  # "until" of a version that is still the last one
+STUFFED_TEXT = 1000  # characters from which a text is looked at for words that are only repeated to be found
+STUFFED = 0.2  # … part of it that is one word: no text of people is so …
+DISTINCT = 0.05  # … or part of it that is different words, if so few …
+MAX_DISTINCT = 20_000  # … of so many: a book does not have more and more of them
+REPEATED = 3  # times such a word counts
+_FILLER = "wordrepeatedtobefound"
 NOT_CRAWLED = 255  # "depth" of an imported document
 
 BODIES = {name: f"body_{name}" for name in analysis.FIELDS}  # all words of a page, by the kind of its script
@@ -79,11 +86,40 @@ def texts(page: SearchDocument) -> list[tuple[str, str]]:
         found.append(("anchor", page.anchors))
     found += [(body, analysis.prepared(page.title, kind))] * TITLE_TIMES
     found += [
-        (body, analysis.prepared(part, kind))
+        (body, analysis.prepared(without_stuffing(part), kind))
         for part in (page.headings, page.description, page.anchors, page.text)
         if part
     ]
     return found
+
+
+def without_stuffing(text: str) -> str:
+    """The text with words written hundreds of times only to be found replaced, all but a few times each.
+
+    Something stands in their places: a text that got short would be taken for one that is about nothing else.
+    """
+    if len(text) < STUFFED_TEXT or not _may_be_stuffed(text):
+        return text
+    words = text.split()
+    times = Counter(words)
+    stuffed = max(times.values()) >= STUFFED * len(words)
+    if not stuffed and len(times) > DISTINCT * min(len(words), MAX_DISTINCT):
+        return text
+    most = max(REPEATED, len(words) // 50)
+    left = {word: REPEATED for word, count in times.items() if count > most and word[0].isalpha()}  # numbers: a table
+    for at, word in enumerate(words):
+        if (more := left.get(word)) is not None:
+            left[word] = more - 1
+            if more <= 0:
+                words[at] = _FILLER
+    return " ".join(words)
+
+
+def _may_be_stuffed(text: str) -> bool:
+    """By some of its words, which costs a tenth of counting them all."""
+    pieces = (text[at : at + 60].split(None, 2) for at in range(0, len(text), len(text) // 32 + 1))
+    sample = Counter(piece[1] for piece in pieces if len(piece) > 1)
+    return len(sample) <= 24 or max(sample.values()) >= 4
 
 
 def language_number(code: str) -> int:

@@ -87,6 +87,9 @@ impl<'a> Page<'a> {
             return Err(Reason::Limit);
         }
         let (mut text, mut main) = text::texts(&self.raw, &self.marks);
+        if text.is_empty() && !self.unseen.is_empty() {
+            return Err(Reason::Close); // perhaps scripts show it
+        }
         let cut = text.len() > most && text::cut(&mut text, most);
         if let (true, Some(main)) = (cut, &mut main) {
             text::cut(main, most);
@@ -127,14 +130,14 @@ impl<'a> Page<'a> {
                 return Err(Reason::Limit);
             }
             let href = value(anchor.href)?;
-            if href.is_empty() || href.starts_with('#') {
+            if href.is_empty() || href.starts_with('#') || anchor.invisible {
                 continue;
             }
             let rel = value(anchor.rel)?;
             let limit = self.limits.anchor_chars;
             let shown = (!anchor.hidden).then_some((anchor.start, anchor.end));
             self.page_link(href, &rel, anchor.region, shown, |page| {
-                let text = text::line(&page.raw[anchor.start..anchor.end], limit);
+                let text = text::line(&page.seen(anchor.start, anchor.end), limit);
                 if !text.is_empty() {
                     return Ok(text);
                 }
@@ -198,7 +201,7 @@ impl<'a> Page<'a> {
             if copied > MAX_COPIED {
                 return Err(Reason::Limit);
             }
-            let heading = text::line(&self.raw[start..end], self.limits.line_chars);
+            let heading = text::line(&self.seen(start, end), self.limits.line_chars);
             if !heading.is_empty() {
                 if !out.is_empty() {
                     out.push('\n');
@@ -207,6 +210,23 @@ impl<'a> Page<'a> {
             }
         }
         Ok(out.chars().take(self.limits.headings_chars).collect())
+    }
+
+    /// The raw text between two places without what is invisible.
+    fn seen(&self, start: usize, end: usize) -> Cow<'_, str> {
+        let first = self.unseen.partition_point(|&(_, until)| until <= start);
+        let mut hiding = self.unseen[first..].iter().take_while(|&&(from, _)| from < end).peekable();
+        if hiding.peek().is_none() {
+            return Cow::Borrowed(&self.raw[start..end]);
+        }
+        let mut seen = String::new();
+        let mut at = start;
+        for &(from, until) in hiding {
+            seen.push_str(&self.raw[at..from.max(at)]);
+            at = until.min(end);
+        }
+        seen.push_str(&self.raw[at..end]);
+        Cow::Owned(seen)
     }
 
     /// Navigation by class and id, where a page has no <main> or <article> to go by: `passages._named_boilerplate`.

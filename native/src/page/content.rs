@@ -9,24 +9,29 @@ impl<'a> Page<'a> {
         let parent = self.stack.last().copied();
         let (mut region, mut in_main) = parent.map_or((MAIN, false), |open| (open.region, open.in_main));
         let mut duties = 0;
-        if self.anchor_open
-            && self.attributes.has(Attribute::Alt)
-            && let Some(anchor) = self.anchors.last_mut()
-        {
-            anchor.alt = anchor.alt.or(self.attributes.written(Attribute::Alt));
-        }
-        if flags & tags::NAMED != 0 {
-            duties |= self.name_of_element()?;
-        }
-        if tag == Tag::A {
-            duties |= self.anchor(region);
-        }
+        let around = region;
         let interesting = flags & tags::INTERESTING != 0;
         if interesting {
             duties |= self.handle(tag)?;
         }
         if flags & tags::EMPTY == 0 && (interesting || self.attributes.seen & ASKING != 0) {
-            duties |= self.ask(tag, flags, interesting, &mut region, in_main)?;
+            duties |= self.ask(tag, flags, &mut region, in_main)?;
+        }
+        if self.invisible > 0 && matches!(tag, Tag::Main | Tag::Article | Tag::H1) {
+            return Err(Reason::Landmark); // perhaps behind a dialog
+        }
+        if flags & tags::NAMED != 0 {
+            duties |= self.name_of_element()?;
+        }
+        if self.anchor_open
+            && self.invisible == 0
+            && self.attributes.has(Attribute::Alt)
+            && let Some(anchor) = self.anchors.last_mut()
+        {
+            anchor.alt = anchor.alt.or(self.attributes.written(Attribute::Alt));
+        }
+        if tag == Tag::A {
+            duties |= self.anchor(around);
         }
         if self.attributes.has(Attribute::Role) && self.attributes.get(Attribute::Role)? == "main" {
             in_main = true;
@@ -46,18 +51,27 @@ impl<'a> Page<'a> {
     }
 
     /// Hidden, a landmark, or with addresses in its style.
-    pub(super) fn ask(&mut self, tag: Tag, flags: u32, found: bool, region: &mut u8, in_main: bool) -> Plain<u8> {
-        let has_role = self.attributes.has(Attribute::Role);
-        let hidden = self.attributes.has(Attribute::Hidden);
+    pub(super) fn ask(&mut self, tag: Tag, flags: u32, region: &mut u8, in_main: bool) -> Plain<u8> {
         let style = self.attributes.get(Attribute::Style)?;
-        if !(found || has_role || hidden || text::contains_any_case(&style, "url(")) {
-            return Ok(0);
-        }
         let here = self.raw.len();
-        if flags & tags::UNSEEN != 0 || hidden {
+        let invisible = tag != Tag::Body
+            && (self.attributes.has(Attribute::Hidden)
+                || self.attributes.get(Attribute::AriaHidden)?.eq_ignore_ascii_case("true")
+                || styles::hides(&style));
+        if flags & tags::UNSEEN != 0 || invisible {
             self.hidden += 1;
             self.marks.push((here, Mark::Hide));
-            return Ok(HIDDEN);
+            if !invisible {
+                return Ok(HIDDEN);
+            }
+            if !style.is_empty() {
+                self.sheet(style)?;
+            }
+            if self.invisible == 0 {
+                self.unseen.push((here, here));
+            }
+            self.invisible += 1;
+            return Ok(HIDDEN | INVISIBLE);
         }
         let role = self.attributes.get(Attribute::Role)?;
         let landmark = match role.to_ascii_lowercase().as_str() {
@@ -117,7 +131,7 @@ impl<'a> Page<'a> {
     pub(super) fn name_of_element(&mut self) -> Plain<u8> {
         let counted =
             usize::from(self.attributes.has(Attribute::Class)) + usize::from(self.attributes.has(Attribute::Id));
-        if counted == 0 || self.hidden > 0 || self.attributes.has(Attribute::Hidden) {
+        if counted == 0 || self.hidden > 0 {
             return Ok(0);
         }
         let class = self.attributes.get(Attribute::Class)?;
@@ -138,7 +152,8 @@ impl<'a> Page<'a> {
             title: self.attributes.written(Attribute::Title).unwrap_or(""),
             alt: None,
             region,
-            hidden: self.hidden > 0 || self.attributes.has(Attribute::Hidden),
+            hidden: self.hidden > 0,
+            invisible: self.invisible > 0,
             start: here,
             end: here,
         });

@@ -107,6 +107,12 @@ impl<'a> Page<'a> {
             self.hidden -= 1;
             self.marks.push((here, Mark::HideEnd));
         }
+        if duties & INVISIBLE != 0 {
+            self.invisible -= 1;
+            if let Some(unseen) = self.unseen.last_mut() {
+                unseen.1 = here;
+            }
+        }
         Ok(())
     }
 
