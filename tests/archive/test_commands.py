@@ -125,7 +125,7 @@ def test_what_changes_the_archive_waits_until_the_engine_is_stopped(instance):
             stderr=subprocess.PIPE,
             text=True,
         )
-        assert "waits for the engine" in repair.stderr.readline()
+        assert "waits for the crawl or the import" in repair.stderr.readline()
         assert repair.poll() is None
     finally:
         lock.close()

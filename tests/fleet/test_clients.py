@@ -75,22 +75,16 @@ def test_jobs_of_others_are_not_seen(operator):
     assert operator.ask("POST", "fetch", {"urls": ["http://a.test/"], "country": "ES"}).status_code == 422
 
 
-def test_a_single_url_may_be_waited_for(operator):
+def test_a_single_url_may_be_waited_for(operator, monkeypatch):
     url = "http://a.test/wait"
 
-    def answer() -> None:
-        from django.db import connection
-
-        from tests.waiting import wait_for
-
-        row = wait_for(lambda: FetchResult.objects.filter(url=url).first())
+    def meanwhile(_: float) -> None:
+        """The engine resolves it while the request waits."""
+        row = FetchResult.objects.get(url=url)
         resolve(str(row.job.public_id), url, 404)
-        connection.close()
 
-    thread = threading.Thread(target=answer)
-    thread.start()
+    monkeypatch.setattr("hemeroteca.api.fetch.time.sleep", meanwhile)
     told = operator.ask("POST", "fetch", {"urls": [url]}, Prefer="wait=30").json()
-    thread.join()
     assert told["result"]["status"] == 404
     assert told["state"] == "finished"
 

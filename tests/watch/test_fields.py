@@ -38,6 +38,7 @@ VALUES = {
     "min_hours": 1.5,
     "max_hours": 48.0,
     "weight": 2.0,
+    "weights": ["colours=0.5"],
     "visits_per_day": 10,
     "bytes_per_day": 5_000_000,
     "windows": ["mon 08:00-18:00 Europe/Madrid"],
