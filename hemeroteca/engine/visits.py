@@ -209,6 +209,9 @@ class Visits:
         engine, lease = self._engine, visit.lease
         assert lease is not None
         host = engine.frontier.host(visit.host)
+        if visit.url.find("/", 8) < 0:  # its row is damaged
+            self.fail(visit, f"unreadable: the table of pages has {visit.url[:100]!r} for an address")
+            return False
         if run.closed_until > now:
             lease.give_back(visit, due=min(run.closed_until, now + CLOSED_SECONDS))
             return False
