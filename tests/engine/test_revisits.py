@@ -1,6 +1,7 @@
 """What a crawl says of pages that changed, and of pages it cannot read without a browser."""
 
-from tests.engine.pages import Answer
+from tests.engine.pages import HOST, Answer, Pages
+from tests.engine.system import System
 
 PAGE = "http://www.site.test"
 TEXT = "<!doctype html><title>Council</title><p>The council met on Tuesday and spoke about the old bridge.</p>" * 3
@@ -35,11 +36,13 @@ def test_without_a_browser_a_site_that_always_needs_one_fails_and_says_what_to_i
     assert site.asked["/"] == 0
 
 
-def test_an_empty_answer_is_a_version_only_when_it_says_something_else(system, site):
+def test_an_empty_answer_is_a_version_only_when_it_says_something_else(tmp_path):
+    site = Pages()
+    system, page = System(tmp_path / "data", resolve=site.resolve, delay=0), f"http://{HOST}/"
     moved = [Answer(status=301, headers=b"Location: %s\r\n" % place) for place in (b"/a", b"/a", b"/b", b"/b")]
     for answer in (*moved, Answer(status=204), Answer(status=204)):
         site.pages["/"] = answer
-        system.crawl(f"{PAGE}/", "--scope", "page", "--no-requisites", "--delay", "0")
-    found = system.rows("SELECT status, version FROM capture WHERE url = ? ORDER BY id", f"{PAGE}/")
+        system.crawl(page, "--scope", "page", "--no-requisites", "--delay", "0")
+    found = system.rows("SELECT status, version FROM capture WHERE url = ? ORDER BY id", page)
     assert found == [(301, 1), (301, 0), (301, 1), (301, 0), (204, 1), (204, 0)]
     system.run("archive", "verify")
