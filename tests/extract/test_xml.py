@@ -183,7 +183,7 @@ def test_external_definitions_are_not_read(tmp_path: Path) -> None:
 
 
 def test_other_xml_is_left_alone() -> None:
-    assert doc("<?xml version='1.0'?><WMS_Capabilities/>").kind == "other"
+    assert doc("<?xml version='1.0'?><inventory/>").kind == "other"
     assert doc("<?xml version='1.0'?><!DOCTYPE html><html><title>t</title>").kind == "xhtml"
 
 

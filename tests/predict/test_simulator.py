@@ -238,7 +238,8 @@ def _published_site(days: int = 241) -> Trace:
 
 def test_changes_are_lost_by_the_days_without_a_visit_as_in_the_table_of_2015():
     # Every 15 days: visits on days 14, 29 … 239, 16 of them as published; 137·16/241 = 9.1 of the changes fall on these
-    # days, so 128 are lost (published: 127). Every 30 days: 8 visits, 137·8/241 = 4.5, 132 lost (published: 130).
+    # days, so 128 are lost (published: 127). Every 30 days: 8 visits; 137·30/241 = 17.05, so the phase hardly moves
+    # from one to the next, and all 8 fall on days with a change: 129 lost (published: 130).
     found = compare(
         _published_site(), ["fixed:24", "fixed:360", "fixed:720"], Settings(budget="own", warmup=0)
     ).outcomes
@@ -246,7 +247,7 @@ def test_changes_are_lost_by_the_days_without_a_visit_as_in_the_table_of_2015():
     assert [o.changes for o in found] == [137] * 3
     assert found[0].lost_by_day == 0
     assert found[1].lost_by_day == pytest.approx(128, abs=1)
-    assert found[2].lost_by_day == pytest.approx(132, abs=1)
+    assert found[2].lost_by_day == 129
     assert [o.surplus for o in found] == [241 - 137, 16 - 137, 8 - 137]
     assert all(o.page_days == 241 for o in found)
 
