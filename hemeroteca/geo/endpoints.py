@@ -4,7 +4,12 @@ import re
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from hemeroteca import urls
-from hemeroteca.extract.document import names
+
+
+def names(text: str) -> frozenset[str]:
+    """The words of a text. Not `extract`'s: models import this module, and every command would load the readers."""
+    return frozenset(text.split())
+
 
 # Parameters that ask something of a service; what is left (`map=…`) belongs to its endpoint.
 _ASKED = names(
