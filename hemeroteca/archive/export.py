@@ -6,16 +6,16 @@ file appears under its name only when it is complete.
 
 import csv
 import json
-import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
 from hemeroteca import __version__, warc
-from hemeroteca.archive import cdx, queries
+from hemeroteca.archive import cdx, content, queries, rendered
+from hemeroteca.archive.drafts import draft
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import CannotWrite
@@ -24,7 +24,7 @@ from hemeroteca.warc import keys, reader
 from hemeroteca.warc.capture import Capture
 from hemeroteca.warc.keys import DOM
 from hemeroteca.warc.reader import Record, WarcReadError
-from hemeroteca.warc.store import Source, open_source
+from hemeroteca.warc.store import Ahead, Source, open_source, reading_ahead
 from hemeroteca.warc.timestamps import iso
 
 COLUMNS = (
@@ -49,8 +49,8 @@ def export_warc(
 ) -> Exported:
     """One `.warc.gz` with the records of a selection: responses, revisits and their requests."""
     done = Exported()
-    with draft(target) as file:
-        for _ in write_warc(file, folder, selection, target.name, now_ms, done):
+    with draft(target) as file, reading_ahead(folder) as ahead:
+        for _ in write_warc(file, folder, selection, target.name, now_ms, done, ahead):
             if progress:
                 progress(done.captures)
     return done
@@ -109,6 +109,9 @@ def facts(row: CaptureRow) -> dict[str, str | int | float | bool | None]:
     }
 
 
+_BATCH, _BATCH_BYTES = 500, 64 << 20  # captures fetched at once, and bytes of them that are kept in memory
+_LARGE = 8 << 20  # bytes; a longer record is read by itself, piece by piece
+_REQUEST = 4096  # bytes behind a capture, where its request lies
 _OF_PAYLOAD = ("content-type", "content-encoding", "content-language", "content-disposition")
 
 
@@ -119,17 +122,18 @@ def write_warc(
     name: str,
     now_ms: int,
     done: Exported,
+    ahead: Ahead,
     dressed: bool = False,
 ) -> Iterator[tuple[CaptureRow, cdx.Line]]:
     """`dressed`: what was not modified is written with the fields of what it stands for, see `_write_dressed`."""
     about = {"software": f"Hemeroteca/{__version__}", "format": "WARC File Format 1.1", "isPartOf": "export"}
     info = warc.warcinfo(now_ms, name, about)
     file.write(info.data)
-    for row in selection.rows():
+    for row, original in _fetched(selection.rows(), ahead, dressed):
         offset = file.tell()
         line = cdx.to_line(row)
         try:
-            length = _write_capture(file, folder, selection, row, line, dressed)
+            length = _write_capture(file, folder, selection, row, original, line, dressed)
         except WarcReadError:
             file.seek(offset)
             file.truncate()
@@ -140,13 +144,37 @@ def write_warc(
         yield row, line
 
 
+def _fetched(
+    rows: Iterator[CaptureRow], ahead: Ahead, rendered_too: bool
+) -> Iterator[tuple[CaptureRow, CaptureRow | None]]:
+    """Captures with the originals of revisits, a batch of their records fetched before; see `Ahead`."""
+    while batch := list(islice(rows, _BATCH)):
+        originals = {row.id: queries.by_record(row.refers_to) for row in batch if row.refers_to}
+        wanted = [row for row in (*batch, *originals.values()) if row is not None]
+        if rendered_too:  # their texts are read
+            wanted += filter(None, map(rendered.dom_of, filter(lambda row: row.mime in content.HTML, batch)))
+        room = _BATCH_BYTES
+        places: list[tuple[str, int, int]] = []
+        for row in wanted:
+            if row.length <= _LARGE and row.length <= room:
+                places.append((row.warc_name, row.offset, row.length + _REQUEST))
+                room -= row.length
+        ahead.fetch(places)
+        for row in batch:
+            yield row, originals.get(row.id)
+
+
 def _write_capture(
-    file: IO[bytes], folder: Path, selection: Selection, row: CaptureRow, line: cdx.Line, dressed: bool
+    file: IO[bytes],
+    folder: Path,
+    selection: Selection,
+    row: CaptureRow,
+    original: CaptureRow | None,
+    line: cdx.Line,
+    dressed: bool,
 ) -> int:
-    if row.kind == "revisit":
-        original = queries.holder(row) if row.refers_to else None
-        if original is None:  # it came without, and goes so
-            return _copy(file, folder, row, line)
+    if row.kind == "revisit" and row.refers_to:  # without, it came alone and goes so
+        original = original or queries.holder(row)  # which says what is wrong
         if not selection.holds(original):
             return _write_whole(file, folder, row, original, line)
         if dressed and row.status == 304:
@@ -162,17 +190,19 @@ def _copy(file: IO[bytes], folder: Path, row: CaptureRow, line: cdx.Line) -> int
         _write_request(file, folder, row, line)
         return length
     try:
-        position, left = row.offset, row.length
-        while left > 0 and (chunk := source.read_at(min(left, 1 << 20), position)):
-            file.write(chunk)
-            position += len(chunk)
-            left -= len(chunk)
-        if left:
+        if sum(map(file.write, _pieces(source, row.length, row.offset))) < row.length:
             raise WarcReadError(f"{row.warc_name} ends inside the record at {row.offset}")
     finally:
         source.close()
     _write_request(file, folder, row, line)
     return row.length
+
+
+def _pieces(source: Source, size: int, position: int) -> Iterator[bytes]:
+    while size > 0 and (piece := source.read_at(min(size, 1 << 20), position)):
+        yield piece
+        position += len(piece)
+        size -= len(piece)
 
 
 def _write_whole(file: IO[bytes], folder: Path, row: CaptureRow, original: CaptureRow, line: cdx.Line) -> int:
@@ -273,25 +303,11 @@ def _request_of(folder: Path, row: CaptureRow) -> tuple[Record, bytes] | None:
         if row.warc_name.endswith(warc.ZST):
             again = reader.member_at(source.read_at, start, source.size)
             return record, warc.as_gzip(again.stream().read())
-        return record, source.read_at(member.end - start, start)
+        return record, b"".join(_pieces(source, member.end - start, start))
     except (*reader.UNREADABLE, OSError):
         return None
     finally:
         source.close()
-
-
-@contextmanager
-def draft(target: Path) -> Iterator[IO[bytes]]:
-    """A file that gets its name only when everything went well."""
-    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
-        try:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
-    os.replace(file.name, target)
 
 
 def _cell(value: object) -> object:

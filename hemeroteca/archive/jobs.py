@@ -1,5 +1,6 @@
 """Long work of the archive: export, prune, offload."""
 
+import io
 import time
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import msgspec
 from django.conf import settings
 
 from hemeroteca.archive import export, prune, wacz
+from hemeroteca.archive.drafts import draft
 from hemeroteca.archive.models import WarcFile
 from hemeroteca.archive.selection import Selection
 from hemeroteca.errors import CannotWrite, Refused
@@ -55,8 +57,10 @@ def export_captures(job: ActiveJob, order: Export) -> ExportedFile:
         elif order.format == "wacz":
             done = wacz.write(folder, order.selection, target, now_ms, order.title, job.progress)
         else:
-            with target.open("w", encoding="utf-8", newline="") as file:
-                count = export.export_list(order.selection, file, order.format, job.progress)
+            with draft(target) as file:
+                text = io.TextIOWrapper(file, "utf-8", newline="")
+                count = export.export_list(order.selection, text, order.format, job.progress)
+                text.detach()  # flushes it
             done = export.Exported(captures=count)
     except OSError as error:
         raise CannotWrite(target, error)

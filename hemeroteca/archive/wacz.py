@@ -15,11 +15,13 @@ from urllib.parse import urlsplit
 
 from hemeroteca import __version__, extract
 from hemeroteca.archive import cdx, content, zipnum
-from hemeroteca.archive.export import POSTED, Exported, Progress, draft, write_warc
+from hemeroteca.archive.drafts import draft, workshop
+from hemeroteca.archive.export import POSTED, Exported, Progress, write_warc
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.warc import Problem, WarcReadError, captures, keys
 from hemeroteca.warc.exchanges import Exchange
+from hemeroteca.warc.store import reading_ahead
 from hemeroteca.warc.timestamps import iso
 
 VERSION = "1.1.1"
@@ -38,15 +40,16 @@ def write(
     """A WACZ: the WARC, its index, the pages with their titles and texts (to be searched), and digests of all of it."""
     done = Exported()
     with (
-        tempfile.TemporaryDirectory(dir=target.parent, prefix=".wacz-") as work,
+        workshop(target) as work,
         draft(target) as file,
         zipfile.ZipFile(file, "w", allowZip64=True) as archive,
+        reading_ahead(folder) as ahead,
     ):
-        data, index, pages = (Path(work) / name for name in ("data.warc.gz", "index.cdx", "pages.jsonl"))
+        data, index, pages = (work / name for name in ("data.warc.gz", "index.cdx", "pages.jsonl"))
         with data.open("w+b") as records, index.open("w", encoding="utf-8") as lines, pages.open("w") as listed:
             listed.write(json.dumps(_PAGE_LIST) + "\n")
             last = ""
-            for row, line in write_warc(records, folder, selection, data.name, now_ms, done, dressed=True):
+            for row, line in write_warc(records, folder, selection, data.name, now_ms, done, ahead, dressed=True):
                 rest = {name: line[name] for name in (*cdx.FIELDS[2:], *POSTED) if name in line}
                 lines.write(f"{line['urlkey']} {line['timestamp']} {json.dumps(rest)}\n")
                 # of an export that begins in the middle of a version, that version too

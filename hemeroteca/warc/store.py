@@ -7,12 +7,14 @@ the folder first; nothing else needs to know where a file is.
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from hemeroteca import config
 from hemeroteca.warc.writer import OPEN
@@ -33,7 +35,10 @@ class Source(Protocol):
 
     size: int
 
-    def read_at(self, size: int, offset: int) -> bytes: ...
+    def read_at(self, size: int, offset: int) -> bytes:
+        """At least the first few of so many bytes, as `os.pread` gives them; none at the end of the file."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -80,6 +85,13 @@ class RemoteStore:
     def read(self, name: str, offset: int, size: int) -> bytes:
         with self._told(f"read {name} from"):
             return bytes(self._library.get_range(self._store, name, start=offset, length=size))
+
+    def read_many(self, name: str, places: Sequence[tuple[int, int]]) -> list[bytes]:
+        """The bytes of several places (offset, size); near ones come in one request, far ones side by side."""
+        starts, ends = [offset for offset, _ in places], [offset + size for offset, size in places]
+        with self._told(f"read {name} from"):
+            parts = self._library.get_ranges(self._store, name, starts=starts, ends=ends)
+            return [bytes(part) for part in parts]
 
     def upload(self, path: Path, name: str = "") -> None:
         """Put a closed file there, under its own name or another; it appears only when it is whole."""
@@ -130,14 +142,74 @@ def open_source(folder: Path, name: str) -> Source:
             return _Local(path)
         except FileNotFoundError:
             pass  # brought to the store between the two looks
+    ahead = _ahead.get()
     try:
         remote = configured()
-        size = remote.size(name) if remote else None
+        size = None if remote is None else remote.size(name) if ahead is None else ahead.size(remote, name)
     except StoreError as error:
         raise WarcReadError(str(error))
     if remote is None or size is None:
         raise WarcReadError(f"the file {name} is not in {folder}; `hemeroteca archive verify` tells what is missing")
-    return _Remote(remote, name, size)
+    return _Remote(remote, name, size, ahead.blocks.get(name, ()) if ahead is not None else ())
+
+
+class Ahead:
+    """Many records read one after another: the store is asked for a batch of them at once, and for each size once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.blocks: dict[str, list[_Block]] = {}  # by file, of the batch that is read now
+        self._folder = folder
+        self._sizes: dict[str, int] | None = None
+
+    def fetch(self, places: Iterable[tuple[str, int, int]]) -> None:
+        """Have (file, offset, size) at hand until the next call. What cannot be had is told by who reads it."""
+        self.blocks = {}
+        wanted: dict[str, list[tuple[int, int]]] = {}
+        for name, offset, size in sorted(set(places)):
+            if local(self._folder, name) is None:
+                wanted.setdefault(name, []).append((offset, size))
+        remote = configured() if wanted else None
+        for name, found in wanted.items():
+            try:
+                total = self.size(remote, name) if remote is not None else None
+                if remote is None or total is None:
+                    continue
+                spans = _joined((offset, min(size, total - offset)) for offset, size in found if offset < total)
+                parts = remote.read_many(name, spans)
+            except StoreError:
+                continue
+            self.blocks[name] = [_Block(span[0], part) for span, part in zip(spans, parts, strict=True)]
+
+    def size(self, remote: RemoteStore, name: str) -> int | None:
+        """Bytes of a file in the store, which is listed once."""
+        if self._sizes is None:
+            self._sizes = remote.files()
+        return self._sizes[name] if name in self._sizes else remote.size(name)
+
+
+_ahead: ContextVar[Ahead | None] = ContextVar("ahead", default=None)
+
+
+@contextmanager
+def reading_ahead(folder: Path) -> Iterator[Ahead]:
+    """Within it, `open_source` gives what `Ahead.fetch` brought without asking the store again."""
+    ahead = Ahead(folder)
+    before = _ahead.set(ahead)
+    try:
+        yield ahead
+    finally:
+        _ahead.reset(before)
+
+
+def _joined(places: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Places in order (offset, size), those that touch each other as one."""
+    spans: list[tuple[int, int]] = []
+    for offset, size in places:
+        if spans and offset <= sum(spans[-1]):
+            start, length = spans.pop()
+            offset, size = start, max(length, offset + size - start)
+        spans.append((offset, size))
+    return spans
 
 
 def local(folder: Path, name: str) -> Path | None:
@@ -195,6 +267,7 @@ def offload(
 
 _PART = 8 << 20
 _AHEAD = 1 << 20
+_FEW = 64  # bytes; who looks for a mark of some bytes gets it whole
 
 
 class _Local:
@@ -209,28 +282,44 @@ class _Local:
         os.close(self._fd)
 
 
-class _Remote:
-    """Reads ahead, so that a record costs one or two requests."""
+class _Block(NamedTuple):
+    """Bytes of a file, and where they stand in it."""
 
-    def __init__(self, store: RemoteStore, name: str, size: int) -> None:
+    start: int
+    data: bytes
+
+    def begins(self, offset: int, size: int) -> bool:
+        """Whether it has these bytes, or enough of their beginning."""
+        return self.start <= offset and offset + min(size, _FEW) <= self.start + len(self.data)
+
+
+class _Remote:
+    """Reads ahead, so that a record costs one or two requests; none for what was fetched before, in `blocks`."""
+
+    def __init__(self, store: RemoteStore, name: str, size: int, blocks: Sequence[_Block] = ()) -> None:
         self._store = store
         self._name = name
         self.size = size
-        self._start = 0
-        self._block = b""
+        self._blocks = blocks
+        self._block = _Block(0, b"")
 
     def read_at(self, size: int, offset: int) -> bytes:
         size = min(size, self.size - offset)
         if size <= 0:
             return b""
-        if not self._start <= offset <= offset + size <= self._start + len(self._block):
-            wanted = min(max(size, _AHEAD), self.size - offset)
-            try:
-                self._block = self._store.read(self._name, offset, wanted)
-            except StoreError as error:
-                raise WarcReadError(str(error))
-            self._start = offset
-        return self._block[offset - self._start : offset - self._start + size]
+        if not self._block.begins(offset, size):
+            self._block = self._at(offset, size)
+        start = offset - self._block.start
+        return self._block.data[start : start + size]
+
+    def _at(self, offset: int, size: int) -> _Block:
+        place = bisect_right(self._blocks, offset, key=lambda block: block.start) - 1
+        if place >= 0 and self._blocks[place].begins(offset, size):
+            return self._blocks[place]
+        try:
+            return _Block(offset, self._store.read(self._name, offset, min(max(size, _AHEAD), self.size - offset)))
+        except StoreError as error:
+            raise WarcReadError(str(error))
 
     def close(self) -> None:
-        self._block = b""
+        self._block, self._blocks = _Block(0, b""), ()

@@ -1,19 +1,22 @@
 """Closed files can rest in an object store: one contract, kept by a folder and by an S3 server."""
 
 import hashlib
+import random
 
 import pytest
 
-from hemeroteca.archive import export, queries
+from hemeroteca.archive import export, queries, wacz
 from hemeroteca.archive.models import WarcFile
 from hemeroteca.archive.prune import Retention, prune
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.verify import verify
 from hemeroteca.warc import reader, store
 from hemeroteca.warc.timestamps import start_ms
-from tests.archive.making import small_archive
+from tests.archive.making import Archive, small_archive
+from tests.warc.reading import by_warcio
 
 pytest.importorskip("obstore")
+moto = pytest.importorskip("moto.server")
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 
@@ -117,3 +120,39 @@ def test_a_store_that_does_not_answer_is_told(archive, monkeypatch):
     monkeypatch.setenv("HEMEROTECA_ARCHIVE_STORE", "nonsense://x")
     with pytest.raises(reader.WarcReadError, match="cannot be used"):
         reader.read(archive.folder, archive.captures[0].warc_name, 0, 10)
+
+
+@pytest.mark.parametrize("address", ["s3"], indirect=True)
+@pytest.mark.parametrize("form", ["warc", "wacz"])
+def test_an_export_asks_the_store_for_batches_not_for_records(address, form, tmp_path, monkeypatch):
+    """Every visit of a hundred pages, half of them revisits: a few requests per file, counted in the server."""
+    monkeypatch.setenv("HEMEROTECA_ARCHIVE_STORE", address)
+    archive = Archive(tmp_path / "warc", max_bytes=60_000)
+    for day in ("20240101", "20240102"):
+        for number in range(100):
+            archive.add(
+                f"http://example.org/{number}", day, b"<p>page %d</p>" % number + random.Random(number).randbytes(900)
+            )
+    archive.close()
+    files, _ = offload(archive)
+    assert files >= 3
+    asked = []
+    monkeypatch.setattr(moto.MotoRequestHandler, "run_wsgi", _counted(asked))
+    write = wacz.write if form == "wacz" else export.export_warc
+    target = tmp_path / f"out.{form}"
+    done = write(archive.folder, Selection(), target, 1)
+    assert (done.captures, done.unreadable) == (200, 0)
+    assert 0 < len(asked) <= 2 * files + 1, asked
+    if form == "warc":
+        requests = [record for record in by_warcio(target.read_bytes()) if record.kind == "request"]
+        assert len(requests) == 200, "the request behind each capture comes with it"
+
+
+def _counted(asked):
+    original = moto.MotoRequestHandler.run_wsgi
+
+    def run_wsgi(handler):
+        asked.append(f"{handler.command} {handler.path} {handler.headers.get('Range', '')}")
+        return original(handler)
+
+    return run_wsgi
