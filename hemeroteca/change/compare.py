@@ -5,9 +5,10 @@ was added and removed, so that one changed word of a long page weighs as much as
 """
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, compress, pairwise
+from itertools import chain, compress
 from math import log1p
 from operator import ne
 from typing import Any
@@ -18,7 +19,7 @@ from hemeroteca.change import noise, picture, site_rules
 from hemeroteca.change.judgement import WEIGHTS, Block, Change, Resource
 from hemeroteca.change.sequences import common_prefix, common_suffix
 from hemeroteca.change.site_rules import ChangeRules
-from hemeroteca.change.snapshot import Parts, Snapshot, blocks, path, take_apart, tidy
+from hemeroteca.change.snapshot import Parts, Snapshot, blocks, is_said, path, take_apart, tidy
 
 SHINGLE = 4
 LETTERS = 6  # of a word and its space; how long a page is need not be known more exactly
@@ -26,6 +27,7 @@ CLEANED_CHARS = 300_000  # of differing text on each side; beyond, noise counts
 MAX_RESOURCES = 200  # listed in a Change
 MAX_BLOCKS = 100
 BLOCK_CHARS = 500
+MAX_PASSING = 4  # lines of a page that tell time, day and weather; more are what it is about
 LITTLE_CHARS = 200  # in one place may be noise even where they are most of a page
 MAX_STYLE = 200_000
 
@@ -104,6 +106,8 @@ class _Comparison:
         vector = {"text": self._text()}
         if old.kind == new.kind == "json":
             return vector
+        if old.kind == new.kind and old.kind in ("html", "text"):
+            vector["order"] = self._order()
         vector["images"], _ = self._resources("images", old.images, new.images)
         vector["media"], _ = self._resources("media", old.media, new.media)
         vector["links"], vector["files"] = self._resources("links", old.links, new.links)
@@ -118,13 +122,42 @@ class _Comparison:
         gone, come = self._words_apart(removed, added)
         if gone == come:  # noise only, or the same words, cut into other lines
             return 0.0
-        if self.learned is not None and (self.old.tree or self.new.tree):
+        if self.given.noise:
+            removed, added = self._without_passing(self.old, removed), self._without_passing(self.new, added)
+            gone, come = self._words_apart(removed, added)
+        if gone != come and self.learned is not None and (self.old.tree or self.new.tree):
             gone, come = self._words_apart(*self._without_learned(removed, added))
-            if gone == come:
-                return 0.0
+        if gone == come:
+            return 0.0
         fewer, more = Counter(gone), Counter(come)
         self.words = (fewer - more).total(), (more - fewer).total()
         return _growth(max(1, sum(self.words)), _words(self.old) + _words(self.new))
+
+    def _without_passing(self, page: Parts, lines: list[str]) -> list[str]:
+        """Drop lines that tell the time, the day or the weather of the visit, where a masthead or a margin says so."""
+        if page.tree is None or not (found := set(filter(noise.is_passing, lines))):
+            return lines
+        if sum(map(noise.is_passing, page.lines)) > MAX_PASSING:
+            return lines  # a timetable, a forecast
+        for line, holder in blocks(page):
+            if line in found and is_said(holder):
+                found.discard(line)
+        return [line for line in lines if line not in found]
+
+    def _order(self) -> float:
+        """How many of the lines that both versions have stand elsewhere: a moved paragraph, a list in another order."""
+        old, new = _trimmed(self.old.passages, self.new.passages)
+        if not old or not new:
+            return 0.0
+        before, after = tidy(old), tidy(new)
+        if before == after:
+            return 0.0
+        gone, come = map(Counter, _apart(before, after))
+        moved = _moved(_without(before, gone), _without(after, come))
+        if moved and self.learned:
+            holders = {line: path(holder) for line, holder in blocks(self.new)}
+            moved = [line for line in moved if not self._known_noise(holders.get(line, ""), self.new)]
+        return _growth(len(moved), len(self.old.passages) + len(self.new.passages))
 
     def _words_apart(self, removed: list[str], added: list[str]) -> tuple[list[str], list[str]]:
         """The words of the lines that differ once noise is put aside."""
@@ -201,13 +234,14 @@ class _Comparison:
         self, kind: str, old: dict[str, DOMNode | None], new: dict[str, DOMNode | None]
     ) -> tuple[float, float]:
         """(change of the kind, change of the files among it)."""
-        clean: Callable[[str], str] = noise.clean_address if self.given.noise else str
-        if old.keys() == new.keys():
-            return 0.0, 0.0
-        gone = {clean(address): address for address in old if address not in new}
-        come = {clean(address): address for address in new if address not in old}
-        both = gone.keys() & come.keys()
         counts = Counter[str]()
+        if kind == "images":
+            counts[kind] += self._descriptions((old[address], new[address]) for address in old.keys() & new.keys())
+        gone = self._cleaned_addresses(kind, 0, (address for address in old if address not in new))
+        come = self._cleaned_addresses(kind, 1, (address for address in new if address not in old))
+        both = gone.keys() & come.keys()
+        if both and kind == "images":
+            counts[kind] += self._descriptions((old[gone[one]], new[come[one]]) for one in both)
         for side, added, found, nodes in ((0, False, gone, old), (1, True, come, new)):
             for cleaned, address in found.items():
                 if not cleaned or cleaned in both:
@@ -225,6 +259,31 @@ class _Comparison:
         total = len(old) + len(new)
         return _growth(counts[kind], total), _growth(counts["files"], total)
 
+    def _cleaned_addresses(self, kind: str, side: int, addresses: Iterable[str]) -> dict[str, str]:
+        """Addresses as they were written, by what they lead to: a file on whichever host, a page by whichever protocol."""
+        if not self.given.noise:
+            return {address: address for address in addresses}
+        page = self.snapshots[side].url
+        name = noise.place_of if kind == "links" else noise.file_of
+        return {name(cleaned, page) if (cleaned := noise.clean_address(one)) else "": one for one in addresses}
+
+    def _descriptions(self, pairs: Iterable[tuple[DOMNode | None, DOMNode | None]]) -> int:
+        """How many pictures that stayed are described (`alt`) in other words."""
+        count = 0
+        for old, new in pairs:
+            if old is None or new is None:
+                continue
+            before, after = old.getattr("alt") or "", new.getattr("alt") or ""
+            if before == after or self._cleaned([before]) == self._cleaned([after]):
+                continue
+            if self._known_noise(path(new)):
+                continue
+            count += 1
+            if len(self.resources) < MAX_RESOURCES:
+                address = new.getattr("src") or ""
+                self.resources.append(Resource("descriptions", address[:1000], True, f"{before} → {after}"[:1000]))
+        return count
+
     # β
 
     def _form(self) -> dict[str, float]:
@@ -240,7 +299,7 @@ class _Comparison:
             return vector
         vector["structure"] = min(1.0, _unlike(_runs(before), _runs(after)) / total)
         vector["forms"] = self._parts(old.fields, new.fields, noise.clean_field)
-        vector["scripts"] = self._parts(old.scripts, new.scripts, _clean_script)
+        vector["scripts"] = self._parts(old.scripts, new.scripts, self._script)
         vector["styles"] = self._parts(old.embedded, new.embedded, _clean_style)
         return vector
 
@@ -258,8 +317,7 @@ class _Comparison:
         vector = {
             "classes": _classes(old.classes, new.classes),
             "inline": _share(*_difference(old.inline, new.inline), len(old.inline) + len(new.inline)),
-            "sheets": self._parts(old.sheets, new.sheets, noise.clean_address),
-            "arrangement": _arrangement(old.passages, new.passages),
+            "sheets": self._parts(old.sheets, new.sheets, self._file),
             "colours": 0.0,
         }
         if old.inline != new.inline or old.embedded != new.embedded:
@@ -272,6 +330,14 @@ class _Comparison:
         if self.given.noise and (removed or added):
             removed, added = _difference(list(map(clean, removed)), list(map(clean, added)))
         return _share(list(filter(None, removed)), list(filter(None, added)), len(old) + len(new))
+
+    def _file(self, address: str) -> str:
+        return noise.file_of(noise.clean_address(address), self.snapshots[1].url)
+
+    def _script(self, script: str) -> str:
+        if len(script) < noise.LONG and ("/" in script or "." in script) and not re.search(r"[\s;(){}]", script):
+            return self._file(script)
+        return noise.skeleton(script)
 
     def _note(self, reason: str) -> None:
         if reason not in self.notes:
@@ -344,35 +410,50 @@ def _classes(old: list[str], new: list[str]) -> float:
 
 
 def _names(values: Iterable[str]) -> Counter[str]:
-    return Counter(map(noise.clean_class, " ".join(values).split()))
+    return Counter(filter(None, map(noise.clean_class, " ".join(values).split())))
 
 
-def _arrangement(old: list[str], new: list[str]) -> float:
-    """Share of the passages both have that follow another one than before."""
-    total = len(old) + len(new)
-    old, new = _trimmed(old, new)
-    gone, come = set(old), set(new)
-    gone, come = gone - come, come - gone
-    before, after = [line for line in old if line not in gone], [line for line in new if line not in come]
+def _without(lines: list[str], others: Counter[str]) -> list[str]:
+    """Lines without those, as often as they are counted, in their order."""
+    if not others:
+        return lines
+    left = []
+    for line in lines:
+        if others[line] > 0:
+            others[line] -= 1
+        else:
+            left.append(line)
+    return left
+
+
+def _moved(before: list[str], after: list[str]) -> list[str]:
+    """Of two lists of the same lines: the fewest that must be taken out so that the others follow each other alike."""
     if before == after:
-        return 0.0
-    pairs, others = Counter(pairwise(_said(before))), Counter(pairwise(_said(after)))
-    return _unlike(pairs, others) / total
-
-
-def _said(passages: list[str]) -> list[str]:
-    return [passage for passage in passages if passage and not passage.isspace()]
+        return []
+    places: dict[str, list[int]] = {}
+    for number in range(len(after) - 1, -1, -1):
+        places.setdefault(after[number], []).append(number)
+    sequence = [places[line].pop() for line in before]
+    # the longest rising part of the sequence stays (patience sorting)
+    tops: list[int] = []
+    heights: list[int] = []
+    for place in sequence:
+        height = bisect_left(tops, place)
+        tops[height : height + 1] = [place]
+        heights.append(height)
+    wanted = len(tops) - 1
+    moved: list[str] = []
+    for line, height in zip(reversed(before), reversed(heights), strict=True):
+        if height == wanted:
+            wanted -= 1
+        else:
+            moved.append(line)
+    return moved[::-1]
 
 
 def _colours(page: Parts) -> set[str]:
     text = "\n".join(chain(page.inline, page.embedded))[:MAX_STYLE]
     return {colour.strip().lower() for colour in _COLOUR.findall(text)}
-
-
-def _clean_script(script: str) -> str:
-    if len(script) < noise.LONG and ("/" in script or "." in script) and not re.search(r"[\s;(){}]", script):
-        return noise.clean_address(script)
-    return noise.skeleton(script)
 
 
 def _clean_style(sheet: str) -> str:

@@ -17,11 +17,12 @@ class Block(msgspec.Struct, frozen=True):
 
 
 class Resource(msgspec.Struct, frozen=True):
-    """A resource that only one of the two versions has."""
+    """A resource that only one of the two versions has, or a picture that is described in other words."""
 
-    kind: str  # images, links, media, files
+    kind: str  # images, links, media, files, descriptions
     address: str
     added: bool
+    text: str = ""  # of a description: what it was → what it is
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -47,13 +48,9 @@ class Change(msgspec.Struct, frozen=True):
 
     @property
     def total(self) -> float:
-        return sum(self.sums)
+        """The importance: Σα + Σβ + Σγ, cut at 1. The one scale on which commands, API, notices and captures tell it."""
+        return min(1.0, sum(self.sums))
 
     @property
     def important(self) -> bool:
         return self.total > self.threshold
-
-    @property
-    def importance(self) -> float:
-        """The total on a scale that ends at 1: what a capture keeps."""
-        return min(1.0, self.total)

@@ -6,6 +6,7 @@ beyond this is for its own rules (`ChangeRules`) or is learned (`NoiseModel`).
 """
 
 import re
+from urllib.parse import urljoin
 
 import re2
 
@@ -116,7 +117,36 @@ _SUSPECT = re2.compile(
     _options,
 )
 
+# Lines that are nothing but the moment or the weather of a visit: a masthead has one or two, a timetable has many.
+# A date with a time but without its weekday may be that of an event.
+_LONE_TIME = rf"(?:[01]?\d|2[0-3])[:.h][0-5]\d(?:{_HALF}| ?h(?:rs?|s|oras)?\b\.?)?{_ZONE}"
+_NAMED_DAY = (
+    rf"(?:{_WEEKDAY}),? (?:the |el )?(?:\d{{1,2}}(?:º|st|nd|rd|th)?(?: de)? {_MONTH}(?:(?: de| del|,)? \d{{4}})?"
+    rf"|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|\d{{1,2}}[/.-]\d{{1,2}}[/.-]\d{{2,4}})"
+)
+_DAY = (
+    rf"\d{{1,2}}(?:º|st|nd|rd|th)?(?: de)? {_MONTH}(?: de| del|,)? \d{{4}}|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?,? \d{{4}}"
+    r"|\d{4}[/.-]\d{1,2}[/.-]\d{1,2}|\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}"
+)
+_SKY = (
+    r"(?:(?:mostly|partly|light|heavy|mainly|parcialmente|muy|poco|mayormente) )?(?:sunny|clear(?: sky)?|cloudy|overcast"
+    r"|rain(?:y)?|showers|snow(?:y)?|fog(?:gy)?|mist|thunderstorms?|drizzle|windy|clouds"
+    r"|soleado|despejado|nublado|nuboso|cubierto|lluvia|lluvioso|chubascos|nieve|niebla|tormentas?|llovizna|viento)"
+)
+_DEGREES = r"[-+−]?\d{1,3}(?:[.,]\d)? ?(?:°|º) ?[CF]?(?!\w)"
+_PASSING = re.compile(
+    rf"^\W{{0,3}}(?:{_LONE_TIME}|{_DAY}|{_NAMED_DAY}(?:{_BETWEEN}{_LONE_TIME})?|{_LONE_TIME}{_BETWEEN}{_NAMED_DAY}"
+    rf"|{_SKY})\W{{0,3}}$|{_DEGREES}",
+    re.I,
+)
+MAX_PASSING = 80  # characters of such a line; a sentence that names a temperature is longer
+
 MARK = "\ufffc"
+
+
+def is_passing(line: str) -> bool:
+    """Whether a line says only what time, day or weather it is. Where it stands decides whether that is noise."""
+    return len(line) <= MAX_PASSING and _PASSING.search(line) is not None
 
 
 def clean(line: str) -> str:
@@ -142,6 +172,8 @@ def _after_label(match: re.Match[str]) -> str:
 
 # Addresses
 
+_PROTOCOL = re.compile(r"^https?:(?=//)", re.I)
+_HOST = re.compile(r"(?:(?<=^)|(?<=[\s,]))(?:https?:)?//[^/?#\s,]{1,253}", re.I)
 _SESSION = re.compile(
     r"(?<=[?&])(?:phpsessid|jsessionid|sid(?==\w{16})|sess|sessid|session_?id|aspsessionid\w*|cfid|cftoken|_?csrf(?:_?token)?"
     r"|csrfmiddlewaretoken|authenticity_token|_token|token|nonce|_?wpnonce|_nonce|sig|signature|expires|policy"
@@ -165,6 +197,26 @@ _ADVERTISER = re.compile(
     r"|pubmatic\.com|moatads\.com|adform\.net|openx\.net|scorecardresearch\.com|google-analytics\.com)(?=[:/]|$)",
     re.I,
 )
+
+
+def place_of(address: str, page: str) -> str:
+    """Where a link leads, by whichever protocol: //example.org/a for http and https, and for /a on that site."""
+    return _PROTOCOL.sub("", _resolved(address, page), 1)
+
+
+def file_of(address: str, page: str) -> str:
+    """What is loaded, from whichever host: the same file of another CDN is no news. Also of a `srcset`."""
+    return _HOST.sub("", _resolved(address, page))
+
+
+def _resolved(address: str, page: str) -> str:
+    address = address.strip()
+    if len(address) > LONG or " " in address:
+        return address
+    try:
+        return urljoin(page, address)
+    except ValueError:
+        return address
 
 
 def clean_address(address: str) -> str:
@@ -196,9 +248,13 @@ _LITERAL = re.compile(r"\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+'|\b[0-9a-f]{
 _SPACE = re.compile(r"\s+")
 
 
+_LAZY = re.compile(r"^(?:js-)?(?:lazy|lozad|b-lazy)[\w-]*$|^[\w-]*[_-]lazy(?:load(?:ed|ing)?)?$", re.I)
+
+
 def clean_class(name: str) -> str:
-    """Names that build tools make up (`Card_title__x8Kd2`, `css-1q2w3e`) without the made-up part."""
-    return _BUILT.sub("", name)
+    """Names that build tools make up (`Card_title__x8Kd2`, `css-1q2w3e`) without the made-up part; none for those
+    that only say when a picture is loaded."""
+    return "" if _LAZY.match(name) else _BUILT.sub("", name)
 
 
 def clean_field(name: str) -> str:
@@ -243,3 +299,30 @@ def advertisements(data: bytes) -> str:
     if not any(look.search(data) for look in _FIRST_LOOK):
         return ""
     return ",".join(selector for sign, selector in _AD_SIGNS.items() if sign.encode() in data)
+
+
+# What hangs over a page or in its masthead and belongs to the visit: consent to cookies, the weather, a clock
+
+_CONSENT_NAMES = "cookie consent gdpr onetrust didomi cybot cmp-container qc-cmp truste"
+_MASTHEAD_NAMES = (
+    "weather meteo clima el-tiempo clock reloj current-time current-date hora-actual fecha-actual fecha-hoy"
+)
+_CONSENT = ",".join(f'[id*="{name}" i],[class*="{name}" i],[aria-label*="{name}" i]' for name in _CONSENT_NAMES.split())
+_MASTHEAD = ",".join(f'[id*="{name}" i],[class*="{name}" i]' for name in _MASTHEAD_NAMES.split())
+_options.case_sensitive = False
+_PASSING_LOOK = re2.compile("|".join([*_CONSENT_NAMES.split(), *_MASTHEAD_NAMES.split()]), _options)
+_ASKS = re.compile(
+    r"\bcookies?\b.*\b(?:acepta|accept|rechaz|reject|consent|polític|polic|prefer|configur|agree|privac)"
+    r"|\b(?:acepta|accept|rechaz|reject|consent|agree).*\bcookies?\b",
+    re.I | re.S,
+)
+
+
+def visit_parts(data: bytes) -> tuple[str, str]:
+    """Selectors for what may be a banner that asks for consent (`asks_consent` tells by its text), and for what may be
+    a clock or the weather in a masthead; empty when the page has neither."""
+    return (_CONSENT, _MASTHEAD) if _PASSING_LOOK.search(data) else ("", "")
+
+
+def asks_consent(text: str) -> bool:
+    return _ASKS.search(text) is not None

@@ -38,7 +38,9 @@ def as_json(
         "same_bytes": change.same_bytes,
         "components": {"view": change.view, "form": change.form, "content": change.content},
         "words": {"added": change.words_added, "removed": change.words_removed},
-        "resources": [{"kind": r.kind, "address": r.address, "added": r.added} for r in change.resources],
+        "resources": [
+            {"kind": r.kind, "address": r.address, "added": r.added, "text": r.text} for r in change.resources
+        ],
         "ignored": change.ignored,
         "notes": change.notes,
         "text_diff": text_diff(old, new, given),
@@ -76,7 +78,7 @@ def _summary(url: str, change: Change, names: tuple[str, str]) -> Iterator[_Line
     yield _Line([Run("delete", f"− {names[0]}")])
     yield _Line([Run("insert", f"+ {names[1]}")])
     verdict = "important" if change.important else "not important"
-    total = f"Total {change.total:.3f}, {verdict} (threshold {change.threshold:g})"
+    total = f"Importance {change.total:.3f}, {verdict} (threshold {change.threshold:g})"
     yield _Line([Run("equal", total)], 11.0, space=LEADING / 2)
     for name, vector, value in zip(
         ("view", "form", "content"), (change.view, change.form, change.content), change.sums, strict=True
@@ -88,7 +90,8 @@ def _summary(url: str, change: Change, names: tuple[str, str]) -> Iterator[_Line
     space = LEADING / 2
     for resource in change.resources:
         mark, op = ("+", "insert") if resource.added else ("−", "delete")
-        yield _Line([Run(op, f"{mark} {resource.kind}: {resource.address[:300]}")], space=space)
+        more = f" ({resource.text[:300]})" if resource.text else ""
+        yield _Line([Run(op, f"{mark} {resource.kind}: {resource.address[:300]}{more}")], space=space)
         space = 0.0
     yield _Line([], 1.0, LEADING / 2)
 

@@ -14,9 +14,9 @@ THRESHOLD = 0.05
 """F(μ) unless a site has its own: on a page of any length it is passed by one word that is not noise."""
 
 COMPONENTS = {
-    *("picture", "classes", "inline", "sheets", "arrangement", "colours"),  # view
+    *("picture", "classes", "inline", "sheets", "colours"),  # view
     *("kind", "tags", "structure", "forms", "scripts", "styles"),  # form
-    *("text", "images", "media", "links", "files", "bytes", "status"),  # content
+    *("text", "order", "images", "media", "links", "files", "bytes", "status"),  # content
 }
 MAX_RULES = 100
 MAX_LENGTH = 1000

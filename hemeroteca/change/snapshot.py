@@ -5,6 +5,7 @@ which gives the same answer for a fraction of the work.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice, repeat
@@ -19,13 +20,15 @@ from resiliparse.parse.html import ELEMENT, TEXT, DOMNode, HTMLTree
 from hemeroteca import extract
 from hemeroteca.change import noise
 from hemeroteca.change.site_rules import ChangeRules, Selectors, selectors
-from hemeroteca.extract import decode, markup
+from hemeroteca.extract import css, decode, markup
 
 LIMITS = extract.Limits(html_bytes=2 << 20, html_tags=50_000, text_chars=500_000, plain_bytes=2 << 20)
 MAX_LINES = 50_000
 MAX_XPATH_TAGS = 20_000  # XPath may take time quadratic in the elements of a page
 MAX_JSON_BYTES = 2 << 20
 MAX_DEPTH = 60  # of a path, and of JSON
+MAX_BANNER, MAX_MASTHEAD = 5000, 300  # characters of a question for consent; of a clock or the weather
+MAX_PARTS = 50
 
 _UNSEEN = frozenset(["script", "style", "noscript", "template", "iframe"])
 _IMAGES = {"image": ("href",), "input": ("src",)}
@@ -39,6 +42,10 @@ _MEDIA = {
     "iframe": ("src",),
     "frame": ("src",),
 }
+_LATE = ("data-src", "data-lazy-src", "data-original", "data-lazy", "data-echo")
+_NOSCRIPT = frozenset(["noscript"])
+_SAID = frozenset(["main", "article", "table", "dl"])
+_MAY_HIDE = re.compile(r"none|hidden|collapse|font-size|-\d", re.I).search
 _FIELDS = frozenset(["form", "input", "select", "textarea", "button"])
 _LOOKS = ("bgcolor", "color", "background")
 _READ = frozenset([*_IMAGES, *_MEDIA, *_FIELDS, *_UNSEEN, "a", "area", "img", "script", "style", "link", "meta"])
@@ -197,7 +204,7 @@ def _read_html(body: bytes, content_type: str, given: ChangeRules, page: Parts, 
     body, _, note = decode.to_utf8(body, content_type)
     if note:
         page.note(note)
-    data = markup.prepare(body, LIMITS, page.note).data
+    data = markup.prepare(markup.hide(body), LIMITS, page.note).data
     ignored, kept = selectors(given.ignore), selectors(given.keep)
     if ignored.xpath or kept.xpath:
         data = _by_xpath(data, ignored.xpath, kept, page)
@@ -214,6 +221,8 @@ def _read_html(body: bytes, content_type: str, given: ChangeRules, page: Parts, 
         _remove(document, ignored.css)
     if given.noise and (selector := noise.advertisements(data)):
         _remove(document, selector)
+    if given.noise:
+        _remove_visit_parts(document, *noise.visit_parts(data))
     unseen = _read_elements(document, page)
     if view:
         _read_looks(document, page)
@@ -221,6 +230,7 @@ def _read_html(body: bytes, content_type: str, given: ChangeRules, page: Parts, 
         node.parent.remove_child(node)
     if _HIDDEN.search(data) or _SHOUTED.search(data):
         _remove(document, "[hidden]")
+    _remove_unseen(document)
     title = " ".join((tree.title or "").split())[:500]
     root = tree.body
     raw: str = root.text if root is not None else ""
@@ -233,7 +243,8 @@ def _read_html(body: bytes, content_type: str, given: ChangeRules, page: Parts, 
 def _read_elements(document: DOMNode, page: Parts) -> list[DOMNode]:
     """Fill the page; returns the elements whose text nobody sees."""
     nodes = list(document.get_elements_by_tag_name("*"))
-    page.tags = tags = list(map(_TAG, nodes))
+    tags = list(map(_TAG, nodes))
+    page.tags = tags if "noscript" not in tags else _shown_tags(document, nodes)
     images = page.images
     anchors: list[DOMNode] = []
     unseen: list[DOMNode] = []
@@ -244,7 +255,8 @@ def _read_elements(document: DOMNode, page: Parts) -> list[DOMNode]:
             anchors.append(node)
             continue
         if tag == "img":  # the many
-            for address in (node.getattr("src"), node.getattr("data-src"), node.getattr("srcset")):
+            # a picture that is loaded late has a stand-in as its `src`
+            for address in (_late(node) or node.getattr("src"), node.getattr("srcset") or node.getattr("data-srcset")):
                 if address:
                     images[address] = node
             continue
@@ -272,6 +284,64 @@ def _read_elements(document: DOMNode, page: Parts) -> list[DOMNode]:
             page.fields.append(f"{tag} {kind} {node.getattr('name') or ''}")
     page.links = _with_address(anchors, "href")
     return unseen
+
+
+def _late(node: DOMNode) -> str | None:
+    for name in _LATE:
+        if node.hasattr(name):
+            return node.getattr(name)
+    return None
+
+
+def _shown_tags(document: DOMNode, nodes: list[DOMNode]) -> list[str]:
+    """Without what is for browsers without scripts: copies of pictures that are loaded late."""
+    left_out = Counter[str]()
+    for node in document.query_selector_all("noscript, noscript *"):
+        left_out[node.tag] += 1
+    tags: list[str] = []
+    for node in nodes:
+        tag = node.tag
+        if left_out[tag] and (tag == "noscript" or _within(node, _NOSCRIPT)):
+            left_out[tag] -= 1
+        else:
+            tags.append(tag)
+    return tags
+
+
+def _within(node: DOMNode, names: frozenset[str]) -> bool:
+    """Whether one of the elements around it has one of these names."""
+    above: DOMNode | None = node.parent
+    for _ in range(MAX_DEPTH):
+        if above is None or above.type != ELEMENT:
+            return False
+        if above.tag in names:
+            return True
+        above = above.parent
+    return False
+
+
+def is_said(node: DOMNode) -> bool:
+    """Whether what stands there is what the page is about, not its masthead."""
+    return _within(node, _SAID) or node.tag in _SAID
+
+
+def _remove_visit_parts(document: DOMNode, consent: str, masthead: str) -> None:
+    """What belongs to the visit, not to the page: see noise.visit_parts. Never what the page is about."""
+    for selector, most in ((consent, MAX_BANNER), (masthead, MAX_MASTHEAD)):
+        for node in islice(document.query_selector_all(selector), MAX_PARTS) if selector else ():
+            if node.parent is None or node.tag in ("html", "body") or is_said(node):
+                continue
+            text = node.text
+            if len(text) <= most and (selector is masthead or noise.asks_consent(text)):
+                node.parent.remove_child(node)
+
+
+def _remove_unseen(document: DOMNode) -> None:
+    """What an attribute `style` hides."""
+    for node in document.query_selector_all("[style]"):
+        style = node.getattr("style") or ""
+        if _MAY_HIDE(style) and css.hides(style) and node.parent is not None and node.tag not in ("html", "body"):
+            node.parent.remove_child(node)
 
 
 def _with_address(nodes: list[DOMNode], name: str) -> dict[str, DOMNode | None]:

@@ -248,7 +248,7 @@ class Rereads:
     def take(self, arrival: Arrival) -> None:
         number = self._rows.pop(id(arrival), None)
         if number is not None and arrival.done.difference is not None:
-            self._importance.append((min(1.0, arrival.done.difference.total), number))
+            self._importance.append((arrival.done.difference.total, number))
 
     def write(self) -> None:
         found, self._importance = self._importance, []
@@ -283,7 +283,7 @@ def catch_up(config: Config, instance: Instance) -> int:
                     read.append(arrival)
                     rows.append(row)
                     if arrival.done.difference is not None:
-                        found.append((min(1.0, arrival.done.difference.total), row.id))
+                        found.append((arrival.done.difference.total, row.id))
             for row, arrival in zip(rows, read, strict=True):  # now that the texts of links to them are known
                 with setting_aside(instance, row):
                     search.take(arrival)

@@ -1,7 +1,8 @@
-"""Style sheets: the addresses in them, `url(…)` and `@import "…"`."""
+"""Style sheets: the addresses in them, `url(…)` and `@import "…"`, and what they hide."""
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from hemeroteca.extract import decode, text
 from hemeroteca.extract.document import Document
@@ -61,7 +62,57 @@ def hides(style: str) -> bool:
     return any(hidden.values())
 
 
+class Unseen(NamedTuple):
+    """Classes and ids whose elements a style sheet does not show."""
+
+    classes: frozenset[str]
+    ids: frozenset[str]
+
+
+def unseen(sheet: str) -> Unseen:
+    """What a page's own style sheet hides by rules that cannot be misread: `.spam { display: none }`, `#a, div.b {…}`.
+
+    A name that another rule shows again (`.tab.active { display: block }`) is not in it, nor is anything of `@media`.
+    """
+    found: dict[str, set[str]] = {".": set(), "#": set()}
+    shown: dict[str, set[str]] = {".": set(), "#": set()}
+    for chosen, declarations in _rules(_COMMENT.sub(" ", sheet[:MAX_SHEET])):
+        if not _ABOUT_SHOWING.search(declarations):
+            continue
+        hidden = hides(declarations)
+        for selector in chosen.split(","):
+            simple = _SIMPLE.fullmatch(selector.strip(_WHITE))
+            if hidden and simple is not None:
+                found[simple[1]].add(simple[2])
+            elif not hidden:
+                for kind, name in _NAMED.findall(selector):
+                    shown[kind].add(name)
+    return Unseen(frozenset(found["."] - shown["."]), frozenset(found["#"] - shown["#"]))
+
+
+def _rules(sheet: str) -> Iterator[tuple[str, str]]:
+    """Selectors and declarations of the rules that always hold."""
+    depth = start = 0
+    chosen = ""
+    for match in _BRACE.finditer(sheet):
+        if match[0] == "{":
+            if depth == 0:
+                chosen = sheet[start : match.start()].rpartition(";")[2]
+            depth += 1
+        elif depth:
+            depth -= 1
+            if depth == 0 and "@" not in chosen:
+                yield chosen, sheet[start : match.start()]
+        start = match.end()
+
+
 _WHITE = " \t\n\r\f"
+MAX_SHEET = 300_000  # characters
+_COMMENT = re.compile(r"/\*(?:[^*]|\*(?!/))*+\*/")
+_BRACE = re.compile(r"[{}]")
+_SIMPLE = re.compile(r"[a-zA-Z0-9]*([.#])(-?[A-Za-z_][\w-]{0,99})", re.A)
+_NAMED = re.compile(r"([.#])(-?[A-Za-z_][\w-]{0,99})", re.A)
+_ABOUT_SHOWING = re.compile(r"display|visibility|font-size|left|top|text-indent", re.I)
 
 
 def _unescape(match: re.Match[str]) -> str:

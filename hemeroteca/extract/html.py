@@ -92,7 +92,7 @@ def read_html(
     place: Place | None = None,
 ) -> None:
     """Fill `document` from UTF-8 `data`."""
-    data = markup.cut(data, limits, document.note)
+    data = markup.hide(markup.cut(data, limits, document.note))
     found = native.read(data, limits, context=want_context, place=place)
     if found is not None and _fill(document, found, data, limits, declared_language):
         return

@@ -160,7 +160,7 @@ class Change(models.Model):
     view = models.FloatField(db_comment="how much it looks different, 0 to 1")
     form = models.FloatField(db_comment="how much it is built differently, 0 to 1")
     content = models.FloatField(db_comment="how much other text and resources it has, 0 to 1")
-    total = models.FloatField(db_comment="sum of the three, compared with the threshold")
+    total = models.FloatField(db_comment="importance: sum of the three, at most 1; compared with the threshold")
     words_added = models.IntegerField(default=0, db_comment="words only the new version has")
     words_removed = models.IntegerField(default=0, db_comment="words only the old version has")
     diff = models.TextField(default="", db_comment="beginning of a unified diff of the text")

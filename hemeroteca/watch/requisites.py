@@ -74,7 +74,7 @@ class Requisites:
             return
         difference = difference or Difference(0.0, 0.0, 1.0, 1.0, important=True)
         if visit.mime == STYLE:
-            total = min(1.0, difference.total)
+            total = difference.total
             difference = msgspec.structs.replace(difference, view=total, form=0.0, content=0.0, total=total)
         page = one.page or (sub.seeds[0] if sub.seeds else 0)
         if page:

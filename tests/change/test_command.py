@@ -71,3 +71,30 @@ def test_a_table_for_people_and_files_to_hand_out(instance, tmp_path):
 def test_what_is_not_there_is_told(instance):
     assert "no capture" in run(instance, "http://example.net/", code=1)
     assert "neither an id nor a date" in run(instance, URL, "yesterday", code=2)
+
+
+def test_people_see_which_words_images_and_links_came_and_went(instance, tmp_path):
+    source = tmp_path / "shown.warc.gz"
+    url = "http://shown.example/"
+    bodies = [
+        '<p>El pleno es el lunes por la tarde.<img src="/a.jpg" alt="La plaza"><a href="/viejo">x</a><img src="/f.png">',
+        '<p>El pleno es el martes por la tarde.<img src="/a.jpg" alt="La torre"><a href="/nuevo">x</a><img src="/g.png">',
+    ]
+    source.write_bytes(
+        b"".join(
+            exchange(url, MS + day * 86_400_000, "", "", b"", HEAD, f"<title>T</title>{body}".encode()).data
+            for day, body in enumerate(bodies)
+        )
+    )
+    run(instance, "import", source, program="from hemeroteca.cli.archive import app; app()")
+    told = run(instance, url)
+    assert "El pleno es el [-lunes-]{+martes+} por la tarde." in told
+    for line in ("- link /viejo", "+ link /nuevo", "- image /f.png", "+ image /g.png", "La plaza → La torre"):
+        assert line in told
+    coloured = run(
+        instance,
+        url,
+        program="import os; os.environ['FORCE_COLOR'] = '1'\nfrom hemeroteca.cli.archive.diff import diff; import typer; typer.run(diff)",
+    )
+    assert "\x1b[32mmartes" in coloured
+    assert "[-" not in coloured.replace("\x1b[", "")

@@ -60,7 +60,7 @@ def test_any_two_bodies_can_be_compared_and_every_number_lies_between_0_and_1(ol
     for vector in (change.view, change.form, change.content):
         assert all(0 <= value <= 1 for value in vector.values()), change
     assert all(0 <= value <= 1 for value in change.sums)
-    assert 0 <= change.importance <= 1
+    assert 0 <= change.total <= 1
     assert change.important == (change.total > rules.threshold)
 
 

@@ -1,17 +1,21 @@
 """`hemeroteca archive diff`: how two captures of a page differ."""
 
 import json
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from hemeroteca.cli.common import USAGE, Data, Json, give_up, printable, refuse, setup, writing
 
 if TYPE_CHECKING:
-    from hemeroteca.change import Change, ChangeRules
+    from hemeroteca.change import Change, ChangeRules, Row
+    from hemeroteca.change.diffs import Run
+    from hemeroteca.change.judgement import Resource
 
 
 def diff(
@@ -40,9 +44,10 @@ def diff(
     as_json: Json = False,
     data: Data = None,
 ) -> None:
-    """How two versions of a page differ: in view, form and content, and word by word.
+    """How two versions of a page differ: in view, form and content, which images and links, and word by word.
 
-    Options are added to the rules of the site (`hemeroteca site set`).
+    In a terminal what came is green and what went is red; elsewhere they stand as {+came+} and [-went-]. Options are
+    added to the rules of the site (`hemeroteca site set`).
     """
     from hemeroteca import change
 
@@ -56,13 +61,13 @@ def diff(
 
     rules = _with_options(content.rules_of(url), ignore or [], keep or [], ignore_text or [], threshold)
     try:
-        rows = lookup.pair(url, first, second)
-        old, new, _, found = content.compare(*rows, rules)
+        pair = lookup.pair(url, first, second)
+        old, new, _, found = content.compare(*pair, rules)
     except Refused as error:
         refuse(error)
     except WarcReadError as error:
         give_up(str(error))
-    names = iso(rows[0].captured_ms), iso(rows[1].captured_ms)
+    names = iso(pair[0].captured_ms), iso(pair[1].captured_ms)
     if output is not None:
         if output.suffix == ".html":
             made = change.highlighted_page(old, new, rules).encode("utf-8")
@@ -71,11 +76,18 @@ def diff(
         with writing(output):
             output.write_bytes(made)
     if as_json:
-        ids = {"url": url, "a": str(rows[0].record_id), "b": str(rows[1].record_id), "a_at": names[0], "b_at": names[1]}
+        ids = {"url": url, "a": str(pair[0].record_id), "b": str(pair[1].record_id), "a_at": names[0], "b_at": names[1]}
         typer.echo(json.dumps(ids | change.as_json(old, new, rules, found)))
         return
-    Console().print(_vectors(found))
-    typer.echo(printable(change.text_diff(old, new, rules, names)), nl=False)
+    console = Console(highlight=False)
+    console.print(_vectors(found))
+    for resource in found.resources:
+        console.print(_named(resource), soft_wrap=True)
+    rows = change.side_by_side(old, new, rules)
+    if rows:
+        console.print(Text.assemble((f"--- {names[0]}", "red"), "\n", (f"+++ {names[1]}", "green")))
+    for line in _marked(rows, in_colour=console.is_terminal and not console.no_color):
+        console.print(line, soft_wrap=True)
 
 
 def _with_options(
@@ -107,5 +119,42 @@ def _vectors(found: "Change") -> Table:
         parts = ", ".join(f"{part} {size:.3f}" for part, size in vector.items() if size)
         table.add_row(name, f"{value:.3f}", parts)
     verdict = "important" if found.important else "not important"
-    table.add_row("total", f"{found.total:.3f}", f"{verdict} (threshold {found.threshold:g})")
+    table.add_row("importance", f"{found.total:.3f}", f"{verdict} (threshold {found.threshold:g})")
     return table
+
+
+_KINDS = {"images": "image", "links": "link", "media": "media", "files": "file"}
+
+
+def _named(found: "Resource") -> Text:
+    if found.text:
+        return Text(printable(f"~ description of {found.address}: {found.text}"), "yellow")
+    mark, colour = ("+", "green") if found.added else ("-", "red")
+    return Text(printable(f"{mark} {_KINDS.get(found.kind, found.kind)} {found.address}"), colour)
+
+
+def _marked(rows: "Iterable[Row]", in_colour: bool) -> Iterator[Text]:
+    """Lines with what came and what went marked, word by word; a line tells where the next part stands."""
+    last = (0, 0)
+    for row in rows:
+        if any(number > before + 1 for number, before in zip((row.old_number, row.new_number), last, strict=True)):
+            yield Text(f"@@ line {row.new_number or row.old_number} @@", "cyan")
+        last = row.old_number or last[0], row.new_number or last[1]
+        line = Text()
+        for run in _runs(row):
+            text = printable(run.text)
+            if run.op == "equal":
+                line.append(text)
+            elif run.op == "insert":
+                line.append(text if in_colour else f"{{+{text}+}}", "green")
+            else:
+                line.append(text if in_colour else f"[-{text}-]", "red strike")
+        yield line
+
+
+def _runs(row: "Row") -> "list[Run]":
+    from hemeroteca.change.diffs import changed_runs
+
+    if row.kind != "replace":
+        return row.old or row.new
+    return changed_runs("".join(run.text for run in row.old), "".join(run.text for run in row.new))

@@ -42,7 +42,7 @@ def versions(
         column.no_wrap = True
     for row in rows:
         captured = str(facts(row)["captured_at"])[:19].replace("T", " ")
-        importance = "" if row.importance is None else f"{row.importance:.0%}"
+        importance = "" if row.importance is None else f"{row.importance:.2f}"
         table.add_row(captured, str(row.status), size(row.body_size), importance, str(row.record_id))
     Console().print(table)
 

@@ -85,7 +85,7 @@ class ArchiveSink:
         if not visit.page or first_seen:  # nobody knows its last version; a browser may have brought it
             row.version = self._captures.is_news(row)
         if done.difference is not None:
-            row.importance = min(1.0, done.difference.total)
+            row.importance = done.difference.total
         elsewhere = original is not None and original.url != capture.url and not arrival.unchanged
         if original is not None and elsewhere and visit.page and not capture.attached:
             done.notes.append(f"duplicate: the same bytes as {original.url[:200]}")

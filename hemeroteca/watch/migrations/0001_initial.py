@@ -230,7 +230,7 @@ class Migration(migrations.Migration):
                 ('view', models.FloatField(db_comment='how much it looks different, 0 to 1')),
                 ('form', models.FloatField(db_comment='how much it is built differently, 0 to 1')),
                 ('content', models.FloatField(db_comment='how much other text and resources it has, 0 to 1')),
-                ('total', models.FloatField(db_comment='sum of the three, compared with the threshold')),
+                ('total', models.FloatField(db_comment='importance: sum of the three, at most 1; compared with the threshold')),
                 ('words_added', models.IntegerField(db_comment='words only the new version has', default=0)),
                 ('words_removed', models.IntegerField(db_comment='words only the old version has', default=0)),
                 ('diff', models.TextField(db_comment='beginning of a unified diff of the text', default='')),

@@ -1,0 +1,140 @@
+"""What differs at every visit of a realistic page weighs nothing, and what an editor did to it is important."""
+
+import pytest
+
+from hemeroteca.change import compare
+from tests.change.pages import html
+
+LAZY = """<img class="lazyload" src="data:image/gif;base64,R0lGODlhAQABAAAAACw=" data-src="{0}" loading="lazy"
+ alt="{1}"><noscript><img src="{0}" alt="{1}"></noscript>"""
+EAGER = '<img src="{0}" alt="{1}">'
+BANNER = """<div id="cookie-banner" class="cc-window" role="dialog"><p>Usamos cookies propias y de terceros.
+ <a href="/cookies">Política de cookies</a></p><button>Aceptar</button><button>Rechazar</button></div>"""
+ENGLISH_BANNER = """<section class="CookieConsent" aria-label="Cookie notice"><h2>We value your privacy</h2><p>We use
+ cookies. By clicking accept you agree to our use of them.</p><form><button name="ok">Accept all</button></form></section>"""
+SECTIONS = ("Economía", "Deportes", "Cultura", "Sociedad", "Opinión", "Internacional")
+NEWS = [f"El ayuntamiento aprueba la obra número {number} del barrio" for number in "uno dos tres cuatro cinco".split()]
+
+
+def front_page(
+    clock="10:32",
+    weather="Madrid 21 °C",
+    sky="Soleado",
+    today="martes, 17 de noviembre de 2026",
+    banner="",
+    cdn="https://cdn1.diario.example",
+    scheme="http",
+    image=EAGER,
+    news=NEWS,
+    sections=SECTIONS,
+    alt="La plaza mayor",
+    moved=False,
+):
+    """A newspaper's front page: masthead with clock, date and weather, menu, articles with pictures, a list, a footer."""
+    articles = [
+        f'<article class="card"><h2><a href="{scheme}://diario.example/n/{number}">{title}</a></h2>'
+        f"{image.format(f'{cdn}/fotos/{number}.jpg', alt if number == 0 else f'Foto {title}')}"
+        f"<p>El pleno celebrado ayer por la tarde decidió sobre {title.lower()} tras un largo debate.</p></article>"
+        for number, title in enumerate(news)
+    ]
+    paragraphs = [
+        f"<p>Nota de la redacción sobre {word}, con varias frases más.</p>" for word in ("agua", "luz", "aire")
+    ]
+    if moved:
+        paragraphs.append(paragraphs.pop(0))
+    return html(
+        f"""{banner}<header><div class="top"><span id="hora">{clock}</span></div><p>{today}</p>
+        <div class="tiempo-caja"><div>{weather}</div><div>{sky}</div></div>
+        <nav><ul>{"".join(f'<li><a href="/{name.lower()}">{name}</a></li>' for name in sections)}</ul></nav></header>
+        <main>{"".join(articles)}<section>{"".join(paragraphs)}</section></main>
+        <footer><a href="{scheme}://diario.example/aviso">Aviso legal</a></footer>""",
+        f'<title>Diario</title><link rel="stylesheet" href="{cdn}/estilos.css"><script src="{cdn}/app.js"></script>',
+    )
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        {"clock": "10:47"},
+        {"clock": "9:05 h"},
+        {"clock": "10:32 PM"},
+        {"weather": "Madrid 14 °C"},
+        {"weather": "Madrid 7º", "sky": "Nublado"},
+        {"today": "miércoles, 18 de noviembre de 2026"},
+        {"today": "18/11/2026"},
+        {"banner": BANNER},
+        {"banner": ENGLISH_BANNER},
+        {"cdn": "https://static.otracdn.example"},
+        {"scheme": "https"},
+        {"image": LAZY},
+        {"image": LAZY, "scheme": "https", "cdn": "//cdn2.diario.example", "clock": "23:59", "banner": BANNER},
+    ],
+    ids=str,
+)
+def test_what_differs_at_every_visit_is_below_the_threshold(later):
+    old, new = front_page(), front_page(**later)
+    assert old.body != new.body
+    for change in (compare(old, new), compare(new, old)):
+        assert not change.important, change
+        assert change.content["text"] == 0
+        assert change.resources == []
+
+
+@pytest.mark.parametrize(
+    ("later", "component"),
+    [
+        ({"moved": True}, "order"),
+        ({"news": [NEWS[1], NEWS[0], *NEWS[2:]]}, "order"),
+        ({"sections": SECTIONS[::-1]}, "order"),
+        ({"alt": "El ayuntamiento en obras"}, "images"),
+    ],
+    ids=str,
+)
+def test_what_an_editor_did_is_above_the_threshold(later, component):
+    change = compare(front_page(), front_page(**later))
+    assert change.important, change
+    assert change.content[component] > 0.05
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("<main><h1>Concierto</h1><p>10:32</p></main>", "<main><h1>Concierto</h1><p>11:32</p></main>"),
+        ("<table><tr><td>Tren</td><td>10:32</td></tr></table>", "<table><tr><td>Tren</td><td>10:45</td></tr></table>"),
+        ("<dl><dt>Apertura</dt><dd>9:30</dd></dl>", "<dl><dt>Apertura</dt><dd>10:30</dd></dl>"),
+        ("<p>3 de mayo de 2024 18:00</p>", "<p>3 de mayo de 2024 19:00</p>"),
+        ("<article><p>Nublado</p></article>", "<article><p>Soleado</p></article>"),
+        ('<main class="weather"><p>Mañana 21 °C</p></main>', '<main class="weather"><p>Mañana 3 °C</p></main>'),
+        ("".join(f"<p>{h}:15</p>" for h in range(8, 13)), "".join(f"<p>{h}:20</p>" for h in range(8, 13))),
+        ('<p>Receta</p><div class="cookie">Con azúcar</div>', '<p>Receta</p><div class="cookie">Con miel</div>'),
+        ('<a href="https://a.example/x">x</a>', '<a href="https://b.example/x">x</a>'),
+        ('<img src="https://cdn.example/a.jpg">', '<img src="https://cdn.example/b.jpg">'),
+        ('<img data-src="/a.jpg" src="/p.gif">', '<img data-src="/b.jpg" src="/p.gif">'),
+    ],
+)
+def test_what_the_page_is_about_counts_even_if_it_looks_like_a_clock_or_a_banner(old, new):
+    assert compare(html(f"<h1>Una página</h1>{old}"), html(f"<h1>Una página</h1>{new}")).important
+
+
+def test_text_that_nobody_sees_is_not_compared():
+    style = "<title>x</title><style>.trampa { display: none } #otra { position: absolute; left: -9999px }</style>"
+    old, new = (
+        html(
+            f'<p>Lo que se ve</p><p class="trampa">{word}</p><p id="otra">{word}</p><p style="display:none">{word}</p>',
+            style,
+        )
+        for word in ("uno", "dos")
+    )
+    assert compare(old, new).total == 0
+
+
+def test_a_moved_paragraph_of_a_long_page_is_important_and_the_others_are_not_counted():
+    lines = [f"<p>passage {number} of a long page about nothing in particular</p>" for number in range(2000)]
+    change = compare(html("".join(lines)), html("".join([*lines[:10], *lines[11:900], lines[10], *lines[900:]])))
+    assert change.important
+    assert change.content["order"] < 0.15, "one passage moved, not the hundreds that it passed"
+
+
+def test_importance_has_one_scale():
+    change = compare(html("<p>one</p>", status=200), html("<table><tr><td class=x>two</td></tr></table>", status=404))
+    assert change.total == 1.0
