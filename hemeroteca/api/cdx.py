@@ -97,6 +97,10 @@ def _fields(request: HttpRequest, wayback: bool, query: cdx.Query) -> tuple[str,
     wanted = request.GET.get("fl") or request.GET.get("fields") or ""
     if not wanted:
         more: tuple[str, ...] = ("dupecount",) if query.dupes else ()
+        if query.skips:
+            more += ("skipcount",)
+        if query.last_skip:
+            more += ("endtimestamp",)
         if query.resolve:
             more += ("orig.length", "orig.offset", "orig.filename")
         return (cdx.WAYBACK_FIELDS if wayback else cdx.FIELDS) + more

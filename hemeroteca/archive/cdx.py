@@ -28,10 +28,30 @@ from hemeroteca.warc.timestamps import end_ms, start_ms, timestamp
 FIELDS = ("urlkey", "timestamp", "url", "mime", "status", "digest", "length", "offset", "filename")
 WAYBACK_FIELDS = ("urlkey", "timestamp", "original", "mimetype", "statuscode", "digest", "length")
 ALIASES = {"original": "url", "mimetype": "mime", "statuscode": "status", "groupkey": "urlkey"}
-EXTRA = ("dupecount", "orig.length", "orig.offset", "orig.filename", "id", "truncated")
+EXTRA = ("dupecount", "skipcount", "endtimestamp", "orig.length", "orig.offset", "orig.filename", "id", "truncated")
 MATCH_TYPES = ("exact", "prefix", "host", "domain", "range")
 MAX_LIMIT = 100_000
 BLOCK = 3000  # captures in one block; `pageSize` counts blocks, as pywb's does
+
+
+PARAMETERS = frozenset(
+    [
+        "url", "matchType", "limit", "sort", "closest", "end", "endUrl", "from", "from_ts", "to", "filter", "collapse",
+        "collapseTime", "offset", "reverse", "resumeKey", "showDupeCount", "showSkipCount", "lastSkipTimestamp",
+        "resolveRevisits", "page", "pageSize", "fastLatest", "fl", "fields", "output", "showNumPages", "showResumeKey",
+        "gzip",
+    ]
+)  # fmt: skip
+"""`gzip` asks for an answer that is not packed, which ours never are."""
+
+_REFUSED = {
+    "showPagedIndex": "there is no second index here; ask `showNumPages` and then each `page`",
+    "allowFuzzy": "addresses are looked up as they are written; ask with matchType=prefix for those that begin alike",
+    "resolveRevisitsDupes": "ask with resolveRevisits=true and showDupeCount=true",
+    "showGroupCount": "ask with collapse=… and showSkipCount=true",
+    "showUniqCount": "ask with collapse=digest and showSkipCount=true",
+    "source": "there is one archive here",
+}
 
 
 class CdxError(Invalid, ValueError):
@@ -56,6 +76,8 @@ class Query:
     closest: int | None = None
     resume: tuple[str, int, int] | None = None
     dupes: bool = False
+    skips: bool = False  # how many captures each line stands for besides its own
+    last_skip: bool = False  # and when the last of them was made
     resolve: bool = False
     page: int | None = None
     page_size: int = 1
@@ -65,6 +87,10 @@ class Query:
         """From request parameters, each with all its values, in the dialect of pywb or of the Wayback Machine."""
 
         given = {name: values[-1] for name, values in params.items() if values}
+        for name in given:
+            if name not in PARAMETERS:
+                reason = _REFUSED.get(name, f"it can be {', '.join(sorted(PARAMETERS))}")
+                raise CdxError(f"the parameter `{name[:100]}` is not answered here; {reason}")
 
         def one(name: str, other: str = "") -> str:
             return given.get(name) or given.get(other, "")
@@ -82,6 +108,9 @@ class Query:
         if match not in MATCH_TYPES:
             raise CdxError(f"`matchType` is {match!r}; it can be {', '.join(MATCH_TYPES)}")
         limit = _integer("limit", one("limit"), MAX_LIMIT)
+        latest = _true(one("fastLatest"))
+        if latest and match != "exact":
+            raise CdxError("`fastLatest` works for one URL only; leave out `matchType` and the * of `url`")
         sort = one("sort")
         if sort not in ("", "closest", "reverse", "regular", "default"):
             raise CdxError(f"`sort` is {sort!r}; it can be reverse or closest")
@@ -96,13 +125,15 @@ class Query:
             filters=tuple(Filter.read(text, wayback) for text in params.get("filter", ())),
             collapse=tuple(_collapse(text) for value in params.get("collapse", ()) for text in value.split(","))
             or _collapse_time(one("collapseTime")),
-            limit=min(abs(limit), MAX_LIMIT),
+            limit=1 if latest and not one("limit") else min(abs(limit), MAX_LIMIT),
             offset=0 if one("resumeKey") else max(0, _integer("offset", one("offset"), 0)),
             reverse=sort == "reverse" or (sort == "closest" and closest is None) or _true(one("reverse")),
-            last=limit < 0,
+            last=limit < 0 or latest,
             closest=closest,
             resume=_resume(one("resumeKey")),
             dupes=_true(one("showDupeCount")),
+            skips=_true(one("showSkipCount")),
+            last_skip=_true(one("lastSkipTimestamp")),
             resolve=_true(one("resolveRevisits")),
             page=_integer("page", one("page"), 0) if one("page") else None,
             page_size=max(1, min(_integer("pageSize", one("pageSize"), 1), 100)),
@@ -174,6 +205,7 @@ class Answer:
         query = self.query
         given = skipped = 0
         last: CaptureRow | None = None
+        held: Line | None = None  # until it is known for how many it stands
         state = _State(query)
         if query.resume is not None and (query.dupes or query.collapse):
             for _, line in _resolved(_until_resumed(query, reverse), query):
@@ -183,9 +215,12 @@ class Answer:
         for row, line in _resolved(_rows(query, reverse), query):
             if before is not None and time.monotonic() > until:
                 self._stop_after(before)
-                return
+                break
             before = row
             if not state.takes(line):
+                if held is not None:
+                    held["skipcount"] = str(int(held["skipcount"]) + 1)
+                    held["endtimestamp"] = line["timestamp"]
                 continue
             if skipped < query.offset:
                 skipped += 1
@@ -193,10 +228,17 @@ class Answer:
             if given == query.limit:
                 if last is not None:
                     self._stop_after(last)
-                return
+                break
             given += 1
             last = row
-            yield line
+            if not (query.skips or query.last_skip):
+                yield line
+                continue
+            if held is not None:
+                yield held
+            held = line | {"skipcount": "0", "endtimestamp": line["timestamp"]}
+        if held is not None:
+            yield held
 
     def _stop_after(self, row: CaptureRow) -> None:
         if self.query.closest is None and self.query.page is None:  # these have an order, or an end, of their own

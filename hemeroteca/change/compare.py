@@ -8,7 +8,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, compress
+from itertools import chain, compress, repeat
 from math import log1p
 from operator import ne
 from typing import Any
@@ -149,11 +149,14 @@ class _Comparison:
         old, new = _trimmed(self.old.passages, self.new.passages)
         if not old or not new:
             return 0.0
-        before, after = tidy(old), tidy(new)
-        if before == after:
+        gone, come = set(old), set(new)
+        gone, come = gone - come, come - gone
+        before, after = [line for line in old if line not in gone], [line for line in new if line not in come]
+        if before == after:  # as nearly always; the rest costs more
             return 0.0
-        gone, come = map(Counter, _apart(before, after))
-        moved = _moved(_without(before, gone), _without(after, come))
+        before, after = tidy(before), tidy(after)
+        less, more = map(Counter, _apart(before, after))
+        moved = _moved(_without(before, less), _without(after, more))
         if moved and self.learned:
             holders = {line: path(holder) for line, holder in blocks(self.new)}
             moved = [line for line in moved if not self._known_noise(holders.get(line, ""), self.new)]
@@ -236,12 +239,13 @@ class _Comparison:
         """(change of the kind, change of the files among it)."""
         counts = Counter[str]()
         if kind == "images":
-            counts[kind] += self._descriptions((old[address], new[address]) for address in old.keys() & new.keys())
+            both = old.keys() & new.keys()
+            counts[kind] += self._descriptions(list(map(old.get, both)), list(map(new.get, both)))
         gone = self._cleaned_addresses(kind, 0, (address for address in old if address not in new))
         come = self._cleaned_addresses(kind, 1, (address for address in new if address not in old))
         both = gone.keys() & come.keys()
         if both and kind == "images":
-            counts[kind] += self._descriptions((old[gone[one]], new[come[one]]) for one in both)
+            counts[kind] += self._descriptions([old[gone[one]] for one in both], [new[come[one]] for one in both])
         for side, added, found, nodes in ((0, False, gone, old), (1, True, come, new)):
             for cleaned, address in found.items():
                 if not cleaned or cleaned in both:
@@ -260,21 +264,22 @@ class _Comparison:
         return _growth(counts[kind], total), _growth(counts["files"], total)
 
     def _cleaned_addresses(self, kind: str, side: int, addresses: Iterable[str]) -> dict[str, str]:
-        """Addresses as they were written, by what they lead to: a file on whichever host, a page by whichever protocol."""
+        """Addresses as written, by what they lead to: a file on whichever host, a page by whichever protocol."""
         if not self.given.noise:
             return {address: address for address in addresses}
         page = self.snapshots[side].url
         name = noise.place_of if kind == "links" else noise.file_of
         return {name(cleaned, page) if (cleaned := noise.clean_address(one)) else "": one for one in addresses}
 
-    def _descriptions(self, pairs: Iterable[tuple[DOMNode | None, DOMNode | None]]) -> int:
+    def _descriptions(self, olds: list[DOMNode | None], news: list[DOMNode | None]) -> int:
         """How many pictures that stayed are described (`alt`) in other words."""
+        if None in olds or None in news:
+            return 0
+        befores, afters = (list(map(DOMNode.getattr, nodes, repeat("alt"))) for nodes in (olds, news))
         count = 0
-        for old, new in pairs:
-            if old is None or new is None:
-                continue
-            before, after = old.getattr("alt") or "", new.getattr("alt") or ""
-            if before == after or self._cleaned([before]) == self._cleaned([after]):
+        for new, before, after in zip(news, befores, afters, strict=True) if befores != afters else ():
+            before, after = before or "", after or ""
+            if before == after or self._cleaned([before]) == self._cleaned([after]) or new is None:
                 continue
             if self._known_noise(path(new)):
                 continue

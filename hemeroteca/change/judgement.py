@@ -48,7 +48,7 @@ class Change(msgspec.Struct, frozen=True):
 
     @property
     def total(self) -> float:
-        """The importance: Σα + Σβ + Σγ, cut at 1. The one scale on which commands, API, notices and captures tell it."""
+        """The importance: Σα + Σβ + Σγ, cut at 1. Commands, API, notices and captures tell no other."""
         return min(1.0, sum(self.sums))
 
     @property

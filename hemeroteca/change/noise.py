@@ -129,8 +129,8 @@ _DAY = (
     r"|\d{4}[/.-]\d{1,2}[/.-]\d{1,2}|\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}"
 )
 _SKY = (
-    r"(?:(?:mostly|partly|light|heavy|mainly|parcialmente|muy|poco|mayormente) )?(?:sunny|clear(?: sky)?|cloudy|overcast"
-    r"|rain(?:y)?|showers|snow(?:y)?|fog(?:gy)?|mist|thunderstorms?|drizzle|windy|clouds"
+    r"(?:(?:mostly|partly|light|heavy|mainly|parcialmente|muy|poco|mayormente) )?(?:sunny|clear(?: sky)?|cloudy"
+    r"|overcast|rain(?:y)?|showers|snow(?:y)?|fog(?:gy)?|mist|thunderstorms?|drizzle|windy|clouds"
     r"|soleado|despejado|nublado|nuboso|cubierto|lluvia|lluvioso|chubascos|nieve|niebla|tormentas?|llovizna|viento)"
 )
 _DEGREES = r"[-+−]?\d{1,3}(?:[.,]\d)? ?(?:°|º) ?[CF]?(?!\w)"

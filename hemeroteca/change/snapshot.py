@@ -42,7 +42,8 @@ _MEDIA = {
     "iframe": ("src",),
     "frame": ("src",),
 }
-_LATE = ("data-src", "data-lazy-src", "data-original", "data-lazy", "data-echo")
+_LATE = ("data-lazy-src", "data-original", "data-lazy", "data-echo")
+_MAY_BE_LATE = re2.compile(b"data-(?:lazy|original|echo|srcset)")
 _NOSCRIPT = frozenset(["noscript"])
 _SAID = frozenset(["main", "article", "table", "dl"])
 _MAY_HIDE = re.compile(r"none|hidden|collapse|font-size|-\d", re.I).search
@@ -52,6 +53,7 @@ _READ = frozenset([*_IMAGES, *_MEDIA, *_FIELDS, *_UNSEEN, "a", "area", "img", "s
 _TAG = attrgetter("tag")
 _GETATTR = DOMNode.getattr
 _HIDDEN, _SHOUTED = re2.compile(b"hidden"), re2.compile(b"HIDDEN")
+_PLAIN_HTML = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,100}(?:<!doctype\s{1,20}html|<html[\s>])", re.I)
 _TEXTUAL = re.compile(r"^text/|[/+](?:json|xml|javascript|ecmascript|x-javascript|x-sh|yaml|x-yaml|csv|sql)$")
 
 
@@ -104,7 +106,8 @@ def take_apart(snapshot: Snapshot, given: ChangeRules, view: bool = True) -> Par
     """The parts of a snapshot that the rules leave; classes and styles only with `view`."""
     body = snapshot.body
     media = extract.media_type(snapshot.content_type)
-    kind = extract.kind_of(body, snapshot.content_type, snapshot.url)
+    plainly = media == "text/html" and _PLAIN_HTML.match(body)  # as nearly always; readers of other rooms look longer
+    kind = "html" if plainly else extract.kind_of(body, snapshot.content_type, snapshot.url)
     if kind in ("html", "xhtml"):
         page = Parts("html")
         _read_html(body, snapshot.content_type, given, page, view)
@@ -223,7 +226,7 @@ def _read_html(body: bytes, content_type: str, given: ChangeRules, page: Parts, 
         _remove(document, selector)
     if given.noise:
         _remove_visit_parts(document, *noise.visit_parts(data))
-    unseen = _read_elements(document, page)
+    unseen = _read_elements(document, page, late=_MAY_BE_LATE.search(data) is not None)
     if view:
         _read_looks(document, page)
     for node in unseen:
@@ -240,7 +243,7 @@ def _read_html(body: bytes, content_type: str, given: ChangeRules, page: Parts, 
     page.passages += _cut(raw, page).split(markup.BREAK, MAX_LINES)
 
 
-def _read_elements(document: DOMNode, page: Parts) -> list[DOMNode]:
+def _read_elements(document: DOMNode, page: Parts, late: bool) -> list[DOMNode]:
     """Fill the page; returns the elements whose text nobody sees."""
     nodes = list(document.get_elements_by_tag_name("*"))
     tags = list(map(_TAG, nodes))
@@ -256,9 +259,12 @@ def _read_elements(document: DOMNode, page: Parts) -> list[DOMNode]:
             continue
         if tag == "img":  # the many
             # a picture that is loaded late has a stand-in as its `src`
-            for address in (_late(node) or node.getattr("src"), node.getattr("srcset") or node.getattr("data-srcset")):
-                if address:
-                    images[address] = node
+            address = node.getattr("data-src") or (_late(node) if late else "") or node.getattr("src")
+            if address:
+                images[address] = node
+            address = node.getattr("srcset") or (node.getattr("data-srcset") if late else "")
+            if address:
+                images[address] = node
             continue
         if tag in _UNSEEN:
             unseen.append(node)
@@ -287,10 +293,7 @@ def _read_elements(document: DOMNode, page: Parts) -> list[DOMNode]:
 
 
 def _late(node: DOMNode) -> str | None:
-    for name in _LATE:
-        if node.hasattr(name):
-            return node.getattr(name)
-    return None
+    return next(filter(None, map(node.getattr, _LATE)), None)
 
 
 def _shown_tags(document: DOMNode, nodes: list[DOMNode]) -> list[str]:

@@ -354,3 +354,29 @@ def test_timestamps_round_trip(moment):
         cut = timestamp(value)[:size]
         assert start_ms(cut) <= value <= end_ms(cut)
     assert from_iso(iso(value + 7)) == value + 7
+
+
+def test_what_was_collapsed_is_counted_and_dated(client, site):
+    told = ask(
+        client, "/cdx/search/cdx", url="example.org/", collapse="digest", fl="timestamp,skipcount,endtimestamp",
+        showSkipCount="true", lastSkipTimestamp="true",
+    )  # fmt: skip
+    assert told.splitlines() == [
+        "20240101000000 1 20240201000000",
+        "20240201000005 1 20250301000000",
+        "20260401000000 0 20260401000000",
+    ]
+    assert ask(client, "/cdx/search/cdx", url="example.org/", showSkipCount="true").splitlines()[0].endswith(" 0")
+    one = ask(client, url="example.org/", collapse="digest", showSkipCount="true", limit="1", fl="skipcount")
+    assert '"skipcount": "1"' in one
+
+
+def test_the_latest_capture_of_an_address(client, site):
+    assert stamps(client, url="example.org/", fastLatest="true") == ["20260401000000"]
+    assert stamps(client, url="example.org/", fastLatest="true", limit="-2") == ["20250301000000", "20260401000000"]
+
+
+@pytest.mark.parametrize("name", ["showPagedIndex", "allowFuzzy", "showGroupCount", "limt"])
+@pytest.mark.parametrize("path", ["/cdx", "/cdx/search/cdx"])
+def test_what_is_not_answered_is_refused_by_its_name(client, site, path, name):
+    assert f"`{name}`" in ask(client, path, status=400, url="example.org/", **{name: "true"})

@@ -9,6 +9,7 @@ from tests.warc.making import exchange
 
 MS = 1_700_000_000_000
 URL = "http://example.org/"
+DIFF = "from hemeroteca.cli.archive.diff import diff; import typer; typer.run(diff)"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
 BODIES = [
     "<title>Tienda</title><p>Precio: 10 €<p>hace 3 minutos",
@@ -17,9 +18,7 @@ BODIES = [
 ]
 
 
-def run(
-    data, *arguments, code=0, program="from hemeroteca.cli.archive.diff import diff; import typer; typer.run(diff)"
-):
+def run(data, *arguments, code=0, program=DIFF):
     done = commands.run(program, data, *arguments, code=code)
     return done.stdout if not code else done.stderr
 
@@ -77,8 +76,10 @@ def test_people_see_which_words_images_and_links_came_and_went(instance, tmp_pat
     source = tmp_path / "shown.warc.gz"
     url = "http://shown.example/"
     bodies = [
-        '<p>El pleno es el lunes por la tarde.<img src="/a.jpg" alt="La plaza"><a href="/viejo">x</a><img src="/f.png">',
-        '<p>El pleno es el martes por la tarde.<img src="/a.jpg" alt="La torre"><a href="/nuevo">x</a><img src="/g.png">',
+        '<p>El pleno es el lunes por la tarde.'
+        '<img src="/a.jpg" alt="La plaza"><a href="/viejo">x</a><img src="/f.png">',
+        '<p>El pleno es el martes por la tarde.'
+        '<img src="/a.jpg" alt="La torre"><a href="/nuevo">x</a><img src="/g.png">',
     ]
     source.write_bytes(
         b"".join(
@@ -91,10 +92,6 @@ def test_people_see_which_words_images_and_links_came_and_went(instance, tmp_pat
     assert "El pleno es el [-lunes-]{+martes+} por la tarde." in told
     for line in ("- link /viejo", "+ link /nuevo", "- image /f.png", "+ image /g.png", "La plaza → La torre"):
         assert line in told
-    coloured = run(
-        instance,
-        url,
-        program="import os; os.environ['FORCE_COLOR'] = '1'\nfrom hemeroteca.cli.archive.diff import diff; import typer; typer.run(diff)",
-    )
+    coloured = run(instance, url, program=f"import os; os.environ['FORCE_COLOR'] = '1'\n{DIFF}")
     assert "\x1b[32mmartes" in coloured
     assert "[-" not in coloured.replace("\x1b[", "")

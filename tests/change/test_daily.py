@@ -11,9 +11,10 @@ EAGER = '<img src="{0}" alt="{1}">'
 BANNER = """<div id="cookie-banner" class="cc-window" role="dialog"><p>Usamos cookies propias y de terceros.
  <a href="/cookies">Política de cookies</a></p><button>Aceptar</button><button>Rechazar</button></div>"""
 ENGLISH_BANNER = """<section class="CookieConsent" aria-label="Cookie notice"><h2>We value your privacy</h2><p>We use
- cookies. By clicking accept you agree to our use of them.</p><form><button name="ok">Accept all</button></form></section>"""
+ cookies. By clicking accept you agree to our use of them.</p>
+ <form><button name="ok">Accept all</button></form></section>"""
 SECTIONS = ("Economía", "Deportes", "Cultura", "Sociedad", "Opinión", "Internacional")
-NEWS = [f"El ayuntamiento aprueba la obra número {number} del barrio" for number in "uno dos tres cuatro cinco".split()]
+NEWS = [f"El ayuntamiento aprueba la obra {name} del barrio" for name in ("uno", "dos", "tres", "cuatro", "cinco")]
 
 
 def front_page(
@@ -30,7 +31,7 @@ def front_page(
     alt="La plaza mayor",
     moved=False,
 ):
-    """A newspaper's front page: masthead with clock, date and weather, menu, articles with pictures, a list, a footer."""
+    """A newspaper's front page: masthead with clock, date and weather, menu, articles with pictures, a footer."""
     articles = [
         f'<article class="card"><h2><a href="{scheme}://diario.example/n/{number}">{title}</a></h2>'
         f"{image.format(f'{cdn}/fotos/{number}.jpg', alt if number == 0 else f'Foto {title}')}"
