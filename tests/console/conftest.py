@@ -5,7 +5,6 @@ import pytest
 from django.core.signals import request_finished, request_started
 
 from hemeroteca.accounts import SYSTEM, Role, services
-from hemeroteca.engine import overview
 from hemeroteca.instance import Instance
 from hemeroteca.search import portal
 from tests.waiting import wait_for
@@ -21,10 +20,8 @@ def instance(settings, tmp_path):
     settings.INSTANCE = Instance(tmp_path / "data")
     settings.INSTANCE.create()
     portal.searcher_at.cache_clear()
-    overview.forget()
     yield settings.INSTANCE
     portal.searcher_at.cache_clear()
-    overview.forget()
 
 
 @pytest.fixture
