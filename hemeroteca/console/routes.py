@@ -38,6 +38,9 @@ SECTIONS: tuple[Section, ...] = (
 )
 
 
+PAGES = tuple(page for section in SECTIONS for page in section.pages)
+
+
 def checked(page: Page) -> View:
     """A page for those who may see it; strangers are asked to sign in."""
 
@@ -56,6 +59,6 @@ def checked(page: Page) -> View:
 
 admin.autodiscover()
 urlpatterns: list[URLPattern | URLResolver] = [
-    *(path(page.address, checked(page), name=page.name) for section in SECTIONS for page in section.pages),
+    *(path(page.address, checked(page), name=page.name) for page in PAGES),
     path("admin/", admin.site.urls),  # "account.user", by `User.is_staff`
 ]
