@@ -15,10 +15,14 @@ SIZES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 360, "hei
 
 
 @pytest.fixture
-def instance(settings, tmp_path):
+def instance(settings, tmp_path, tmp_path_factory):
     """A data folder of its own for what lies outside the database."""
     settings.INSTANCE = Instance(tmp_path / "data")
     settings.INSTANCE.create()
+    # the drawing library takes seconds to write: once for all tests
+    drawing = tmp_path_factory.getbasetemp() / "cache"
+    drawing.mkdir(exist_ok=True)
+    (settings.INSTANCE.data / "cache").symlink_to(drawing)
     portal.searcher_at.cache_clear()
     yield settings.INSTANCE
     portal.searcher_at.cache_clear()
