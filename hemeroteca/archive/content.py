@@ -57,6 +57,11 @@ def decoded(capture: CaptureRow) -> Copy:
     return Copy(body, header.partition(";")[0].strip().lower() or capture.mime, header, note)
 
 
+def rendered_html(capture: CaptureRow) -> bytes:
+    """The HTML as a browser showed it; empty when none opened the page."""
+    return rendered.dom(settings.INSTANCE.warc_dir, _shown(capture))[:MAX_SHOWN]
+
+
 class Download(NamedTuple):
     """The body as received, still in its content coding, for whoever wants the bytes."""
 

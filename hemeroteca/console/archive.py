@@ -134,6 +134,8 @@ def capture_copy(request: HttpRequest, record_id: UUID) -> HttpResponse:
     """The archived page for the sandboxed frame: no scripts, no origin, nothing loaded, whoever opens it."""
     row = _capture(record_id)
     try:
+        if dom := content.rendered_html(row):  # what the server sent is an empty shell that scripts filled
+            return _sandboxed(HttpResponse(dom, content_type="text/html; charset=utf-8"), content.SANDBOX)
         copy = content.decoded(row)
     except WarcReadError as error:
         raise NotFound(str(error))

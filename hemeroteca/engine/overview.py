@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -92,7 +92,10 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
     instance: Instance = settings.INSTANCE
     live = read_engine_status(instance)
     names = {state.value: state.name.lower() for state in State}
-    by_state = dict(Visit.objects.values_list("state").annotate(Count("id")))
+    by_state, by_crawl = Counter[int](), Counter[tuple[int, int]]()
+    for crawl, state, count in Visit.objects.values_list("crawl_id", "state").annotate(Count("id")):
+        by_state[state] += count
+        by_crawl[crawl, state] += count
     by_state[State.DONE] = Page.objects.filter(versions__gt=0).count()  # whoever wants to visit them again
     running = Crawl.objects.filter(state=Crawl.State.RUNNING)
     queued = Visit.objects.filter(state=State.QUEUED, crawl__in=running)
@@ -121,7 +124,10 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
         database_bytes=sum(map(_size, instance.database_path.parent.glob(f"{instance.database_path.name}*"))),
         index_bytes=sum(_size(path) for path in instance.index_dir.glob("**/*")),
         free_bytes=shutil.disk_usage(instance.data).free,
-        crawls=[_crawl(crawl) for crawl in Crawl.objects.exclude(fingerprint=STANDING).order_by("-pk")[:crawls]],
+        crawls=[
+            _crawl(crawl, queued=by_crawl[crawl.pk, State.QUEUED], failed=by_crawl[crawl.pk, State.FAILED])
+            for crawl in Crawl.objects.exclude(fingerprint=STANDING).order_by("-pk")[:crawls]
+        ],
         waiting=[
             HostStatus(host.name, host.delay_ms / 1000, host.next_ms, host.failures, host.pages, host.note)
             for host in Host.objects.filter(next_ms__gt=int(time.time() * 1000)).order_by("-next_ms")[:hosts]
@@ -132,8 +138,10 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
     )
 
 
-def _crawl(crawl: "Crawl") -> CrawlStatus:
-    return CrawlStatus(**{name: getattr(crawl, name) for name in CrawlStatus.__struct_fields__})
+def _crawl(crawl: "Crawl", queued: int, failed: int) -> CrawlStatus:
+    """What its last run counted, but for what waits and failed: that is of all its runs, and of one that was stopped."""
+    facts = {name: getattr(crawl, name) for name in CrawlStatus.__struct_fields__}
+    return CrawlStatus(**facts | {"counts": facts["counts"] | {"queued": queued, "failed": failed}})
 
 
 def _size(path: Path) -> int:

@@ -15,6 +15,7 @@ index or its collections, and no loader that would go to the web.
 
 import hashlib
 import hmac
+import json
 import os
 import re
 import sys
@@ -46,6 +47,7 @@ from pywb.rewrite.templateview import JinjaEnv
 from pywb.utils.loaders import BlockLoader, HttpLoader, load_yaml_config
 from pywb.utils.wbexception import WbException
 from pywb.warcserver.handlers import ResourceHandler
+from pywb.warcserver.index.cdxobject import CDXObject
 from pywb.warcserver.index.aggregator import SimpleAggregator
 from pywb.warcserver.index.indexsource import RemoteIndexSource
 from pywb.warcserver.inputrequest import DirectWSGIInputRequest
@@ -70,6 +72,7 @@ CONNECTIONS_EACH = 40  # of one address; a proxy on this machine speaks for all
 READ_SECONDS = 30.0  # for a whole request, however it drips
 LONGEST_ADDRESS = 65_536
 MOST_SENT = 16 << 10
+MOST_MOMENTS = 5000  # versions on the timeline
 
 # Whatever an archived page tries, it can load only from here. Top-level navigation is the one thing a policy cannot
 # stop; the console answers a navigation from elsewhere without its cookies, or with pages that change nothing.
@@ -81,7 +84,8 @@ PAGE_POLICY = (
 # reader away: there pages get no scripts, and lead nowhere by themselves.
 MEMBERS_POLICY = f"{PAGE_POLICY}; sandbox allow-same-origin"
 FRAME_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; frame-src 'self'; connect-src 'self'; base-uri 'none'; "
+    "form-action 'none'; "
     "frame-ancestors 'none'"
 )
 PROTECTION = [
@@ -115,7 +119,7 @@ KEPT_HEADERS = frozenset(
         "vary",
     ]
 )
-OWN_FILES = {"frame.js": "text/javascript", "frame.css": "text/css"}
+OWN_FILES = {"frame.js": "text/javascript", "message.js": "text/javascript", "frame.css": "text/css"}
 PYWB_FILES = ("wombat.js", "wombatWorkers.js", "wb_frame.js", "autoFetchWorker.js")
 CAPTURE = re.compile(r"/(?:(\d{0,14})([a-z]{2,4}_)?/)?(?=https?:)", re.I)
 
@@ -124,7 +128,8 @@ Environ = dict[str, Any]
 
 TEXTS = {
     "en": {
-        "captured": "Archived", "earlier": "Earlier version", "later": "Later version", "versions": "All versions",
+        "captured": "Archived", "not_captured": "Not archived", "go": "Show", "address": "Address",
+        "timeline": "Versions over time", "earlier": "Earlier version", "later": "Later version", "versions": "All versions",
         "about": "About this capture", "bar": "About this archived page", "page": "Archived page",
         "missing": "This address is not in the archive",
         "missing_more": "No capture of it was ever made, or it was cut away.",
@@ -133,7 +138,8 @@ TEXTS = {
         "sign_in": "To the console",
     },
     "es": {
-        "captured": "Archivada", "earlier": "Versión anterior", "later": "Versión siguiente",
+        "captured": "Archivada", "not_captured": "No archivada", "go": "Mostrar", "address": "Dirección",
+        "timeline": "Versiones en el tiempo", "earlier": "Versión anterior", "later": "Versión siguiente",
         "versions": "Todas las versiones", "about": "Sobre esta captura", "bar": "Sobre esta página archivada",
         "page": "Página archivada", "missing": "Esta dirección no está en el archivo",
         "missing_more": "Nunca se capturó, o la captura se retiró.", "failed": "Esta captura no se puede mostrar",
@@ -181,16 +187,30 @@ class Replay:
         every = re.match(r"/\d*\*/(https?:.+)", environ["REQUEST_URI"], re.I)
         if every:
             return moved(start, versions_of(every[1]))
-        if not CAPTURE.match(environ["REQUEST_URI"]):
+        asked = CAPTURE.match(environ["REQUEST_URI"])
+        if not asked:
             place = escaped(environ)
-            return moved(start, place) if place else plain(start, "404 Not FoundRecord", "Write /TIMESTAMP/URL.")
+            return moved(start, place) if place else plain(start, "404 Not Found", "Write /TIMESTAMP/URL.")
+        if asked[2] is None and environ["REQUEST_METHOD"] != "POST":  # the frame: only around what there is
+            url = environ["REQUEST_URI"][asked.end() :]
+            moment = self.pages.moment_of(url, asked[1] or "")
+            if not moment:
+                return self.pages.missing(environ, start, url)
+            if moment != asked[1]:
+                return moved(start, f"{ORIGIN}/{moment}/{url}")
         return self.pages.show(environ, start)
 
     def own(self, name: str, environ: Environ, start: Start) -> Iterable[bytes]:
         if name == "enter":
             return enter(environ, start)
+        if name == "captures":
+            if not OPEN and not has_pass(environ):
+                return plain(start, "401 Unauthorized", "This archive is for members.")
+            url = parse_qs(environ.get("QUERY_STRING", "")).get("url", [""])[0]
+            headers = [("Content-Type", "application/json"), ("Cache-Control", "no-cache")]
+            return answer(start, "200 OK", headers, json.dumps(self.pages.moments_of(url)).encode(), FRAME_POLICY)
         if name not in self.files:
-            return plain(start, "404 Not FoundRecord", "There is no such file.")
+            return plain(start, "404 Not Found", "There is no such file.")
         kind, data = self.files[name]
         headers = [("Content-Type", f"{kind}; charset=utf-8"), ("Cache-Control", "max-age=3600")]
         return answer(start, "200 OK", headers, data, PAGE_POLICY)
@@ -206,7 +226,8 @@ class Pages(RewriterApp):  # type: ignore[misc]
         config |= {"frame_insert_html": "frame.html", "static_prefix": "_", "csp-header": ""}
         super().__init__(framed_replay=True, jinja_env=templates, config=config)
         self.frame_insert_view.banner_view = self.head_insert_view.banner_view = None  # the frame has its own
-        source = SimpleAggregator({"hemeroteca": Index()})
+        self.index = Index()
+        source = SimpleAggregator({"hemeroteca": self.index})
         self.archive = ResourceHandler(source, [WARCPathLoader([place_of], source)], rules_file="")
 
     def show(self, environ: Environ, start: Start) -> Iterable[bytes]:
@@ -234,9 +255,38 @@ class Pages(RewriterApp):  # type: ignore[misc]
         status = response.status_headers.statusline
         return answer(start, status, list(kept(response.status_headers.headers)), response.body, policy)
 
-    def message(self, heading: str, text: str, link: str, label: str) -> bytes:
+    def moment_of(self, url: str, asked: str) -> str:
+        """The timestamp of the capture that answers for a moment; empty when nothing is archived."""
+        moment = asked or time.strftime("%Y%m%d%H%M%S", time.gmtime())
+        try:
+            found = self.index.ask(url, f"closest={moment}&limit=1")
+        except requests.RequestException:
+            return asked  # the page itself will say what is wrong
+        if found:
+            return found[0]
+        # pywb's rules know addresses that differ and mean the same
+        headers, parts, _ = self.archive({"url": url, "closest": moment, "matchType": "exact", "mode": "resource"})
+        if parts is None:
+            return ""
+        getattr(parts, "close", lambda: None)()
+        return CDXObject(headers["Warcserver-Cdx"].encode()).get("timestamp", "")
+
+    def moments_of(self, url: str) -> list[str]:
+        """When the versions of an address were captured: captures that differ from the one before, oldest first."""
+        if not re.match(r"https?://", url, re.I) or len(url) > LONGEST_ADDRESS:
+            return []
+        try:
+            return self.index.ask(url, f"collapse=digest&limit=-{MOST_MOMENTS}")
+        except requests.RequestException:
+            return []
+
+    def missing(self, environ: Environ, start: Start, url: str) -> Iterable[bytes]:
+        text = self._told(environ, url, "missing", "404 Not Found")
+        return answer(start, "404 Not Found", list(kept(text.status_headers.headers)), text.body, FRAME_POLICY)
+
+    def message(self, heading: str, text: str, link: str, label: str, url: str = "") -> bytes:
         template = self.jinja_env.jinja_env.get_template("message.html")
-        return template.render(heading=heading, text=text, link=link, label=label).encode()
+        return template.render(heading=heading, text=text, link=link, label=label, url=url).encode()
 
     # What pywb asks of itself
 
@@ -261,14 +311,14 @@ class Pages(RewriterApp):  # type: ignore[misc]
         }
 
     def _not_found_response(self, environ: Environ, url: str) -> WbResponse:
-        return self._told(environ, url, "missing", "404 Not FoundRecord")
+        return self._told(environ, url, "missing", "404 Not Found")
 
     def _error_response(self, environ: Environ, wbe: WbException) -> WbResponse:
         return self._told(environ, wbe.url or "", "failed", wbe.status())
 
     def _told(self, environ: Environ, url: str, what: str, status: str) -> WbResponse:
         texts = texts_for(environ)
-        text = self.message(texts[what], texts.get(f"{what}_more", ""), versions_of(url), texts["back"])
+        text = self.message(texts[what], texts.get(f"{what}_more", ""), versions_of(url), texts["back"], url)
         return WbResponse.text_response(text.decode(), status=status, content_type="text/html; charset=utf-8")
 
 
@@ -287,6 +337,13 @@ class Index(RemoteIndexSource):  # type: ignore[misc]
             return f"{url}&matchType={params['matchType']}&limit=100"
         url += "&matchType=exact"
         return f"{url}&closest={quote(params['closest'])}&limit=100" if params.get("closest") else f"{url}&limit=1000"
+
+    def ask(self, url: str, more: str) -> list[str]:
+        """Timestamps of captures of an address."""
+        place = f"{INDEX}/cdx?url={quote(url, safe='')}&matchType=exact&output=json&fl=timestamp&{more}"
+        answered = self.sesh.get(place, timeout=READ_SECONDS)
+        answered.raise_for_status()
+        return [str(json.loads(line)["timestamp"]) for line in answered.text.splitlines() if line]
 
     def _set_load_url(self, cdx: Any, params: Any) -> None:
         pass  # the web is never asked

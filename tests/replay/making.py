@@ -11,6 +11,7 @@ from hemeroteca.accounts import SYSTEM, Role, services
 from hemeroteca.archive import services as archive
 from hemeroteca.archive.values import NewCapture
 from hemeroteca.warc import keys
+from hemeroteca.warc.capture import Capture
 from hemeroteca.warc.keys import index_key
 from tests.console.conftest import PASSWORD
 from tests.console.world import NOW, build
@@ -62,6 +63,20 @@ def put(
     return page
 
 
+def rendered(world, page, dom, ms=NOW):
+    """What a browser made of a page."""
+    capture = Capture(url=keys.DOM + page.url, captured_ms=ms, content_type="text/html; charset=utf-8", body=dom)
+    records = warc.records(capture)
+    name, offset = world.writer.append(records.data)
+    world.writer.sync()
+    row = NewCapture(
+        record_id=records.main.record_id, url=keys.DOM + page.url, captured_ms=ms, status=0, mime="text/html",
+        digest=records.digest, kind=records.main.kind, version=True, warc_name=name, offset=offset,
+        length=records.main.length, body_size=len(dom),
+    )  # fmt: skip
+    archive.insert_captures([row], world.writer.sizes())
+
+
 def attack(port):
     """The hostile page, against a console on that port by both its names."""
     return ATTACK.replace("CONSOLES", f'["http://127.0.0.1:{port}", "http://localhost:{port}"]').encode()
@@ -83,6 +98,11 @@ def fill(port):
     asked = put(world, api, b'{"news": "first"}', content_type="application/json", sent=first)
     put(world, api, b'{"news": "second"}', content_type="application/json", sent=second, page=asked)
     put(world, "https://diario.example/estilo.css", b"h1 { color: rgb(200, 0, 0) }", content_type="text/css")
+    minute = put(world, "https://diario.example/minuto", b"<p>first of a minute")
+    world.capture(minute, b"<p>second of a minute", NOW + 5_000)
+    put(world, "https://diario.example/lost-link", b"<a href='/nowhere'>nowhere</a>")
+    shell = put(world, "https://diario.example/app", b"<title>App</title><div id=app></div>")
+    rendered(world, shell, b"<html><head><title>App</title></head><body><p>made by a script</p></body></html>")
     put(world, "https://evil.example/attack", attack(port))
     put(world, "https://evil.example/sw.js", b"self.x = 1", content_type="text/javascript")
     put(world, "https://evil.example/headers", b"<p>headers", more=HOSTILE_HEADERS)

@@ -53,7 +53,7 @@ def test_a_result_leads_to_the_page_with_its_script_and_style_and_back(served, w
     expect(inside.locator("h1")).to_have_css("color", "rgb(200, 0, 0)")
     inside.get_by_role("link", name="El pan").click()
     page.wait_for_url(re.compile(r"/\d+/https://diario\.example/economia/pan$"))
-    page.locator("#address", has_text="https://diario.example/economia/pan").wait_for()
+    expect(page.locator("#address")).to_have_value("https://diario.example/economia/pan")
     page.get_by_role("link", name="All versions").click()
     page.get_by_role("heading", name="diario.example/economia/pan").wait_for()
     assert page.url.startswith(served.console)
@@ -146,3 +146,50 @@ def test_the_bar_fits_a_phone(served, window):
     page.frame_locator("#replay_iframe").get_by_text("script of").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.get_by_role("link", name="Todas las versiones").wait_for()
+
+
+def test_the_bar_tells_the_capture_that_is_shown_and_knows_the_ends(served, window):
+    """Two versions of one minute read differently, in one named zone; a moment between leads to the nearest capture."""
+    from playwright.sync_api import expect
+
+    page = window(timezone_id="America/Caracas").new_page()
+    url = "https://diario.example/minuto"
+    page.goto(f"{served.origin}/2026/{url}")
+    page.wait_for_url(f"{served.origin}/20251115094645/{url}")
+    expect(page.locator("#when")).to_have_text("15 Nov 2025, 09:46:45 UTC")
+    expect(page.get_by_label("Later version")).to_have_attribute("aria-disabled", "true")
+    expect(page.locator("#timeline a")).to_have_count(2)
+    page.get_by_label("Earlier version").click()
+    page.wait_for_url(f"{served.origin}/{STAMP}/{url}")
+    expect(page.locator("#when")).to_have_text("15 Nov 2025, 09:46:40 UTC")
+    expect(page.get_by_label("Earlier version")).to_have_attribute("aria-disabled", "true")
+    page.locator("#timeline a").last.click()
+    page.wait_for_url(f"{served.origin}/20251115094645/{url}")
+    page.get_by_label("Address").fill("diario.example/portada")
+    page.get_by_role("button", name="Show").click()
+    page.frame_locator("#replay_iframe").get_by_role("heading", name="Portada").wait_for()
+
+
+def test_what_is_not_archived_has_no_date(served, window):
+    from playwright.sync_api import expect
+
+    page = window().new_page()
+    told = page.goto(f"{served.origin}/20260101000000/https://diario.example/never")
+    assert told.status == 404
+    assert "memento-datetime" not in told.headers
+    page.get_by_role("heading", name="This address is not in the archive").wait_for()
+    assert "2026" not in page.locator("body").inner_text()
+    page.goto(f"{served.origin}/{STAMP}/https://diario.example/lost-link")
+    page.frame_locator("#replay_iframe").get_by_role("link", name="nowhere").click()
+    page.frame_locator("#replay_iframe").get_by_text("not in the archive").wait_for()
+    expect(page.locator("#state")).to_have_text("Not archived")
+    expect(page.locator("#address")).to_have_value("https://diario.example/nowhere")
+    expect(page.locator("#when")).to_be_hidden()
+
+
+def test_a_page_that_a_browser_rendered_is_not_blank_without_scripts(served, window):
+    page = window().new_page()
+    page.goto(f"{served.console}/page?url=https://diario.example/app")
+    page.get_by_role("link", name="Text").first.click()
+    page.get_by_role("link", name="Page without scripts").click()
+    page.frame_locator("iframe.copy").get_by_text("made by a script").wait_for()

@@ -1,0 +1,27 @@
+"""What `hemeroteca status` tells of crawls."""
+
+import pytest
+
+from hemeroteca import urls
+from hemeroteca.accounts import SYSTEM
+from hemeroteca.engine.overview import status
+from hemeroteca.frontier import services
+from hemeroteca.frontier.models import Crawl, Host, Page, Visit
+from hemeroteca.frontier.visit import State
+from hemeroteca.ingest.rules import CrawlOptions
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
+
+
+def test_a_stopped_crawl_tells_what_still_waits_and_what_failed(settings):
+    settings.INSTANCE.create()
+    crawl, _ = services.submit_crawl(SYSTEM, ["https://example.org/"], CrawlOptions(scope=urls.Scope()))
+    host, _ = Host.objects.get_or_create(name="example.org")
+    for number, state in enumerate([State.QUEUED] * 7 + [State.FAILED] * 3 + [State.DONE] * 2):
+        page = Page.objects.create(key=number + 1, url=f"https://example.org/{number}", host=host)
+        Visit.objects.create(crawl=crawl, page=page, host=host, state=state)
+    Crawl.objects.filter(pk=crawl.pk).update(state=Crawl.State.STOPPED, stop_reason="a person stopped it")
+    told = next(found for found in status().crawls if found.id == crawl.pk)
+    waiting = Visit.objects.filter(crawl=crawl, state=State.QUEUED).count()
+    assert (told.counts["queued"], told.counts["failed"]) == (waiting, 3)
+    assert waiting >= 7
