@@ -10,13 +10,14 @@ from pydantic import Field
 
 from hemeroteca import urls
 from hemeroteca.api import access
-from hemeroteca.api.shapes import Cursor, Limit, Listing, filled, read_cursor
+from hemeroteca.api.shapes import Cursor, Limit, Listing, RequestBody, filled, read_cursor
 from hemeroteca.api.shapes import listing as part_of
 from hemeroteca.archive import content as archived
 from hemeroteca.archive import lookup, queries
 from hemeroteca.archive.citation import cite
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import Invalid, NotFound
+from hemeroteca.frontier import services as crawl_services
 from hemeroteca.warc.store import WarcReadError
 from hemeroteca.warc.timestamps import iso
 from hemeroteca.watch.queries import patterns_of
@@ -59,6 +60,24 @@ def content(request: HttpRequest, id: Id) -> FileResponse:  # noqa: A002
     found = archived.download(_capture(id))
     kind = "application/octet-stream"
     return FileResponse(found.file, as_attachment=True, filename=found.name, content_type=kind, headers=found.headers)
+
+
+class Save(RequestBody):
+    url: str = Field(min_length=1, max_length=8192, description="Address of the page to capture.")
+
+
+class SaveOut(Schema):
+    url: str = Field(description="Canonical address; GET /api/v1/captures lists its captures.")
+    crawl: int = Field(
+        description="Number of the crawl that makes it; GET /api/v1/crawls/{number} follows it."
+    )
+    state: str = Field(description="State of that crawl.")
+
+
+def save(request: HttpRequest, order: Save) -> SaveOut:
+    """The page and what it needs to be shown are visited as soon as politeness allows; robots.txt is obeyed."""
+    crawl = crawl_services.save_page(access.caller(request), order.url)
+    return SaveOut(url=crawl.seeds[0], crawl=crawl.pk, state=crawl.state)
 
 
 class CitationOut(Schema):

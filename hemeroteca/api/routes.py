@@ -68,6 +68,7 @@ ROUTES = (
     Route(PUT, "/preferences/{host}", "search.prefer", search.prefer, "Raise, lower or block a host"),
     Route(DELETE, "/preferences/{host}", "search.prefer", search.forget, "Judge a host like any other again"),
     Route(GET, "/captures", "archive.read", captures.listing, "Captures of a URL, oldest first"),
+    Route(POST, "/captures", "crawl.submit", captures.save, "Capture a page now", 202),
     Route(GET, "/captures/{id}", "archive.read", captures.one, "One capture"),
     Route(GET, "/captures/{id}/content", "archive.read", captures.content, "The captured bytes"),
     Route(GET, "/captures/{id}/citation", "archive.read", captures.citation, "How to cite a capture"),

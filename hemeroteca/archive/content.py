@@ -3,6 +3,7 @@
 And two captures compared, for the command line, the API and the console alike.
 """
 
+import io
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -19,6 +20,7 @@ from hemeroteca.warc import DOM_TYPE
 from hemeroteca.warc.reader import Record
 
 HTML = ("text/html", "application/xhtml+xml")
+MAX_PIXELS = 64_000_000  # of a screenshot
 SMALL = 256 << 10  # bytes of HTML that are read in a few milliseconds
 MAX_SHOWN = 8 << 20  # a copy longer than this is only offered as a download
 
@@ -60,6 +62,29 @@ def decoded(capture: CaptureRow) -> Copy:
 def rendered_html(capture: CaptureRow) -> bytes:
     """The HTML as a browser showed it; empty when none opened the page."""
     return rendered.dom(settings.INSTANCE.warc_dir, _shown(capture))[:MAX_SHOWN]
+
+
+def screenshot(capture: CaptureRow, small: bool = False) -> bytes:
+    """PNG of the page as a browser showed it, or its top in small; empty when none did. Needs Pillow to be small."""
+    picture = rendered.screenshot(settings.INSTANCE.warc_dir, _shown(capture))
+    return _thumbnail(picture) if picture and small else picture
+
+
+def _thumbnail(picture: bytes) -> bytes:
+    """The top of a picture, as wide as a card."""
+    try:
+        from PIL import Image
+
+        with Image.open(io.BytesIO(picture), formats=["PNG"]) as image:
+            if image.width * image.height > MAX_PIXELS:
+                return b""
+            top = image.convert("RGB").crop((0, 0, image.width, min(image.height, image.width * 5 // 8)))
+            top.thumbnail((320, 200))
+            small = io.BytesIO()
+            top.save(small, "PNG", optimize=True)
+            return small.getvalue()
+    except (ImportError, OSError, ValueError, SyntaxError):
+        return picture
 
 
 class Download(NamedTuple):

@@ -10,10 +10,13 @@ from hemeroteca.archive import cdx, queries
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import Invalid, NotFound
+from hemeroteca.urls import UrlError
+from hemeroteca.urls import host as host_of
 from hemeroteca.warc.keys import index_key
 from hemeroteca.warc.timestamps import digits_of, read_moment, start_ms
 
 DAY_MS = 86_400_000
+MOST_COUNTED = 10_000  # captures of a site that are counted for a list
 
 
 class Address(NamedTuple):
@@ -43,6 +46,72 @@ def versions_of(url: str, since_ms: int, until_ms: int, all_captures: bool, limi
     if not all_captures:
         where, values = f"{where} AND version = %s", [*values, True]
     return queries.rows(where, values, "captured_ms DESC, capture.id DESC", limit)
+
+
+class Holding(NamedTuple):
+    """A site as the archive holds it."""
+
+    host: str
+    captures: int  # counted up to MOST_COUNTED
+    last_ms: int
+
+    @property
+    def more(self) -> bool:
+        return self.captures >= MOST_COUNTED
+
+
+def holdings(limit: int, after: str = "") -> list[Holding]:
+    """Sites with captures, in the order of the index; `after` goes on behind a host. Each costs two short looks."""
+    found: list[Holding] = []
+    position = f"{_host_key(after)}*" if after else ""
+    with connection.cursor() as cursor:
+        while len(found) < limit:
+            cursor.execute("SELECT urlkey, url FROM capture WHERE urlkey >= %s ORDER BY urlkey LIMIT 1", [position])
+            row = cursor.fetchone()
+            if row is None:
+                break
+            key, url = row
+            head, bracket, _ = key.partition(")")
+            position = f"{head}*" if bracket else key + "\x01"  # `*` is the first letter behind `)`
+            if key.startswith("urn:"):  # attachments of browsers
+                position = "urn;"
+                continue
+            host = _host_of(url)
+            if not host or not bracket:
+                continue
+            cursor.execute(
+                "SELECT count(*), max(captured_ms) FROM (SELECT captured_ms FROM capture WHERE urlkey >= %s AND "
+                "urlkey < %s LIMIT %s) AS some",
+                [f"{head})", position, MOST_COUNTED],
+            )
+            count, last = cursor.fetchone()
+            found.append(Holding(host, int(count), int(last or 0)))
+    return found
+
+
+def recent_pages(limit: int) -> list[CaptureRow]:
+    """The newest versions of pages, the last captured first."""
+    return queries.rows(
+        "version = %s AND mime IN ('text/html', 'application/xhtml+xml', 'application/pdf') AND status = 200 "
+        "AND urlkey NOT LIKE 'urn:%%'",
+        [True],
+        "capture.id DESC",
+        limit,
+    )
+
+
+def _host_key(host: str) -> str:
+    try:
+        return index_key(f"http://{host}/").partition(")")[0]
+    except UrlError:
+        return ""
+
+
+def _host_of(url: str) -> str:
+    try:
+        return host_of(url)
+    except UrlError:
+        return ""
 
 
 def ranges(

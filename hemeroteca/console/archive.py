@@ -1,4 +1,5 @@
-"""The archive for people: look up, calendar and versions of an address, a capture, two captures compared.
+"""The archive for people: what is there, look up, calendar and versions of an address, a capture, two compared; a page
+saved now, a selection taken away as a file.
 
 What strangers wrote appears here as text, or in a frame without scripts and without an origin. With scripts it is
 shown only by replay, on an origin of its own, to which these pages lead.
@@ -7,7 +8,9 @@ shown only by replay, on an origin of its own, to which these pages lead.
 import calendar
 import datetime as dt
 import re
+from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 from uuid import UUID
 
 from django.conf import settings
@@ -19,19 +22,24 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from hemeroteca import change, extract, urls
-from hemeroteca.accounts import STRANGER, can
-from hemeroteca.archive import content, lookup
+from hemeroteca.accounts import STRANGER, Actor, can, require
+from hemeroteca.archive import content, lookup, rendered, stats
 from hemeroteca.archive import queries as archive
 from hemeroteca.archive.citation import cite
+from hemeroteca.archive.jobs import Export
+from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.change.highlight import POLICY
 from hemeroteca.console.section import Page, Section
-from hemeroteca.errors import Invalid, NotFound
+from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.frontier import queries as frontier
+from hemeroteca.frontier import services as crawl_services
 from hemeroteca.frontier.visit import State
+from hemeroteca.jobs import queries as jobs
+from hemeroteca.jobs import services as job_services
 from hemeroteca.replay import addresses as replay_addresses
 from hemeroteca.warc.reader import WarcReadError
 from hemeroteca.warc.timestamps import read_moment, timestamp
@@ -39,6 +47,14 @@ from hemeroteca.watch.models import Collection
 from hemeroteca.watch.queries import patterns_of
 
 ADDRESSES = 50
+SITES = 48
+RECENT = 12
+FORMATS = {
+    "wacz": (gettext_lazy("WACZ, opens in ReplayWeb.page"), "wacz"),
+    "warc": (gettext_lazy("WARC, for other archives"), "warc.gz"),
+    "csv": (gettext_lazy("A list as CSV"), "csv"),
+    "json": (gettext_lazy("A list as JSON lines"), "jsonl"),
+}
 CAPTURES = 200
 MAX_TEXT = 200_000  # characters of a capture's text shown on a page
 MAX_ROWS = 2_000  # lines of a comparison shown on a page
@@ -63,12 +79,14 @@ def look_up(request: HttpRequest) -> HttpResponseBase:
     names = ("url", "match", "collection", "since", "until")
     form = {name: request.GET.get(name, "").strip()[:8192] for name in names}
     form["match"] = form["match"] if form["match"] in MATCHES else "prefix"
-    context: dict[str, Any] = {"form": form, "matches": MATCHES.items()}
+    context: dict[str, Any] = {"form": form, "matches": MATCHES.items(), "encoded_url": quote(form["url"], safe="")}
     context["collections"] = list(Collection.objects.order_by("name").values_list("name", flat=True)[:500])
     if form["url"] and form["match"] == "exact" and "*" not in form["url"]:
         year = form["since"][:4] if re.match(r"\d{4}", form["since"]) else ""
         return redirect(f"{reverse('page')}?{urlencode({'url': _whole(form['url']), 'year': year})}")
-    if form["url"] or form["collection"]:
+    if not form["url"] and not form["collection"]:
+        context |= _what_is_there(request)
+    else:
         try:
             patterns = patterns_of(form["collection"]) if form["collection"] else None
             ranges = lookup.ranges(form["url"], form["match"], form["since"], form["until"], patterns)
@@ -81,11 +99,123 @@ def look_up(request: HttpRequest) -> HttpResponseBase:
     return render(request, "console/look_up.html", context)
 
 
+def _what_is_there(request: HttpRequest) -> dict[str, Any]:
+    """For who has not asked for anything yet: sites, recent captures, figures."""
+    held = lookup.holdings(SITES + 1, request.GET.get("sites_after", "")[:255])
+    recent = lookup.recent_pages(RECENT)
+    pictured = [(row, rendered.screenshot_of(row) is not None) for row in recent]
+    return {
+        "sites": held[:SITES],
+        "sites_after": held[SITES - 1].host if len(held) > SITES else "",
+        "recent": pictured,
+        "figures": stats.stats() if held else None,
+        "replay": bool(recent and _replay_origin(request, recent[0])),
+    }
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def save(request: HttpRequest) -> HttpResponseBase:
+    """Have a page captured now. A link or a bookmark only fills in the address: the button orders it."""
+    given = request.POST if request.method == "POST" else request.GET
+    url = given.get("url", "").strip()[:8192]
+    context: dict[str, Any] = {"url": url, "bookmarklet": _bookmarklet(request)}
+    if request.method == "POST":
+        try:
+            crawl = crawl_services.save_page(Actor.of(request.user), url)
+        except (Invalid, Conflict) as error:
+            return render(request, "console/save.html", context | {"failure": str(error)}, status=422)
+        settings.INSTANCE.wake("engine")
+        return redirect("saving", crawl.pk)
+    return render(request, "console/save.html", context)
+
+
+@require_safe
+@never_cache
+def saving(request: HttpRequest, number: int) -> HttpResponse:
+    """What becomes of a page that is being saved; asked for every two seconds until it is captured or failed."""
+    crawl = frontier.crawl(number) if number < 1 << 63 else None
+    if crawl is None or not crawl.seeds:
+        raise NotFound(_("There is no crawl %(number)d.") % {"number": number})
+    url = crawl.seeds[0]
+    newest = archive.latest(url)
+    known = frontier.page(url)
+    visit = frontier.last_visit(known) if known is not None else None
+    saved = newest if newest is not None and newest.captured_ms >= crawl.created_ms else None
+    context = {
+        "url": url,
+        "crawl": crawl,
+        "capture": saved,
+        "reason": visit.reason if saved is None and visit is not None and crawl.state != "running" else "",
+        "over": saved is not None or crawl.state != "running",
+        "replay": bool(saved and _replay_origin(request, saved)),
+    }
+    part = "saving_state" if request.headers.get("HX-Request") else "saving"
+    return render(request, f"console/{part}.html", context)
+
+
+def _bookmarklet(request: HttpRequest) -> str:
+    """For the bar of a browser: opens `save` for the page that is shown."""
+    base = settings.CONFIG.public_url.rstrip("/") or f"{request.scheme}://{request.get_host()}"
+    return f"javascript:void(open('{base}{reverse('save')}?url='+encodeURIComponent(location.href)))"
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def take_away(request: HttpRequest) -> HttpResponseBase:
+    """A selection as a file: ordered as a job, then taken from its page."""
+    names = ("url", "match", "collection", "since", "until", "format")
+    given = request.POST if request.method == "POST" else request.GET
+    form = {name: given.get(name, "").strip()[:8192] for name in names}
+    form["match"] = form["match"] if form["match"] in MATCHES else "prefix"
+    form["format"] = form["format"] if form["format"] in FORMATS else "wacz"
+    context: dict[str, Any] = {"form": form, "matches": MATCHES.items(), "formats": FORMATS.items()}
+    context["collections"] = list(Collection.objects.order_by("name").values_list("name", flat=True)[:500])
+    if request.method == "POST":
+        try:
+            return redirect("job", _order_export(Actor.of(request.user), form).pk)
+        except Invalid as error:
+            return render(request, "console/take_away.html", context | {"failure": str(error)}, status=422)
+    return render(request, "console/take_away.html", context)
+
+
+@require_safe
+def exported(request: HttpRequest, number: int) -> HttpResponseBase:
+    """The file that an export made."""
+    job = jobs.find(Actor.of(request.user), min(number, (1 << 63) - 1))
+    place = Path(job.arguments.get("target", "")) if job.kind == "archive.export" else Path()
+    if job.state != "done" or place.parent != _exports() or not place.is_file():
+        raise NotFound(_("That export has no file here; order it again."))
+    return FileResponse(
+        place.open("rb"), as_attachment=True, filename=place.name, content_type="application/octet-stream"
+    )
+
+
+def _order_export(actor: Actor, form: dict[str, str]) -> Any:
+    require(actor, "archive.export")
+    if form["collection"]:
+        patterns, match = tuple(patterns_of(form["collection"])), ""
+    elif form["url"]:
+        patterns, match = (form["url"],), "" if "*" in form["url"] else form["match"]
+    else:
+        raise Invalid(_("Say what to take: an address or a collection."))
+    selection = Selection(patterns, match, lookup.digits_of(form["since"]), lookup.digits_of(form["until"]))
+    selection.check()
+    _exports().mkdir(exist_ok=True)
+    title = re.sub(r"[^\w.-]+", "-", form["collection"] or form["url"]).strip("-.")[:80] or "archive"
+    moment = dt.datetime.now(dt.UTC).strftime("%Y%m%d%H%M%S")
+    target = _exports() / f"{title}-{moment}.{FORMATS[form['format']][1]}"
+    order = Export(selection, str(target), form["format"], form["collection"] or form["url"])
+    return job_services.submit(actor, "archive.export", order)
+
+
+def _exports() -> Path:
+    return Path(settings.INSTANCE.data) / "exports"
+
+
 @require_safe
 def page(request: HttpRequest) -> HttpResponse:
     """One address: what became of it, a calendar of its captures, its versions."""
     url = request.GET.get("url", "").strip()[:8192]
-    context: dict[str, Any] = {"url": url}
+    context: dict[str, Any] = {"url": url, "encoded_url": quote(url, safe="")}
     try:
         context["page"] = known = frontier.page(url)
         canonical = urls.canonical(url)
@@ -143,6 +273,20 @@ def capture_copy(request: HttpRequest, record_id: UUID) -> HttpResponse:
         raise NotFound(_("This capture is not a page; download its original."))
     charset = content.text(row).charset or "utf-8"
     return _sandboxed(HttpResponse(copy.body, content_type=f"text/html; charset={charset}"), content.SANDBOX)
+
+
+@require_safe
+def capture_picture(request: HttpRequest, record_id: UUID) -> HttpResponse:
+    """The screenshot that a browser took of a capture; with `width` a small one. A capture does not change."""
+    try:
+        picture = content.screenshot(_capture(record_id), request.GET.get("width") == "320")
+    except WarcReadError as error:
+        raise NotFound(str(error))
+    if not picture:
+        raise NotFound(_("No browser took a picture of this capture."))
+    response = HttpResponse(picture, content_type="image/png")
+    response.headers["Cache-Control"] = "private, max-age=604800, immutable"
+    return response
 
 
 @require_safe
@@ -349,12 +493,22 @@ SECTION = Section(
     (
         Page("archive", "look-up", look_up, "archive.read"),
         Page("page", "page", page, "archive.read"),
+        Page("save", "save", save, "crawl.submit", "crawl.submit"),
+        Page("save/<int:number>", "saving", saving, "crawl.read"),
+        Page("archive/export", "take-away", take_away, "archive.export", "archive.export"),
+        Page("archive/export/<int:number>", "exported", exported, "archive.export"),
         Page("at", "at", at, "archive.read"),
         Page("compare", "compare", compare, "archive.read"),
         Page("compare/page", "compare-page", compare_page, "archive.read"),
         Page("v/<uuid:record_id>", "capture", capture, "archive.read"),
         Page("v/<uuid:record_id>/copy", "capture-copy", capture_copy, "archive.read"),
+        Page("v/<uuid:record_id>/picture", "capture-picture", capture_picture, "archive.read"),
         Page("v/<uuid:record_id>/original", "capture-original", capture_original, "archive.read"),
         Page("v/<uuid:record_id>/replay", "capture-replay", capture_replay, "archive.read"),
+    ),
+    menu=(
+        ("look-up", gettext_lazy("What is there")),
+        ("save", gettext_lazy("Save a page")),
+        ("take-away", gettext_lazy("Take away")),
     ),
 )

@@ -93,6 +93,11 @@ def submit_crawl(actor: Actor, seeds: Iterable[str], options: CrawlOptions) -> t
     return crawl, False
 
 
+def save_page(actor: Actor, url: str) -> Crawl:
+    """Have one page captured now, with what it needs to be shown; known or not, old or not."""
+    return submit_crawl(actor, [url], CrawlOptions(scope=urls.Scope(kind="page")))[0]
+
+
 def keep_crawl(crawl_id: int | None, seeds: Iterable[str], options: CrawlOptions, running: bool) -> Crawl:
     """Make or change the standing crawl of a subscription; the engine takes part in it while it is running."""
     canonical = _seeds(seeds)

@@ -47,8 +47,8 @@ from pywb.rewrite.templateview import JinjaEnv
 from pywb.utils.loaders import BlockLoader, HttpLoader, load_yaml_config
 from pywb.utils.wbexception import WbException
 from pywb.warcserver.handlers import ResourceHandler
-from pywb.warcserver.index.cdxobject import CDXObject
 from pywb.warcserver.index.aggregator import SimpleAggregator
+from pywb.warcserver.index.cdxobject import CDXObject
 from pywb.warcserver.index.indexsource import RemoteIndexSource
 from pywb.warcserver.inputrequest import DirectWSGIInputRequest
 from pywb.warcserver.resource.responseloader import WARCPathLoader
@@ -129,7 +129,8 @@ Environ = dict[str, Any]
 TEXTS = {
     "en": {
         "captured": "Archived", "not_captured": "Not archived", "go": "Show", "address": "Address",
-        "timeline": "Versions over time", "earlier": "Earlier version", "later": "Later version", "versions": "All versions",
+        "timeline": "Versions over time",
+        "earlier": "Earlier version", "later": "Later version", "versions": "All versions",
         "about": "About this capture", "bar": "About this archived page", "page": "Archived page",
         "missing": "This address is not in the archive",
         "missing_more": "No capture of it was ever made, or it was cut away.",

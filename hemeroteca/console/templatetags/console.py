@@ -75,6 +75,13 @@ def stamp(ms: int | None) -> str:
 
 
 @register.filter
+def exactly(ms: int | None) -> str:
+    """A capture's moment, to the second and always in UTC: as the calendar, the replay bar and citations tell it."""
+    moment_ = moment(ms or 0)
+    return f"{date_format(moment_, 'j M Y H:i:s')} UTC" if moment_ else "–"
+
+
+@register.filter
 def day(ms: int | None) -> SafeString | str:
     return _time(ms, '<time datetime="{}" data-day>{}</time>', "j M Y")
 

@@ -1,0 +1,88 @@
+"""The archive's first page, a page saved now, and a selection taken away."""
+
+import json
+
+import pytest
+
+from hemeroteca.frontier.models import Crawl
+from hemeroteca.jobs.models import Job
+from tests.console.world import BREAD
+
+browser = [pytest.mark.browser, pytest.mark.slow]
+
+
+@pytest.mark.database
+def test_the_archive_opens_on_what_is_there(client, world):
+    told = client.get("/archive").content.decode()
+    for text in ("diario.example", "news.example", "Captured last", "on disk"):
+        assert text in told
+    assert "09:46:40 UTC" in told, "to the second, in one zone"
+
+
+@pytest.mark.database
+@pytest.mark.django_db
+def test_an_empty_archive_says_what_to_do(client, instance):
+    told = client.get("/archive").content.decode()
+    assert "Nothing is archived yet" in told
+    assert 'href="/save"' in told
+
+
+@pytest.mark.database
+def test_an_unknown_address_offers_to_save_it(client, world):
+    answer = client.get("/page", {"url": "https://nowhere.example/a b"})
+    assert answer.status_code == 404
+    assert "/save?url=https%3A%2F%2Fnowhere.example%2Fa%20b" in answer.content.decode()
+
+
+@pytest.mark.database
+def test_who_may_order_crawls_saves_a_page_and_others_may_not(client, world, editor, reader):
+    client.force_login(reader)
+    assert client.post("/save", {"url": "https://nowhere.example/x"}).status_code == 403
+    client.force_login(editor)
+    client.get("/save", {"url": "https://nowhere.example/x"})
+    assert not Crawl.objects.filter(seeds=["https://nowhere.example/x"]).exists(), "a link alone orders nothing"
+    answer = client.post("/save", {"url": "https://nowhere.example/x"})
+    crawl = Crawl.objects.get(seeds=["https://nowhere.example/x"])
+    assert answer["Location"] == f"/save/{crawl.pk}"
+    assert crawl.options["scope"]["kind"] == "page"
+    assert client.post("/save", {"url": "mailto:a@b.c"}).status_code == 422
+
+
+@pytest.mark.database
+def test_a_program_saves_a_page(client, world, editor):
+    from hemeroteca.accounts import SYSTEM, services
+
+    token = services.make_token(SYSTEM, editor.name, "test")
+    headers = {"Authorization": f"Bearer {token.secret if hasattr(token, 'secret') else token[1]}"}
+    order = {"url": "https://nowhere.example/api"}
+    answer = client.post("/api/v1/captures", json.dumps(order), content_type="application/json", headers=headers)
+    assert answer.status_code == 202, answer.content
+    assert Crawl.objects.get(pk=answer.json()["crawl"]).seeds == ["https://nowhere.example/api"]
+
+
+class TestInABrowser:
+    pytestmark = browser
+
+    def test_looking_around_saving_and_taking_away(self, journey, editor):
+        page = journey("/archive", editor)
+        page.get_by_role("heading", name=page.say("Captured last", "Últimas capturas")).wait_for()
+        page.look("front")
+        page.get_by_role("link", name=page.say("Save a page", "Guardar una página")).first.click()
+        page.get_by_label(page.say("Address", "Dirección")).fill("https://nowhere.example/new")
+        page.look("save")
+        page.get_by_role("button", name=page.say("Save this page now", "Guardar esta página ahora")).click()
+        page.get_by_text(page.say("being captured", "capturándose")).wait_for()
+        page.look("saving")
+        page.goto(f"{page.site}/archive/export?url={BREAD}&match=exact")
+        page.look("take-away")
+        page.get_by_role("button", name=page.say("Make the file", "Crear el archivo")).click()
+        page.get_by_text(page.say("waiting", "en espera")).first.wait_for()
+        from hemeroteca.jobs import runner
+
+        job = Job.objects.latest("pk")
+        assert job.arguments["selection"]["urls"] == [BREAD]
+        runner.Runner().drain(exclusive=False)
+        page.goto(f"{page.site}/jobs/{job.pk}")
+        with page.expect_download() as taken:
+            page.get_by_role("link", name=page.say("Download the file", "Descargar el archivo")).click()
+        assert taken.value.suggested_filename.endswith(".wacz")
