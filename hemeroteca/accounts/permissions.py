@@ -70,6 +70,7 @@ ACTIONS: dict[str, Permission] = {
     "archive.export": Permission("export captures", EDITORS),
     "archive.verify": Permission("verify and repair the archive", ADMINISTRATORS),
     "archive.prune": Permission("delete versions from the archive", ADMINISTRATORS),
+    "archive.erase": Permission("erase captures for good", ADMINISTRATORS),
     "archive.offload": Permission("move WARC files to another store", ADMINISTRATORS),
     "crawl.read": _reading("see crawls and pages"),
     "crawl.submit": Permission("order a crawl", EDITORS),

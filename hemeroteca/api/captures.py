@@ -13,13 +13,14 @@ from hemeroteca.api import access
 from hemeroteca.api.shapes import Cursor, Limit, Listing, RequestBody, filled, read_cursor
 from hemeroteca.api.shapes import listing as part_of
 from hemeroteca.archive import content as archived
-from hemeroteca.archive import lookup, queries
+from hemeroteca.archive import erasure, lookup, queries
 from hemeroteca.archive.citation import cite
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import Invalid, NotFound
 from hemeroteca.frontier import services as crawl_services
+from hemeroteca.jobs import services as job_services
 from hemeroteca.warc.store import WarcReadError
-from hemeroteca.warc.timestamps import iso
+from hemeroteca.warc.timestamps import iso, moment
 from hemeroteca.watch.queries import patterns_of
 
 Id = Annotated[UUID, Path(description="Permanent name of the capture (its WARC-Record-ID).")]
@@ -68,9 +69,7 @@ class Save(RequestBody):
 
 class SaveOut(Schema):
     url: str = Field(description="Canonical address; GET /api/v1/captures lists its captures.")
-    crawl: int = Field(
-        description="Number of the crawl that makes it; GET /api/v1/crawls/{number} follows it."
-    )
+    crawl: int = Field(description="Number of the crawl that makes it; GET /api/v1/crawls/{number} follows it.")
     state: str = Field(description="State of that crawl.")
 
 
@@ -78,6 +77,51 @@ def save(request: HttpRequest, order: Save) -> SaveOut:
     """The page and what it needs to be shown are visited as soon as politeness allows; robots.txt is obeyed."""
     crawl = crawl_services.save_page(access.caller(request), order.url)
     return SaveOut(url=crawl.seeds[0], crawl=crawl.pk, state=crawl.state)
+
+
+class EraseIn(RequestBody):
+    url: str = Field("", max_length=8192, description="Address; `example.org/*` means all that begin so.")
+    match: Literal["exact", "prefix", "host", "domain"] = Field("exact", description="What belongs to the address.")
+    since: str = Field("", max_length=20, description="Captures from this time on: 2026, 20260131.")
+    until: str = Field("", max_length=20, description="Captures up to this time.")
+    capture: UUID | None = Field(None, description="One capture instead, with those that repeat it at its address.")
+    reason: str = Field(min_length=3, max_length=2000, description="Who asked for it, and why; stays in the audit.")
+
+
+class ErasureOut(Schema):
+    id: int = Field(description="Number of the erasure.")
+    asked_at: dt.datetime | None = Field(description="When it was ordered.")
+    done_at: dt.datetime | None = Field(description="When it was done; null not yet.")
+    actor: str = Field(description="Who ordered it.")
+    reason: str = Field(description="Who asked for it, and why.")
+    urls: list[str] = Field(description="Addresses as ordered.")
+    capture: UUID | None = Field(description="The capture, when no address was ordered.")
+    captures: int = Field(description="Captures that went.")
+    addresses: int = Field(description="Addresses they were of.")
+    bytes: int = Field(description="Bytes of their records.")
+    records: list[UUID] = Field(description="Names of the captures that went, the first 10,000.")
+    job: int | None = Field(None, description="Number of the job that does it, in the answer to the order.")
+
+
+def erase(request: HttpRequest, order: EraseIn) -> ErasureOut:
+    """Done as a job: out of search, index, WARC files and the object store. Backups and exports are not reached."""
+    actor = access.caller(request)
+    wanted = erasure.Wanted((order.url,) if order.url else (), order.match, order.since, order.until, order.capture)
+    row = erasure.ask(actor, wanted, order.reason)
+    job = job_services.submit(actor, "archive.erase", {"erasure": row.pk})
+    return _erasure_out(row, job.pk)
+
+
+def erasures(request: HttpRequest) -> list[ErasureOut]:
+    """The audit, newest first."""
+    return [_erasure_out(row) for row in erasure.recent(access.caller(request), 1000)]
+
+
+def _erasure_out(row: Any, job: int | None = None) -> ErasureOut:
+    names = ("actor", "reason", "urls", "capture", "captures", "addresses", "bytes", "records")
+    facts = {name: getattr(row, name) for name in names}
+    done = moment(row.done_ms) if row.done_ms else None
+    return ErasureOut(id=row.pk, asked_at=moment(row.asked_ms), done_at=done, job=job, **facts)
 
 
 class CitationOut(Schema):

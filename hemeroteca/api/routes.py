@@ -70,6 +70,8 @@ ROUTES = (
     Route(GET, "/captures", "archive.read", captures.listing, "Captures of a URL, oldest first"),
     Route(POST, "/captures", "crawl.submit", captures.save, "Capture a page now", 202),
     Route(GET, "/captures/{id}", "archive.read", captures.one, "One capture"),
+    Route(POST, "/erasures", "archive.erase", captures.erase, "Erase captures for good", 202),
+    Route(GET, "/erasures", "archive.erase", captures.erasures, "What was erased, by whom and why"),
     Route(GET, "/captures/{id}/content", "archive.read", captures.content, "The captured bytes"),
     Route(GET, "/captures/{id}/citation", "archive.read", captures.citation, "How to cite a capture"),
     Route(GET, "/history/addresses", "archive.read", captures.addresses, "Addresses in the archive"),

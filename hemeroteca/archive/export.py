@@ -22,7 +22,7 @@ from hemeroteca.errors import CannotWrite
 from hemeroteca.fetch import heads
 from hemeroteca.warc import keys, reader
 from hemeroteca.warc.capture import Capture
-from hemeroteca.warc.keys import DOM
+from hemeroteca.warc.keys import DOM, SCREENSHOT
 from hemeroteca.warc.reader import Record, WarcReadError
 from hemeroteca.warc.store import Ahead, Source, open_source, reading_ahead
 from hemeroteca.warc.timestamps import iso
@@ -223,6 +223,22 @@ def _write_whole(file: IO[bytes], folder: Path, row: CaptureRow, original: Captu
     return size
 
 
+def exchange_again(folder: Path, row: CaptureRow, source: Record, holder: warc.Original | None) -> Capture:
+    """A revisit as the response it stands for, with the payload of `source`; or as a revisit of another `holder`."""
+    revisit = row.location(folder).read()
+    if holder is not None:
+        again = _again(row, revisit, revisit.head)
+        again.original, again.not_modified = holder, row.status == 304
+        return again
+    if row.url.startswith((DOM, SCREENSHOT)):
+        again = Capture(url=row.url, captured_ms=row.captured_ms, content_type=source.mime, body=source.payload())
+        again.record_id = row.record_id
+        return again
+    again = _again(row, revisit, source.head if row.status == 304 or not revisit.head else revisit.head)
+    again.body = source.payload()
+    return again
+
+
 def _again(row: CaptureRow, record: Record, head: bytes) -> Capture:
     """The exchange of a row, with another head."""
     return Capture(
@@ -280,7 +296,7 @@ def _write_unpacked(file: IO[bytes], source: Source, row: CaptureRow) -> int:
 
 
 def _write_request(file: IO[bytes], folder: Path, row: CaptureRow, line: cdx.Line) -> None:
-    found = _request_of(folder, row)
+    found = request_of(folder, row)
     if found is None:
         return
     file.write(found[1])
@@ -289,7 +305,7 @@ def _write_request(file: IO[bytes], folder: Path, row: CaptureRow, line: cdx.Lin
         line["requestBody"] = keys.query(found[0].header("content-type"), found[0].payload(keys.MAX_SENT))
 
 
-def _request_of(folder: Path, row: CaptureRow) -> tuple[Record, bytes] | None:
+def request_of(folder: Path, row: CaptureRow) -> tuple[Record, bytes] | None:
     """The request record that follows a capture in its file, and the bytes as which it lies there."""
     source = open_source(folder, row.warc_name)
     try:

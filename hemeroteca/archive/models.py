@@ -101,6 +101,29 @@ class AddressCount(models.Model):
         db_table_comment = "one row: addresses counted so far"
 
 
+class Erasure(models.Model):
+    """Captures that were taken out for good: who asked, why, what went. The audit; rows are never removed."""
+
+    asked_ms = models.BigIntegerField(db_comment="when it was ordered")
+    done_ms = models.BigIntegerField(default=0, db_comment="when it was done; 0 not yet")
+    actor = models.CharField(max_length=150, db_comment="who ordered it")
+    reason = models.TextField(db_comment="who asked for it, and why")
+    urls = models.JSONField(default=list, db_comment="addresses as ordered")
+    match = models.CharField(max_length=8, default="exact", db_comment="exact, prefix, host or domain")
+    since = models.CharField(max_length=20, default="", db_comment="captures from this time on; empty all")
+    until = models.CharField(max_length=20, default="", db_comment="captures up to this time; empty all")
+    capture = models.UUIDField(null=True, db_comment="one capture, when no address was ordered")
+    captures = models.BigIntegerField(default=0, db_comment="captures that went")
+    addresses = models.BigIntegerField(default=0, db_comment="addresses they were of")
+    bytes = models.BigIntegerField(default=0, db_comment="bytes of their records")
+    files = models.BigIntegerField(default=0, db_comment="WARC files that were written anew")
+    records = models.JSONField(default=list, db_comment="names of the captures that went, the first 10,000")
+
+    class Meta:
+        db_table = "erasure"
+        db_table_comment = "captures taken out for good, with reason and report"
+
+
 class StalePage(models.Model):
     """A page whose captures changed beside the crawl: what is known of it must be read again from the archive."""
 

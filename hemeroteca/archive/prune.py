@@ -8,7 +8,7 @@ empties the old file's row; only then is the old file removed, and `finish` remo
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -80,7 +80,7 @@ def prune(
         finish(folder)
         for number, (name, ids) in enumerate(sorted(files.items())):
             progress(number, len(files), name)
-            _rewrite(folder, name, ids)
+            rewrite(folder, name, ids)
     return done
 
 
@@ -130,10 +130,11 @@ def _unreferenced(rows: list[CaptureRow]) -> Iterator[CaptureRow]:
     return (row for row in rows if row.record_id not in needed)
 
 
-def _rewrite(folder: Path, name: str, gone: set[int]) -> None:
+def rewrite(folder: Path, name: str, gone: set[int], records: Collection[UUID] = ()) -> None:
+    """A file written anew without these captures, and without these records, which lie elsewhere now."""
     old = WarcFile.objects.get(name=name)
     rows = {row.offset: row for row in queries.all_rows("capture.warc_id = %s", [old.pk])}
-    without: set[UUID | None] = {row.record_id for row in rows.values() if row.id in gone}
+    without: set[UUID | None] = {row.record_id for row in rows.values() if row.id in gone} | set(records)
     writer = WarcWriter(folder, max_bytes=1 << 62, max_seconds=float("inf"), prefix=name.split("-")[0])
     moved: list[tuple[int, str, int]] = []
     with store.local_copy(folder, name) as path, path.open("rb") as source:

@@ -74,14 +74,14 @@ def correct_capture(capture_id: int, capture: NewCapture) -> None:
     fields = ("record_id", "url", "urlkey", "captured_ms", "status", "mime", "digest", "kind", "truncated", "refers_to")
     values = {name: getattr(capture, name) for name in fields}
     values["mime"] = _mime(capture)
-    with _recounted([capture_id]):
+    with recounted([capture_id]):
         Capture.objects.filter(pk=capture_id).update(**values, length=capture.length)
     AddressCount.objects.all().delete()
 
 
 def delete_captures(ids: Sequence[int]) -> None:
     """Take captures out of the index. Their addresses stay counted: prune never lets the last one of a page go."""
-    with _recounted(ids):
+    with recounted(ids):
         for part in _parts(ids):
             Capture.objects.filter(pk__in=part).delete()
 
@@ -89,14 +89,14 @@ def delete_captures(ids: Sequence[int]) -> None:
 def set_versions(flags: Sequence[tuple[bool, int]]) -> None:
     """Pairs of (is a version, capture)."""
     if flags:
-        with _recounted([number for _, number in flags]), connection.cursor() as cursor:
+        with recounted([number for _, number in flags]), connection.cursor() as cursor:
             cursor.executemany("UPDATE capture SET version = %s WHERE id = %s", list(flags))
 
 
 def join_revisit(capture_id: int, original: UUID, digest: str) -> None:
     """A revisit got its original."""
     size = Capture.objects.filter(record_id=original).values_list("body_size", flat=True).first() or 0
-    with _recounted([capture_id]):
+    with recounted([capture_id]):
         row = Capture.objects.filter(pk=capture_id)
         row.update(refers_to=original, digest=digest)
         row.exclude(status=304).update(body_size=size)
@@ -226,7 +226,7 @@ def _count(captures: Iterable[NewCapture]) -> None:
 
 
 @contextmanager
-def _recounted(ids: Sequence[int]) -> Iterator[None]:
+def recounted(ids: Sequence[int]) -> Iterator[None]:
     """Keep the tally true while something is done to these captures."""
     with transaction.atomic():
         _recount(ids, -1)

@@ -80,6 +80,8 @@ ACTIONS = {
     "archive import": "archive.import",
     "archive export": "archive.export",
     "archive prune": "archive.prune",
+    "archive erase": "archive.erase",
+    "archive erasures": "archive.erase",
     "archive offload": "archive.offload",
     "watch add": "watch.subscribe",
     "watch import": "watch.subscribe",

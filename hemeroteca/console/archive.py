@@ -26,7 +26,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from hemeroteca import change, extract, urls
 from hemeroteca.accounts import STRANGER, Actor, can, require
-from hemeroteca.archive import content, lookup, rendered, stats
+from hemeroteca.archive import content, erasure, lookup, rendered, stats
 from hemeroteca.archive import queries as archive
 from hemeroteca.archive.citation import cite
 from hemeroteca.archive.jobs import Export
@@ -205,6 +205,38 @@ def _order_export(actor: Actor, form: dict[str, str]) -> Any:
     target = _exports() / f"{title}-{moment}.{FORMATS[form['format']][1]}"
     order = Export(selection, str(target), form["format"], form["collection"] or form["url"])
     return job_services.submit(actor, "archive.export", order)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def erase(request: HttpRequest) -> HttpResponseBase:
+    """Captures erased for good: first what would go, then, with a reason, the order. Below it the audit."""
+    actor = Actor.of(request.user)
+    names = ("url", "match", "since", "until", "capture", "reason")
+    given = request.POST if request.method == "POST" else request.GET
+    form = {name: given.get(name, "").strip()[:8192] for name in names}
+    form["match"] = form["match"] if form["match"] in MATCHES else "exact"
+    context: dict[str, Any] = {"form": form, "matches": MATCHES.items(), "erasures": erasure.recent(actor)}
+    try:
+        wanted = _wanted(form)
+        if wanted is not None:
+            rows = [row for row, _ in zip(erasure.selected(wanted), range(MAX_ROWS + 1), strict=False)]
+            context |= {"found": rows[:20], "count": min(len(rows), MAX_ROWS), "many": len(rows) > MAX_ROWS}
+        if request.method == "POST" and request.POST.get("do") == "erase":
+            row = erasure.ask(actor, wanted or erasure.Wanted(), form["reason"])
+            return redirect("job", job_services.submit(actor, "archive.erase", {"erasure": row.pk}).pk)
+    except (Invalid, NotFound) as error:
+        return render(request, "console/erase.html", context | {"failure": str(error)}, status=422)
+    return render(request, "console/erase.html", context)
+
+
+def _wanted(form: dict[str, str]) -> erasure.Wanted | None:
+    since, until = lookup.digits_of(form["since"]), lookup.digits_of(form["until"])
+    if form["capture"]:
+        try:
+            return erasure.Wanted(capture=UUID(form["capture"]))
+        except ValueError:
+            raise NotFound(_("There is no capture of that name."))
+    return erasure.Wanted((form["url"],), form["match"], since, until) if form["url"] else None
 
 
 def _exports() -> Path:
@@ -496,6 +528,7 @@ SECTION = Section(
         Page("save", "save", save, "crawl.submit", "crawl.submit"),
         Page("save/<int:number>", "saving", saving, "crawl.read"),
         Page("archive/export", "take-away", take_away, "archive.export", "archive.export"),
+        Page("archive/erase", "erase", erase, "archive.erase", "archive.erase"),
         Page("archive/export/<int:number>", "exported", exported, "archive.export"),
         Page("at", "at", at, "archive.read"),
         Page("compare", "compare", compare, "archive.read"),
@@ -510,5 +543,6 @@ SECTION = Section(
         ("look-up", gettext_lazy("What is there")),
         ("save", gettext_lazy("Save a page")),
         ("take-away", gettext_lazy("Take away")),
+        ("erase", gettext_lazy("Erase")),
     ),
 )

@@ -6,10 +6,11 @@ from pathlib import Path
 import msgspec
 from django.conf import settings
 
-from hemeroteca.archive import importing, queries, verify
+from hemeroteca.archive import erasure, importing, queries, services, verify
 from hemeroteca.errors import CannotWrite, Conflict, Refused
 from hemeroteca.instance import backup, spool
 from hemeroteca.jobs import ActiveJob, Interrupted, kind
+from hemeroteca.warc import WarcReadError
 
 
 class Import(msgspec.Struct):
@@ -88,6 +89,34 @@ def import_archives(job: ActiveJob, order: Import) -> importing.Imported:
         raise CannotWrite(instance.data, error)
     if done.stopped:
         raise Interrupted(done)
+    return done
+
+
+class Erase(msgspec.Struct):
+    erasure: int  # number of the order, as `archive.erasure.ask` noted it
+
+
+@kind("archive.erase", exclusive=True, remote=True)
+def erase_captures(job: ActiveJob, order: Erase) -> erasure.Erased:
+    """Out of search first, then out of what watching told, then out of files and index; what is left is read again."""
+    from hemeroteca.engine import rebuild
+    from hemeroteca.search import maintenance
+    from hemeroteca.watch import services as watch
+
+    config, instance = settings.CONFIG, settings.INSTANCE
+    row = erasure.find(order.erasure)
+    found = list({one.id: one for one in erasure.selected(erasure.wanted_of(row))}.values())
+    pages = {one.urlkey: one.url for one in found if not one.url.startswith("urn:")}
+    job.progress(0, len(found), "search")
+    maintenance.forget(instance.index_dir, pages.values(), config.index_heap_bytes)
+    watch.forget_captures([one.record_id for one in found])
+    try:
+        done = erasure.erase(instance.warc_dir, row, found, job.progress)
+    except WarcReadError as error:
+        raise Refused(str(error))
+    services.mark_stale(sorted(erasure.still_there(set(pages))), 0)
+    rebuild.catch_up(config, instance)
+    job.log("copies outside this instance (backups, exports, other archives) are not reached by an erasure")
     return done
 
 

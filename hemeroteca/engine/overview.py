@@ -139,7 +139,7 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
 
 
 def _crawl(crawl: "Crawl", queued: int, failed: int) -> CrawlStatus:
-    """What its last run counted, but for what waits and failed: that is of all its runs, and of one that was stopped."""
+    """What its last run counted, but what waits and what failed of all its runs, also when it was stopped."""
     facts = {name: getattr(crawl, name) for name in CrawlStatus.__struct_fields__}
     return CrawlStatus(**facts | {"counts": facts["counts"] | {"queued": queued, "failed": failed}})
 

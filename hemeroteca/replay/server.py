@@ -194,7 +194,7 @@ class Replay:
             return moved(start, place) if place else plain(start, "404 Not Found", "Write /TIMESTAMP/URL.")
         if asked[2] is None and environ["REQUEST_METHOD"] != "POST":  # the frame: only around what there is
             url = environ["REQUEST_URI"][asked.end() :]
-            moment = self.pages.moment_of(url, asked[1] or "")
+            moment = self.pages.moment_of(url, asked[1] or "", environ)
             if not moment:
                 return self.pages.missing(environ, start, url)
             if moment != asked[1]:
@@ -256,7 +256,7 @@ class Pages(RewriterApp):  # type: ignore[misc]
         status = response.status_headers.statusline
         return answer(start, status, list(kept(response.status_headers.headers)), response.body, policy)
 
-    def moment_of(self, url: str, asked: str) -> str:
+    def moment_of(self, url: str, asked: str, environ: Environ) -> str:
         """The timestamp of the capture that answers for a moment; empty when nothing is archived."""
         moment = asked or time.strftime("%Y%m%d%H%M%S", time.gmtime())
         try:
@@ -266,7 +266,8 @@ class Pages(RewriterApp):  # type: ignore[misc]
         if found:
             return found[0]
         # pywb's rules know addresses that differ and mean the same
-        headers, parts, _ = self.archive({"url": url, "closest": moment, "matchType": "exact", "mode": "resource"})
+        params = {"url": url, "closest": moment, "matchType": "exact", "mode": "resource"}
+        headers, parts, _ = self.archive({**params, "_input_req": DirectWSGIInputRequest(environ)})
         if parts is None:
             return ""
         getattr(parts, "close", lambda: None)()

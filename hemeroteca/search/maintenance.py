@@ -21,10 +21,20 @@ from pathlib import Path
 
 import msgspec
 
+from hemeroteca import urls
 from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.search.graph import LinkGraph, LinkRanks, rank_pages_and_hosts
-from hemeroteca.search.index import HEAP_BYTES, Index, IndexUnusableError, SearchError, open_index, replacement
-from hemeroteca.search.index.expressions import RangeQuery
+from hemeroteca.search.index import (
+    HEAP_BYTES,
+    Index,
+    IndexUnusableError,
+    SearchError,
+    index_exists,
+    open_index,
+    replacement,
+)
+from hemeroteca.search.index.expressions import RangeQuery, TermQuery
+from hemeroteca.search.index.versions import has_versions, open_versions
 from hemeroteca.search.suggest.language_model import Learner
 from hemeroteca.search.suggest.query_log import logged_queries
 
@@ -39,6 +49,26 @@ def refresh_ranks(path: Path, seeds: Iterable[int] = ()) -> LinkRanks:
     if len(ranks):
         ranks.save(path / "rank")
     return ranks
+
+
+def forget(path: Path, addresses: Iterable[str], heap_bytes: int = HEAP_BYTES) -> int:
+    """Take pages out of the index, and all their versions out of that of all versions; how many pages were named."""
+    keys = [urls.key(urls.canonical(address)) for address in addresses]
+    if not keys:
+        return 0
+    if index_exists(path):
+        with open_index(None, path).writer(heap_bytes) as writer:
+            for key in keys:
+                writer.delete(key)
+            writer.commit()
+    if has_versions(path):
+        versions = open_versions(path)
+        named = [number for key in keys for number in versions.keys(TermQuery("page", key))]
+        with versions.writer(heap_bytes) as writer:
+            for number in named:
+                writer.delete(number)
+            writer.commit()
+    return len(keys)
 
 
 def changed_anchors(index: Index, graph: LinkGraph, seconds: float = 60.0) -> Iterator[tuple[SearchDocument, str]]:

@@ -5,8 +5,9 @@ import hashlib
 import re
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
+from uuid import UUID
 
 import msgspec
 from django.conf import settings
@@ -23,7 +24,7 @@ from hemeroteca.ingest.rules import Comparison, CrawlOptions
 from hemeroteca.predict import POLICIES, policy_of
 from hemeroteca.watch import time_windows
 from hemeroteca.watch.fields import CHANNEL, COLLECTION, MAX_HOURS, SUBSCRIPTION, ChannelOrder, Order
-from hemeroteca.watch.models import Channel, Collection, Observation, SignalSource, Subscription
+from hemeroteca.watch.models import Change, Channel, Collection, Notice, Observation, SignalSource, Subscription
 from hemeroteca.watch.policy_pages import calendar_of
 
 MIN_FIXED_HOURS = 1 / 60
@@ -275,6 +276,15 @@ def remove_source(actor: Actor, number: int) -> None:
 
 
 # shared
+
+
+def forget_captures(records: Iterable[UUID]) -> None:
+    """What was told of captures that are erased says nothing of them any more: no title, no words."""
+    names = list(records)
+    for start in range(0, len(names), 400):
+        part = names[start : start + 400]
+        Change.objects.filter(record_id__in=part).update(title="", diff="")
+        Notice.objects.filter(event__in=[f"change:{name}" for name in part]).delete()
 
 
 def changed() -> None:

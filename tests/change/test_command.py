@@ -76,9 +76,9 @@ def test_people_see_which_words_images_and_links_came_and_went(instance, tmp_pat
     source = tmp_path / "shown.warc.gz"
     url = "http://shown.example/"
     bodies = [
-        '<p>El pleno es el lunes por la tarde.'
+        "<p>El pleno es el lunes por la tarde."
         '<img src="/a.jpg" alt="La plaza"><a href="/viejo">x</a><img src="/f.png">',
-        '<p>El pleno es el martes por la tarde.'
+        "<p>El pleno es el martes por la tarde."
         '<img src="/a.jpg" alt="La torre"><a href="/nuevo">x</a><img src="/g.png">',
     ]
     source.write_bytes(

@@ -52,8 +52,7 @@ def test_who_may_order_crawls_saves_a_page_and_others_may_not(client, world, edi
 def test_a_program_saves_a_page(client, world, editor):
     from hemeroteca.accounts import SYSTEM, services
 
-    token = services.make_token(SYSTEM, editor.name, "test")
-    headers = {"Authorization": f"Bearer {token.secret if hasattr(token, 'secret') else token[1]}"}
+    headers = {"Authorization": f"Bearer {services.create_token(SYSTEM, editor, 'test').secret}"}
     order = {"url": "https://nowhere.example/api"}
     answer = client.post("/api/v1/captures", json.dumps(order), content_type="application/json", headers=headers)
     assert answer.status_code == 202, answer.content
@@ -86,3 +85,30 @@ class TestInABrowser:
         with page.expect_download() as taken:
             page.get_by_role("link", name=page.say("Download the file", "Descargar el archivo")).click()
         assert taken.value.suggested_filename.endswith(".wacz")
+
+    def test_erasing_a_page(self, journey, administrator, world):
+        from hemeroteca.archive.models import Capture, Erasure
+        from hemeroteca.search import portal
+
+        page = journey("/archive/erase", administrator)
+        page.get_by_label(page.say("Address", "Dirección")).fill(BREAD)
+        page.get_by_label(page.say("Reason", "Motivo")).fill("letter of the author, 3 May")
+        page.get_by_role("button", name=page.say("Show what would go", "Mostrar qué se borraría")).click()
+        page.get_by_text(page.say("3 captures would go", "Se borrarían 3 capturas")).wait_for()
+        page.look("what-would-go")
+        page.get_by_role("button", name=page.say("Erase for good", "Borrar para siempre")).click()
+        page.get_by_text("archive.erase").first.wait_for()
+        from hemeroteca.jobs import runner
+
+        world.writer.close()
+        runner.Runner().drain(exclusive=True)
+        job = Job.objects.latest("pk")
+        assert job.state == "done", job.message
+        assert not Capture.objects.filter(url=BREAD).exists()
+        assert Erasure.objects.get().captures == 3
+        portal.searcher_at.cache_clear()
+        page.goto(f"{page.site}/archive/erase")
+        page.get_by_text("letter of the author").wait_for()
+        page.look("audit")
+        page.goto(f"{page.site}/?q=harina")
+        assert page.get_by_text("economia/pan").count() == 0

@@ -63,17 +63,17 @@ def test_what_one_page_taught_counts_on_another_of_the_site(system, site):
 
 
 def test_rules_of_a_site_are_used_by_crawls_and_comparisons(system, site):
-    site.pages["/"] = page(1, extra="<div id=weather>Sunny all day</div>")
+    site.pages["/"] = page(1, extra="<div id=teaser>Bread for two</div>")
     visit(system)
-    site.pages["/"] = page(1, extra="<div id=weather>Heavy rain expected</div>")
+    site.pages["/"] = page(1, extra="<div id=teaser>Cheese for everyone</div>")
     visit(system)
     assert diff(system)["important"]
 
-    changed = system.run("site", "set", "www.site.test", "ignore=#weather", "ignore=//aside", "threshold=0.4")
+    changed = system.run("site", "set", "www.site.test", "ignore=#teaser", "ignore=//aside", "threshold=0.4")
     assert changed.returncode == 0, changed.stderr
     ruled = diff(system)
     assert (ruled["total"], ruled["threshold"]) == (0, 0.4)
-    site.pages["/"] = page(2, extra="<div id=weather>Fog</div>")
+    site.pages["/"] = page(2, extra="<div id=teaser>Wine</div>")
     visit(system)
     assert importance(system)[-1] == 0
 

@@ -26,6 +26,30 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='Erasure',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('asked_ms', models.BigIntegerField(db_comment='when it was ordered')),
+                ('done_ms', models.BigIntegerField(db_comment='when it was done; 0 not yet', default=0)),
+                ('actor', models.CharField(db_comment='who ordered it', max_length=150)),
+                ('reason', models.TextField(db_comment='who asked for it, and why')),
+                ('urls', models.JSONField(db_comment='addresses as ordered', default=list)),
+                ('match', models.CharField(db_comment='exact, prefix, host or domain', default='exact', max_length=8)),
+                ('since', models.CharField(db_comment='captures from this time on; empty all', default='', max_length=20)),
+                ('until', models.CharField(db_comment='captures up to this time; empty all', default='', max_length=20)),
+                ('capture', models.UUIDField(db_comment='one capture, when no address was ordered', null=True)),
+                ('captures', models.BigIntegerField(db_comment='captures that went', default=0)),
+                ('addresses', models.BigIntegerField(db_comment='addresses they were of', default=0)),
+                ('bytes', models.BigIntegerField(db_comment='bytes of their records', default=0)),
+                ('files', models.BigIntegerField(db_comment='WARC files that were written anew', default=0)),
+                ('records', models.JSONField(db_comment='names of the captures that went, the first 10,000', default=list)),
+            ],
+            options={
+                'db_table': 'erasure',
+                'db_table_comment': 'captures taken out for good, with reason and report',
+            },
+        ),
+        migrations.CreateModel(
             name='SiteNoise',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),

@@ -143,6 +143,80 @@ def prune(
         )
 
 
+class Match(StrEnum):
+    exact = "exact"
+    prefix = "prefix"
+    host = "host"
+    domain = "domain"
+
+
+def erase(
+    urls: Urls = None,
+    capture: Annotated[str, typer.Option(help="Only this capture (its id) and those that repeat it there.")] = "",
+    match: Annotated[Match, typer.Option(help="What belongs to an address.")] = Match.exact,
+    since: Annotated[str, typer.Option("--from", help="Captures from this time on: 2026, 20260131.")] = "",
+    until: Annotated[str, typer.Option("--to", help="Captures up to this time.")] = "",
+    reason: Annotated[str, typer.Option(help="Who asked for it, and why; it stays in the audit.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Do it. Without this it is only said what would go.")] = False,
+    background: Background = False,
+    as_json: Json = False,
+    data: Data = None,
+) -> None:
+    """Erase pages or a capture for good: out of search, index, WARC files and the object store.
+
+    Backups, exports and other archives are not reached. `hemeroteca archive erasures` is the audit.
+    """
+    setup(data, must_exist=True)
+    from uuid import UUID
+
+    from hemeroteca.archive import erasure
+    from hemeroteca.cli.common import actor
+    from hemeroteca.engine.jobs import Erase
+
+    try:
+        wanted = erasure.Wanted(tuple(urls or ()), match.value, since, until, UUID(capture) if capture else None)
+    except ValueError:
+        give_up(f"{capture!r} is not the id of a capture; `hemeroteca archive versions URL` lists them", USAGE)
+    try:
+        if not yes:
+            found = list(erasure.selected(wanted)) if urls or capture else []
+            if as_json:
+                tell({"captures": len(found), "bytes": sum(row.length for row in found)})
+            else:
+                records = size(sum(row.length for row in found))
+                typer.echo(f"{len(found)} captures with {records} would be erased; --yes does it")
+            return
+        row = erasure.ask(actor(), wanted, reason)
+        done = run_job("archive.erase", Erase(row.pk), erasure.Erased, as_json, background)
+    except Refused as error:
+        refuse(error)
+    if as_json:
+        typer.echo(json.dumps({"erasure": row.pk, **asdict(done)}))
+        return
+    typer.echo(f"erasure {row.pk}: {done.captures} captures of {done.addresses} addresses, {size(done.bytes)}")
+    if done.kept:
+        typer.echo(f"{done.kept} captures elsewhere repeated them and now hold the payload themselves")
+    typer.echo("backups, exports and other archives may still have them", err=True)
+
+
+def erasures(as_json: Json = False, data: Data = None) -> None:
+    """The audit: what was erased, when, by whom and why."""
+    setup(data, must_exist=True)
+    from hemeroteca.archive import erasure
+    from hemeroteca.cli.common import actor
+    from hemeroteca.warc.timestamps import iso
+
+    for row in erasure.recent(actor(), 1000):
+        what = ", ".join(row.urls) or str(row.capture)
+        if as_json:
+            names = ("actor", "reason", "captures", "addresses", "bytes", "files", "records")
+            facts = {name: getattr(row, name) for name in names}
+            moments = {"asked_at": iso(row.asked_ms), "done_at": iso(row.done_ms) if row.done_ms else None}
+            tell({"id": row.pk, "what": what, **moments, **facts})
+        else:
+            typer.echo(printable(f"{row.pk}  {iso(row.asked_ms)}  {row.captures} captures  {what}  {row.reason}"))
+
+
 def offload(
     keep_local: Annotated[bool, typer.Option("--keep-local", help="Copy only; the files stay here too.")] = False,
     background: Background = False,
