@@ -134,7 +134,8 @@ def rewrite(folder: Path, name: str, gone: set[int], records: Collection[UUID] =
     """A file written anew without these captures, and without these records, which lie elsewhere now."""
     old = WarcFile.objects.get(name=name)
     rows = {row.offset: row for row in queries.all_rows("capture.warc_id = %s", [old.pk])}
-    without: set[UUID | None] = {row.record_id for row in rows.values() if row.id in gone} | set(records)
+    without: set[UUID | None] = {row.record_id for row in rows.values() if row.id in gone}
+    without.update(records)
     writer = WarcWriter(folder, max_bytes=1 << 62, max_seconds=float("inf"), prefix=name.split("-")[0])
     moved: list[tuple[int, str, int]] = []
     with store.local_copy(folder, name) as path, path.open("rb") as source:

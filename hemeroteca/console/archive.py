@@ -42,7 +42,7 @@ from hemeroteca.jobs import queries as jobs
 from hemeroteca.jobs import services as job_services
 from hemeroteca.replay import addresses as replay_addresses
 from hemeroteca.warc.reader import WarcReadError
-from hemeroteca.warc.timestamps import read_moment, timestamp
+from hemeroteca.warc.timestamps import digits_of, read_moment, timestamp
 from hemeroteca.watch.models import Collection
 from hemeroteca.watch.queries import patterns_of
 
@@ -197,7 +197,7 @@ def _order_export(actor: Actor, form: dict[str, str]) -> Any:
         patterns, match = (form["url"],), "" if "*" in form["url"] else form["match"]
     else:
         raise Invalid(_("Say what to take: an address or a collection."))
-    selection = Selection(patterns, match, lookup.digits_of(form["since"]), lookup.digits_of(form["until"]))
+    selection = Selection(patterns, match, digits_of(form["since"]), digits_of(form["until"]))
     selection.check()
     _exports().mkdir(exist_ok=True)
     title = re.sub(r"[^\w.-]+", "-", form["collection"] or form["url"]).strip("-.")[:80] or "archive"
@@ -230,7 +230,7 @@ def erase(request: HttpRequest) -> HttpResponseBase:
 
 
 def _wanted(form: dict[str, str]) -> erasure.Wanted | None:
-    since, until = lookup.digits_of(form["since"]), lookup.digits_of(form["until"])
+    since, until = digits_of(form["since"]), digits_of(form["until"])
     if form["capture"]:
         try:
             return erasure.Wanted(capture=UUID(form["capture"]))
