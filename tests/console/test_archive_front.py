@@ -91,7 +91,7 @@ class TestInABrowser:
         from hemeroteca.search import portal
 
         page = journey("/archive/erase", administrator)
-        page.get_by_label(page.say("Address", "Dirección")).fill(BREAD)
+        page.get_by_role("textbox", name=page.say("Address", "Dirección")).fill(BREAD)
         page.get_by_label(page.say("Reason", "Motivo")).fill("letter of the author, 3 May")
         page.get_by_role("button", name=page.say("Show what would go", "Mostrar qué se borraría")).click()
         page.get_by_text(page.say("3 captures would go", "Se borrarían 3 capturas")).wait_for()
