@@ -73,5 +73,6 @@ messages: setup
 
 # Writes the versions installed now, then the hashes of their files; a lock file carries no host.
 lock:
+	$(PIP) -c requirements.lock hatchling editables
 	$(BIN)/python -m pip freeze --exclude-editable --exclude hemeroteca-native | LC_ALL=C sort -f > requirements.lock
 	$(BIN)/python -m locks

@@ -46,6 +46,8 @@ def main(arguments: list[str]) -> int:
         missing = list(problems(wanted, versions))
         print("\n".join(missing), file=sys.stderr)
         return 1 if missing else 0
+    if absent := sorted(name for name in wanted["run"] if not installed(name)):
+        raise SystemExit(f"{', '.join(absent)} not installed here, so what it needs is not known: run `make lock`")
     known = {pin: hashes for file in FOLDER.glob("*.txt") for pin, hashes in hashed(file.read_text("utf-8")).items()}
     for name, names in wanted.items():
         lines = [entry(f"{one}=={versions[one]}", known) for one in sorted(names)]
@@ -77,6 +79,13 @@ def closure(roots: Iterable[Requirement], versions: dict[str, str]) -> set[str]:
                 seen.add(one)
                 waiting.append(one)
     return found
+
+
+def installed(name: str) -> bool:
+    try:
+        return bool(distribution(name))
+    except PackageNotFoundError:
+        return False
 
 
 def requirements_of(name: str) -> list[Requirement]:

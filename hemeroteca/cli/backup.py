@@ -30,6 +30,6 @@ def backup(
         typer.echo(f"{report.files:,} files, {common.size(report.bytes)} in {target}")
         if not with_key:
             typer.echo(
-                "Without secret.key: keep a copy of it apart, once, and put it into the folder before the copy is first "
-                "started. Else the passwords of sites and channels must be typed in again."
+                "Without secret.key: keep a copy of it apart, once, and put it into the folder before the copy is "
+                "started first. Else the passwords of sites and channels must be typed in again."
             )

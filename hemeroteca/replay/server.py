@@ -170,6 +170,8 @@ class Replay:
         static = Path(pywb.__file__).parent / "static"
         self.files = {name: (kind, (HERE / "static" / name).read_bytes()) for name, kind in OWN_FILES.items()}
         self.files |= {name: ("text/javascript", (static / name).read_bytes()) for name in PYWB_FILES}
+        kind, wombat = self.files["wombat.js"]
+        self.files["wombat.js"] = kind, (HERE / "static" / "sandboxed.js").read_bytes() + wombat
 
     def __call__(self, environ: Environ, start: Start) -> Iterable[bytes]:
         body = self.answer(environ, start)

@@ -57,8 +57,9 @@ def password_of(data: Path) -> str:
 def test_a_copy_holds_the_key_only_when_asked_and_opens_with_it(instance: Path, tmp_path: Path) -> None:
     """A thief of the copy gets no password of a site; its owner puts the key back and has them all."""
     code = (
-        "import django; django.setup(); from hemeroteca.accounts import SYSTEM; from hemeroteca.frontier import services; "
-        "services.set_site(SYSTEM, 'example.org', {'username': 'ana', 'password': 'geheim-1'})"
+        "import django; django.setup(); from hemeroteca.accounts import SYSTEM; "
+        "from hemeroteca.frontier import services; services.set_site("
+        "SYSTEM, 'example.org', {'username': 'ana', 'password': 'geheim-1'})"
     )
     commands.run(code, instance)
     plain, restored, whole = (tmp_path / name for name in ("plain", "restored", "whole"))
