@@ -90,6 +90,7 @@ class GuardedClient:
         try:
             fetcher.submit(request, results.append)
             until = time.monotonic() + SECONDS + 5
+            fetcher.tick()  # what is refused, is refused at once
             while not results and time.monotonic() < until:
                 for key, mask in selector.select(min(fetcher.timeout() or 1.0, 1.0)):
                     key.data(key.fd, mask)
