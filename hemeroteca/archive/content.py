@@ -51,7 +51,7 @@ def decoded(capture: CaptureRow) -> Copy:
     """What a reader would have seen, without the coding it travelled in; at most MAX_SHOWN bytes."""
     place = queries.holder(capture).location(settings.INSTANCE.warc_dir)
     small = capture.body_size <= SMALL  # packed, it may still become long: that is for a bounded process
-    found = costly.body(place, SMALL) if small else costly.Body(b"", "cut", "", 0)
+    found = costly.body(place, SMALL) if small else costly.DecodedBody(b"", "cut", "", 0)
     if found.note or found.size > SMALL:
         found = costly.run(costly.body, place, MAX_SHOWN)
     note = found.note or ("cut" if found.size > MAX_SHOWN else "")

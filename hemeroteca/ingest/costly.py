@@ -29,8 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_type_hints
 import msgspec
 
 from hemeroteca.errors import Busy, Invalid
-from hemeroteca.warc import DOM_TYPE, MAX_CONTENT, WarcReadError
-from hemeroteca.warc.reader import Location
+from hemeroteca.warc import DOM_TYPE, MAX_CONTENT, Location, WarcReadError
 
 if TYPE_CHECKING:  # what it takes to read and compare is loaded by the processes, not by whoever asks
     from hemeroteca import change, extract
@@ -109,7 +108,7 @@ def text(stored: Stored, limit: int) -> extract.Document:
     return found
 
 
-class Body(NamedTuple):
+class DecodedBody(NamedTuple):
     """A body without the coding it travelled in."""
 
     data: bytes
@@ -118,10 +117,10 @@ class Body(NamedTuple):
     size: int  # as received
 
 
-def body(location: Location, limit: int) -> Body:
+def body(location: Location, limit: int) -> DecodedBody:
     record = location.read()
     data, note = record.content(limit)
-    return Body(data, note, record.header("content-type"), record.size)
+    return DecodedBody(data, note, record.header("content-type"), record.size)
 
 
 def try_rules(rules: change.ChangeRules) -> None:
