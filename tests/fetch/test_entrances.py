@@ -25,7 +25,7 @@ from hemeroteca.fetch.guard import Guard
 from hemeroteca.fetch.request import FetchSettings
 from hemeroteca.fleet.curl_worker import CurlFetching
 from hemeroteca.fleet.device import fetching
-from hemeroteca.fleet.device.fetching import Order
+from hemeroteca.fleet.device.fetching import RequestOrder
 from hemeroteca.geo import health
 from hemeroteca.geo.harvest import Errands
 from hemeroteca.watch import observations
@@ -75,7 +75,7 @@ def by_apprise(loop, url):
 
 def by_device(loop, url):
     """A volunteer's device, with the program that needs nothing but Python."""
-    order = Order(url=url, agent="x", timeout=10.0)
+    order = RequestOrder(url=url, agent="x", timeout=10.0)
     return not fetching.fetch(order, Guard(), True, socket.getaddrinfo).status
 
 
@@ -138,7 +138,7 @@ def by_learned_cdx(url):
 def by_fleet_worker(url):
     answers, done = [], threading.Event()
     worker = CurlFetching(FetchSettings.from_config(CLOSED, Path(mkdtemp())), any_port=True)
-    worker.submit(Order(url=url, agent="x", timeout=10.0), lambda answer: (answers.append(answer), done.set()))
+    worker.submit(RequestOrder(url=url, agent="x", timeout=10.0), lambda answer: (answers.append(answer), done.set()))
     done.wait(PATIENCE)
     worker.close()
     return not answers[0].status

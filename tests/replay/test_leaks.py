@@ -11,7 +11,17 @@ from tests.waiting import wait_for
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 SECRET = "panaderos"
-WAYS = {"fetch", "image", "beacon", "socket", "open", "frame", "form", "rtc", "prefetch"}  # some that work elsewhere
+WAYS = {
+    "fetch",
+    "image",
+    "beacon",
+    "socket",
+    "open",
+    "frame",
+    "prefetch",
+    "upwards",
+    "formTop",
+}  # some that work elsewhere
 WITHOUT_A_POLICY = {"rtc"}  # Chromium does not know `webrtc 'block'` yet: SECURITY.md says so
 
 
