@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.template.defaultfilters import filesizeformat
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -239,8 +239,12 @@ def _act(request: HttpRequest, number: int) -> int:
                 return services.run_again(actor, number).pk
             case "exclude":
                 left_out = services.exclude(actor, number, given.get("expression", ""))
-                shown = {"number": _count(left_out)}
-                messages.success(request, _("Left out from now on; %(number)s addresses left the queue.") % shown)
+                text = ngettext(
+                    "Left out from now on; %(number)s address left the queue.",
+                    "Left out from now on; %(number)s addresses left the queue.",
+                    left_out,
+                )
+                messages.success(request, text % {"number": _count(left_out)})
             case "take":
                 taken = services.take_held(actor, number, given.get("host", ""), given.get("reason", ""))
                 settings.INSTANCE.wake("engine")

@@ -1,9 +1,13 @@
 """Operations: crawls looked into while they run, changed and given again; storage, backups, settings, health."""
 
+import time
+
 import pytest
 
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
+from hemeroteca.archive.models import Tally
+from hemeroteca.archive.stats import DAY_MS
 from hemeroteca.errors import Conflict, Invalid
 from hemeroteca.frontier import services
 from hemeroteca.frontier.models import Crawl, Host, Page, Visit
@@ -36,6 +40,16 @@ def crawl(db, instance):
 
 def states(crawl):
     return dict(Visit.objects.filter(crawl=crawl).values_list("page__url", "state"))
+
+
+def fill_days(number):
+    """A gigabyte a day, until today."""
+    today = int(time.time()) // 86_400
+    common = {"status": 200, "mime": "text/html", "kind": "response", "version": True, "body_bytes": 3 << 30}
+    for day in range(today - number + 1, today + 1):
+        Tally.objects.create(
+            day=day, captures=1000, record_bytes=1 << 30, first_ms=day * DAY_MS, last_ms=day * DAY_MS + 1, **common
+        )
 
 
 class TestServices:
@@ -75,7 +89,7 @@ class TestPages:
         client.force_login(reader)
         shown = client.get(f"/crawls/{crawl.pk}/pages?state=failed").content.decode()
         assert "news.example/broken" in shown
-        assert 'title="http-503: Service Unavailable"' in shown
+        assert "http-503: Service Unavailable" in shown
         assert "news.example/story" not in shown
         waiting = client.get(f"/crawls/{crawl.pk}/pages?state=queued&host=news.example").content.decode()
         assert "news.example/story" in waiting
@@ -118,6 +132,12 @@ class TestPages:
         assert Job.objects.get().kind == "instance.backup"
         assert str(tmp_path / "copy") in client.get("/backups").content.decode()
 
+    def test_growth_is_projected_until_the_disk_is_full(self, client, world):
+        fill_days(4)
+        shown = client.get("/storage", headers={"Accept-Language": "en"}).content.decode()
+        assert "365.0" in shown  # gigabytes in a year
+        assert "The disk is full in about" in shown
+
     def test_health_and_metrics(self, client, world):
         answer = client.get("/healthz")
         assert answer.status_code == 200
@@ -145,7 +165,7 @@ class TestInABrowser:
         page.look("crawl")
         page.locator("input[name=expression]").fill("/calendar/")
         page.get_by_role("button", name=page.say("Leave out", "Dejar fuera"), exact=True).click()
-        page.get_by_text(page.say("1 addresses left the queue", "1 direcciones salieron de la cola")).wait_for()
+        page.get_by_text(page.say("1 address left the queue", "1 dirección salió de la cola")).wait_for()
         page.get_by_role("link", name=page.say("excluded", "excluida"), exact=False).first.click()
         page.get_by_text("news.example/calendar/2031").wait_for()
         page.look("pages")
@@ -156,7 +176,10 @@ class TestInABrowser:
 
     def test_storage_backups_and_settings_say_what_there_is(self, journey, tmp_path, administrator):
         page = journey("/storage", administrator)
-        page.locator("h1").wait_for()
+        page.locator(".empty").wait_for()
+        fill_days(12)
+        page.goto(page.site + "/storage")
+        page.locator("figure.chart[data-drawn] svg").wait_for()
         page.look("storage")
         page.goto(page.site + "/backups")
         page.look("none")
