@@ -426,7 +426,8 @@ def _offering(element: Element) -> Layer:
                 system = attribute(envelope, "srsName")
                 layer.crs = [places.crs_name(system)] if system else []
                 turned = places.latitude_first(system) if system else True
-                layer.bbox = places.of_corners(*texts(envelope, _CORNERS), turned)
+                lower, upper = texts(envelope, _CORNERS)
+                layer.bbox = places.of_corners(lower, upper, turned)
         elif tag in ("time", "eventTime", "phenomenonTime") and layer.temporal is None:
             period = next(part.iter("{*}TimePeriod"), None)
             begin, end = texts(period, _SPAN) if period is not None else ("", "")
