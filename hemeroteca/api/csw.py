@@ -36,7 +36,7 @@ class CswError(Exception):
         self.code, self.locator = code, locator
 
 
-class Order(msgspec.Struct):
+class RecordsRequest(msgspec.Struct):
     """What a GetRecords asks for."""
 
     wish: queries.Wish = queries.Wish()
@@ -95,8 +95,8 @@ def _given(request: HttpRequest) -> tuple[dict[str, str], xmltree.Tree | None]:
     return given, tree
 
 
-def _order(given: dict[str, str], tree: xmltree.Tree | None) -> Order:
-    order = Order(
+def _order(given: dict[str, str], tree: xmltree.Tree | None) -> RecordsRequest:
+    order = RecordsRequest(
         start=_number(given, "startposition", 1, 1, 1 << 40),
         most=_number(given, "maxrecords", 10, 0, MAX_RECORDS),
         schema=given.get("outputschema") or CSW,
@@ -135,7 +135,7 @@ def _constraint(given: str) -> xmltree.Element:
     return tree.root
 
 
-def _get_records(request: HttpRequest, order: Order) -> str:
+def _get_records(request: HttpRequest, order: RecordsRequest) -> str:
     actor = access.actor_of(request)
     found, total = queries.search(actor, order.wish, max(1, order.most), order.start - 1)
     if order.hits or not order.most:
