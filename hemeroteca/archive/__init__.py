@@ -7,6 +7,7 @@ export       captures handed out;  wacz: WACZ written and read, with zipnum;  dr
 selection    which captures an export or a pruning is about;  requisites: what their pages need to be shown
 queries      the index asked by URL, time, digest;  services: its only writer;  cdx, memento: its protocols
 lookup       addresses and versions for people;  content, rendered: what a capture holds, and two compared
-verify       files and index checked against each other;  prune: what tells nothing new goes;  erasure: what must go;  uploads: to a store
+verify       files and index checked against each other;  prune: what tells nothing new goes
+erasure      what must go, with reason and audit;  uploads: closed files brought to a store
 noise        what differs at every visit of a site;  stats: numbers;  citation: how to cite a capture
 """
