@@ -234,9 +234,7 @@ class Replay:
         if not CAPTURE.match(ticket.path):
             place = escaped(environ)
             shared = ticket.headers(allowed=True)
-            return (
-                moved(start, place, shared) if place else plain(start, "404 Not Found", "Write /TIMESTAMP/URL.")
-            )
+            return moved(start, place, shared) if place else plain(start, "404 Not Found", "Write /TIMESTAMP/URL.")
         if raw(ticket.path):
             return plain(start, "403 Forbidden", ONLY_AT_THE_CONSOLE)
         if environ.get("HTTP_SEC_FETCH_DEST") == "document":  # by itself in a window, nothing would keep it here
