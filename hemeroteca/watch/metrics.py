@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from django.db.models.functions import Coalesce
 from numpy.typing import NDArray
 
 from hemeroteca import urls
@@ -79,8 +80,9 @@ def measure(
 
 def _names(by: str, site: str) -> dict[int, str]:
     """Which group each page is in."""
-    inside = "subscription__collection__"
-    column = {"collection": f"{inside}name", "category": f"{inside}category", "all": "listing"}.get(by, by)
+    topic = Coalesce("subscription__category__name", "subscription__collection__category__name")
+    columns = {"collection": "subscription__collection__name", "category": topic, "all": "listing"}
+    column: Any = columns.get(by, by)
     empty = "all" if by == "all" else "unknown" if by == "behaviour" else "none"
     found = queries.watched(site=site).values_list("key", column)
     return {key: str(name) if name not in (None, "") else empty for key, name in found}

@@ -42,6 +42,7 @@ from hemeroteca.watch.plan import PageChoice, Plan
 from hemeroteca.watch.policy_pages import PolicyPages, calendar_of
 from hemeroteca.watch.requisites import Requisites
 from hemeroteca.watch.scheduler_state import ActivePage, ActiveSubscription, SchedulerState, VisitUnderWay, domain_of
+from hemeroteca.watch.site_runs import SiteRuns
 from hemeroteca.watch.time_windows import Window
 
 LOOK_SECONDS = 1.0  # between two looks
@@ -64,6 +65,7 @@ class Scheduler:
         state.announcements = Announcements(state)
         state.next_visit = NextVisit(state)
         state.requisites = Requisites(state)
+        state.runs = SiteRuns()
         state.subscriptions = ActiveSubscriptions(state)
         self._selection = PageChoice(state)
         self._look_at = self._sweep_at = 0.0
@@ -74,7 +76,7 @@ class Scheduler:
 
     @property
     def unwritten(self) -> bool:
-        return bool(self.state.writes) or self.state.budgets.unwritten
+        return bool(self.state.writes) or bool(self.state.runs) or self.state.budgets.unwritten
 
     def __len__(self) -> int:
         return len(self.state.pages)
@@ -197,6 +199,7 @@ class Scheduler:
         next_ms, why = self.state.next_visit.then(sub, page, visit)
         self.state.writes.new_page(visit, sub.id, site, next_ms, {"code": "first"}, why)
         self.state.writes.observation(visit, sub.id, 0, False, None)
+        self.state.runs.add(sub.id, visit, again=False, important=False)
 
     def _seen_again(self, sub: ActiveSubscription, site: str, page: ActivePage, visit: AnsweredVisit) -> None:
         """A page that was seen before: did it change, was that foreseen, and when is it visited next?"""
@@ -209,6 +212,7 @@ class Scheduler:
         chance = self.state.plan.chance(visit.key, hour)
         told = self.state.announcements.verify(visit.key, page, important)
         self.state.writes.observation(visit, sub.id, interval, important, chance)
+        self.state.runs.add(sub.id, visit, again=interval > 0, important=important)
         for place, (number, difference) in enumerate(judged.items()):
             self.state.writes.change(visit, number, difference, site, page.last_ms, first=not place)
         page.last_ms, page.retry_at, page.failures, page.visits = visit.at_ms, 0.0, 0, page.visits + 1
@@ -248,6 +252,8 @@ class Scheduler:
         """Put everything on disk. Called inside the engine's transaction."""
         if self.state.writes:
             self.state.writes.write()
+        if self.state.runs:
+            self.state.runs.write()
         if self.state.budgets.unwritten:
             self.state.budgets.write()
 
@@ -427,6 +433,7 @@ class ActiveSubscriptions:
                 sub.discovered_until = max(sub.discovered_until, due_ms / 1000)
         self._state.outages.load_entrances(sub)
         self._state.requisites.load(sub)
+        self._state.runs.load(sub.id)
 
     def _let_go(self, number: int, forget: bool) -> None:
         """Stop watching a subscription's pages; unless it was removed, what was learned waits for its return."""
@@ -437,6 +444,7 @@ class ActiveSubscriptions:
             self._state.budgets.forget_subscription(number)
         self._state.outages.forget_entrances(sub=number)
         self._state.requisites.forget(number)
+        self._state.runs.forget(number)
         for key in gone:
             self._state.under_way.end(key)
             self._state.announcements.forget(key)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from hemeroteca.watch.plan import Plan
     from hemeroteca.watch.requisites import Requisites
     from hemeroteca.watch.scheduler import ActiveSubscriptions
+    from hemeroteca.watch.site_runs import SiteRuns
 
 HOST_QUEUE = 50  # watched pages of a host that wait at a time
 MAX_DIFF_CHARS = 6000
@@ -133,6 +134,7 @@ class SchedulerState:
     outages: "Outages"
     next_visit: "NextVisit"
     requisites: "Requisites"
+    runs: "SiteRuns"
     subscriptions: "ActiveSubscriptions"
 
     def __init__(self, config: Config, data: Path, clock: Callable[[], float]) -> None:
