@@ -141,16 +141,16 @@ class Days:
 
     def run(self, monkeypatch: pytest.MonkeyPatch, **options: object) -> None:
         for name in ("MAX_PAUSE", "IDLE_PAUSE"):
-            monkeypatch.setattr(loop, name, 0.005)
+            monkeypatch.setattr(loop, name, 0.02)
         settings.INSTANCE.create()
-        given = config.load(resolve=self.web.resolve, delay=0, ingest_processes=1, commit_seconds=0.02, **options)
+        given = config.load(resolve=self.web.resolve, delay=0, ingest_processes=1, commit_seconds=0.04, **options)
         repair(given, settings.INSTANCE)
         Engine(given, settings.INSTANCE, tick=self.tick, watch_clock=lambda: self.now).run()
 
     def tick(self, engine: Engine) -> None:
         busy = engine.at_work or any(engine.queued(run) for run in engine.runs)
         self.idle = 0 if busy else self.idle + 1
-        if self.idle < 3:
+        if self.idle < 2:
             return
         self.idle = 0
         if self.now >= self.end:
