@@ -15,7 +15,7 @@ from simweb.changes import GROUPS
 from tests.watch.driving import START, Days
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True), pytest.mark.slow]
-DAYS, STEP = int(__import__("os").environ.get("D", 60)), 6.0
+DAYS, STEP = 60, 6.0
 SITES, STYLED = 200, 6  # of 2015's groups in turn; of the first ones style and pictures are fetched too
 
 
