@@ -86,6 +86,7 @@ class Subscription(models.Model):
     group = models.CharField(max_length=6, default="low", db_comment="high, medium or low, by daily_chance")
     daily_chance = models.FloatField(default=0.0, db_comment="P: share of days on which one of its pages changes")
     behaviour = models.CharField(max_length=8, default="", db_comment="steady, periodic, bursty, silent; empty unknown")
+    check_ms = models.BigIntegerField(default=0, db_comment="when somebody last asked for a visit at once; 0 never")
     in_burst = models.BooleanField(default=False, db_comment="its pages change far more than usual these days")
     fault = models.TextField(default="", db_comment="why the engine cannot work with it, for people; empty: it can")
 

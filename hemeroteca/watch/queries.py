@@ -1,11 +1,13 @@
 """Questions about watching: subscriptions, pages by group, changes, sources, channels."""
 
+from collections.abc import Sequence
 from typing import TypeVar
 
-from django.db.models import Count, Min, Model, Q, QuerySet, Sum
+from django.db.models import Count, Min, Model, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 
 from hemeroteca import urls
+from hemeroteca.accounts.models import User
 from hemeroteca.errors import Invalid
 from hemeroteca.watch.fields import CATEGORIES
 from hemeroteca.watch.models import (
@@ -13,6 +15,7 @@ from hemeroteca.watch.models import (
     Change,
     Channel,
     Collection,
+    ReadMark,
     Revision,
     SignalSource,
     Subscription,
@@ -107,6 +110,26 @@ def figures(numbers: list[int]) -> dict[int, dict[str, int]]:
     return {
         row["subscription"]: {"pages": row["pages"], "visits": row["visits"], "changes": row["changes"]} for row in rows
     }
+
+
+def unread(user: User | None, numbers: Sequence[int]) -> dict[int, int]:
+    """Changes of subscriptions that a person has not read yet."""
+    if user is None:
+        return {}
+    marks = dict(ReadMark.objects.filter(user=user, subscription__in=numbers).values_list("subscription", "change"))
+    read = Q(pk__in=[])
+    for number, last in marks.items():
+        read |= Q(subscription=number, pk__lte=last)
+    rows = Change.objects.filter(subscription__in=numbers).exclude(read)
+    return dict(rows.values_list("subscription").annotate(Count("pk")))
+
+
+def next_visits(numbers: Sequence[int]) -> dict[int, WatchedPage]:
+    """The page of each subscription that is visited next."""
+    waiting = WatchedPage.objects.filter(subscription=OuterRef("pk"), next_ms__gt=0).order_by("next_ms")
+    soonest = Subscription.objects.filter(pk__in=numbers).values_list(Subquery(waiting.values("key")[:1]), flat=True)
+    found = WatchedPage.objects.filter(key__in=[key for key in soonest if key is not None])
+    return {page.subscription_id: page for page in found}
 
 
 def pages(

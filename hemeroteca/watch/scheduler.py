@@ -11,6 +11,7 @@ a single probe, and nothing here depends on how long ago the clock or the instan
 The engine holds a `SafeScheduler`: watching that fails cannot end the crawl.
 """
 
+import heapq
 import logging
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -47,6 +48,7 @@ from hemeroteca.watch.time_windows import Window
 
 LOOK_SECONDS = 1.0  # between two looks
 SWEEP_SECONDS = 60.0  # between looks at what changes slowly
+MAX_CHECKED = 100  # pages visited when somebody asks for a visit at once, those that waited longest
 RETRY_FAULTS = 600.0  # s until a subscription that could not be worked with is tried again
 RESTART_SECONDS = (5.0, 600.0)  # until a new scheduler is tried: first, and at most
 CALM_SECONDS = 120.0  # of work without failure after which it counts as well again
@@ -365,6 +367,11 @@ class ActiveSubscriptions:
         if new:
             self._state.add_subscription(sub)
             self._load_pages(sub)
+        if row.check_ms > sub.check_ms:
+            sub.check_ms = row.check_ms
+            mine = [(page.last_ms, key) for key, page in self._state.pages.items() if page.sub == row.pk]
+            waited = [key for last_ms, key in heapq.nsmallest(MAX_CHECKED, mine) if last_ms < row.check_ms]
+            self._state.asked |= dict.fromkeys(waited, row.check_ms)
 
     def _make(self, row: Subscription) -> ActiveSubscription:
         scope = msgspec.convert(row.crawl.options["scope"], urls.Scope)

@@ -66,6 +66,7 @@ class ActiveSubscription:
     discovered_until: float = 0.0  # newcomers have been given times up to here
     newcomers: int = 0
     newcomers_at: float = 0.0
+    check_ms: int = 0  # when somebody last asked for a visit at once
     in_burst: bool = False  # its pages change far more than usual these days
 
 
@@ -149,6 +150,7 @@ class SchedulerState:
         self.polled: set[int] = set()  # feeds and sitemaps among the pages
         self.under_way = UnderWay()
         self.writes = PendingWrites()
+        self.asked: dict[int, int] = {}  # pages somebody wants visited at once, and since when (ms)
         self.closed: dict[int, float] = {}  # crawls outside their windows → when they open
 
     @property

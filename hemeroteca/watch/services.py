@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Max, QuerySet
 
 from hemeroteca import change, urls
 from hemeroteca.accounts import SYSTEM, Actor, require
@@ -23,7 +23,16 @@ from hemeroteca.ingest.rules import Comparison, CrawlOptions
 from hemeroteca.predict import POLICIES, policy_of
 from hemeroteca.watch import conditions, time_windows
 from hemeroteca.watch.fields import CATEGORIES, CHANNEL, COLLECTION, MAX_HOURS, SUBSCRIPTION, ChannelOrder, Order
-from hemeroteca.watch.models import Category, Channel, Collection, Observation, SignalSource, Subscription
+from hemeroteca.watch.models import (
+    Category,
+    Change,
+    Channel,
+    Collection,
+    Observation,
+    ReadMark,
+    SignalSource,
+    Subscription,
+)
 from hemeroteca.watch.policy_pages import calendar_of
 
 MIN_FIXED_HOURS = 1 / 60
@@ -217,6 +226,25 @@ def remove(actor: Actor, number: int) -> None:
         Observation.objects.filter(subscription=subscription).update(subscription=None)
         subscription.delete()
         changed()
+
+
+def check_now(actor: Actor, number: int) -> Subscription:
+    """Have its pages visited at once, whatever was planned: all of them, or the ones that waited longest."""
+    subscription = find(number, actor, "watch.change")
+    if not subscription.active:
+        raise Conflict(f"{subscription.name!r} is paused; resume it first")
+    subscription.check_ms = now_ms()
+    subscription.save(update_fields=["check_ms"])
+    changed()
+    return subscription
+
+
+def mark_read(actor: Actor, number: int) -> None:
+    """Whoever asks has read all changes of a subscription seen so far."""
+    subscription = find(number, actor)
+    last = Change.objects.filter(subscription=subscription).aggregate(last=Max("pk"))["last"]
+    if actor.user is not None and last:
+        ReadMark.objects.update_or_create(user=actor.user, subscription=subscription, defaults={"change": last})
 
 
 def find(number: int, actor: Actor = SYSTEM, action: str = "watch.subscriptions") -> Subscription:

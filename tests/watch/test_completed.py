@@ -7,7 +7,8 @@ from itertools import pairwise
 import pytest
 
 from hemeroteca import urls
-from hemeroteca.accounts import SYSTEM
+from hemeroteca.accounts import SYSTEM, Actor, Role
+from hemeroteca.accounts import services as accounts
 from hemeroteca.errors import Conflict, Invalid
 from hemeroteca.frontier.models import Host, Page, Visit
 from hemeroteca.ingest.difference import Difference
@@ -394,3 +395,40 @@ def test_a_new_subscription_begins_with_the_dates_of_another_archive(tmp_path):
     assert [(day["visits"], day["changes"]) for day in days] == [(1, 0), (1, 1), (1, 0)]
     with pytest.raises(Invalid, match="cannot be read"):
         list(observations.read_cdx(str(tmp_path / "nothing.cdx")))
+
+
+def test_a_check_at_once_waits_for_no_policy_and_is_made_once(tmp_path):
+    # Seen first on day 0; the rule would come back after 30 days, somebody asks on day 2.
+    sub = subscribe(mode="fixed 720")
+    world = World(tmp_path)
+    world.add(sub, "https://news.test/a", [30.0])
+    world.run(48)
+    assert world.visits["https://news.test/a"] == 1
+    Subscription.objects.filter(pk=sub.pk).update(check_ms=int(world.now * 1000) + 1)
+    world.scheduler.refresh()
+    world.run(2)
+    assert world.visits["https://news.test/a"] == 2
+    assert Change.objects.count() == 1
+    assert restarted(world, tmp_path).look() == []  # nor again after a restart
+    services.pause(SYSTEM, sub.pk)
+    with pytest.raises(Conflict, match="resume"):
+        services.check_now(SYSTEM, sub.pk)
+
+
+def test_each_person_has_read_what_they_have_read():
+    ana, leo = (accounts.add_user(SYSTEM, name, Role.EDITOR, "correct horse battery") for name in ("ana", "leo"))
+    sub = subscribe()
+
+    def change() -> None:
+        Change.objects.create(
+            key=1, subscription=sub, site="news.test", url="https://news.test/", seen_ms=DAY0, since_ms=DAY0, view=0,
+            form=0, content=0.2, total=0.2,
+        )  # fmt: skip
+
+    change()
+    services.mark_read(Actor.of(ana), sub.pk)
+    change()
+    change()
+    assert queries.unread(ana, [sub.pk]) == {sub.pk: 2}
+    assert queries.unread(leo, [sub.pk]) == {sub.pk: 3}
+    assert queries.unread(None, [sub.pk]) == {}
