@@ -14,7 +14,7 @@ from simweb import SimWeb
 from simweb.changes import GROUPS
 from tests.watch.driving import START, Days
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True), pytest.mark.slow, pytest.mark.timeout(1800)]
 DAYS, STEP = 60, 6.0
 SITES, STYLED = 200, 6  # of 2015's groups in turn; of the first ones style and pictures are fetched too
 
