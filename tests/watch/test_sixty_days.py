@@ -14,7 +14,7 @@ from simweb import SimWeb
 from simweb.changes import GROUPS
 from tests.watch.driving import START, Days
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True), pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow, pytest.mark.simulation]
 DAYS, STEP = 60, 6.0
 SITES, STYLED = 200, 6  # of 2015's groups in turn; of the first ones style and pictures are fetched too
 
@@ -29,6 +29,7 @@ def visits_of_simple(changes: list[float]) -> int:
     return count
 
 
+@pytest.mark.timeout(1800)
 def test_groups_losses_styles_bursts_and_budgets(monkeypatch):
     monkeypatch.setattr(budgets, "HELD_SECONDS", STEP * 3600)  # of time that jumps: what one jump fills
     with SimWeb(
