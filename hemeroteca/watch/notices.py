@@ -158,7 +158,7 @@ def _tell_change(change: Change, channels: list[Channel]) -> None:
     if subscription is None or not subscription.active or not is_told(change, subscription):
         return
     for channel in channels:
-        if _concerns(channel, subscription):
+        if concerns(channel, subscription):
             event = f"change:{change.record_id or change.pk}"
             write(channel, event, "change", _change_facts(change, subscription), change.seen_ms)
 
@@ -176,7 +176,7 @@ def _tell_bursts() -> None:
             facts = {"subscription": subscription.pk, "name": subscription.name, "url": subscription.url}
             facts |= {"changes": burst.changes, "usual": burst.usual, "since": moment(burst.start_ms)}
             for channel in Channel.objects.filter(active=True, changes=True):
-                if _concerns(channel, subscription):
+                if concerns(channel, subscription):
                     write(channel, f"burst:{burst.pk}", "burst", facts, burst.end_ms)
             Burst.objects.filter(pk=burst.pk).update(told=True)
 
@@ -206,7 +206,7 @@ def _tell_subscription(subscription: Subscription, event: str, kind: str, since_
         "error": subscription.last_error,
     }
     for channel in Channel.objects.filter(active=True, errors=True):
-        if _concerns(channel, subscription):
+        if concerns(channel, subscription):
             write(channel, event, kind, facts, services.now_ms())
 
 
@@ -421,7 +421,7 @@ def _change_facts(change: Change, subscription: Subscription) -> dict[str, Any]:
     }
 
 
-def _concerns(channel: Channel, subscription: Subscription) -> bool:
+def concerns(channel: Channel, subscription: Subscription) -> bool:
     if channel.subscription_id is not None:
         return channel.subscription_id == subscription.pk
     return channel.collection_id is None or channel.collection_id == subscription.collection_id

@@ -112,6 +112,12 @@ def figures(numbers: list[int]) -> dict[int, dict[str, int]]:
     }
 
 
+def site_groups() -> dict[str, int]:
+    """How many subscriptions are in each group."""
+    counts = dict(Subscription.objects.values_list("group").annotate(Count("pk")))
+    return {name: counts.get(name, 0) for name in ("high", "medium", "low")}
+
+
 def unread(user: User | None, numbers: Sequence[int]) -> dict[int, int]:
     """Changes of subscriptions that a person has not read yet."""
     if user is None:

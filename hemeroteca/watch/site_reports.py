@@ -84,10 +84,15 @@ def report(name: str, subscription: int | None = None) -> SiteReport:
 
 
 def rounds(subscription: int | None) -> SiteReport:
+    return runs(subscription, files=True)
+
+
+def runs(subscription: int | None, files: bool = False) -> SiteReport:
+    """Rounds of visits; `files`: with the WARC files each of them wrote, which takes a look at the whole index."""
     rows = SiteRun.objects.order_by("-start_ms")
     rows = rows if subscription is None else rows.filter(subscription=subscription)
     found = sorted(rows[:MAX_RUNS], key=lambda row: (row.start_ms, row.end_ms))
-    files = _files(subscription, found)
+    named = _files(subscription if files else None, found)
     summary = {
         name: {"mean": fmean(values), "deviation": pstdev(values), "mode": mode(values)}
         for name, values in _figures(found).items()
@@ -97,7 +102,7 @@ def rounds(subscription: int | None) -> SiteReport:
         name="rounds",
         columns=("start", "end", "subscription", "pages", "versions", "changes", "received", "stored",
                  "pages_per_minute", "server_seconds", "index_seconds", "machine", "warc_files"),
-        rows=[[*_round(row), named] for row, named in zip(found, files, strict=True)],
+        rows=[[*_round(row), names] for row, names in zip(found, named, strict=True)],
         x="start",
         y="versions",
         summary=summary,
