@@ -8,6 +8,10 @@ import msgspec
 PROTOCOL = 1
 MIN_VERSION = "0.1.0"  # of a worker
 ACTIVITIES = ("crawls", "clients", "vantage", "load")
+CATEGORIES = (  # kinds of pages an owner may leave out, of what clients and vantage checks ask for
+    "general", "news", "politics", "religion", "health", "social", "circumvention", "gambling", "drugs", "adult",
+)  # fmt: skip
+USUAL_CATEGORIES = ("general", "news", "health", "social")  # without a word of the owner
 AGENT = "HemerotecaFleet"  # closes a site to the fleet alone, in robots.txt
 
 
@@ -29,6 +33,7 @@ class Hello(msgspec.Struct, forbid_unknown_fields=True):
     version: str
     system: str = ""
     activities: tuple[str, ...] = ("crawls",)
+    categories: tuple[str, ...] = USUAL_CATEGORIES
 
 
 class Welcome(msgspec.Struct):

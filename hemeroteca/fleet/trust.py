@@ -10,6 +10,9 @@ import msgspec
 
 SURE_AFTER = 10  # valid results in a row from which on a single answer may do
 LEAST_AUDITED = 0.05  # share of all answers that the engine, or a device the operator trusts, always checks
+ALARM_STEP = 0.1  # a believed device that is caught adds so much to that share, for the whole fleet …
+MAX_AUDITED = 0.3  # … up to this: liars seldom come alone, and early is cheap …
+ALARM_RESULTS = 50  # … and half of it is gone after so many results per device
 SLOWED_SECONDS = 86_400.0  # a device that failed gets one block in so many seconds, until it is believed again
 
 
@@ -44,16 +47,35 @@ class Standing(msgspec.Struct, frozen=True):
         return Standing(0, self.valid, self.invalid + 1, slowed=True)
 
 
-def check_for(standing: Standing, draw: float) -> Check:
-    """Who checks the next result of a device; `draw` is uniform in [0, 1).
+class Alarm:
+    """The share of answers that is audited: at least `LEAST_AUDITED`, more for a while after a believed device lied."""
+
+    def __init__(self) -> None:
+        self._more = 0.0
+
+    @property
+    def audited(self) -> float:
+        return min(MAX_AUDITED, LEAST_AUDITED + self._more)
+
+    def caught(self) -> None:
+        """A device that was believed gave a wrong result."""
+        self._more = min(MAX_AUDITED - LEAST_AUDITED, self._more + ALARM_STEP)
+
+    def calm(self, devices: int) -> None:
+        """One more result was judged, in a fleet of so many devices."""
+        self._more *= 0.5 ** (1 / (ALARM_RESULTS * max(1, devices)))
+
+
+def check_for(standing: Standing, draw: float, audited: float = LEAST_AUDITED) -> Check:
+    """Who checks the next result of a device; `draw` is uniform in [0, 1), `audited` as the alarm says.
 
     Decided when the result is there, never before: no device can know which of its answers are looked at.
     """
-    if draw < LEAST_AUDITED:
+    if draw < audited:
         return Check.AUDIT
     if not standing.is_sure:
         return Check.PEER
-    rest = (draw - LEAST_AUDITED) / (1 - LEAST_AUDITED)
+    rest = (draw - audited) / (1 - audited)
     return Check.PEER if rest < 1 / standing.in_a_row else Check.NONE
 
 
