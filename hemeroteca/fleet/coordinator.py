@@ -155,6 +155,8 @@ def received(device: Device, number: int, nonce: str) -> int:
 
 def beat(device: Device, told: shapes.Beat) -> shapes.Orders:
     """A sign of life. The device learns what it must drop: blocks that ended, hosts that closed."""
+    from hemeroteca.fleet import loads
+
     now = now_ms()
     stop = "" if device.state in (Device.State.ACTIVE, Device.State.SLOWED) else _why(device)
     Device.objects.filter(pk=device.pk).update(seen_ms=now, connected=True)
@@ -169,6 +171,7 @@ def beat(device: Device, told: shapes.Beat) -> shapes.Orders:
         closed=list(closed[:1000]),
         stop=stop,
         work=Block.objects.filter(state=Block.State.WAITING, share=device.pk).exists(),
+        load="load" in device.activities and device.state == Device.State.ACTIVE and loads.waiting(),
     )
 
 

@@ -58,6 +58,7 @@ class Task(msgspec.Struct, omit_defaults=True):
     last_modified: str = ""
     method: str = "GET"
     headers: list[tuple[str, str]] = []
+    certificate: bool = False  # the report tells the hash of the site's certificate
 
 
 class HostWork(msgspec.Struct):
@@ -100,6 +101,7 @@ class Orders(msgspec.Struct):
     closed: list[str] = []  # hosts it must not ask any more
     stop: str = ""  # why it must stop altogether
     work: bool = False  # a block waits for it: it need not wait any longer
+    load: bool = False  # a load test runs: POST /fleet/v1/load, each second
 
 
 class Report(msgspec.Struct):
@@ -110,3 +112,4 @@ class Report(msgspec.Struct):
     failure: str = ""
     detail: str = ""
     truncated: str = ""
+    certificate: str = ""  # SHA-256 of the one the site showed, where the task asked for it

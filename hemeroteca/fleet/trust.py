@@ -10,9 +10,10 @@ import msgspec
 
 SURE_AFTER = 10  # valid results in a row from which on a single answer may do
 LEAST_AUDITED = 0.05  # share of all answers that the engine, or a device the operator trusts, always checks
-ALARM_STEP = 0.1  # a believed device that is caught adds so much to that share, for the whole fleet …
-MAX_AUDITED = 0.3  # … up to this: liars seldom come alone, and early is cheap …
-ALARM_RESULTS = 50  # … and half of it is gone after so many results per device
+MAX_AUDITED = 0.6  # … in a fleet that begins: who lies seldom is found early, while little is at stake …
+BEGINNING_RESULTS = 60  # … half of that is gone after so many results per device …
+ALARM_STEP = 0.03  # … and each believed device that is caught later adds so much for a while: liars seldom come alone
+ALARM_RESULTS = 50
 SLOWED_SECONDS = 86_400.0  # a device that failed gets one block in so many seconds, until it is believed again
 
 
@@ -51,18 +52,20 @@ class Alarm:
     """The share of answers that is audited: at least `LEAST_AUDITED`, more for a while after a believed device lied."""
 
     def __init__(self) -> None:
+        self._begins = MAX_AUDITED - LEAST_AUDITED
         self._more = 0.0
 
     @property
     def audited(self) -> float:
-        return min(MAX_AUDITED, LEAST_AUDITED + self._more)
+        return min(MAX_AUDITED, LEAST_AUDITED + self._begins + self._more)
 
     def caught(self) -> None:
         """A device that was believed gave a wrong result."""
-        self._more = min(MAX_AUDITED - LEAST_AUDITED, self._more + ALARM_STEP)
+        self._more = min(MAX_AUDITED, self._more + ALARM_STEP)
 
     def calm(self, devices: int) -> None:
         """One more result was judged, in a fleet of so many devices."""
+        self._begins *= 0.5 ** (1 / (BEGINNING_RESULTS * max(1, devices)))
         self._more *= 0.5 ** (1 / (ALARM_RESULTS * max(1, devices)))
 
 
