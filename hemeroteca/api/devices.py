@@ -84,9 +84,9 @@ def beat(request: HttpRequest, device: Device) -> shapes.Orders:
 
 
 @_for_device
-def load(request: HttpRequest, device: Device) -> loads.Plan:
+def load(request: HttpRequest, device: Device) -> loads.LoadPlan:
     """What a device measured in a second of a load test, and its part of this one."""
-    return loads.hand_out(device, msgspec.json.decode(request.body[:MAX_BODY] or b"{}", type=loads.Told))
+    return loads.hand_out(device, msgspec.json.decode(request.body[:MAX_BODY] or b"{}", type=loads.LoadMeasured))
 
 
 @_for_device

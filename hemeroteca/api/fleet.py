@@ -11,7 +11,7 @@ from ninja import Path, Query, Schema
 from pydantic import Field
 
 from hemeroteca.api import access
-from hemeroteca.api.shapes import Body, filled
+from hemeroteca.api.shapes import RequestBody, filled
 from hemeroteca.errors import Invalid
 from hemeroteca.fleet import loads, queries, services, vantage
 from hemeroteca.fleet.accounting import Kind
@@ -22,7 +22,7 @@ Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the device
 Address = Annotated[str, Field(min_length=1, max_length=8000)]
 
 
-class VantageOrder(Body):
+class VantageBody(RequestBody):
     urls: list[Address] = Field(min_length=1, max_length=vantage.MAX_URLS, description="Addresses to compare.")
     title: str = Field("", max_length=120, description="What you call it.")
     category: str = Field("general", max_length=13, description="Kind of the pages: only devices that agreed look.")
@@ -42,12 +42,12 @@ class VantageOut(Schema):
     next_at: datetime | None = Field(description="When the next run begins.")
 
 
-class VantageReport(VantageOut):
+class VantageReportOut(VantageOut):
     runs: list[int] = Field(description="Numbers of its runs, newest first; ask for one with `run`.")
     report: dict[str, Any] | None = Field(description="What a run found: each URL, and who saw something else.")
 
 
-class LoadOrder(Body):
+class LoadBody(RequestBody):
     url: Address = Field(description="What is asked, on a host of yours.")
     rate: int = Field(ge=1, le=loads.MAX_RATE, description="Requests per second at the top.")
     ramp_seconds: int = Field(30, ge=1, le=loads.MAX_SECONDS, description="Until the top is reached.")
@@ -69,18 +69,18 @@ class LoadOut(Schema):
     ended_at: datetime | None = Field(description="When it ended.")
 
 
-class LoadReport(LoadOut):
+class LoadReportOut(LoadOut):
     report: dict[str, Any] = Field(description="Requests, errors, percentiles of answer times (ms), second by second.")
 
 
-class LineOut(Schema):
+class StatementLineOut(Schema):
     at: datetime | None = Field(description="When.")
     reason: str = Field(description="What for.")
     amount: float = Field(description="Credits; negative: taken.")
 
 
-def order_vantage(request: HttpRequest, wanted: VantageOrder) -> VantageOut:
-    return _vantage(VantageOut, vantage.order(access.caller(request), vantage.Order(**wanted.dict())))
+def order_vantage(request: HttpRequest, wanted: VantageBody) -> VantageOut:
+    return _vantage(VantageOut, vantage.order(access.caller(request), vantage.VantageOrder(**wanted.dict())))
 
 
 def vantages(request: HttpRequest) -> list[VantageOut]:
@@ -92,12 +92,12 @@ def vantage_report(
     request: HttpRequest,
     id: Id,  # noqa: A002
     run: Annotated[int, Query(ge=0, lt=1 << 63, description="Number of a run; 0: the last one.")] = 0,
-) -> VantageReport:
+) -> VantageReportOut:
     check = vantage.find(access.caller(request), id)
     found = vantage.runs(check)
     shown = next((one for one in found if not run or one.pk == run), None)
     report = msgspec.to_builtins(vantage.report(shown)) if shown is not None else None
-    return _vantage(VantageReport, check, runs=[one.pk for one in found], report=report)
+    return _vantage(VantageReportOut, check, runs=[one.pk for one in found], report=report)
 
 
 def end_vantage(request: HttpRequest, id: Id) -> VantageOut:  # noqa: A002
@@ -108,9 +108,9 @@ def end_vantage(request: HttpRequest, id: Id) -> VantageOut:  # noqa: A002
     return _vantage(VantageOut, check)
 
 
-def propose_load(request: HttpRequest, wanted: LoadOrder) -> LoadOut:
+def propose_load(request: HttpRequest, wanted: LoadBody) -> LoadOut:
     """Put the line `proof` into the file `proof_path` of your host, then start it."""
-    return _load(LoadOut, loads.propose(access.caller(request), loads.Wanted(**wanted.dict())))
+    return _load(LoadOut, loads.propose(access.caller(request), loads.LoadTestOrder(**wanted.dict())))
 
 
 def loads_listing(request: HttpRequest) -> list[LoadOut]:
@@ -118,9 +118,9 @@ def loads_listing(request: HttpRequest) -> list[LoadOut]:
     return [_load(LoadOut, row) for row in loads.tests(access.caller(request))]
 
 
-def load_report(request: HttpRequest, id: Id) -> LoadReport:  # noqa: A002
+def load_report(request: HttpRequest, id: Id) -> LoadReportOut:  # noqa: A002
     test = loads.find(access.caller(request), id)
-    return _load(LoadReport, test, report=msgspec.to_builtins(loads.report(test)))
+    return _load(LoadReportOut, test, report=msgspec.to_builtins(loads.report(test)))
 
 
 def start_load(request: HttpRequest, id: Id) -> LoadOut:  # noqa: A002
@@ -151,7 +151,7 @@ def countries(request: HttpRequest) -> list[dict[str, Any]]:
 def statement(
     request: HttpRequest,
     device: Annotated[int, Query(ge=0, lt=1 << 63, description="Number of a device; 0: your account as a client.")] = 0,
-) -> list[LineOut]:
+) -> list[StatementLineOut]:
     """Newest first."""
     actor = access.caller(request)
     if device:
@@ -162,7 +162,7 @@ def statement(
         if client is None:
             raise Invalid("you are no client of the fleet; say which device with `device`")
         lines = queries.statement(actor, Kind.CLIENT, client.pk, actor.user)
-    return [filled(LineOut, line) for line in lines]
+    return [filled(StatementLineOut, line) for line in lines]
 
 
 def _vantage(shape: Any, row: VantageCheck, **more: Any) -> Any:

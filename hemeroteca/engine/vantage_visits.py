@@ -17,7 +17,7 @@ from hemeroteca.fleet import agreement, vantage
 from hemeroteca.fleet.dispatch import Lender
 from hemeroteca.fleet.models import Observation
 from hemeroteca.frontier.visit import Visit
-from hemeroteca.urls.candidate import Role
+from hemeroteca.urls.candidate import UrlRole
 from hemeroteca.warc import Capture
 from hemeroteca.warc.keys import VANTAGE
 
@@ -156,7 +156,7 @@ class VantageVisits:
             self._evidence[visit] = observation  # the page's own capture
         else:
             address = VANTAGE + visit.url
-            errand = Visit(key=visit.key, url=address, host=visit.host, crawl=visit.crawl, role=Role.PAGE)
+            errand = Visit(key=visit.key, url=address, host=visit.host, crawl=visit.crawl, role=UrlRole.PAGE)
             self._evidence[errand] = observation
             self._engine.intake.submit(errand, result, look.run)
 

@@ -258,7 +258,10 @@ def _lease_of(device: Device, share: int, now: int, stolen: bool) -> _Leased | N
             [device.pk, nonce, now, now, share, *activities, *allowed],
         )
         row = cursor.fetchone()
-    return _Leased(*row, nonce) if row is not None else None
+    if row is None:
+        return None
+    number, urls, seconds, work = row
+    return _Leased(number, urls, seconds, work, nonce)
 
 
 def _victim(device: Device) -> int | None:

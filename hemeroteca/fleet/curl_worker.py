@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hemeroteca.fetch import Fetcher, FetchSettings, Guard, Request, Result
 from hemeroteca.fleet.device import program
-from hemeroteca.fleet.device.fetching import Done, Order, fetch, refusal
+from hemeroteca.fleet.device.fetching import Done, RequestOrder, fetch, refusal
 from hemeroteca.fleet.device.records import Answer
 
 
@@ -23,14 +23,14 @@ class CurlFetching:
         self._settings = settings
         self._any_port = any_port
         self._guard = Guard(settings.allow_private, settings.allow_networks)
-        self._orders: deque[tuple[Order, Done]] = deque()
+        self._orders: deque[tuple[RequestOrder, Done]] = deque()
         self._bell, self._ring = os.pipe()
         os.set_blocking(self._bell, False)
         self._ended = False
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def submit(self, order: Order, done: Done) -> None:
+    def submit(self, order: RequestOrder, done: Done) -> None:
         if order.certificate:  # libcurl tells none; the standard library does
             look = lambda: done(fetch(order, self._guard, self._any_port, socket.getaddrinfo))  # noqa: E731
             threading.Thread(target=look, daemon=True).start()
@@ -55,7 +55,7 @@ class CurlFetching:
                 fetcher.tick()
             fetcher.close()
 
-    def _begin(self, fetcher: Fetcher, order: Order, done: Done) -> None:
+    def _begin(self, fetcher: Fetcher, order: RequestOrder, done: Done) -> None:
         wrong = refusal(order.url, self._any_port)
         if wrong:
             done(Answer(order.url, failure="refused-address", detail=wrong))

@@ -28,7 +28,7 @@ from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.fetch.guard import Guard
 from hemeroteca.fleet import coordinator, services
 from hemeroteca.fleet.device import load as device_load
-from hemeroteca.fleet.device.fetching import Order, fetch
+from hemeroteca.fleet.device.fetching import RequestOrder, fetch
 from hemeroteca.fleet.models import Device, LoadSecond, LoadTest
 from hemeroteca.fleet.services import audit, now_ms
 
@@ -44,14 +44,14 @@ STEP = 1.1  # between two classes of answer times
 Resolve = Callable[..., Any]
 
 
-class Wanted(msgspec.Struct, kw_only=True):
+class LoadTestOrder(msgspec.Struct, kw_only=True):
     url: str
     rate: int
     ramp_seconds: int = 30
     hold_seconds: int = 60
 
 
-class Told(msgspec.Struct, forbid_unknown_fields=True):
+class LoadMeasured(msgspec.Struct, forbid_unknown_fields=True):
     """What a device measured since it asked last."""
 
     test: str = ""
@@ -60,7 +60,7 @@ class Told(msgspec.Struct, forbid_unknown_fields=True):
     times: dict[str, int] = {}  # class of answer time → how many
 
 
-class Plan(msgspec.Struct):
+class LoadPlan(msgspec.Struct):
     """The requests of one second, or how long to wait."""
 
     test: str = ""
@@ -73,7 +73,7 @@ class Plan(msgspec.Struct):
     over: bool = False
 
 
-class SecondReport(msgspec.Struct, frozen=True):
+class LoadSecondReport(msgspec.Struct, frozen=True):
     second: int
     planned: int
     asked: int
@@ -83,17 +83,17 @@ class SecondReport(msgspec.Struct, frozen=True):
     p99: float
 
 
-class LoadReport(msgspec.Struct, frozen=True):
+class LoadTestReport(msgspec.Struct, frozen=True):
     asked: int
     errors: int
     statuses: dict[str, int]
     p50: float
     p95: float
     p99: float
-    seconds: list[SecondReport]
+    seconds: list[LoadSecondReport]
 
 
-def propose(actor: Actor, wanted: Wanted) -> LoadTest:
+def propose(actor: Actor, wanted: LoadTestOrder) -> LoadTest:
     """Nothing is asked before the proof was read at every address of the host."""
     require(actor, "fleet.load")
     owner = services.client_of(actor).owner
@@ -223,15 +223,15 @@ def waiting() -> bool:
     return LoadTest.objects.filter(_live()).exists()
 
 
-def hand_out(device: Device, told: Told) -> Plan:
+def hand_out(device: Device, told: LoadMeasured) -> LoadPlan:
     """What a device does in this second of the test that runs; never more over all devices than the plan says."""
     if told.test:
         _note(told)
     if "load" not in device.activities or device.state != Device.State.ACTIVE:
-        return Plan(over=True)
+        return LoadPlan(over=True)
     test = LoadTest.objects.filter(_live()).order_by("started_ms").first()
     if test is None:
-        return Plan(over=True)
+        return LoadPlan(over=True)
     second = second_of(test)
     allowed = rate_at(test, second)
     share = min(MAX_PER_DEVICE, math.ceil(allowed / max(1, _helpers(int(now_ms() / 2000), settings.CONFIG.data))))
@@ -242,7 +242,7 @@ def hand_out(device: Device, told: Told) -> Plan:
         count = max(0, min(share, allowed - row.given))
         rows.update(given=row.given + count)
     addresses_ = test.addresses
-    return Plan(
+    return LoadPlan(
         test=str(test.public_id),
         second=second,
         requests=count,
@@ -267,7 +267,7 @@ def rate_at(test: LoadTest, second: int) -> int:
 # reports
 
 
-def report(test: LoadTest) -> LoadReport:
+def report(test: LoadTest) -> LoadTestReport:
     times: Counter[int] = Counter()
     statuses: Counter[str] = Counter()
     found = []
@@ -275,8 +275,8 @@ def report(test: LoadTest) -> LoadReport:
         mine = Counter({int(step): count for step, count in row.times.items()})
         times += mine
         statuses += Counter(row.statuses)
-        found.append(SecondReport(row.second, row.given, row.asked, row.errors, *_percentiles(mine)))
-    return LoadReport(
+        found.append(LoadSecondReport(row.second, row.given, row.asked, row.errors, *_percentiles(mine)))
+    return LoadTestReport(
         sum(one.asked for one in found), sum(one.errors for one in found), dict(statuses), *_percentiles(times), found
     )
 
@@ -309,7 +309,7 @@ def _helpers(moment: int, data: object) -> int:
     return sum("load" in activities for activities in rows)
 
 
-def _note(told: Told) -> None:
+def _note(told: LoadMeasured) -> None:
     asked = sum(_counts(told.statuses).values())
     bad = sum(n for status, n in _counts(told.statuses).items() if status == 0 or status >= 500)
     with transaction.atomic():
@@ -345,7 +345,7 @@ def _addresses(test: LoadTest, resolve: Resolve) -> list[str]:
 
 def _read_proof(test: LoadTest, address: str, guard: Guard, config: Config) -> str:
     parts = urlsplit(test.url)
-    order = Order(f"{parts.scheme}://{parts.netloc}{PATH}", coordinator.agent(), timeout=10.0, max_bytes=4096)
+    order = RequestOrder(f"{parts.scheme}://{parts.netloc}{PATH}", coordinator.agent(), timeout=10.0, max_bytes=4096)
     any_port = config.allow_private or bool(config.allow_networks)
     answer = fetch(order, guard, any_port, device_load.pinned(address))
     if answer.status != 200:

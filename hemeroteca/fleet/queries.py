@@ -134,7 +134,7 @@ def devices(actor: Actor, owner: User | None = None) -> list[DeviceFacts]:
     return found
 
 
-class Day(msgspec.Struct, frozen=True):
+class DeviceDayFacts(msgspec.Struct, frozen=True):
     """Of a device, for a chart."""
 
     day: str
@@ -145,7 +145,7 @@ class Day(msgspec.Struct, frozen=True):
     statuses: dict[str, int]
 
 
-def days(actor: Actor, device: Device, count: int = 30) -> list[Day]:
+def days(actor: Actor, device: Device, count: int = 30) -> list[DeviceDayFacts]:
     """What a device did on each of the last days, oldest first; days without work are there, with nothing."""
     require(actor, "fleet.devices", device)
     today = datetime.now(UTC).date()
@@ -155,8 +155,16 @@ def days(actor: Actor, device: Device, count: int = 30) -> list[Day]:
         day = today - timedelta(back)
         counts = rows.get(day, {})
         classes = {name: n for name, n in counts.items() if name.endswith("xx") or name == "none"}
-        numbers = [counts.get(name, 0) for name in ("requests", "valid", "invalid", "bytes")]
-        found.append(Day(day.isoformat(), *numbers, classes))
+        found.append(
+            DeviceDayFacts(
+                day=day.isoformat(),
+                requests=counts.get("requests", 0),
+                valid=counts.get("valid", 0),
+                invalid=counts.get("invalid", 0),
+                bytes=counts.get("bytes", 0),
+                statuses=classes,
+            )
+        )
     return found
 
 

@@ -104,7 +104,7 @@ class Orders(msgspec.Struct):
     load: bool = False  # a load test runs: POST /fleet/v1/load, each second
 
 
-class Report(msgspec.Struct):
+class FetchReport(msgspec.Struct):
     """In the metadata record at the end of an upload: what the WARC cannot say. URLs in neither are given back."""
 
     url: str

@@ -32,7 +32,7 @@ SLOW_FACTOR = 5.0  # times the usual time …
 SLOW_SECONDS = 3.0  # … and so much longer, at least: slower than others, not by chance
 
 
-class Order(msgspec.Struct, kw_only=True):
+class VantageOrder(msgspec.Struct, kw_only=True):
     urls: list[str]
     title: str = ""
     category: str = "general"
@@ -40,7 +40,7 @@ class Order(msgspec.Struct, kw_only=True):
     every_hours: int = 0
 
 
-class Difference(msgspec.Struct, frozen=True):
+class VantageDifference(msgspec.Struct, frozen=True):
     """What a place saw otherwise than most."""
 
     what: Literal["no answer", "status", "redirect", "content", "certificate", "slow"]
@@ -51,7 +51,7 @@ class Difference(msgspec.Struct, frozen=True):
     capture: str  # the evidence in the archive; empty: there is none
 
 
-class PlaceSeen(msgspec.Struct, frozen=True):
+class VantagePlace(msgspec.Struct, frozen=True):
     """A country, or a network, and how many of its places saw what most saw."""
 
     name: str
@@ -59,28 +59,28 @@ class PlaceSeen(msgspec.Struct, frozen=True):
     same: int
 
 
-class UrlReport(msgspec.Struct, frozen=True):
+class VantageUrl(msgspec.Struct, frozen=True):
     url: str
     verdict: Literal["same", "differs", "restless", "unseen"]  # restless: no two places saw the same
     places: int
     status: int  # what most saw
     seconds: float  # the usual time
-    differences: list[Difference]
-    countries: list[PlaceSeen]
-    networks: list[PlaceSeen]
+    differences: list[VantageDifference]
+    countries: list[VantagePlace]
+    networks: list[VantagePlace]
 
 
-class RunReport(msgspec.Struct, frozen=True):
+class VantageReport(msgspec.Struct, frozen=True):
     run: int
     started_ms: int
     state: Literal["running", "finished"]
-    urls: list[UrlReport]
+    urls: list[VantageUrl]
 
 
 # orders
 
 
-def order(actor: Actor, wanted: Order) -> VantageCheck:
+def order(actor: Actor, wanted: VantageOrder) -> VantageCheck:
     """Have URLs compared, once or every so many hours. The first run begins at once."""
     require(actor, "fleet.vantage")
     owner = services.client_of(actor).owner
@@ -185,24 +185,24 @@ def runs(check: VantageCheck) -> list[VantageRun]:
     return list(VantageRun.objects.filter(vantage=check).select_related("crawl").order_by("-pk")[:100])
 
 
-def report(run: VantageRun) -> RunReport:
+def report(run: VantageRun) -> VantageReport:
     """Each URL: what most places saw, and who saw something else, by country and network."""
     rows: dict[int, list[Observation]] = {}
     for row in Observation.objects.filter(run=run).order_by("pk"):
         rows.setdefault(row.key, []).append(row)
     found = [compare(url, rows.get(addresses.key(url), [])) for url in run.vantage.urls]
     running = run.crawl is None or run.crawl.state == Crawl.State.RUNNING
-    return RunReport(run.pk, run.started_ms, "running" if running else "finished", found)
+    return VantageReport(run.pk, run.started_ms, "running" if running else "finished", found)
 
 
-def compare(url: str, seen: Sequence[Observation]) -> UrlReport:
+def compare(url: str, seen: Sequence[Observation]) -> VantageUrl:
     """What most places saw is right; of equal groups, that of the server."""
     groups: list[list[Observation]] = []
     for one in sorted(seen, key=lambda one: bool(one.pseudonym)):  # the server first
         home = next((group for group in groups if _same(group[0], one)), None)
         groups.append([one]) if home is None else home.append(one)
     if not groups:
-        return UrlReport(url, "unseen", 0, 0, 0.0, [], [], [])
+        return VantageUrl(url, "unseen", 0, 0, 0.0, [], [], [])
     most = max(groups, key=len)
     restless = len(most) == 1 and len(seen) > 2
     usual = median([one.seconds for one in most])
@@ -210,7 +210,7 @@ def compare(url: str, seen: Sequence[Observation]) -> UrlReport:
     certificate = max(set(shown), key=shown.count) if shown else ""
     differences = [] if restless else [d for one in seen if (d := _difference(one, most[0], usual, certificate))]
     other = {one.device for one in differences if one.what != "slow"}
-    return UrlReport(
+    return VantageUrl(
         url=url,
         verdict="restless" if restless else "differs" if other else "same",
         places=len(seen),
@@ -222,7 +222,7 @@ def compare(url: str, seen: Sequence[Observation]) -> UrlReport:
     )
 
 
-def _difference(one: Observation, most: Observation, usual: float, certificate: str) -> Difference | None:
+def _difference(one: Observation, most: Observation, usual: float, certificate: str) -> VantageDifference | None:
     what, detail = "", ""
     if not one.status and most.status:
         what, detail = "no answer", one.failure
@@ -239,7 +239,7 @@ def _difference(one: Observation, most: Observation, usual: float, certificate: 
     if not what:
         return None
     capture = str(one.capture) if one.capture else ""
-    return Difference(what, detail, one.country, one.network, one.pseudonym, capture)  # type: ignore[arg-type]
+    return VantageDifference(what, detail, one.country, one.network, one.pseudonym, capture)  # type: ignore[arg-type]
 
 
 def _same(one: Observation, other: Observation) -> bool:
@@ -253,15 +253,15 @@ def _fingerprint(one: Observation) -> Fingerprint:
     return msgspec.convert(one.fingerprint, Fingerprint) if one.fingerprint else Fingerprint(one.status)
 
 
-def _places(seen: Sequence[Observation], other: set[str], name: str) -> list[PlaceSeen]:
+def _places(seen: Sequence[Observation], other: set[str], name: str) -> list[VantagePlace]:
     found: dict[str, list[bool]] = {}
     for one in seen:
         where = getattr(one, name) or ("unknown" if one.pseudonym else "the server")
         found.setdefault(where, []).append(one.pseudonym not in other)
-    return [PlaceSeen(where, len(same), sum(same)) for where, same in sorted(found.items())]
+    return [VantagePlace(where, len(same), sum(same)) for where, same in sorted(found.items())]
 
 
-def _addresses(who: str, wanted: Order) -> list[str]:
+def _addresses(who: str, wanted: VantageOrder) -> list[str]:
     if not 1 <= len(wanted.urls) <= MAX_URLS:
         raise Invalid(f"a check has 1 to {MAX_URLS} URLs, this one {len(wanted.urls)}")
     found: dict[str, Any] = {}

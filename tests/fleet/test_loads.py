@@ -81,7 +81,7 @@ def both(host, port, **_):
 def proposed(target: Target, name: str = "ana", rate: int = 10, **more) -> tuple[Actor, LoadTest]:
     actor = Actor.of(accounts.add_user(SYSTEM, name, Role.ADMINISTRATOR, "a long password"))
     url = f"http://shop.test:{target.port}/x"
-    return actor, loads.propose(actor, loads.Wanted(url=url, rate=rate, **more))
+    return actor, loads.propose(actor, loads.LoadTestOrder(url=url, rate=rate, **more))
 
 
 @pytest.mark.database
@@ -122,10 +122,10 @@ def test_an_address_that_is_not_public_is_never_tested(target):
 @pytest.mark.parametrize(
     ("wanted", "why"),
     [
-        (loads.Wanted(url="http://a.test/", rate=0), "1 to 1000"),
-        (loads.Wanted(url="http://a.test/", rate=100_000), "1 to 1000"),
-        (loads.Wanted(url="http://a.test/", rate=10, hold_seconds=10_000), "at most 900 together"),
-        (loads.Wanted(url="not an address", rate=10), "not a web address"),
+        (loads.LoadTestOrder(url="http://a.test/", rate=0), "1 to 1000"),
+        (loads.LoadTestOrder(url="http://a.test/", rate=100_000), "1 to 1000"),
+        (loads.LoadTestOrder(url="http://a.test/", rate=10, hold_seconds=10_000), "at most 900 together"),
+        (loads.LoadTestOrder(url="not an address", rate=10), "not a web address"),
     ],
 )
 def test_hard_caps_are_hard(wanted, why):
@@ -156,22 +156,26 @@ def test_a_second_is_shared_and_never_holds_more_than_the_plan(target, laborator
     given: dict[int, int] = {}
     for _ in range(5):
         for device in devices:
-            plan = loads.hand_out(device, loads.Told())
+            plan = loads.hand_out(device, loads.LoadMeasured())
             assert plan.requests <= 10
             given[plan.second] = given.get(plan.second, 0) + plan.requests
     assert all(count <= 30 for count in given.values())
     assert max(given.values()) == 30
     assert LoadSecond.objects.filter(given__gt=30).count() == 0
     second = max(given)
-    told = loads.Told(test=str(test.public_id), second=second, statuses={"200": 8, "503": 1, "0": 1}, times={"20": 9})
+    told = loads.LoadMeasured(
+        test=str(test.public_id), second=second, statuses={"200": 8, "503": 1, "0": 1}, times={"20": 9}
+    )
     loads.hand_out(devices[0], told)
-    loads.hand_out(devices[1], loads.Told(test=str(test.public_id), second=second, statuses={"200": 900}))  # a lie
+    loads.hand_out(
+        devices[1], loads.LoadMeasured(test=str(test.public_id), second=second, statuses={"200": 900})
+    )  # a lie
     found = loads.report(test)
     assert (found.asked, found.errors) == (10, 2)
     assert found.statuses == {"200": 8, "503": 1, "0": 1}
     assert found.p50 == pytest.approx(1.1**21, rel=0.01)
     loads.stop(actor, test)
-    assert loads.hand_out(devices[0], loads.Told()).over
+    assert loads.hand_out(devices[0], loads.LoadMeasured()).over
     assert not loads.waiting()
 
 
@@ -180,11 +184,11 @@ def test_a_second_is_shared_and_never_holds_more_than_the_plan(target, laborator
 def test_without_a_fresh_proof_nothing_is_handed_out(target, laboratory):
     _, _, devices = running(target, laboratory, rate=30)
     LoadTest.objects.update(proven_ms=services.now_ms() - loads.MAX_PROOF_MS - 1)
-    assert loads.hand_out(devices[0], loads.Told()).over
+    assert loads.hand_out(devices[0], loads.LoadMeasured()).over
     Device.objects.update(activities=["crawls"])
     devices[0].refresh_from_db()
     LoadTest.objects.update(proven_ms=services.now_ms())
-    assert loads.hand_out(devices[0], loads.Told()).over  # its owner did not agree
+    assert loads.hand_out(devices[0], loads.LoadMeasured()).over  # its owner did not agree
 
 
 def test_the_ramp_is_a_straight_line():

@@ -64,7 +64,7 @@ def test_a_page_that_differs_by_itself_accuses_nobody():
 def test_runs_begin_when_due_and_no_two_of_a_check_at_once():
     owner = accounts.add_user(SYSTEM, "ana", Role.ADMINISTRATOR, "a long password")
     actor = Actor.of(owner)
-    check = vantage.order(actor, vantage.Order(urls=["http://a.test/", "http://A.test:80/"], every_hours=6))
+    check = vantage.order(actor, vantage.VantageOrder(urls=["http://a.test/", "http://A.test:80/"], every_hours=6))
     assert check.urls == ["http://a.test/"]
     vantage.start_due()
     vantage.start_due()
@@ -90,12 +90,12 @@ def test_runs_begin_when_due_and_no_two_of_a_check_at_once():
 @pytest.mark.parametrize(
     ("order", "why"),
     [
-        (vantage.Order(urls=[]), "1 to 100 URLs"),
-        (vantage.Order(urls=["http://a.test/?x=1' or '1'='1"]), "looks like SQL injection"),
-        (vantage.Order(urls=["http://a.test/"], category="films"), "no category"),
-        (vantage.Order(urls=["http://a.test/"], countries=["Chile"]), "two letters"),
-        (vantage.Order(urls=["http://a.test/"], every_hours=100_000), "hours"),
-        (vantage.Order(urls=["http://closed.test/x"]), "closed to the fleet"),
+        (vantage.VantageOrder(urls=[]), "1 to 100 URLs"),
+        (vantage.VantageOrder(urls=["http://a.test/?x=1' or '1'='1"]), "looks like SQL injection"),
+        (vantage.VantageOrder(urls=["http://a.test/"], category="films"), "no category"),
+        (vantage.VantageOrder(urls=["http://a.test/"], countries=["Chile"]), "two letters"),
+        (vantage.VantageOrder(urls=["http://a.test/"], every_hours=100_000), "hours"),
+        (vantage.VantageOrder(urls=["http://closed.test/x"]), "closed to the fleet"),
     ],
 )
 def test_an_order_that_cannot_be_says_why(order, why):
@@ -110,7 +110,7 @@ def test_an_order_that_cannot_be_says_why(order, why):
 def test_only_approved_people_order_checks():
     actor = Actor.of(accounts.add_user(SYSTEM, "ben", Role.READER, "a long password"))
     with pytest.raises(Conflict, match="not a client"):
-        vantage.order(actor, vantage.Order(urls=["http://a.test/"]))
+        vantage.order(actor, vantage.VantageOrder(urls=["http://a.test/"]))
 
 
 class Censored(ThreadFetching):

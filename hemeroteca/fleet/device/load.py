@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from hemeroteca.fetch.guard import Guard
-from hemeroteca.fleet.device.fetching import Order, fetch
+from hemeroteca.fleet.device.fetching import RequestOrder, fetch
 from hemeroteca.fleet.device.link import Link, LinkError, Refused
 from hemeroteca.fleet.device.records import Answer
 
@@ -70,7 +70,7 @@ class Load:
         if time.monotonic() - self._proven.get(place, -1e9) < PROOF_SECONDS:
             return ""
         parts = urlsplit(url)
-        order = Order(f"{parts.scheme}://{parts.netloc}{PATH}", self._agent, timeout=10.0, max_bytes=4096)
+        order = RequestOrder(f"{parts.scheme}://{parts.netloc}{PATH}", self._agent, timeout=10.0, max_bytes=4096)
         answer = fetch(order, self._guard, self._any_port, pinned(address))
         if answer.status != 200 or proof.encode() not in answer.body:
             return f"{address} does not prove that its owner wants it"
@@ -88,7 +88,7 @@ class Load:
             pool.submit(self._request, plan, note)
 
     def _request(self, plan: dict[str, Any], note: Callable[[Answer], None]) -> None:
-        order = Order(str(plan["url"]), self._agent, timeout=REQUEST_SECONDS, max_bytes=1 << 20)
+        order = RequestOrder(str(plan["url"]), self._agent, timeout=REQUEST_SECONDS, max_bytes=1 << 20)
         answer = fetch(order, self._guard, self._any_port, pinned(str(plan["address"])))
         note(answer)
         with self._lock:
