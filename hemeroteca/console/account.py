@@ -19,7 +19,7 @@ from django.views.generic import RedirectView
 
 from hemeroteca.accounts import Actor, Role
 from hemeroteca.accounts import services as accounts
-from hemeroteca.accounts.models import ROLES
+from hemeroteca.accounts.models import ROLES, User
 from hemeroteca.accounts.permissions import SCOPES, covers
 from hemeroteca.console.section import Page, Section
 from hemeroteca.errors import Conflict, Invalid, NotFound
@@ -70,7 +70,7 @@ LIFETIMES = {
 def own(request: HttpRequest) -> HttpResponse:
     """One's own account: password, tokens, other browsers."""
     actor, user = Actor.of(request.user), request.user
-    assert isinstance(user, accounts.User)
+    assert isinstance(user, User)
     context: dict[str, Any] = {"form": request.POST}
     if request.method == "POST":
         try:
@@ -89,7 +89,7 @@ def own(request: HttpRequest) -> HttpResponse:
     return render(request, "console/account.html", context, status=422 if "failure" in context else 200)
 
 
-def _own_order(request: HttpRequest, actor: Actor, user: "accounts.User") -> "accounts.NewToken | None":
+def _own_order(request: HttpRequest, actor: Actor, user: User) -> "accounts.NewToken | None":
     """Do what the form says; a new token is shown at once, because it is never shown again."""
     sent = request.POST
     if sent.get("do") == "password":
