@@ -24,7 +24,7 @@ from hemeroteca.focus.thesaurus import Concept, Group, Thesaurus
 from hemeroteca.frontier import queries as frontier
 from hemeroteca.frontier import services as crawls
 from hemeroteca.frontier import thesauri
-from hemeroteca.geo import endpoints, harvest, health, orders, queries, records, services
+from hemeroteca.geo import concepts, endpoints, harvest, health, orders, queries, records, services
 from hemeroteca.geo.description import TYPES
 from hemeroteca.geo.models import Harvest
 from hemeroteca.ingest.rules import CrawlOptions
@@ -129,6 +129,7 @@ def service(request: HttpRequest, number: int) -> HttpResponse:
     running = [job for job in job_queries.recent(actor, 20, kind="geo.check") if found.pk in job.arguments["services"]]
     context = {
         **_card(found),
+        "concepts": concepts.of_keywords(found.keywords)[:40],
         "layers": layers[:LAYERS],
         "more_layers": max(0, len(layers) - LAYERS),
         "boxes": [{"title": found.title, "type": "", "bbox": list(found.bbox), "url": ""}] if found.bbox else [],
@@ -305,7 +306,7 @@ def thesaurus(request: HttpRequest) -> HttpResponse:
     place = number_in(request.GET.get("concept", ""), -1)
     language = (get_language() or "en")[:2]
     concept = chosen.concepts[place] if 0 <= place < len(chosen.concepts) else None
-    context: dict[str, Any] = {"thesauri": names, "thesaurus": chosen, "q": words, "languages": chosen.languages()}
+    context: dict[str, Any] = {"thesauri": names, "thesaurus": chosen, "q": words, "spoken": chosen.languages()}
     if concept is not None:
         below = [number for number, one in enumerate(chosen.concepts) if place in one.broader]
         context |= {
