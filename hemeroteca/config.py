@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 PREFIX = "HEMEROTECA_"
+SECRETS = ("wiki_password", "wiki_token")
 
 
 class ConfigError(ValueError):
@@ -216,6 +217,15 @@ def load(file: Path | None = None, environ: Mapping[str, str] | None = None, **o
 def describe() -> list[tuple[str, str, str]]:
     """(name, default, help) of every setting, for the command line and the reference page."""
     return [(f.name, str(f.default), f.metadata["help"]) for f in dataclasses.fields(Config)]
+
+
+def shown(name: str, value: object) -> object:
+    """The value of a setting as people see it: secrets are not shown."""
+    if name in SECRETS:
+        return "(set)" if value else ""
+    if isinstance(value, str):  # a password inside an address
+        return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:(set)@", value)
+    return value
 
 
 def _in_file(file: Path | None, environ: Mapping[str, str]) -> Iterator[tuple[str, Any, str]]:
