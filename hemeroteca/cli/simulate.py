@@ -1,9 +1,7 @@
 """`hemeroteca simulate`: what would each visiting policy have seen, lost and cost on a history of changes?"""
 
-import json as jsonlib
 import math
 import runpy
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -123,7 +121,7 @@ def simulate(
         with common.writing(plot):
             plot.write_text(charts.outcomes(result.outcomes, title), encoding="utf-8")
     if json:
-        sys.stdout.write(jsonlib.dumps(facts, indent=2) + "\n")
+        common.tell(facts)
     else:
         _show(facts, warmup)
 

@@ -5,7 +5,7 @@ from typing import TypeVar
 from django.db.models import Count, Min, Model, QuerySet, Sum
 
 from hemeroteca import urls
-from hemeroteca.errors import Invalid
+from hemeroteca.errors import NotFound
 from hemeroteca.watch.models import Change, Channel, Collection, Revision, SignalSource, Subscription, WatchedPage
 
 Row = TypeVar("Row", bound=Model)
@@ -24,7 +24,7 @@ def collections() -> list[Collection]:
 def patterns_of(collection: str) -> tuple[str, ...]:
     """What the subscriptions of a collection are about, as the CDX server takes it."""
     if not Collection.objects.filter(name=collection).exists():
-        raise Invalid(f"there is no collection {collection!r}; `hemeroteca watch collection list` shows them")
+        raise NotFound(f"there is no collection {collection!r}; `hemeroteca watch collection list` shows them")
     patterns = []
     for url, scope in Subscription.objects.filter(collection__name=collection).values_list("url", "scope"):
         host = urls.host(url)
