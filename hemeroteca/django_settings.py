@@ -98,6 +98,9 @@ WSGI_APPLICATION = "hemeroteca.console.wsgi.application"
 # process, and half of Django with it.
 _ninja = find_spec("ninja")
 NINJA = Path((_ninja and _ninja.origin) or "ninja").parent
+# The same for Leaflet, which draws the maps.
+_leaflet = find_spec("leaflet")
+LEAFLET = Path((_leaflet and _leaflet.origin) or "leaflet").parent
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -128,7 +131,7 @@ LANGUAGES = [("es", "Español"), ("en", "English")]
 LANGUAGE_COOKIE_NAME = "hemeroteca_language"
 LANGUAGE_COOKIE_SAMESITE = "Lax"
 STATIC_URL = "/static/"
-STATICFILES_DIRS = [NINJA / "static"]
+STATICFILES_DIRS = [NINJA / "static", LEAFLET / "static"]
 WHITENOISE_USE_FINDERS = True  # served from the installed packages; nothing to collect
 WHITENOISE_MAX_AGE = 3600
 WHITENOISE_ALLOW_ALL_ORIGINS = False
