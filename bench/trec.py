@@ -101,10 +101,11 @@ def plain(documents: Path, queries: dict[str, str], folder: Path) -> Run:
     return run
 
 
-LUCENES_STOP_WORDS = frozenset(
-    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this "
-    "to was will with".split()
-)
+_STOP_WORDS = """
+    a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to
+    was will with
+"""
+LUCENES_STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 
 def english(documents: Path, queries: dict[str, str], folder: Path) -> Run:

@@ -117,7 +117,7 @@ class Config:
         default=10.0, metadata={"help": "longest time until a new page can be found by search while crawling"}
     )
     index_versions: bool = field(
-        default=False,
+        default=True,
         metadata={"help": "index every version of every page too, for `at:` and searches of the past"},
     )
 

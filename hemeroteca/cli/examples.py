@@ -17,7 +17,10 @@ EXAMPLES = {
     ),
     "search rebuild": ("hemeroteca search rebuild",),
     "search explain": ("hemeroteca search explain 'opening hours' https://example.org/visit",),
-    "search import": ("hemeroteca search import documents.jsonl", "zcat documents.jsonl.gz | hemeroteca search import -"),
+    "search import": (
+        "hemeroteca search import documents.jsonl",
+        "zcat documents.jsonl.gz | hemeroteca search import -",
+    ),
     "search query": ("hemeroteca search query --from-file queries.tsv",),
     "search suggest": ("hemeroteca search suggest libr",),
     "search prefer": ("hemeroteca search prefer example.org --factor 2",),
@@ -25,7 +28,10 @@ EXAMPLES = {
     "held list": ("hemeroteca held list",),
     "held take": ("hemeroteca held take 3",),
     "status": ("hemeroteca status", "hemeroteca status --json"),
-    "archive versions": ("hemeroteca archive versions https://example.org/", "hemeroteca archive versions https://example.org/ --all --json"),
+    "archive versions": (
+        "hemeroteca archive versions https://example.org/",
+        "hemeroteca archive versions https://example.org/ --all --json",
+    ),
     "archive get": (
         "hemeroteca archive get https://example.org/ --at 2026-01-31 -o page.html",
         "hemeroteca archive get https://example.org/ --decoded",
@@ -42,7 +48,10 @@ EXAMPLES = {
         "hemeroteca archive export 2025.warc.gz --from 2025 --to 2025 --force",
     ),
     "archive stats": ("hemeroteca archive stats",),
-    "archive prune": ("hemeroteca archive prune --older-than 2025 --one-per month", "hemeroteca archive prune --one-per day --yes"),
+    "archive prune": (
+        "hemeroteca archive prune --older-than 2025 --one-per month",
+        "hemeroteca archive prune --one-per day --yes",
+    ),
     "archive offload": ("hemeroteca archive offload",),
     "watch add": (
         "hemeroteca watch add https://example.org/news/",
@@ -67,7 +76,10 @@ EXAMPLES = {
     "geo search": ("hemeroteca geo search rivers",),
     "geo add": ("hemeroteca geo add https://example.org/wms",),
     "geo export": ("hemeroteca geo export services.gpkg", "hemeroteca geo export - --format geojson"),
-    "site set": ("hemeroteca site set example.org delay=5", "hemeroteca site set example.org 'exclude=aside; div[class=teaser]'"),
+    "site set": (
+        "hemeroteca site set example.org delay=5",
+        "hemeroteca site set example.org 'exclude=aside; div[class=teaser]'",
+    ),
     "site show": ("hemeroteca site show example.org",),
     "user add": ("hemeroteca user add ana --role editor",),
     "user password": ("hemeroteca user password ana",),
@@ -80,4 +92,4 @@ EXAMPLES = {
     "worker": ("hemeroteca worker --server https://hemeroteca.example.org --code ABCD-EFGH",),
     "backup": ("hemeroteca backup /mnt/copies/2026-01-31",),
     "config": ("hemeroteca config", "hemeroteca config --json"),
-}  # fmt: skip
+}

@@ -27,7 +27,7 @@ def _what(error: Any) -> str:
         near = " or ".join(error.possibilities or ())
         return f"there is no option {error.option_name}" + (f"; did you mean {near}?" if near else "")
     value = _VALUE.match(str(error.message))
-    if name and value and (wanted := _wanted(param.type, kind)):
+    if param is not None and value and (wanted := _wanted(param.type, kind)):
         return f"{name} is {value[1]}; write {wanted}"
     said = str(error.message).rstrip(".")
     return f"{name}: {said[:1].lower()}{said[1:]}" if name else f"{said[:1].lower()}{said[1:]}"

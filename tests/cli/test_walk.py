@@ -1,11 +1,14 @@
-"""A walk over all commands: help, examples, values that cannot be, things that are not there, times, files handed out."""
+"""A walk over all commands: help, examples, wrong values, things that are not there, times, files handed out."""
 
 import contextlib
 import io
 import json
+import os
 import re
 import shlex
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,7 @@ from hemeroteca.cli import command_line, usage_errors
 from hemeroteca.cli.examples import EXAMPLES
 from simweb.api import SimWeb
 from tests.commands import run
+from tests.waiting import PATIENCE
 
 WHOLE = typer.main.get_command(command_line())
 usage_errors.explain(WHOLE, EXAMPLES)
@@ -52,12 +56,14 @@ def test_every_example_is_of_a_command_and_can_be_read():
             if typed[: len(words.split())] == words.split():
                 typed = typed[len(words.split()) :]
             else:
-                assert words == "search find" and typed.pop(0) == "search"  # its verb may be left out
-            missing = [".", *(name for name in typed if "." in name and "/" not in name)]
+                assert words == "search find"  # its verb may be left out
+                assert typed.pop(0) == "search"
+            said = ""
             try:
                 LEAVES[words].make_context(words, typed)
             except usage_errors.UsageError as error:
-                assert "does not exist" in str(error) and any(name in str(error) for name in missing), (line, error)
+                said = str(error)
+            assert not said or "does not exist" in said, (line, said)  # the files of an example need not be there
 
 
 def test_values_that_cannot_be_are_told_in_words():
@@ -75,7 +81,7 @@ def test_values_that_cannot_be_are_told_in_words():
                 continue  # another option is needed first
             assert code == 2, (words, option, said)
             assert f"{option} is 'thirteen'; write" in said, (words, option, said)
-            assert "valid" not in said and "range" not in said, said
+            assert not re.search("valid|range", said), said
     assert tried > 50
 
 
@@ -121,7 +127,7 @@ def test_what_is_not_there_ends_with_1_and_says_so(tmp_path):
     for line in told:
         words, code, _, said = json.loads(line)
         assert code == 1, (words, code, said)
-        assert said.startswith("hemeroteca: ") and said.count("\n") == 1, (words, said)
+        assert re.fullmatch("hemeroteca: .+\n", said), (words, said)
 
 
 @pytest.fixture(scope="module")
@@ -145,8 +151,9 @@ READING = [
     ["watch", "show", "1"], ["watch", "pages"], ["watch", "changes"], ["watch", "metrics"], ["watch", "sources"],
     ["watch", "collection", "list"], ["watch", "channel", "list"], ["search", "find", "a"], ["search", "saved"],
     ["user", "add", "ana"], ["user", "list"], ["token", "create", "ana"], ["token", "list"], ["held", "list"],
-    ["site", "show", "HOST"], ["fleet", "status"], ["fleet", "devices"], ["fleet", "device", "add", "x", "--owner", "ana"],
-    ["fleet", "log"], ["fleet", "credits"], ["geo", "stats"], ["geo", "search"], ["config"],
+    ["site", "show", "HOST"], ["fleet", "status"], ["fleet", "devices"],
+    ["fleet", "device", "add", "x", "--owner", "ana"], ["fleet", "log"],
+    ["fleet", "credits"], ["geo", "stats"], ["geo", "search"], ["config"],
 ]  # fmt: skip
 NOT_JSON = (["user", "add"], ["token", "create"])
 
@@ -211,26 +218,27 @@ def test_a_file_handed_out_is_readable_and_replaces_nothing_unless_told(filled, 
     assert before
     target.write_bytes(b"mine")
     refused = run(main, data, *order, target, code=1)
-    assert "--force" in refused.stderr and target.read_bytes() == b"mine"
+    assert "--force" in refused.stderr
+    assert target.read_bytes() == b"mine"
     run(main, data, *order, target, "--force")
     assert target.read_bytes() != b"mine"
     format_ = {"warc.gz": "warc", "csv": "csv", "geojson": "geojson"}.get(name.partition(".")[2])
     more = ["--format", format_] if format_ and words[1] == "export" and words[0] != "watch" else []
-    binary = f"import sys; sys.argv[1:] = {[*order, '-', *more]!r}; from hemeroteca.cli import main; main()"
-    shown = run(
-        f"import subprocess, sys; print(len(subprocess.run([sys.executable, '-c', {binary!r}], check=True, stdout=subprocess.PIPE).stdout))",
-        data,
-    )  # noqa: E501
-    assert int(shown.stdout) > 0
+    shown = subprocess.run(
+        [sys.executable, "-c", main, *order, "-", *more],
+        env={**os.environ, "HEMEROTECA_DATA": str(data), "HEMEROTECA_DATABASE": ""},
+        capture_output=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    assert shown.stdout == target.read_bytes() or name.endswith(".warc.gz")  # which says its own name
+    assert shown.stdout
     assert not Path("-").exists()
 
 
 def test_a_shell_is_told_how_a_line_goes_on(tmp_path, monkeypatch):
-    for name, value in {
-        "_HEMEROTECA_COMPLETE": "complete_bash",
-        "COMP_WORDS": "hemeroteca archive ex",
-        "COMP_CWORD": "2",
-    }.items():  # noqa: E501
+    asked = {"_HEMEROTECA_COMPLETE": "complete_bash", "COMP_WORDS": "hemeroteca archive ex", "COMP_CWORD": "2"}
+    for name, value in asked.items():
         monkeypatch.setenv(name, value)
     told = run("import sys; sys.argv = ['hemeroteca']; from hemeroteca.cli import main; main()", tmp_path)
     assert told.stdout.split() == ["export"]
