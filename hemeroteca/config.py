@@ -129,6 +129,14 @@ class Config:
         },
     )
 
+    # geographic services
+    geo_check_hours: float = field(
+        default=24.0, metadata={"help": "hours after which `serve` looks at a geographic service again; 0: never"}
+    )
+    geo_check_deep: bool = field(
+        default=True, metadata={"help": "ask for a small map or a feature and for metadata too when it looks"}
+    )
+
     # wikis
     wiki_requests_per_minute: float = field(
         default=0.0,
