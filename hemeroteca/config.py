@@ -121,6 +121,11 @@ class Config:
         metadata={"help": "index every version of every page too, for `at:` and searches of the past"},
     )
 
+    title_opens_live: bool = field(
+        default=False,
+        metadata={"help": "titles of results open the live page, the small link the archived copy; false: the reverse"},
+    )
+
     search_mapped_bytes: int = field(
         default=160 << 20,
         metadata={

@@ -108,6 +108,17 @@ def closest(url: str, ms: int) -> CaptureRow | None:
     return before if ms - before.captured_ms <= after.captured_ms - ms else after
 
 
+def newest_pages(limit: int, looked_at: int = 500) -> list[CaptureRow]:
+    """The last new versions of pages, newest first, one of each, among the last captures."""
+    found: dict[str, CaptureRow] = {}
+    for row in rows("capture.id > %s AND version = %s", [last_id() - looked_at, True], "capture.id DESC", looked_at):
+        if row.status == 200 and row.mime in ("text/html", "application/xhtml+xml", "application/pdf"):
+            found.setdefault(row.url, row)
+        if len(found) >= limit:
+            break
+    return list(found.values())
+
+
 def ids_of(captures: Sequence[tuple[str, int]]) -> dict[tuple[str, int], UUID]:
     """The ids of captures given by URL and time; those that are not there are left out."""
     if not captures:

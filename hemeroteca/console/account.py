@@ -4,7 +4,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import login, logout
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
@@ -12,10 +12,18 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 from django.views.generic import RedirectView
 
+from hemeroteca.accounts import Actor, PermissionDenied
 from hemeroteca.accounts import services as accounts
 from hemeroteca.console.section import Page, Section
 
 TO_SIGN_IN = RedirectView.as_view(pattern_name="sign-in", query_string=True)
+
+
+def to_sign_in(request: HttpRequest) -> HttpResponseBase:
+    """Where the admin pages send whoever they do not know. Who has signed in already is told what is lacking."""
+    if request.user.is_authenticated:
+        raise PermissionDenied(Actor.of(request.user), "account.user")
+    return TO_SIGN_IN(request)
 
 
 @sensitive_post_parameters("password")
@@ -55,8 +63,6 @@ SECTION = Section(
         Page("sign-in", "sign-in", sign_in, "account.sign_in", "account.sign_in"),
         Page("sign-out", "sign-out", sign_out, "account.sign_in", "account.sign_in"),
         # One way in, with one limit on guessing.
-        Page(
-            "admin/login/", "login", RedirectView.as_view(pattern_name="sign-in", query_string=True), "account.sign_in"
-        ),
+        Page("admin/login/", "login", to_sign_in, "account.sign_in"),
     ),
 )
