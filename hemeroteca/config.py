@@ -18,6 +18,7 @@ from typing import Any
 
 FILE = "hemeroteca.toml"  # of the folder a command is called in
 PREFIX = "HEMEROTECA_"
+SECRETS = ("wiki_password", "wiki_token")
 
 
 class ConfigError(ValueError):
@@ -228,6 +229,15 @@ def file_in_force(environ: Mapping[str, str] | None = None) -> Path | None:
     """The settings file that `load` reads; None when there is none."""
     path = Path((os.environ if environ is None else environ).get(f"{PREFIX}CONFIG", "") or FILE)
     return path if path.exists() else None
+
+
+def shown(name: str, value: object) -> object:
+    """The value of a setting as people see it: secrets are not shown."""
+    if name in SECRETS:
+        return "(set)" if value else ""
+    if isinstance(value, str):  # a password inside an address
+        return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:(set)@", value)
+    return value
 
 
 def _in_file(file: Path | None, environ: Mapping[str, str]) -> Iterator[tuple[str, Any, str]]:

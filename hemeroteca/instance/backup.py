@@ -3,6 +3,7 @@
 The order makes it whole: the search index first, then the database by SQLite's own online backup, then the WARC files.
 These only grow, so what the copied rows point at is in the files copied after them; and an index that is a little older
 than the rows catches up at the copy's first start, as after a crash.
+The key is left out, unless it is asked for: passwords of sites lie sealed with it in the database.
 """
 
 import errno
@@ -34,6 +35,7 @@ def copy(
     target: Path,
     progress: Callable[[int, int, str], None] = lambda done, total, name: None,
     again: bool = False,
+    with_key: bool = False,
 ) -> BackupReport:
     """`progress` gets the files copied, those in all, and the name of the next.
 
@@ -53,9 +55,8 @@ def copy(
         _copy_index(instance, copied)
         progress(0, 1, copied.database_path.name)
         _copy_database(copied)
-        files = [
-            path for path in (instance.data / "secret.key", *sorted(instance.warc_dir.rglob("*"))) if path.is_file()
-        ]
+        files = [path for path in sorted(instance.warc_dir.rglob("*")) if path.is_file()]
+        files += [instance.data / "secret.key"] if with_key else []
         for number, source in enumerate(files, 1):
             progress(number, len(files) + 1, source.name)
             _copy_file(source, target / source.relative_to(instance.data))
