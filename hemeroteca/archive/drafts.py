@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from hemeroteca.outgoing import hand_over
+
 ENDING = ".hemeroteca-draft"
 
 
@@ -25,8 +27,8 @@ def draft(target: Path) -> Iterator[IO[bytes]]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield file
             file.flush()
-            os.fchmod(file.fileno(), 0o666 & ~_umask())
             os.fsync(file.fileno())
+            hand_over(Path(file.name))
             os.replace(file.name, target)
         except BaseException:
             Path(file.name).unlink(missing_ok=True)
@@ -63,10 +65,3 @@ def sweep(folder: Path) -> None:
             pass  # it is being written
         finally:
             os.close(held)
-
-
-def _umask() -> int:
-    """There is no way to ask for it but to set it."""
-    found = os.umask(0o077)
-    os.umask(found)
-    return found

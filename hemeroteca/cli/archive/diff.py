@@ -1,6 +1,5 @@
 """`hemeroteca archive diff`: how two captures of a page differ."""
 
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hemeroteca.cli.common import USAGE, Data, Json, give_up, printable, refuse, setup, writing
+from hemeroteca.cli.common import USAGE, Data, Force, Json, give_up, outgoing, printable, refuse, setup, tell
 
 if TYPE_CHECKING:
     from hemeroteca.change import Change, ChangeRules, Row
@@ -39,8 +38,13 @@ def diff(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write the page with its changes marked (.html) or a report (.pdf)."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="Write the page with its changes marked (.html) or a report (.pdf); `-` is standard output.",
+        ),
     ] = None,
+    force: Force = False,
     as_json: Json = False,
     data: Data = None,
 ) -> None:
@@ -51,7 +55,7 @@ def diff(
     """
     from hemeroteca import change
 
-    if output is not None and output.suffix not in (".html", ".pdf"):
+    if output is not None and str(output) != "-" and output.suffix not in (".html", ".pdf"):
         give_up(f"{output} does not tell the format; name it .html or .pdf", USAGE)
     setup(data, must_exist=True)
     from hemeroteca.archive import content, lookup
@@ -69,15 +73,17 @@ def diff(
         give_up(str(error))
     names = iso(pair[0].captured_ms), iso(pair[1].captured_ms)
     if output is not None:
-        if output.suffix == ".html":
+        if output.suffix != ".pdf":
             made = change.highlighted_page(old, new, rules).encode("utf-8")
         else:
             made = change.pdf_report(old, new, rules, change=found, names=names)
-        with writing(output):
-            output.write_bytes(made)
+        with outgoing(output, force, ".html") as path:
+            path.write_bytes(made)
+        if str(output) == "-":
+            return
     if as_json:
         ids = {"url": url, "a": str(pair[0].record_id), "b": str(pair[1].record_id), "a_at": names[0], "b_at": names[1]}
-        typer.echo(json.dumps(ids | change.as_json(old, new, rules, found)))
+        tell(ids | change.as_json(old, new, rules, found))
         return
     console = Console(highlight=False)
     console.print(_vectors(found))
