@@ -208,7 +208,7 @@ def erase(
     except Refused as error:
         refuse(error)
     if as_json:
-        typer.echo(json.dumps({"erasure": row.pk, **asdict(done)}))
+        tell({"erasure": row.pk, **asdict(done)})
         return
     typer.echo(f"erasure {row.pk}: {done.captures} captures of {done.addresses} addresses, {size(done.bytes)}")
     if done.kept:
