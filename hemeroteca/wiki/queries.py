@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from threading import Lock
@@ -21,6 +21,7 @@ from django.db.models import QuerySet
 from hemeroteca.accounts import Actor, require
 from hemeroteca.errors import Invalid, NotFound, Unavailable
 from hemeroteca.jobs import queries as jobs
+from hemeroteca.warc import timestamps
 from hemeroteca.wiki import commits, filters
 from hemeroteca.wiki.filters import Filters
 from hemeroteca.wiki.models import Article, LakeFile
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 MODES = ("title", "pageid", "user", "userid", "date", "size")
 MAX_PAGE_SIZE = 1000
+MAX_COMPARED = 10
 PAGING = ("page", "page_size", "sort", "cursor")
 REVISION_SORTS = ("timestamp", "revid", "size", "user", "title", "pageid", "extraction_date")
 ARTICLE_SORTS = ("title", "pageid", "first_extraction_date", "last_extraction_date", "last_revision_extracted")
@@ -251,14 +253,60 @@ def metrics_of(
         result = metrics.measure(lake, found, plain, _bots(found)) if plain else {}
         if "reverts" in wanted:
             result["reverts"] = msgspec.to_builtins(metrics.reverted(lake, found))
+            for war in result["reverts"]["wars"]:
+                war["start"], war["end"] = timestamps.iso(war["start"]), timestamps.iso(war["end"])
         if "authors" in wanted and (found.title or found.pageid is not None):
             result["authors"] = msgspec.to_builtins(metrics.authors(lake, found))
-        return msgspec.to_builtins(result)
+        return msgspec.to_builtins({name: _stamped(rows) for name, rows in result.items()})
 
     if engine != "duckdb":
         with opened(engine) as lake:
             return ask(lake)
     return cached(("metrics", found, list(wanted)), ask)
+
+
+def as_csv(found: Mapping[str, Any]) -> str:
+    """One metric as CSV, its names first."""
+    import csv
+    import io
+
+    from hemeroteca.watch.metrics import spreadsheet_cell
+
+    rows = next(iter(found.values())) if len(found) == 1 else None
+    if not isinstance(rows, list):
+        raise Invalid("a table in CSV is one metric; name it (`metric=editors`, `--only editors`); reverts is none")
+    target = io.StringIO()
+    writer = csv.writer(target, lineterminator="\n")
+    if rows:
+        writer.writerow(rows[0])
+        writer.writerows([spreadsheet_cell(value) for value in row.values()] for row in rows)
+    return target.getvalue()
+
+
+def charts(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Metrics as Vega-Lite specifications, those that can be drawn."""
+    from hemeroteca.wiki import metrics
+
+    made = {name: metrics.chart(name, rows) for name, rows in found.items() if name in metrics.METRICS}
+    return {name: spec for name, spec in made.items() if spec}
+
+
+def compare(actor: Actor, titles: Sequence[str], locale: str = "", wiki: str = "") -> dict[str, Any]:
+    """Several articles beside each other: numbers of each, and the edits of each month."""
+    require(actor, "wiki.read")
+    from hemeroteca.wiki import metrics
+
+    named = list(dict.fromkeys(title.strip() for title in titles if title.strip()))
+    if not 2 <= len(named) <= MAX_COMPARED:
+        raise Invalid(f"name 2 to {MAX_COMPARED} articles to compare, not {len(named)}")
+    found = [find_article(actor, title, locale, wiki) for title in named]
+    pages = [(article.wiki.name, article.pageid) for article in found]
+
+    def ask(lake: Lake) -> dict[str, Any]:
+        result = metrics.compare(lake, pages)
+        return msgspec.to_builtins({name: _stamped(rows) for name, rows in result.items()})
+
+    return cached(("compare", pages), ask)
 
 
 def trends(actor: Actor, days: int = 7, locale: str = "", now: datetime | None = None) -> dict[str, Any]:
@@ -281,7 +329,7 @@ def trends(actor: Actor, days: int = 7, locale: str = "", now: datetime | None =
         by_category = lake.rows(metrics.unusual(grouped, ibis.literal(moment), days))
     return {
         "days": days,
-        "articles": found,
+        "articles": _stamped(found),
         "categories": [
             {"wiki": row["wiki"], "category": row["title"], **{k: row[k] for k in ("recent", "expected", "score")}}
             for row in by_category
@@ -461,10 +509,14 @@ def _after(table: Any, name: str, down: bool, cursor: str) -> Any:
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
     """Times as RFC 3339 in UTC."""
-    for name in ("timestamp", "extraction_date"):
-        if isinstance(row.get(name), datetime):
-            row[name] = row[name].replace(tzinfo=UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    for name, value in row.items():
+        if isinstance(value, datetime):
+            row[name] = value.replace(tzinfo=UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     return row
+
+
+def _stamped(rows: Any) -> Any:
+    return [_row(row) if isinstance(row, dict) else row for row in rows] if isinstance(rows, list) else rows
 
 
 def _sort(given: Mapping[str, Any], allowed: tuple[str, ...], usual: str) -> tuple[str, bool]:

@@ -172,7 +172,9 @@ def _change(data: str, wiki: Wiki) -> tuple[str, int] | None:
 def _unchanged(article: Article) -> None:
     now = now_ms()
     fields: dict[str, Any] = {"last_extraction_ms": now, "announced_ms": 0}
-    if article.policy == "exponential":
+    if article.policy == schedule.NEVER:
+        fields["due_ms"] = 0
+    elif article.policy == "exponential":
         fields["due_ms"] = schedule.next_midnight(now)
     else:
         wait = max(now - article.last_extraction_ms, schedule.MIN_AUTO_MS) * 1.5
