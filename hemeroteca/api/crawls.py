@@ -9,7 +9,7 @@ from pydantic import Field
 
 from hemeroteca import urls
 from hemeroteca.api import access
-from hemeroteca.api.shapes import Body, Cursor, Limit, Listing, before, filled, listing
+from hemeroteca.api.shapes import Cursor, Limit, Listing, RequestBody, before, filled, listing
 from hemeroteca.api.status import HeldOut
 from hemeroteca.errors import NotFound
 from hemeroteca.focus import definition
@@ -33,7 +33,7 @@ _STATES: dict[int, State] = {
 Url = Annotated[str, Query(min_length=1, max_length=8192, description="Address of the page.")]
 
 
-class CrawlIn(Body):
+class CrawlIn(RequestBody):
     seeds: list[Address] = Field(min_length=1, max_length=10_000, description="Addresses to start from.")
     scope: Literal["page", "prefix", "host", "domain", "web"] | None = Field(
         None,
@@ -84,7 +84,7 @@ class CrawlOut(Schema):
     ended_at: datetime | None = Field(description="When the last run ended; null while it runs.")
 
 
-class Take(Body):
+class Take(RequestBody):
     host: str = Field("", max_length=255, description="Only addresses of this host; empty: of all.")
     reason: str = Field("", max_length=500, description="Only what is held back for this reason; empty: for any.")
 

@@ -34,7 +34,7 @@ class CswError(Exception):
         self.code, self.locator = code, locator
 
 
-class Order(msgspec.Struct):
+class RecordsRequest(msgspec.Struct):
     """What a GetRecords asks for."""
 
     wish: queries.Wish = queries.Wish()
@@ -94,8 +94,8 @@ def _given(request: HttpRequest) -> tuple[dict[str, str], xmltree.Tree | None]:
     return given, tree
 
 
-def _order(given: dict[str, str], tree: xmltree.Tree | None) -> Order:
-    order = Order(
+def _order(given: dict[str, str], tree: xmltree.Tree | None) -> RecordsRequest:
+    order = RecordsRequest(
         start=_number(given, "startposition", 1, 1, 1 << 40),
         most=_number(given, "maxrecords", 10, 0, MAX_RECORDS),
         schema=given.get("outputschema") or CSW,
@@ -130,7 +130,7 @@ def _order(given: dict[str, str], tree: xmltree.Tree | None) -> Order:
     return order
 
 
-def _apply(order: Order, element: Any) -> None:
+def _apply(order: RecordsRequest, element: Any) -> None:
     """Conditions that must all hold; `Or` of the same words is the wish for any text, as MetaSearch writes it."""
     name = xmltree.local(element)
     if name in ("Filter", "And"):
@@ -157,7 +157,7 @@ def _apply(order: Order, element: Any) -> None:
         raise CswError("InvalidParameterValue", f"the filter {name[:40]} is not supported", "constraint")
 
 
-def _apply_cql(order: Order, cql: str) -> None:
+def _apply_cql(order: RecordsRequest, cql: str) -> None:
     for part in re.split(r"\s+and\s+(?![^(]*\))", cql.strip(), flags=re.I):
         match = re.fullmatch(r"\s*\(?\s*([\w:]+)\s+(?:like|=)\s+'((?:[^']|'')*)'\s*\)?\s*", part, re.I) or re.fullmatch(
             r"\s*([\w:]+)\s*=\s*'((?:[^']|'')*)'\s*", part
@@ -172,7 +172,7 @@ def _apply_cql(order: Order, cql: str) -> None:
             raise CswError("InvalidParameterValue", f"the constraint {part[:60]!r} is not supported", "constraint")
 
 
-def _where(order: Order, name: str, value: str) -> None:
+def _where(order: RecordsRequest, name: str, value: str) -> None:
     field = name.rpartition(":")[2].lower()
     wish, value = order.wish, " ".join(value.split())
     if field in ("anytext", "title", "abstract", "subject", "keyword"):
@@ -194,7 +194,7 @@ def _where(order: Order, name: str, value: str) -> None:
     order.wish = wish
 
 
-def _get_records(request: HttpRequest, order: Order) -> str:
+def _get_records(request: HttpRequest, order: RecordsRequest) -> str:
     actor = access.actor_of(request)
     found: list[Service] = []
     total = 0

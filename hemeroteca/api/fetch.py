@@ -18,7 +18,7 @@ from ninja import Path, Query, Schema
 from pydantic import Field
 
 from hemeroteca.api import access
-from hemeroteca.api.shapes import Body, Cursor, Limit, filled, read_cursor, write_cursor
+from hemeroteca.api.shapes import Cursor, Limit, RequestBody, filled, read_cursor, write_cursor
 from hemeroteca.archive import content as archived
 from hemeroteca.archive import queries as archive
 from hemeroteca.errors import NotFound
@@ -40,7 +40,7 @@ Address = Annotated[str, Field(min_length=1, max_length=8000)]
 State = Literal["running", "finished", "cancelled"]
 
 
-class FetchOrder(Body):
+class FetchOrder(RequestBody):
     urls: list[Address] = Field(min_length=1, max_length=fetches.MAX_URLS, description="Addresses to fetch.")
     method: Literal["GET", "HEAD"] = Field("GET", description="What HEAD brings is not kept in the archive.")
     headers: dict[str, str] = Field(
@@ -84,11 +84,11 @@ class FetchResults(Schema):
     next_cursor: str | None = Field(description="Give it as `cursor` to get what follows; null when nothing will.")
 
 
-class Complaint(Body):
+class Complaint(RequestBody):
     words: str = Field(min_length=3, max_length=2000, description="What is wrong with the result.")
 
 
-class ClientOrder(Body):
+class ClientOrder(RequestBody):
     purpose: str = Field(min_length=10, max_length=2000, description="What the fleet would fetch for you, and why.")
 
 
@@ -103,7 +103,7 @@ class ClientOut(Schema):
 def order(request: HttpRequest, wanted: FetchOrder) -> FetchOut:
     """`Prefer: wait=30` with a single URL answers with its result, when it comes in time."""
     actor = access.caller(request)
-    job = fetches.order(actor, fetches.Order(**wanted.dict()))
+    job = fetches.order(actor, fetches.FetchJobOrder(**wanted.dict()))
     seconds = _preferred(request)
     if seconds and job.urls == 1:
         _wait(job, 0, seconds)

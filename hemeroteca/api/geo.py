@@ -10,7 +10,7 @@ from ninja.errors import HttpError
 from pydantic import Field
 
 from hemeroteca.api import access
-from hemeroteca.api.shapes import Body, Cursor, Limit, Listing, filled, read_cursor, write_cursor
+from hemeroteca.api.shapes import Cursor, Limit, Listing, RequestBody, filled, read_cursor, write_cursor
 from hemeroteca.geo import orders, queries, records, services
 from hemeroteca.geo.models import HealthCheck, Layer, Service
 
@@ -92,7 +92,7 @@ class HealthOut(Schema):
     checks: list[CheckOut] = Field(description="The latest looks, newest first.")
 
 
-class AddIn(Body):
+class AddIn(RequestBody):
     url: str = Field(
         min_length=1, max_length=4096, description="An address of a service, or of a page that leads to some."
     )
@@ -102,7 +102,7 @@ class AddOut(Schema):
     crawl: int = Field(description="Number of the crawl that visits it.")
 
 
-class WithdrawIn(Body):
+class WithdrawIn(RequestBody):
     reason: str = Field("", max_length=500, description="Why, for people.")
 
 

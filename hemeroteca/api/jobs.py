@@ -8,7 +8,7 @@ from ninja import Path, Query, Schema
 from pydantic import Field
 
 from hemeroteca.api import access
-from hemeroteca.api.shapes import Body, Cursor, Limit, Listing, before, filled
+from hemeroteca.api.shapes import Cursor, Limit, Listing, RequestBody, before, filled
 from hemeroteca.api.shapes import listing as part_of
 from hemeroteca.errors import Denied
 from hemeroteca.jobs import kinds, queries, services
@@ -19,7 +19,7 @@ Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the job.")
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 
 
-class JobIn(Body):
+class JobIn(RequestBody):
     kind: str = Field(max_length=40, description="What to do: search.rebuild, archive.verify, watch.learn, …")
     arguments: dict[str, Any] = Field({}, description="Of its kind.")
 

@@ -8,7 +8,7 @@ from ninja import Path, Query, Schema
 from pydantic import Field
 
 from hemeroteca.api import access
-from hemeroteca.api.shapes import Body, filled
+from hemeroteca.api.shapes import RequestBody, filled
 from hemeroteca.search import portal
 from hemeroteca.search.preferences import MAX_FACTOR, MIN_FACTOR
 from hemeroteca.search.ranking import Preferences
@@ -121,7 +121,7 @@ def suggest(
     )
 
 
-class SearchIn(Body):
+class SearchIn(RequestBody):
     query: str = Field(
         min_length=1, max_length=saved_searches.MAX_QUERY_CHARS, description="Every word of it is required."
     )
@@ -161,7 +161,7 @@ class JudgedOut(Schema):
     blocks: list[str] = Field(description="Hosts never shown, with their subdomains.")
 
 
-class JudgementIn(Body):
+class JudgementIn(RequestBody):
     factor: float = Field(
         ge=0, le=MAX_FACTOR, description=f"Above 1 raises, below 1 lowers (least {MIN_FACTOR:g}), 0 blocks."
     )

@@ -19,7 +19,7 @@ Limit = Annotated[int, Query(ge=1, le=1000, description="Most items in one answe
 Cursor = Annotated[str, Query(max_length=400, description="`next_cursor` of the answer before; empty: the beginning.")]
 
 
-class Body(Schema):
+class RequestBody(Schema):
     """What a caller sends. A field that does not exist is a mistake, not something to pass over."""
 
     model_config = ConfigDict(extra="forbid")

@@ -8,22 +8,22 @@ from ninja import Path, Schema
 from pydantic import Field
 
 from hemeroteca.api import access
-from hemeroteca.api.shapes import Body
+from hemeroteca.api.shapes import RequestBody
 from hemeroteca.archive import noise as learned
 from hemeroteca.frontier import services
 from hemeroteca.frontier.values import SiteSettings
 
 HostName = Annotated[str, Path(max_length=255, description="Host name, like example.org.")]
-Rules = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=100)]
+Selectors = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=100)]
 Patterns = Annotated[list[Annotated[str, Field(min_length=1, max_length=1000)]], Field(max_length=100)]
 
 
-class SiteEdit(Body):
+class SiteEdit(RequestBody):
     """What is left out stays as it is; null returns to the default."""
 
-    include: Rules | None = Field(None, description="Elements that hold its text, as `div[id=content]`; `*` any.")
-    exclude: Rules | None = Field(None, description="Elements that never do, as `aside` or `*[class=advert*]`.")
-    origins: Rules | None = Field(
+    include: Selectors | None = Field(None, description="Elements that hold its text, as `div[id=content]`; `*` any.")
+    exclude: Selectors | None = Field(None, description="Elements that never do, as `aside` or `*[class=advert*]`.")
+    origins: Selectors | None = Field(
         None, description="scheme://host[:port] that login, allow_private and insecure are for; administrators only."
     )
     paused: bool | None = Field(None, description="It is not visited for now.")

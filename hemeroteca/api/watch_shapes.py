@@ -11,14 +11,14 @@ from django.utils.translation import get_language
 from ninja import Schema
 from pydantic import Field, create_model
 
-from hemeroteca.api.shapes import Body, filled
+from hemeroteca.api.shapes import RequestBody, filled
 from hemeroteca.warc.timestamps import moment
 from hemeroteca.watch import change_feeds, next_visit, queries, services
 from hemeroteca.watch import fields as declared
 from hemeroteca.watch.models import Change, Channel, Collection, Subscription, WatchedPage
 
 
-def model_of(name: str, fields: dict[str, declared.Field], base: type[Schema] = Body, edit: bool = False) -> Any:
+def model_of(name: str, fields: dict[str, declared.Field], base: type[Schema] = RequestBody, edit: bool = False) -> Any:
     """A model with every declared field; `edit`: without those that cannot be changed later."""
     made = {entry.name: _typed(entry) for entry in fields.values() if not (edit and entry.fixed)}
     return create_model(name, __base__=base, **made)  # type: ignore[call-overload]

@@ -9,7 +9,7 @@ from ninja import Path, Query, Schema
 from pydantic import Discriminator, Field, Tag
 
 from hemeroteca.api import access
-from hemeroteca.api.shapes import Body, filled
+from hemeroteca.api.shapes import RequestBody, filled
 from hemeroteca.errors import Invalid
 from hemeroteca.wiki import queries, services
 
@@ -86,7 +86,7 @@ class RevisionsOut(Schema):
     next_cursor: str | None = Field(description="Give it as `cursor` to get what follows; null at the end.")
 
 
-class ExtractIn(Body):
+class ExtractIn(RequestBody):
     url: str = Field("", max_length=2000, description="Address of an article. This or `title` is required.")
     title: str = Field("", max_length=400, description="Title of an article.")
     locale: str = Field(
@@ -128,7 +128,7 @@ class ModeOut(Schema):
     modes: list[Any] = Field(description="All values that are as frequent.")
 
 
-class QueryIn(Body):
+class QueryIn(RequestBody):
     sql: str = Field("", max_length=20_000, description="One SELECT. This or `pipeline`.")
     pipeline: list[dict[str, Any]] | None = Field(None, description="Stages: $match, $project, $group, $sort, …")
     collection: str = Field("revisions", max_length=40, description="Of a pipeline: revisions, articles, texts, …")

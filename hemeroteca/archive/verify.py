@@ -27,7 +27,7 @@ _BATCH = 500
 
 
 @dataclass(frozen=True)
-class Trouble:
+class DamagedRecord:
     file: str
     offset: int
     reason: str
@@ -35,12 +35,12 @@ class Trouble:
 
 
 @dataclass
-class Report:
+class Verification:
     files: int = 0
     records: int = 0
     captures: int = 0
     bytes: int = 0
-    troubles: list[Trouble] = field(default_factory=list)
+    troubles: list[DamagedRecord] = field(default_factory=list)
     unlisted: int = 0  # troubles beyond the first ten thousand
     added: int = 0
     corrected: int = 0
@@ -53,7 +53,7 @@ class Report:
 
     def tell(self, file: str, offset: int, reason: str, repaired: bool = False) -> None:
         if len(self.troubles) < MOST_PROBLEMS:
-            self.troubles.append(Trouble(file, offset, reason, repaired))
+            self.troubles.append(DamagedRecord(file, offset, reason, repaired))
         else:
             self.unlisted += 1
 
@@ -63,9 +63,9 @@ def verify(
     repair: bool = False,
     digests: bool = True,
     progress: Callable[[str, int], None] | None = None,
-) -> Report:
+) -> Verification:
     """Check every record of every file. With `repair`, only while no engine runs. `digests=False` trusts the bytes."""
-    report = Report()
+    report = Verification()
     if repair:
         prune.finish(folder)
     present = {path.name for path in folder.iterdir() if path.name.endswith(store.WARCS)} if folder.is_dir() else set()
@@ -126,7 +126,7 @@ class _File:
     folder: Path
     name: str
     known: WarcFile | None
-    report: Report
+    report: Verification
     repair: bool
     digests: bool
     touched: set[str]  # keys of pages whose rows were put right

@@ -10,7 +10,7 @@ from hemeroteca.engine.runs import Run
 from hemeroteca.fetch import Result
 from hemeroteca.fetch.browser import Rendered
 from hemeroteca.frontier.visit import State, Visit
-from hemeroteca.urls.candidate import Role
+from hemeroteca.urls.candidate import UrlRole
 
 if TYPE_CHECKING:
     from hemeroteca.engine.loop import Engine
@@ -24,7 +24,7 @@ class BrowserVisits:
 
     def is_for_browser(self, visit: Visit) -> bool:
         """Whether its site wants all its pages opened in a browser."""
-        return visit.role == Role.PAGE and self._engine.frontier.host(visit.host).settings.render == "always"
+        return visit.role == UrlRole.PAGE and self._engine.frontier.host(visit.host).settings.render == "always"
 
     def render_read(self, visit: Visit, run: Run) -> None:
         """A page that was read and needs the browser."""

@@ -16,7 +16,7 @@ from hemeroteca.ingest.ingested import Ingested
 from hemeroteca.ingest.pool import Pool, ReaderProcess
 from hemeroteca.ingest.rules import CrawlRules, Rules
 from hemeroteca.ingest.worker import Task
-from hemeroteca.urls.candidate import Role
+from hemeroteca.urls.candidate import UrlRole
 from hemeroteca.warc import Capture
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Intake:
         capture.device = ",".join(self._engine.fleet.vouchers(visit))
         if rendered is not None:
             self._add_rendered(capture, rules, visit, rendered)
-        elif visit.page and visit.role == Role.PAGE and self._frontier.host(visit.host).settings.render == "auto":
+        elif visit.page and visit.role == UrlRole.PAGE and self._frontier.host(visit.host).settings.render == "auto":
             if given_up := self._rendering.gave_up.pop(visit.page, ""):
                 rules.notes = [given_up]
             else:

@@ -92,12 +92,12 @@ def import_archives(job: ActiveJob, order: Import) -> importing.Imported:
 
 
 @kind("archive.verify", remote=True)
-def check(job: ActiveJob, order: Verify) -> verify.Report:
+def check(job: ActiveJob, order: Verify) -> verify.Verification:
     return _verify(job, order, repair=False)
 
 
 @kind("archive.repair", action="archive.verify", exclusive=True, remote=True)
-def repair(job: ActiveJob, order: Verify) -> verify.Report:
+def repair(job: ActiveJob, order: Verify) -> verify.Verification:
     from hemeroteca.engine.sinks.search import write_watermark
 
     lost = not queries.last_id()
@@ -168,7 +168,7 @@ def rank_links(job: ActiveJob, order: Rank) -> Ranked:
     return Ranked(len(ranks))
 
 
-def _verify(job: ActiveJob, order: Verify, repair: bool) -> verify.Report:
+def _verify(job: ActiveJob, order: Verify, repair: bool) -> verify.Verification:
     return verify.verify(
         settings.INSTANCE.warc_dir,
         repair=repair,

@@ -157,11 +157,6 @@ def now() -> Overview:
     return Overview(_counts.read(), engine, _pace.values())
 
 
-def forget() -> None:
-    """Count anew at the next look."""
-    _counts.forget()
-
-
 def watch_pace() -> None:
     """Remember the pace from now on, whether or not somebody looks. For the web process; ends with it."""
     threading.Thread(target=_watch, name="pace", daemon=True).start()
@@ -171,9 +166,14 @@ class _Counts:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: Status | None = None
+        self._known_of: Path | None = None  # the data folder whose counts these are
         self._good_until = 0.0
 
     def read(self) -> Status:
+        from django.conf import settings
+
+        if self._known_of != settings.INSTANCE.data:
+            self._known, self._known_of = None, settings.INSTANCE.data
         known = self._known
         if known is not None and time.monotonic() < self._good_until:
             return known
@@ -191,9 +191,6 @@ class _Counts:
             return self._known
         finally:
             self._lock.release()
-
-    def forget(self) -> None:
-        self._good_until = 0.0
 
 
 class _Pace:

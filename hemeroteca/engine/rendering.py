@@ -15,7 +15,7 @@ from hemeroteca.fetch.browser import BrowserFetcher, BrowserSettings, Rendered, 
 from hemeroteca.fetch.browser.fetcher import Allowed, Answer
 from hemeroteca.frontier.robots import MAX_BYTES, MAX_REDIRECTS, RobotsCache
 from hemeroteca.frontier.visit import Visit
-from hemeroteca.urls.candidate import Role
+from hemeroteca.urls.candidate import UrlRole
 from hemeroteca.warc import Location, keys
 
 MOST_WAITING = 16  # pages given to the browser at once; the hosts of further ones wait
@@ -162,7 +162,7 @@ def requisites(rendered: Rendered, visit: Visit) -> tuple[list[tuple[Visit, Resu
             too_long += 1
         elif exchange.status and key is not None and (method == "POST" or (method == "GET" and key != visit.key)):
             url = urls.canonical(exchange.request.url)
-            kept.append((Visit(key=key, url=url, host=visit.host, crawl=visit.crawl, role=Role.REQUISITE), exchange))
+            kept.append((Visit(key=key, url=url, host=visit.host, crawl=visit.crawl, role=UrlRole.REQUISITE), exchange))
             continue
         exchange.body.discard()
     return kept, [f"post-not-kept: {too_long} answers to more than {keys.MAX_SENT} bytes"] if too_long else []

@@ -14,7 +14,7 @@ from hemeroteca.fetch import Result
 from hemeroteca.frontier import politeness
 from hemeroteca.frontier.robots import MAX_BYTES, MAX_REDIRECTS
 from hemeroteca.frontier.visit import Visit
-from hemeroteca.urls.candidate import Role
+from hemeroteca.urls.candidate import UrlRole
 from hemeroteca.urls.robots import Robots
 
 if TYPE_CHECKING:
@@ -137,4 +137,4 @@ def why_unreachable(origin: str, rules: Robots) -> str:
 
 def robots_visit(origin: str, url: str, crawl: int) -> Visit:
     """A visit of rules; `origin` is empty when they are only to be kept."""
-    return Visit(key=urls.key(url), url=url, crawl=crawl, role=Role.PAGE, robots_for=origin)
+    return Visit(key=urls.key(url), url=url, crawl=crawl, role=UrlRole.PAGE, robots_for=origin)

@@ -15,7 +15,7 @@ from hemeroteca.frontier import politeness
 from hemeroteca.frontier.robots import MAX_BYTES, origin_of
 from hemeroteca.frontier.visit import State, Visit
 from hemeroteca.instance.status import Trouble
-from hemeroteca.urls.candidate import Candidate, Role
+from hemeroteca.urls.candidate import Candidate, UrlRole
 from hemeroteca.warc import WarcReadError
 
 if TYPE_CHECKING:
@@ -37,7 +37,9 @@ class Visits:
         self._engine = engine
         self._retry_seconds = config.retry_seconds
         self._token = config.robots_token
-        self._polite = politeness.Limits(config.delay, config.delay_factor, config.max_delay, config.max_crawl_delay)
+        self._polite = politeness.DelayLimits(
+            config.delay, config.delay_factor, config.max_delay, config.max_crawl_delay
+        )
         self._max_active = config.concurrency
 
     @property
@@ -215,7 +217,7 @@ class Visits:
         if run.closed_until > now:
             lease.give_back(visit, due=min(run.closed_until, now + CLOSED_SECONDS))
             return False
-        may_hold = visit.role == Role.PAGE and visit.depth and not visit.followed  # not what it knows already
+        may_hold = visit.role == UrlRole.PAGE and visit.depth and not visit.followed  # not what it knows already
         trap = engine.traps.closed(visit.host, visit.url) if may_hold else ""
         if trap and not run.trusts(host.name, trap):
             self.hold(visit, trap)
@@ -245,7 +247,7 @@ class Visits:
 
     def _ask_sitemaps(self, visit: Visit, run: Run, listed: tuple[str, ...] | list[str]) -> None:
         """The sitemaps of a site just met."""
-        if not run.options.sitemaps or visit.role != Role.PAGE or run.options.scope.kind == "page":
+        if not run.options.sitemaps or visit.role != UrlRole.PAGE or run.options.scope.kind == "page":
             return
         origin = origin_of(visit.url)
         if origin in run.asked_sitemaps:
@@ -257,7 +259,7 @@ class Visits:
                 url = urls.canonical(urls.join(origin + "/", address) or "")
             except urls.UrlError:
                 continue
-            found.append(Candidate(urls.key(url), url, urls.host(url), run.id, role=Role.SITEMAP))
+            found.append(Candidate(urls.key(url), url, urls.host(url), run.id, role=UrlRole.SITEMAP))
         self._engine.frontier.add(found)
 
     def served(self, visit: Visit, run: Run, now: float) -> Result | None:

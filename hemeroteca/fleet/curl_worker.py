@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hemeroteca.fetch import Fetcher, FetchSettings, Guard, Request, Result
 from hemeroteca.fleet.device import program
-from hemeroteca.fleet.device.fetching import Done, Order, refusal
+from hemeroteca.fleet.device.fetching import Done, RequestOrder, refusal
 from hemeroteca.fleet.device.records import Answer
 
 
@@ -21,14 +21,14 @@ class CurlFetching:
     def __init__(self, settings: FetchSettings, any_port: bool) -> None:
         self._settings = settings
         self._any_port = any_port
-        self._orders: deque[tuple[Order, Done]] = deque()
+        self._orders: deque[tuple[RequestOrder, Done]] = deque()
         self._bell, self._ring = os.pipe()
         os.set_blocking(self._bell, False)
         self._ended = False
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def submit(self, order: Order, done: Done) -> None:
+    def submit(self, order: RequestOrder, done: Done) -> None:
         self._orders.append((order, done))
         os.write(self._ring, b"!")
 
@@ -49,7 +49,7 @@ class CurlFetching:
                 fetcher.tick()
             fetcher.close()
 
-    def _begin(self, fetcher: Fetcher, order: Order, done: Done) -> None:
+    def _begin(self, fetcher: Fetcher, order: RequestOrder, done: Done) -> None:
         wrong = refusal(order.url, self._any_port)
         if wrong:
             done(Answer(order.url, failure="refused-address", detail=wrong))

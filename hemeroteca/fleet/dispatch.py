@@ -226,7 +226,7 @@ def results(block: Block, urls: Sequence[str], guard: Guard, spool: Path) -> dic
     that is not public, or said twice, is passed over, and the URL counts as not brought."""
     found: dict[str, Result] = {}
     requests: dict[str, bytes] = {}
-    reports: dict[str, shapes.Report] = {}
+    reports: dict[str, shapes.FetchReport] = {}
     wanted = set(urls)
     with tempfile.NamedTemporaryFile(dir=spool, prefix="fleet-") as file:
         for part in coordinator.parts(block.pk):
@@ -268,9 +268,9 @@ def results(block: Block, urls: Sequence[str], guard: Guard, spool: Path) -> dic
     return found
 
 
-def _reports(record: Record) -> dict[str, shapes.Report]:
+def _reports(record: Record) -> dict[str, shapes.FetchReport]:
     try:
-        told = msgspec.json.decode(record.body.read(MAX_REPORT_BYTES), type=list[shapes.Report])
+        told = msgspec.json.decode(record.body.read(MAX_REPORT_BYTES), type=list[shapes.FetchReport])
     except msgspec.MsgspecError:
         return {}
     return {one.url: one for one in told}

@@ -37,7 +37,7 @@ WEBHOOK_TRIES = 6
 WEBHOOK_SECONDS = 2.0  # until the first further try; doubles
 
 
-class Order(msgspec.Struct, kw_only=True):
+class FetchJobOrder(msgspec.Struct, kw_only=True):
     urls: list[str]
     method: str = "GET"
     headers: dict[str, str] = {}
@@ -55,7 +55,7 @@ class Progress(msgspec.Struct, frozen=True):
     refused: int  # without one: robots.txt, the block list, failures
 
 
-def order(actor: Actor, wanted: Order) -> FetchJob:
+def order(actor: Actor, wanted: FetchJobOrder) -> FetchJob:
     """Have URLs fetched. URLs that cannot be are results with their reason from the start."""
     client = services.client_of(actor)
     headers = _headers(wanted)
@@ -271,7 +271,7 @@ def _rows(client: Client, wanted: Sequence[str]) -> list[FetchResult]:
     return list(found.values())
 
 
-def _headers(wanted: Order) -> list[tuple[str, str]]:
+def _headers(wanted: FetchJobOrder) -> list[tuple[str, str]]:
     if wanted.method not in ("GET", "HEAD"):
         raise Invalid(f"method {wanted.method!r} is not possible; write GET or HEAD")
     if len(wanted.headers) > MAX_HEADERS:

@@ -97,7 +97,7 @@ class Orders(msgspec.Struct):
     work: bool = False  # a block waits for it: it need not wait any longer
 
 
-class Report(msgspec.Struct):
+class FetchReport(msgspec.Struct):
     """In the metadata record at the end of an upload: what the WARC cannot say. URLs in neither are given back."""
 
     url: str

@@ -14,7 +14,7 @@ import msgspec
 
 from hemeroteca.focus.definition import Tuning
 from hemeroteca.focus.learning import Features, LinkModel, features
-from hemeroteca.urls.candidate import Candidate, Cues, Role
+from hemeroteca.urls.candidate import Candidate, Cues, UrlRole
 
 FIRST = 3.0  # seeds, and sitemaps where they are wanted: before all links
 LAST = -1.0  # links beyond the depth bound
@@ -77,7 +77,7 @@ class Strategy:
         return self.potential(candidate).score
 
     def potential(self, candidate: Candidate) -> Potential:
-        if candidate.role == Role.SITEMAP or not candidate.parent:
+        if candidate.role == UrlRole.SITEMAP or not candidate.parent:
             return Potential(FIRST, bound=self.tuning.depth)
         standing = self._pages.get(candidate.parent)
         if candidate.cues is None:  # a redirect, or a page another room asked for: as good as what led here

@@ -11,7 +11,7 @@ LONGEST_RETRY_AFTER = 7 * 86_400.0
 UNREACHABLE_AFTER = 5  # failures in a row after which a host is given up for this run
 
 
-class Limits(msgspec.Struct, frozen=True):
+class DelayLimits(msgspec.Struct, frozen=True):
     """The part of the settings that politeness needs."""
 
     delay: float  # least seconds between the end of a response and the next request
@@ -20,7 +20,7 @@ class Limits(msgspec.Struct, frozen=True):
     longest_crawl_delay: float
 
 
-def delay_after(elapsed: float, limits: Limits, *, fixed: float | None, crawl_delay: float | None) -> float:
+def delay_after(elapsed: float, limits: DelayLimits, *, fixed: float | None, crawl_delay: float | None) -> float:
     """Seconds to wait after a response that took `elapsed`.
 
     `fixed` is a person's --delay: it replaces the adaptive part, never what robots.txt asks for.

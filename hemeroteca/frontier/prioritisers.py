@@ -10,7 +10,7 @@ from typing import Protocol
 
 from hemeroteca.errors import Invalid
 from hemeroteca.focus.definition import Definition
-from hemeroteca.urls import Candidate, Role
+from hemeroteca.urls import Candidate, UrlRole
 from hemeroteca.urls.candidate import REQUISITE_DEPTH
 
 SITEMAP = 100.0  # it names pages: before all others
@@ -27,7 +27,7 @@ class BreadthFirst:
     """Sitemaps, then by the number of links from a seed; what a redirect leads to before the others of its depth."""
 
     def score(self, candidate: Candidate) -> float:
-        if candidate.role == Role.SITEMAP:
+        if candidate.role == UrlRole.SITEMAP:
             return SITEMAP
         return float((candidate.redirects > 0) - candidate.depth % REQUISITE_DEPTH)
 
@@ -36,7 +36,7 @@ class Freshness(BreadthFirst):
     """As breadth-first, but a page that is due (nobody just found a link to it) goes before those just met."""
 
     def score(self, candidate: Candidate) -> float:
-        if candidate.role != Role.SITEMAP and not candidate.parent and not candidate.redirects:
+        if candidate.role != UrlRole.SITEMAP and not candidate.parent and not candidate.redirects:
             return KNOWN
         return super().score(candidate)
 

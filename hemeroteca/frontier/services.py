@@ -22,7 +22,7 @@ from hemeroteca.ingest.costly import check_rules
 from hemeroteca.ingest.rules import CrawlOptions
 from hemeroteca.instance.sealing import seal
 from hemeroteca.instance.status import read_engine_status
-from hemeroteca.urls import Role
+from hemeroteca.urls import UrlRole
 
 RENDER = ("auto", "always", "never")
 ELEMENTS = ("include", "exclude")  # settings that are lists of rules
@@ -160,7 +160,7 @@ def take_held(actor: Actor, crawl_id: int, host: str = "", reason: str = "", lim
         options = options_of(crawl)
         trusted = dict.fromkeys((*options.trusted, *(" ".join(kind) for kind in kinds)))
         again = {"state": State.QUEUED, "score": -1.0, "due_ms": 0, "attempts": 0, "reason": ""}
-        taken = held.filter(role=Role.REQUISITE).update(**again)
+        taken = held.filter(role=UrlRole.REQUISITE).update(**again)
         taken += held.update(**again, depth=1)  # as if it stood on a first page: the way there was long enough
         crawl.options = msgspec.to_builtins(msgspec.structs.replace(options, trusted=tuple(trusted), limit=limit))
         crawl.revised = True

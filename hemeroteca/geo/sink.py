@@ -12,7 +12,7 @@ from hemeroteca import urls
 from hemeroteca.geo import endpoints, services
 from hemeroteca.geo.description import Description
 from hemeroteca.geo.reader import DATASET, ENDPOINTS, SERVICE, Endpoints
-from hemeroteca.urls import Candidate, Role
+from hemeroteca.urls import Candidate, UrlRole
 
 MAX_PROBES = 60  # of one host and run, besides ordinary links
 MAX_SIBLINGS = 24  # of those, guesses from services that were found
@@ -103,7 +103,7 @@ class Services:
 
     def _remember(self, url: str, candidates: list[Candidate]) -> None:
         for candidate in candidates:
-            if candidate.role == Role.PAGE and candidate.key not in self._ways:
+            if candidate.role == UrlRole.PAGE and candidate.key not in self._ways:
                 self._ways[candidate.key] = (candidate.parent, url, candidate.anchor)
         while len(self._ways) > MAX_WAYS:
             self._ways.popitem(last=False)

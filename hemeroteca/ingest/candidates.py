@@ -8,7 +8,7 @@ from hemeroteca import extract, urls
 from hemeroteca.ingest.ingested import Edges, Ingested
 from hemeroteca.ingest.rules import CrawlRules, Rules
 from hemeroteca.ingest.search_document import document_key
-from hemeroteca.urls.candidate import REQUISITE_DEPTH, Candidate, Role
+from hemeroteca.urls.candidate import REQUISITE_DEPTH, Candidate, UrlRole
 from hemeroteca.warc import Capture
 
 LINKS_REMEMBERED = 100_000  # addresses of a crawl a process knows to have sent already
@@ -49,7 +49,7 @@ class Links:
                 result.notes.append(f"bad-redirect: {where}")
             return
         # Where a seed leads is where the person wanted to go; the engine widens the scope for it.
-        inside = not rules.depth or rules.role != Role.PAGE or not rules.crawl
+        inside = not rules.depth or rules.role != UrlRole.PAGE or not rules.crawl
         reason = None if inside else self._refusal(rules.crawl, target, rules.depth)
         held = reason if reason and reason.startswith("trap") else ""
         if reason and not held:
@@ -104,7 +104,11 @@ class Links:
                     if key not in known and (key not in outside or link.kind != "page")
                 ]
         resolved = urls.resolve_targets(base or address, [link.href for link in links]) if links else []
-        if rules.crawl and rules.role == Role.PAGE and (options := self._crawls[rules.crawl].options).watch is not None:
+        if (
+            rules.crawl
+            and rules.role == UrlRole.PAGE
+            and (options := self._crawls[rules.crawl].options).watch is not None
+        ):
             named = keys if leads is not None else [found[1] if found is not None else 0 for found in resolved]
             pairs = zip(every if leads is not None else links, named, strict=True)
             needed = dict.fromkeys(key for link, key in pairs if key and link.kind == NEEDED)
@@ -133,7 +137,7 @@ class Links:
         """Of the links, those the crawl wants and was not sent before."""
         options = self._crawls[rules.crawl].options
         sent, outside = self._sent[rules.crawl], self._outside[rules.crawl]
-        requisites_too = options.requisites and rules.role != Role.SITEMAP
+        requisites_too = options.requisites and rules.role != UrlRole.SITEMAP
         steps = MAX_STYLE_STEPS if style else MAX_STEPS
         cut: list[str] = []
         for link, found in zip(links, resolved, strict=True):
@@ -143,14 +147,14 @@ class Links:
             if key in outside and link.kind == "page":
                 continue
             role, depth = _role(link.kind, rules.role, rules.depth)
-            if role == Role.REQUISITE and not requisites_too:
+            if role == UrlRole.REQUISITE and not requisites_too:
                 continue
-            if role == Role.PAGE and (nofollow or link.nofollow or rules.role == Role.REQUISITE):
+            if role == UrlRole.PAGE and (nofollow or link.nofollow or rules.role == UrlRole.REQUISITE):
                 continue
-            if role == Role.SITEMAP and not options.sitemaps:
+            if role == UrlRole.SITEMAP and not options.sitemaps:
                 continue
             held = ""
-            if role == Role.PAGE or link.kind == "frame":
+            if role == UrlRole.PAGE or link.kind == "frame":
                 refused = self._refusal(rules.crawl, target, depth)
                 if refused and link.kind == "frame" and requisites_too:
                     role, depth = _requisite(rules.role, rules.depth)
@@ -164,7 +168,7 @@ class Links:
                     continue
             else:
                 held = self._trap(rules.crawl, target, 0) or ""
-            if role == Role.REQUISITE and depth >= (steps + 1) * REQUISITE_DEPTH:
+            if role == UrlRole.REQUISITE and depth >= (steps + 1) * REQUISITE_DEPTH:
                 cut.append(target)
                 continue
             if len(sent) >= LINKS_REMEMBERED:
@@ -263,16 +267,16 @@ def _host_key(page: int, url: str) -> int:
     return key
 
 
-def _role(kind: str, role: int, depth: int) -> tuple[Role, int]:
+def _role(kind: str, role: int, depth: int) -> tuple[UrlRole, int]:
     """What a link of this kind on a page of this role leads to, and at which depth."""
     if kind in ("page", "frame", "feed", "alternate", "canonical"):
-        return Role.PAGE, depth + 1
+        return UrlRole.PAGE, depth + 1
     if kind == "sitemap":
-        return Role.SITEMAP, depth
+        return UrlRole.SITEMAP, depth
     return _requisite(role, depth)
 
 
-def _requisite(role: int, depth: int) -> tuple[Role, int]:
+def _requisite(role: int, depth: int) -> tuple[UrlRole, int]:
     """Requisites of requisites (a style's fonts, a frame's images) are followed for some steps."""
-    steps = depth // REQUISITE_DEPTH + 1 if role == Role.REQUISITE else 1
-    return Role.REQUISITE, steps * REQUISITE_DEPTH + depth % REQUISITE_DEPTH
+    steps = depth // REQUISITE_DEPTH + 1 if role == UrlRole.REQUISITE else 1
+    return UrlRole.REQUISITE, steps * REQUISITE_DEPTH + depth % REQUISITE_DEPTH

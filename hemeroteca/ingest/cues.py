@@ -5,7 +5,7 @@ from hemeroteca.focus.definition import CompiledFocus, PageFocus
 from hemeroteca.focus.relevance import LinkText, Relevance
 from hemeroteca.focus.targets import Read, target_of
 from hemeroteca.ingest.ingested import Ingested
-from hemeroteca.urls.candidate import Cues, Role
+from hemeroteca.urls.candidate import Cues, UrlRole
 from hemeroteca.warc import Capture
 
 FIND = "focus"
@@ -44,7 +44,7 @@ class FocusReader:
         """Give each link what its anchor, its context and its address are to the focus."""
         found = result.find(FIND, PageFocus)
         page = found.relevance if found is not None else 0.0
-        links = [candidate for candidate in result.candidates if candidate.role == Role.PAGE]
+        links = [candidate for candidate in result.candidates if candidate.role == UrlRole.PAGE]
         cues = self._relevance.links([LinkText(link.url, link.anchor, link.context) for link in links])
         for place, (link, cue) in enumerate(zip(links, cues, strict=True)):
             link.cues = Cues(page, cue.anchor, cue.context, cue.address, place, capture.url)

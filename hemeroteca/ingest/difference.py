@@ -40,7 +40,7 @@ class Difference(msgspec.Struct, array_like=True, frozen=True):
     others: list["Difference"] = []  # as other subscriptions judge it, by their rules
 
 
-class Listing(msgspec.Struct, array_like=True, frozen=True):
+class FeedListing(msgspec.Struct, array_like=True, frozen=True):
     """What a feed or sitemap says: pages with the time of their last change, and its hub. A find: `listing`."""
 
     kind: str  # feed, sitemap
@@ -115,7 +115,7 @@ def _picture(place: Location | None) -> bytes:
         return b""
 
 
-def listing(capture: Capture, document: extract.Document) -> Listing:
+def listing(capture: Capture, document: extract.Document) -> FeedListing:
     """Of a feed or sitemap."""
     links = [link for link in document.links if link.kind in ("page", "alternate")]
     resolved = urls.resolve_targets(document.base or capture.url, [link.href for link in links])
@@ -126,7 +126,7 @@ def listing(capture: Capture, document: extract.Document) -> Listing:
     if document.kind == "feed":
         hub, topic = _hub(capture.content(COMPARED_BYTES)[0][:HEAD_BYTES], capture)
         hub, topic = (urls.resolve_links(capture.url, [a])[0] or "" if a else "" for a in (hub, topic))
-    return Listing(document.kind, entries, hub, topic)
+    return FeedListing(document.kind, entries, hub, topic)
 
 
 def _hub(start: bytes, capture: Capture) -> tuple[str, str]:

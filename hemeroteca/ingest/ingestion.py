@@ -16,7 +16,7 @@ from hemeroteca.ingest.fingerprints import fingerprints
 from hemeroteca.ingest.ingested import Ingested
 from hemeroteca.ingest.rules import AGENT, CrawlRules, Rules
 from hemeroteca.ingest.search_document import SearchDocument, simhash
-from hemeroteca.urls import Role
+from hemeroteca.urls import UrlRole
 from hemeroteca.warc import DOM_TYPE, Capture, keys
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Ingest:
             self._links.find(capture, rules, document, nofollow, result, again=focus is not None)
             if focus is not None:
                 focus.add_cues(capture, result)
-            is_read = crawl is not None and rules.role == Role.PAGE and capture.status == 200
+            is_read = crawl is not None and rules.role == UrlRole.PAGE and capture.status == 200
             if is_read and not document.finds.keys() & ALIKE:
                 result.said, result.worded = fingerprints(capture.url, document, result.shown_digest)
             if not result.same:

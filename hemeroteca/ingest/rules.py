@@ -70,7 +70,7 @@ class Rules(msgspec.Struct, array_like=True, kw_only=True):
     host: str
     depth: int = 0
     redirects: int = 0  # in a row, that led here
-    role: int = 0  # `urls.Role`
+    role: int = 0  # `urls.UrlRole`
     digest: str = ""  # of the body, where it is known
     previous: str = ""  # digest of the last version; empty when there is none
     followed: bool = False  # the crawl has followed its links before: an unchanged answer need not be read

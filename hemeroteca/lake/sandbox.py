@@ -29,14 +29,14 @@ MAX_ANSWER_BYTES = 16 << 20
 MAX_SQL_CHARACTERS = 20_000
 
 
-class Limits(msgspec.Struct, frozen=True):
+class QueryLimits(msgspec.Struct, frozen=True):
     seconds: float = MAX_SECONDS
     memory: int = MAX_MEMORY
     rows: int = MAX_ROWS
     bytes: int = MAX_ANSWER_BYTES
 
 
-class Source(msgspec.Struct, frozen=True):
+class TableSource(msgspec.Struct, frozen=True):
     """A table of the lake for the confined process: files, or Arrow bytes (an IPC stream) for what is small."""
 
     name: str
@@ -46,10 +46,10 @@ class Source(msgspec.Struct, frozen=True):
 
 class Question(msgspec.Struct, frozen=True):
     sql: str
-    sources: tuple[Source, ...]
+    sources: tuple[TableSource, ...]
     views: tuple[tuple[str, str], ...]  # name and SELECT, ours; in order
     visible: tuple[str, ...]  # tables and views that the SQL may name
-    limits: Limits
+    limits: QueryLimits
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -65,13 +65,13 @@ class QueryRefused(ValueError):  # noqa: N818 - what happened
 
 def ask(
     sql: str,
-    sources: Sequence[Source],
+    sources: Sequence[TableSource],
     views: Sequence[tuple[str, str]],
     visible: Sequence[str],
-    limits: Limits | None = None,
+    limits: QueryLimits | None = None,
 ) -> Answer:
     """Run one SELECT. Raises QueryRefused."""
-    limits = limits or Limits()
+    limits = limits or QueryLimits()
     if len(sql) > MAX_SQL_CHARACTERS:
         raise QueryRefused(f"the query has {len(sql):,} characters; at most {MAX_SQL_CHARACTERS:,} are read")
     if not sql.isprintable() and any("\ud800" <= sign <= "\udfff" for sign in sql):
@@ -110,7 +110,7 @@ START_SECONDS = 20.0  # to load DuckDB on a machine that is busy; not counted ag
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from hemeroteca.lake.confined import main; main()"
 
 
-def _obituary(code: int, complaints: str, limits: Limits) -> str:
+def _obituary(code: int, complaints: str, limits: QueryLimits) -> str:
     """What to tell about a process that ended without an answer."""
     if code in (-14, -24):  # SIGALRM, SIGXCPU
         return f"the query took longer than {limits.seconds:g} s; narrow it, or aggregate less"

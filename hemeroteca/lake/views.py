@@ -9,14 +9,14 @@ import pyarrow as pa
 from hemeroteca.lake.engine import ARTICLES, Manifest, articles_arrow, articles_schema, current, retitled
 from hemeroteca.lake.files import LakeFiles
 from hemeroteca.lake.revisions import KEYS, REVISIONS, TABLES, schema
-from hemeroteca.lake.sandbox import Source
+from hemeroteca.lake.sandbox import TableSource
 
 HISTORY = "mediawiki_history"
 
 
-def for_sandbox(files: LakeFiles, manifest: Manifest) -> tuple[list[Source], list[tuple[str, str]]]:
+def for_sandbox(files: LakeFiles, manifest: Manifest) -> tuple[list[TableSource], list[tuple[str, str]]]:
     """Open-able sources and the views over them, the same tables that `engine.Lake` has."""
-    sources = [Source(ARTICLES, stream=_stream(articles_arrow(manifest.articles)))]
+    sources = [TableSource(ARTICLES, stream=_stream(articles_arrow(manifest.articles)))]
     views: list[tuple[str, str]] = []
     for table in TABLES:
         parts: dict[str, ir.Table | None] = {}
@@ -24,10 +24,10 @@ def for_sandbox(files: LakeFiles, manifest: Manifest) -> tuple[list[Source], lis
             name = f"{table}_{kind}"
             parts[kind] = None
             if names:
-                sources.append(Source(name, files=tuple(files.locals(names))))
+                sources.append(TableSource(name, files=tuple(files.locals(names))))
                 parts[kind] = ibis.table(ibis.Schema.from_pyarrow(schema(table)), name=name)
         if parts["bases"] is None and parts["updates"] is None:
-            sources.append(Source(table, stream=_stream(schema(table).empty_table())))
+            sources.append(TableSource(table, stream=_stream(schema(table).empty_table())))
             continue
         if table == REVISIONS:
             found = current(parts["bases"], parts["updates"], KEYS[table])

@@ -5,7 +5,7 @@ Pure: text in, values out; no clock, no network, no files. Whatever text comes i
 """
 
 from hemeroteca.urls import robots
-from hemeroteca.urls.candidate import Candidate, Role
+from hemeroteca.urls.candidate import Candidate, UrlRole
 from hemeroteca.urls.canon import DEFAULT_RULES, CanonRules, canonical, key, typed
 from hemeroteca.urls.domains import registrable_domain
 from hemeroteca.urls.links import Target, directory, resolve_links, resolve_targets
@@ -18,11 +18,11 @@ __all__ = [
     "DEFAULT_RULES",
     "Candidate",
     "CanonRules",
-    "Role",
     "Scope",
     "ScopeMatcher",
     "Target",
     "UrlError",
+    "UrlRole",
     "canonical",
     "directory",
     "host",

@@ -7,7 +7,7 @@ import msgspec
 REQUISITE_DEPTH = 10_000  # depth of a requisite: its steps from a page times this, plus the depth of that page
 
 
-class Role(IntEnum):
+class UrlRole(IntEnum):
     """Why a page is visited."""
 
     PAGE = 0  # for itself: it is in scope
@@ -35,7 +35,7 @@ class Candidate(msgspec.Struct, gc=False, array_like=True):
     crawl: int
     depth: int = 0
     redirects: int = 0  # redirects in a row that led here
-    role: int = Role.PAGE
+    role: int = UrlRole.PAGE
     due_ms: int = 0  # not before this time
     parent: int = 0  # key of the page that links here; 0: a seed, a sitemap, a signal
     anchor: str = ""  # text of the link

@@ -11,7 +11,7 @@ from django.db import DatabaseError
 
 from hemeroteca import urls
 from hemeroteca.frontier.models import Page
-from hemeroteca.urls.candidate import Candidate, Role
+from hemeroteca.urls.candidate import Candidate, UrlRole
 from hemeroteca.watch import observations
 from hemeroteca.watch.answered_visit import HOUR_MS, AnsweredVisit, planner_hour
 from hemeroteca.watch.models import Signal, SignalSource
@@ -32,7 +32,7 @@ log = logging.getLogger("hemeroteca.watch")
 
 
 @dataclass
-class Source:
+class AnnouncementSource:
     """Somebody who tells of changes: about a subscription, or (None) about a site."""
 
     kind: str
@@ -59,7 +59,7 @@ class Announcements:
     def __init__(self, state: SchedulerState) -> None:
         self._state = state
         self.told: dict[int, set[int]] = {}  # page → sources that announced it since its last visit
-        self.sources: dict[int, Source] = {}
+        self.sources: dict[int, AnnouncementSource] = {}
         self.waiting: dict[int, None] = {}  # announced pages, the longest waiting first
         self._speakers: dict[int | str, list[int]] = {}  # sources by the subscription or site they speak about
         self._named: dict[int, NamedPages] = {}  # by source
@@ -67,7 +67,7 @@ class Announcements:
 
     def read_sources(self) -> None:
         self.sources = {
-            s.pk: Source(s.kind, s.subscription_id, s.site)
+            s.pk: AnnouncementSource(s.kind, s.subscription_id, s.site)
             for s in SignalSource.objects.filter(state=SignalSource.State.ACTIVE)
         }
         self._speakers = {}
@@ -106,7 +106,7 @@ class Announcements:
         """A feed or sitemap: a page that tells about others. One that says the same as before is not read again."""
         listing = visit.listing
         least, first, most = POLL_HOURS[
-            listing.kind if listing else "sitemap" if visit.role == Role.SITEMAP else "feed"
+            listing.kind if listing else "sitemap" if visit.role == UrlRole.SITEMAP else "feed"
         ]
         if page is None or not page.poll:
             if page is not None:
@@ -127,7 +127,7 @@ class Announcements:
         self._state.writes.new_page(visit, sub.id, site, next_ms, {"code": "listing", "hours": page.poll})
         source = observations.listing_source(sub.id, site, visit.url, listing, visit.at_ms)
         if source not in self.sources:
-            self.sources[source] = Source(listing.kind, sub.id, "")
+            self.sources[source] = AnnouncementSource(listing.kind, sub.id, "")
             self._speakers.setdefault(sub.id, []).append(source)
         dated = sorted(((ms, key) for key, ms, _ in listing.entries if ms), reverse=True)
         announced = 0
@@ -188,7 +188,7 @@ class Announcements:
             self._announce(urls.key(url), row.source_id, now, row.said_ms)
         return []
 
-    def _spoken_about(self, source: Source) -> list[ActiveSubscription]:
+    def _spoken_about(self, source: AnnouncementSource) -> list[ActiveSubscription]:
         """Subscriptions a source may speak about: its own, or, of one that speaks for a site, all. Paused ones rest."""
         if source.subscription is None:
             return list(self._state.subs.values())

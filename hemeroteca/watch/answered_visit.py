@@ -5,7 +5,7 @@ from uuid import UUID
 
 import msgspec
 
-from hemeroteca.ingest.difference import Difference, Listing
+from hemeroteca.ingest.difference import Difference, FeedListing
 
 HOUR_MS = 3_600_000
 DAY_MS = 86_400_000
@@ -47,7 +47,7 @@ class AnsweredVisit(msgspec.Struct, gc=False):
     cost_ms: int
     record_id: UUID | None = None
     difference: Difference | None = None
-    listing: Listing | None = None
+    listing: FeedListing | None = None
     title: str = ""
     mime: str = ""
     requisites: tuple[int, ...] = ()  # keys of what the page needs to be shown

@@ -12,7 +12,7 @@ import msgspec
 
 from hemeroteca.frontier.models import Host
 from hemeroteca.frontier.values import SiteSettings
-from hemeroteca.urls.candidate import Candidate, Role
+from hemeroteca.urls.candidate import Candidate, UrlRole
 from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS
 from hemeroteca.watch.models import Allowance
 from hemeroteca.watch.models import Collection as CollectionRow
@@ -199,7 +199,7 @@ class Budgets:
     def pace(self, found: list[Candidate], now: float) -> list[Candidate]:
         """Pages met for the first time: where a budget is set, they are visited in its rhythm, using half of it."""
         for f in found:
-            sub = self._state.by_crawl.get(f.crawl) if f.role == Role.PAGE else None
+            sub = self._state.by_crawl.get(f.crawl) if f.role == UrlRole.PAGE else None
             rate = self._discovery_rate(sub) if sub is not None else 0.0
             if sub is not None and rate:
                 sub.discovered_until = max(sub.discovered_until, now) + 86_400 / rate

@@ -26,7 +26,7 @@ from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import Invalid
 from hemeroteca.fetch.client import GuardedClient
 from hemeroteca.frontier.models import Page
-from hemeroteca.ingest.difference import Listing
+from hemeroteca.ingest.difference import FeedListing
 from hemeroteca.predict import (
     Calibration,
     Observed,
@@ -486,7 +486,7 @@ def _note_bursts(number: int, hits: Sequence[int], now_ms: int) -> None:
 # sources
 
 
-def listing_source(subscription: int, site: str, url: str, listing: Listing, at_ms: int) -> int:
+def listing_source(subscription: int, site: str, url: str, listing: FeedListing, at_ms: int) -> int:
     """The source of signals that a feed or sitemap is, known from now on; with its hub, when it has one."""
     source, _ = SignalSource.objects.get_or_create(
         kind=listing.kind,

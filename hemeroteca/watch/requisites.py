@@ -13,7 +13,7 @@ import msgspec
 from hemeroteca.frontier.models import Visit
 from hemeroteca.frontier.visit import State
 from hemeroteca.ingest.difference import Difference
-from hemeroteca.urls.candidate import Candidate, Role
+from hemeroteca.urls.candidate import Candidate, UrlRole
 from hemeroteca.watch.answered_visit import DAY_MS, AnsweredVisit
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Requisites:
         self._visits: dict[int, int] = {}
 
     def load(self, sub: "ActiveSubscription") -> None:
-        rows = Visit.objects.filter(crawl=sub.crawl, role=Role.REQUISITE, state=State.DONE).order_by("pk")
+        rows = Visit.objects.filter(crawl=sub.crawl, role=UrlRole.REQUISITE, state=State.DONE).order_by("pk")
         found = rows.values_list("page__key", "page__visited_ms")[:MAX_KNOWN]
         self._known[sub.id] = {key: Requisite(visited_ms) for key, visited_ms in found}
 
@@ -87,10 +87,10 @@ class Requisites:
             if sub is None or not sub.is_open:
                 continue
             del self._waiting[number]
-            rows = Visit.objects.filter(crawl=sub.crawl, role=Role.REQUISITE, page__key__in=waiting)
+            rows = Visit.objects.filter(crawl=sub.crawl, role=UrlRole.REQUISITE, page__key__in=waiting)
             columns = ("page__key", "page__url", "host__name", "depth")
             for key, url, host, depth in rows.exclude(state=State.QUEUED).values_list(*columns):
-                yield Candidate(key, url, host, sub.crawl, depth, role=Role.REQUISITE)
+                yield Candidate(key, url, host, sub.crawl, depth, role=UrlRole.REQUISITE)
 
     def _want(self, number: int, keys: Sequence[int]) -> None:
         waiting = self._waiting.setdefault(number, {}) if keys else {}

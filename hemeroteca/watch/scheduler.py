@@ -29,7 +29,7 @@ from hemeroteca.frontier.visit import Ending, How, State
 from hemeroteca.ingest.difference import Difference
 from hemeroteca.ingest.rules import Comparison, Judge
 from hemeroteca.predict import policy_of
-from hemeroteca.urls.candidate import Candidate, Role
+from hemeroteca.urls.candidate import Candidate, UrlRole
 from hemeroteca.watch import observations, queries
 from hemeroteca.watch.announcements import GONE, POLL_HOURS, Announcements
 from hemeroteca.watch.answered_visit import HOUR_MS, MAX_INTERVAL_HOURS, AnsweredVisit, planner_hour
@@ -136,13 +136,13 @@ class Scheduler:
         site = urls.host(visit.url)
         ended = self.state.under_way.end(visit.key, visit.crawl)
         planned = ended is not None and ended.planned
-        self.state.budgets.spend(sub, site, visit.bytes, int(visit.role != Role.REQUISITE), planned)
+        self.state.budgets.spend(sub, site, visit.bytes, int(visit.role != UrlRole.REQUISITE), planned)
         self.state.outages.host_answered(site)
         if visit.status in REFUSED or visit.status >= 500:
             self.state.outages.no_answer(sub, visit.key, visit.url, f"http-{visit.status}", visit.at_ms)
             return
         self.state.outages.well_again(sub)
-        if visit.role == Role.REQUISITE:
+        if visit.role == UrlRole.REQUISITE:
             self.state.requisites.seen(sub, site, visit)
             return
         if ended is not None and ended.source:
@@ -153,7 +153,7 @@ class Scheduler:
         if visit.listing is not None or (page is not None and page.poll):
             self.state.announcements.read_listing(sub, site, visit, page)
             return
-        if visit.role == Role.SITEMAP:
+        if visit.role == UrlRole.SITEMAP:
             return
         self.state.requisites.needed(sub, visit)
         if page is None:

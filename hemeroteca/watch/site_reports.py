@@ -41,7 +41,7 @@ INTERVALS = (1, 2, 4, 8, 16, 32)  # days
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun", "holiday")
 
 
-class Report(msgspec.Struct):
+class SiteReport(msgspec.Struct):
     name: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
@@ -74,7 +74,7 @@ class Report(msgspec.Struct):
         }
 
 
-def report(name: str, subscription: int | None = None) -> Report:
+def report(name: str, subscription: int | None = None) -> SiteReport:
     """A report of a subscription, or of everything that is watched."""
     if name not in REPORTS:
         raise NotFound(f"there is no report {name!r}; there are {', '.join(REPORTS)}")
@@ -83,7 +83,7 @@ def report(name: str, subscription: int | None = None) -> Report:
     return REPORTS[name](subscription)
 
 
-def rounds(subscription: int | None) -> Report:
+def rounds(subscription: int | None) -> SiteReport:
     seen = _observed(subscription).filter(imported=False)
     columns = ("key", "seen_ms", "changed", "important", "bytes", "stored", "cost_ms", "interval_ms", "subscription_id")
     found: list[list[Any]] = []
@@ -103,7 +103,7 @@ def rounds(subscription: int | None) -> Report:
         for name, values in _figures(found).items()
         if values
     }
-    return Report(
+    return SiteReport(
         name="rounds",
         columns=("start", "end", "subscription", "pages", "versions", "changes", "received", "stored",
                  "pages_per_minute", "server_seconds", "warc_files"),
@@ -146,7 +146,7 @@ def _files(subscription: int | None, found: Sequence[Sequence[Any]]) -> list[lis
     return [sorted(each) for each in names]
 
 
-def admission(subscription: int | None) -> Report:
+def admission(subscription: int | None) -> SiteReport:
     rows = []
     wanted = Subscription.objects.order_by("pk")
     measured = {row.name: row for row in metrics.measure("subscription")}
@@ -161,7 +161,7 @@ def admission(subscription: int | None) -> Report:
         machine = found.cost_seconds / seconds
         admitted = lost <= MAX_LOST and volume <= 1 and machine < MAX_MACHINE
         rows.append([sub.pk, sub.name, admitted, round(lost, 4), round(volume, 4), round(machine, 6)])
-    return Report(
+    return SiteReport(
         name="admission",
         columns=("subscription", "name", "admitted", "lost", "volume", "machine"),
         rows=rows,
@@ -175,7 +175,7 @@ def admission(subscription: int | None) -> Report:
     )
 
 
-def storage(subscription: int | None) -> Report:
+def storage(subscription: int | None) -> SiteReport:
     now_ms = services.now_ms()
     names = dict(Subscription.objects.values_list("pk", Coalesce("collection__name", "name")))
     sums = _observed(subscription).values("subscription").order_by("subscription")
@@ -196,7 +196,7 @@ def storage(subscription: int | None) -> Report:
         rows.append([*one, round(stored + 365 * per_day)])
     free = shutil.disk_usage(settings.INSTANCE.data).free
     per_day = sum(row[5] for row in rows)
-    return Report(
+    return SiteReport(
         name="storage",
         columns=("subscription", "collection", "documents", "versions", "bytes", "bytes_per_day", "bytes_in_a_year"),
         rows=rows,
@@ -207,7 +207,7 @@ def storage(subscription: int | None) -> Report:
     )
 
 
-def weekdays(subscription: int | None) -> Report:
+def weekdays(subscription: int | None) -> SiteReport:
     spans, hits = [], []
     countries = dict(Subscription.objects.values_list("pk", "country"))
     seen = _observed(subscription).filter(interval_ms__gt=0, interval_ms__lte=MAX_SPAN * DAY_MS).order_by("-seen_ms")
@@ -221,7 +221,7 @@ def weekdays(subscription: int | None) -> Report:
     days = np.array(spans, np.int16).reshape(1, -1, 8)
     chances = day_chances(days, np.array(hits, bool).reshape(1, -1), np.full((1, 8), 0.5), rounds=200)[0]
     counts = days.sum(axis=(0, 1))
-    return Report(
+    return SiteReport(
         name="weekdays",
         columns=("day", "page_days", "chance"),
         rows=[[day, int(counts[i]), round(float(chances[i]), 4)] for i, day in enumerate(DAYS) if counts[i]],
@@ -237,7 +237,7 @@ def _weekday(day: int, calendar: Any) -> int:
     return (PLANNER_ORIGIN.weekday() + day) % 7
 
 
-def intervals(subscription: int | None) -> Report:
+def intervals(subscription: int | None) -> SiteReport:
     seen = _observed(subscription).filter(interval_ms__gt=0).order_by("-seen_ms")
     rows = list(seen.values_list("interval_ms", "important", "chance")[:MAX_ROWS])
     place = np.searchsorted(INTERVALS, [gap / DAY_MS for gap, _, _ in rows]) if rows else np.zeros(0)
@@ -250,7 +250,7 @@ def intervals(subscription: int | None) -> Report:
             found = sum(bool(hit) for _, hit, _ in mine)
             predicted = round(fmean(said), 4) if said else None
             table.append([label, len(mine), found, round(found / len(mine), 4), predicted])
-    return Report(
+    return SiteReport(
         name="intervals",
         columns=("interval", "visits", "found", "share", "predicted"),
         rows=table,
@@ -259,7 +259,7 @@ def intervals(subscription: int | None) -> Report:
     )
 
 
-def bursts(subscription: int | None) -> Report:
+def bursts(subscription: int | None) -> SiteReport:
     found = Burst.objects.select_related("subscription").order_by("-start_ms")
     if subscription is not None:
         found = found.filter(subscription=subscription)
@@ -267,7 +267,7 @@ def bursts(subscription: int | None) -> Report:
         [moment(row.start_ms), moment(row.end_ms), row.subscription_id, row.subscription.name, row.changes, row.usual]
         for row in found[:1000]
     ]
-    return Report(
+    return SiteReport(
         name="bursts",
         columns=("start", "end", "subscription", "name", "changes", "usual"),
         rows=rows,
@@ -277,7 +277,7 @@ def bursts(subscription: int | None) -> Report:
     )
 
 
-def frequencies(subscription: int | None) -> Report:
+def frequencies(subscription: int | None) -> SiteReport:
     by = "all" if subscription is None else "subscription"
     pages = WatchedPage.objects.filter(listing="")
     pages = pages if subscription is None else pages.filter(subscription=subscription)
@@ -293,7 +293,7 @@ def frequencies(subscription: int | None) -> Report:
             lost = max(row.changes + row.lost - row.fixed_changes, 0.0)
             one = [f"every {hours:g} h", round(row.fixed_visits), row.fixed_changes, round(lost, 2), round(vain, 2)]
             table.append([*one, row.fixed_bytes])
-    return Report(
+    return SiteReport(
         name="frequencies",
         columns=("frequency", "visits", "changes", "lost", "unnecessary", "bytes"),
         rows=table,
@@ -304,7 +304,7 @@ def frequencies(subscription: int | None) -> Report:
     )
 
 
-REPORTS: dict[str, Callable[[int | None], Report]] = {
+REPORTS: dict[str, Callable[[int | None], SiteReport]] = {
     "rounds": rounds,
     "admission": admission,
     "storage": storage,

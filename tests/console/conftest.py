@@ -1,7 +1,6 @@
 import pytest
 
 from hemeroteca.accounts import SYSTEM, Role, services
-from hemeroteca.engine import overview
 from hemeroteca.instance import Instance
 from hemeroteca.search import portal
 
@@ -14,10 +13,8 @@ def instance(settings, tmp_path):
     settings.INSTANCE = Instance(tmp_path / "data")
     settings.INSTANCE.create()
     portal.searcher_at.cache_clear()
-    overview.forget()
     yield settings.INSTANCE
     portal.searcher_at.cache_clear()
-    overview.forget()
 
 
 @pytest.fixture

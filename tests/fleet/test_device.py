@@ -16,7 +16,7 @@ from hemeroteca.fetch import Guard
 from hemeroteca.fleet import zipapp
 from hemeroteca.fleet.device import consent, fetching, signs
 from hemeroteca.fleet.device.caps import Caps, Meter
-from hemeroteca.fleet.device.fetching import Order
+from hemeroteca.fleet.device.fetching import RequestOrder
 from hemeroteca.fleet.device.page import Page
 from hemeroteca.fleet.device.records import Answer
 
@@ -34,7 +34,7 @@ def resolves_to(*addresses: str):
 
 
 def fetch(url: str, guard: Guard | None = None, any_port: bool = False, resolve=None, **more) -> Answer:
-    return fetching.fetch(Order(url, "test", **more), guard or Guard(), any_port, resolve or socket.getaddrinfo)
+    return fetching.fetch(RequestOrder(url, "test", **more), guard or Guard(), any_port, resolve or socket.getaddrinfo)
 
 
 @pytest.mark.parametrize(

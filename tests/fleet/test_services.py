@@ -8,7 +8,7 @@ from hemeroteca.errors import Conflict, Denied, Invalid, NotFound
 from hemeroteca.fleet import accounting, dispatch, fetches, queries, services
 from hemeroteca.fleet.accounting import Kind, Side
 from hemeroteca.fleet.dispatch import Lender, Resolved
-from hemeroteca.fleet.fetches import Order
+from hemeroteca.fleet.fetches import FetchJobOrder
 from hemeroteca.fleet.models import Device, Entry, FetchResult, Transfer
 from hemeroteca.frontier.models import Crawl
 
@@ -117,7 +117,7 @@ def resolve(job, key, devices=(), status=200):
 def test_a_client_pays_per_resolved_request_and_gets_the_rest_back(ana, bea):
     device, _ = services.add_device(SYSTEM, "pi", bea)
     actor = client(ana)
-    job = fetches.order(actor, Order(urls=[f"http://a.test/{n}" for n in range(30)]))
+    job = fetches.order(actor, FetchJobOrder(urls=[f"http://a.test/{n}" for n in range(30)]))
     mine = services.client_of(actor).pk
     assert accounting.balance(Kind.CLIENT, mine) == 70_000
     keys = list(FetchResult.objects.filter(job=job).values_list("key", flat=True))
@@ -138,7 +138,7 @@ def test_a_client_pays_per_resolved_request_and_gets_the_rest_back(ana, bea):
 def test_an_answer_of_the_cache_pays_no_device_and_a_complaint_refunds(ana, bea):
     device, _ = services.add_device(SYSTEM, "pi", bea)
     actor = client(ana)
-    job = fetches.order(actor, Order(urls=["http://a.test/1", "http://a.test/2"]))
+    job = fetches.order(actor, FetchJobOrder(urls=["http://a.test/1", "http://a.test/2"]))
     one, two = FetchResult.objects.filter(job=job).order_by("pk")
     resolve(job, one.key)
     assert accounting.balance(Kind.OPERATOR) == 1000
@@ -160,25 +160,25 @@ def test_an_answer_of_the_cache_pays_no_device_and_a_complaint_refunds(ana, bea)
 def test_clients_need_approval_credits_and_a_quota(ana):
     actor = Actor.of(ana)
     with pytest.raises(Conflict, match="not a client"):
-        fetches.order(actor, Order(urls=["http://a.test/"]))
+        fetches.order(actor, FetchJobOrder(urls=["http://a.test/"]))
     asked = services.ask(actor, ana, "research about the web")
     with pytest.raises(Conflict, match="not decided"):
-        fetches.order(actor, Order(urls=["http://a.test/"]))
+        fetches.order(actor, FetchJobOrder(urls=["http://a.test/"]))
     with pytest.raises(Denied):
         services.approve(actor, asked)
     services.approve(SYSTEM, asked, 3, per_day=5)
     with pytest.raises(Conflict, match="credits"):
-        fetches.order(actor, Order(urls=[f"http://a.test/{n}" for n in range(4)]))
+        fetches.order(actor, FetchJobOrder(urls=[f"http://a.test/{n}" for n in range(4)]))
     with pytest.raises(Conflict, match="within a day"):
-        fetches.order(actor, Order(urls=[f"http://a.test/{n}" for n in range(6)]))
-    fetches.order(actor, Order(urls=["http://a.test/"]))
+        fetches.order(actor, FetchJobOrder(urls=[f"http://a.test/{n}" for n in range(6)]))
+    fetches.order(actor, FetchJobOrder(urls=["http://a.test/"]))
 
 
 def test_what_cannot_be_fetched_is_a_result_with_its_reason(ana):
     services.close_host(SYSTEM, "closed.test", "its owner asked")
     job = fetches.order(
         client(ana),
-        Order(
+        FetchJobOrder(
             urls=["http://www.closed.test/x", "ftp://a.test/", "http://a.test/.env", "http://a.test/", "http://a.test"]
         ),
     )
@@ -194,7 +194,7 @@ def test_what_cannot_be_fetched_is_a_result_with_its_reason(ana):
 @pytest.mark.parametrize("name", ["Cookie", "authorization", "Host", "X-Forwarded-For"])
 def test_headers_that_carry_secrets_or_lie_are_refused(ana, name):
     with pytest.raises(Invalid, match="cannot be sent"):
-        fetches.order(client(ana), Order(urls=["http://a.test/"], headers={name: "x"}))
+        fetches.order(client(ana), FetchJobOrder(urls=["http://a.test/"], headers={name: "x"}))
 
 
 def test_settings_change_while_it_runs_and_nonsense_is_refused():

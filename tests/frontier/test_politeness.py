@@ -2,9 +2,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hemeroteca.frontier import politeness
-from hemeroteca.frontier.politeness import Limits, backoff, delay_after, retry_after
+from hemeroteca.frontier.politeness import DelayLimits, backoff, delay_after, retry_after
 
-LIMITS = Limits(delay=1.0, factor=5.0, longest=30.0, longest_crawl_delay=120.0)
+LIMITS = DelayLimits(delay=1.0, factor=5.0, longest=30.0, longest_crawl_delay=120.0)
 NOW = 1_760_000_000.0
 
 

@@ -10,7 +10,7 @@ from hemeroteca.frontier.models import Host, Page, Visit
 from hemeroteca.frontier.prioritisers import BreadthFirst, Freshness, prioritiser, register
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.frontier.visit import State
-from hemeroteca.urls.candidate import Candidate, Role
+from hemeroteca.urls.candidate import Candidate, UrlRole
 from tests.frontier.making import brought, candidates, finish, leased, opened, order
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
@@ -330,16 +330,16 @@ def test_breadth_first_is_sitemaps_then_depth_and_redirects_before_their_like():
     def score(**fields) -> float:
         return BreadthFirst().score(Candidate(1, "http://a.test/", "a.test", 1, **fields))
 
-    assert score(role=Role.SITEMAP, depth=3) > score() > score(depth=1) > score(depth=2)
+    assert score(role=UrlRole.SITEMAP, depth=3) > score() > score(depth=1) > score(depth=2)
     assert score(depth=2, redirects=1) > score(depth=2)
-    assert score(depth=1) == score(depth=10_001, role=Role.REQUISITE)  # of a page one link from a seed
+    assert score(depth=1) == score(depth=10_001, role=UrlRole.REQUISITE)  # of a page one link from a seed
 
 
 def test_freshness_prefers_pages_that_are_due_to_those_just_found():
     def score(**fields) -> float:
         return Freshness().score(Candidate(1, "http://a.test/", "a.test", 1, **fields))
 
-    assert score(role=Role.SITEMAP) > score(depth=7) > score(depth=1, parent=9) > score(depth=2, parent=9)
+    assert score(role=UrlRole.SITEMAP) > score(depth=7) > score(depth=1, parent=9) > score(depth=2, parent=9)
 
 
 def test_a_prioritiser_of_another_room_is_known_by_its_name():

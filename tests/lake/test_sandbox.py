@@ -7,7 +7,7 @@ import pytest
 
 from hemeroteca.lake import parquet
 from hemeroteca.lake.revisions import Revision
-from hemeroteca.lake.sandbox import Answer, Limits, QueryRefused, Source, ask
+from hemeroteca.lake.sandbox import Answer, QueryLimits, QueryRefused, TableSource, ask
 
 SECRET = "a secret of the machine"
 
@@ -33,8 +33,10 @@ def run(lake, monkeypatch):
     monkeypatch.setenv("HEMEROTECA_DATABASE_PASSWORD", SECRET)
 
     def done(sql: str, **limits) -> Answer:
-        source = Source("revisions_bases", files=(str(lake / "a.parquet"),))
-        return ask(sql, [source], [("revisions", "SELECT * FROM revisions_bases")], ["revisions"], Limits(**limits))
+        source = TableSource("revisions_bases", files=(str(lake / "a.parquet"),))
+        return ask(
+            sql, [source], [("revisions", "SELECT * FROM revisions_bases")], ["revisions"], QueryLimits(**limits)
+        )
 
     return done
 

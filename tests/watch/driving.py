@@ -11,7 +11,7 @@ from hemeroteca import config, urls
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.frontier.models import Host, Page, Visit
 from hemeroteca.frontier.visit import Ending, How
-from hemeroteca.ingest.difference import Difference, Listing
+from hemeroteca.ingest.difference import Difference, FeedListing
 from hemeroteca.urls.candidate import Candidate
 from hemeroteca.watch import services
 from hemeroteca.watch.answered_visit import AnsweredVisit
@@ -94,7 +94,7 @@ class World:
         listing = None
         if url in self.listings:
             entries = [(urls.key(u), int((START + h * HOUR) * 1000), u) for u, h in self.listings[url]]
-            listing = Listing("feed", entries) if changed or last is None else None
+            listing = FeedListing("feed", entries) if changed or last is None else None
         self.scheduler.observed(
             AnsweredVisit(
                 crawl=crawl,

@@ -10,7 +10,7 @@ from hemeroteca.accounts import SYSTEM
 from hemeroteca.errors import Invalid
 from hemeroteca.frontier.models import Host, Page, Visit
 from hemeroteca.ingest.difference import Difference
-from hemeroteca.urls.candidate import Role
+from hemeroteca.urls.candidate import UrlRole
 from hemeroteca.watch import metrics, notices, observations, services, site_reports
 from hemeroteca.watch.answered_visit import DAY_MS, AnsweredVisit
 from hemeroteca.watch.fields import ChannelOrder
@@ -115,11 +115,13 @@ def requisite(world: World, sub: Subscription, url: str, *, changed: bool = Fals
     host, _ = Host.objects.get_or_create(name=urls.host(url))
     page, _ = Page.objects.get_or_create(key=urls.key(url), defaults={"url": url, "host": host})
     Visit.objects.get_or_create(
-        page=page, crawl_id=sub.crawl_id, defaults={"host": host, "state": 1, "role": Role.REQUISITE, "depth": 10_000}
+        page=page,
+        crawl_id=sub.crawl_id,
+        defaults={"host": host, "state": 1, "role": UrlRole.REQUISITE, "depth": 10_000},
     )
     world.scheduler.observed(
         AnsweredVisit(
-            crawl=sub.crawl_id, key=urls.key(url), page=page.pk, host=0, url=url, role=Role.REQUISITE,
+            crawl=sub.crawl_id, key=urls.key(url), page=page.pk, host=0, url=url, role=UrlRole.REQUISITE,
             at_ms=int(world.now * 1000), status=200, first=first, changed=changed or first, not_modified=not changed,
             bytes=100, stored=100, cost_ms=5, mime="text/css",
             difference=Difference(0.0, 0.0, 0.3, 0.3, True) if changed else None,
@@ -133,7 +135,7 @@ def needing(world: World, url: str) -> None:
     original = world.scheduler.observed
 
     def observed(visit):
-        visit.requisites = (urls.key(url),) if visit.role == Role.PAGE else ()
+        visit.requisites = (urls.key(url),) if visit.role == UrlRole.PAGE else ()
         original(visit)
 
     world.scheduler.observed = observed
@@ -152,7 +154,7 @@ def test_a_stylesheet_is_looked_at_again_with_new_versions_and_its_change_is_one
         world.now += 86_400
         _, again = world.scheduler.due(world.now, world.crawls)
         for found in again:
-            if found.role == Role.REQUISITE:
+            if found.role == UrlRole.REQUISITE:
                 asked.append(found.url)
                 requisite(world, sub, style, changed=len(asked) == 3)
             else:

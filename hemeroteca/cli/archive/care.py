@@ -35,11 +35,11 @@ def verify(
     With --repair a lost database is made anew from the WARC files.
     """
     setup(data, must_exist=True, at_least="warc" if repair else "hemeroteca.sqlite3")
-    from hemeroteca.archive.verify import Report
+    from hemeroteca.archive.verify import Verification
     from hemeroteca.engine.jobs import Verify
 
     kind = "archive.repair" if repair else "archive.verify"
-    report = run_job(kind, Verify(digests), Report, as_json, background)
+    report = run_job(kind, Verify(digests), Verification, as_json, background)
     if as_json:
         typer.echo(json.dumps({**asdict(report), "sound": report.sound}))
     else:

@@ -15,7 +15,7 @@ from hemeroteca.focus.definition import PageFocus
 from hemeroteca.frontier import services
 from hemeroteca.frontier.visit import Outcome, State, Visit
 from hemeroteca.ingest.ingested import Ingested
-from hemeroteca.urls.candidate import Role
+from hemeroteca.urls.candidate import UrlRole
 
 if TYPE_CHECKING:
     from hemeroteca.engine.loop import Engine
@@ -73,7 +73,7 @@ class FrontierSink:
     def _hold_back(self, arrival: Arrival, visit: Visit, run: Run) -> None:
         """Mark the links that only lead deeper into a trap."""
         done, host = arrival.done, arrival.rules.host
-        pages = [c for c in done.candidates if c.role == Role.PAGE and c.host == host and not c.held]
+        pages = [c for c in done.candidates if c.role == UrlRole.PAGE and c.host == host and not c.held]
 
         def leads() -> list[str]:
             return [candidate.url for candidate in self._engine.frontier.unmet(pages)]
@@ -107,7 +107,7 @@ class FrontierSink:
         elif status in reasons.PASSING:
             state, reason = State.FAILED, f"http-{status} after {visit.attempts + 1} tries"
         elif status >= 400:
-            if visit.role != Role.SITEMAP:
+            if visit.role != UrlRole.SITEMAP:
                 run.counts.failed += 1
             run.count_reason(f"http-{status}")
             reason = f"http-{status}; {reason}" if reason else f"http-{status}"
@@ -144,7 +144,7 @@ class FrontierSink:
         if target.redirects > self._max_redirects:
             done.notes.append(f"too-many-redirects: more than {self._max_redirects} in a row")
             return
-        if visit.depth == 0 and visit.role == Role.PAGE:
+        if visit.depth == 0 and visit.role == UrlRole.PAGE:
             self._widen(run, target.url)
         self._engine.frontier.add([target])
 

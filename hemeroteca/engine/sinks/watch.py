@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from hemeroteca.engine.sinks import Arrival
-from hemeroteca.ingest.difference import Listing
+from hemeroteca.ingest.difference import FeedListing
 from hemeroteca.watch.answered_visit import AnsweredVisit
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class WatchSink:
                 cost_ms=int(trip.result.elapsed * 1000),
                 record_id=arrival.row.record_id if arrival.row is not None else None,
                 difference=done.difference,
-                listing=done.find("listing", Listing),
+                listing=done.find("listing", FeedListing),
                 mime=done.mime,
                 requisites=tuple(done.requisites),
                 title=done.document.title if done.document is not None else "",

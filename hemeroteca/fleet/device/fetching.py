@@ -23,7 +23,7 @@ MAX_HEAD = 64 << 10
 
 
 @dataclass
-class Order:
+class RequestOrder:
     """One request to make."""
 
     url: str
@@ -44,12 +44,12 @@ class ThreadFetching:
         self._guard = guard
         self._any_port = any_port
         self._resolve = resolve or socket.getaddrinfo
-        self._orders: queue.Queue[tuple[Order, Done] | None] = queue.Queue()
+        self._orders: queue.Queue[tuple[RequestOrder, Done] | None] = queue.Queue()
         self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(parallel)]
         for thread in self._threads:
             thread.start()
 
-    def submit(self, order: Order, done: Done) -> None:
+    def submit(self, order: RequestOrder, done: Done) -> None:
         self._orders.put((order, done))
 
     def close(self) -> None:
@@ -81,7 +81,7 @@ def refusal(url: str, any_port: bool = False) -> str:
     return ""
 
 
-def fetch(order: Order, guard: Guard, any_port: bool, resolve: Callable[..., Any]) -> Answer:
+def fetch(order: RequestOrder, guard: Guard, any_port: bool, resolve: Callable[..., Any]) -> Answer:
     answer = Answer(order.url)
     begun = time.monotonic()
     wrong = refusal(order.url, any_port)
@@ -131,7 +131,7 @@ def _public(host: str, port: int, guard: Guard, resolve: Callable[..., Any], ans
 
 
 def _exchange(
-    order: Order, answer: Answer, parts: Any, host: str, port: int, address: str, family: int, begun: float
+    order: RequestOrder, answer: Answer, parts: Any, host: str, port: int, address: str, family: int, begun: float
 ) -> None:
     sock: socket.socket = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -156,7 +156,7 @@ def _exchange(
         sock.close()
 
 
-def _read(order: Order, answer: Answer, sock: socket.socket, begun: float) -> None:
+def _read(order: RequestOrder, answer: Answer, sock: socket.socket, begun: float) -> None:
     sock.settimeout(_left(order, begun))
     response = http.client.HTTPResponse(sock, method=order.method)
     try:
@@ -184,7 +184,7 @@ def _read(order: Order, answer: Answer, sock: socket.socket, begun: float) -> No
         response.close()
 
 
-def _left(order: Order, begun: float) -> float:
+def _left(order: RequestOrder, begun: float) -> float:
     left = begun + order.timeout - time.monotonic()
     if left <= 0:
         raise socket.timeout

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from hemeroteca import __version__
 from hemeroteca.fleet.device import signs
 from hemeroteca.fleet.device.caps import Caps, Meter
-from hemeroteca.fleet.device.fetching import Order
+from hemeroteca.fleet.device.fetching import RequestOrder
 from hemeroteca.fleet.device.link import Link, LinkError, Refused
 from hemeroteca.fleet.device.records import Answer, Results
 
@@ -280,7 +280,7 @@ class Worker:
     def _send(self, host: Host, job: Job, now: float) -> None:
         host.busy = True
         self._under_way[job.url] = now
-        order = Order(
+        order = RequestOrder(
             url=job.url,
             agent=str(self._welcome.get("agent", f"HemerotecaFleet/{__version__}")),
             method=job.method if job.method in ("GET", "HEAD") else "GET",
