@@ -4,8 +4,9 @@ from collections.abc import Callable
 from http import HTTPMethod
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
-from django.http import HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import URLPattern, URLResolver, path
+from django.utils.cache import get_conditional_response
 from ninja import NinjaAPI, Status, Swagger
 from ninja.openapi.docs import ABS_TPL_PATH
 
@@ -209,7 +210,7 @@ class Api(NinjaAPI):
         """An answer with an ETag that the caller has already is 304, without a body."""
         answer = super().create_response(request, *args, **kwargs)
         if "ETag" in answer.headers:
-            return get_conditional_response(request, etag=answer.headers["ETag"], response=answer)
+            return get_conditional_response(request, etag=answer.headers["ETag"], response=answer) or answer
         return answer
 
     def get_openapi_schema(self, *args: Any, **kwargs: Any) -> Any:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from ninja import Path, Query, Schema
+from ninja import Body, Path, Query, Schema
 from pydantic import Discriminator, Field, Tag
 
 from hemeroteca.api import access
@@ -103,6 +103,7 @@ class ExtractIn(RequestBody):
     text: bool = Field(False, description="Texts too.")
     max_revisions: int = Field(0, ge=0, lt=1 << 53, description="Of each the oldest so many at most; 0: all.")
     policy: str = Field("", max_length=12, description="When to look again: auto, exponential or never.")
+    workers: int = Field(1, ge=1, le=services.MAX_WORKERS, description="Cut the order into so many jobs.")
 
 
 class StatusOut(Schema):
@@ -133,6 +134,12 @@ class QueryIn(RequestBody):
     pipeline: list[dict[str, Any]] | None = Field(None, description="Stages: $match, $project, $group, $sort, …")
     collection: str = Field("revisions", max_length=40, description="Of a pipeline: revisions, articles, texts, …")
     date_format: str = Field("", max_length=40, description="How a pipeline writes times, like %Y-%m-%d.")
+
+
+QueryBody = Annotated[
+    Annotated[QueryIn, Tag("object")] | Annotated[list[dict[str, Any]], Tag("array")],
+    Discriminator(lambda given: "array" if isinstance(given, list) else "object"),
+]
 
 
 class QueryOut(Schema):
@@ -188,6 +195,7 @@ def extract(request: HttpRequest, order: ExtractIn) -> HttpResponse:
         text=order.text,
         max_revisions=order.max_revisions,
         policy=order.policy,
+        workers=order.workers,
     )
     place = f"{settings.CONFIG.public_url.rstrip('/')}/api/v1/wiki/status/{job.pk}"
     response = HttpResponse(
@@ -272,10 +280,7 @@ def trends(
 def query(
     request: HttpRequest,
     response: HttpResponse,
-    order: Annotated[
-        Annotated[QueryIn, Tag("object")] | Annotated[list[dict[str, Any]], Tag("array")],
-        Discriminator(lambda given: "array" if isinstance(given, list) else "object"),
-    ],
+    order: Body[QueryBody],
     collection: Annotated[str, Query(max_length=40, description="Of a pipeline sent as an array.")] = "revisions",
     date_format: Annotated[str, Query(max_length=40, description="The same: how it writes times.")] = "",
 ) -> QueryOut:

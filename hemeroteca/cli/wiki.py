@@ -81,6 +81,7 @@ def extract(
     user: Annotated[str, typer.Option(help="Articles that this user edited.")] = "",
     whole: Annotated[bool, typer.Option("--whole", help="Every article of the wiki.")] = False,
     policy: Annotated[str, typer.Option(help="When to look again: auto, exponential or never.")] = "",
+    workers: Annotated[int, typer.Option(min=1, max=100, help="Cut the order into so many jobs for several.")] = 1,
     background: Background = False,
     data: common.Data = None,
     json: common.Json = False,
@@ -107,6 +108,7 @@ def extract(
         text=text,
         max_revisions=max_revisions,
         policy=policy,
+        workers=workers,
     )
     done = run_job("wiki.extract", order, Extracted, json, background)
     if json:

@@ -298,6 +298,13 @@ def reverted(lake: Lake, found: Filters, radius: int = reverts.RADIUS) -> Revert
     return Reverted(radius, len(every), len(undone), reverts.undoings(every)[:TOP], reverts.wars(every)[:TOP])
 
 
+def addresses(lake: Lake, found: Filters) -> list[tuple[str, int]]:
+    """Editors without an account, and how often each edited."""
+    table = filters.apply(lake.revisions, found)
+    table = table.filter(table.anon, table.user.notnull(), ~table.gone)
+    return [(row["user"], row["edits"]) for row in lake.rows(table.group_by("user").aggregate(edits=table.count()))]
+
+
 def authors(lake: Lake, found: Filters) -> list[authorship.Author]:
     """Whose words an article is made of; needs its texts."""
     table = filters.apply(lake.revisions, found)

@@ -237,12 +237,13 @@ def mode(actor: Actor, attribute: str, given: Mapping[str, Any]) -> Mode:
 def metrics_of(
     actor: Actor, given: Mapping[str, Any], names: tuple[str, ...] = (), engine: str = "duckdb"
 ) -> dict[str, Any]:
-    """Metrics of the revisions that are meant: those named, or all. `reverts` and `authors` among them."""
+    """Metrics of the revisions that are meant: those named, or all. `reverts`, `authors`, `countries` among them."""
     require(actor, "wiki.read")
-    from hemeroteca.wiki import metrics
+    from hemeroteca.wiki import countries, metrics
 
     found = _named(filters.read(given))
-    every = (*metrics.METRICS, "reverts", "authors")
+    every = (*metrics.METRICS, "reverts", "authors", "countries")
+    atlas = settings.CONFIG.wiki_countries
     for name in names:
         if name not in every:
             raise Invalid(f"there is no metric {name!r}; there are {', '.join(every)}")
@@ -257,6 +258,8 @@ def metrics_of(
                 war["start"], war["end"] = timestamps.iso(war["start"]), timestamps.iso(war["end"])
         if "authors" in wanted and (found.title or found.pageid is not None):
             result["authors"] = msgspec.to_builtins(metrics.authors(lake, found))
+        if "countries" in names or (atlas and "countries" in wanted):
+            result["countries"] = msgspec.to_builtins(countries.countries(atlas, metrics.addresses(lake, found)))
         return msgspec.to_builtins({name: _stamped(rows) for name, rows in result.items()})
 
     if engine != "duckdb":

@@ -29,6 +29,7 @@ _EDIT_URI = re.compile(rb"""<link[^>]+rel=["']EditURI["'][^>]*>""", re.IGNORECAS
 _HREF = re.compile(rb"""href=["']([^"']+)["']""", re.IGNORECASE)
 
 MAX_TITLES = 100_000
+MAX_WORKERS = 100
 
 
 def extract(
@@ -84,6 +85,8 @@ def extraction_order(wiki: str, titles: Sequence[str], **choice: Any) -> Extract
     order = Extract(wiki=where, titles=named, **choice)
     if order.max_revisions < 0:
         raise Invalid(f"max_revisions is a whole number of 0 (all) or more, not {order.max_revisions}")
+    if not 1 <= order.workers <= MAX_WORKERS:
+        raise Invalid(f"workers is 1 to {MAX_WORKERS}, not {order.workers}")
     if order.policy and order.policy not in POLICIES:
         raise Invalid(f"there is no policy {order.policy!r} for articles; there are {', '.join(POLICIES)}")
     refuse_strangers_to_wikimedia(place)
