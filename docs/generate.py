@@ -93,8 +93,8 @@ def permissions() -> str:
         lines.append(f"| `{'/'.join(methods)} /api/v1{route.path}` | {route.summary} | `{route.action}` |")
     lines += [f"| `/{address}` | | `{action}` |" for address, action, *_ in PROTOCOLS]
     lines += ["", "## Pages of the console", "", "| page | to see | to send |", "|---|---|---|"]
-    for address, to_see, _, _, to_send in PAGES:
-        lines.append(f"| `/{address}` | `{to_see}` | {f'`{to_send}`' if to_send else ''} |")
+    for page in PAGES:
+        lines.append(f"| `/{page.address}` | `{page.see}` | {f'`{page.send}`' if page.send else ''} |")
     lines += ["", "## Commands", "", "| command | action |", "|---|---|"]
     lines += [f"| `hemeroteca {words}` | `{action}` |" for words, action in COMMANDS_ACTIONS.items()]
     return "\n".join(lines) + "\n"

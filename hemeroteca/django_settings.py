@@ -36,6 +36,8 @@ INSTALLED_APPS = [
     "hemeroteca.console",
 ]
 
+LOGGING_CONFIG = None  # what Django logs goes where everything goes; its own setting loads its views and mail
+
 # where the kinds of job are: imported when a job is ordered or run
 JOB_MODULES = [f"hemeroteca.{room}.jobs" for room in ("archive", "watch", "geo", "wiki", "fleet", "engine")]
 
@@ -98,6 +100,9 @@ WSGI_APPLICATION = "hemeroteca.console.wsgi.application"
 # process, and half of Django with it.
 _ninja = find_spec("ninja")
 NINJA = Path((_ninja and _ninja.origin) or "ninja").parent
+# The same for Leaflet, which draws the maps.
+_leaflet = find_spec("leaflet")
+LEAFLET = Path((_leaflet and _leaflet.origin) or "leaflet").parent
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -128,7 +133,7 @@ LANGUAGES = [("es", "Español"), ("en", "English")]
 LANGUAGE_COOKIE_NAME = "hemeroteca_language"
 LANGUAGE_COOKIE_SAMESITE = "Lax"
 STATIC_URL = "/static/"
-STATICFILES_DIRS = [NINJA / "static"]
+STATICFILES_DIRS = [NINJA / "static", LEAFLET / "static"]
 WHITENOISE_USE_FINDERS = True  # served from the installed packages; nothing to collect
 WHITENOISE_MAX_AGE = 3600
 WHITENOISE_ALLOW_ALL_ORIGINS = False

@@ -11,6 +11,7 @@ FOREIGN = {
     *("columns", "lines", "force_color", "clicolor_force", "py_colors", "no_color", "github_actions"),  # output
     "django_settings_module",
 }
+THOROUGH = bool(os.environ.get("THOROUGH"))  # more kills, larger sites: before a release, not at every change
 OURS = ("HEMEROTECA_DATABASE", "HEMEROTECA_NATIVE")
 
 for name in list(os.environ):

@@ -1,4 +1,5 @@
 """`python -m tests.postgres [pytest arguments]`: the tests marked `database`, on a private PostgreSQL of this run.
+Not those marked `simulation`: weeks of a simulated clock ask a database for the same few things again and again.
 
 Each process of pytest-xdist gets a database of its own there (pytest-django names it after the process).
 """
@@ -31,7 +32,7 @@ def main() -> int:
             for setting in FLEETING:
                 connection.execute(f"ALTER SYSTEM SET {setting} = off")
             connection.execute("SELECT pg_reload_conf()")
-        return int(pytest.main(["-m", "database", *sys.argv[1:]]))
+        return int(pytest.main(["-m", "database and not simulation", *sys.argv[1:]]))
     finally:
         server.cleanup()
         shutil.rmtree(folder, ignore_errors=True)

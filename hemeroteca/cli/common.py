@@ -41,10 +41,16 @@ def settings(data: Path | None) -> config.Config:
         give_up(str(error), USAGE)
 
 
-def setup(data: Path | None, must_exist: bool = False, at_least: str = "hemeroteca.sqlite3") -> config.Config:
+def setup(
+    data: Path | None,
+    must_exist: bool = False,
+    at_least: str = "hemeroteca.sqlite3",
+    rooms: tuple[str, ...] = (),
+) -> config.Config:
     """Make Django and the tables ready. With `must_exist`, a folder without an instance is an error.
 
-    `at_least`: what must be there of it.
+    `at_least`: what must be there of it. `rooms`: of a command that only reads, the rooms whose tables it reads; the
+    others, and Django's own, are not loaded.
     """
     found = settings(data)
     if must_exist and not found.database and not (found.data / at_least).exists():
@@ -55,8 +61,11 @@ def setup(data: Path | None, must_exist: bool = False, at_least: str = "hemerote
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hemeroteca.django_settings")
     try:
         import django
+        from django.conf import settings as django_settings
         from django.db import DatabaseError, OperationalError
 
+        if rooms:
+            django_settings.INSTALLED_APPS = [f"hemeroteca.{room}" for room in rooms]
         django.setup()
         from hemeroteca.instance import schema
 

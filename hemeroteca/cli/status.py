@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def status(data: common.Data = None, json: common.Json = False) -> None:
     """Show what is queued, running, stored and failing, and why."""
-    common.setup(data, must_exist=True)
+    common.setup(data, must_exist=True, rooms=("frontier", "archive"))
     from hemeroteca.engine.overview import status as read_status
 
     found = read_status()

@@ -10,8 +10,12 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
+from django.views.generic import RedirectView
 
 from hemeroteca.accounts import services as accounts
+from hemeroteca.console.section import Page, Section
+
+TO_SIGN_IN = RedirectView.as_view(pattern_name="sign-in", query_string=True)
 
 
 @sensitive_post_parameters("password")
@@ -42,3 +46,17 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 def sign_out(request: HttpRequest) -> HttpResponse:
     logout(request)
     return redirect("search")
+
+
+SECTION = Section(
+    "account",
+    "",
+    (
+        Page("sign-in", "sign-in", sign_in, "account.sign_in", "account.sign_in"),
+        Page("sign-out", "sign-out", sign_out, "account.sign_in", "account.sign_in"),
+        # One way in, with one limit on guessing.
+        Page(
+            "admin/login/", "login", RedirectView.as_view(pattern_name="sign-in", query_string=True), "account.sign_in"
+        ),
+    ),
+)

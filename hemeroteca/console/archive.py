@@ -28,6 +28,7 @@ from hemeroteca.archive import queries as archive
 from hemeroteca.archive.citation import cite
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.change.highlight import POLICY
+from hemeroteca.console.section import Page, Section
 from hemeroteca.errors import Invalid, NotFound
 from hemeroteca.frontier import queries as frontier
 from hemeroteca.frontier.visit import State
@@ -338,3 +339,20 @@ def _paragraphs(document: extract.Document) -> list[str]:
 
 def _whole(url: str) -> str:
     return url if re.match(r"https?://", url, re.I) else f"http://{url}"
+
+
+SECTION = Section(
+    "archive",
+    gettext_lazy("Archive"),
+    (
+        Page("archive", "look-up", look_up, "archive.read"),
+        Page("page", "page", page, "archive.read"),
+        Page("at", "at", at, "archive.read"),
+        Page("compare", "compare", compare, "archive.read"),
+        Page("compare/page", "compare-page", compare_page, "archive.read"),
+        Page("v/<uuid:record_id>", "capture", capture, "archive.read"),
+        Page("v/<uuid:record_id>/copy", "capture-copy", capture_copy, "archive.read"),
+        Page("v/<uuid:record_id>/original", "capture-original", capture_original, "archive.read"),
+        Page("v/<uuid:record_id>/replay", "capture-replay", capture_replay, "archive.read"),
+    ),
+)

@@ -1,16 +1,16 @@
 """What every template may use."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
-from django.utils.translation import gettext_lazy as _
 
 from hemeroteca import __version__
 from hemeroteca.accounts import Actor, can
+from hemeroteca.accounts.permissions import may_try
+from hemeroteca.console.routes import SECTIONS
 from hemeroteca.replay.addresses import origin_for
-
-NAVIGATION = (("search", _("Search")), ("look-up", _("Archive")), ("status", _("Status")), ("crawls", _("Crawls")))
 
 
 class May:
@@ -23,11 +23,37 @@ class May:
         return can(self._actor, action.replace("_", ".", 1))
 
 
+@dataclass(frozen=True)
+class Entry:
+    """A link of the navigation."""
+
+    name: str
+    label: Any
+    current: bool
+
+
 def shared(request: HttpRequest) -> dict[str, Any]:
+    actor = Actor.of(getattr(request, "user", None))
+    navigation, menu = _navigation(actor, getattr(request.resolver_match, "url_name", None) or "")
     return {
         "version": __version__,
-        "navigation": NAVIGATION,
+        "navigation": navigation,
+        "menu": menu,
         "languages": settings.LANGUAGES,
         "replay": bool(origin_for(request.headers.get("Host", ""), settings.CONFIG.replay_url)),
-        "may": May(Actor.of(getattr(request, "user", None))),
+        "may": May(actor),
     }
+
+
+def _navigation(actor: Actor, here: str) -> tuple[list[Entry], list[Entry]]:
+    """The sections that whoever looks may see, and the pages of the one they are in."""
+    navigation: list[Entry] = []
+    menu: list[Entry] = []
+    for section in SECTIONS:
+        inside = any(page.name == here for page in section.pages)
+        if section.label and may_try(actor, section.front.see):
+            navigation.append(Entry(section.front.name, section.label, inside))
+        if inside:
+            shown = [(name, label) for name, label in section.menu if may_try(actor, section.page(name).see)]
+            menu = [Entry(name, label, name == here) for name, label in shown] if len(shown) > 1 else []
+    return navigation, menu

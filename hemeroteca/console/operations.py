@@ -14,7 +14,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from hemeroteca import urls
 from hemeroteca.accounts import Actor
+from hemeroteca.console import jobs
 from hemeroteca.console.search import number_in
+from hemeroteca.console.section import Page, Section
 from hemeroteca.console.templatetags.console import count as _count
 from hemeroteca.engine import overview
 from hemeroteca.errors import Conflict, Invalid, NotFound
@@ -138,3 +140,23 @@ def _overview() -> dict[str, Any]:
         "running": [crawl for crawl in counts.crawls if crawl.state == "running"],
         "troubles": engine.troubles[-1:-9:-1] if engine else [],
     }
+
+
+SECTION = Section(
+    "operations",
+    gettext_lazy("Operations"),
+    (
+        Page("status", "status", status, "instance.status"),
+        Page("status/live", "status-live", status_live, "instance.status"),
+        Page("crawls", "crawls", crawls, "crawl.read", "crawl.submit"),
+        Page("crawls/<int:number>", "crawl", crawl, "crawl.read", "crawl.stop"),
+        Page("jobs", "jobs", jobs.jobs, "job.submit"),
+        Page("jobs/<int:number>", "job", jobs.job, "job.submit", "job.submit"),
+        Page("jobs/<int:number>/progress", "job-progress", jobs.progress, "job.submit"),
+    ),
+    (
+        ("status", gettext_lazy("Status")),
+        ("crawls", gettext_lazy("Crawls")),
+        ("jobs", gettext_lazy("Jobs")),
+    ),
+)

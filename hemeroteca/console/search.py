@@ -9,13 +9,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.html import format_html_join
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from hemeroteca.accounts import Actor
 from hemeroteca.console.results import SORTS, Asked, explanation, found_for, translated
+from hemeroteca.console.section import Page, Section
 from hemeroteca.errors import Invalid, NotFound, Unavailable
 from hemeroteca.search import portal
 from hemeroteca.search.index.versions import has_versions
@@ -142,3 +143,16 @@ def _judged(host: str, given: str) -> str:
     if float(given) > 1:
         return _("Results of %s come earlier from now on.") % host
     return _("Results of %s come later from now on.") % host
+
+
+SECTION = Section(
+    "search",
+    gettext_lazy("Search"),
+    (
+        Page("", "search", search, "search.read"),
+        Page("suggest/options", "completions", completions, "search.read"),
+        Page("explain", "explain", explain, "search.read"),
+        Page("searches", "saved", saved, "search.saved", "search.save"),
+        Page("preferences", "preferences", preferences, "search.preferences", "search.prefer"),
+    ),
+)

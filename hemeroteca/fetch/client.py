@@ -91,7 +91,8 @@ class GuardedClient:
             fetcher.submit(request, results.append)
             until = time.monotonic() + SECONDS + 5
             while not results and time.monotonic() < until:
-                for key, mask in selector.select(min(fetcher.timeout() or 1.0, 1.0)):
+                wait = fetcher.timeout()  # 0: at once
+                for key, mask in selector.select(1.0 if wait is None else min(wait, 1.0)):
                     key.data(key.fd, mask)
                 fetcher.tick()
         finally:

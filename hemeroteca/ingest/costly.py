@@ -27,8 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import msgspec
 
 from hemeroteca.errors import Busy, Invalid
-from hemeroteca.warc import DOM_TYPE, MAX_CONTENT
-from hemeroteca.warc.reader import Location
+from hemeroteca.warc import DOM_TYPE, MAX_CONTENT, Location
 
 if TYPE_CHECKING:  # what it takes to read and compare is loaded by the processes, not by whoever asks
     from hemeroteca import change, extract

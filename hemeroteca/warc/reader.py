@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import IO, cast
 from uuid import UUID
 
-import msgspec
 from isal import isal_zlib
 
 from hemeroteca.fetch import heads
@@ -132,18 +131,6 @@ class Record:
 
 def _algorithm(stated: str) -> str:
     return stated.partition(":")[0].lower().replace("-", "")
-
-
-class Location(msgspec.Struct, array_like=True, frozen=True):
-    """Where a record lies."""
-
-    folder: str
-    name: str
-    offset: int
-    length: int
-
-    def read(self, max_payload: int = ANY) -> Record:
-        return read(Path(self.folder), self.name, self.offset, self.length, max_payload)
 
 
 def read(folder: Path, name: str, offset: int, length: int, max_payload: int = ANY) -> Record:

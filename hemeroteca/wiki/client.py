@@ -58,6 +58,7 @@ class Reply(msgspec.Struct, frozen=True):
     url: str
     retry_after: float = 0.0
     failure: str = ""
+    lasting: bool = False  # the same failure would come again: an address that is not public, a bad certificate
 
 
 class WikiClient:
@@ -160,7 +161,7 @@ class WikiClient:
     def _must_wait(self, reply: Reply, attempt: int) -> bool:
         """Whether the same is to be asked again; everybody then waits as long as the wiki says."""
         if reply.failure and not reply.status:
-            if attempt + 1 >= MAX_TRIES:
+            if reply.lasting or attempt + 1 >= MAX_TRIES:
                 raise Unavailable(f"{reply.url} cannot be reached ({reply.failure}); the same order goes on later")
             self._budget.hold(min(2.0**attempt, 60.0), reply.failure)
             return True
@@ -188,7 +189,8 @@ class WikiClient:
         finally:
             result.body.discard()
         failure = f"{result.failure}: {result.detail}" if result.failure else "" if note in ("", "body-limit") else note
-        return Reply(result.status, body, request.url, _seconds(result.header("retry-after")), failure)
+        lasting = bool(result.failure) and not result.transient
+        return Reply(result.status, body, request.url, _seconds(result.header("retry-after")), failure, lasting)
 
     def _sign_in(self, api_url: str) -> None:
         """With a bot password (Special:BotPasswords), which can be given few rights and taken back."""

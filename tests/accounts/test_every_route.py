@@ -87,13 +87,13 @@ def test_every_page_and_protocol_as_everybody(archive, people, tokens):
         if role:
             client.force_login(people[role])
         actor = Actor.of(people[role]) if role else STRANGER
-        for address, to_see, _, _, to_send in PAGES:
-            for method, action in (("GET", to_see), ("POST", to_send)):
+        for page in PAGES:
+            for method, action in (("GET", page.see), ("POST", page.send)):
                 if not action or ACTIONS[action].strangers is Strangers.ALWAYS:
                     continue
-                answer = client.generic(method, f"/{filled(address)}")
+                answer = client.generic(method, f"/{filled(page.address)}")
                 refused = answer.status_code == 403 or answer.headers.get("Location", "").startswith("/sign-in")
-                who = f"{method} /{address} ({action}) as {role}: {answer.status_code}"
+                who = f"{method} /{page.address} ({action}) as {role}: {answer.status_code}"
                 assert refused != may_try(actor, action), who
                 assert answer.status_code < 500, who
     client = Client()
@@ -116,7 +116,7 @@ def test_only_administrators_enter_the_administration(role, people, instance):  
 
 
 def test_there_is_no_address_without_a_permission():
-    known = {address for address, *_ in (*PAGES, *PROTOCOLS)}
+    known = {page.address for page in PAGES} | {address for address, *_ in PROTOCOLS}
     found, described = set(), {path.removeprefix("/api/v1/") for path in api.get_openapi_schema()["paths"]}
     for pattern in get_resolver().url_patterns:
         if isinstance(pattern, URLResolver) and str(pattern.pattern) == "api/v1/":
@@ -127,7 +127,7 @@ def test_there_is_no_address_without_a_permission():
         else:
             found.add(str(pattern.pattern))
     assert found == known
-    assert {action for row in PAGES for action in (row[1], row[4]) if action} <= ACTIONS.keys()
+    assert {action for page in PAGES for action in (page.see, page.send) if action} <= ACTIONS.keys()
 
 
 def commands():

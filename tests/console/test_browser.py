@@ -4,50 +4,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from django.core.signals import request_finished, request_started
 
 from hemeroteca.accounts import SYSTEM, Role, services
 from tests.console.conftest import PASSWORD
 from tests.console.world import BREAD, HOSTILE
-from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-
-@pytest.fixture
-def quiet_server(transactional_db, live_server):
-    """At the end nobody works for a page that was closed: it would stand in the way of emptying the database."""
-    begun, ended = [], []
-    keep = [lambda **_: begun.append(1), lambda **_: ended.append(1)]  # signals hold their receivers weakly
-    request_started.connect(keep[0])
-    request_finished.connect(keep[1])
-    yield live_server
-    wait_for(lambda: len(begun) == len(ended), "the end of every request")
-    request_started.disconnect(keep[0])
-    request_finished.disconnect(keep[1])
-
-
-@pytest.fixture
-def visit(chromium, world, quiet_server):
-    """visit("/path") -> page; remembers every request and every complaint of the browser."""
-    contexts = []
-
-    def begin(path="/", **options):
-        context = chromium.new_context(**{"locale": "en-GB", "viewport": {"width": 1280, "height": 900}, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.requested, page.answered, page.complaints = [], [], []
-        page.on("response", lambda response: page.answered.append(response.url))
-        page.on("request", lambda request: page.requested.append(request.url))
-        page.on("console", lambda message: page.complaints.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: page.complaints.append(str(error)))
-        page.site = quiet_server.url
-        page.goto(quiet_server.url + path)
-        return page
-
-    yield begin
-    for context in contexts:
-        context.close()
 
 
 def test_search_leads_to_the_result_and_to_its_archived_copy(visit, world):

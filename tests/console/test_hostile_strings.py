@@ -56,7 +56,7 @@ def test_no_page_gives_a_string_back_as_markup(world, administrator, signed_in):
     client = Client(raise_request_exception=False)
     if signed_in:
         client.force_login(administrator)
-    paths = [f"/{filled(row[0])}" for row in (*PAGES, *PROTOCOLS)]
+    paths = [f"/{filled(address)}" for address in (*(page.address for page in PAGES), *(row[0] for row in PROTOCOLS))]
     paths += [f"/v/{row.record_id}" for rows in world.captures.values() for row in rows]
     asked = 0
     for path in paths:

@@ -36,7 +36,7 @@ def after_head(port, path, host="", method="HEAD"):
 
 
 def test_no_page_of_the_console_answers_head_with_a_body(served):
-    paths = [f"/{filled(row[0])}" for row in (*PAGES, *PROTOCOLS)]
+    paths = [f"/{filled(address)}" for address in (*(page.address for page in PAGES), *(row[0] for row in PROTOCOLS))]
     paths += [f"/page?url={BREAD}", f"/compare?url={BREAD}", f"/cdx?url={BREAD}", f"/memento/{STAMP}/{SMUGGLED}"]
     paths += ["/api/v1/search?q=pan", "/api/v1/docs", "/static/console/logo.svg", "/none", f"/timemap/link/{BREAD}"]
     for path in paths:

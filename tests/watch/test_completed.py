@@ -307,6 +307,7 @@ def run_sites(data, changes: dict[str, list[float]], mode: str = "auto", **setti
 
 
 @pytest.mark.slow
+@pytest.mark.simulation
 def test_sixty_days_of_two_hundred_sites_in_all_groups(tmp_path):
     """The scheduler with a clock of its own: groups are found, budgets kept, `auto` loses less than `simple`."""
     rng = random.Random(7)

@@ -63,6 +63,7 @@ def watch(web: SimWeb, **options):
     return services.subscribe(SYSTEM, order)[0]
 
 
+@pytest.mark.simulation
 def test_auto_sees_about_as_much_as_a_fixed_frequency_with_fewer_visits(monkeypatch):
     seen = {}
     for mode in ("fixed 24", "auto"):

@@ -285,6 +285,7 @@ def test_every_reason_has_its_sentence_in_both_languages():
     )
 
 
+@pytest.mark.simulation
 def test_the_sentences_about_the_next_visit_are_true(tmp_path):
     auto, fixed = subscribe(), subscribe("https://fixed.test/", mode="fixed 12")
     shared = subscribe("https://shared.test/", visits_per_day=10)

@@ -2,19 +2,24 @@
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 from urllib.parse import urlsplit
 
 from django import template
+from django.templatetags.static import static
+from django.urls import reverse
 from django.utils.formats import date_format, number_format
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from hemeroteca.console import reasons
+from hemeroteca import __version__
+from hemeroteca.console import charts, reasons
 from hemeroteca.warc.timestamps import moment
 
 register = template.Library()
 
+MAX_TABLE_ROWS = 400  # of the figures below a chart
 _BOLD = re.compile(r"(</?b>)")
 
 
@@ -111,3 +116,45 @@ def sparkline(values: Sequence[float], label: str = "", width: int = 240, height
         '<polygon points="{}"></polygon><polyline points="{}"></polyline></svg>',
         width, height, label, area, points,
     )  # fmt: skip
+
+
+@register.inclusion_tag("console/chart.html")
+def chart(spec: Mapping[str, Any], caption: str, source: str = "") -> dict[str, Any]:
+    """A chart with its figures as a table below it, for those who cannot see it. The page that has one says
+    `{% block scripts %}{% chart_scripts %}{% endblock %}`. With `source` the specification is fetched from there."""
+    values = spec.get("data", {}).get("values", []) if spec else []
+    columns = list(dict.fromkeys(name for row in values for name in row))
+    shown = values[-MAX_TABLE_ROWS:]
+    return {
+        "spec": spec,
+        "caption": caption,
+        "source": source,
+        "columns": columns,
+        "rows": [[row.get(name) for name in columns] for row in shown],
+        "more": len(values) > len(shown),
+        "shown": len(shown),
+        "all": len(values),
+    }
+
+
+@register.simple_tag
+def chart_scripts() -> SafeString:
+    """The scripts that draw the charts of a page."""
+    own = f"{static('console/charts.js')}?{__version__}"
+    return format_html(
+        '\n<script src="{}" defer></script>\n<script src="{}" defer></script>',
+        reverse("charts", args=[charts.library_name()]), own,
+    )  # fmt: skip
+
+
+@register.simple_tag
+def map_links() -> SafeString:
+    """The style of Leaflet, for `{% block links %}`."""
+    return format_html('<link rel="stylesheet" href="{}">', static("leaflet/leaflet.css"))
+
+
+@register.simple_tag
+def map_scripts(*own: str) -> SafeString:
+    """Leaflet and scripts of our own that use it, for `{% block scripts %}`."""
+    files = [static("leaflet/leaflet.js"), *(f"{static(name)}?{__version__}" for name in own)]
+    return format_html_join("\n", '<script src="{}" defer></script>', ((file,) for file in files))

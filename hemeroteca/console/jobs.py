@@ -1,0 +1,94 @@
+"""Jobs: long work, what it does now, what came of it; ended and begun again."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from hemeroteca.accounts import Actor
+from hemeroteca.console.search import number_in
+from hemeroteca.errors import Conflict
+from hemeroteca.jobs import queries, services
+
+JOBS = 50
+LINES = 200
+STATES = {
+    "queued": gettext_lazy("waiting"),
+    "running": gettext_lazy("running"),
+    "done": gettext_lazy("done"),
+    "failed": gettext_lazy("failed"),
+    "cancelled": gettext_lazy("cancelled"),
+}
+
+
+@require_safe
+def jobs(request: HttpRequest) -> HttpResponse:
+    actor = Actor.of(request.user)
+    before = number_in(request.GET.get("before", ""), 0)
+    state = request.GET.get("state", "")
+    found = queries.recent(actor, JOBS + 1, before or None, state if state in STATES else "")
+    context = {
+        "jobs": [shown(job) for job in found[:JOBS]],
+        "older": found[JOBS - 1].pk if len(found) > JOBS else 0,
+        "states": STATES.items(),
+        "state": state,
+    }
+    return render(request, "console/jobs.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def job(request: HttpRequest, number: int) -> HttpResponse:
+    actor = Actor.of(request.user)
+    found = queries.find(actor, min(number, (1 << 63) - 1))
+    if request.method == "POST":
+        try:
+            match request.POST.get("do"):
+                case "cancel":
+                    services.cancel(actor, found.pk)
+                case "resume":
+                    services.resume(actor, found.pk)
+        except Conflict as error:
+            messages.error(request, str(error))
+        return redirect("job", found.pk)
+    lines = queries.log(actor, found.pk)[-LINES:]
+    result = found.result if isinstance(found.result, dict) else {}
+    facts = [(name, value) for name, value in result.items() if isinstance(value, str | int | float)]
+    context = {"job": shown(found), "lines": lines, "arguments": found.arguments.items(), "result": facts}
+    return render(request, "console/job.html", context)
+
+
+@require_safe
+@never_cache
+def progress(request: HttpRequest, number: int) -> HttpResponse:
+    """How far a job is: `{% include "console/job_progress.html" %}` asks for it every second until it ends, and then
+    loads the page again that shows it."""
+    found = shown(queries.find(Actor.of(request.user), min(number, (1 << 63) - 1)))
+    response = render(request, "console/job_progress.html", {"job": found})
+    if found["ended"]:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+def shown(job: Any) -> dict[str, Any]:
+    """A job as `job_progress.html` and the lists show it."""
+    facts = queries.facts(job)
+    return {
+        "id": facts.id,
+        "kind": facts.kind,
+        "state": facts.state,
+        "label": STATES.get(facts.state, facts.state),
+        "actor": facts.actor,
+        "message": facts.message,
+        "done": facts.done,
+        "total": facts.total,
+        "ended": facts.state in queries.ENDED,
+        "cancelling": facts.cancel_requested,
+        "created_ms": facts.created_ms,
+        "started_ms": facts.started_ms,
+        "ended_ms": facts.ended_ms,
+        "seconds": max(0, (facts.ended_ms or services.now_ms()) - facts.started_ms) / 1000 if facts.started_ms else 0,
+    }

@@ -1,0 +1,23 @@
+"""Packages whose names are loaded when somebody asks for them, so that a command pays only for what it uses."""
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+
+def lazily(package: str, **names: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a package: by module, the names it has for others. Its modules are names, too."""
+    places = {name: module for module, found in names.items() for name in found.split()}
+
+    def load(name: str) -> Any:
+        if name in places:
+            value = getattr(import_module(f"{package}.{places[name]}"), name)
+            setattr(sys.modules[package], name, value)  # asked once
+            return value
+        try:
+            return import_module(f"{package}.{name}")
+        except ModuleNotFoundError:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}") from None
+
+    return load
