@@ -85,9 +85,13 @@ class Budget:
     def _hold_slot(self, now: int) -> bool:
         """Take or renew one of the three slots, for longer than a request lasts; False when all are taken."""
         if not FarmSlot.objects.filter(farm=self.farm, worker=self._worker).update(until_ms=now + SLOT_MS):
-            FarmSlot.objects.filter(farm=self.farm, until_ms__lt=now).delete()
-            if FarmSlot.objects.filter(farm=self.farm).count() >= MAX_AT_ONCE:
-                return False
+            others = FarmSlot.objects.filter(farm=self.farm)
+            others.filter(until_ms__lt=now).delete()
+            if others.count() >= MAX_AT_ONCE:  # a worker of this machine that was killed needs its slot no more
+                gone = [slot.pk for slot in others.all() if workers.is_gone(slot.worker.rpartition(":")[0])]
+                others.filter(pk__in=gone).delete()
+                if others.count() >= MAX_AT_ONCE:
+                    return False
             FarmSlot.objects.create(farm=self.farm, worker=self._worker, until_ms=now + SLOT_MS)
         self._slot_until = now + SLOT_MS
         return True

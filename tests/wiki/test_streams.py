@@ -50,7 +50,8 @@ def test_the_upkeep_of_serve_brings_a_change_the_wiki_announces(run, mediawiki):
 def test_a_watched_page_of_an_article_hears_of_its_change(run, mediawiki):
     from hemeroteca.accounts import SYSTEM
     from hemeroteca.watch import services as watch
-    from hemeroteca.watch.models import SignalSource
+    from hemeroteca.watch.fields import Order
+    from hemeroteca.watch.models import Signal, SignalSource
 
     run("wiki.extract", Extract(wiki=mediawiki.api_url, titles=["Mérida"]))
     run("wiki.follow", Follow(wiki=mediawiki.api_url))
@@ -60,8 +61,6 @@ def test_a_watched_page_of_an_article_hears_of_its_change(run, mediawiki):
     run("wiki.follow", Follow(wiki=mediawiki.api_url))
     source = SignalSource.objects.get()
     assert source.note == "recent changes of the wiki"
-    from hemeroteca.watch.models import Signal
-
     assert [signal.url for signal in Signal.objects.filter(source=source)] == [f"{mediawiki.url}/index.php/M%C3%A9rida"]
 
 
