@@ -33,7 +33,7 @@ KINDS = {
     "hidden": gettext_lazy("hidden"),
 }
 POLICIES = {
-    "auto": gettext_lazy("when a change is likely, and when the wiki announces one"),
+    "auto": gettext_lazy("when a change is likely or announced"),
     "exponential": gettext_lazy("daily at 00:00 UTC, by the exponential rule"),
     "never": gettext_lazy("never by itself"),
 }
@@ -123,7 +123,6 @@ def extract(request: HttpRequest) -> HttpResponse:
         "result": job.result if job and isinstance(job.result, dict) else None,
         "jobs": _extractions(actor),
         "policies": POLICIES.items(),
-        "languages": [wiki.locale for wiki in queries.wikis(actor)],
     }
     return render(request, "console/wiki_extract.html", context, status=422 if failure else 200)
 

@@ -47,10 +47,10 @@ class NotOffered(Exception):  # noqa: N818 - a state, not an error
 def read(work: Extraction, position: Position, keep: Callable[[Position], None]) -> None:
     """Every revision of every article (namespace 0), then the log. `keep` is told the position after each commit."""
     position.began_ms = position.began_ms or now_ms()
-    seen: set[str] = set()
+    seen: dict[int, set[str]] = {}
     for pages, further in _answers(work, position.further):
         _take(work, pages, seen)
-        if len(seen) > MAX_SEEN:
+        if sum(map(len, seen.values())) > MAX_SEEN:
             seen.clear()
         if work.full or further is None:
             _write(work)
@@ -93,8 +93,8 @@ def _answers(
         yield list(pages.values()), further
 
 
-def _take(work: Extraction, pages: list[tuple[Page, list[Revision], list[Text]]], seen: set[str]) -> None:
-    """`seen`: sha1s of texts that this walk kept; a text that comes back is not kept again."""
+def _take(work: Extraction, pages: list[tuple[Page, list[Revision], list[Text]]], seen: dict[int, set[str]]) -> None:
+    """`seen`: sha1s of texts that this walk kept, by page; a text that comes back is not kept again."""
     articles = _articles(work, [page for page, _, _ in pages])
     for page, rows, texts in pages:
         article = articles[page.pageid]
@@ -113,7 +113,9 @@ def _take(work: Extraction, pages: list[tuple[Page, list[Revision], list[Text]]]
         if work.options.text and not article.text_complete:
             kept = max(kept, article.text_position_ms)
         fresh = min(row.timestamp for row in rows) > kept
-        ArticleWork(work, article, page, Known(texts=seen) if fresh else None).take(rows, texts, fields)
+        ArticleWork(work, article, page, Known(texts=seen.setdefault(page.pageid, set())) if fresh else None).take(
+            rows, texts, fields
+        )
     work.result.articles += sum(not article.version for article in articles.values())
 
 

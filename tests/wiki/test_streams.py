@@ -33,17 +33,21 @@ def test_the_upkeep_of_serve_brings_a_change_the_wiki_announces(run, mediawiki):
     """Nobody orders anything: one look finds the change, and the article is read. `never` is left alone."""
     from hemeroteca.wiki.upkeep import Upkeep
 
-    run("wiki.extract", Extract(wiki=mediawiki.api_url, titles=["Plaza", "Mérida"]))
-    run("wiki.extract", Extract(wiki=mediawiki.api_url, titles=["Valencia"], policy="never"))
+    for title in ("Vigilado", "Quieto", "Dejado"):
+        mediawiki.edit(title, "uno", "Ana")
+    run("wiki.extract", Extract(wiki=mediawiki.api_url, titles=["Vigilado", "Quieto"]))
+    run("wiki.extract", Extract(wiki=mediawiki.api_url, titles=["Dejado"], policy="never"))
     upkeep = Upkeep()
     upkeep.round()  # the first look: the last hour
     before = dict(Article.objects.values_list("title", "last_revision"))
-    new = {title: mediawiki.edit(title, f"{title} cambia", "Beto") for title in ("Plaza", "Valencia")}
+    new = {title: mediawiki.edit(title, f"{title} cambia", "Beto") for title in ("Vigilado", "Dejado")}
     upkeep.round()
-    assert Article.objects.get(title="Plaza").last_revision == before["Plaza"], "it looks every two minutes, not always"
+    assert Article.objects.get(title="Vigilado").last_revision == before["Vigilado"], (
+        "it looks every two minutes, not always"
+    )
     Upkeep().round()
     after = dict(Article.objects.values_list("title", "last_revision"))
-    assert after == {**before, "Plaza": new["Plaza"]}
+    assert after == {**before, "Vigilado": new["Vigilado"]}
 
 
 @pytest.mark.slow
@@ -53,15 +57,16 @@ def test_a_watched_page_of_an_article_hears_of_its_change(run, mediawiki):
     from hemeroteca.watch.fields import Order
     from hemeroteca.watch.models import Signal, SignalSource
 
-    run("wiki.extract", Extract(wiki=mediawiki.api_url, titles=["Mérida"]))
+    mediawiki.edit("Visto", "uno", "Ana")
+    run("wiki.extract", Extract(wiki=mediawiki.api_url, titles=["Visto"]))
     run("wiki.follow", Follow(wiki=mediawiki.api_url))
     assert not SignalSource.objects.exists(), "nobody watches pages of this wiki"
-    watch.subscribe(SYSTEM, Order(url=f"{mediawiki.url}/index.php/M%C3%A9rida"))
-    mediawiki.edit("Mérida", "Mérida, vista", "Ana")
+    watch.subscribe(SYSTEM, Order(url=f"{mediawiki.url}/index.php/Visto"))
+    mediawiki.edit("Visto", "dos", "Ana")
     run("wiki.follow", Follow(wiki=mediawiki.api_url))
     source = SignalSource.objects.get()
     assert source.note == "recent changes of the wiki"
-    assert [signal.url for signal in Signal.objects.filter(source=source)] == [f"{mediawiki.url}/index.php/M%C3%A9rida"]
+    assert [signal.url for signal in Signal.objects.filter(source=source)] == [f"{mediawiki.url}/index.php/Visto"]
 
 
 def test_after_a_long_gap_the_articles_themselves_are_looked_at(run, house, request):
