@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 PREFIX = "HEMEROTECA_"
+SECRETS = ("wiki_password", "wiki_token")
 
 
 class ConfigError(ValueError):
@@ -128,6 +129,14 @@ class Config:
         },
     )
 
+    # geographic services
+    geo_check_hours: float = field(
+        default=24.0, metadata={"help": "hours after which `serve` looks at a geographic service again; 0: never"}
+    )
+    geo_check_deep: bool = field(
+        default=True, metadata={"help": "ask for a small map or a feature and for metadata too when it looks"}
+    )
+
     # wikis
     wiki_requests_per_minute: float = field(
         default=0.0,
@@ -217,6 +226,15 @@ def load(file: Path | None = None, environ: Mapping[str, str] | None = None, **o
 def describe() -> list[tuple[str, str, str]]:
     """(name, default, help) of every setting, for the command line and the reference page."""
     return [(f.name, str(f.default), f.metadata["help"]) for f in dataclasses.fields(Config)]
+
+
+def shown(name: str, value: object) -> object:
+    """The value of a setting as people see it: secrets are not shown."""
+    if name in SECRETS:
+        return "(set)" if value else ""
+    if isinstance(value, str):  # a password inside an address
+        return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:(set)@", value)
+    return value
 
 
 def _in_file(file: Path | None, environ: Mapping[str, str]) -> Iterator[tuple[str, Any, str]]:

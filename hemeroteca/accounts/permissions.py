@@ -75,6 +75,7 @@ ACTIONS: dict[str, Permission] = {
     "crawl.submit": Permission("order a crawl", EDITORS),
     "crawl.stop": Permission("stop a crawl", EDITORS),
     "crawl.resume": Permission("resume a crawl", EDITORS),
+    "crawl.exclude": Permission("leave addresses out of a crawl", EDITORS),
     "crawl.take": Permission("take what a crawl held back as a possible trap", EDITORS),
     "crawl.insist": Permission("ignore robots.txt, accept broken certificates or hurry", ADMINISTRATORS),
     "focus.read": _reading("see what focused crawls look for and found"),

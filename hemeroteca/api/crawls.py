@@ -89,6 +89,14 @@ class Take(RequestBody):
     reason: str = Field("", max_length=500, description="Only what is held back for this reason; empty: for any.")
 
 
+class Exclude(RequestBody):
+    expression: str = Field(max_length=1000, description="Regular expression (RE2) for addresses to leave out.")
+
+
+class Excluded(Schema):
+    excluded: int = Field(description="Addresses that waited and are no longer in its queue.")
+
+
 class Taken(Schema):
     taken: int = Field(description="Addresses that are queued now.")
 
@@ -141,6 +149,16 @@ def held(request: HttpRequest, number: Number) -> list[HeldOut]:
 def take(request: HttpRequest, number: Number, which: Take) -> Taken:
     """They are visited after all, and nothing there is held back for the same reason again."""
     return Taken(taken=services.take_held(access.caller(request), number, which.host, which.reason))
+
+
+def exclude(request: HttpRequest, number: Number, which: Exclude) -> Excluded:
+    """From now on, also while it runs: addresses found already leave its queue, others never come into it."""
+    return Excluded(excluded=services.exclude(access.caller(request), number, which.expression))
+
+
+def again(request: HttpRequest, number: Number) -> CrawlOut:
+    """The order of this crawl once more: a stopped one goes on, a finished one visits its pages again."""
+    return _crawl_out(services.run_again(access.caller(request), number))
 
 
 class PageOut(Schema):

@@ -1,19 +1,17 @@
 """CSW 2.0.2 over the catalogue of geographic services, at /geo/csw: GetCapabilities, DescribeRecord, GetRecords,
 GetRecordById, by GET and POST, as QGIS, GeoNetwork and CKAN ask it."""
 
-import re
-from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 import msgspec
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from hemeroteca.api import access
 from hemeroteca.errors import Refused
-from hemeroteca.geo import places, queries, records, services, xmltree
-from hemeroteca.geo.description import DATASETS, SERVICES, TYPES
+from hemeroteca.geo import filters, queries, records, services, xmltree
 from hemeroteca.geo.models import Service
 
 MAX_BODY = 256 << 10
@@ -21,6 +19,10 @@ MAX_RECORDS = 500
 GMD = "http://www.isotc211.org/2005/gmd"
 CSW = "http://www.opengis.net/cat/csw/2.0.2"
 ELEMENTS = {"brief": "BriefRecord", "summary": "SummaryRecord", "full": "Record"}
+COMPARISONS = (
+    "EqualTo", "NotEqualTo", "LessThan", "GreaterThan", "LessThanEqualTo", "GreaterThanEqualTo", "Like", "Between",
+    "NullCheck",
+)  # fmt: skip
 SPACES = (
     f'xmlns:csw="{CSW}" xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:dct="http://purl.org/dc/terms/" '
     'xmlns:ows="http://www.opengis.net/ows" xmlns:ogc="http://www.opengis.net/ogc" '
@@ -43,7 +45,6 @@ class RecordsRequest(msgspec.Struct):
     element_set: str = "summary"
     schema: str = CSW
     hits: bool = False
-    nothing: bool = False  # the filter fits nothing
 
 
 @csrf_exempt
@@ -106,100 +107,37 @@ def _order(given: dict[str, str], tree: xmltree.Tree | None) -> RecordsRequest:
         raise CswError("InvalidParameterValue", "ElementSetName is brief, summary or full", "ElementSetName")
     if order.schema not in (CSW, GMD):
         raise CswError("InvalidParameterValue", f"outputSchema is {CSW} or {GMD}", "outputSchema")
-    condition = None
+    where: Q | None = None
+    words = ""
     if tree is not None:
-        condition = xmltree.child(tree.root, "Query", "Constraint")
-        cql = xmltree.text(condition, "CqlText")
+        query = xmltree.child(tree.root, "Query")
+        condition = xmltree.child(query, "Constraint")
+        if (filter_ := xmltree.child(condition, "Filter")) is not None:
+            where, words = filters.from_xml(filter_), filters.words_of(filter_)
+        elif cql := xmltree.text(condition, "CqlText"):
+            where = filters.from_cql(cql)
+        sort = filters.sort_of(xmltree.child(query, "SortBy"))
     else:
-        text = given.get("constraint", "")
-        cql = text
-        if text.lstrip().startswith("<"):
-            data = text.encode()[:MAX_BODY]
-            start = xmltree.prolog(data)
-            inner = xmltree.parse(data, start) if start else None
-            if inner is None:
-                raise CswError("InvalidParameterValue", "the constraint is not XML", "constraint")
-            _apply(order, inner.root)
-            return order
-    if cql:
-        _apply_cql(order, cql)
-    filter_ = xmltree.child(condition, "Filter")
-    if filter_ is not None:
-        for part in filter_:
-            _apply(order, part)
+        if constraint := given.get("constraint", "").strip():
+            where = filters.from_xml(_constraint(constraint)) if constraint[0] == "<" else filters.from_cql(constraint)
+        parts = [one.rpartition(":") for one in given.get("sortby", "").split(",") if one]
+        sort = [(name, way.upper() == "D") if way.upper() in ("A", "D") else (way, False) for name, _, way in parts]
+    order.wish = queries.Wish(words=words, where=where, order=filters.order(sort))
     return order
 
 
-def _apply(order: RecordsRequest, element: Any) -> None:
-    """Conditions that must all hold; `Or` of the same words is the wish for any text, as MetaSearch writes it."""
-    name = xmltree.local(element)
-    if name in ("Filter", "And"):
-        for part in element:
-            _apply(order, part)
-    elif name == "Or" and len(element) == 1:
-        _apply(order, element[0])
-    elif name in ("PropertyIsLike", "PropertyIsEqualTo"):
-        wild = xmltree.attribute(element, "wildCard") or "%"
-        literal = xmltree.text(element, "Literal")
-        _where(order, xmltree.text(element, "PropertyName"), literal.replace(wild, " ").replace("*", " "))
-    elif name == "BBOX":
-        box = next(element.iter("{*}Envelope", "{*}Box"), None)
-        system = xmltree.attribute(box, "srsName")
-        corners = [xmltree.text(box, "lowerCorner"), xmltree.text(box, "upperCorner")]
-        if box is not None and not corners[0]:
-            corners = (xmltree.text(box, "coordinates") + " ").split(" ")[:2]
-        turned = places.latitude_first(system) or not system
-        found = places.of_corners(corners[0], corners[1], turned)
-        if found is None:
-            raise CswError("InvalidParameterValue", "the BBOX has no envelope in degrees", "constraint")
-        order.wish = msgspec.structs.replace(order.wish, bbox=found)
-    else:
-        raise CswError("InvalidParameterValue", f"the filter {name[:40]} is not supported", "constraint")
-
-
-def _apply_cql(order: RecordsRequest, cql: str) -> None:
-    for part in re.split(r"\s+and\s+(?![^(]*\))", cql.strip(), flags=re.I):
-        match = re.fullmatch(r"\s*\(?\s*([\w:]+)\s+(?:like|=)\s+'((?:[^']|'')*)'\s*\)?\s*", part, re.I) or re.fullmatch(
-            r"\s*([\w:]+)\s*=\s*'((?:[^']|'')*)'\s*", part
-        )
-        box = re.fullmatch(r"\s*bbox\s*\(\s*[\w:]+\s*,([^)]*)\)\s*", part, re.I)
-        if box:
-            sides = ",".join(one.strip() for one in box[1].split(",")[:4])
-            order.wish = msgspec.structs.replace(order.wish, bbox=queries.parse_bbox(sides))
-        elif match:
-            _where(order, match[1], match[2].replace("''", "'").replace("%", " ").replace("*", " "))
-        else:
-            raise CswError("InvalidParameterValue", f"the constraint {part[:60]!r} is not supported", "constraint")
-
-
-def _where(order: RecordsRequest, name: str, value: str) -> None:
-    field = name.rpartition(":")[2].lower()
-    wish, value = order.wish, " ".join(value.split())
-    if field in ("anytext", "title", "abstract", "subject", "keyword"):
-        wish = msgspec.structs.replace(wish, words=f"{wish.words} {value}".strip())
-    elif field == "type":
-        kinds = tuple(SERVICES) if value == "service" else tuple(DATASETS) if value == "dataset" else (value.lower(),)
-        order.nothing |= any(kind not in TYPES for kind in kinds)
-        wish = msgspec.structs.replace(wish, types=kinds)
-    elif field in ("servicetype", "format"):
-        kind = value.lower().removeprefix("ogc:")
-        order.nothing |= kind not in TYPES
-        wish = msgspec.structs.replace(wish, types=(kind,))
-    elif field == "identifier":
-        wish = msgspec.structs.replace(wish, ids=(value,))
-    elif field in ("modified", "boundingbox"):
-        raise CswError("InvalidParameterValue", f"{name} cannot be compared in this way", "constraint")
-    else:
-        raise CswError("InvalidParameterValue", f"{name[:40]} is not a queryable", "constraint")
-    order.wish = wish
+def _constraint(given: str) -> xmltree.Element:
+    data = given.encode()[:MAX_BODY]
+    start = xmltree.prolog(data)
+    tree = xmltree.parse(data, start) if start else None
+    if tree is None:
+        raise CswError("InvalidParameterValue", "the constraint is not XML", "constraint")
+    return tree.root
 
 
 def _get_records(request: HttpRequest, order: RecordsRequest) -> str:
     actor = access.actor_of(request)
-    found: list[Service] = []
-    total = 0
-    if not order.nothing:
-        found, total = queries.search(actor, order.wish, max(1, order.most), order.start - 1)
+    found, total = queries.search(actor, order.wish, max(1, order.most), order.start - 1)
     if order.hits or not order.most:
         found = []
     after = order.start + len(found)
@@ -277,11 +215,14 @@ def _capabilities(url: str) -> str:
         f"<ows:OperationsMetadata>{operations}"
         '<ows:Parameter name="service"><ows:Value>CSW</ows:Value></ows:Parameter>'
         '<ows:Parameter name="version"><ows:Value>2.0.2</ows:Value></ows:Parameter></ows:OperationsMetadata>'
-        "<ogc:Filter_Capabilities><ogc:Spatial_Capabilities><ogc:GeometryOperands><ogc:GeometryOperand>gml:Envelope"
-        '</ogc:GeometryOperand></ogc:GeometryOperands><ogc:SpatialOperators><ogc:SpatialOperator name="BBOX"/>'
-        "</ogc:SpatialOperators></ogc:Spatial_Capabilities><ogc:Scalar_Capabilities><ogc:LogicalOperators/>"
-        "<ogc:ComparisonOperators><ogc:ComparisonOperator>EqualTo</ogc:ComparisonOperator>"
-        "<ogc:ComparisonOperator>Like</ogc:ComparisonOperator></ogc:ComparisonOperators></ogc:Scalar_Capabilities>"
+        "<ogc:Filter_Capabilities><ogc:Spatial_Capabilities><ogc:GeometryOperands>"
+        + "".join(f"<ogc:GeometryOperand>gml:{one}</ogc:GeometryOperand>" for one in ("Envelope", "Polygon", "Point"))
+        + "</ogc:GeometryOperands><ogc:SpatialOperators>"
+        + "".join(f'<ogc:SpatialOperator name="{one}"/>' for one in filters.SPATIAL)
+        + "</ogc:SpatialOperators></ogc:Spatial_Capabilities><ogc:Scalar_Capabilities><ogc:LogicalOperators/>"
+        "<ogc:ComparisonOperators>"
+        + "".join(f"<ogc:ComparisonOperator>{one}</ogc:ComparisonOperator>" for one in COMPARISONS)
+        + "</ogc:ComparisonOperators></ogc:Scalar_Capabilities>"
         "<ogc:Id_Capabilities><ogc:EID/></ogc:Id_Capabilities></ogc:Filter_Capabilities></csw:Capabilities>"
     )
 

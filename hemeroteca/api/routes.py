@@ -23,6 +23,7 @@ from hemeroteca.api import (
     fetch,
     focus,
     geo,
+    health,
     jobs,
     memento,
     opensearch,
@@ -80,6 +81,8 @@ ROUTES = (
     Route(GET, "/crawls/{number}", "crawl.read", crawls.crawl, "One crawl"),
     Route(POST, "/crawls/{number}/stop", "crawl.stop", crawls.stop, "Stop a crawl"),
     Route(POST, "/crawls/{number}/resume", "crawl.resume", crawls.resume, "Go on with a stopped crawl"),
+    Route(POST, "/crawls/{number}/again", "crawl.submit", crawls.again, "Order a crawl once more"),
+    Route(POST, "/crawls/{number}/exclude", "crawl.exclude", crawls.exclude, "Leave addresses out of a crawl"),
     Route(GET, "/crawls/{number}/held", "crawl.read", crawls.held, "What a crawl holds back"),
     Route(POST, "/crawls/{number}/take", "crawl.take", crawls.take, "Take what a crawl holds back"),
     Route(GET, "/focus/finds", "focus.read", focus.finds, "What crawls with a focus found"),
@@ -164,6 +167,8 @@ ROUTES = (
 
 # What other archives' tools, browsers, feed readers and announcing sites speak. Each view asks for its permission.
 PROTOCOLS = (
+    ("healthz", "instance.about", health.healthz, "healthz"),
+    ("metrics", "instance.status", health.metrics, "metrics"),
     ("opensearch.xml", "instance.about", opensearch.description, "opensearch"),
     ("suggest", "search.read", opensearch.suggest, "suggest"),
     ("search.rss", "search.feed", opensearch.feed, "search-feed"),

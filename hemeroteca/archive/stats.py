@@ -82,6 +82,18 @@ def stats(now_ms: int | None = None) -> Stats:
     return found
 
 
+def daily(days: int = 90, now_ms: int | None = None) -> list[tuple[int, int, int]]:
+    """Day in milliseconds, captures and bytes of their records, of the last days; the oldest first, none left out."""
+    today = (now_ms or time.time_ns() // 1_000_000) // DAY_MS
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT day, sum(captures), sum(record_bytes) FROM capture_tally WHERE day > %s AND day <= %s GROUP BY day",
+            [today - days, today],
+        )
+        found = {day: (int(captures), int(size)) for day, captures, size in cursor.fetchall()}
+    return [(day * DAY_MS, *found.get(day, (0, 0))) for day in range(min(found), today + 1)] if found else []
+
+
 def _growth(recent: dict[int, tuple[int, int]], today: int) -> list[Growth]:
     """By the days since the first capture among the last thirty; a day without captures counts."""
     if not recent:

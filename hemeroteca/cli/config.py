@@ -10,15 +10,10 @@ def config(data: common.Data = None, json: common.Json = False) -> None:
     """Show every setting with its present value (file hemeroteca.toml, environment HEMEROTECA_*)."""
     present = common.settings(data)
     if json:
-        common.tell({name: _shown(name, getattr(present, name)) for name, _, _ in settings.describe()})
+        common.tell({name: settings.shown(name, getattr(present, name)) for name, _, _ in settings.describe()})
         return
     for name, default, purpose in settings.describe():
-        value = _shown(name, getattr(present, name))
+        value = settings.shown(name, getattr(present, name))
         shown = ", ".join(value) if isinstance(value, tuple) else value
         changed = "" if str(value) == default else "  (changed)"
         typer.echo(f"{name} = {shown}{changed}\n    {purpose}")
-
-
-def _shown(name: str, value: object) -> object:
-    """Secrets are not shown."""
-    return "(set)" if value and name in ("wiki_password", "wiki_token") else value

@@ -249,9 +249,8 @@ def withdraw(
 def stats(data: common.Data = None, json: common.Json = False) -> None:
     """How many services there are now and were ever, by type, software, country, licence and state."""
     common.setup(data, must_exist=True)
-    from hemeroteca.geo import queries, services
+    from hemeroteca.geo import queries
 
-    services.note_closed()
     facts = queries.statistics(common.actor())
     if json:
         common.tell(facts)

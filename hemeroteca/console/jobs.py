@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from hemeroteca.accounts import Actor
 from hemeroteca.console.search import number_in
 from hemeroteca.errors import Conflict
-from hemeroteca.jobs import queries, services
+from hemeroteca.jobs import queries, services, workers
 
 JOBS = 50
 LINES = 200
@@ -31,10 +31,11 @@ def jobs(request: HttpRequest) -> HttpResponse:
     before = number_in(request.GET.get("before", ""), 0)
     state = request.GET.get("state", "")
     found = queries.recent(actor, JOBS + 1, before or None, state if state in STATES else "")
+    counts = queries.counted(actor)
     context = {
         "jobs": [shown(job) for job in found[:JOBS]],
         "older": found[JOBS - 1].pk if len(found) > JOBS else 0,
-        "states": STATES.items(),
+        "states": [(name, label, counts[name]) for name, label in STATES.items()],
         "state": state,
     }
     return render(request, "console/jobs.html", context)
@@ -73,6 +74,13 @@ def progress(request: HttpRequest, number: int) -> HttpResponse:
     return response
 
 
+def _process(job: Any) -> str:
+    """Where a job runs: the number of a process of this machine, or which other machine has it."""
+    machine, _, process = job.worker.partition(":")
+    pid = process.partition(":")[0]
+    return pid if machine == workers.machine() else f"{machine}:{pid}"
+
+
 def shown(job: Any) -> dict[str, Any]:
     """A job as `job_progress.html` and the lists show it."""
     facts = queries.facts(job)
@@ -82,6 +90,7 @@ def shown(job: Any) -> dict[str, Any]:
         "state": facts.state,
         "label": STATES.get(facts.state, facts.state),
         "actor": facts.actor,
+        "process": _process(job) if facts.state == "running" else "",
         "message": facts.message,
         "done": facts.done,
         "total": facts.total,

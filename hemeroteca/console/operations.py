@@ -1,4 +1,4 @@
-"""Operations: the status, and crawls: ordered, watched, stopped and resumed."""
+"""Operations: the status; crawls ordered, watched, stopped, given again; storage, backups and settings."""
 
 from typing import Any
 
@@ -7,24 +7,40 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import filesizeformat
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from hemeroteca import urls
+from hemeroteca import config, urls
 from hemeroteca.accounts import Actor
-from hemeroteca.console import jobs
+from hemeroteca.archive import stats
+from hemeroteca.console import charts, jobs
 from hemeroteca.console.search import number_in
 from hemeroteca.console.section import Page, Section
 from hemeroteca.console.templatetags.console import count as _count
 from hemeroteca.engine import overview
-from hemeroteca.errors import Conflict, Invalid, NotFound
+from hemeroteca.engine.jobs import Backup
+from hemeroteca.errors import Conflict, Invalid, NotFound, Refused
 from hemeroteca.frontier import queries, services
 from hemeroteca.frontier.models import STANDING, Crawl
+from hemeroteca.frontier.visit import State
 from hemeroteca.ingest.rules import CrawlOptions
+from hemeroteca.jobs import queries as job_queries
+from hemeroteca.jobs import services as job_services
+from hemeroteca.warc.timestamps import iso
 
 CRAWLS = 50
+VISITS = 100
+BACKUPS = 20
+STATES = {
+    "done": (State.DONE, gettext_lazy("captured")),
+    "queued": (State.QUEUED, gettext_lazy("waiting")),
+    "failed": (State.FAILED, gettext_lazy("failed")),
+    "excluded": (State.EXCLUDED, gettext_lazy("excluded")),
+    "held": (State.HELD, gettext_lazy("held back")),
+}
 SCOPES = {
     "host": gettext_lazy("The whole host"),
     "prefix": gettext_lazy("What begins like the address"),
@@ -69,15 +85,119 @@ def crawls(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def crawl(request: HttpRequest, number: int) -> HttpResponse:
-    found = queries.crawl(number) if number < 1 << 63 else None
-    if found is None:
-        raise NotFound(_("There is no crawl %(number)d.") % {"number": number})
+    found = _found(number)
     if request.method == "POST":
-        _act(request, found.pk)
-        return redirect("crawl", number)
+        return redirect("crawl", _act(request, found.pk))
     counts = found.counts
     scope = found.options.get("scope", {})
     context = {
+        **_live(found),
+        "seeds": found.seeds[:20],
+        "more_seeds": max(0, len(found.seeds) - 20),
+        "scope": SCOPES.get(scope.get("kind", ""), scope.get("kind", "")),
+        "excluded": scope.get("exclude", ()),
+        "standing": found.fingerprint == STANDING,
+        "held": queries.held(found.pk),
+        "reasons": _most(counts.get("reasons", {})),
+        "notes": _most(counts.get("notes", {})),
+        "states": _states(),
+    }
+    return render(request, "console/crawl.html", context)
+
+
+@require_safe
+@never_cache
+def crawl_live(request: HttpRequest, number: int) -> HttpResponse:
+    """The part of a crawl's page that is asked for every two seconds while it runs; at its end the page is loaded
+    again."""
+    found = _found(number)
+    response = render(request, "console/crawl_live.html", _live(found))
+    if found.state != Crawl.State.RUNNING:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@require_safe
+def crawl_pages(request: HttpRequest, number: int) -> HttpResponse:
+    """The pages of a crawl one by one, with what became of each and why."""
+    found = _found(number)
+    name, host = request.GET.get("state", ""), request.GET.get("host", "").strip()
+    state = STATES[name][0] if name in STATES else None
+    before = number_in(request.GET.get("before", ""), 0)
+    visits = queries.visits(VISITS + 1, before=before or None, state=state, host=host, crawl=found.pk)
+    context = {
+        "crawl": found,
+        "visits": [(visit, *_state_of(visit.state)) for visit in visits[:VISITS]],
+        "older": visits[VISITS - 1].pk if len(visits) > VISITS else 0,
+        "states": _states(),
+        "state": name if state is not None else "",
+        "host": host,
+    }
+    return render(request, "console/crawl_pages.html", context)
+
+
+@require_safe
+def storage(request: HttpRequest) -> HttpResponse:
+    counts = overview.now().status
+    found, days = stats.stats(), stats.daily()
+    rows = [{"day": iso(ms)[:10], "bytes": size / 1e6, "captures": captures} for ms, captures, size in days]
+    year = next((growth.bytes for growth in found.growth if growth.days == 365), 0)
+    left = int(counts.free_bytes / (year / 365)) if year else None
+    context = {
+        "status": counts,
+        "stats": found,
+        "chart": charts.spec(rows, "day", "bytes", titles=(_("Day"), _("Megabytes")), unit="yearmonthdate")
+        if rows
+        else None,
+        "growth": found.growth,
+        "days_left": left if left is not None and left < 36_500 else None,
+        "saved": found.repeated_bytes,
+    }
+    return render(request, "console/storage.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def backups(request: HttpRequest) -> HttpResponse:
+    actor = Actor.of(request.user)
+    target, failure = "", ""
+    if request.method == "POST":
+        target = request.POST.get("target", "").strip()
+        try:
+            if not target.startswith("/"):
+                raise Invalid(_("Write the whole path of a folder on the server, beginning with “/”."))
+            return redirect("job", job_services.submit(actor, "instance.backup", Backup(target)).pk)
+        except Refused as error:
+            failure = str(error)
+    found = job_queries.recent(actor, BACKUPS, kind="instance.backup")
+    made = [(jobs.shown(job), job.arguments.get("target", ""), job.result or {}) for job in found]
+    context = {"backups": made, "target": target, "failure": failure, "data": settings.INSTANCE.data}
+    return render(request, "console/backups.html", context, status=422 if failure else 200)
+
+
+@require_safe
+def instance_settings(request: HttpRequest) -> HttpResponse:
+    """Every setting with its value; they are changed in a file, so that a break-in here changes none."""
+    rows = []
+    for name, default, purpose in config.describe():
+        value = config.shown(name, getattr(settings.CONFIG, name))
+        text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        rows.append((name, text, default, purpose, str(value) != default))
+    changed = sum(row[-1] for row in rows)
+    context = {"settings": rows, "changed": changed, "data": settings.INSTANCE.data}
+    return render(request, "console/settings.html", context)
+
+
+def _found(number: int) -> Crawl:
+    found = queries.crawl(number) if number < 1 << 63 else None
+    if found is None:
+        raise NotFound(_("There is no crawl %(number)d.") % {"number": number})
+    return found
+
+
+def _live(found: Crawl) -> dict[str, Any]:
+    """What changes while a crawl runs."""
+    counts = found.counts
+    return {
         "crawl": found,
         "figures": [
             (_("pages"), _count(counts.get("pages"))),
@@ -86,19 +206,28 @@ def crawl(request: HttpRequest, number: int) -> HttpResponse:
             (_("failed"), _count(counts.get("failed"))),
             (_("in the queue"), _count(counts.get("queued"))),
             (_("received"), filesizeformat(counts.get("bytes", 0))),
+            (_("pages per second"), number_format(counts.get("pages_per_second", 0.0), decimal_pos=1)),
         ],
-        "seeds": found.seeds[:20],
-        "more_seeds": max(0, len(found.seeds) - 20),
-        "scope": SCOPES.get(scope.get("kind", ""), scope.get("kind", "")),
-        "standing": found.fingerprint == STANDING,
-        "held": queries.held(found.pk),
-        "reasons": _most(counts.get("reasons", {})),
-        "notes": _most(counts.get("notes", {})),
+        "latest": [(visit, *_state_of(visit.state)) for visit in _latest(found)],
     }
-    return render(request, "console/crawl.html", context)
 
 
-def _act(request: HttpRequest, number: int) -> None:
+def _latest(found: Crawl) -> list[Any]:
+    """The last addresses that ended without their page: what a person wants to know of first."""
+    failed = queries.visits(5, state=State.FAILED, crawl=found.pk)
+    return failed + queries.visits(3, state=State.EXCLUDED, crawl=found.pk)
+
+
+def _states() -> list[tuple[str, Any]]:
+    return [(name, label) for name, (_, label) in STATES.items()]
+
+
+def _state_of(state: int) -> tuple[str, Any]:
+    return next((name, label) for name, (value, label) in STATES.items() if value == state)
+
+
+def _act(request: HttpRequest, number: int) -> int:
+    """Do what a button of a crawl's page says; the crawl to show then."""
     actor, given = Actor.of(request.user), request.POST
     try:
         match given.get("do"):
@@ -106,13 +235,24 @@ def _act(request: HttpRequest, number: int) -> None:
                 services.stop_crawl(actor, number)
             case "resume":
                 services.resume_crawl(actor, number)
+            case "again":
+                return services.run_again(actor, number).pk
+            case "exclude":
+                left_out = services.exclude(actor, number, given.get("expression", ""))
+                text = ngettext(
+                    "Left out from now on; %(number)s address left the queue.",
+                    "Left out from now on; %(number)s addresses left the queue.",
+                    left_out,
+                )
+                messages.success(request, text % {"number": _count(left_out)})
             case "take":
                 taken = services.take_held(actor, number, given.get("host", ""), given.get("reason", ""))
                 settings.INSTANCE.wake("engine")
                 shown = {"number": _count(taken)}
                 messages.success(request, _("%(number)s addresses that were held back are in the queue.") % shown)
-    except Conflict as error:
+    except (Conflict, Invalid) as error:
         messages.error(request, str(error))
+    return number
 
 
 def _most(counts: dict[str, int]) -> list[tuple[str, int]]:
@@ -150,13 +290,21 @@ SECTION = Section(
         Page("status/live", "status-live", status_live, "instance.status"),
         Page("crawls", "crawls", crawls, "crawl.read", "crawl.submit"),
         Page("crawls/<int:number>", "crawl", crawl, "crawl.read", "crawl.stop"),
+        Page("crawls/<int:number>/live", "crawl-live", crawl_live, "crawl.read"),
+        Page("crawls/<int:number>/pages", "crawl-pages", crawl_pages, "crawl.read"),
         Page("jobs", "jobs", jobs.jobs, "job.submit"),
         Page("jobs/<int:number>", "job", jobs.job, "job.submit", "job.submit"),
         Page("jobs/<int:number>/progress", "job-progress", jobs.progress, "job.submit"),
+        Page("storage", "storage", storage, "instance.status"),
+        Page("backups", "backups", backups, "instance.backup", "instance.backup"),
+        Page("settings", "settings", instance_settings, "instance.operate"),
     ),
     (
         ("status", gettext_lazy("Status")),
         ("crawls", gettext_lazy("Crawls")),
         ("jobs", gettext_lazy("Jobs")),
+        ("storage", gettext_lazy("Storage")),
+        ("backups", gettext_lazy("Backups")),
+        ("settings", gettext_lazy("Settings")),
     ),
 )

@@ -50,6 +50,12 @@ class Ledger:
                 again.append(arrival)
         return again
 
+    def refuse(self, url: str, crawl: int, reason: str) -> None:
+        """robots.txt forbids to ask an address; sinks that keep such things are told."""
+        for sink in self.sinks:
+            if refuse := getattr(sink, "refuse", None):
+                refuse(url, crawl, reason)
+
     @property
     def pending(self) -> bool:
         return any(sink.pending for sink in self.sinks)

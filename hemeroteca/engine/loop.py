@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 MAX_PAUSE = 0.25  # s between looks at orders from outside
 IDLE_PAUSE = 1.0  # the same while there is nothing to do; whoever orders something wakes us (`Instance.wake`)
 FLEET_PAUSE = 0.05  # s between looks at what devices brought, and at what they could be given
+SERVICES_SECONDS = 300.0  # between looks whether geographic services are due to be checked
 DRAIN_SECONDS = 10.0  # for requests under way when the engine is asked to stop
 
 
@@ -96,6 +97,7 @@ class Engine:
         self._stop = ""
         self._commit_due = 0.0  # monotonic; 0: nothing waits
         self._look_due = 0.0
+        self._services_due = 0.0
         self._ear = instance.ear("engine") if only is None else None
         if self._ear is not None:
             self.selector.register(self._ear, selectors.EVENT_READ, self._called)
@@ -257,6 +259,11 @@ class Engine:
         busy = self.fetcher.active or self.intake.under_way or queued
         self._upkeep.look(idle=not busy)
         self._rereads.look()
+        if self._only is None and moment >= self._services_due:
+            self._services_due = moment + SERVICES_SECONDS
+            from hemeroteca.geo.health import order_checks  # only here: a crawl alone does not need it
+
+            order_checks(self.config)
         self._tell()
         if self._tick:
             self._tick(self)

@@ -242,7 +242,9 @@ class Visits:
             self.fail(visit, why_unreachable(origin, rules))
         else:
             rule = rules.rule(visit.url, self._token)
-            self.exclude(visit, f"robots.txt of {host.name} forbids {_path(visit.url)} ({rule})")
+            reason = f"robots.txt of {host.name} forbids {_path(visit.url)} ({rule})"
+            engine.ledger.refuse(visit.url, visit.crawl, reason)
+            self.exclude(visit, reason)
         return False
 
     def _ask_sitemaps(self, visit: Visit, run: Run, listed: tuple[str, ...] | list[str]) -> None:

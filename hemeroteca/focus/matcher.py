@@ -16,22 +16,52 @@ if TYPE_CHECKING:
     from ahocorasick_rs import BytesAhoCorasick
 
 SPACE = 32
+MAX_ACCENTED = 4  # words of a term whose accents are mixed
 
 
 def fold(text: str) -> bytes:
     """Small letters, and spaces between and around words."""
+    return b" " + _encoded(text).translate(_TABLE) + b" "
+
+
+def fold_all(texts: Iterable[str]) -> tuple[bytes, list[int]]:
+    """Several short texts folded in one go, two spaces between them so that no term spans two; and for each the place
+    where what begins belongs to the next."""
+    encoded = _encoded("\n\n".join([text.replace("\n", " ") for text in texts]))
+    ends, size = [], 0
+    for line in encoded.split(b"\n")[::2]:
+        size += len(line) + 2
+        ends.append(size)
+    return b" " + encoded.translate(_TABLE) + b" ", ends
+
+
+def _encoded(text: str) -> bytes:
     if not text.isascii():
+        if any(accent in text for accent in _COMBINED):  # letters and their accents apart, as some systems write them
+            text = unicodedata.normalize("NFC", text)
         for mark in _MARKS:
             if mark in text:
                 text = text.replace(mark, " ")
-    return b" " + text.encode("utf-8", "replace").translate(_TABLE) + b" "
+    return text.encode("utf-8", "replace")
 
 
 def spellings(term: str) -> list[bytes]:
-    """A term as it may be found in folded text: as it is written, and without its accents."""
-    plain = "".join(c for c in unicodedata.normalize("NFD", term) if not unicodedata.combining(c))
-    written = (b" " + b" ".join(fold(form).split()) for form in (unicodedata.normalize("NFC", term), plain))
+    """A term as it may be found in folded text: as it is written, without its accents, and, where several words have
+    some, with those of each word alone (`información geografica`): people leave out some and write others."""
+    words = unicodedata.normalize("NFC", term).split()
+    bare = [_bare(word) for word in words]
+    accented = [place for place, word in enumerate(words) if word != bare[place]]
+    forms = [words, bare]
+    if 1 < len(accented) <= MAX_ACCENTED:
+        for kept in range(1, (1 << len(accented)) - 1):
+            chosen = {place for bit, place in enumerate(accented) if kept >> bit & 1}
+            forms.append([word if place in chosen else bare[place] for place, word in enumerate(words)])
+    written = (b" " + b" ".join(fold(" ".join(form)).split()) for form in forms)
     return [form for form in dict.fromkeys(written) if len(form) > 1]
+
+
+def _bare(word: str) -> str:
+    return "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
 
 
 def table(terms: Iterable[tuple[str, Sequence[str], float]]) -> TermTable:
@@ -78,6 +108,7 @@ class Matcher:
         ]
 
 
+_COMBINED = "\u0301\u0300\u0303\u0308\u0302\u0327"
 _MARKS = "«»“”„‘’–—…¿¡·•\u00a0\u2009"
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from hemeroteca.extract.document import names
 from hemeroteca.focus import matcher, thesaurus
 from hemeroteca.focus.definition import CompiledFocus, Definition
-from hemeroteca.focus.matcher import Matcher, fold
+from hemeroteca.focus.matcher import Matcher, fold, fold_all
 
 LONG = 2400  # characters (400 words) after which a text must have more terms to be as relevant
 MAX_TEXT = 200_000  # characters of a page that are looked at
@@ -88,18 +88,11 @@ class Relevance:
 
 def _each(matcher: Matcher, texts: Sequence[str]) -> list[float]:
     """The relevance of each of several short texts; they are joined, so that they cost one pass."""
-    ends: list[int] = []
-    parts: list[bytes] = []
-    size = 0
-    for text in texts:
-        folded = fold(text)
-        size += len(folded) + 1
-        ends.append(size)
-        parts.append(folded)
+    folded, ends = fold_all(texts)
     sums = [0.0] * len(texts)
     seen: set[tuple[int, int]] = set()
     weights, place = matcher.weights, 0
-    for term, start in matcher.find(b"\n".join(parts)):
+    for term, start in matcher.find(folded):
         while start >= ends[place]:
             place += 1
         if (place, term) not in seen:

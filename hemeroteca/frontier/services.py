@@ -25,6 +25,7 @@ from hemeroteca.instance.status import read_engine_status
 from hemeroteca.urls import UrlRole
 
 RENDER = ("auto", "always", "never")
+MAX_EXPRESSION = 1000
 ELEMENTS = ("include", "exclude")  # settings that are lists of rules
 # settings that could make us impolite, or call where nobody should
 GUARDED = frozenset(("delay", "ignore_robots", "allow_private", "insecure", "proxy", "username", "password", "origins"))
@@ -141,6 +142,44 @@ def resume_crawl(actor: Actor, crawl_id: int) -> Crawl:
     Crawl.objects.filter(pk=crawl_id).update(state=Crawl.State.RUNNING, stop_requested=False, stop_reason="")
     crawl.refresh_from_db()
     return crawl
+
+
+def run_again(actor: Actor, crawl_id: int) -> Crawl:
+    """The order of a crawl once more: a stopped one goes on, a finished one visits its pages again."""
+    crawl = _ordered(crawl_id)
+    options = msgspec.structs.replace(options_of(crawl), again=False, trusted=())
+    return submit_crawl(actor, crawl.seeds, options)[0]
+
+
+def exclude(actor: Actor, crawl_id: int, expression: str) -> int:
+    """Leave addresses out of a crawl from now on, also while it runs: those that match a regular expression, found or
+    still to be found. How many of those that waited are no longer in its queue."""
+    require(actor, "crawl.exclude")
+    expression = expression.strip()
+    if not expression or len(expression) > MAX_EXPRESSION:
+        raise Invalid(f"an expression has 1 to {MAX_EXPRESSION} characters; write it like /calendar/ or \\?print=")
+    only_this = urls.ScopeMatcher(urls.Scope(kind="web", exclude=(expression,)))  # refuses what is no expression
+    with transaction.atomic():
+        _ordered(crawl_id)
+        crawl = Crawl.objects.select_for_update().get(pk=crawl_id)
+        options = options_of(crawl)
+        if expression in options.scope.exclude:
+            raise Conflict(f"crawl {crawl_id} leaves out {expression!r} already")
+        left_out = tuple(dict.fromkeys((*options.scope.exclude, expression)))
+        options = msgspec.structs.replace(options, scope=msgspec.structs.replace(options.scope, exclude=left_out))
+        ordered = msgspec.structs.replace(options.scope, seeds=tuple(crawl.seeds))
+        crawl.options = msgspec.to_builtins(options)
+        crawl.fingerprint = _fingerprint(msgspec.structs.replace(options, scope=ordered))
+        crawl.revised = True
+        crawl.save(update_fields=["options", "fingerprint", "revised"])
+        queued = Visit.objects.filter(crawl=crawl, state=State.QUEUED).exclude(depth=0)
+        waiting = queued.values_list("pk", "page__url").iterator(chunk_size=2000)
+        fitting = [number for number, url in waiting if only_this.refusal(url, 0) is not None]
+        for start in range(0, len(fitting), 500):
+            some = Visit.objects.filter(pk__in=fitting[start : start + 500])
+            some.update(state=State.EXCLUDED, reason=f"excluded by {expression!r}")
+    settings.INSTANCE.wake("engine")
+    return len(fitting)
 
 
 def take_held(actor: Actor, crawl_id: int, host: str = "", reason: str = "", limit: int | None = None) -> int:

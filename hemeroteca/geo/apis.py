@@ -350,7 +350,9 @@ def _stac(data: Json, url: str) -> Description | None:
 def _sensorthings(data: Json, url: str) -> Description | None:
     entries = [one for one in _list(data, "value") if isinstance(one, dict)]
     names = {_text(one, "name"): _text(one, "url") for one in entries}
-    if len(_THINGS & names.keys()) < 3 or "url" not in entries[0]:
+    settings = str(_object(data, "serverSettings").get("conformance", ""))  # of version 1.1
+    enough = 1 if "iot_sensing" in settings else 3
+    if len(_THINGS & names.keys()) < enough or "url" not in entries[0]:
         if entries and any("@iot.selfLink" in one or "@iot.id" in one for one in entries):
             return none("entities of a SensorThings service, not its root")
         return None
@@ -398,7 +400,12 @@ def _arcgis(data: Json, url: str) -> Description | None:
     is_service = is_service or (
         "serviceDescription" in data and isinstance(layers, list) and "spatialReference" in data
     )
-    if is_service or ("serviceName" in data and "supportedBindings" in data):
+    scene = (
+        "serviceVersion" in data
+        and isinstance(layers, list)
+        and any(isinstance(one, dict) and "layerType" in one for one in layers)
+    )
+    if is_service or ("serviceName" in data and ("supportedBindings" in data or scene)):
         return _arcgis_service(data, url, given)
     if (
         isinstance(data.get("id"), int)

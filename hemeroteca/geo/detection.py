@@ -2,6 +2,7 @@
 
 import json
 import re
+import zlib
 
 import msgspec
 
@@ -30,6 +31,8 @@ _OTHERS = {  # roots that people take for services; the reason says what they ar
     "gpx": "GPX is not in the list of types",
     "html": "an HTML page",
 }
+_CALLBACK = re.compile(rb"\s*(?:/\*\*/\s*)?(?:typeof [\w.]+ === 'function' && )?[A-Za-z_$][\w.$]{0,80}\(\s*(?=\{)")
+_SOAP_BODY = re.compile(rb"<(?:[\w.-]+:)?Body(?:\s[^>]*)?>")
 _CUT_GEOJSON = re.compile(
     rb'\s*\{(?:\s*"[\w:.$-]+"\s*:\s*(?:"[^"\\]*"|[-\d.]+|\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\[[^\[\]]*\])\s*,)*?\s*"type"\s*:\s*"FeatureCollection"'
 )
@@ -41,11 +44,23 @@ def describe(body: bytes, content_type: str = "", url: str = "") -> Description:
         return none("an empty document")
     if body.startswith(datasets.STARTS) and (found := datasets.read(body, url)) is not None:
         return found
+    if body.startswith(b"\x1f\x8b"):
+        body = _unpacked(body)
     data = xmltree.to_utf8(body, content_type)
-    start = data[:512].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    start = data[:512].lstrip(b"\xef\xbb\xbf\x1e \t\r\n")[:1]
     if start in (b"{", b"["):
         return _json(data, url)
+    if (padded := _CALLBACK.match(data[:200])) is not None:  # JSONP, as old ArcGIS clients ask for
+        return _json(data[padded.end() : data.rfind(b")")], url)
     return _xml(data, url)
+
+
+def _unpacked(body: bytes) -> bytes:
+    """A document that was packed and sent as it is, as far as it goes and within the bounds of what is read."""
+    try:
+        return zlib.decompressobj(31).decompress(body, xmltree.MAX_BYTES)
+    except zlib.error:
+        return body
 
 
 def _xml(data: bytes, url: str) -> Description:
@@ -55,6 +70,8 @@ def _xml(data: bytes, url: str) -> Description:
     name = start.name
     if name == "html":
         return directories.read(data, url)
+    if name == "Envelope" and (inner := _in_envelope(data, start)) is not None:
+        start, name = inner, inner.name
     if name not in XML_ROOTS:
         return none(_OTHERS.get(name, f"root {name} is no service description"), *start.notes)
     tree = xmltree.parse(data, start)
@@ -73,6 +90,15 @@ def _xml(data: bytes, url: str) -> Description:
         return none(f"a document that cannot be made sense of ({type(error).__name__})", *start.notes)
 
 
+def _in_envelope(data: bytes, envelope: xmltree.Prolog) -> xmltree.Prolog | None:
+    """The document in the body of a SOAP message, where that is one of ours."""
+    found = _SOAP_BODY.search(data, envelope.begin, envelope.begin + xmltree.MAX_PROLOG)
+    if found is None or not any(mark in data[: found.end()] for mark in (b"schemas.xmlsoap.org", b"soap-envelope")):
+        return None
+    inner = xmltree.prolog(data[found.end() :], XML_ROOTS)
+    return inner._replace(begin=inner.begin + found.end()) if inner is not None and inner.name in XML_ROOTS else None
+
+
 def _json(data: bytes, url: str) -> Description:
     data = data.lstrip(b"\xef\xbb\xbf")
     try:
@@ -83,8 +109,20 @@ def _json(data: bytes, url: str) -> Description:
         except (ValueError, RecursionError):
             if _CUT_GEOJSON.match(data[:20_000]):
                 return Description(type="geojson", formats=["application/geo+json"], notes=["cut: not read to its end"])
-            return none("JSON that cannot be read")
+            value = _first_line(data)
+            if value is None:
+                return none("JSON that cannot be read")
     try:
         return apis.read(value, url)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, AssertionError) as error:
         return none(f"JSON that cannot be made sense of ({type(error).__name__})")
+
+
+def _first_line(data: bytes) -> object:
+    """Of features one in each line (RFC 8142, GeoJSONSeq): the first; None when that is not what it is."""
+    line = data.lstrip(b"\x1e \r\n").partition(b"\n")[0].rstrip(b"\x1e\r")
+    try:
+        value = msgspec.json.decode(line[:MAX_JSON_BYTES_WHOLE])
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return None
+    return value if isinstance(value, dict) and value.get("type") == "Feature" and "geometry" in value else None

@@ -18,11 +18,16 @@ from hemeroteca.fetch.client import GuardedClient, guarded_names
 from hemeroteca.geo import queries, services
 from hemeroteca.geo.detection import describe
 from hemeroteca.geo.models import HealthCheck, Layer, Service
+from hemeroteca.watch import notices
+from hemeroteca.watch import services as watch
+from hemeroteca.watch.models import Channel
 
 MAX_BYTES = 16 << 20
 MAX_LAYERS = 3  # looked at of one service
 WIDTH, HEIGHT = 64, 48
 MAX_PICTURE = 4 << 20  # unpacked
+ROUND_MS = 60_000  # links looked at within it belong together
+EXPIRY_MS = 14 * 86_400_000  # people are told of certificates that end sooner
 AVAILABILITY = 99.0  # per cent, as INSPIRE demands of network services
 
 
@@ -31,6 +36,7 @@ class Change(msgspec.Struct):
 
     service: int
     title: str
+    url: str
     before: str
     after: str
     reason: str
@@ -46,12 +52,19 @@ def check(service: Service, client: GuardedClient, config: Config, deep: bool = 
             looks += [_map(service, layer, client) for layer in layers if layer.bbox][:MAX_LAYERS]
         elif service.type == "wfs":
             looks += [_feature(service, layer, client) for layer in layers[:MAX_LAYERS]]
+        looks += _links(service, layers, client)
     for look in looks:
         services.keep_check(look)
+    tell_expiry(service, looks[0].expires_ms, looks[0].at_ms)
     service.refresh_from_db()
     if service.state == before:
         return None
-    return Change(service.pk, service.title, before, service.state, service.reason)
+    change = Change(
+        service.pk, service.title or service.public_endpoint, service.public_endpoint, before, service.state,
+        service.reason,
+    )  # fmt: skip
+    tell(change, looks[-1].at_ms)
+    return change
 
 
 def _capabilities(service: Service, client: GuardedClient, config: Config) -> HealthCheck:
@@ -109,6 +122,29 @@ def _feature(service: Service, layer: Layer, client: GuardedClient) -> HealthChe
     return _look(service, "feature", layer, reply.status, reply.seconds, reason)
 
 
+def _links(service: Service, layers: list[Layer], client: GuardedClient) -> list[HealthCheck]:
+    """Whether the metadata that a service names answers, and leads back to the service."""
+    named = [(layer.name, layer.metadata[0]) for layer in layers if layer.metadata]
+    if address := (service.inspire or {}).get("metadata_url", ""):
+        named.insert(0, ("", address))
+    found = []
+    for name, address in list({address: (name, address) for name, address in named}.values())[:MAX_LAYERS]:
+        reply = client.send(address, max_bytes=MAX_BYTES, redirects=3)
+        if not reply.ok:
+            reason = f"its metadata does not answer: {reply.reason or f'http-{reply.status}'}"
+        elif _leads_back(service, reply.body):
+            reason = ""
+        else:
+            reason = "its metadata answers, but does not name this service"
+        found.append(_look(service, "link", Layer(name=name), reply.status, reply.seconds, reason))
+    return found
+
+
+def _leads_back(service: Service, body: bytes) -> bool:
+    place = service.public_endpoint.partition("://")[2].partition("?")[0].rstrip("/")
+    return place.lower().encode() in body.replace(b"&amp;", b"&").lower()
+
+
 def _look(service: Service, request: str, layer: Layer, status: int, seconds: float, reason: str) -> HealthCheck:
     return HealthCheck(
         service=service,
@@ -118,7 +154,7 @@ def _look(service: Service, request: str, layer: Layer, status: int, seconds: fl
         layer=layer.name,
         status=status,
         milliseconds=round(seconds * 1000),
-        reason=f"layer {layer.name}: {reason}" if reason else "",
+        reason=(f"layer {layer.name}: {reason}" if layer.name else reason) if reason else "",
     )
 
 
@@ -203,22 +239,26 @@ def feature_fault(body: bytes) -> str:
 
 
 def certificate_expiry(url: str, config: Config) -> int:
-    """When the certificate of a host expires, in ms since 1970; 0 when it has none or does not tell."""
+    """When the certificate of a host expires, in ms since 1970; 0 when it has none or does not tell. It is read, not
+    believed: whether it is valid is found out by the request for capabilities."""
     parts = urlsplit(url)
     if parts.scheme != "https" or not parts.hostname:
         return 0
     context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
     try:
         with (
             guarded_names(config),
             socket.create_connection((parts.hostname, parts.port or 443), timeout=10) as plain,
             context.wrap_socket(plain, server_hostname=parts.hostname) as secure,
         ):
-            certificate = secure.getpeercert() or {}
+            certificate = secure.getpeercert(binary_form=True) or b""
+        from cryptography import x509  # only here: it is large
+
+        return int(x509.load_der_x509_certificate(certificate).not_valid_after_utc.timestamp() * 1000)
     except (OSError, ValueError):
         return 0
-    until = certificate.get("notAfter")
-    return int(ssl.cert_time_to_seconds(until)) * 1000 if isinstance(until, str) else 0
 
 
 class InspireReport(msgspec.Struct):
@@ -228,6 +268,7 @@ class InspireReport(msgspec.Struct):
     metadata_link: bool
     languages: bool
     datasets_linked: bool
+    links_work: bool | None  # its metadata answered and led back, when last looked at
     availability: float | None
     available_enough: bool | None
     passed: bool
@@ -242,8 +283,56 @@ def inspire_report(service: Service) -> InspireReport:
     link = bool(found.get("metadata_url") or (extended and found.get("resource_type")))
     languages = bool(found.get("default_language") or found.get("languages"))
     enough = None if share is None else share >= AVAILABILITY
-    passed = extended and link and languages and linked and enough is not False
-    return InspireReport(extended, link, languages, linked, share, enough, passed)
+    last = HealthCheck.objects.filter(service=service, request="link").order_by("-at_ms").first()
+    alive = None if last is None else not _failed_together(last)
+    passed = extended and link and languages and linked and enough is not False and alive is not False
+    return InspireReport(extended, link, languages, linked, alive, share, enough, passed)
+
+
+def _failed_together(last: HealthCheck) -> bool:
+    """Whether one of the links looked at in the same round was broken."""
+    same = HealthCheck.objects.filter(service=last.service, request="link", at_ms__gte=last.at_ms - ROUND_MS)
+    return same.filter(ok=False).exists()
+
+
+def order_checks(config: Config) -> bool:
+    """Have services looked at that are due, in a job; whether one was ordered. Asked now and then by the engine."""
+    from hemeroteca.accounts import SYSTEM
+    from hemeroteca.jobs import queries as jobs
+    from hemeroteca.jobs import services as orders
+
+    every_ms = int(config.geo_check_hours * 3_600_000)
+    if not every_ms or not due(1, every_ms, services.now_ms()):
+        return False
+    if any(job.state in ("queued", "running") for job in jobs.recent(SYSTEM, 5, kind="geo.check")):
+        return False
+    orders.submit(SYSTEM, "geo.check", {"deep": config.geo_check_deep, "every_hours": config.geo_check_hours})
+    return True
+
+
+# telling people
+
+
+def tell(change: Change, at_ms: int) -> None:
+    """Tell channels that are told of everything: once for each change of state."""
+    facts = msgspec.to_builtins(change)
+    _write(f"service:{change.service}:{at_ms}", "service", facts, at_ms)
+
+
+def tell_expiry(service: Service, expires_ms: int, now_ms: int) -> None:
+    """A certificate that ends soon is told once."""
+    if 0 < expires_ms < now_ms + EXPIRY_MS:
+        facts = {"service": service.pk, "title": service.title or service.public_endpoint, "host": service.host}
+        facts["expires"] = notices.moment(expires_ms)
+        _write(f"certificate:{service.pk}:{expires_ms}", "certificate", facts, now_ms)
+
+
+def _write(event: str, kind: str, facts: dict[str, object], at_ms: int) -> None:
+    channels = list(Channel.objects.filter(active=True, errors=True, subscription=None, collection=None))
+    for channel in channels:
+        notices.write(channel, event, kind, facts, at_ms)
+    if channels:
+        watch.wake()
 
 
 def due(limit: int, every_ms: int, now_ms: int) -> list[Service]:

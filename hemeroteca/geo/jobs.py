@@ -86,7 +86,6 @@ def harvest(job: ActiveJob, order: HarvestOrder) -> Harvested:
 def check(job: ActiveJob, order: CheckOrder) -> Checked:
     """Look at services that are due; a change of state goes into the log."""
     client, now = GuardedClient(settings.CONFIG), services.now_ms()
-    services.note_closed()
     if order.services:
         found = list(Service.objects.filter(pk__in=order.services))
     else:
@@ -98,7 +97,7 @@ def check(job: ActiveJob, order: CheckOrder) -> Checked:
         done.failed += service.state != Service.State.ALIVE
         if change is not None:
             done.changes.append(change)
-            job.log(f"{change.title or service.public_endpoint}: {change.before} → {change.after} {change.reason}")
+            job.log(f"{change.title}: {change.before} → {change.after} {change.reason}")
         job.progress(done.services, len(found), service.title[:80])
     return done
 

@@ -133,7 +133,7 @@ class HealthCheck(models.Model):
     service = models.ForeignKey(Service, models.CASCADE, related_name="checks", db_comment="service looked at")
     at_ms = models.BigIntegerField(db_comment="when")
     ok = models.BooleanField(db_comment="it answered as it should")
-    request = models.CharField(max_length=20, db_comment="what was asked: capabilities, map, feature")
+    request = models.CharField(max_length=20, db_comment="what was asked: capabilities, map, feature, link")
     layer = models.TextField(default="", db_comment="layer it was asked for")
     status = models.SmallIntegerField(default=0, db_comment="HTTP status; 0: no answer")
     milliseconds = models.IntegerField(default=0, db_comment="until the whole answer was there")

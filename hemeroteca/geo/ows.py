@@ -20,7 +20,7 @@ from hemeroteca.geo.description import (
     none,
 )
 from hemeroteca.geo.licences import licence
-from hemeroteca.geo.xmltree import Element, Tree, attribute, child, children, local, namespace, text
+from hemeroteca.geo.xmltree import Element, Tree, attribute, child, children, local, named, namespace, text, texts
 
 
 class Root(NamedTuple):
@@ -188,13 +188,17 @@ def _wms(root: Element, description: Description) -> None:
     description.inspire = _inspire(capability)
 
 
+_SIDES = {"westBoundLongitude": 0, "southBoundLatitude": 1, "eastBoundLongitude": 2, "northBoundLatitude": 3}
+
+
 def _wms_layer(element: Element, above: Layer | None, swapped: bool) -> Layer:
     layer = Layer(name="")
     own: list[str] = []
     boxes: list[Element] = []
     styles: list[str] = []
-    for part in element:
-        name = local(part)
+    for name, part in named(element):
+        if name == "Layer":
+            continue
         if name == "Name":
             layer.name = text(part)[:500]
         elif name == "Title":
@@ -204,12 +208,7 @@ def _wms_layer(element: Element, above: Layer | None, swapped: bool) -> Layer:
         elif name in ("CRS", "SRS"):
             own.append(part.text or "")
         elif name == "EX_GeographicBoundingBox":
-            layer.bbox = places.box(
-                text(part, "westBoundLongitude"),
-                text(part, "southBoundLatitude"),
-                text(part, "eastBoundLongitude"),
-                text(part, "northBoundLatitude"),
-            )
+            layer.bbox = places.box(*texts(part, _SIDES))
         elif name == "LatLonBoundingBox" and layer.bbox is None:
             layer.bbox = _edges(part)
         elif name == "BoundingBox":
@@ -400,11 +399,14 @@ def _sos(root: Element, description: Description) -> None:
         description.formats = _distinct(one for layer in description.layers for one in layer.formats)
 
 
+_CORNERS = {"lowerCorner": 0, "upperCorner": 1}
+_SPAN = {"beginPosition": 0, "endPosition": 1}
+
+
 def _offering(element: Element) -> Layer:
     layer = Layer(name="")
     name = identifier = ""
-    for part in element:
-        tag = local(part)
+    for tag, part in named(element):
         if tag == "responseFormat":
             layer.formats.append(text(part))
         elif tag == "observedProperty":
@@ -424,10 +426,11 @@ def _offering(element: Element) -> Layer:
                 system = attribute(envelope, "srsName")
                 layer.crs = [places.crs_name(system)] if system else []
                 turned = places.latitude_first(system) if system else True
-                layer.bbox = places.of_corners(text(envelope, "lowerCorner"), text(envelope, "upperCorner"), turned)
+                lower, upper = texts(envelope, _CORNERS)
+                layer.bbox = places.of_corners(lower, upper, turned)
         elif tag in ("time", "eventTime", "phenomenonTime") and layer.temporal is None:
             period = next(part.iter("{*}TimePeriod"), None)
-            begin, end = text(period, "beginPosition"), text(period, "endPosition")
+            begin, end = texts(period, _SPAN) if period is not None else ("", "")
             layer.temporal = (begin[:40], end[:40]) if begin or end else None
     if not identifier:
         identifier = (
@@ -646,7 +649,7 @@ def _keywords(element: Element | None) -> list[str]:
     """`Keyword` elements, or one text with commas (WMS 1.0, WFS 1.0)."""
     if element is None:
         return []
-    found = [text(one) for one in element.iterchildren("{*}Keyword", "{*}keyword")]
+    found = [text(part) for name, part in named(element) if name in ("Keyword", "keyword")]
     if not found and not len(element):
         found = (element.text or "").replace(";", ",").split(",")
         if len(found) == 1 and len(found[0]) > 60:

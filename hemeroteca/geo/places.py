@@ -52,15 +52,16 @@ def latitude_first(crs: str) -> bool:
 
 def number(text: object) -> float | None:
     """A finite number, also with a comma; None for anything else."""
-    if isinstance(text, (int, float)) and not isinstance(text, bool):
+    if isinstance(text, str):
+        try:
+            value = float(text)
+            return value if math.isfinite(value) and "_" not in text else None
+        except ValueError:
+            pass
+    elif isinstance(text, (int, float)) and not isinstance(text, bool):
         return float(text) if math.isfinite(text) else None
-    if not isinstance(text, str):
+    else:
         return None
-    try:
-        value = float(text)
-        return value if math.isfinite(value) and "_" not in text else None
-    except ValueError:
-        pass
     match = _NUMBER.fullmatch(text.strip())
     if match is None:
         return None
@@ -78,8 +79,7 @@ def numbers(text: str) -> list[float]:
 def box(west: object, south: object, east: object, north: object) -> BBox | None:
     """A box in degrees; None when it is none on this planet. Sides that change places are put right, except west and
     east, which may say that it crosses the date line."""
-    values = [number(value) for value in (west, south, east, north)]
-    w, s, e, n = values
+    w, s, e, n = number(west), number(south), number(east), number(north)
     if w is None or s is None or e is None or n is None:
         return None
     if s > n:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
-from django.db.models import Avg, Count, Max, Q, QuerySet
+from django.db.models import Avg, Count, F, Max, Q, QuerySet
 
 from hemeroteca.accounts import Actor, require
 from hemeroteca.errors import Invalid
@@ -35,6 +35,8 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     states: tuple[str, ...] = SHOWN
     mirrors: bool = False  # show mirrors too
     changed_since_ms: int = 0
+    where: Q | None = None  # further conditions, as `filters` reads them
+    order: tuple[str, ...] = ()  # columns to order by; none: the best fit, then the newest
 
 
 def search(actor: Actor, wish: Wish, limit: int = 20, offset: int = 0) -> tuple[list[Service], int]:
@@ -43,6 +45,8 @@ def search(actor: Actor, wish: Wish, limit: int = 20, offset: int = 0) -> tuple[
     rows = _rows(wish)
     total = rows.count()
     words = _words(wish.words)
+    if wish.order:
+        return list(rows.order_by(*wish.order, "pk")[offset : offset + limit]), total
     if not words:
         return list(rows.order_by("-seen_ms", "pk")[offset : offset + limit]), total
     light = rows.order_by("-seen_ms").values_list("pk", "title", "keywords", "provider", "state", "layers_count")
@@ -164,6 +168,27 @@ def parse_span(text: str) -> tuple[str, str]:
     return ("" if begin == ".." else begin), ("" if end == ".." else end)
 
 
+def has_words(text: str) -> Q:
+    """Entries in which all these words occur."""
+    found = Q()
+    for word in _words(text):
+        found &= Q(words__contains=word)
+    return found
+
+
+def keys_of(identifiers: Iterable[str]) -> list[int]:
+    """The keys of services by their identifiers; what is none is left out."""
+    keys = []
+    for name in identifiers:
+        try:
+            value = int(name.removeprefix("service-"), 16)
+        except ValueError:
+            continue
+        if 0 <= value < 1 << 64:
+            keys.append(value - (1 << 64) * (value >= 1 << 63))
+    return keys
+
+
 # parts
 
 
@@ -175,8 +200,10 @@ def _rows(wish: Wish) -> QuerySet[Service]:
         rows = rows.filter(mirror_of=None)
     if wish.types:
         rows = rows.filter(type__in=wish.types)
-    for word in _words(wish.words):
-        rows = rows.filter(words__contains=word)
+    if wish.words:
+        rows = rows.filter(has_words(wish.words))
+    if wish.where is not None:
+        rows = rows.filter(wish.where)
     if wish.provider:
         rows = rows.filter(provider__icontains=wish.provider)
     if wish.keyword:
@@ -188,34 +215,24 @@ def _rows(wish: Wish) -> QuerySet[Service]:
     if wish.changed_since_ms:
         rows = rows.filter(changed_ms__gte=wish.changed_since_ms)
     if wish.bbox is not None:
-        rows = rows.filter(_meets(wish.bbox))
+        rows = rows.filter(meets(wish.bbox))
     if wish.begin:
         rows = rows.filter(Q(end__gte=wish.begin) | Q(end="", begin__gt=""))
     if wish.end:
         rows = rows.filter(Q(begin__lte=wish.end + "~", begin__gt="") | Q(begin="", end__gt=""))
     if wish.ids:
-        keys = []
-        for name in wish.ids:
-            try:
-                value = int(name.removeprefix("service-"), 16)
-            except ValueError:
-                continue
-            if 0 <= value < 1 << 64:
-                keys.append(value - (1 << 64) * (value >= 1 << 63))
-        rows = rows.filter(key__in=keys)
+        rows = rows.filter(key__in=keys_of(wish.ids))
     if wish.endpoints:
         rows = rows.filter(endpoint__in=wish.endpoints)
     return rows
 
 
-def _meets(box: BBox) -> Q:
+def meets(box: BBox) -> Q:
     """Boxes that touch this one; either may cross the date line."""
     west, south, east, north = box
     if west > east:
-        return _meets((west, south, 180.0, north)) | _meets((-180.0, south, east, north))
+        return meets((west, south, 180.0, north)) | meets((-180.0, south, east, north))
     plain = Q(west__lte=east, east__gte=west)
-    from django.db.models import F
-
     crossing = Q(west__gt=F("east")) & (Q(west__lte=east) | Q(east__gte=west))
     return Q(south__lte=north, north__gte=south) & (plain | crossing)
 

@@ -246,19 +246,6 @@ def close(url: str, rule: str, at_ms: int, crawl: int | None = None) -> Service 
     return service
 
 
-def note_closed() -> int:
-    """Services that crawls did not ask because robots.txt forbids it; how many there are."""
-    from hemeroteca.frontier.models import Visit
-    from hemeroteca.frontier.visit import State
-
-    refused = Visit.objects.filter(state=State.EXCLUDED, reason__startswith="robots").select_related("page", "crawl")
-    count = 0
-    for visit in refused.iterator():
-        if endpoints.asks_capabilities(visit.page.url):
-            count += close(visit.page.url, visit.reason, visit.page.found_ms or now_ms(), visit.crawl.pk) is not None
-    return count
-
-
 def touch(keys: Sequence[int], at_ms: int) -> None:
     """These pages were asked again and had not changed."""
     Service.objects.filter(url_key__in=keys).exclude(state=Service.State.WITHDRAWN).update(
@@ -334,7 +321,7 @@ def keep_check(check: HealthCheck) -> bool:
         service = Service.objects.select_for_update().get(pk=check.service.pk)
         check.save()
         before = service.state
-        if service.state == Service.State.WITHDRAWN:
+        if service.state == Service.State.WITHDRAWN or check.request == "link":
             return False
         if check.ok:
             if check.request == "capabilities":

@@ -28,6 +28,7 @@ class Services:
     def __init__(self) -> None:
         self._sightings: list[services.Sighting] = []
         self._failures: list[services.Failure] = []
+        self._closed: list[tuple[str, int, str]] = []  # address, crawl, rule
         self._touched: dict[int, int] = {}
         self._asked: OrderedDict[tuple[int, str], list[int]] = OrderedDict()  # crawl and host → probes, siblings
         self._ways: OrderedDict[int, tuple[int, str, str]] = OrderedDict()  # page → parent, its address, anchor
@@ -38,7 +39,7 @@ class Services:
 
     @property
     def pending(self) -> bool:
-        return bool(self._sightings or self._failures or self._touched or self._tried)
+        return bool(self._sightings or self._failures or self._closed or self._touched or self._tried)
 
     def take(self, arrival: Any) -> None:
         done, capture, trip = arrival.done, arrival.capture, arrival.trip
@@ -68,9 +69,17 @@ class Services:
         if probing and endpoints.may_be_service(capture.url) and description is None:
             self._probe(arrival, [capture.url])
 
+    def refuse(self, url: str, crawl: int, reason: str) -> None:
+        """robots.txt forbids to ask for capabilities: the service is known to be there, and closed."""
+        if endpoints.asks_capabilities(url):
+            self._closed.append((url, crawl, reason))
+
     def write(self) -> None:
         services.record(self._sightings)
         services.fail(self._failures)
+        for url, crawl, reason in self._closed:
+            services.close(url, reason, services.now_ms(), crawl)
+        self._closed = []
         for key, at_ms in self._touched.items():
             services.touch([key], at_ms)
         if self._tried or self._found:

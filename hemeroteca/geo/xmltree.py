@@ -6,7 +6,7 @@ The DOCTYPE is cut out before the parser sees it: no entity is ever declared, so
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html.entities import name2codepoint
 from typing import Any, NamedTuple, TypeAlias
 
@@ -176,11 +176,30 @@ def children(element: Element | None, name: str) -> Iterator[Element]:
 
 def text(element: Element | None, *path: str) -> str:
     """The text of an element, or of what the path leads to; with that of elements inside it."""
-    found = child(element, *path) if path else element
-    if found is None:
+    if path:
+        element = child(element, *path)
+    if element is None:
         return ""
-    value = "".join(found.itertext()) if len(found) else found.text
+    value = "".join(element.itertext()) if len(element) else element.text
     return " ".join(value.split()) if value else ""
+
+
+def texts(element: Element, names: Mapping[str, int]) -> list[str]:
+    """The texts of children with these names, each at its place: one pass where `text` would take one for each."""
+    found = [""] * len(names)
+    for part in element:
+        tag = part.tag
+        place = names.get(_LOCALS.get(tag) or local(part))
+        if place is not None and not found[place]:
+            found[place] = text(part)
+    return found
+
+
+def named(element: Element) -> Iterator[tuple[str, Element]]:
+    """The children with their local names."""
+    known = _LOCALS
+    for part in element:
+        yield known.get(part.tag) or local(part), part
 
 
 def attribute(element: Element | None, name: str) -> str:

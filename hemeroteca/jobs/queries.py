@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 import msgspec
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from hemeroteca.accounts import Actor, can, require
 from hemeroteca.errors import NotFound
@@ -35,6 +35,13 @@ def recent(actor: Actor, limit: int = 50, before: int | None = None, state: str 
     if kind:
         jobs = jobs.filter(kind=kind)
     return list(jobs[:limit])
+
+
+def counted(actor: Actor) -> dict[str, int]:
+    """How many jobs are in each state: all, or of whoever may not see others' their own."""
+    jobs = Job.objects.all() if can(actor, "job.read") else Job.objects.filter(owner=actor.user)
+    found = dict(jobs.values_list("state").annotate(Count("pk")))
+    return {state: found.get(state, 0) for state in Job.State.values}
 
 
 def log(actor: Actor, number: int, after: int = 0) -> list[JobLine]:

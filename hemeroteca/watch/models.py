@@ -311,7 +311,7 @@ class Notice(models.Model):
 
     channel = models.ForeignKey(Channel, models.CASCADE, db_comment="whom to tell")
     event = models.CharField(max_length=80, db_comment="what happened, such as change:<capture>; told once per channel")
-    kind = models.CharField(max_length=9, db_comment="change, match, burst, error, recovered")
+    kind = models.CharField(max_length=11, db_comment="change, match, burst, error, recovered, service, certificate")
     facts = models.JSONField(db_comment="what the message says")
     state = models.CharField(max_length=7, choices=State, default=State.WAITING, db_comment="waiting, sent, failed")
     created_ms = models.BigIntegerField(db_comment="when it happened")

@@ -106,6 +106,10 @@ WORDS: dict[str, dict[str, str]] = {
         "error-text": "{url} has failed {failures} times in a row since {since}. Last reason: {error}",
         "recovered-text": "{url} answers again. It had failed since {since}.",
         "more": "… and {count} more",
+        "service": "{title}: {after}",
+        "service-text": "{url} was {before} and is {after}. {reason}",
+        "certificate": "Certificate of {host} ends",
+        "certificate-text": "The certificate of {title} ({host}) is valid until {expires}.",
         "match": "New result: {title}",
         "matches": "{count} new results for {name}",
     },
@@ -120,6 +124,10 @@ WORDS: dict[str, dict[str, str]] = {
         "error-text": "{url} ha fallado {failures} veces seguidas desde {since}. Último motivo: {error}",
         "recovered-text": "{url} vuelve a responder. Fallaba desde {since}.",
         "more": "… y {count} más",
+        "service": "{title}: {after}",
+        "service-text": "{url} estaba {before} y está {after}. {reason}",
+        "certificate": "Caduca el certificado de {host}",
+        "certificate-text": "El certificado de {title} ({host}) vale hasta {expires}.",
         "match": "Nuevo resultado: {title}",
         "matches": "{count} resultados nuevos de {name}",
     },
@@ -334,6 +342,19 @@ def _send_apprise(channel: Channel, notices: list[Notice], config: Config) -> No
             raise DeliveryError("the service did not take the message (wrong address or password, or it is down)")
 
 
+# of geographic services
+STATES: dict[str, dict[str, str]] = {
+    "en": {"alive": "working", "failing": "failing", "gone": "gone", "restricted": "restricted", "closed": "closed"},
+    "es": {
+        "alive": "en servicio",
+        "failing": "con fallos",
+        "gone": "desaparecido",
+        "restricted": "restringido",
+        "closed": "cerrado",
+    },
+}
+
+
 def message(notices: list[Notice], language: str) -> tuple[str, str]:
     """Title and text of a message for people."""
     words = WORDS[language]
@@ -341,7 +362,10 @@ def message(notices: list[Notice], language: str) -> tuple[str, str]:
     if first.kind == "match":
         return _match_message(notices, words)
     if first.kind != "change":
-        return words[first.kind].format(**first.facts), words[f"{first.kind}-text"].format(**first.facts)
+        facts = first.facts
+        if first.kind == "service":
+            facts = {**facts, "before": STATES[language][facts["before"]], "after": STATES[language][facts["after"]]}
+        return words[first.kind].format(**facts), words[f"{first.kind}-text"].format(**facts).strip()
     parts = [_change_text(notice.facts, words) for notice in notices[:IN_A_DIGEST]]
     if len(notices) > IN_A_DIGEST:
         parts.append(words["more"].format(count=len(notices) - IN_A_DIGEST))

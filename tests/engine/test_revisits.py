@@ -46,3 +46,16 @@ def test_an_empty_answer_is_a_version_only_when_it_says_something_else(tmp_path)
     found = system.rows("SELECT status, version FROM capture WHERE url = ? ORDER BY id", page)
     assert found == [(301, 1), (301, 0), (301, 1), (301, 0), (204, 1), (204, 0)]
     system.run("archive", "verify")
+
+
+def test_what_an_import_brought_is_no_new_version_when_it_is_crawled(tmp_path, site):
+    address = f"{PAGE}/"
+    site.pages["/"] = TEXT
+    settings = {"resolve": f"*.site.test=127.0.0.1:{site.port}", "delay": 0}
+    first, second = (System(tmp_path / name, **settings) for name in ("one", "two"))
+    assert first.crawl(address, "--scope", "page")["versions"] == 1
+    assert first.run("archive", "export", str(tmp_path / "site.wacz")).returncode == 0
+    assert second.run("archive", "import", str(tmp_path / "site.wacz")).returncode == 0
+    again = second.crawl(address, "--scope", "page")
+    assert (again["versions"], again["unchanged"]) == (0, 1)
+    assert second.rows("SELECT count(*), sum(version) FROM capture WHERE url = ?", address) == [(2, 1)]

@@ -28,6 +28,23 @@ def test_case_accents_and_punctuation_do_not_hide_a_term(text):
     assert WEB.page(text) > 0
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["red hidrográfica básica", "red hidrografica basica", "red hidrográfica basica", "red hidrografica básica",
+     "Red hidrogra\u0301fica ba\u0301sica"],
+)  # fmt: skip
+def test_accents_that_are_left_out_here_and_written_there_do_not_hide_a_term(text):
+    mixed = Relevance(compiled(Definition(terms={"red hidrográfica básica": 0.5}), lambda name: None))
+    assert mixed.page(f"la {text} de Aragón") > 0
+    assert mixed.links([LinkText("", text, "")])[0].anchor > 0
+
+
+def test_a_term_never_spans_two_links():
+    first, second = WEB.links([LinkText("", "water", "wms"), LinkText("", "quality", "water")])
+    assert (first.anchor, second.anchor) == (0, 0)
+    assert first.context > 0
+
+
 @pytest.mark.parametrize("text", ["ríos", "frío", "wmsx", "water", "quality", "", "water. quality?"])
 def test_parts_of_words_and_parts_of_terms_do_not_count(text):
     assert WEB.page(text.replace(". ", ".x ")) == 0

@@ -1,5 +1,7 @@
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NamedTuple
 
 import pytest
@@ -43,3 +45,41 @@ def real_servers(tmp_path_factory) -> Iterator[Servers]:
 @pytest.fixture
 def system(tmp_path) -> System:
     return System(tmp_path / "data", delay=0)
+
+
+@pytest.fixture
+def http_files() -> Iterator[Callable[[dict[str, str]], tuple[str, list[str]]]]:
+    """Serves texts by their paths (with query where one is given); the address, and the list of what was asked."""
+    started: list[tuple[ThreadingHTTPServer, threading.Thread]] = []
+
+    def serve(files: dict[str, str]) -> tuple[str, list[str]]:
+        asked: list[str] = []
+
+        class Answer(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                asked.append(self.path)
+                text = files.get(self.path, files.get(self.path.partition("?")[0]))
+                start = (text or "").lstrip()[:1]
+                kind = {"{": "application/json", "[": "application/json"}.get(start, "text/html")
+                body = (text or "nothing here").replace("{base}", base).encode()
+                self.send_response(200 if text is not None else 404)
+                self.send_header("Content-Type", "application/xml" if (text or "").startswith("<?xml") else kind)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *args: object) -> None:
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+        base = f"http://127.0.0.1:{server.server_port}"
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        started.append((server, thread))
+        return base, asked
+
+    yield serve
+    for server, thread in started:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -194,10 +194,90 @@ def test_csw_is_read_by_owslib(open_catalogue, live_server):
     (metadata,) = catalogue.records.values()
     assert metadata.identification[0].title == "Ríos"
     assert metadata.identification[0].type == "view"
-    with pytest.raises(Exception, match=r"not supported|Exception"):
-        catalogue.getrecords2(constraints=[fes.PropertyIsLessThan("dc:date", "2000")])
-        if catalogue.exceptionreport:
-            raise catalogue.exceptionreport
+
+
+@pytest.mark.parametrize(
+    ("constraint", "titles"),
+    [
+        (lambda fes: [fes.Or([_like(fes, "%Mapa 3%"), _like(fes, "%Ríos%")])], {"Mapa 3", "Ríos"}),
+        (lambda fes: [fes.And([_like(fes, "%Mapa%"), fes.Not([fes.Or([_like(fes, "Mapa 1%"), _like(fes, "%2")])])])],
+         {"Mapa 0", *(f"Mapa {n}" for n in range(3, 10))}),
+        (lambda fes: [fes.PropertyIsEqualTo("dc:title", "Mapa 5")], {"Mapa 5"}),
+        (lambda fes: [_like(fes, "Mapa 1_")], {"Mapa 10", "Mapa 11"}),
+        (lambda fes: [fes.PropertyIsEqualTo("dc:type", "dataset")], set()),
+        (lambda fes: [fes.And([fes.PropertyIsEqualTo("apiso:ServiceType", "view"), _like(fes, "% 7")])], {"Mapa 7"}),
+        (lambda fes: [fes.PropertyIsGreaterThan("dct:modified", "2030-01-01")], set()),
+        (lambda fes: [fes.And([fes.PropertyIsBetween("dct:modified", "2023-11-14", "2023-11-14"), _like(fes, "R%")])],
+         {"Ríos"}),
+        (lambda fes: [fes.And([fes.PropertyIsNull("dc:creator"), _like(fes, "%Mapa 9")])], {"Mapa 9"}),
+        (lambda fes: [fes.BBox(["50", "100", "60", "110"])], set()),
+        (lambda fes: [fes.And([fes.BBox(["40", "-1", "41", "0"]), _like(fes, "%Mapa 4")])], {"Mapa 4"}),
+    ],
+)  # fmt: skip
+def test_filters_mean_what_they_say(open_catalogue, live_server, constraint, titles):
+    csw = pytest.importorskip("owslib.csw")
+    from owslib import fes
+
+    catalogue = csw.CatalogueServiceWeb(f"{live_server.url}/geo/csw")
+    catalogue.getrecords2(constraints=constraint(fes), maxrecords=50)
+    assert catalogue.exceptionreport is None
+    assert {record.title for record in catalogue.records.values()} == titles
+
+
+def _like(fes, pattern: str):
+    return fes.PropertyIsLike("dc:title", pattern)
+
+
+@pytest.mark.parametrize(
+    ("cql", "count"),
+    [
+        ("dc:title = 'Mapa 3' or title like 'R%'", 2),
+        ("AnyText like '%mapa%' and not (title like '%1%' or title = 'Mapa 2')", 8),
+        ("title not like 'Mapa%'", 1),
+        ("INTERSECTS(ows:BoundingBox, POLYGON((-1 40, 0 40, 0 41, -1 41, -1 40)))", 13),
+        ("WITHIN(ows:BoundingBox, ENVELOPE(-1, 0, 40, 41))", 0),
+        ("CONTAINS(ows:BoundingBox, POINT(-1 40)) and type = 'service'", 13),
+        ("DISJOINT(ows:BoundingBox, POINT(100 40))", 13),
+        ("BBOX(ows:BoundingBox, 100, 0, 110, 10)", 0),
+        ("modified >= 2023-11-14 and creator is null", 13),
+    ],
+)
+def test_constraints_as_text(open_catalogue, client, cql, count):
+    answer = client.get(
+        "/geo/csw",
+        {"service": "CSW", "request": "GetRecords", "version": "2.0.2", "constraint": cql, "resultType": "hits"},
+    )
+    assert answer.status_code == 200, answer.content
+    assert f'numberOfRecordsMatched="{count}"' in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("cql", "words"),
+    [
+        ("colour = 'red'", "colour is not a queryable"),
+        ("title like", "its end"),
+        ("title = 'a' 'b'", "goes on"),
+        ("modified like '%2020%'", "is a time"),
+        ("BBOX(x, 1, 2)", "four numbers"),
+        ("(" * 100 + "title = 'a'" + ")" * 100, "deep"),
+        (" or ".join(["title = 'a'"] * 500), "200 conditions"),
+        ("title = 'a' ; drop table", "cannot be read"),
+    ],
+)
+def test_a_constraint_that_cannot_be_met_says_why(open_catalogue, client, cql, words):
+    answer = client.get("/geo/csw", {"service": "CSW", "request": "GetRecords", "constraint": cql})
+    assert answer.status_code == 400
+    assert words in answer.content.decode()
+
+
+def test_entries_are_sorted_as_asked(open_catalogue, live_server):
+    csw = pytest.importorskip("owslib.csw")
+    from owslib import fes
+
+    catalogue = csw.CatalogueServiceWeb(f"{live_server.url}/geo/csw")
+    by_title = fes.SortBy([fes.SortProperty("dc:title", "DESC")])
+    catalogue.getrecords2(sortby=by_title, maxrecords=2)
+    assert [record.title for record in catalogue.records.values()] == ["Ríos", "Mapa 9"]
 
 
 def test_records_are_read_by_owslib(open_catalogue, live_server):

@@ -1,5 +1,6 @@
 """What is a service and what is not: documents as servers really send them, and documents meant to mislead."""
 
+import gzip
 import json
 import random
 import struct
@@ -76,6 +77,41 @@ def test_any_encoding(encoding):
     text = WMS.replace("UTF-8", "ISO-8859-1") if encoding == "iso-8859-1" else WMS
     found = describe(text.encode(encoding))
     assert (found.type, found.title) == ("wms", "Ríos")
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (gzip.compress(WMS.encode()), "wms"),
+        (b'<soap:Envelope xmlns:soap="http://www.w3.org/2003/05/soap-envelope"><soap:Header/><soap:Body>'
+         + WMS.partition("?>")[2].encode() + b"</soap:Body></soap:Envelope>", "wms"),
+        (b'cb({"currentVersion": 10.3, "folders": [], "services": [{"name": "x", "type": "MapServer"}]});', "arcgis"),
+        (b'/**/dojo.io.f({"currentVersion": 10.3, "folders": [], "services": []});', "arcgis"),
+        (b'{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]},"properties":{}}\n'
+         b'{"type":"Feature","geometry":null,"properties":{}}\n', "geojson"),
+        (b'\x1e{"type":"Feature","geometry":null,"properties":{}}\n\x1e{"type":"Feature"}\n', "geojson"),
+        (b'{"value":[{"name":"Things","url":"http://x.example/v1.1/Things"}],"serverSettings":{"conformance":'
+         b'["http://www.opengis.net/spec/iot_sensing/1.1/req/datamodel"]}}', "sensorthings"),
+        (b'{"serviceName":"b","serviceVersion":"1.8","layers":[{"id":0,"layerType":"3DObject"}]}', "arcgis"),
+    ],
+)  # fmt: skip
+def test_what_is_packed_or_wrapped_is_found(body, kind):
+    assert describe(body).type == kind
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        gzip.compress(b"hello"),
+        gzip.compress(WMS.encode())[:60],
+        b"\x1f\x8b" + b"\xff" * 100,
+        b"<Envelope><Body>" + WMS.partition("?>")[2].encode() + b"</Body></Envelope>",  # a letter, not SOAP
+        b'alert({"a": 1})',
+        b'{"type":"Feature"}\n{"type":"Feature"}',
+    ],
+)
+def test_what_is_packed_or_wrapped_and_no_service_stays_none(body):
+    assert describe(body).type == ""
 
 
 def test_a_false_byte_order_mark_is_passed_over():

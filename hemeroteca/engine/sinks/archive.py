@@ -12,7 +12,6 @@ from hemeroteca.archive.uploads import Uploads
 from hemeroteca.config import Config, ConfigError
 from hemeroteca.engine.sinks import Arrival, Trip
 from hemeroteca.instance import Instance
-from hemeroteca.urls.candidate import UrlRole
 from hemeroteca.warc import Original, zstd
 from hemeroteca.warc.keys import DOM
 from hemeroteca.warc.writer import WarcWriter
@@ -81,8 +80,8 @@ class ArchiveSink:
         row.version = not arrival.unchanged
         if capture.status == 304 and rules.previous and original is not None:
             row.digest = rules.previous
-        first_seen = original is not None and not visit.digest and visit.role == UrlRole.REQUISITE
-        if not visit.page or first_seen:  # nobody knows its last version; a browser may have brought it
+        first_seen = original is not None and not visit.digest
+        if not visit.page or first_seen:  # nobody knows its last version; a browser or an import may have brought it
             row.version = self._captures.is_news(row)
         if done.difference is not None:
             row.importance = min(1.0, done.difference.total)

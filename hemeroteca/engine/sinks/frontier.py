@@ -39,8 +39,9 @@ class FrontierSink:
         if trip is None or not trip.visit.page:
             return
         counts = trip.run.counts
-        counts.unchanged += arrival.unchanged
-        counts.versions += bool(arrival.stored) and not arrival.unchanged
+        known = arrival.unchanged or (arrival.row is not None and not arrival.row.version)  # an import brought it
+        counts.unchanged += known
+        counts.versions += bool(arrival.stored) and not known
         if trip.run.focus is not None:
             self._judge(arrival, trip)
         self._follow(arrival, trip.visit, trip.run)

@@ -131,7 +131,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('at_ms', models.BigIntegerField(db_comment='when')),
                 ('ok', models.BooleanField(db_comment='it answered as it should')),
-                ('request', models.CharField(db_comment='what was asked: capabilities, map, feature', max_length=20)),
+                ('request', models.CharField(db_comment='what was asked: capabilities, map, feature, link', max_length=20)),
                 ('layer', models.TextField(db_comment='layer it was asked for', default='')),
                 ('status', models.SmallIntegerField(db_comment='HTTP status; 0: no answer', default=0)),
                 ('milliseconds', models.IntegerField(db_comment='until the whole answer was there', default=0)),

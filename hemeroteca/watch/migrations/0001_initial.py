@@ -292,7 +292,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('event', models.CharField(db_comment='what happened, such as change:<capture>; told once per channel', max_length=80)),
-                ('kind', models.CharField(db_comment='change, match, burst, error, recovered', max_length=9)),
+                ('kind', models.CharField(db_comment='change, match, burst, error, recovered, service, certificate', max_length=11)),
                 ('facts', models.JSONField(db_comment='what the message says')),
                 ('state', models.CharField(choices=[('waiting', 'Waiting'), ('sending', 'Sending'), ('sent', 'Sent'), ('failed', 'Failed')], db_comment='waiting, sent, failed', default='waiting', max_length=7)),
                 ('created_ms', models.BigIntegerField(db_comment='when it happened')),

@@ -1,0 +1,198 @@
+"""Operations: crawls looked into while they run, changed and given again; storage, backups, settings, health."""
+
+import time
+
+import pytest
+
+from hemeroteca import urls
+from hemeroteca.accounts import SYSTEM
+from hemeroteca.archive.models import Tally
+from hemeroteca.archive.stats import DAY_MS
+from hemeroteca.errors import Conflict, Invalid
+from hemeroteca.frontier import services
+from hemeroteca.frontier.models import Crawl, Host, Page, Visit
+from hemeroteca.frontier.visit import State
+from hemeroteca.ingest.rules import CrawlOptions
+from hemeroteca.jobs.models import Job
+
+database = [pytest.mark.django_db, pytest.mark.database]
+
+
+@pytest.fixture
+def crawl(db, instance):
+    """A crawl that runs: one page captured, two that wait, one that failed."""
+    made, _ = services.submit_crawl(SYSTEM, ["https://news.example/"], CrawlOptions(scope=urls.Scope(kind="host")))
+    host = Host.objects.get_or_create(name="news.example")[0]
+    rows = (
+        ("", State.DONE, "", 200, 1),
+        ("calendar/2031", State.QUEUED, "", 0, 0),
+        ("story", State.QUEUED, "", 0, 0),
+        ("broken", State.FAILED, "http-503: Service Unavailable", 503, 0),
+    )
+    for depth, (path, state, reason, status, versions) in enumerate(rows):
+        url = f"https://news.example/{path}"
+        page = Page.objects.create(key=urls.key(url), url=url, host=host, status=status, versions=versions)
+        Visit.objects.create(crawl=made, page=page, host=host, state=state, reason=reason, depth=min(depth, 1))
+    made.counts = {"pages": 1, "failed": 1, "queued": 2, "pages_per_second": 1.5}
+    made.save()
+    return made
+
+
+def states(crawl):
+    return dict(Visit.objects.filter(crawl=crawl).values_list("page__url", "state"))
+
+
+def fill_days(number):
+    """A gigabyte a day, until today."""
+    today = int(time.time()) // 86_400
+    common = {"status": 200, "mime": "text/html", "kind": "response", "version": True, "body_bytes": 3 << 30}
+    for day in range(today - number + 1, today + 1):
+        Tally.objects.create(
+            day=day, captures=1000, record_bytes=1 << 30, first_ms=day * DAY_MS, last_ms=day * DAY_MS + 1, **common
+        )
+
+
+class TestServices:
+    pytestmark = database
+
+    def test_what_is_left_out_leaves_the_queue_and_stays_out(self, crawl):
+        assert services.exclude(SYSTEM, crawl.pk, "/calendar/") == 1
+        found = states(crawl)
+        assert found["https://news.example/calendar/2031"] == State.EXCLUDED
+        assert found["https://news.example/story"] == State.QUEUED
+        assert found["https://news.example/"] == State.DONE
+        crawl.refresh_from_db()
+        assert crawl.revised  # the engine reads its options again
+        assert services.options_of(crawl).scope.exclude == ("/calendar/",)
+        with pytest.raises(Conflict):
+            services.exclude(SYSTEM, crawl.pk, "/calendar/")
+        with pytest.raises(Invalid):
+            services.exclude(SYSTEM, crawl.pk, "(")
+        with pytest.raises(Invalid):
+            services.exclude(SYSTEM, crawl.pk, " ")
+
+    def test_a_finished_crawl_is_given_again_as_it_was_last(self, crawl):
+        services.exclude(SYSTEM, crawl.pk, "/calendar/")
+        Crawl.objects.update(state=Crawl.State.FINISHED)
+        again = services.run_again(SYSTEM, crawl.pk)
+        assert again.pk != crawl.pk
+        assert services.options_of(again).again
+        assert services.options_of(again).scope.exclude == ("/calendar/",)
+        assert states(again)["https://news.example/story"] == State.QUEUED
+        assert services.run_again(SYSTEM, again.pk).pk == again.pk  # it has not finished: it goes on
+
+
+class TestPages:
+    pytestmark = database
+
+    def test_every_page_with_its_true_reason_and_address(self, client, crawl, reader):
+        client.force_login(reader)
+        shown = client.get(f"/crawls/{crawl.pk}/pages?state=failed").content.decode()
+        assert "news.example/broken" in shown
+        assert "http-503: Service Unavailable" in shown
+        assert "news.example/story" not in shown
+        waiting = client.get(f"/crawls/{crawl.pk}/pages?state=queued&host=news.example").content.decode()
+        assert "news.example/story" in waiting
+        assert "news.example/story" not in client.get(f"/crawls/{crawl.pk}/pages?host=other.example").content.decode()
+        assert client.get("/crawls/99999999999999999999/pages").status_code == 404
+
+    def test_the_live_part_asks_for_the_page_again_at_the_end(self, client, crawl, reader):
+        client.force_login(reader)
+        answer = client.get(f"/crawls/{crawl.pk}/live")
+        assert "HX-Refresh" not in answer
+        assert "news.example/broken" in answer.content.decode()
+        Crawl.objects.update(state=Crawl.State.FINISHED)
+        assert client.get(f"/crawls/{crawl.pk}/live")["HX-Refresh"] == "true"
+
+    def test_an_expression_that_cannot_be_read_is_told(self, client, crawl, editor):
+        client.force_login(editor)
+        answer = client.post(f"/crawls/{crawl.pk}", {"do": "exclude", "expression": "("}, follow=True)
+        assert "message error" in answer.content.decode()
+        assert services.options_of(Crawl.objects.get(pk=crawl.pk)).scope.exclude == ()
+
+    def test_settings_are_for_administrators_and_hide_secrets(self, client, instance, settings, editor, administrator):
+        from dataclasses import replace
+
+        settings.CONFIG = replace(
+            settings.CONFIG, wiki_token="s3cr3t-token", database="postgresql://ana:s3cr3t@db/x", delay=2.5
+        )
+        client.force_login(editor)
+        assert client.get("/settings").status_code == 403
+        client.force_login(administrator)
+        shown = client.get("/settings").content.decode()
+        assert "s3cr3t" not in shown
+        assert "postgresql://ana:(set)@db/x" in shown
+        assert "<b>2.5</b>" in shown
+
+    def test_a_backup_is_a_job_and_a_path_that_is_none_is_refused(self, client, instance, tmp_path, administrator):
+        client.force_login(administrator)
+        assert client.post("/backups", {"target": "relative/folder"}).status_code == 422
+        assert not Job.objects.exists()
+        client.post("/backups", {"target": str(tmp_path / "copy")})
+        assert Job.objects.get().kind == "instance.backup"
+        assert str(tmp_path / "copy") in client.get("/backups").content.decode()
+
+    def test_growth_is_projected_until_the_disk_is_full(self, client, world):
+        fill_days(4)
+        shown = client.get("/storage", headers={"Accept-Language": "en"}).content.decode()
+        assert "365.0" in shown  # gigabytes in a year
+        assert "The disk is full in about" in shown
+
+    def test_health_and_metrics(self, client, world):
+        answer = client.get("/healthz")
+        assert answer.status_code == 200
+        assert answer.json() == {"status": "ok", "database": "ok", "disk": "ok"}
+        text = client.get("/metrics").content.decode()
+        assert "# TYPE hemeroteca_captures gauge" in text
+        assert 'hemeroteca_pages{state="done"}' in text
+        assert "hemeroteca_engine_up" in text
+        samples = [line for line in text.splitlines() if not line.startswith("#")]
+        assert all(float(line.rpartition(" ")[2]) >= 0 for line in samples)
+
+    def test_a_full_disk_is_not_healthy(self, client, world, monkeypatch):
+        monkeypatch.setattr("hemeroteca.api.health.MIN_FREE_BYTES", 1 << 62)
+        answer = client.get("/healthz")
+        assert (answer.status_code, answer.json()["disk"]) == (503, "the disk is full")
+
+
+class TestInABrowser:
+    pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+    def test_a_crawl_is_looked_into_and_narrowed(self, journey, crawl, administrator):
+        page = journey("/crawls", administrator)
+        page.get_by_role("link", name="news.example").first.click()
+        page.get_by_text("news.example/broken").first.wait_for()
+        page.look("crawl")
+        page.locator("input[name=expression]").fill("/calendar/")
+        page.get_by_role("button", name=page.say("Leave out", "Dejar fuera"), exact=True).click()
+        page.get_by_text(page.say("1 address left the queue", "1 dirección salió de la cola")).wait_for()
+        page.get_by_role("link", name=page.say("excluded", "excluida"), exact=False).first.click()
+        page.get_by_text("news.example/calendar/2031").wait_for()
+        page.look("pages")
+        Crawl.objects.filter(pk=crawl.pk).update(state=Crawl.State.FINISHED)
+        page.goto(f"{page.site}/crawls/{crawl.pk}")
+        page.get_by_role("button", name=page.say("Run again", "Repetir")).click()
+        page.wait_for_url(f"{page.site}/crawls/{crawl.pk + 1}")
+
+    def test_storage_backups_and_settings_say_what_there_is(self, journey, tmp_path, administrator):
+        page = journey("/storage", administrator)
+        page.locator(".empty").wait_for()
+        fill_days(12)
+        page.goto(page.site + "/storage")
+        page.locator("figure.chart[data-drawn] svg").wait_for()
+        page.look("storage")
+        page.goto(page.site + "/backups")
+        page.look("none")
+        page.locator("input[name=target]").fill("copies")
+        page.get_by_role("button", name=page.say("Make a backup", "Hacer una copia")).click()
+        page.locator(".message.error").wait_for()
+        page.complaints.clear()  # the browser tells of the status 422
+        page.locator("input[name=target]").fill(str(tmp_path / "copy"))
+        page.get_by_role("button", name=page.say("Make a backup", "Hacer una copia")).click()
+        page.get_by_text(page.say("waiting", "en espera")).first.wait_for()
+        page.goto(page.site + "/backups")
+        page.get_by_text(str(tmp_path / "copy")).wait_for()
+        page.look("one")
+        page.goto(page.site + "/settings")
+        page.get_by_text("user_agent", exact=True).wait_for()
+        page.look("settings")
