@@ -150,7 +150,7 @@ def test_tricks_are_refused(run, lake, sql):
     ("sql", "reason"),
     [
         ("SELECT count(*) FROM range(1000000000000) a, range(1000000) b", "longer than"),
-        ("SELECT list(r) FROM range(2000000000) t(r)", "memory"),
+        ("SELECT list(r) FROM range(2000000000) t(r)", "memory|longer than"),
         ("WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t", "longer than"),
         ("SELECT rpad('', 2000000000, 'x')", "answer has more|memory|longer than"),
         ("SELECT repeat('x', 300000000)", "answer has more|memory|longer than"),

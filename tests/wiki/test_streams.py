@@ -17,7 +17,7 @@ def test_recent_changes_make_an_article_due_and_the_rest_costs_nothing(run, medi
     run("wiki.extract", Extract(wiki=mediawiki.api_url, titles=["Plaza", "Mérida", "Valencia"]))
     run("wiki.follow", Follow(wiki=mediawiki.api_url))
     Article.objects.update(due_ms=1 << 50)
-    mediawiki.edit("Mérida", "Mérida, otra vez", "Beto")
+    mediawiki.edit("Mérida", "Mérida, otra vez [[Categoría:Ciudades]]", "Beto")
     heard = run("wiki.follow", Follow(wiki=mediawiki.api_url))
     assert heard["articles"] >= 1
     Article.objects.exclude(title="Mérida").update(due_ms=1 << 50)  # the same second may be heard twice
