@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-PATIENCE = 60.0
+PATIENCE = 240.0  # seconds
 PAUSE = 0.02
 
 T = TypeVar("T")

@@ -114,10 +114,12 @@ def compare(old: CaptureRow, new: CaptureRow, rules: change.ChangeRules | None =
     return Pair(before, after, given, change.compare(before, after, given, frozenset(known) or None))
 
 
-def comparison(old: CaptureRow, new: CaptureRow, view: str) -> costly.Comparison:
+def comparison(
+    old: CaptureRow, new: CaptureRow, view: str, rules: change.ChangeRules | None = None
+) -> costly.Comparison:
     """The same for whoever asks over the network: in a bounded process, in its turn. Also raises Busy and Invalid."""
     known = noise.load(_host(new.url)).noisy()
-    return costly.run(costly.compare, _stored(old), _stored(new), rules_of(new.url), known, view)
+    return costly.run(costly.compare, _stored(old), _stored(new), rules or rules_of(new.url), known, view)
 
 
 def rules_of(url: str) -> change.ChangeRules:

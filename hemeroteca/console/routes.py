@@ -12,7 +12,7 @@ from django.views.i18n import set_language
 
 from hemeroteca.accounts import STRANGER, Actor, PermissionDenied
 from hemeroteca.accounts.permissions import may_try
-from hemeroteca.console import account, archive, charts, error_pages, operations, search, wiki
+from hemeroteca.console import account, archive, charts, error_pages, operations, search, simulator, watch, wiki
 from hemeroteca.console.section import Page, Section, View
 
 LOGO = RedirectView.as_view(url="/static/console/logo.svg", permanent=True)
@@ -32,6 +32,8 @@ OTHERS = Section(
 SECTIONS: tuple[Section, ...] = (
     search.SECTION,
     archive.SECTION,
+    watch.SECTION,
+    simulator.SECTION,
     wiki.SECTION,
     operations.SECTION,
     account.SECTION,

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -9,7 +10,7 @@ from django.db.models import Count, Q
 
 from hemeroteca.accounts import Actor, can, require
 from hemeroteca.accounts.models import User
-from hemeroteca.fleet import coordinator, dispatch, services, shapes, trust
+from hemeroteca.fleet import coordinator, dispatch, places, services, shapes, trust
 from hemeroteca.fleet.accounting import UNIT, Kind
 from hemeroteca.fleet.models import (
     Account,
@@ -17,6 +18,7 @@ from hemeroteca.fleet.models import (
     Client,
     ClosedHost,
     Device,
+    DeviceDay,
     Entry,
     FetchJob,
     FetchResult,
@@ -130,6 +132,56 @@ def devices(actor: Actor, owner: User | None = None) -> list[DeviceFacts]:
             )
         )
     return found
+
+
+class DeviceDayFacts(msgspec.Struct, frozen=True):
+    """Of a device, for a chart."""
+
+    day: str
+    requests: int
+    valid: int
+    invalid: int
+    bytes: int
+    statuses: dict[str, int]
+
+
+def days(actor: Actor, device: Device, count: int = 30) -> list[DeviceDayFacts]:
+    """What a device did on each of the last days, oldest first; days without work are there, with nothing."""
+    require(actor, "fleet.devices", device)
+    today = datetime.now(UTC).date()
+    rows = {row.day: row.counts for row in DeviceDay.objects.filter(device=device, day__gt=today - timedelta(count))}
+    found = []
+    for back in range(count - 1, -1, -1):
+        day = today - timedelta(back)
+        counts = rows.get(day, {})
+        classes = {name: n for name, n in counts.items() if name.endswith("xx") or name == "none"}
+        found.append(
+            DeviceDayFacts(
+                day=day.isoformat(),
+                requests=counts.get("requests", 0),
+                valid=counts.get("valid", 0),
+                invalid=counts.get("invalid", 0),
+                bytes=counts.get("bytes", 0),
+                statuses=classes,
+            )
+        )
+    return found
+
+
+def countries() -> list[dict[str, Any]]:
+    """Devices of each country, and how many are online: for the map."""
+    found: dict[str, dict[str, Any]] = {}
+    alive = set(Device.objects.filter(coordinator.online()).values_list("pk", flat=True))
+    for pk, country in Device.objects.values_list("pk", "country"):
+        place = places.centre(country)
+        one = found.setdefault(
+            country, {"country": country, "devices": 0, "online": 0, "latitude": None, "longitude": None}
+        )
+        one["devices"] += 1
+        one["online"] += pk in alive
+        if place is not None:
+            one["latitude"], one["longitude"] = place
+    return sorted(found.values(), key=lambda one: (-one["devices"], one["country"]))
 
 
 def leaderboard(limit: int = 50) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from hemeroteca.instance import Instance
 from hemeroteca.replay import program
 from hemeroteca.replay.addresses import entrance, key_of, sign
 from tests.console.world import BREAD
+from tests.replay.conftest import need_pywb
 from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
@@ -251,3 +252,46 @@ def test_one_address_cannot_take_all_connections(served):
         for wire in held:
             wire.close()
     served.wait(lambda: served.status(f"{served.console}/robots.txt") == 200)
+
+
+def test_one_address_or_network_holds_forty_connections_of_replay_and_no_more():
+    """Told to the server itself: from this machine all connections are a proxy's."""
+    code = """
+import gevent, gevent.event, importlib.util, sys
+spec = importlib.util.spec_from_file_location("server", sys.argv[1])
+server = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(server)
+ended = gevent.event.Event()
+server.WSGIServer.handle = lambda self, sock, address: ended.wait()
+class Sock:
+    closed = False
+    def close(self):
+        self.closed = True
+one = server.Server.__new__(server.Server)
+wires = [Sock() for _ in range(45)]
+at_work = [gevent.spawn(one.handle, wire, (f"2001:db8:0:1::{n:x}", 1)) for n, wire in enumerate(wires)]
+gevent.sleep(0)
+other = Sock()
+at_work.append(gevent.spawn(one.handle, other, ("192.0.2.1", 1)))
+gevent.sleep(0)
+print(sum(wire.closed for wire in wires), other.closed)
+ended.set()
+gevent.joinall(at_work)
+print(sum(one.held.values()))
+"""
+    need_pywb()
+    environment = {
+        "REPLAY_ORIGIN": "https://r.example",
+        "REPLAY_CONSOLE": "https://c.example",
+        "REPLAY_INDEX": "http://i",
+    }
+    environment |= {"REPLAY_FILES": "/", "REPLAY_KEY": "k", "REPLAY_OPEN": "1", "PATH": os.environ["PATH"]}
+    python = program.python_of(config.Config())
+    told = subprocess.run(
+        [python, "-I", "-c", code, str(program.SERVER)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert told.stdout.split() == ["5", "False", "0"], told.stderr
