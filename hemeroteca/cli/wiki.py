@@ -173,8 +173,6 @@ def revisions(
 ) -> None:
     """Revisions. With --json a line for each."""
     _setup(data)
-    import msgspec
-
     from hemeroteca.wiki import queries
 
     if page:
@@ -183,7 +181,7 @@ def revisions(
         given["sort"] = sort
     for row in queries.every_revision(common.actor(), given, text):
         if json:
-            sys.stdout.write(msgspec.json.encode(row).decode() + "\n")
+            common.tell(row)
         else:
             mark = "m" if row["minor"] else " "
             line = f"{row['timestamp']} {row['revid']:>10} {mark} {row['user'] or '(hidden)'}: {row['comment'] or ''}"
@@ -359,7 +357,7 @@ def query(
         answer = queries.sql(common.actor(), what)
     for row in answer.rows:
         if json:
-            sys.stdout.write(msgspec.json.encode(dict(zip(answer.columns, row, strict=True))).decode() + "\n")
+            common.tell(dict(zip(answer.columns, row, strict=True)))
         else:
             typer.echo(common.printable("\t".join("" if value is None else str(value) for value in row)))
     if answer.truncated:
@@ -459,12 +457,15 @@ def import_(
 @app.command()
 @with_filters("title", "pageid", "user", "datestart", "dateend", "locale", "wiki")
 def export(
-    target: Annotated[Path, typer.Argument(help="File to write; .xml, .parquet or .csv says the format.")],
+    target: Annotated[
+        Path, typer.Argument(help="File to write; .xml, .parquet or .csv says the format; `-` is standard output.")
+    ],
     format_: Annotated[str, typer.Option("--format", help="xml, parquet or csv; empty: by the file's name.")] = "",
     *,
     given: dict[str, Any],
     text: Annotated[bool, typer.Option("--text/--no-text", help="Texts too, where they are kept.")] = True,
     pseudonyms: Annotated[bool, typer.Option("--pseudonyms", help="Users without their names; no comments.")] = False,
+    force: common.Force = False,
     background: Background = False,
     data: common.Data = None,
     json: common.Json = False,
@@ -474,14 +475,20 @@ def export(
     from hemeroteca.wiki.export import Exported
     from hemeroteca.wiki.jobs import Export
 
-    order = Export(
-        target=str(target.absolute()),
-        format=format_ or target.suffix.lstrip("."),
-        filters=given,
-        text=text,
-        pseudonyms=pseudonyms,
-    )
-    done = run_job("wiki.export", order, Exported, json, background)
+    to_output = str(target) == "-"
+    if to_output and background:
+        common.give_up("a job has no standard output; name a file, or leave out --background", common.USAGE)
+    with common.outgoing(target, force) as path:
+        order = Export(
+            target=str(path.absolute()),
+            format=format_ or target.suffix.lstrip("."),
+            filters=given,
+            text=text,
+            pseudonyms=pseudonyms,
+        )
+        done = run_job("wiki.export", order, Exported, json, background)
+    if to_output:
+        return
     if json:
         common.tell(done)
     else:

@@ -12,7 +12,20 @@ from django.views.i18n import set_language
 
 from hemeroteca.accounts import STRANGER, Actor, PermissionDenied
 from hemeroteca.accounts.permissions import may_try
-from hemeroteca.console import account, archive, charts, error_pages, operations, search, simulator, watch, wiki
+from hemeroteca.console import (
+    account,
+    archive,
+    charts,
+    error_pages,
+    fleet,
+    geo,
+    operations,
+    search,
+    simulator,
+    watch,
+    wiki,
+)
+from hemeroteca.console import help as help_pages
 from hemeroteca.console.section import Page, Section, View
 
 LOGO = RedirectView.as_view(url="/static/console/logo.svg", permanent=True)
@@ -35,7 +48,10 @@ SECTIONS: tuple[Section, ...] = (
     watch.SECTION,
     simulator.SECTION,
     wiki.SECTION,
+    geo.SECTION,
+    fleet.SECTION,
     operations.SECTION,
+    help_pages.SECTION,
     account.SECTION,
     OTHERS,
 )

@@ -37,7 +37,7 @@ from hemeroteca.watch.models import Change, Subscription, WatchedPage
 SITES = 200  # of the list
 CHANGES = 20
 PAGES = 50
-RUNS = 30
+RUNS = 12
 TRIED = 6  # past versions that rules are tried on
 DAYS = (30, 90, 365)
 DAY_MS = 86_400_000

@@ -272,6 +272,7 @@ class Transfer(models.Model):
 class Entry(models.Model):
     """One side of a transfer; those of a transfer sum to zero."""
 
+    account_id: int
     transfer = models.ForeignKey(Transfer, models.CASCADE, related_name="entries", db_comment="the transfer")
     account = models.ForeignKey(Account, models.PROTECT, related_name="entries", db_comment="whose")
     amount = models.BigIntegerField(db_comment="thousandths of a credit; negative: taken from it")

@@ -311,6 +311,7 @@ def _types(function: Callable[..., Any]) -> dict[str, Any]:
 
     if function.__module__ != __name__:  # of tests
         return {}
+    globals().update(change=change, extract=extract)  # msgspec looks up here what the fields of `Comparison` are
     return get_type_hints(function, localns={"change": change, "extract": extract})
 
 

@@ -102,6 +102,17 @@ class TestPages:
         answer = client.post("/watch/channels", {"channel": Channel.objects.get().pk, "do": "test"}, follow=True)
         assert "not delivered" in answer.content.decode()
 
+    def test_parts_of_the_page_are_offered_and_tried_on_past_versions(self, client, watched, editor):
+        client.force_login(editor)
+        shown = client.get(f"/watch/{watched.pk}/elements", {"url": BREAD, "keep": "h1"}).content.decode()
+        assert 'name="keep" value="main"' in shown
+        assert "would" in shown
+        tried = client.get(
+            f"/watch/{watched.pk}/elements", {"url": BREAD, "keep": "h1["}, headers={"HX-Request": "true"}
+        )
+        assert "<html" not in tried.content.decode()
+        assert 'role="alert"' in tried.content.decode()
+
     def test_categories_are_edited(self, client, watched, editor):
         client.force_login(editor)
         assert client.post("/watch/categories", {"code": "320", "name": "museums"}).status_code == 302
@@ -127,7 +138,9 @@ class TestInABrowser:
         page.get_by_text("https://example.net/").first.wait_for()
         page.look("preview")
         page.get_by_role("button", name=page.say("Watch it", "Vigilarlo")).click()
-        page.get_by_text(page.say("No important change was seen yet.", "Todavía no se ha visto")).wait_for()
+        page.get_by_text(
+            page.say("No important change was seen yet.", "Todavía no se ha visto ningún cambio importante.")
+        ).wait_for()
         page.look("new")
         page.goto(f"{page.site}/watch/{watched.pk}")
         page.locator("figure.chart[data-drawn] svg").first.wait_for()
