@@ -12,7 +12,8 @@ from django.views.i18n import set_language
 
 from hemeroteca.accounts import STRANGER, Actor, PermissionDenied
 from hemeroteca.accounts.permissions import may_try
-from hemeroteca.console import account, archive, charts, error_pages, fleet, operations, search, simulator, watch
+from hemeroteca.console import account, archive, charts, error_pages, fleet, geo, operations, search, simulator, watch
+from hemeroteca.console import help as help_pages
 from hemeroteca.console.section import Page, Section, View
 
 LOGO = RedirectView.as_view(url="/static/console/logo.svg", permanent=True)
@@ -34,8 +35,10 @@ SECTIONS: tuple[Section, ...] = (
     archive.SECTION,
     watch.SECTION,
     simulator.SECTION,
+    geo.SECTION,
     fleet.SECTION,
     operations.SECTION,
+    help_pages.SECTION,
     account.SECTION,
     OTHERS,
 )
