@@ -410,16 +410,24 @@ def _map(places: list[dict[str, Any]]) -> dict[str, Any]:
         "data": {"values": places},
         "mark": {"type": "circle", "tooltip": True, "opacity": 0.8},
         "encoding": at
-        | {"size": {"field": "devices", "type": "quantitative", "title": _("devices"), "scale": {"range": [80, 900]}}},
+        | {
+            "size": {
+                "field": "devices",
+                "type": "quantitative",
+                "title": _("devices"),
+                "scale": {"range": [80, 900]},
+                "legend": None,
+            }
+        },
     }
     names = {
         "data": {"values": places},
-        "mark": {"type": "text", "dy": -12},
+        "mark": {"type": "text", "dy": -20},
         "encoding": at | {"text": {"field": "country"}},
     }
     grid = {
         "data": {"graticule": {"step": [20, 20]}},
-        "mark": {"type": "geoshape", "filled": False, "strokeOpacity": 0.25},
+        "mark": {"type": "geoshape", "filled": False, "strokeOpacity": 0.25, "aria": False},
     }
     return {
         "$schema": charts.SCHEMA,
