@@ -1,6 +1,9 @@
 # Two commands are enough on a fresh machine: `make run` and `make test`.
 PYTHON ?= python3
 BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv
+# Extras of pyproject.toml to install as well: make setup EXTRAS="postgres s3"
+EXTRAS ?=
 # A registry that is slow or away for a moment is asked again.
 export PIP_RETRIES ?= 10
 export PIP_DEFAULT_TIMEOUT ?= 60
@@ -16,10 +19,11 @@ endif
 
 setup: .venv/.installed native
 
-.venv/.installed: requirements.lock pyproject.toml
+.venv/.installed: requirements.lock pyproject.toml locks/run.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip  # its making was interrupted
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv -c requirements.lock -e .
+	$(PIP) --require-hashes --no-deps -r locks/run.txt $(patsubst %,-r locks/%.txt,$(EXTRAS))
+	$(PIP) --no-build-isolation -c requirements.lock -e .
 	$(BIN)/python -m compileall -q hemeroteca
 	-$(BIN)/python -m hemeroteca.replay.install
 	touch $@
@@ -36,7 +40,8 @@ native: .venv/.installed-native
 setup-dev: .venv/.installed-dev
 
 .venv/.installed-dev: .venv/.installed .venv/.installed-native
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv -c requirements.lock -e '.[dev]'
+	$(PIP) --require-hashes --no-deps -r locks/dev.txt
+	$(PIP) --no-build-isolation -c requirements.lock -e '.[dev]'
 	touch $@
 
 run: setup
@@ -66,6 +71,8 @@ format: setup-dev
 messages: setup
 	$(BIN)/pybabel compile --domain django --directory hemeroteca/console/locale
 
-# Writes the versions installed now; a lock file carries names and versions, no host.
+# Writes the versions installed now, then the hashes of their files; a lock file carries no host.
 lock:
+	$(PIP) -c requirements.lock hatchling editables
 	$(BIN)/python -m pip freeze --exclude-editable --exclude hemeroteca-native | LC_ALL=C sort -f > requirements.lock
+	$(BIN)/python -m locks

@@ -85,7 +85,8 @@ def _leases(device, token: str) -> Row:
     ask("connect", b'{"version": "0.1.0"}')
     _offers(device, BLOCKS + 20)
     for _ in range(20):
-        assert b'"block"' in ask("lease", b'{"urls": 64}')
+        found = ask("lease", b'{"urls": 64}')
+        assert b'"block"' in found, found
     before = time.process_time()
     for _ in range(BLOCKS):
         ask("lease", b'{"urls": 64}')

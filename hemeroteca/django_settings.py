@@ -47,6 +47,7 @@ def _database(address: str) -> dict[str, object]:
         return {
             "ENGINE": "django.db.backends.sqlite3",
             "NAME": INSTANCE.database_path,
+            "CONN_MAX_AGE": 60,  # opening it anew with its pragmas costs more than what most requests do with it
             "OPTIONS": {
                 "timeout": 60,
                 "transaction_mode": "IMMEDIATE",

@@ -130,6 +130,31 @@ class Seasons:
         return [number * DAY + (draw >> 8) % DAY] if draw % 100 < chance else []
 
 
+@dataclass(frozen=True)
+class Chance:
+    """On `percent` of the days, at the page's own time of the day: what the founding work's groups are made of."""
+
+    name: str
+    percent: int
+    length: int = DAY
+
+    def cell(self, key: int, number: int) -> list[int]:
+        return [number * DAY + mix(key, 1) % DAY] if (mix(key, number) >> 8) % 100 < self.percent else []
+
+
+@dataclass(frozen=True)
+class Surges:
+    """Hardly ever, but four times a day in three days of 45, which are the same for every page."""
+
+    name: str = "surges"
+    length: int = DAY
+
+    def cell(self, key: int, number: int) -> list[int]:
+        draw = mix(key, number)
+        count = 4 if number % 45 in (30, 31, 32) else int(draw % 100 < 3)
+        return sorted({number * DAY + mix(draw, i) % DAY for i in range(count)})
+
+
 PROCESSES: dict[str, Process] = {
     process.name: process
     for process in (
@@ -140,5 +165,10 @@ PROCESSES: dict[str, Process] = {
         Poisson("poisson", 3 * DAY),
         Bursts(),
         Seasons(),
+        Chance("high", 85),
+        Chance("medium", 55),
+        Chance("low", 15),
+        Surges(),
     )
 }
+GROUPS = ("high", "medium", "low")

@@ -18,7 +18,7 @@ OPTIONS = {
     "page_bytes": "median size of an HTML page",
     "links_per_page": "median number of links in a page's text",
     "growth": "new pages per host and virtual day",
-    "changes": "mixed, or one process for all: never, hourly, daily, weekly, poisson, bursts, seasons",
+    "changes": "mixed, groups (high, medium and low in turn), or one process for all: never, hourly, daily, weekly …",
     "trouble": "how many links lead to redirects and errors; 0: none",
     "robots": "mixed, or open",
     "crawl_delay": "seconds asked for by the hosts with a Crawl-delay; 0: none asks",

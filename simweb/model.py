@@ -42,7 +42,8 @@ class Settings:
     page_bytes: int = 24_000  # median size of an HTML page; sizes are log-normal
     links_per_page: int = 40  # median number of links in a page's text, apart from its navigation
     growth: float = 0.0  # new pages per host and virtual day
-    changes: str = "mixed"  # or one process for all pages: never, hourly, daily, weekly, poisson, bursts, seasons
+    changes: str = "mixed"  # or a process for all pages (`changes.PROCESSES`), or groups: see `Host.process`
+    restyle: float = 0.0  # days after which each host's style gets other colours, again and again; 0: never
     trouble: float = 1.0  # how many links lead to redirects and errors; 0: none, 1: about one page in three has one
     robots: str = "mixed"  # or "open": robots.txt allows everything
     crawl_delay: float = 1.0  # what the hosts with a Crawl-delay ask for; 0: no host asks
@@ -60,11 +61,11 @@ class Settings:
                 raise ValueError(f"simweb setting `{name}` is {getattr(self, name)}; it must be at least {least}")
         if self.corner and self.corner < 10:
             raise ValueError(f"simweb setting `corner` is {self.corner}; it must be 0 or at least 10")
-        for name in ("growth", "trouble", "crawl_delay", "latency", "speed"):
+        for name in ("growth", "restyle", "trouble", "crawl_delay", "latency", "speed"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise ValueError(f"simweb setting `{name}` is {getattr(self, name)}; it must be 0 or more")
         choices = {
-            "changes": ("mixed", *PROCESSES),
+            "changes": ("mixed", *PROCESSES, "groups"),
             "robots": ("mixed", "open"),
             "charsets": ("mixed", "utf-8"),
             "compression": ("mixed", "none"),
@@ -264,8 +265,11 @@ class Host:
         return -int(-(number - self._pages + 1) * DAY // self.web.settings.growth) + self.web.start
 
     def process(self, number: int) -> Process:
-        """How this page changes."""
+        """How this page changes. `groups`: hosts are of the three groups of 2015 in turn; the last one has surges."""
         chosen = self.web.settings.changes
+        if chosen == "groups":
+            last = self.index == self.web.settings.hosts - 1
+            chosen = "surges" if last else changes.GROUPS[self.index % 3]
         if chosen == "mixed":
             kinds = KIND_CHANGES[self.kind]
             chosen = kinds[mix(self.key, number) // 7 % len(kinds)]
@@ -293,6 +297,11 @@ class Host:
         newest = self.count(now) - 1 if number == 0 else min(FANOUT * (number + 1), self.count(now) - 1)
         first = FANOUT * number + 1
         return self.birth(newest if newest >= first else number)
+
+    def restyled(self, now: float) -> int:
+        """How often its style got other colours."""
+        days = self.web.settings.restyle
+        return int((now - self.web.start) / DAY // days) if days else 0
 
     # -- addresses
 

@@ -205,10 +205,11 @@ def report(host: Host, number: int) -> bytes:
     return media.pdf(host.headline(number), [*lines, host.keyword(number)])
 
 
-def asset(resource: Resource, target: str) -> tuple[str, bytes]:
-    """(media type, bytes) of an image, style sheet, script or icon."""
+def asset(resource: Resource, target: str, often: int = 0) -> tuple[str, bytes]:
+    """(media type, bytes) of an image, style sheet, script or icon. `often`: how often it got other colours."""
     if resource.kind == "css":
-        return "text/css", media.EXTRA_STYLE if target.endswith("extra.css") else media.STYLE
+        style = media.EXTRA_STYLE if target.endswith("extra.css") else media.STYLE
+        return "text/css", style + (b"h1 { color: #%06x }\n" % (mix(often, 7) & 0xFFFFFF) if often else b"")
     if resource.kind == "js":
         return "text/javascript", media.SCRIPT
     if resource.kind == "icon":

@@ -9,7 +9,7 @@ import brotli
 
 from simweb import admin, render, zoo
 from simweb.changes import mix
-from simweb.clock import Clock, http_date
+from simweb.clock import DAY, Clock, http_date
 from simweb.geo import Corner
 from simweb.messages import OpenConnection, Request, Response, Stream
 from simweb.model import ADMIN_HOST, DOMAIN, Host, Resource, Settings, Web
@@ -92,10 +92,12 @@ class Site:
                     return Response(304, extra=extra)
                 return Response(200, "application/pdf", render.report(host, resource.number), extra)
             case "css" | "js" | "icon" | "image":
-                extra, unchanged = _validators(host, "f", self.web.start, request)
+                often = host.restyled(now) if resource.kind == "css" else 0
+                changed = int(self.web.start + often * self.settings.restyle * DAY)
+                extra, unchanged = _validators(host, "f", changed, request)
                 if unchanged:
                     return Response(304, extra=extra)
-                media_type, body = render.asset(resource, request.target)
+                media_type, body = render.asset(resource, request.target, often)
                 return Response(200, media_type, body, f"Cache-Control: max-age=86400\r\n{extra}")
             case "robots":
                 return Response(200, "text/plain; charset=utf-8", render.robots(host).encode())

@@ -119,6 +119,10 @@ ACTIONS: dict[str, Permission] = {
     "fleet.ask": Permission("ask to be a client of the fleet", ADMINISTRATORS, owner=True),
     "fleet.fetch": Permission("have URLs fetched by the fleet", READERS),  # and the operator's approval
     "fleet.fetches": Permission("see what was fetched for somebody", ADMINISTRATORS, owner=True),
+    "fleet.vantage": Permission("have URLs compared from many places", READERS),  # and the operator's approval
+    "fleet.vantages": Permission("see or end somebody's vantage checks", ADMINISTRATORS, owner=True),
+    "fleet.load": Permission("propose a load test of a site of one's own", READERS),  # and the proof
+    "fleet.loads": Permission("see, start or stop somebody's load tests", ADMINISTRATORS, owner=True),
     "fleet.credits": Permission("see credits", ADMINISTRATORS, owner=True),
     "fleet.operate": Permission("operate the fleet", ADMINISTRATORS),
     "fleet.simulate": Permission("simulate a fleet", READERS),

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from django.contrib.auth import authenticate
 from django.contrib.auth.password_validation import validate_password
+from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest
@@ -77,17 +78,49 @@ def set_password(actor: Actor, name: str, password: str) -> User:
     return user
 
 
+def change_password(actor: Actor, user: User, old: str, new: str, address: str) -> User:
+    """A person changes their own, and proves with the old one that it is they and not somebody at their desk."""
+    require(actor, "account.password", user)
+    if throttle.wait(user.name, address, known=True) is not None:
+        raise SignInRefused(_("Too many wrong passwords. Try again in %(minutes)d min.") % {"minutes": 15})
+    if not user.check_password(old[:1024]):
+        throttle.failed(user.name, address)
+        raise Invalid(_("The present password is wrong."))
+    return set_password(actor, user.name, new)
+
+
+def change_user(actor: Actor, name: str, role: Role | None = None, active: bool | None = None) -> User:
+    """Another role, or locked out, or let in again. The last administrator stays one."""
+    require(actor, "account.user")
+    with transaction.atomic():
+        user = find_user(name)
+        if (role not in (None, Role.ADMINISTRATOR)) or active is False:
+            _keep_an_administrator(user)
+        user.role = role or user.role
+        user.is_active = user.is_active if active is None else active
+        user.save(update_fields=["role", "is_active"])
+    if active is False:
+        end_sessions(SYSTEM, user)
+    return user
+
+
 def remove_user(actor: Actor, name: str) -> None:
     require(actor, "account.user")
     with transaction.atomic():
         user = find_user(name)
-        others = User.objects.filter(role=Role.ADMINISTRATOR, is_active=True).exclude(pk=user.pk)
-        if user.is_superuser and not others.exists():
-            raise Conflict(
-                f"{user.name!r} is the last administrator; first add another: "
-                "`hemeroteca user add NAME --role administrator`"
-            )
+        _keep_an_administrator(user)
         user.delete()
+
+
+def end_sessions(actor: Actor, user: User, but: str = "") -> int:
+    """Sign a person out of every browser, except the one whose session is named; how many those were."""
+    require(actor, "account.password", user)
+    ended = 0
+    for session in Session.objects.filter(expire_date__gt=timezone.now()).iterator():
+        if session.session_key != but and session.get_decoded().get("_auth_user_id") == str(user.pk):
+            session.delete()
+            ended += 1
+    return ended
 
 
 def find_user(name: str) -> User:
@@ -177,6 +210,15 @@ def tokens(actor: Actor, of: User | None = None) -> list[ApiToken]:
     require(actor, "account.tokens", of)
     found = ApiToken.objects.select_related("user").order_by("created")
     return list(found.filter(user=of) if of else found)
+
+
+def _keep_an_administrator(user: User) -> None:
+    others = User.objects.filter(role=Role.ADMINISTRATOR, is_active=True).exclude(pk=user.pk)
+    if user.is_superuser and not others.exists():
+        raise Conflict(
+            f"{user.name!r} is the last administrator; first add another: "
+            "`hemeroteca user add NAME --role administrator`"
+        )
 
 
 def _check_password(password: str, user: User) -> None:

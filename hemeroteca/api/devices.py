@@ -12,7 +12,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from hemeroteca.api.problems import status_of
 from hemeroteca.errors import Refused
-from hemeroteca.fleet import coordinator, services, shapes, zipapp
+from hemeroteca.fleet import coordinator, loads, services, shapes, zipapp
 from hemeroteca.fleet.models import Device
 
 MAX_BODY = 256 << 10  # of everything but results
@@ -81,6 +81,12 @@ def lease(request: HttpRequest, device: Device) -> shapes.Lease:
 @_for_device
 def beat(request: HttpRequest, device: Device) -> shapes.Orders:
     return coordinator.beat(device, msgspec.json.decode(request.body[:MAX_BODY] or b"{}", type=shapes.Beat))
+
+
+@_for_device
+def load(request: HttpRequest, device: Device) -> loads.LoadPlan:
+    """What a device measured in a second of a load test, and its part of this one."""
+    return loads.hand_out(device, msgspec.json.decode(request.body[:MAX_BODY] or b"{}", type=loads.LoadMeasured))
 
 
 @_for_device

@@ -42,6 +42,9 @@ State = Literal["running", "finished", "cancelled"]
 
 class FetchOrder(RequestBody):
     urls: list[Address] = Field(min_length=1, max_length=fetches.MAX_URLS, description="Addresses to fetch.")
+    category: str = Field(
+        "general", max_length=13, description="Kind of the pages: devices whose owners left it out are not asked."
+    )
     method: Literal["GET", "HEAD"] = Field("GET", description="What HEAD brings is not kept in the archive.")
     headers: dict[str, str] = Field(
         {}, max_length=10, description="Accept, Accept-Language, If-None-Match, If-Modified-Since, Range; no others."

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from hemeroteca.api import access
 from hemeroteca.api.shapes import Cursor, Limit, Listing, RequestBody, filled, read_cursor, write_cursor
-from hemeroteca.geo import orders, queries, records, services
+from hemeroteca.geo import concepts, orders, queries, records, services
 from hemeroteca.geo.models import HealthCheck, Layer, Service
 
 Identity = Annotated[str, Path(max_length=40, description="Number or identifier of the service.")]
@@ -67,7 +67,15 @@ class ServiceOut(Schema):
     changed_at: datetime | None = Field(description="When its description last changed.")
 
 
+class ConceptOut(Schema):
+    keyword: str = Field(description="The keyword as the service writes it.")
+    thesaurus: str = Field(description="Name of the thesaurus that has it.")
+    uri: str = Field(description="The concept.")
+    label: str = Field(description="Its preferred label in the language of the keyword.")
+
+
 class ServiceWhole(ServiceOut):
+    concepts: list[ConceptOut] = Field(description="Keywords that are concepts of thesauri.")
     layers: list[LayerOut] = Field(description="What it offers.")
     mirrors: list[str] = Field(description="Other endpoints with the same layers.")
 
@@ -142,7 +150,11 @@ def one(request: HttpRequest, number: Identity) -> ServiceWhole:
     service = services.find(number)
     mirrors = [other.public_endpoint for other in Service.objects.filter(mirror_of=service)[:100]]
     layers = [_layer(layer) for layer in queries.layers(service)]
-    return filled(ServiceWhole, service, **_same(service), layers=layers, mirrors=mirrors)
+    known = [
+        ConceptOut(keyword=found.keyword, thesaurus=found.thesaurus, uri=found.uri, label=found.label)
+        for found in concepts.of_keywords(service.keywords)
+    ]
+    return filled(ServiceWhole, service, **_same(service), layers=layers, mirrors=mirrors, concepts=known)
 
 
 def form(

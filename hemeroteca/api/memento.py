@@ -16,6 +16,7 @@ from hemeroteca.api import access
 from hemeroteca.archive import content, memento, queries
 from hemeroteca.archive.memento import Places, link_safe
 from hemeroteca.archive.values import CaptureRow
+from hemeroteca.errors import Busy, Invalid
 from hemeroteca.replay.addresses import capture_address, origin_for
 from hemeroteca.warc.reader import WarcReadError
 from hemeroteca.warc.timestamps import from_http_date, http_date, start_ms, timestamp
@@ -67,6 +68,10 @@ def copy(request: HttpRequest, stamp: str, url: str) -> HttpResponseBase:
         found = content.decoded(row)
     except WarcReadError as error:
         return access.plain(404, f"the archive cannot give these bytes: {error}")
+    except Busy as error:
+        return access.plain(503, str(error))
+    except Invalid as error:
+        return access.plain(422, str(error))
     response = HttpResponse(found.body, status=200)
     kind = _UNPRINTABLE.sub("", found.charset_header) or found.media_type
     harmless = found.media_type in _HARMLESS  # as a script or style sheet it could be loaded by a page of ours

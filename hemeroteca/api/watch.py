@@ -23,8 +23,25 @@ from hemeroteca.watch.fields import ChannelOrder, Order
 Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the subscription.")]
 ChannelNumber = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the channel.")]
 CollectionName = Annotated[str, Path(max_length=100, description="Name of the collection.")]
+Code = Annotated[int, Path(ge=1, le=services.MAX_CODE, description="Code of the category.")]
 By = Literal["site", "group", "behaviour", "collection", "category", "subscription", "all"]
 FEED_ENTRIES = 50
+
+
+# categories
+
+
+def categories(request: HttpRequest) -> list[shapes.CategoryOut]:
+    return [filled(shapes.CategoryOut, row) for row in queries.categories()]
+
+
+def set_category(request: HttpRequest, code: Code, given: shapes.CategoryIn) -> shapes.CategoryOut:
+    services.set_category(access.caller(request), code, given.name, given.description)
+    return next(filled(shapes.CategoryOut, row) for row in queries.categories() if row.code == code)
+
+
+def remove_category(request: HttpRequest, code: Code) -> None:
+    services.remove_category(access.caller(request), code)
 
 
 # collections
@@ -57,9 +74,18 @@ def subscriptions(
     limit: Limit = 50,
     cursor: Cursor = "",
     collection: Annotated[str, Query(max_length=100, description="Only of this collection.")] = "",
+    category: Annotated[str, Query(max_length=100, description="Only of this category, by name or code.")] = "",
+    group: Annotated[Literal["", "high", "medium", "low"], Query(description="Only of this group.")] = "",
+    behaviour: Annotated[
+        Literal["", "steady", "periodic", "bursty", "silent"], Query(description="Only with this behaviour.")
+    ] = "",
+    address: Annotated[str, Query(max_length=4096, description="Only those that watch this address.")] = "",
     active: Annotated[bool | None, Query(description="Only active or only paused ones.")] = None,
 ) -> Listing[shapes.SubscriptionOut]:
-    found = queries.subscriptions(limit + 1, before=before(cursor), collection=collection, active=active)
+    found = queries.subscriptions(
+        limit + 1, before=before(cursor), collection=collection, category=category, group=group, behaviour=behaviour,
+        address=address, active=active,
+    )  # fmt: skip
     figures = queries.figures([row.pk for row in found[:limit]])
     return listing(found, limit, lambda row: shapes.subscription_out(row, figures.get(row.pk, {})))
 

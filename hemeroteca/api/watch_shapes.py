@@ -41,6 +41,18 @@ def _typed(field: declared.Field) -> tuple[Any, Any]:
     return kind, Field(default, ge=field.minimum or 0, le=field.maximum, description=field.help)
 
 
+class CategoryIn(RequestBody):
+    name: str = Field(description="Its name.", min_length=1, max_length=100)
+    description: str = Field("", description="What belongs to it.", max_length=5000)
+
+
+class CategoryOut(Schema):
+    code: int = Field(description="Its code.")
+    name: str = Field(description="Its name.")
+    description: str = Field(description="What belongs to it.")
+    subscriptions: int = Field(description="How many subscriptions are of it.")
+
+
 class CollectionFacts(Schema):
     feed: str = Field(description="Address of the Atom feed of its changes; it needs no sign-in.")
     id: int = Field(description="Number of the collection.")
@@ -245,4 +257,5 @@ def channel_out(row: Channel) -> ChannelOut:
 
 
 def collection_out(row: Collection) -> CollectionOut:
-    return filled(CollectionOut, row, feed=change_feeds.address(collection=row.pk))
+    category = row.category.name if row.category else ""
+    return filled(CollectionOut, row, category=category, feed=change_feeds.address(collection=row.pk))

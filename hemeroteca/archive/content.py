@@ -49,12 +49,13 @@ def original(capture: CaptureRow) -> Record:
 
 def decoded(capture: CaptureRow) -> Copy:
     """What a reader would have seen, without the coding it travelled in; at most MAX_SHOWN bytes."""
-    record = original(capture)
-    body, note = record.content(MAX_SHOWN)
-    header = record.header("content-type")
-    if not note and record.size > MAX_SHOWN:
-        note = "cut"
-    return Copy(body, header.partition(";")[0].strip().lower() or capture.mime, header, note)
+    place = queries.holder(capture).location(settings.INSTANCE.warc_dir)
+    small = capture.body_size <= SMALL  # packed, it may still become long: that is for a bounded process
+    found = costly.body(place, SMALL) if small else costly.DecodedBody(b"", "cut", "", 0)
+    if found.note or found.size > SMALL:
+        found = costly.run(costly.body, place, MAX_SHOWN)
+    note = found.note or ("cut" if found.size > MAX_SHOWN else "")
+    return Copy(found.data, found.header.partition(";")[0].strip().lower() or capture.mime, found.header, note)
 
 
 class Download(NamedTuple):
@@ -113,10 +114,12 @@ def compare(old: CaptureRow, new: CaptureRow, rules: change.ChangeRules | None =
     return Pair(before, after, given, change.compare(before, after, given, frozenset(known) or None))
 
 
-def comparison(old: CaptureRow, new: CaptureRow, view: str) -> costly.Comparison:
+def comparison(
+    old: CaptureRow, new: CaptureRow, view: str, rules: change.ChangeRules | None = None
+) -> costly.Comparison:
     """The same for whoever asks over the network: in a bounded process, in its turn. Also raises Busy and Invalid."""
     known = noise.load(_host(new.url)).noisy()
-    return costly.run(costly.compare, _stored(old), _stored(new), rules_of(new.url), known, view)
+    return costly.run(costly.compare, _stored(old), _stored(new), rules or rules_of(new.url), known, view)
 
 
 def rules_of(url: str) -> change.ChangeRules:

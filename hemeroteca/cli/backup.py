@@ -11,6 +11,9 @@ from hemeroteca.cli.job import Background, run_job
 
 def backup(
     target: Annotated[Path, typer.Argument(help="A new or empty folder.")],
+    with_key: Annotated[
+        bool, typer.Option(help="Copy secret.key too; whoever has the copy can then open it all.")
+    ] = False,
     background: Background = False,
     data: common.Data = None,
     json: common.Json = False,
@@ -20,8 +23,13 @@ def backup(
     from hemeroteca.engine.jobs import Backup
     from hemeroteca.instance.backup import BackupReport
 
-    report = run_job("instance.backup", Backup(str(target.absolute())), BackupReport, json, background)
+    report = run_job("instance.backup", Backup(str(target.absolute()), with_key), BackupReport, json, background)
     if json:
         common.tell(report)
     else:
         typer.echo(f"{report.files:,} files, {common.size(report.bytes)} in {target}")
+        if not with_key:
+            typer.echo(
+                "Without secret.key: keep a copy of it apart, once, and put it into the folder before the copy is "
+                "started first. Else the passwords of sites and channels must be typed in again."
+            )

@@ -2,9 +2,7 @@
 
 import json as jsonlib
 import math
-import runpy
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from hemeroteca.predict.experiment import Experiment
-    from hemeroteca.predict.policies import Policy
 
 ALL = "auto,simple,fixed,simple-notify,simple-history,day-type,exponential,nutch,lambda-crawl"
 
@@ -79,10 +76,11 @@ def simulate(
     from hemeroteca.predict import plot as charts
 
     names = [name.strip() for name in (ALL if policy == "all" else policy).split(",") if name.strip()]
-    runs = []
+    if plot is not None and background:
+        common.give_up("--plot draws what comes out; leave --background away", common.USAGE)
     try:
-        more = _load(policy_file) if policy_file else {}
-        names += [name for name in more if name not in names]
+        own = experiment.load_policies(str(policy_file)) if policy_file else {}
+        names += [name for name in own if name not in names]
         order = experiment.Experiment(
             policies=names,
             files=[str(path.absolute()) for path in trace or []],
@@ -102,6 +100,7 @@ def simulate(
             repeat=repeat,
             start=start,
             country=country,
+            policy_file=str(policy_file.absolute()) if policy_file else "",
         )
         if background or subscription is not None:
             facts = _as_job(order, data, json, background)
@@ -111,17 +110,16 @@ def simulate(
                 def progress(name: str, done: int, of: int) -> None:
                     show(done, of, name)
 
-                runs = experiment.run(order, more=more, progress=progress)
-            facts = experiment.facts(runs)
+                facts = experiment.facts(experiment.run(order, progress=progress))
     except ValueError as error:
         common.give_up(str(error), common.USAGE)
     except KeyboardInterrupt:
         common.give_up("stopped; nothing was written", common.INTERRUPTED)
-    if plot is not None and runs:
-        result = runs[0]
-        title = f"{result.pages:,} pages, {result.days - warmup:g} days, {result.visits_per_day:,.1f} visits a day"
+    if plot is not None:
+        days, visits = facts["days"] - warmup, facts["visits_per_day"]
+        title = f"{facts['pages']:,} pages, {days:g} days, {visits:,.1f} visits a day"
         with common.writing(plot):
-            plot.write_text(charts.outcomes(result.outcomes, title), encoding="utf-8")
+            plot.write_text(charts.outcomes(experiment.outcomes(facts), title), encoding="utf-8")
     if json:
         sys.stdout.write(jsonlib.dumps(facts, indent=2) + "\n")
     else:
@@ -135,19 +133,6 @@ def _as_job(order: "Experiment", data: Path | None, json: bool, background: bool
     from hemeroteca.watch.jobs import Simulated
 
     return run_job("predict.simulate", order, Simulated, json, background).facts
-
-
-def _load(path: Path) -> "dict[str, Callable[..., Policy]]":
-    """Policies of a file of the user's own. It is run, so it must be trusted like any program."""
-    try:
-        found = runpy.run_path(str(path)).get("POLICIES")
-    except OSError as error:
-        raise ValueError(f"cannot read --policy-file {path}: {error.strerror}") from error
-    except Exception as error:
-        raise ValueError(f"--policy-file {path} failed: {type(error).__name__}: {error}") from error
-    if not isinstance(found, dict) or not found:
-        raise ValueError(f"--policy-file {path} must define POLICIES = {{name: class}}")
-    return found
 
 
 def _signals(text: str) -> tuple[float, float]:

@@ -14,6 +14,7 @@ def worker(
     code: Annotated[str, Flag(help="One-time code instead of a token; the token is kept in --state.")] = "",
     state: Annotated[str, Flag(help="Folder for what is remembered; default: ~/.hemeroteca-worker.")] = "",
     consent: Annotated[str, Flag(help="Activities agreed to: crawls,clients,vantage,load.")] = "",
+    categories: Annotated[str, Flag(help="Kinds of pages others may ask for: general,news,politics,…")] = "",
     allow_private: Annotated[
         bool, Flag("--allow-private", help="Laboratories only: private addresses, any port.")
     ] = False,
@@ -30,6 +31,8 @@ def worker(
     disk_bytes: Annotated[int, Flag(min=0, help="Of results that wait for their upload.")] = 256 << 20,
     hours: Annotated[str, Flag(help="Only between these, local time: 22-7.")] = "",
     min_delay: Annotated[float, Flag(min=0, help="Seconds between two requests to one host, at least.")] = 0.5,
+    cpu_percent: Annotated[int, Flag(min=0, max=100, help="Processor time, of one core; 0: no limit.")] = 0,
+    per_network: Annotated[int, Flag(min=0, help="Requests under way to one public network; 0: any.")] = 4,
     max_load: Annotated[float, Flag(min=0, help="No work while the load per core is above; 0: never mind.")] = 0.0,
     on_battery: Annotated[bool, Flag("--on-battery", help="Work on battery too.")] = False,
     on_metered: Annotated[bool, Flag("--on-metered", help="Work on a network paid by volume too.")] = False,

@@ -12,7 +12,7 @@ from django.views.i18n import set_language
 
 from hemeroteca.accounts import STRANGER, Actor, PermissionDenied
 from hemeroteca.accounts.permissions import may_try
-from hemeroteca.console import account, archive, charts, error_pages, operations, search
+from hemeroteca.console import account, archive, charts, error_pages, fleet, geo, operations, search, simulator, watch
 from hemeroteca.console.section import Page, Section, View
 
 LOGO = RedirectView.as_view(url="/static/console/logo.svg", permanent=True)
@@ -32,6 +32,10 @@ OTHERS = Section(
 SECTIONS: tuple[Section, ...] = (
     search.SECTION,
     archive.SECTION,
+    watch.SECTION,
+    simulator.SECTION,
+    geo.SECTION,
+    fleet.SECTION,
     operations.SECTION,
     account.SECTION,
     OTHERS,

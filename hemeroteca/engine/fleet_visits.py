@@ -7,13 +7,14 @@ compared with what another party sees, as `fleet.trust` demands, and then goes t
 
 import random
 import time
-from collections import defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hemeroteca.engine.runs import Run
+from hemeroteca.engine.vantage_visits import VantageVisits
 from hemeroteca.fetch import Guard, Result
-from hemeroteca.fleet import agreement, dispatch, services, shapes, signatures, strategies, trust
+from hemeroteca.fleet import agreement, dispatch, places, services, shapes, signatures, strategies, trust, vantage
 from hemeroteca.fleet.agreement import Fingerprint
 from hemeroteca.fleet.dispatch import Lender, Offer, Resolved, Verdict
 from hemeroteca.fleet.models import Answer, Block
@@ -21,7 +22,9 @@ from hemeroteca.frontier.hosts import HostQueue
 from hemeroteca.frontier.lease import Lease
 from hemeroteca.frontier.robots import origin_of
 from hemeroteca.frontier.visit import Ending, How, Visit
+from hemeroteca.urls.robots import Robots
 from hemeroteca.warc import Capture
+from hemeroteca.warc.capture import decoded
 
 if TYPE_CHECKING:
     from hemeroteca.engine.loop import Engine
@@ -40,6 +43,11 @@ LEASE_SECONDS = 7200.0  # of the frontier's lease: the block's own deadline is f
 MAX_LOSSES = 3  # blocks that were lost with a visit, after which the engine makes it itself
 TIDY_SECONDS = 3600.0
 MAX_BROUGHT = 50_000  # answers on their way through ingest that are remembered
+MAX_HOSTS = 50_000  # whose country, speeds, rules and known answers are remembered
+PROBE_SHARE = 0.01  # of a block's URLs are asked although the engine knows the answer: they look like any other
+PROBE_SECONDS = 1800.0  # that it is taken for known
+SUSPECTED = 20  # results of a device that gave another answer, all of which the engine checks
+BLOCKED = (403, 451)  # a client's URL so answered is asked from no other country
 
 
 @dataclass(eq=False)
@@ -58,15 +66,18 @@ class Question:
     run: Run
     by_peer: bool
     voices: list[Voice] = field(default_factory=list)
+    at_home: bool = False  # only the country that answered may be asked
 
 
 @dataclass(eq=False)
 class Out:
     """A block on its way."""
 
-    lenders: int  # of the share
+    share: int  # the device it is meant for
     visits: dict[str, Visit]  # by URL, those that have not come back
     is_check: bool = False
+    robots: dict[str, str] = field(default_factory=dict)  # URL of a robots.txt it was asked for besides → its origin
+    probes: dict[str, Fingerprint] = field(default_factory=dict)  # URL whose answer is known
 
 
 @dataclass(eq=False)
@@ -92,6 +103,14 @@ class FleetVisits:
         self._questions: dict[Visit, Question] = {}
         self._to_peers: list[Visit] = []  # handed out again, to be confirmed by a device
         self._losses: dict[tuple[int, int], int] = defaultdict(int)
+        self._alarm = trust.Alarm()
+        self._suspects: Counter[int] = Counter()  # device → how many of its results are still checked for that
+        self._countries: OrderedDict[int, str] = OrderedDict()  # of hosts
+        self._seconds: OrderedDict[tuple[int, int], float] = OrderedDict()  # (device, host) → of a request there …
+        self._usual: dict[int, float] = {}  # … and device → of its requests anywhere
+        self._rules: OrderedDict[str, dict[int, Robots]] = OrderedDict()  # origin → owner → what devices were shown
+        self._answers: OrderedDict[int, tuple[str, Fingerprint, float]] = OrderedDict()  # host → known, until when
+        self.vantage = VantageVisits(engine, self)
         self._brought: dict[tuple[int, int], Brought] = {}
         self._verdicts: list[Verdict] = []
         self._arrived: dict[tuple[int, int], Resolved] = {}  # of jobs: read, and on its way to the commit
@@ -113,27 +132,43 @@ class FleetVisits:
         if visit in self._questions or visit.lease is not None or not visit.page or not self._lenders:
             return True
         run = self._engine.runs.get(visit.crawl)
-        if run is None or not self._is_for_fleet(host, visit, run):
+        if run is None or run.options.vantage or not self._is_for_fleet(host, visit, run):
             return True
-        activity = _activity(run)
+        activity, category = _activity(run), run.options.category
         if self._losses.get((visit.crawl, visit.key), 0) >= MAX_LOSSES:
             return True
-        able = any(activity in lender.activities and not lender.slowed for lender in self._lenders.values())
+        able = any(one.takes(activity, category) and not one.slowed for one in self._lenders.values())
         return not able or (activity == "crawls" and self._settings.local)
+
+    def lenders(self) -> list[Lender]:
+        return list(self._lenders.values())
+
+    def lender(self, number: int) -> Lender | None:
+        return self._lenders.get(number)
+
+    def send_vantage(self, visit: Visit, lender: Lender) -> None:
+        """Have one device look at one page."""
+        self._send([visit], "vantage", time.time(), lender)
 
     def asks(self, visit: Visit) -> bool:
         """Whether a visit handed out again is a question of ours."""
-        return visit in self._questions
+        return visit in self._questions or self.vantage.holds(visit)
 
     def begin(self, visit: Visit) -> None:
         """A visit to be confirmed may ask its host: by another device, or by the engine."""
+        if self.vantage.holds(visit):
+            self.vantage.begin(visit)
+            return
         question = self._questions[visit]
         if question.by_peer and self._peer(visit, question) is not None:
             self._to_peers.append(visit)
             return
         question.by_peer = False
+        if question.at_home:
+            self._leave_it(visit)
+            return
         request = self._engine.visits.request(visit, question.run)
-        if visit.followed and not question.run.options.job:
+        if visit.followed and not question.run.options.for_fleet:
             request.etag, request.last_modified = visit.etag, visit.last_modified
         self._engine.fetcher.submit(request, self._engine_answered)
 
@@ -159,6 +194,7 @@ class FleetVisits:
     def take(self, arrival: "Arrival") -> None:
         """A capture of a job's URL passed ingest."""
         trip = arrival.trip
+        self.vantage.take(arrival)
         if trip is None or not trip.run.options.job or not trip.visit.page:
             return
         self._arrived[trip.visit.crawl, trip.visit.key] = Resolved(
@@ -172,11 +208,12 @@ class FleetVisits:
 
     @property
     def pending(self) -> bool:
-        return bool(self._verdicts or self._arrived)
+        return bool(self._verdicts or self._arrived or self.vantage.pending)
 
     def write(self, endings: list[Ending]) -> None:
         """Inside the commit: verdicts, and what clients are told of the visits that ended."""
         verdicts, self._verdicts = self._verdicts, []
+        self.vantage.write()
         resolved = []
         for ending in endings:
             run = self._engine.runs.get(ending.crawl)
@@ -218,6 +255,7 @@ class FleetVisits:
         self._settings = services.fleet_settings()
         self._lenders = {lender.id: lender for lender in dispatch.lenders()}
         self._closed = dispatch.closed_hosts()
+        vantage.start_due()
         unknown = [one for one in self._lenders.values() if (one.id, one.version) not in self._standings]
         if unknown:
             found = dispatch.standings(unknown)
@@ -260,12 +298,19 @@ class FleetVisits:
         for activity in ("clients", "crawls"):
             if activity not in lender.activities:
                 continue
+            kinds: list[str] = []  # a block has pages of one category
 
-            def choose(host: HostQueue, visit: Visit, activity: str = activity) -> bool:
+            def choose(host: HostQueue, visit: Visit, activity: str = activity, kinds: list[str] = kinds) -> bool:
                 if visit.lease is not None or visit in self._questions:
                     return True
                 run = self._engine.runs.get(visit.crawl)
-                return run is not None and _activity(run) == activity and self._is_for_fleet(host, visit, run)
+                if run is None or _activity(run) != activity or not self._is_for_fleet(host, visit, run):
+                    return False
+                category = run.options.category
+                if not lender.takes(activity, category) or category not in (kinds or [category]):
+                    return False
+                kinds[:] = [category]
+                return True
 
             lease = self._engine.frontier.lease(
                 now, "fleet", LEASE_SECONDS, max_visits=size, per_host=self._per_host, choose=choose
@@ -295,7 +340,13 @@ class FleetVisits:
         if options.job:
             own = False
         else:
-            own = not self._config.fleet or options.ignore_robots or options.insecure
+            own = (
+                options.own
+                or bool(options.vantage)
+                or not self._config.fleet
+                or options.ignore_robots
+                or options.insecure
+            )
         secret = site.allow_private or site.proxy or site.username or site.insecure or site.ignore_robots
         if own or secret or not visit.page or visit.robots_for or site.render == "always":
             return False
@@ -337,14 +388,18 @@ class FleetVisits:
         rules = engine.robots.rules(origin, time.time())
         own = self._config.robots_token
         token = rules.token_for(shapes.AGENT, own) if rules is not None else own
-        if not closed and (rules is None or rules.allows(visit.url, token)):
+        forbids = rules if rules is not None and not rules.allows(visit.url, token) else None
+        shown = list(self._rules.get(origin, {}).values())
+        if len(shown) > 1 and all(not one.allows(visit.url, one.token_for(shapes.AGENT, own)) for one in shown):
+            forbids = shown[0]  # two owners' devices were shown other rules than the engine: the stricter ones count
+        if not closed and forbids is None:
             return ""
-        if not run.options.job:
+        if not run.options.for_fleet:
             self._own_hosts.add(visit.host)
-        if closed:
+        if closed or forbids is None:
             return f"{host.name} is closed to the fleet"
-        assert rules is not None
-        return f"robots.txt of {host.name} forbids the fleet this page ({rules.rule(visit.url, token)})"
+        rule = forbids.rule(visit.url, forbids.token_for(shapes.AGENT, own))
+        return f"robots.txt of {host.name} forbids the fleet this page ({rule})"
 
     def _send(self, visits: list[Visit], activity: str, now: float, peer: Lender | None = None) -> None:
         """Make a block of visits, for the device the strategy chooses or for the one that must confirm them."""
@@ -356,36 +411,88 @@ class FleetVisits:
             timeout=self._settings.task_seconds,
             max_delay=self._config.max_delay,
         )
+        out = Out(0, {visit.url: visit for visit in visits}, peer is not None)
+        if peer is None:
+            self._add_errands(out, work, by_host)
         each = min(USUAL_SECONDS, self._settings.task_seconds)
         longest = max(len(one.tasks) * (one.delay + each) for one in work.hosts)
-        seconds = longest + 0.5 * len(visits) + 2 * self._settings.task_seconds
-        able = [one for one in self._lenders.values() if activity in one.activities and not one.slowed]
+        urls = sum(len(one.tasks) for one in work.hosts)
+        seconds = longest + 0.5 * urls + 2 * self._settings.task_seconds
+        run = self._engine.runs.get(visits[0].crawl)
+        category = run.options.category if run is not None else ""
+        able = [one for one in self._lenders.values() if one.takes(activity, category) and not one.slowed]
         if peer is not None:
-            share = peer.id
+            out.share = peer.id
         elif able:
-            candidates = [one.candidate() for one in able]
-            share = strategies.STRATEGIES[self._settings.strategy].place(strategies.Work(urls=len(visits)), candidates)
+            strategy = strategies.STRATEGIES[self._settings.strategy]
+            out.share = strategy.place(self._described(by_host, able), [one.candidate() for one in able])
         else:
-            share = next(iter(self._lenders))
+            out.share = next(iter(self._lenders))
         asked = [
             voice.lender for visit in visits if visit in self._questions for voice in self._questions[visit].voices
         ]
         offer = Offer(
-            share=share,
+            share=out.share,
             activity=activity,
-            kind="check" if peer is not None else "visit",
+            category=category,
+            kind="vantage" if activity == "vantage" else "check" if peer is not None else "visit",
             owners=sorted({one.owner for one in asked if one is not None}),
             networks=sorted({one.network for one in asked if one is not None}),
-            urls=len(visits),
+            urls=urls,
             work=work,
             seconds=seconds,
         )
         (number,) = dispatch.offer([offer])
-        self._blocks[number] = Out(share, {visit.url: visit for visit in visits}, peer is not None)
-        for one in (self._lenders[share],):
-            one.waiting += len(visits)
-            one.pending += len(visits)
-            one.total += len(visits)
+        self._blocks[number] = out
+        one = self._lenders[out.share]
+        one.waiting += urls
+        one.pending += urls
+        one.total += urls
+
+    def _add_errands(self, out: Out, work: shapes.Work, by_host: dict[int, list[Visit]]) -> None:
+        """What a block is asked for besides its visits: the rules of an origin that fewer than two parties have seen,
+        and now and then a page whose answer is known."""
+        now = time.time()
+        for part, (host, visits) in zip(work.hosts, by_host.items(), strict=True):
+            origin = origin_of(visits[0].url)
+            owners = {one.owner for one in self._lenders.values()}
+            doubted = len(self._rules.get(origin, ())) == 1 and len(owners) > 1  # another owner's device must look
+            if (origin not in self._rules or doubted) and part.tasks[0].method == "GET":
+                self._rules.setdefault(origin, {})
+                _shorten(self._rules)
+                part.tasks.insert(0, shapes.Task(url=f"{origin}/robots.txt"))
+                out.robots[f"{origin}/robots.txt"] = origin
+            known = self._answers.get(host)
+            if known is None or known[2] < now or known[0] in out.visits or part.tasks[-1].headers:
+                continue
+            if random.random() < PROBE_SHARE * len(visits):  # noqa: S311 - the seed is not the device's
+                part.tasks.insert(random.randint(0, len(part.tasks)), shapes.Task(url=known[0]))  # noqa: S311
+                out.probes[known[0]] = known[1]
+
+    def _described(self, by_host: dict[int, list[Visit]], able: list[Lender]) -> strategies.Work:
+        """What a strategy knows of a block: where its sites are, and how fast each device is with them."""
+        countries = Counter(self._countries[host] for host in by_host if self._countries.get(host))
+        speeds = {}
+        for one in able:
+            known = [self._seconds[one.id, host] for host in by_host if (one.id, host) in self._seconds]
+            if known and one.speed and one.id in self._usual:
+                speeds[one.id] = one.speed * self._usual[one.id] * len(known) / max(sum(known), 0.001)
+        place = places.centre(countries.most_common(1)[0][0]) if countries else None
+        return strategies.Work(urls=sum(map(len, by_host.values())), place=place, speeds=speeds)
+
+    def met(self, host: int, ip: str) -> None:
+        """A host answered from this address."""
+        if ip and host and host not in self._countries:
+            self._countries[host] = places.country(ip)
+            _shorten(self._countries)
+
+    def _measured(self, lender: Lender, host: int, seconds: float) -> None:
+        """How long a request of a device took, there and anywhere: an average that forgets."""
+        place = lender.id, host
+        self._seconds[place] = 0.7 * self._seconds[place] + 0.3 * seconds if place in self._seconds else seconds
+        _shorten(self._seconds)
+        usual = self._usual.get(lender.id)
+        self._usual[lender.id] = seconds if usual is None else 0.95 * usual + 0.05 * seconds
 
     def _host_work(self, number: int, visits: list[Visit], now: float) -> shapes.HostWork:
         engine = self._engine
@@ -400,7 +507,7 @@ class FleetVisits:
         tasks = []
         for visit in visits:
             options = engine.runs[visit.crawl].options
-            conditional = visit.followed and not options.job
+            conditional = visit.followed and not options.for_fleet
             tasks.append(
                 shapes.Task(
                     url=visit.url,
@@ -408,6 +515,7 @@ class FleetVisits:
                     last_modified=visit.last_modified if conditional else "",
                     method=options.method,
                     headers=list(options.headers),
+                    certificate=bool(options.vantage),
                 )
             )
         signature = self._signer.sign(origin.partition("://")[2], now, 3600) if self._signer is not None else []
@@ -424,7 +532,7 @@ class FleetVisits:
         if not self._to_peers:
             return
         waiting, self._to_peers = self._to_peers, []
-        by_peer: dict[tuple[int, str], list[Visit]] = {}
+        by_peer: dict[tuple[int, str, str], list[Visit]] = {}
         for visit in waiting:
             question = self._questions.get(visit)
             if question is None:
@@ -434,8 +542,9 @@ class FleetVisits:
                 question.by_peer = False
                 self.begin(visit)
             else:
-                by_peer.setdefault((peer.id, _activity(question.run)), []).append(visit)
-        for (peer_id, activity), visits in by_peer.items():
+                kind = peer.id, _activity(question.run), question.run.options.category
+                by_peer.setdefault(kind, []).append(visit)
+        for (peer_id, activity, _), visits in by_peer.items():
             for start in range(0, len(visits), self._settings.max_block):
                 part = visits[start : start + self._settings.max_block]
                 self._send(part, activity, time.time(), self._lenders[peer_id])
@@ -449,10 +558,11 @@ class FleetVisits:
             for one in self._lenders.values()
             if one.owner != first.owner
             and (one.network != first.network or not first.network)
-            and _activity(question.run) in one.activities
+            and one.takes(_activity(question.run), question.run.options.category)
             and not one.slowed
         ]
-        near = [one for one in able if one.country == first.country] or able
+        near = [one for one in able if one.country == first.country and (one.country or not question.at_home)]
+        near = near if question.at_home else near or able
         return min(near, key=lambda one: (one.pending, one.id)) if near else None
 
     # what comes back
@@ -467,29 +577,22 @@ class FleetVisits:
     def _judge(self, block: Block, out: Out) -> None:
         device = block.device
         assert device is not None
-        lender = self._lenders.get(device.pk) or Lender(
-            id=device.pk,
-            pseudonym=device.pseudonym,
-            owner=device.owner_id,
-            network=device.network,
-            country=device.country,
-            version=device.version,
-            activities=frozenset(device.activities),
-            trusted=device.trusted,
-            speed=device.speed,
-            total=device.total,
-            slowed=False,
-        )
+        lender = self._lenders.get(device.pk) or Lender.of(device)
         spool = self._engine.instance.spool_dir
-        brought = dispatch.results(block, list(out.visits), self._guard, spool)
+        brought = dispatch.results(block, [*out.visits, *out.robots, *out.probes], self._guard, spool)
+        self._judge_errands(out, brought, lender)
         for url, visit in out.visits.items():
             result = brought.get(url)
             run = self._engine.runs.get(visit.crawl)
             if result is not None:
                 result.request.tag = visit
+                self.met(visit.host, result.ip)
+                self._measured(lender, visit.host, result.elapsed)
             if visit.lease is None or run is None:
                 if result is not None:
                     result.body.discard()
+            elif self.vantage.holds(visit):
+                self.vantage.seen(visit, lender, result)
             elif result is None:
                 self._not_made(visit)
             elif not result.status:
@@ -499,18 +602,66 @@ class FleetVisits:
             else:
                 self._first(visit, run, lender, result)
 
+    def _judge_errands(self, out: Out, brought: dict[str, Result], lender: Lender) -> None:
+        for url, origin in out.robots.items():
+            result = brought.get(url)
+            if result is None or not 200 <= result.status < 500 or 300 <= result.status < 400:
+                self._rules.pop(origin, None)  # the next block asks
+                continue
+            body, _ = decoded(result.body.bytes(1 << 19), result.response_head, 1 << 19)
+            told = Robots.read(result.status, body if result.status < 300 else b"")
+            own = self._engine.robots.rules(origin, time.time())
+            if own is not None and not self._allow_the_same(own, told, out, origin):
+                self._rules.setdefault(origin, {})[lender.owner] = told
+                services.audit("system", "robots differ", f"{origin}/robots.txt, as device {lender.pseudonym} saw it")
+            result.body.discard()
+        for url, known in out.probes.items():
+            result = brought.get(url)
+            if result is not None and result.status:
+                found = agreement.fingerprint(Capture.fetched(url, result))
+                if not agreement.agree(found, known):
+                    self._suspects[lender.id] = SUSPECTED
+                result.body.discard()
+
+    def _allow_the_same(self, own: Robots, told: Robots, out: Out, origin: str) -> bool:
+        """Whether the rules a device was shown say of its block what the engine's say."""
+        names = shapes.AGENT, self._config.robots_token
+        mine, theirs = own.token_for(*names), told.token_for(*names)
+        addresses = [url for url in out.visits if url.startswith(f"{origin}/")]
+        return all(own.allows(url, mine) == told.allows(url, theirs) for url in addresses)
+
     def _first(self, visit: Visit, run: Run, lender: Lender, result: Result) -> None:
         standing = self._standings.setdefault((lender.id, lender.version), trust.Standing())
-        check = trust.check_for(standing, random.random())  # noqa: S311 - the seed is not the device's
+        check = trust.check_for(standing, random.random(), self._alarm.audited)  # noqa: S311 - not the device's seed
+        self._alarm.calm(len(self._lenders))
         if lender.trusted and check is trust.Check.PEER:
             check = trust.Check.NONE
+        if self._suspects[lender.id] > 0:
+            self._suspects[lender.id] -= 1
+            check = trust.Check.AUDIT
+        at_home = bool(run.options.job) and result.status in BLOCKED
         if check is trust.Check.NONE:
             self._verdict(lender, visit, result, Answer.Verdict.UNCHECKED)
             self._accept(visit, result, [lender], checked=False)
             return
         voice = Voice(lender, result, agreement.fingerprint(Capture.fetched(visit.url, result)))
-        self._questions[visit] = Question(run, check is trust.Check.PEER, [voice])
+        self._questions[visit] = question = Question(run, check is trust.Check.PEER or at_home, [voice], at_home)
+        if at_home and self._peer(visit, question) is None:
+            self._leave_it(visit)
+            return
         self._ask_again(visit, result, run)
+
+    def _leave_it(self, visit: Visit) -> None:
+        """Nobody else may be asked: the first answer counts, unchecked where there is no other."""
+        question = self._questions.pop(visit)
+        first, *others = question.voices
+        for voice in question.voices:
+            if voice.lender is not None:
+                verdict = Answer.Verdict.OPEN if others else Answer.Verdict.UNCHECKED
+                self._verdict(voice.lender, visit, voice.result, verdict)
+        for voice in others:
+            voice.result.body.discard()
+        self._accept(visit, first.result, [first.lender] if first.lender is not None else [], checked=False)
 
     def _second(self, visit: Visit, lender: Lender, result: Result) -> None:
         question = self._questions[visit]
@@ -518,6 +669,8 @@ class FleetVisits:
         first, second = question.voices[0], question.voices[1]
         if agreement.agree(first.fingerprint, second.fingerprint):
             self._settle(visit, {id(first): Answer.Verdict.VALID, id(second): Answer.Verdict.VALID}, first)
+        elif question.at_home:
+            self._leave_it(visit)
         else:
             question.by_peer = False
             self._ask_again(visit, result, question.run)
@@ -540,6 +693,8 @@ class FleetVisits:
         theirs = [one for one in question.voices if one.lender is not None]
         right = {id(one): any(agreement.agree(one.fingerprint, mine.fingerprint) for mine in own) for one in theirs}
         if all(right.values()) and theirs:
+            self._answers[visit.host] = visit.url, voice.fingerprint, time.time() + PROBE_SECONDS
+            _shorten(self._answers)
             self._settle(visit, dict.fromkeys(right, Answer.Verdict.VALID), theirs[0])
         elif len(own) < 2:
             self._ask_again(visit, result, question.run)
@@ -558,7 +713,9 @@ class FleetVisits:
             if voice.lender is None:
                 continue
             verdict = verdicts[id(voice)]
-            self._verdict(voice.lender, visit, voice.result, verdict)
+            others = [one.lender for one in question.voices if one is not voice]
+            audited = any(one is None or one.trusted for one in others)
+            self._verdict(voice.lender, visit, voice.result, verdict, audited)
             if verdict == Answer.Verdict.VALID:
                 good.append(voice.lender)
         for voice in question.voices:
@@ -566,16 +723,22 @@ class FleetVisits:
                 voice.result.body.discard()
         self._accept(visit, best.result, good, checked=True)
 
-    def _verdict(self, lender: Lender, visit: Visit, result: Result, verdict: Answer.Verdict) -> None:
+    def _verdict(
+        self, lender: Lender, visit: Visit, result: Result, verdict: Answer.Verdict, audited: bool = False
+    ) -> None:
         place = lender.id, lender.version
         standing = self._standings.setdefault(place, trust.Standing())
         if verdict == Answer.Verdict.VALID:
             self._standings[place] = standing.confirmed()
         elif verdict == Answer.Verdict.INVALID:
+            if standing.is_sure:
+                self._alarm.caught()
             self._standings[place] = standing.refuted()
             lender.slowed = True
         self._verdicts.append(
-            Verdict(lender.id, lender.version, visit.crawl, visit.key, result.status, result.body.size, verdict)
+            Verdict(
+                lender.id, lender.version, visit.crawl, visit.key, result.status, result.body.size, verdict, audited
+            )
         )
 
     def _accept(self, visit: Visit, result: Result, devices: list[Lender], checked: bool) -> None:
@@ -585,10 +748,12 @@ class FleetVisits:
         self._brought[visit.crawl, visit.key] = Brought(devices, checked)
         self._engine.visits.answered(visit, result)
 
-    def vouchers(self, visit: Visit) -> list[str]:
+    def vouchers(self, visit: Visit) -> str:
         """Pseudonyms of the devices behind an answer, for its capture."""
+        if told := self.vantage.witness(visit):
+            return told
         brought = self._brought.get((visit.crawl, visit.key))
-        return [device.pseudonym for device in brought.devices] if brought is not None else []
+        return ",".join(device.pseudonym for device in brought.devices) if brought is not None else ""
 
     def _ask_again(self, visit: Visit, result: Result, run: Run) -> None:
         """The visit keeps its lease and asks for its host once more, when that may be asked."""
@@ -618,15 +783,23 @@ class FleetVisits:
     def _lose(self, out: Out) -> None:
         """The deadline passed: no request of the device can be under way any more."""
         for visit in out.visits.values():
-            if visit.lease is not None:
+            if self.vantage.holds(visit):
+                self.vantage.seen(visit, None, None)
+            elif visit.lease is not None:
                 self._not_made(visit)
+        for origin in out.robots.values():
+            self._rules.pop(origin, None)
 
     def _give_back(self, out: Out) -> None:
         """Nobody took it: nothing was asked."""
         for visit in out.visits.values():
-            if visit.lease is not None:
+            if self.vantage.holds(visit):
+                self.vantage.seen(visit, None, None)
+            elif visit.lease is not None:
                 self._drop(visit)
                 visit.lease.give_back(visit)
+        for origin in out.robots.values():
+            self._rules.pop(origin, None)
 
     def _drop(self, visit: Visit) -> None:
         """Forget the question a visit waits for."""
@@ -636,4 +809,9 @@ class FleetVisits:
 
 
 def _activity(run: Run) -> str:
-    return "clients" if run.options.job else "crawls"
+    return "clients" if run.options.job else "vantage" if run.options.vantage else "crawls"
+
+
+def _shorten(table: "OrderedDict[Any, Any]") -> None:
+    while len(table) > MAX_HOSTS:
+        table.popitem(last=False)

@@ -22,6 +22,7 @@ class Verify(msgspec.Struct):
 
 class Backup(msgspec.Struct):
     target: str
+    with_key: bool = False
 
 
 class Rebuild(msgspec.Struct):
@@ -117,7 +118,7 @@ def copy_instance(job: ActiveJob, order: Backup) -> backup.BackupReport:
             job.keep(True)  # what the target holds from now on is ours
         job.progress(done, total, name)
 
-    return backup.copy(settings.INSTANCE, target, progress, again=bool(job.checkpoint))
+    return backup.copy(settings.INSTANCE, target, progress, again=bool(job.checkpoint), with_key=order.with_key)
 
 
 @kind("search.rebuild", exclusive=True, remote=True)

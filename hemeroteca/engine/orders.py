@@ -56,7 +56,7 @@ class Orders:
         """Let go of a crawl."""
         engine = self._engine
         engine.commit()
-        if not run.options.job:
+        if not run.options.for_fleet:
             engine.ledger.commit_index(now=True)
         engine.measure(run)
         run.counts.held = queries.held_count(run.id)
@@ -67,7 +67,7 @@ class Orders:
         engine.intake.forget(run.id)
         engine.fetcher.forget_cookies(f"crawl-{run.id}")
         del engine.runs[run.id]
-        if run.options.job:
+        if run.options.for_fleet:
             engine.jobs.discard(run.id)
             fetches.ended(run.id)
         if run.options.concurrency:
@@ -111,9 +111,9 @@ class Orders:
             engine.visits.share()
         services.mark_started(crawl.pk)
         engine.intake.teach(run)
-        if options.job:
+        if options.for_fleet:
             engine.jobs.add(run.id)
-        tell = run.standing or bool(options.job)
+        tell = run.standing or options.for_fleet
         engine.frontier.open_crawl(run.id, prioritisers.prioritiser(options.order, options.focus), tell=tell)
         engine.frontier.add(seeds)
         engine.commit()

@@ -67,7 +67,9 @@ class Visits:
     def fetch(self, visit: Visit, max_body_bytes: int = 0) -> None:
         run = self._engine.runs.get(visit.crawl)
         request = self.request(visit, run)
-        if visit.followed and not (run is not None and run.options.job):  # else its links are needed even if unchanged
+        if visit.followed and not (
+            run is not None and run.options.for_fleet
+        ):  # else its links are needed even if unchanged
             request.etag, request.last_modified = visit.etag, visit.last_modified
         request.cookie_jar = f"crawl-{visit.crawl}"
         request.max_body_bytes = max_body_bytes
@@ -94,6 +96,8 @@ class Visits:
             result.body.discard()
             return
         run.received += result.body.size
+        if run.options.vantage and self._engine.fleet.vantage.goes_on(visit, result, run):
+            return
         now = time.time()
         unanswered = bool(result.failure) and not result.status
         busy = result.status in reasons.BUSY
@@ -232,8 +236,8 @@ class Visits:
             return False
         self._ask_sitemaps(visit, run, rules.sitemaps)
         if rules.allows(visit.url, self._token):
-            forbidden = engine.fleet.refused(visit, run, origin) if fleet or run.options.job else ""
-            if forbidden and run.options.job:
+            forbidden = engine.fleet.refused(visit, run, origin) if fleet or run.options.for_fleet else ""
+            if forbidden and run.options.for_fleet:
                 self.exclude(visit, forbidden)
             elif forbidden:
                 lease.give_back(visit)
@@ -274,7 +278,7 @@ class Visits:
                 return None
         else:
             since = max(run.ordered_ms, int((now - FRESH_SECONDS) * 1000))
-        if run.standing or visit.visited_ms < since or visit.status in reasons.PASSING:
+        if options.vantage or run.standing or visit.visited_ms < since or visit.status in reasons.PASSING:
             return None
         row = archive.latest(visit.url)
         if (
@@ -304,6 +308,7 @@ class Visits:
 
     def _fetched(self, result: Result) -> None:
         visit: Visit = result.request.tag
+        self._engine.fleet.met(visit.host, result.ip)
         if visit.robots_for:
             self._engine.robots_files.fetched(visit, result)
         else:

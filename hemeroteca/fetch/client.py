@@ -91,6 +91,7 @@ class GuardedClient:
         try:
             fetcher.submit(request, results.append)
             until = time.monotonic() + SECONDS + 5
+            fetcher.tick()  # what is refused, is refused at once
             while not results and time.monotonic() < until:
                 wait = fetcher.timeout()  # 0: at once
                 for key, mask in selector.select(1.0 if wait is None else min(wait, 1.0)):

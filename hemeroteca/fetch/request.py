@@ -95,6 +95,7 @@ class Result(msgspec.Struct, kw_only=True):
     transient: bool = False
     protocol: str = ""
     ip: str = ""
+    certificate: str = ""  # SHA-256 of the server's, where a device of the fleet told it
     request_head: bytes = b""
     response_head: bytes = b""
     trailers: bytes = b""

@@ -12,11 +12,12 @@ import secrets
 import time
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 from django.conf import settings
-from django.db import transaction
-from django.db.models import F, Q, Sum
+from django.db import connection, transaction
+from django.db.models import Q, Sum
 
 from hemeroteca import __version__
 from hemeroteca.errors import Conflict, Denied, Invalid, NotFound, Unavailable
@@ -69,6 +70,7 @@ def connect(device: Device, hello: shapes.Hello, address: str) -> shapes.Welcome
         version=hello.version[:40],
         system=hello.system[:80],
         activities=[activity for activity in shapes.ACTIVITIES if activity in hello.activities],
+        categories=[category for category in shapes.CATEGORIES if category in hello.categories],
         network=network,
         country=places.country(address),
     )
@@ -87,19 +89,14 @@ def lease(device: Device, want: shapes.Want) -> shapes.Lease:
     now = now_ms()
     if device.state == Device.State.SLOWED and device.next_block_ms > now:
         raise ComeBack(f"this device is slowed ({device.reason}): one block a day until it is believed again")
-    with transaction.atomic():
-        row = _next(device, max(1, want.urls))
-        if row is not None:
-            nonce = secrets.token_hex(16)
-            deadline = now + int(row.seconds * 1000)
-            Block.objects.filter(pk=row.pk).update(
-                state=Block.State.LEASED, device=device.pk, nonce=nonce, leased_ms=now, deadline_ms=deadline
-            )
-        _note(device, row.urls if row is not None else 0, want.speed, now)
-    if row is None:
+    leased = _take(device, now)
+    _note(device, leased.urls if leased is not None else 0, want.speed, now)
+    if leased is None:
         recent = Block.objects.order_by("-pk").values_list("created_ms", flat=True).first() or 0
         raise ComeBack("there is no work for this device now", SOON_WAIT if recent > now - RECENT_MS else IDLE_WAIT)
-    return shapes.Lease(block=row.pk, nonce=nonce, seconds=row.seconds, work=msgspec.Raw(bytes(row.work)))
+    return shapes.Lease(
+        block=leased.number, nonce=leased.nonce, seconds=leased.seconds, work=msgspec.Raw(bytes(leased.work))
+    )
 
 
 def renew(device: Device, number: int, nonce: str) -> float:
@@ -158,6 +155,8 @@ def received(device: Device, number: int, nonce: str) -> int:
 
 def beat(device: Device, told: shapes.Beat) -> shapes.Orders:
     """A sign of life. The device learns what it must drop: blocks that ended, hosts that closed."""
+    from hemeroteca.fleet import loads
+
     now = now_ms()
     stop = "" if device.state in (Device.State.ACTIVE, Device.State.SLOWED) else _why(device)
     Device.objects.filter(pk=device.pk).update(seen_ms=now, connected=True)
@@ -172,6 +171,7 @@ def beat(device: Device, told: shapes.Beat) -> shapes.Orders:
         closed=list(closed[:1000]),
         stop=stop,
         work=Block.objects.filter(state=Block.State.WAITING, share=device.pk).exists(),
+        load="load" in device.activities and device.state == Device.State.ACTIVE and loads.waiting(),
     )
 
 
@@ -221,19 +221,61 @@ def _settings_at(moment: int, data: object) -> shapes.FleetSettings:
     return services.fleet_settings()
 
 
-def _next(device: Device, urls: int) -> Block | None:
-    """The first block of its share, or one it may steal."""
-    waiting = Block.objects.filter(state=Block.State.WAITING, activity__in=device.activities).order_by("pk")
-    if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
-        waiting = waiting.select_for_update(skip_locked=True)
-    own = waiting.filter(share=device.pk).only("urls", "seconds", "work").first()
-    if own is not None:
-        return own
+class _Leased(NamedTuple):
+    number: int
+    urls: int
+    seconds: float
+    work: bytes
+    nonce: str
+
+
+def _take(device: Device, now: int) -> _Leased | None:
+    """The first block of its share, or one it may steal: found and leased by one statement, which no two devices can
+    win for the same block."""
+    found = _lease_of(device, device.pk, now, stolen=False)
+    if found is not None:
+        return found
+    victim = _victim(device)
+    return _lease_of(device, victim, now, stolen=True) if victim is not None else None
+
+
+def _lease_of(device: Device, share: int, now: int, stolen: bool) -> _Leased | None:
+    nonce = secrets.token_hex(16)
+    activities = [one for one in device.activities if one in shapes.ACTIVITIES]
+    if not activities:
+        return None
+    marks = ", ".join(["%s"] * len(activities))
+    order = "AND kind = 'visit' ORDER BY id DESC" if stolen else "ORDER BY id"
+    locked = "FOR UPDATE SKIP LOCKED" if connection.vendor == "postgresql" else ""
+    allowed = ["", *device.categories]
+    kinds = ", ".join(["%s"] * len(allowed))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE fleet_block SET state = 'leased', device_id = %s, nonce = %s, leased_ms = %s, "  # noqa: S608
+            "deadline_ms = CAST(%s + seconds * 1000 AS bigint) WHERE id = (SELECT id FROM fleet_block "
+            f"WHERE state = 'waiting' AND share_id = %s AND activity IN ({marks}) AND category IN ({kinds}) "
+            f"{order} LIMIT 1 {locked}) AND state = 'waiting' RETURNING id, urls, seconds, work",
+            [device.pk, nonce, now, now, share, *activities, *allowed],
+        )
+        row = cursor.fetchone()
+    if row is None:
+        return None
+    number, urls, seconds, work = row
+    return _Leased(number, urls, seconds, work, nonce)
+
+
+def _victim(device: Device) -> int | None:
+    """From whose share this device, which has none, takes."""
     strategy = strategies.STRATEGIES[fleet_settings().strategy]
     if strategy.steal is None:
         return None
     shares = (
-        Block.objects.filter(state=Block.State.WAITING, kind="visit", activity__in=device.activities)
+        Block.objects.filter(
+            state=Block.State.WAITING,
+            kind="visit",
+            activity__in=device.activities,
+            category__in=["", *device.categories],
+        )
         .values("share", "share__speed", "share__country", "share__total")
         .annotate(waiting=Sum("urls"))
     )
@@ -249,21 +291,23 @@ def _next(device: Device, urls: int) -> Block | None:
         for row in shares
     ]
     me = strategies.Candidate(device=device.pk, speed=device.speed, place=places.centre(device.country))
-    victim = strategy.victim(me, others)
-    if victim is None:
-        return None
-    return waiting.filter(share=victim, kind="visit").only("urls", "seconds", "work").last()
+    return strategy.victim(me, others)
 
 
 def _note(device: Device, urls: int, speed: float, now: int) -> None:
-    changes: dict[str, object] = {"seen_ms": now, "connected": True}
-    if urls:
-        changes["total"] = F("total") + urls
-        if device.state == Device.State.SLOWED:
-            changes["next_block_ms"] = now + int(trust.SLOWED_SECONDS * 1000)
+    """What a lease changes of its device: one plain statement."""
+    measured = device.speed
     if 0 < speed < 10_000:
-        changes["speed"] = SPEED_MEMORY * device.speed + (1 - SPEED_MEMORY) * speed if device.speed else speed
-    Device.objects.filter(pk=device.pk).update(**changes)
+        measured = SPEED_MEMORY * device.speed + (1 - SPEED_MEMORY) * speed if device.speed else speed
+    due = device.next_block_ms
+    if urls and device.state == Device.State.SLOWED:
+        due = now + int(trust.SLOWED_SECONDS * 1000)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE fleet_device SET seen_ms = %s, connected = %s, total = total + %s, speed = %s, next_block_ms = %s "
+            "WHERE id = %s",
+            [now, True, urls, measured, due, device.pk],
+        )
 
 
 def _live(device: Device, number: int, nonce: str) -> Block:

@@ -3,6 +3,7 @@
 import argparse
 import os
 import selectors
+import socket
 import tempfile
 import threading
 from collections import deque
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from hemeroteca.fetch import Fetcher, FetchSettings, Guard, Request, Result
 from hemeroteca.fleet.device import program
-from hemeroteca.fleet.device.fetching import Done, RequestOrder, refusal
+from hemeroteca.fleet.device.fetching import Done, RequestOrder, fetch, refusal
 from hemeroteca.fleet.device.records import Answer
 
 
@@ -21,6 +22,7 @@ class CurlFetching:
     def __init__(self, settings: FetchSettings, any_port: bool) -> None:
         self._settings = settings
         self._any_port = any_port
+        self._guard = Guard(settings.allow_private, settings.allow_networks)
         self._orders: deque[tuple[RequestOrder, Done]] = deque()
         self._bell, self._ring = os.pipe()
         os.set_blocking(self._bell, False)
@@ -29,6 +31,10 @@ class CurlFetching:
         self._thread.start()
 
     def submit(self, order: RequestOrder, done: Done) -> None:
+        if order.certificate:  # libcurl tells none; the standard library does
+            look = lambda: done(fetch(order, self._guard, self._any_port, socket.getaddrinfo))  # noqa: E731
+            threading.Thread(target=look, daemon=True).start()
+            return
         self._orders.append((order, done))
         os.write(self._ring, b"!")
 

@@ -5,7 +5,9 @@ durable together with the captures they are about, so that a crash can lose or d
 """
 
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -16,8 +18,21 @@ from hemeroteca.fetch import Guard, Request, Result
 from hemeroteca.fetch.body import Body
 from hemeroteca.fleet import accounting, coordinator, places, shapes, strategies, trust
 from hemeroteca.fleet.accounting import Kind, Side
-from hemeroteca.fleet.models import Answer, Block, ClosedHost, Device, FetchJob, FetchResult, Standing, UploadPart
+from hemeroteca.fleet.models import (
+    Answer,
+    Block,
+    ClosedHost,
+    Device,
+    DeviceDay,
+    FetchJob,
+    FetchResult,
+    Standing,
+    UploadPart,
+)
 from hemeroteca.fleet.services import audit, now_ms
+from hemeroteca.frontier.models import Crawl, Page
+from hemeroteca.ingest.rules import CrawlOptions
+from hemeroteca.urls import Scope
 from hemeroteca.warc import scan
 from hemeroteca.warc.reader import Record
 
@@ -37,12 +52,34 @@ class Lender(msgspec.Struct, eq=False):
     country: str
     version: str
     activities: frozenset[str]
+    categories: frozenset[str]
     trusted: bool
     speed: float
     total: int
     slowed: bool
     waiting: int = 0  # URLs of its share
     pending: int = 0  # … and in its hands
+
+    @classmethod
+    def of(cls, device: Device) -> "Lender":
+        return cls(
+            id=device.pk,
+            pseudonym=device.pseudonym,
+            owner=device.owner_id,
+            network=device.network,
+            country=device.country,
+            version=device.version,
+            activities=frozenset(device.activities),
+            categories=frozenset(device.categories),
+            trusted=device.trusted,
+            speed=device.speed,
+            total=device.total,
+            slowed=device.state == Device.State.SLOWED,
+        )
+
+    def takes(self, activity: str, category: str = "") -> bool:
+        """Whether its owner agreed to that."""
+        return activity in self.activities and (not category or category in self.categories)
 
     def candidate(self) -> strategies.Candidate:
         return strategies.Candidate(
@@ -60,6 +97,7 @@ class Offer(msgspec.Struct, kw_only=True):
 
     share: int
     activity: str
+    category: str = ""
     kind: str = "visit"
     owners: list[int] = []
     networks: list[str] = []
@@ -78,6 +116,7 @@ class Verdict(msgspec.Struct, frozen=True):
     status: int
     size: int
     verdict: Answer.Verdict
+    audited: bool = False  # by the engine, or a device the operator trusts
 
 
 class Resolved(msgspec.Struct, kw_only=True):
@@ -99,22 +138,7 @@ class Resolved(msgspec.Struct, kw_only=True):
 
 def lenders() -> list[Lender]:
     """Devices that are connected and may be given work."""
-    found = {
-        device.pk: Lender(
-            id=device.pk,
-            pseudonym=device.pseudonym,
-            owner=device.owner_id,
-            network=device.network,
-            country=device.country,
-            version=device.version,
-            activities=frozenset(device.activities),
-            trusted=device.trusted,
-            speed=device.speed,
-            total=device.total,
-            slowed=device.state == Device.State.SLOWED,
-        )
-        for device in Device.objects.filter(coordinator.online())
-    }
+    found = {device.pk: Lender.of(device) for device in Device.objects.filter(coordinator.online())}
     if found:
         live = Block.objects.filter(state__in=[Block.State.WAITING, Block.State.LEASED])
         for share, device, state, urls in live.values_list("share", "device", "state").annotate(urls=Sum("urls")):
@@ -132,6 +156,7 @@ def offer(offers: Sequence[Offer]) -> list[int]:
         Block(
             share_id=one.share,
             activity=one.activity,
+            category=one.category,
             kind=one.kind,
             owners=one.owners,
             networks=one.networks,
@@ -253,6 +278,7 @@ def results(block: Block, urls: Sequence[str], guard: Guard, spool: Path) -> dic
         if url in found:
             found[url].request_head = requests.get(url, b"")[: 64 << 10]
             if report is not None:
+                found[url].certificate = report.certificate[:64]
                 found[url].elapsed = min(max(report.seconds, 0.0), 600.0)
                 found[url].truncated = report.truncated[:20]
         elif report is not None and report.failure:
@@ -339,13 +365,14 @@ def _keep_verdicts(verdicts: Sequence[Verdict], known: dict[tuple[int, str], tru
                 key=one.key,
                 status=one.status,
                 verdict=one.verdict,
+                audited=one.audited,
                 at_ms=now,
             )
             for one in {(one.device, one.crawl, one.key): one for one in verdicts}.values()
         ],
         update_conflicts=True,
         unique_fields=["device", "crawl", "key"],
-        update_fields=["version", "status", "verdict", "at_ms"],
+        update_fields=["version", "status", "verdict", "audited", "at_ms"],
     )
     judged = {(one.device, one.version) for one in verdicts}
     rows = [
@@ -378,33 +405,63 @@ def _keep_verdicts(verdicts: Sequence[Verdict], known: dict[tuple[int, str], tru
 
 
 def _count(device: Device, verdicts: Sequence[Verdict]) -> None:
-    counts = dict(device.counts)
+    """For people: since ever, and of today."""
+    added: Counter[str] = Counter()
     for one in verdicts:
-        group = f"{one.status // 100}xx" if one.status else "none"
-        counts[group] = counts.get(group, 0) + 1
-        counts[one.verdict] = counts.get(one.verdict, 0) + 1
-        counts["bytes"] = counts.get("bytes", 0) + one.size
-        counts["requests"] = counts.get("requests", 0) + 1
-    device.counts = counts
+        added[f"{one.status // 100}xx" if one.status else "none"] += 1
+        added[one.verdict] += 1
+        added["bytes"] += one.size
+        added["requests"] += 1
+    device.counts = dict(Counter(device.counts) + added)
+    today = datetime.fromtimestamp(now_ms() / 1000, UTC).date()
+    row, _ = DeviceDay.objects.get_or_create(device=device, day=today)
+    row.counts = dict(Counter(row.counts) + added)
+    row.save(update_fields=["counts"])
 
 
 def _caught(device: Device, version: str) -> None:
-    """A device gave a wrong result: it is slowed, and what nobody but it vouches for counts no more."""
+    """A device gave a wrong result: it is slowed, and what nobody but devices that lied vouches for counts no more."""
     if device.state == Device.State.ACTIVE:
         device.state = Device.State.SLOWED
         device.reason = "it gave a result that another party could not confirm"
-    lonely = Answer.objects.filter(device=device.pk, verdict=Answer.Verdict.UNCHECKED)
-    pairs = list(lonely.values_list("crawl", "key"))
+    mine = Answer.objects.filter(device=device.pk)
+    lonely = mine.filter(verdict=Answer.Verdict.UNCHECKED)
+    gone = set(lonely.values_list("crawl", "key"))
+    paired = mine.filter(verdict=Answer.Verdict.VALID, audited=False)
+    shared = set(paired.values_list("crawl", "key"))
     lonely.update(verdict=Answer.Verdict.WITHDRAWN)
-    audit("system", "caught", f"device {device.name} of {device.owner.name}; {len(pairs)} unchecked results withdrawn")
-    by_crawl: dict[int, list[int]] = {}
-    for crawl, key in pairs:
-        by_crawl.setdefault(crawl, []).append(key)
-    for crawl, keys in by_crawl.items():
-        rows = FetchResult.objects.filter(job__crawl=crawl, key__in=keys, withdrawn=False, checked=False)
-        for row in rows.filter(resolved_ms__gt=0).select_related("job"):
+    paired.update(verdict=Answer.Verdict.VOID)
+    for crawl, keys in _by_crawl(shared).items():
+        stands = Answer.objects.filter(crawl=crawl, key__in=keys, verdict=Answer.Verdict.VALID)
+        gone |= {(crawl, key) for key in set(keys) - set(stands.values_list("key", flat=True))}
+    audit("system", "caught", f"device {device.name} of {device.owner.name}; {len(gone)} results withdrawn")
+    for crawl, keys in _by_crawl(gone).items():
+        rows = FetchResult.objects.filter(job__crawl=crawl, key__in=keys, withdrawn=False, resolved_ms__gt=0)
+        for row in rows.select_related("job"):
             FetchResult.objects.filter(pk=row.pk).update(withdrawn=True)
             refund(row.job, row.key)
+        if not FetchJob.objects.filter(crawl=crawl).exists():
+            _see_again(crawl, keys, device)
+
+
+def _see_again(crawl: int, keys: Sequence[int], device: Device) -> None:
+    """Pages of the instance's own crawls that only a liar saw: the engine visits them itself, soon."""
+    addresses = list(Page.objects.filter(key__in=keys).values_list("url", flat=True))
+    if addresses:
+        options = CrawlOptions(scope=Scope(kind="page", seeds=tuple(addresses)), sitemaps=False, own=True)
+        Crawl.objects.create(
+            fingerprint=f"fleet withdrew {device.pk} {crawl} {now_ms()}",
+            seeds=addresses,
+            options=msgspec.to_builtins(options),
+            created_ms=now_ms(),
+        )
+
+
+def _by_crawl(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for crawl, key in pairs:
+        found.setdefault(crawl, []).append(key)
+    return found
 
 
 def refund(job: FetchJob, key: int) -> bool:
@@ -432,6 +489,7 @@ def _keep_results(resolved: Sequence[Resolved], device_percent: int) -> None:
             location=one.location[:2000],
             capture=one.capture,
             devices=[device.pseudonym for device in one.devices],
+            country=one.devices[0].country if one.devices else "",
             checked=one.checked,
             cached=one.cached,
         )

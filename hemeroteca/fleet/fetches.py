@@ -21,7 +21,7 @@ from hemeroteca import urls as addresses
 from hemeroteca.accounts import SYSTEM, Actor, require
 from hemeroteca.config import Config
 from hemeroteca.errors import Conflict, Invalid, NotFound
-from hemeroteca.fleet import accounting, dispatch, refusals, services
+from hemeroteca.fleet import accounting, dispatch, refusals, services, shapes
 from hemeroteca.fleet.accounting import Kind, Side
 from hemeroteca.fleet.models import Client, FetchJob, FetchResult
 from hemeroteca.fleet.services import audit, now_ms
@@ -33,12 +33,15 @@ MAX_URLS = 10_000
 MAX_HEADERS = 10
 HEADERS = ("accept", "accept-language", "if-none-match", "if-modified-since", "range")  # never Cookie, Authorization
 _VALUE = re.compile(r"[\x20-\x7e]{0,1000}")
+BLOCKED = (403, 451)
+BLOCKED_SECONDS = 86_400
 WEBHOOK_TRIES = 6
 WEBHOOK_SECONDS = 2.0  # until the first further try; doubles
 
 
 class FetchJobOrder(msgspec.Struct, kw_only=True):
     urls: list[str]
+    category: str = "general"
     method: str = "GET"
     headers: dict[str, str] = {}
     max_age: int | None = None  # seconds; None: as long as the instance keeps answers
@@ -61,14 +64,18 @@ def order(actor: Actor, wanted: FetchJobOrder) -> FetchJob:
     headers = _headers(wanted)
     if not 1 <= len(wanted.urls) <= MAX_URLS:
         raise Invalid(f"a job has 1 to {MAX_URLS} URLs, this one {len(wanted.urls)}")
+    if wanted.category not in shapes.CATEGORIES:
+        raise Invalid(f"{wanted.category!r} is no category; write one of: {', '.join(shapes.CATEGORIES)}")
     fleet = services.fleet_settings()
     rows = _rows(client, wanted.urls)
+    _leave_blocked(client, rows)
     good = [row for row in rows if not row.resolved_ms]
     with transaction.atomic():
         _within_quota(client, len(rows))
         job = FetchJob.objects.create(
             public_id=uuid.uuid4(),
             client=client,
+            category=wanted.category,
             method=wanted.method,
             headers=headers,
             max_age=min(fleet.cache_seconds, wanted.max_age if wanted.max_age is not None else fleet.cache_seconds),
@@ -271,6 +278,25 @@ def _rows(client: Client, wanted: Sequence[str]) -> list[FetchResult]:
     return list(found.values())
 
 
+def _leave_blocked(client: Client, rows: Sequence[FetchResult]) -> None:
+    """A URL that was answered with 403 or 451 from one country is asked from no other: whoever orders it gets that
+    answer for a day, without a request, and the attempt is logged."""
+    wanted = {row.key: row for row in rows if not row.resolved_ms}
+    since = now_ms() - BLOCKED_SECONDS * 1000
+    known = FetchResult.objects.filter(
+        key__in=list(wanted), status__in=BLOCKED, resolved_ms__gt=since, cached=False, withdrawn=False
+    )
+    for old in known.order_by("pk"):
+        row = wanted[old.key]
+        row.resolved_ms, row.status, row.capture, row.cached = now_ms(), old.status, old.capture, True
+        row.country = old.country
+        row.reason = f"the site refused it ({old.status}) lately; it is asked from no other place within a day"
+    again = [row for row in wanted.values() if row.resolved_ms]
+    if again:
+        told = f"{len(again)} URLs that were refused with 403 or 451 within a day, the first: {again[0].url[:200]}"
+        audit(client.owner.name, "asked again", told)
+
+
 def _headers(wanted: FetchJobOrder) -> list[tuple[str, str]]:
     if wanted.method not in ("GET", "HEAD"):
         raise Invalid(f"method {wanted.method!r} is not possible; write GET or HEAD")
@@ -314,6 +340,7 @@ def _crawl(job: FetchJob, seeds: Iterable[str]) -> Crawl:
         sitemaps=False,
         requisites=False,
         job=job.pk,
+        category=job.category,
         method=job.method,
         headers=tuple((name, value) for name, value in job.headers),
         max_age=job.max_age,

@@ -1,4 +1,5 @@
-"""Long work of the fleet: telling a client's webhook that a job has ended, again and again until it listens."""
+"""Long work of the fleet: telling a client's webhook that a job has ended, again and again until it listens; watching a
+load test."""
 
 import time
 
@@ -32,3 +33,20 @@ def tell_webhook(job: ActiveJob, order: Webhook) -> Told:
             job.progress(row.webhook_tries, fetches.WEBHOOK_TRIES, row.webhook_state)
             continue
         fetches.tell(row, settings.CONFIG)
+
+
+class Load(msgspec.Struct):
+    test: int
+
+
+@kind("fleet.load", action="fleet.operate")
+def watch_load(job: ActiveJob, order: Load) -> Told:
+    """Looks at the proof every few seconds; without it, or without this job, the test ends by itself."""
+    from hemeroteca.fleet import loads
+    from hemeroteca.fleet.models import LoadTest
+
+    test = LoadTest.objects.get(pk=order.test)
+    while loads.watch(test, settings.CONFIG):
+        job.progress(loads.second_of(test), test.ramp_seconds + test.hold_seconds, test.host)
+        time.sleep(min(loads.PROOF_SECONDS, max(0.1, test.ramp_seconds + test.hold_seconds - loads.second_of(test))))
+    return Told(test.state)

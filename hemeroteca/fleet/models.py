@@ -39,6 +39,7 @@ class Device(models.Model):
     network = models.CharField(max_length=64, default="", db_comment="prefix of its address: /24 or /48")
     country = models.CharField(max_length=2, default="", db_comment="of its address, by the operator's database")
     activities = models.JSONField(default=list, db_comment="what its owner agreed to: crawls, clients, vantage, load")
+    categories = models.JSONField(default=list, db_comment="kinds of pages its owner lets clients and checks ask for")
     total = models.BigIntegerField(default=0, db_comment="URLs it was ever given")
     speed = models.FloatField(default=0.0, db_comment="URLs per second, measured; 0 unknown")
     late = models.IntegerField(default=0, db_comment="blocks in a row it did not return in time")
@@ -84,8 +85,9 @@ class Block(models.Model):
     share = models.ForeignKey(Device, models.CASCADE, related_name="+", db_index=False, db_comment="meant for it")
     device_id: int | None
     device = models.ForeignKey(Device, models.CASCADE, null=True, db_index=False, db_comment="who took it")
-    activity = models.CharField(max_length=8, db_comment="crawls or clients: its taker's owner agreed to that")
-    kind = models.CharField(max_length=5, default="visit", db_comment="visit, or check of another device's answers")
+    activity = models.CharField(max_length=8, db_comment="crawls, clients, vantage: its taker's owner agreed to that")
+    category = models.CharField(max_length=13, default="", db_comment="kind of pages; empty: of no client or check")
+    kind = models.CharField(max_length=7, default="visit", db_comment="visit; check of another's answers; vantage")
     owners = models.JSONField(default=list, db_comment="of a check: owners who may not take it")
     networks = models.JSONField(default=list, db_comment="of a check: networks from which it may not be taken")
     urls = models.IntegerField(db_comment="how many")
@@ -130,6 +132,7 @@ class Answer(models.Model):
         INVALID = "invalid"
         OPEN = "open"  # the page differs by itself: nobody can tell
         WITHDRAWN = "withdrawn"  # accepted alone, and its device was caught later
+        VOID = "void"  # confirmed by another device alone, and its own was caught later: counts only with the other's
 
     device = models.ForeignKey(Device, models.CASCADE, db_index=False, db_comment="who brought it")
     version = models.CharField(max_length=40, db_comment="of its worker")
@@ -137,6 +140,7 @@ class Answer(models.Model):
     key = models.BigIntegerField(db_comment="64-bit hash of the URL")
     status = models.SmallIntegerField(db_comment="HTTP status")
     verdict = models.CharField(max_length=9, choices=Verdict, db_comment="unchecked, valid, invalid, open, withdrawn")
+    audited = models.BooleanField(default=False, db_comment="the engine, or a device the operator trusts, confirmed it")
     at_ms = models.BigIntegerField(db_index=True, db_comment="when it was judged")
 
     class Meta:
@@ -181,6 +185,7 @@ class FetchJob(models.Model):
     crawl = models.OneToOneField(
         Crawl, models.PROTECT, null=True, db_comment="the crawl that does it; null: nothing to do"
     )
+    category = models.CharField(max_length=13, default="general", db_comment="kind of pages: owners may leave it out")
     method = models.CharField(max_length=4, default="GET", db_comment="GET or HEAD")
     headers = models.JSONField(default=list, db_comment="further headers, of the white list")
     max_age = models.IntegerField(default=0, db_comment="seconds: an answer this old does too")
@@ -211,6 +216,7 @@ class FetchResult(models.Model):
     location = models.TextField(default="", db_comment="where it redirects to")
     capture = models.UUIDField(null=True, db_comment="record id in the archive")
     devices = models.JSONField(default=list, db_comment="pseudonyms of the devices that vouch for it")
+    country = models.CharField(max_length=2, default="", db_comment="from where it was asked; clients are not told")
     checked = models.BooleanField(default=False, db_comment="two parties gave the same answer")
     cached = models.BooleanField(default=False, db_comment="answered without a request")
     withdrawn = models.BooleanField(default=False, db_comment="its device was caught lying later; refunded")
@@ -266,6 +272,7 @@ class Transfer(models.Model):
 class Entry(models.Model):
     """One side of a transfer; those of a transfer sum to zero."""
 
+    account_id: int
     transfer = models.ForeignKey(Transfer, models.CASCADE, related_name="entries", db_comment="the transfer")
     account = models.ForeignKey(Account, models.PROTECT, related_name="entries", db_comment="whose")
     amount = models.BigIntegerField(db_comment="thousandths of a credit; negative: taken from it")
@@ -273,6 +280,132 @@ class Entry(models.Model):
     class Meta:
         db_table = "fleet_entry"
         db_table_comment = "the sides of each transfer of credits"
+
+
+class DeviceDay(models.Model):
+    """What a device did on one day: the data of its charts."""
+
+    device = models.ForeignKey(Device, models.CASCADE, related_name="days", db_index=False, db_comment="the device")
+    day = models.DateField(db_comment="UTC")
+    counts = models.JSONField(default=dict, db_comment="requests by status class, bytes, valid and invalid results")
+
+    class Meta:
+        db_table = "fleet_device_day"
+        db_table_comment = "what each device did on each day"
+        constraints = [models.UniqueConstraint(fields=["device", "day"], name="fleet_device_day_once")]
+
+
+class VantageCheck(models.Model):
+    """The same URLs seen from devices in different countries and networks, once or again and again."""
+
+    class State(models.TextChoices):
+        ACTIVE = "active"
+        ENDED = "ended"
+
+    public_id = models.UUIDField(unique=True, db_comment="its name outside")
+    owner_id: int
+    owner = models.ForeignKey(User, models.CASCADE, related_name="vantage_checks", db_comment="who ordered it")
+    title = models.CharField(max_length=120, default="", db_comment="what its owner calls it")
+    urls = models.JSONField(db_comment="addresses that are compared")
+    category = models.CharField(max_length=13, db_comment="kind of pages: only devices whose owners agreed to it ask")
+    countries = models.JSONField(default=list, db_comment="only from these; empty: from all there are")
+    every_hours = models.IntegerField(default=0, db_comment="hours between runs; 0: once")
+    state = models.CharField(max_length=6, choices=State, default=State.ACTIVE, db_comment="active, ended")
+    next_ms = models.BigIntegerField(default=0, db_index=True, db_comment="when the next run begins; 0: never")
+    created_ms = models.BigIntegerField(db_comment="when it was ordered")
+
+    class Meta:
+        db_table = "fleet_vantage"
+        db_table_comment = "URLs compared from many places"
+
+
+class VantageRun(models.Model):
+    """One time that the URLs of a check were looked at; the crawl that does it has the same life."""
+
+    vantage_id: int
+    crawl_id: int | None
+    vantage = models.ForeignKey(VantageCheck, models.CASCADE, related_name="runs", db_comment="whose URLs")
+    crawl = models.OneToOneField(Crawl, models.PROTECT, null=True, db_comment="the crawl that does it")
+    started_ms = models.BigIntegerField(db_comment="when it began")
+
+    class Meta:
+        db_table = "fleet_vantage_run"
+        db_table_comment = "times that URLs were compared"
+
+
+class Observation(models.Model):
+    """What one place saw of one URL in a run. Each URL has one without a device: what the server saw itself."""
+
+    run = models.ForeignKey(VantageRun, models.CASCADE, related_name="observations", db_index=False, db_comment="of it")
+    key = models.BigIntegerField(db_comment="64-bit hash of the URL")
+    url = models.TextField(db_comment="what was asked")
+    device = models.ForeignKey(
+        Device, models.SET_NULL, null=True, db_index=False, db_comment="who looked; null: the server"
+    )
+    pseudonym = models.CharField(max_length=16, default="", db_comment="of the device; empty: the server")
+    country = models.CharField(max_length=2, default="", db_comment="where it was")
+    network = models.CharField(max_length=64, default="", db_comment="prefix of its address")
+    at_ms = models.BigIntegerField(db_comment="when")
+    status = models.SmallIntegerField(default=0, db_comment="HTTP status; 0: no answer")
+    failure = models.TextField(default="", db_comment="why there was none")
+    location = models.TextField(default="", db_comment="where it redirects to")
+    certificate = models.CharField(max_length=64, default="", db_comment="SHA-256 of the certificate it was shown")
+    seconds = models.FloatField(default=0.0, db_comment="until the whole answer was there")
+    fingerprint = models.JSONField(default=dict, db_comment="what is compared, as fleet.agreement.Fingerprint")
+    capture = models.UUIDField(null=True, db_comment="the evidence: record id in the archive")
+
+    class Meta:
+        db_table = "fleet_observation"
+        db_table_comment = "what places saw of URLs"
+        constraints = [models.UniqueConstraint(fields=["run", "key", "pseudonym"], name="fleet_observation_once")]
+
+
+class LoadTest(models.Model):
+    """Many requests to a site whose owner proved, at every address under test, that it is theirs."""
+
+    class State(models.TextChoices):
+        PROPOSED = "proposed"  # the proof has not been seen
+        PROVEN = "proven"
+        RUNNING = "running"
+        FINISHED = "finished"
+        STOPPED = "stopped"  # by a person, or because the proof was gone
+
+    public_id = models.UUIDField(unique=True, db_comment="its name outside")
+    owner_id: int
+    owner = models.ForeignKey(User, models.CASCADE, related_name="load_tests", db_comment="who ordered it")
+    url = models.TextField(db_comment="what is asked")
+    host = models.CharField(max_length=255, db_comment="its host")
+    addresses = models.JSONField(default=list, db_comment="of the host when it was proven: only these are asked")
+    state = models.CharField(max_length=8, choices=State, default=State.PROPOSED, db_comment="proposed, proven, …")
+    reason = models.TextField(default="", db_comment="why it is not proven, or was stopped")
+    rate = models.IntegerField(db_comment="requests per second at the top")
+    ramp_seconds = models.IntegerField(db_comment="until the top is reached")
+    hold_seconds = models.IntegerField(db_comment="at the top")
+    created_ms = models.BigIntegerField(db_comment="when it was proposed")
+    proven_ms = models.BigIntegerField(default=0, db_comment="when the proof was last read at every address")
+    started_ms = models.BigIntegerField(default=0, db_comment="when it began")
+    ended_ms = models.BigIntegerField(default=0, db_comment="when it ended")
+
+    class Meta:
+        db_table = "fleet_load"
+        db_table_comment = "load tests of sites, by their owners"
+
+
+class LoadSecond(models.Model):
+    """A second of a load test: what was handed out for it, and what came of that."""
+
+    test = models.ForeignKey(LoadTest, models.CASCADE, related_name="seconds", db_index=False, db_comment="whose")
+    second = models.IntegerField(db_comment="since it began")
+    given = models.IntegerField(default=0, db_comment="requests handed out; never more than the plan says")
+    asked = models.IntegerField(default=0, db_comment="requests made")
+    errors = models.IntegerField(default=0, db_comment="without an answer, or with 5xx")
+    statuses = models.JSONField(default=dict, db_comment="answers by status")
+    times = models.JSONField(default=dict, db_comment="answers by their time, in steps of a tenth (fleet.loads)")
+
+    class Meta:
+        db_table = "fleet_load_second"
+        db_table_comment = "seconds of load tests"
+        constraints = [models.UniqueConstraint(fields=["test", "second"], name="fleet_load_second_once")]
 
 
 class ClosedHost(models.Model):

@@ -2,21 +2,24 @@
 
 import csv
 import io
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
-from django.db.models import Count, Q
+from django.db.models import Count, Q, Sum
 
 from hemeroteca.accounts import Actor, can, require
 from hemeroteca.accounts.models import User
-from hemeroteca.fleet import coordinator, dispatch, services, shapes, trust
+from hemeroteca.fleet import coordinator, dispatch, places, services, shapes, trust
 from hemeroteca.fleet.accounting import UNIT, Kind
 from hemeroteca.fleet.models import (
     Account,
     AuditLine,
+    Block,
     Client,
     ClosedHost,
     Device,
+    DeviceDay,
     Entry,
     FetchJob,
     FetchResult,
@@ -132,6 +135,56 @@ def devices(actor: Actor, owner: User | None = None) -> list[DeviceFacts]:
     return found
 
 
+class DeviceDayFacts(msgspec.Struct, frozen=True):
+    """Of a device, for a chart."""
+
+    day: str
+    requests: int
+    valid: int
+    invalid: int
+    bytes: int
+    statuses: dict[str, int]
+
+
+def days(actor: Actor, device: Device, count: int = 30) -> list[DeviceDayFacts]:
+    """What a device did on each of the last days, oldest first; days without work are there, with nothing."""
+    require(actor, "fleet.devices", device)
+    today = datetime.now(UTC).date()
+    rows = {row.day: row.counts for row in DeviceDay.objects.filter(device=device, day__gt=today - timedelta(count))}
+    found = []
+    for back in range(count - 1, -1, -1):
+        day = today - timedelta(back)
+        counts = rows.get(day, {})
+        classes = {name: n for name, n in counts.items() if name.endswith("xx") or name == "none"}
+        found.append(
+            DeviceDayFacts(
+                day=day.isoformat(),
+                requests=counts.get("requests", 0),
+                valid=counts.get("valid", 0),
+                invalid=counts.get("invalid", 0),
+                bytes=counts.get("bytes", 0),
+                statuses=classes,
+            )
+        )
+    return found
+
+
+def countries() -> list[dict[str, Any]]:
+    """Devices of each country, and how many are online: for the map."""
+    found: dict[str, dict[str, Any]] = {}
+    alive = set(Device.objects.filter(coordinator.online()).values_list("pk", flat=True))
+    for pk, country in Device.objects.values_list("pk", "country"):
+        place = places.centre(country)
+        one = found.setdefault(
+            country, {"country": country, "devices": 0, "online": 0, "latitude": None, "longitude": None}
+        )
+        one["devices"] += 1
+        one["online"] += pk in alive
+        if place is not None:
+            one["latitude"], one["longitude"] = place
+    return sorted(found.values(), key=lambda one: (-one["devices"], one["country"]))
+
+
 def leaderboard(limit: int = 50) -> list[dict[str, Any]]:
     """Devices whose owners want to be seen, by valid results; only what they are called."""
     rows = Device.objects.filter(listed=True).select_related("owner")
@@ -167,6 +220,53 @@ def statement(actor: Actor, kind: Kind, number: int, owner: User | None, limit: 
     require(actor, "fleet.credits", owner)
     rows = Entry.objects.filter(account__kind=kind, account__number=number).select_related("transfer").order_by("-pk")
     return [Line(row.transfer.at_ms, row.transfer.reason, row.amount / UNIT) for row in rows[:limit]]
+
+
+class AccountLine(msgspec.Struct, frozen=True):
+    """Of a statement over several accounts."""
+
+    at_ms: int
+    account: str
+    reason: str
+    amount: float
+
+
+def own_lines(actor: Actor, limit: int = 10_000) -> list[AccountLine]:
+    """The entries of all accounts of the actor, newest first."""
+    require(actor, "fleet.credits", actor.user)
+    accounts = {row.pk: row for row in Account.objects.filter(_accounts_of(actor.user))}
+    names = dict(Device.objects.filter(owner=actor.user).values_list("pk", "name"))
+    rows = Entry.objects.filter(account__in=list(accounts)).select_related("transfer").order_by("-pk")[:limit]
+    found = []
+    for row in rows:
+        account = accounts[row.account_id]
+        name = names.get(account.number, "") if account.kind == Kind.DEVICE else ""
+        found.append(AccountLine(row.transfer.at_ms, name or account.kind, row.transfer.reason, row.amount / UNIT))
+    return found
+
+
+def client(user: User) -> Client | None:
+    return Client.objects.filter(owner=user).first()
+
+
+def used_today(user: User) -> int:
+    """URLs a client ordered within a day."""
+    since = services.now_ms() - 86_400_000
+    rows = FetchJob.objects.filter(client__owner=user, created_ms__gt=since)
+    return rows.aggregate(sum=Sum("urls"))["sum"] or 0
+
+
+def jobs_of(actor: Actor, limit: int = 100) -> list[FetchJob]:
+    """What was ordered: by the actor; by everybody, for the operator."""
+    rows = FetchJob.objects.select_related("crawl", "client__owner").order_by("-pk")
+    return list((rows if can(actor, "fleet.operate") else rows.filter(client__owner=actor.user))[:limit])
+
+
+def leases(actor: Actor, limit: int = 50) -> list[Block]:
+    """Blocks in the hands of devices, newest first."""
+    require(actor, "fleet.operate")
+    rows = Block.objects.filter(state=Block.State.LEASED).select_related("device").defer("work").order_by("-pk")
+    return list(rows[:limit])
 
 
 def as_csv(rows: list[dict[str, Any]]) -> str:

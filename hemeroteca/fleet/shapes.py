@@ -8,6 +8,10 @@ import msgspec
 PROTOCOL = 1
 MIN_VERSION = "0.1.0"  # of a worker
 ACTIVITIES = ("crawls", "clients", "vantage", "load")
+CATEGORIES = (  # kinds of pages an owner may leave out, of what clients and vantage checks ask for
+    "general", "news", "politics", "religion", "health", "social", "circumvention", "gambling", "drugs", "adult",
+)  # fmt: skip
+USUAL_CATEGORIES = ("general", "news", "health", "social")  # without a word of the owner
 AGENT = "HemerotecaFleet"  # closes a site to the fleet alone, in robots.txt
 
 
@@ -29,6 +33,7 @@ class Hello(msgspec.Struct, forbid_unknown_fields=True):
     version: str
     system: str = ""
     activities: tuple[str, ...] = ("crawls",)
+    categories: tuple[str, ...] = USUAL_CATEGORIES
 
 
 class Welcome(msgspec.Struct):
@@ -53,6 +58,7 @@ class Task(msgspec.Struct, omit_defaults=True):
     last_modified: str = ""
     method: str = "GET"
     headers: list[tuple[str, str]] = []
+    certificate: bool = False  # the report tells the hash of the site's certificate
 
 
 class HostWork(msgspec.Struct):
@@ -95,6 +101,7 @@ class Orders(msgspec.Struct):
     closed: list[str] = []  # hosts it must not ask any more
     stop: str = ""  # why it must stop altogether
     work: bool = False  # a block waits for it: it need not wait any longer
+    load: bool = False  # a load test runs: POST /fleet/v1/load, each second
 
 
 class FetchReport(msgspec.Struct):
@@ -105,3 +112,4 @@ class FetchReport(msgspec.Struct):
     failure: str = ""
     detail: str = ""
     truncated: str = ""
+    certificate: str = ""  # SHA-256 of the one the site showed, where the task asked for it

@@ -76,7 +76,8 @@ class Simulation:
             for number, kind in enumerate(kind for kind in KINDS for _ in range(getattr(mix, kind)))
         ]
         self._wrong: dict[int, bool] = {}  # result → whether it is wrong, while it counts
-        self._checked_by: dict[int, tuple[_Device, _Device]] = {}
+        self._voices: dict[int, int] = {}  # result that only devices vouch for → how many of them are not caught
+        self._alarm = trust.Alarm()
         self._fetches = self._extra = self._withdrawn = self._expired = self._done = 0
         self._marks: list[tuple[int, int]] = []  # results and further fetches, as time goes on
         self._salt = self._random.random()
@@ -117,7 +118,8 @@ class Simulation:
     def _result(self, device: _Device, url: int) -> bool:
         """Judge one result; False when it is thrown away and the URL must be asked again."""
         wrong = self._lies(device, url)
-        check = trust.check_for(device.standing, self._random.random())
+        check = trust.check_for(device.standing, self._random.random(), self._alarm.audited)
+        self._alarm.calm(len(self._devices))
         if check is trust.Check.NONE:
             device.single.add(url)
         elif check is trust.Check.AUDIT:
@@ -145,7 +147,7 @@ class Simulation:
         device.standing, partner.standing = device.standing.confirmed(), partner.standing.confirmed()
         device.paired.add(url)
         partner.paired.add(url)
-        self._checked_by[url] = (device, partner)
+        self._voices[url] = 2
         return True
 
     def _verdict(self, device: _Device, url: int, wrong: bool) -> bool:
@@ -153,23 +155,26 @@ class Simulation:
         if not wrong:
             device.standing = device.standing.confirmed()
             return True
+        if device.standing.is_sure:
+            self._alarm.caught()
         device.standing = device.standing.refuted()
         self._withdraw(device)
         return False
 
     def _withdraw(self, device: _Device) -> None:
-        """What nobody but a device that lied vouches for counts no more; it would be fetched again."""
+        """What nobody but devices that lied vouches for counts no more; it is fetched again, by the engine."""
         suspect = set(device.single)
         for url in device.paired:
-            pair = self._checked_by.get(url)
-            if pair and all(one.standing.in_a_row == 0 and one.standing.invalid for one in pair):
+            self._voices[url] -= 1
+            if not self._voices[url]:
                 suspect.add(url)
+        device.single.clear()
+        device.paired.clear()
         for url in suspect:
             if self._wrong.pop(url, None) is not None:
                 self._withdrawn += 1
                 self._extra += 1
-                self._wrong[url] = False  # fetched again, by the engine
-        device.single.clear()
+                self._wrong[url] = False
 
     def _lies(self, device: _Device, url: int) -> bool:
         if device.kind == "colluding":  # they know each other's lies: by the URL

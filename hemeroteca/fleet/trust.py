@@ -10,6 +10,10 @@ import msgspec
 
 SURE_AFTER = 10  # valid results in a row from which on a single answer may do
 LEAST_AUDITED = 0.05  # share of all answers that the engine, or a device the operator trusts, always checks
+MAX_AUDITED = 0.8  # … in a fleet that begins: who lies seldom is found early, while little is at stake …
+BEGINNING_RESULTS = 80  # … half of that is gone after so many results per device …
+ALARM_STEP = 0.05  # … and each believed device that is caught later adds so much for a while: liars seldom come alone
+ALARM_RESULTS = 50
 SLOWED_SECONDS = 86_400.0  # a device that failed gets one block in so many seconds, until it is believed again
 
 
@@ -44,16 +48,37 @@ class Standing(msgspec.Struct, frozen=True):
         return Standing(0, self.valid, self.invalid + 1, slowed=True)
 
 
-def check_for(standing: Standing, draw: float) -> Check:
-    """Who checks the next result of a device; `draw` is uniform in [0, 1).
+class Alarm:
+    """The share of answers that is audited: at least `LEAST_AUDITED`, more for a while after a believed device lied."""
+
+    def __init__(self) -> None:
+        self._begins = MAX_AUDITED - LEAST_AUDITED
+        self._more = 0.0
+
+    @property
+    def audited(self) -> float:
+        return min(MAX_AUDITED, LEAST_AUDITED + self._begins + self._more)
+
+    def caught(self) -> None:
+        """A device that was believed gave a wrong result."""
+        self._more = min(MAX_AUDITED, self._more + ALARM_STEP)
+
+    def calm(self, devices: int) -> None:
+        """One more result was judged, in a fleet of so many devices."""
+        self._begins *= 0.5 ** (1 / (BEGINNING_RESULTS * max(1, devices)))
+        self._more *= 0.5 ** (1 / (ALARM_RESULTS * max(1, devices)))
+
+
+def check_for(standing: Standing, draw: float, audited: float = LEAST_AUDITED) -> Check:
+    """Who checks the next result of a device; `draw` is uniform in [0, 1), `audited` as the alarm says.
 
     Decided when the result is there, never before: no device can know which of its answers are looked at.
     """
-    if draw < LEAST_AUDITED:
+    if draw < audited:
         return Check.AUDIT
     if not standing.is_sure:
         return Check.PEER
-    rest = (draw - LEAST_AUDITED) / (1 - LEAST_AUDITED)
+    rest = (draw - audited) / (1 - audited)
     return Check.PEER if rest < 1 / standing.in_a_row else Check.NONE
 
 

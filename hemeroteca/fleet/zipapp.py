@@ -12,7 +12,7 @@ ROOT = Path(hemeroteca.__file__).parent
 FILES = (
     "fetch/guard.py",
     *(f"fleet/device/{name}.py" for name in (
-        "__init__", "caps", "consent", "fetching", "link", "page", "program", "records", "signs", "worker"
+        "__init__", "caps", "consent", "fetching", "link", "load", "page", "program", "records", "signs", "worker"
     )),
 )  # fmt: skip
 EMPTY = ("hemeroteca/fetch/__init__.py", "hemeroteca/fleet/__init__.py")

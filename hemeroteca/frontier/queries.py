@@ -1,8 +1,9 @@
 """Reads of the frontier for people: crawls, pages and hosts. The engine has its own (`store`)."""
 
+from bisect import bisect_right
 from collections.abc import Iterable
 
-from django.db.models import Count, Exists, Min, OuterRef
+from django.db.models import Count, Exists, Max, Min, OuterRef
 
 from hemeroteca import urls
 from hemeroteca.frontier.models import STANDING, Crawl, FocusLink, Host, Page, Visit
@@ -82,6 +83,16 @@ def focus_links(
     links = list(found[:limit])
     addresses = dict(Page.objects.filter(key__in=[link.key for link in links]).values_list("key", "url"))
     return [(link, addresses.get(link.key, "")) for link in links]
+
+
+def harvest_curve(crawl: int, points: int) -> tuple[int, list[tuple[int, int]]]:
+    """Pages that a crawl with a focus has visited, and targets found after so many of them, in equal steps."""
+    links = FocusLink.objects.filter(crawl=crawl, number__gt=0)
+    visited = links.aggregate(last=Max("number"))["last"] or 0
+    found = sorted(links.exclude(target="").values_list("number", flat=True))
+    step = max(1, visited // points)
+    places = [*range(0, visited, step), visited] if visited else []
+    return visited, [(at, bisect_right(found, at)) for at in places]
 
 
 def held(crawl: int | None = None, limit: int = 200) -> list[Held]:

@@ -32,6 +32,11 @@ def one_thesaurus(actor: Actor, name: str) -> Thesaurus:
     return thesaurus.load(_folder(), name)
 
 
+def by_name(name: str) -> Thesaurus:
+    """For other rooms, which have asked for permissions of their own."""
+    return thesaurus.load(_folder(), name)
+
+
 def check(definition: Definition) -> None:
     """Raises `NotFound` when a thesaurus that a focus names is not there."""
     known = (*thesaurus.BUILT_IN, *thesaurus.kept(_folder()))

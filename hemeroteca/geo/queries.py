@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -56,6 +57,14 @@ def search(actor: Actor, wish: Wish, limit: int = 20, offset: int = 0) -> tuple[
     return [found[pk] for pk in wanted if pk in found], total
 
 
+def boxes(actor: Actor, wish: Wish, limit: int) -> list[tuple[int, str, str, float, float, float, float]]:
+    """Number, title, type and sides of what was found and has a place, for a map."""
+    require(actor, "geo.read")
+    rows = _rows(wish).filter(west__isnull=False, south__isnull=False, east__isnull=False, north__isnull=False)
+    sides = ("west", "south", "east", "north")
+    return list(rows.order_by("-seen_ms", "pk").values_list("pk", "title", "type", *sides)[:limit])
+
+
 def every(actor: Actor, wish: Wish) -> Iterable[Service]:
     """All that fits, for exports; in a fixed order."""
     require(actor, "geo.read")
@@ -74,6 +83,11 @@ def layers_of(found: list[Service]) -> dict[int, list[Layer]]:
     return by_service
 
 
+def mirrors(service: Service) -> list[Service]:
+    """Other endpoints with the same layers."""
+    return list(Service.objects.filter(mirror_of=service).order_by("pk")[:100])
+
+
 def checks(service: Service, limit: int = 100) -> list[HealthCheck]:
     return list(HealthCheck.objects.filter(service=service).order_by("-at_ms")[:limit])
 
@@ -83,6 +97,24 @@ def reliability(service: Service, since_ms: int = 0) -> float | None:
     looked = HealthCheck.objects.filter(service=service, request="capabilities", at_ms__gte=since_ms)
     total = looked.count()
     return round(100 * looked.filter(ok=True).count() / total, 2) if total else None
+
+
+def availability(service: Service, days: int) -> list[tuple[str, float, int]]:
+    """For each of the last days on which somebody looked: the day, per cent of looks that went well, mean ms."""
+    day = 86_400_000
+    since = (services.now_ms() // day - days + 1) * day
+    looked = HealthCheck.objects.filter(service=service, request="capabilities", at_ms__gte=since)
+    by_day: dict[int, list[tuple[bool, int]]] = {}
+    for at_ms, ok, ms in looked.order_by("at_ms").values_list("at_ms", "ok", "milliseconds"):
+        by_day.setdefault(at_ms // day, []).append((ok, ms))
+    return [
+        (
+            datetime.fromtimestamp(number * 86_400, UTC).date().isoformat(),
+            100 * sum(ok for ok, _ in seen) / len(seen),
+            round(sum(ms for _, ms in seen) / len(seen)),
+        )
+        for number, seen in by_day.items()
+    ]
 
 
 def health(service: Service) -> dict[str, Any]:

@@ -39,6 +39,9 @@ LICENCES = {  # addresses of those that have one
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|[\ud800-\udfff]")
 
 
+IN_QGIS = ("wms", "wmts", "wfs", "ogcapi-features")  # types that a layer definition can name
+
+
 def protocol(kind: str) -> str:
     if kind.startswith("ogcapi-"):
         return f"OGC API - {kind.removeprefix('ogcapi-').capitalize()}"

@@ -2,15 +2,17 @@
 
 Whoever asks waits for a turn: a few at a time, each address in its turn, each read with a limit of time and memory, and
 what came of it is kept for a while. The processes are started by the first read and end when there is none.
+
+What crosses between them is msgpack of known types: a process that a hostile page took over can send lies, but no code.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib
 import ipaddress
 import os
-import pickle
 import resource
 import signal
 import subprocess
@@ -22,12 +24,12 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from multiprocessing.connection import Connection
 from socket import socketpair
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_type_hints
 
 import msgspec
 
 from hemeroteca.errors import Busy, Invalid
-from hemeroteca.warc import DOM_TYPE, MAX_CONTENT, Location
+from hemeroteca.warc import DOM_TYPE, MAX_CONTENT, Location, WarcReadError
 
 if TYPE_CHECKING:  # what it takes to read and compare is loaded by the processes, not by whoever asks
     from hemeroteca import change, extract
@@ -42,6 +44,9 @@ MEMORY = 1536 << 20  # address space of a process; a PDF gets one of its own, wi
 IDLE_SECONDS = 30.0
 KEPT_BYTES = 16 << 20
 KEPT_SECONDS = 300.0
+STEEP = 7  # four times the page may cost four times as much, not sixteen times
+STEEP_SECONDS = 0.15  # of the processor, as below; less than this nobody minds
+RULES_SECONDS = 4.0
 
 asker: ContextVar[str] = ContextVar("asker", default="")  # address of who asks
 
@@ -103,14 +108,38 @@ def text(stored: Stored, limit: int) -> extract.Document:
     return found
 
 
+class DecodedBody(NamedTuple):
+    """A body without the coding it travelled in."""
+
+    data: bytes
+    note: str  # why it is not whole; empty when it is
+    header: str  # the Content-Type as received
+    size: int  # as received
+
+
+def body(location: Location, limit: int) -> DecodedBody:
+    record = location.read()
+    data, note = record.content(limit)
+    return DecodedBody(data, note, record.header("content-type"), record.size)
+
+
 def try_rules(rules: change.ChangeRules) -> None:
     """Select in a page as long as the longest they are used on: what is too slow there would hold up crawls."""
     from hemeroteca import change
 
     part = b"<div class=a><p id=b>x <a href=/>y</a></p><p>z</p></div>"
-    for parts in (2400, 6000):  # XPath is only used on pages as long as the first
+    signal.setitimer(signal.ITIMER_PROF, RULES_SECONDS)  # ends the process, whatever it is doing
+    costs = []
+    for parts in (600, 2400, 6000):  # XPath is only used on pages as long as the second
         page = change.Snapshot(part * parts, "text/html")
+        began = time.process_time()
         change.compare(change.Snapshot(b"<p>", "text/html"), page, rules)
+        costs.append(time.process_time() - began)
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    if costs[1] > STEEP_SECONDS and costs[1] > STEEP * costs[0]:
+        raise change.RulesError(
+            "these rules look at the whole page again for each part of it; write selectors and XPath that look once"
+        )
 
 
 # how
@@ -128,7 +157,9 @@ def check_rules(rules: change.ChangeRules) -> None:
     change.check(rules)
     if rules.ignore or rules.keep:
         try:
-            run(try_rules, rules, seconds=4.0)
+            run(try_rules, rules, seconds=4 * SECONDS)
+        except change.RulesError:
+            raise
         except (Invalid, MemoryError):
             raise change.RulesError("these rules take too long on a large page; write selectors that look for less")
 
@@ -140,8 +171,9 @@ class _Ticket(NamedTuple):
 
 class _Outcome(NamedTuple):
     good: bool
-    packed: bytes  # pickled result or exception
+    packed: bytes  # the result, or the name of an error and its message
     until: float
+    kind: Any = None  # of the result
 
 
 class Reads:
@@ -157,7 +189,8 @@ class Reads:
         self._known: OrderedDict[bytes, _Outcome] = OrderedDict()
 
     def run(self, function: Callable[..., T], arguments: tuple[Any, ...], seconds: float) -> T:
-        order = pickle.dumps((function, arguments))
+        order = msgspec.msgpack.encode(_Order(function.__module__, function.__name__, list(arguments)))
+        kind = _types(function).get("return", Any)
         ticket = _Ticket(network(asker.get()), hashlib.blake2b(order, digest_size=16).digest())
         with self._changed:
             if (known := self._recall(ticket.key)) is not None:
@@ -180,7 +213,7 @@ class Reads:
             }
             process = self._idle.pop() if self._idle else None
         try:
-            outcome = self._do(process, order, seconds)
+            outcome = self._do(process, order, seconds)._replace(kind=kind)
         finally:
             with self._changed:
                 self._at_work.remove(ticket)
@@ -250,11 +283,11 @@ class _Process:
             self._wire.send_bytes(order)
             if not self._wire.poll(seconds):
                 raise TimeoutError
-            good, packed = self._wire.recv()
-        except (EOFError, OSError):
+            good, packed = msgspec.msgpack.decode(self._wire.recv_bytes(), type=tuple[bool, bytes])
+        except (EOFError, OSError, msgspec.DecodeError):
             self.end()
             why = f"this cannot be read within {seconds:g} s and {MEMORY >> 20} MiB; download the original instead"
-            return _Outcome(False, pickle.dumps(Invalid(why, "too-costly")), until)
+            return _Outcome(False, msgspec.msgpack.encode(("too-costly", why)), until)
         self.idle_since = time.monotonic()
         return _Outcome(good, packed, until)
 
@@ -266,11 +299,39 @@ class _Process:
         self._wire.close()
 
 
+class _Order(msgspec.Struct, array_like=True):
+    module: str
+    function: str
+    arguments: list[Any]
+
+
+def _types(function: Callable[..., Any]) -> dict[str, Any]:
+    """Of what a function takes and returns."""
+    from hemeroteca import change, extract
+
+    if function.__module__ != __name__:  # of tests
+        return {}
+    globals().update(change=change, extract=extract)  # msgspec looks up here what the fields of `Comparison` are
+    return get_type_hints(function, localns={"change": change, "extract": extract})
+
+
 def _told(outcome: _Outcome) -> Any:
-    result = pickle.loads(outcome.packed)  # noqa: S301 - made by a process of ours
     if outcome.good:
-        return result
-    raise result
+        try:
+            return msgspec.msgpack.decode(outcome.packed, type=outcome.kind)
+        except msgspec.DecodeError:
+            raise Invalid("this could not be read; download the original instead", "too-costly")
+    name, message = msgspec.msgpack.decode(outcome.packed, type=tuple[str, str])
+    if name == "too-costly":
+        raise Invalid(message, name)
+    raise _errors().get(name, Invalid)(message)
+
+
+def _errors() -> dict[str, type[Exception]]:
+    """What a read may raise; anything else is told as Invalid."""
+    from hemeroteca import change
+
+    return {one.__name__: one for one in (change.RulesError, Invalid, MemoryError, WarcReadError)}
 
 
 def network(address: str) -> str:
@@ -290,18 +351,23 @@ def _serve(wire: Connection[Any, Any]) -> None:
     while True:
         wire.send_bytes(b"ready")
         try:
-            function, arguments = pickle.loads(wire.recv_bytes())  # noqa: S301 - from the process that started this one
+            order = msgspec.msgpack.decode(wire.recv_bytes(), type=_Order)
         except EOFError:
             return
         try:
-            answer = (True, pickle.dumps(function(*arguments)))
+            answer = (True, msgspec.msgpack.encode(_done(order)))
         except Exception as error:
-            try:
-                answer = (False, pickle.dumps(error))
-                pickle.loads(answer[1])  # noqa: S301
-            except Exception:  # some exceptions cannot travel
-                answer = (False, pickle.dumps(Invalid(f"{type(error).__name__}: {error}")))
-        wire.send(answer)
+            name = type(error).__name__
+            told = str(error) if name in _errors() else f"{name}: {error}"
+            answer = (False, msgspec.msgpack.encode((name, told)))
+        wire.send_bytes(msgspec.msgpack.encode(answer))
+
+
+def _done(order: _Order) -> Any:
+    function = getattr(importlib.import_module(order.module), order.function)
+    types = [kind for name, kind in _types(function).items() if name != "return"]
+    pairs = zip(order.arguments, types or [Any] * len(order.arguments), strict=True)
+    return function(*(msgspec.convert(argument, kind) for argument, kind in pairs))
 
 
 _READS = Reads()

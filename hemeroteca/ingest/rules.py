@@ -49,7 +49,15 @@ class CrawlOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     method: str = "GET"  # … or HEAD: nothing is kept
     headers: tuple[tuple[str, str], ...] = ()  # … sent besides ours
     max_age: int = 0  # … s: an answer of the archive this old does too
+    vantage: int = 0  # a run of a vantage check: its pages are seen from many devices, nothing is followed
+    category: str = ""  # kind of its pages, of a job or a check: owners of devices may leave it out
+    own: bool = False  # made by the engine alone, never by devices
     again: bool = False  # all pages of the same order, which has finished, are visited once more
+
+    @property
+    def for_fleet(self) -> bool:
+        """It exists for the fleet: exactly its addresses are asked, and it says why one is not."""
+        return bool(self.job or self.vantage)
 
 
 class CrawlRules(msgspec.Struct, array_like=True):

@@ -2,6 +2,7 @@
 
 The database is copied first, by SQLite's own online backup; WARC files only grow, so what the copied rows point at is
 in the files copied after it. The search index is left out: the copy makes its own from the archive at its first start.
+So is the key, unless it is asked for: passwords of sites lie sealed with it in the database.
 """
 
 import shutil
@@ -30,6 +31,7 @@ def copy(
     target: Path,
     progress: Callable[[int, int, str], None] = lambda done, total, name: None,
     again: bool = False,
+    with_key: bool = False,
 ) -> BackupReport:
     """`progress` gets the files copied, those in all, and the name of the next.
 
@@ -47,9 +49,8 @@ def copy(
         copied.create()
         progress(0, 1, copied.database_path.name)
         _copy_database(copied)
-        files = [
-            path for path in (instance.data / "secret.key", *sorted(instance.warc_dir.rglob("*"))) if path.is_file()
-        ]
+        files = [path for path in sorted(instance.warc_dir.rglob("*")) if path.is_file()]
+        files += [instance.data / "secret.key"] if with_key else []
         for number, source in enumerate(files, 1):
             progress(number, len(files) + 1, source.name)
             _copy_file(source, target / source.relative_to(instance.data))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import runpy
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from statistics import fmean, stdev
+from typing import Any
 
 import msgspec
 
@@ -46,14 +48,23 @@ class Experiment(msgspec.Struct):
     repeat: int = 1
     start: str = ""  # date of the first day
     country: str = ""
+    policy_file: str = ""  # Python file of this machine with more policies; it is run
 
 
-def run(
-    order: Experiment,
-    own: Trace | None = None,
-    more: Mapping[str, Callable[..., Policy]] | None = None,
-    progress: Progress | None = None,
-) -> list[PolicyComparison]:
+def load_policies(path: str) -> dict[str, Callable[..., Policy]]:
+    """Policies of a file of the user's own. It is run, so it must be trusted like any program. Raises ValueError."""
+    try:
+        found = runpy.run_path(path).get("POLICIES")
+    except OSError as error:
+        raise ValueError(f"cannot read --policy-file {path}: {error.strerror}") from error
+    except Exception as error:
+        raise ValueError(f"--policy-file {path} failed: {type(error).__name__}: {error}") from error
+    if not isinstance(found, dict) or not found:
+        raise ValueError(f"--policy-file {path} must define POLICIES = {{name: class}}")
+    return found
+
+
+def run(order: Experiment, own: Trace | None = None, progress: Progress | None = None) -> list[PolicyComparison]:
     """`own`: the history of the subscription asked for. Raises ValueError for what cannot be simulated."""
     if not (math.isfinite(order.resolution) and order.resolution > 0):
         raise ValueError(f"--resolution must be a number of hours greater than zero, not {order.resolution}")
@@ -62,6 +73,7 @@ def run(
     if order.repeat > 1 and not order.processes:
         raise ValueError("--repeat draws a process again with other seeds; give --process")
     calendar = calendar_of(order.start, order.country)
+    more = load_policies(order.policy_file) if order.policy_file else None
     found = []
     for seed in range(order.seed, order.seed + order.repeat):
         settings = Settings(
@@ -89,6 +101,12 @@ def facts(runs: Sequence[PolicyComparison]) -> dict[str, object]:
         "definitions": DEFINITIONS,
         "published_2015": [{key: _outcome(o)[key] for key in (*kept, "surplus")} for o in PUBLISHED],
     }
+
+
+def outcomes(facts: Mapping[str, Any]) -> list[PolicyOutcome]:
+    """The outcomes of the first run, of what `facts` told."""
+    kept = PolicyOutcome.__dataclass_fields__.keys() - {"groups"}
+    return [PolicyOutcome(**{name: row[name] for name in kept}) for row in facts["policies"]]
 
 
 def repeated(runs: Sequence[PolicyComparison]) -> list[dict[str, object]]:

@@ -78,6 +78,7 @@ class PolicyOutcome:
     page_days: int = 0
     bytes_copied: int = 0  # a whole copy at every visit
     groups: tuple[GroupOutcome, ...] = ()
+    strip: str = ""  # the last days of one page: see `_Book._strip`
 
     @property
     def surplus(self) -> int:
@@ -202,6 +203,9 @@ def _visit(policy: Policy, book: _Book, pages: Ints, step: int, now: float) -> N
         policy.observe(pages, now, book.visit(pages, step, now))
 
 
+STRIP_DAYS = 60
+
+
 class _Book:
     """Which changes each page still hides, and the sums for the outcome."""
 
@@ -305,7 +309,19 @@ class _Book:
                 for name in Group
                 if (mine := groups == name).any()
             ),
+            strip=self._strip(changes),
         )
+
+    def _strip(self, changes: Ints) -> str:
+        """The last days of the page that stands in the middle of all by its changes, one letter each: `v` visited,
+        `s` changed and visited, `x` changed and not visited that day, `.` nothing."""
+        page = int(np.argsort(changes, kind="stable")[self.pages // 2])
+        last = round(self.end / DAY)
+        first = max(round(self.warm / DAY), last - STRIP_DAYS)
+        changed = set(((self.steps[page] * self.resolution + 1e-9) // DAY).astype(int).tolist())
+        visited = self.visited_days[page]
+        letters = {(True, True): "s", (True, False): "x", (False, True): "v", (False, False): "."}
+        return "".join(letters[day in changed, bool(visited[day])] for day in range(first, last))
 
     def _by_day(self) -> tuple[Ints, Ints, NDArray[np.float64]]:
         """Of each page: changes counted, days with a change but no visit, share of days with a change."""

@@ -6,6 +6,7 @@
     /TIMESTAMPmp_/URL     the page itself, rewritten; other modifiers for its parts
     /_/NAME               the few scripts and styles of replay itself
     /_/enter              where members of a closed archive come in with a ticket (hemeroteca.replay.addresses)
+    /~TICKET/TIMESTAMPmp_/URL   the same page in an archive for members: see `Ticket`
 
 It runs strangers' scripts in the reader's browser. Therefore: only names that are replay's are answered, only GET and
 HEAD (and POST, which asks for an archived answer and changes nothing), no service workers, only headers we know, a
@@ -30,13 +31,14 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, quote, urljoin, urlsplit
 
 import brotli
 import gevent
 import pywb
 import requests
+import tldextract
 from gevent.pool import Pool
 from gevent.pywsgi import WSGIHandler, WSGIServer
 from gevent.socket import socket
@@ -65,6 +67,7 @@ OPEN = bool(os.environ["REPLAY_OPEN"])
 NAME = urlsplit(ORIGIN).netloc
 COOKIE = "hemeroteca_replay"
 PASS_SECONDS = 12 * 3600
+PAGE_SECONDS = 3600  # of the ticket in a page's own addresses; a reload gives a new one
 CONNECTIONS = 200
 CONNECTIONS_EACH = 40  # of one address; a proxy on this machine speaks for all
 READ_SECONDS = 30.0  # for a whole request, however it drips
@@ -77,9 +80,15 @@ PAGE_POLICY = (
     "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; form-action 'self'; base-uri 'self'; "
     "frame-ancestors 'self'"
 )
-# In an archive for members a page could read other captures, which share its origin, and carry them off by leading the
-# reader away: there pages get no scripts, and lead nowhere by themselves.
-MEMBERS_POLICY = f"{PAGE_POLICY}; sandbox allow-same-origin"
+# In an archive for members a hostile page must not read other captures and carry them off. Each page gets an origin of
+# its own that nothing shares: it reads what its site may read (`Ticket.may_read`), can lead neither the window nor a
+# new one anywhere, and the frame around it keeps it here.
+MEMBERS_POLICY = (
+    f"sandbox allow-scripts allow-forms allow-modals; default-src {ORIGIN} 'unsafe-inline' 'unsafe-eval' data: blob:; "
+    f"form-action {ORIGIN}; base-uri {ORIGIN}; webrtc 'block'"
+)
+# For whoever does not say what a request is for (programs; browsers by http from elsewhere): without scripts.
+STILL_POLICY = f"{PAGE_POLICY}; sandbox allow-same-origin"
 FRAME_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
@@ -115,9 +124,18 @@ KEPT_HEADERS = frozenset(
         "vary",
     ]
 )
+GIVEN = "x-archive-orig-access-control-allow-origin"
+SHARED = ("Cross-Origin-Resource-Policy", "cross-origin")  # instead of the usual: `answer` leaves that out
+ONLY_AT_THE_CONSOLE = (
+    f"In an archive for members the bytes as they were received come from the console: open {CONSOLE}, find the "
+    "capture and download it."
+)
 OWN_FILES = {"frame.js": "text/javascript", "frame.css": "text/css"}
 PYWB_FILES = ("wombat.js", "wombatWorkers.js", "wb_frame.js", "autoFetchWorker.js")
+TICKET = re.compile(r"/~(\d{1,12})\.([a-z0-9.:_\[\]-]{1,260})\.([0-9a-f]{64})(/.*)", re.S)
 CAPTURE = re.compile(r"/(?:(\d{0,14})([a-z]{2,4}_)?/)?(?=https?:)", re.I)
+
+SUFFIXES = tldextract.TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
 
 Start = Callable[[str, list[tuple[str, str]]], Any]
 Environ = dict[str, Any]
@@ -152,6 +170,8 @@ class Replay:
         static = Path(pywb.__file__).parent / "static"
         self.files = {name: (kind, (HERE / "static" / name).read_bytes()) for name, kind in OWN_FILES.items()}
         self.files |= {name: ("text/javascript", (static / name).read_bytes()) for name in PYWB_FILES}
+        kind, wombat = self.files["wombat.js"]
+        self.files["wombat.js"] = kind, (HERE / "static" / "sandboxed.js").read_bytes() + wombat
 
     def __call__(self, environ: Environ, start: Start) -> Iterable[bytes]:
         body = self.answer(environ, start)
@@ -174,10 +194,16 @@ class Replay:
             return moved(start, CONSOLE + environ["REQUEST_URI"])
         if path.startswith("/_/"):
             return self.own(path[3:], environ, start)
-        if not OPEN and not has_pass(environ):
-            texts = texts_for(environ)
-            text = self.pages.message(texts["closed"], texts["closed_more"], CONSOLE + "/", texts["sign_in"])
-            return answer(start, "401 Unauthorized", [("Content-Type", "text/html; charset=utf-8")], text, FRAME_POLICY)
+        if not OPEN:
+            ticket = Ticket.of(environ)
+            if ticket is not None:
+                return self.for_members(ticket, environ, start)
+            if not has_pass(environ):
+                return self.closed(environ, start)
+            if raw(environ["REQUEST_URI"]):
+                return plain(start, "403 Forbidden", ONLY_AT_THE_CONSOLE)
+            if place := framed(environ):
+                return moved(start, place)
         every = re.match(r"/\d*\*/(https?:.+)", environ["REQUEST_URI"], re.I)
         if every:
             return moved(start, versions_of(every[1]))
@@ -186,6 +212,30 @@ class Replay:
             return moved(start, place) if place else plain(start, "404 Not FoundRecord", "Write /TIMESTAMP/URL.")
         return self.pages.show(environ, start)
 
+    def for_members(self, ticket: "Ticket", environ: Environ, start: Start) -> Iterable[bytes]:
+        """A page, or a part of one, in an archive for members: every address in it carries its ticket."""
+        if environ["REQUEST_METHOD"] == "OPTIONS":
+            return answer(start, "204 No Content", ticket.preflight(environ), b"", FRAME_POLICY)
+        if not CAPTURE.match(ticket.path):
+            place = escaped(environ)
+            shared = ticket.headers(allowed=True)
+            return (
+                moved(start, place, shared) if place else plain(start, "404 Not FoundRecord", "Write /TIMESTAMP/URL.")
+            )
+        if raw(ticket.path):
+            return plain(start, "403 Forbidden", ONLY_AT_THE_CONSOLE)
+        if environ.get("HTTP_SEC_FETCH_DEST") == "document":  # by itself in a window, nothing would keep it here
+            return moved(start, ORIGIN + re.sub(r"^/(\d*)[a-z]+_/", r"/\1/", ticket.path))
+        if environ.get("HTTP_SEC_FETCH_MODE") == "navigate" and ticket.site != site_of(ticket.path):
+            return moved(start, Ticket.new(ticket.path, environ).address)
+        environ["REQUEST_URI"] = ticket.path
+        return self.pages.show(environ, start, ticket)
+
+    def closed(self, environ: Environ, start: Start) -> Iterable[bytes]:
+        texts = texts_for(environ)
+        text = self.pages.message(texts["closed"], texts["closed_more"], CONSOLE + "/", texts["sign_in"])
+        return answer(start, "401 Unauthorized", [("Content-Type", "text/html; charset=utf-8")], text, FRAME_POLICY)
+
     def own(self, name: str, environ: Environ, start: Start) -> Iterable[bytes]:
         if name == "enter":
             return enter(environ, start)
@@ -193,7 +243,7 @@ class Replay:
             return plain(start, "404 Not FoundRecord", "There is no such file.")
         kind, data = self.files[name]
         headers = [("Content-Type", f"{kind}; charset=utf-8"), ("Cache-Control", "max-age=3600")]
-        return answer(start, "200 OK", headers, data, PAGE_POLICY)
+        return answer(start, "200 OK", [*headers, SHARED], data, PAGE_POLICY)
 
 
 class Pages(RewriterApp):  # type: ignore[misc]
@@ -209,19 +259,21 @@ class Pages(RewriterApp):  # type: ignore[misc]
         source = SimpleAggregator({"hemeroteca": Index()})
         self.archive = ResourceHandler(source, [WARCPathLoader([place_of], source)], rules_file="")
 
-    def show(self, environ: Environ, start: Start) -> Iterable[bytes]:
+    def show(self, environ: Environ, start: Start, ticket: "Ticket | None" = None) -> Iterable[bytes]:
         environ["HTTP_HOST"] = NAME
         environ["wsgi.url_scheme"] = urlsplit(ORIGIN).scheme
-        environ["SCRIPT_NAME"] = ""
+        environ["SCRIPT_NAME"] = f"/~{ticket.text}" if ticket else ""
+        kind = {"type": "replay", "coll": "", "texts": texts_for(environ), "pages": contents_of(environ)}
         for name in [name for name in environ if name.startswith("HTTP_X_") and not name.endswith("_REQUESTED_WITH")]:
             del environ[name]
         environ.pop("HTTP_COOKIE", None)
         environ.pop("HTTP_AUTHORIZATION", None)
         asked = environ["REQUEST_URI"][1:]
         self.prepare_env(environ)
+        environ["pywb.static_prefix"] = f"{ORIGIN}/_"
         policy = PAGE_POLICY
         try:
-            response = self.render_content(asked, {"type": "replay", "coll": "", "texts": texts_for(environ)}, environ)
+            response = self.render_content(asked, kind, environ)
         except WbException as error:
             response = self.handle_error(environ, error)
         except Exception:
@@ -230,9 +282,11 @@ class Pages(RewriterApp):  # type: ignore[misc]
         if not re.match(r"/\d*[a-z]+_/", "/" + asked):
             policy = FRAME_POLICY
         elif not OPEN:
-            policy = MEMBERS_POLICY
-        status = response.status_headers.statusline
-        return answer(start, status, list(kept(response.status_headers.headers)), response.body, policy)
+            policy = MEMBERS_POLICY if ticket and says_what_for(environ) else STILL_POLICY
+        status, headers = response.status_headers.statusline, list(kept(response.status_headers.headers))
+        if ticket:
+            headers += ticket.headers(allowed=ticket.may_read(asked, headers))
+        return answer(start, status, headers, response.body, policy)
 
     def message(self, heading: str, text: str, link: str, label: str) -> bytes:
         template = self.jinja_env.jinja_env.get_template("message.html")
@@ -258,7 +312,11 @@ class Pages(RewriterApp):  # type: ignore[misc]
             "console": CONSOLE,
             "versions": versions_of(wb_url.get_url()),
             "origin": ORIGIN,
+            "pages": kwargs["pages"],
         }
+
+    def get_top_url(self, full_prefix: str, wb_url: Any, cdx: Any, kwargs: Any) -> str:
+        return str(super().get_top_url(f"{ORIGIN}/", wb_url, cdx, kwargs))  # the frame is asked for with the pass
 
     def _not_found_response(self, environ: Environ, url: str) -> WbResponse:
         return self._told(environ, url, "missing", "404 Not FoundRecord")
@@ -270,6 +328,69 @@ class Pages(RewriterApp):  # type: ignore[misc]
         texts = texts_for(environ)
         text = self.message(texts[what], texts.get(f"{what}_more", ""), versions_of(url), texts["back"])
         return WbResponse.text_response(text.decode(), status=status, content_type="text/html; charset=utf-8")
+
+
+class Ticket(NamedTuple):
+    """What a page in an archive for members carries in all its addresses, since an origin of its own has no cookies.
+
+    It names the page's site, is good for an hour and for one address of the network: carried off, it opens nothing.
+    """
+
+    until: int
+    site: str
+    signature: str
+    path: str  # what is asked for
+
+    @classmethod
+    def new(cls, path: str, environ: Environ) -> "Ticket":
+        until, site = int(time.time()) + PAGE_SECONDS, site_of(path)
+        return cls(until, site, cls._signed(until, site, environ), path)
+
+    @classmethod
+    def of(cls, environ: Environ) -> "Ticket | None":
+        """The valid one in an address, or in that of the page that asks by an address without."""
+        uri, origin = environ["REQUEST_URI"], f"{ORIGIN}/~"
+        if uri[:2] != "/~" and environ.get("HTTP_REFERER", "").startswith(origin):
+            uri = f"/~{environ['HTTP_REFERER'][len(origin) :].partition('/')[0]}{uri}"
+        found = TICKET.fullmatch(uri)
+        if not found or int(found[1]) < time.time():
+            return None
+        ticket = cls(int(found[1]), found[2], found[3], found[4])
+        right = hmac.compare_digest(ticket.signature, cls._signed(ticket.until, ticket.site, environ))
+        return ticket if right else None
+
+    @property
+    def text(self) -> str:
+        return f"{self.until}.{self.site}.{self.signature}"
+
+    @property
+    def address(self) -> str:
+        return f"{ORIGIN}/~{self.text}{self.path}"
+
+    def may_read(self, asked: str, headers: list[tuple[str, str]]) -> bool:
+        """What a page may read is what it could on the web: its own site, and what others gave to all or to it."""
+        if self.site == site_of("/" + asked):
+            return True
+        given = [value.strip() for name, value in headers if name.lower() == GIVEN]
+        return any(value == "*" or site_of(f"/{value}") == self.site for value in given)
+
+    def headers(self, allowed: bool) -> list[tuple[str, str]]:
+        """`null` is how an origin of its own calls itself."""
+        shared = [SHARED, ("Referrer-Policy", "unsafe-url")]
+        if not allowed:
+            return shared
+        return [*shared, ("Access-Control-Allow-Origin", "null"), ("Access-Control-Allow-Credentials", "true")]
+
+    def preflight(self, environ: Environ) -> list[tuple[str, str]]:
+        """Whether the answer may be read is said with it; what is asked for changes nothing."""
+        names = re.sub(r"[^\w, -]", "", environ.get("HTTP_ACCESS_CONTROL_REQUEST_HEADERS", ""))[:1000]
+        leave = [("Access-Control-Allow-Methods", "GET, HEAD, POST"), ("Access-Control-Allow-Headers", names)]
+        return [*self.headers(allowed=True), *leave]
+
+    @staticmethod
+    def _signed(until: int, site: str, environ: Environ) -> str:
+        told = f"page {until} {site} {asker(environ)}"
+        return hmac.new(KEY.encode(), told.encode(), hashlib.sha256).hexdigest()
 
 
 class Index(RemoteIndexSource):  # type: ignore[misc]
@@ -407,13 +528,18 @@ def refused(environ: Environ) -> tuple[str, str] | None:
         length = environ.get("CONTENT_LENGTH") or "0"
         if not length.isdigit() or int(length) > MOST_SENT:
             return "413 Content Too Large", f"No answer to more than {MOST_SENT} bytes is kept."
-    elif environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
+    elif environ["REQUEST_METHOD"] not in ("GET", "HEAD") and not asks_leave(environ):
         return "405 Method Not Allowed", "An archive can be read; nothing can be changed in it."
     if "HTTP_SERVICE_WORKER" in environ or environ.get("HTTP_SEC_FETCH_DEST") == "serviceworker":
         return "403 Forbidden", "Archived pages get no service workers: they would stay and answer for other pages."
     if not environ["REQUEST_URI"].startswith("/"):
         return "400 Bad Request", "This is not a proxy."
     return None
+
+
+def asks_leave(environ: Environ) -> bool:
+    """A page with an origin of its own asks before it sends; only with its ticket."""
+    return environ["REQUEST_METHOD"] == "OPTIONS" and not OPEN and environ["REQUEST_URI"].startswith("/~")
 
 
 def enter(environ: Environ, start: Start) -> Iterable[bytes]:
@@ -452,10 +578,53 @@ def escaped(environ: Environ) -> str:
     referer = environ.get("HTTP_REFERER", "")
     if not referer.startswith(ORIGIN + "/"):
         return ""
-    found = re.match(r"/(\d*)([a-z]{2,4}_)?/(https?:/.*)", referer[len(ORIGIN) :], re.I)
+    found = re.match(r"(/~[^/]+)?/(\d*)([a-z]{2,4}_)?/(https?:/.*)", referer[len(ORIGIN) :], re.I)
     if not found:
         return ""
-    return f"{ORIGIN}/{found[1]}{found[2] or ''}/{urljoin(found[3], environ['REQUEST_URI'])}"
+    return f"{ORIGIN}{found[1] or ''}/{found[2]}{found[3] or ''}/{urljoin(found[4], environ['REQUEST_URI'])}"
+
+
+def contents_of(environ: Environ) -> str:
+    """What the addresses of pages begin with that the frame shows."""
+    return (
+        Ticket.new(environ["REQUEST_URI"], environ).address.removesuffix(environ["REQUEST_URI"]) + "/"
+        if not OPEN and says_what_for(environ)
+        else f"{ORIGIN}/"
+    )
+
+
+def framed(environ: Environ) -> str:
+    """Where a browser of a member must go that opens a page without its frame; empty for all else."""
+    uri = environ["REQUEST_URI"]
+    if environ.get("HTTP_SEC_FETCH_MODE") != "navigate" or not re.match(r"/\d*[a-z]{2,4}_/https?:", uri, re.I):
+        return ""
+    if environ.get("HTTP_SEC_FETCH_DEST") == "document":
+        return ORIGIN + re.sub(r"^/(\d*)[a-z]+_/", r"/\1/", uri)
+    return Ticket.new(uri, environ).address
+
+
+def raw(path: str) -> bool:
+    """Bytes as they were received, not rewritten."""
+    return bool(re.match(r"/\d*id_/", path, re.I))
+
+
+def says_what_for(environ: Environ) -> bool:
+    return "HTTP_SEC_FETCH_MODE" in environ and "HTTP_SEC_FETCH_DEST" in environ
+
+
+def site_of(path: str) -> str:
+    """`/2025mp_/https://www.example.org/x` -> `example.org`; an address has no site but itself."""
+    host = urlsplit(path[path.lower().find("http") :].replace(":///", "://")).hostname or "-"
+    found = re.sub(r"[^a-z0-9.:_\[\]-]", "_", (SUFFIXES(host).top_domain_under_public_suffix or host).lower())
+    return found[:260]
+
+
+def asker(environ: Environ) -> str:
+    """Who asks, by address (/64 of IPv6): of a proxy on this machine, whom it speaks for."""
+    address = environ.get("REMOTE_ADDR", "")
+    if address.startswith("127.") or address == "::1":
+        address = environ.get("HTTP_X_FORWARDED_FOR", "").rpartition(",")[2].strip() or "here"
+    return ":".join(address.split(":")[:4]) if ":" in address else address
 
 
 def kept(headers: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -479,7 +648,8 @@ def answer(
         headers = [pair for pair in headers if pair[0].lower() != "content-length"]
         getattr(body, "close", lambda: None)()
         body = b""
-    start(status, [*headers, ("Content-Security-Policy", policy), *PROTECTION])
+    own = {name.lower() for name, _ in headers}
+    start(status, [*headers, ("Content-Security-Policy", policy), *(p for p in PROTECTION if p[0].lower() not in own)])
     return [body] if isinstance(body, bytes) else body
 
 

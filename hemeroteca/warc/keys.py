@@ -19,6 +19,7 @@ from hemeroteca import urls
 
 MAX_KEY = 900  # characters of a key kept whole: PostgreSQL cannot index longer ones
 SCREENSHOT, DOM = "urn:screenshot:", "urn:dom:"  # before a page's address: what a browser made of it
+VANTAGE = "urn:vantage:"  # … what a device saw of it from where it is: evidence, never a version of the page
 ABOUT = (
     "metadata",
     "conversion",
@@ -27,7 +28,7 @@ MAX_SENT = 16 << 10  # of what is sent; an answer to more is not kept
 MARK = "__wb_method="
 _MAX_QUERY = 4096  # pywb cuts there
 _MAX_FIELDS = 1000
-_BESIDE = re.compile(r"urn:(?:dom|screenshot|metadata|conversion):").match
+_BESIDE = re.compile(r"urn:(?:dom|screenshot|metadata|conversion|vantage):").match
 _METHOD = re.compile(rb"([A-Za-z]{1,20}) +[^ ]").match
 _PLAIN_ORIGIN = re.compile(r"https?://[a-z0-9-]+(?:\.[a-z0-9-]+)*+(?::[0-9]{1,5})?+").fullmatch
 # Paths that a SURT only writes in small letters and without the last slash; most are of this kind.

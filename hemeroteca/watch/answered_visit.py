@@ -50,4 +50,5 @@ class AnsweredVisit(msgspec.Struct, gc=False):
     listing: FeedListing | None = None
     title: str = ""
     mime: str = ""
+    index_ms: float = 0.0  # to index what it brought
     requisites: tuple[int, ...] = ()  # keys of what the page needs to be shown

@@ -17,6 +17,16 @@ MAX_ENTRIES = 100  # of a list
 MAX_HOURS = 24.0 * 3650
 MAX_VISITS = 10**9
 MAX_BYTES = 10**15
+# The list of topics as it begins, with codes as in the founding work (300 to 314); people edit it.
+CATEGORIES = dict(
+    enumerate(
+        (
+            "general", "news", "government", "education", "science", "culture", "health", "economy", "law",
+            "technology", "environment", "sports", "organisations", "entertainment", "people",
+        ),
+        300,
+    )
+)  # fmt: skip
 _FLAGS = dict.fromkeys(("1", "true", "yes", "sí", "si", ""), True) | dict.fromkeys(("0", "false", "no"), False)
 
 
@@ -108,6 +118,7 @@ class Order:
     exclude: Sequence[str] = declared((), "Regular expressions; a URL may match none of them.", max_length=1000)
     depth: int | None = declared(None, "Most links away from the address.", maximum=10_000)
     collection: str = declared("", "Name of its collection; made when it is new.", max_length=100)
+    category: str = declared("", "Its topic, by name or code; empty: that of its collection.", max_length=100)
     purpose: str = declared("", "Why it is watched.", max_length=5000, lines=True)
     threshold: float = declared(0.05, "F(μ): a change is important above it.", maximum=1.0)
     ignore: Sequence[str] = declared((), "CSS selectors or XPath of parts that do not count.", max_length=1000)
@@ -129,6 +140,12 @@ class Order:
         max_entries=20,
         option="window",
     )
+    notify: Sequence[str] = declared(
+        (),
+        "Tell only when one holds: `appears WORDS`, `vanishes WORDS`, `above N`, `below N`, `importance N`.",
+        max_length=200,
+        max_entries=20,
+    )
     country: str = declared("", "Country whose holidays count, such as ES; or empty.", max_length=10)
     requisites: bool = declared(True, "Fetch images, styles and scripts of its pages too.")
     active: bool = declared(True, "False: paused.")
@@ -138,7 +155,7 @@ class Order:
 class CollectionOrder:
     """A collection as somebody wants it."""
 
-    category: str = declared("", "Topic it belongs to.", max_length=100)
+    category: str = declared("", "Topic of its sites, by name or code.", max_length=100)
     description: str = declared("", "What it is for.", max_length=5000, lines=True)
     visits_per_day: int = declared(0, "Most visits a day of all its pages; 0: no limit.", maximum=MAX_VISITS)
     bytes_per_day: int = declared(0, "Most bytes received a day; 0: no limit.", maximum=MAX_BYTES)

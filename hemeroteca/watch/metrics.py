@@ -17,12 +17,13 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from django.db.models.functions import Coalesce
 from numpy.typing import NDArray
 
 from hemeroteca import urls
 from hemeroteca.watch import queries
 from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS
-from hemeroteca.watch.models import Observation
+from hemeroteca.watch.models import Observation, WatchedPage
 from hemeroteca.watch.services import now_ms
 
 BY = ("site", "group", "behaviour", "collection", "category", "subscription", "all")
@@ -57,15 +58,23 @@ COLUMNS = Metrics.__struct_fields__
 
 
 def measure(
-    by: str = "site", *, since_ms: int = 0, until_ms: int = 0, fixed_hours: float = 24.0, site: str = ""
+    by: str = "site",
+    *,
+    since_ms: int = 0,
+    until_ms: int = 0,
+    fixed_hours: float = 24.0,
+    site: str = "",
+    subscription: int | None = None,
 ) -> list[Metrics]:
     """One row per group, most visits first."""
     if by not in BY:
         raise ValueError(f"metrics cannot be told by {by!r}; choose one of {', '.join(BY)}")
     if not fixed_hours > 0:
         raise ValueError(f"fixed_hours must be greater than 0, not {fixed_hours}")
-    names = _names(by, site)
+    names = _names(by, site, subscription)
     rows = Observation.objects.order_by("key", "seen_ms")
+    if subscription is not None:
+        rows = rows.filter(key__in=WatchedPage.objects.filter(subscription=subscription).values("key"))
     if since_ms:
         rows = rows.filter(seen_ms__gte=since_ms)
     if until_ms:
@@ -77,12 +86,13 @@ def measure(
     return _summarise(data, names, fixed_hours, until_ms or now_ms())
 
 
-def _names(by: str, site: str) -> dict[int, str]:
+def _names(by: str, site: str, subscription: int | None) -> dict[int, str]:
     """Which group each page is in."""
-    inside = "subscription__collection__"
-    column = {"collection": f"{inside}name", "category": f"{inside}category", "all": "listing"}.get(by, by)
+    topic = Coalesce("subscription__category__name", "subscription__collection__category__name")
+    columns = {"collection": "subscription__collection__name", "category": topic, "all": "listing"}
+    column: Any = columns.get(by, by)
     empty = "all" if by == "all" else "unknown" if by == "behaviour" else "none"
-    found = queries.watched(site=site).values_list("key", column)
+    found = queries.watched(site=site, subscription=subscription).values_list("key", column)
     return {key: str(name) if name not in (None, "") else empty for key, name in found}
 
 

@@ -7,11 +7,25 @@ from hemeroteca.frontier.models import Crawl
 from hemeroteca.instance.sealing import SealedField
 
 
+class Category(models.Model):
+    """A topic of sites, in a list with codes that people edit."""
+
+    code = models.IntegerField(primary_key=True, db_comment="its number in the list, such as 301")
+    name = models.CharField(max_length=100, unique=True, db_comment="topic, such as news")
+    description = models.TextField(default="", db_comment="what belongs to it")
+
+    class Meta:
+        db_table = "category"
+        db_table_comment = "coded list of topics of sites"
+
+
 class Collection(models.Model):
     """Subscriptions that belong together, under a topic."""
 
+    category_id: int | None
+
     name = models.CharField(max_length=100, unique=True, db_comment="name, as people call it")
-    category = models.CharField(max_length=100, default="", db_comment="topic it belongs to, such as news or museums")
+    category = models.ForeignKey(Category, models.PROTECT, null=True, db_comment="topic of its sites; null: none")
     description = models.TextField(default="", db_comment="what it is for")
     visits_per_day = models.IntegerField(default=0, db_comment="most visits a day of all its pages; 0: no limit")
     bytes_per_day = models.BigIntegerField(default=0, db_comment="most bytes received a day; 0: no limit")
@@ -26,6 +40,7 @@ class Subscription(models.Model):
     """Somebody wants to know when a page or a site changes."""
 
     crawl_id: int
+    category_id: int | None
     collection_id: int | None
     owner_id: int | None
 
@@ -34,6 +49,9 @@ class Subscription(models.Model):
     scope = models.JSONField(db_comment="what belongs to it, as urls.Scope")
     owner = models.ForeignKey(User, models.SET_NULL, null=True, db_comment="who wants it; null: nobody any more")
     collection = models.ForeignKey(Collection, models.PROTECT, null=True, db_comment="collection it belongs to")
+    category = models.ForeignKey(
+        Category, models.PROTECT, null=True, db_comment="its topic; null: that of its collection"
+    )
     purpose = models.TextField(default="", db_comment="why it is watched, in the owner's words")
     comparison = models.JSONField(
         default=dict, db_comment="threshold F(mu) and what is ignored, as frontier Comparison"
@@ -51,6 +69,7 @@ class Subscription(models.Model):
     country = models.CharField(
         max_length=10, default="", db_comment="country whose holidays count, such as ES; or empty"
     )
+    notify = models.JSONField(default=list, db_comment="conditions of notices; one must hold; empty: every change")
     requisites = models.BooleanField(default=True, db_comment="images, styles and scripts of its pages are fetched too")
     active = models.BooleanField(default=True, db_comment="false: paused by a person")
     crawl = models.OneToOneField(Crawl, models.PROTECT, db_comment="standing crawl that visits its pages")
@@ -67,6 +86,7 @@ class Subscription(models.Model):
     group = models.CharField(max_length=6, default="low", db_comment="high, medium or low, by daily_chance")
     daily_chance = models.FloatField(default=0.0, db_comment="P: share of days on which one of its pages changes")
     behaviour = models.CharField(max_length=8, default="", db_comment="steady, periodic, bursty, silent; empty unknown")
+    check_ms = models.BigIntegerField(default=0, db_comment="when somebody last asked for a visit at once; 0 never")
     in_burst = models.BooleanField(default=False, db_comment="its pages change far more than usual these days")
     fault = models.TextField(default="", db_comment="why the engine cannot work with it, for people; empty: it can")
 
@@ -194,6 +214,42 @@ class Burst(models.Model):
         db_table = "burst"
         db_table_comment = "exceptional days of subscriptions"
         constraints = [models.UniqueConstraint(fields=["subscription", "start_ms"], name="burst_once")]
+
+
+class SiteRun(models.Model):
+    """A round of visits of a subscription: those with less than an hour between two of them."""
+
+    subscription_id: int
+
+    subscription = models.ForeignKey(Subscription, models.CASCADE, db_index=False, db_comment="whose pages it visited")
+    start_ms = models.BigIntegerField(db_comment="first visit")
+    end_ms = models.BigIntegerField(db_comment="last visit so far")
+    pages = models.IntegerField(default=0, db_comment="pages visited")
+    versions = models.IntegerField(default=0, db_comment="visits that brought a new version")
+    changes = models.IntegerField(default=0, db_comment="important changes seen")
+    received = models.BigIntegerField(default=0, db_comment="bytes received")
+    stored = models.BigIntegerField(default=0, db_comment="bytes written to the archive")
+    cost_ms = models.BigIntegerField(default=0, db_comment="how long the answers took")
+    index_ms = models.FloatField(default=0.0, db_comment="time spent to index what they brought")
+    machine = models.CharField(max_length=100, default="", db_comment="name of the machine that made it")
+
+    class Meta:
+        db_table = "site_run"
+        db_table_comment = "rounds of visits of subscriptions"
+        constraints = [models.UniqueConstraint(fields=["subscription", "start_ms"], name="site_run_once")]
+
+
+class ReadMark(models.Model):
+    """Up to which change a person has read what a subscription saw."""
+
+    user = models.ForeignKey(User, models.CASCADE, db_index=False, db_comment="who has read")
+    subscription = models.ForeignKey(Subscription, models.CASCADE, db_comment="of which subscription")
+    change = models.BigIntegerField(db_comment="number of the last change read")
+
+    class Meta:
+        db_table = "read_mark"
+        db_table_comment = "what people have read of subscriptions' changes"
+        constraints = [models.UniqueConstraint(fields=["user", "subscription"], name="read_mark_once")]
 
 
 class SignalSource(models.Model):

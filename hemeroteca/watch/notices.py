@@ -20,7 +20,7 @@ from django.db.models import F
 
 from hemeroteca.config import Config
 from hemeroteca.fetch.client import GuardedClient, guarded_names
-from hemeroteca.watch import services
+from hemeroteca.watch import conditions, services
 from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS
 from hemeroteca.watch.fields import plain
 from hemeroteca.watch.models import Burst, Change, Channel, Notice, Subscription
@@ -163,12 +163,18 @@ def write_notices(limit: int = BATCH) -> int:
 def _tell_change(change: Change, channels: list[Channel]) -> None:
     """Tell of a change that is important to its subscription; a channel of several is told of a capture once."""
     subscription = change.subscription
-    if subscription is None or not subscription.active:
+    if subscription is None or not subscription.active or not is_told(change, subscription):
         return
     for channel in channels:
-        if _concerns(channel, subscription):
+        if concerns(channel, subscription):
             event = f"change:{change.record_id or change.pk}"
             write(channel, event, "change", _change_facts(change, subscription), change.seen_ms)
+
+
+def is_told(change: Change, subscription: Subscription) -> bool:
+    """Whether people want to hear of it: one of the subscription's conditions holds, or there are none."""
+    wanted = [conditions.read(text) for text in subscription.notify]
+    return not wanted or any(one.holds(change.diff, change.total) for one in wanted)
 
 
 def _tell_bursts() -> None:
@@ -178,7 +184,7 @@ def _tell_bursts() -> None:
             facts = {"subscription": subscription.pk, "name": subscription.name, "url": subscription.url}
             facts |= {"changes": burst.changes, "usual": burst.usual, "since": moment(burst.start_ms)}
             for channel in Channel.objects.filter(active=True, changes=True):
-                if _concerns(channel, subscription):
+                if concerns(channel, subscription):
                     write(channel, f"burst:{burst.pk}", "burst", facts, burst.end_ms)
             Burst.objects.filter(pk=burst.pk).update(told=True)
 
@@ -208,7 +214,7 @@ def _tell_subscription(subscription: Subscription, event: str, kind: str, since_
         "error": subscription.last_error,
     }
     for channel in Channel.objects.filter(active=True, errors=True):
-        if _concerns(channel, subscription):
+        if concerns(channel, subscription):
             write(channel, event, kind, facts, services.now_ms())
 
 
@@ -439,7 +445,7 @@ def _change_facts(change: Change, subscription: Subscription) -> dict[str, Any]:
     }
 
 
-def _concerns(channel: Channel, subscription: Subscription) -> bool:
+def concerns(channel: Channel, subscription: Subscription) -> bool:
     if channel.subscription_id is not None:
         return channel.subscription_id == subscription.pk
     return channel.collection_id is None or channel.collection_id == subscription.collection_id

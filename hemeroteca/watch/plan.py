@@ -222,7 +222,7 @@ class PageChoice:
         """Visits to queue; they are under way and paid for from here on."""
         state = self._state
         chosen: list[int] = []
-        reasons = (self._listings, self._by_policy, self._young, self._by_signal, self._by_planner)
+        reasons = (self._asked, self._listings, self._by_policy, self._young, self._by_signal, self._by_planner)
         for round_ in zip_longest(*(reason(now) for reason in reasons)):  # in turns, so that none starves the others
             for key in round_:
                 page = state.pages.get(key) if key is not None else None
@@ -273,6 +273,18 @@ class PageChoice:
             return False
         room = state.outages.room(page.site, now)
         return state.under_way.at(page.site) < room and state.budgets.open(sub, page.site, told)
+
+    def _asked(self, now: float) -> Iterator[int]:
+        """Pages somebody wants visited at once; what they cost is paid, but nothing is waited for."""
+        state = self._state
+        for key, since_ms in list(state.asked.items()):
+            page = state.pages.get(key)
+            if page is None or page.last_ms >= since_ms or page.retry_at > now:
+                del state.asked[key]
+            elif key not in state.under_way and state.under_way.at(page.site) < state.outages.room(page.site, now):
+                del state.asked[key]
+                state.writes.page_chosen(key, int(now * 1000), {"code": "asked"})
+                yield key
 
     def _listings(self, now: float) -> Iterator[int]:
         """Feeds and sitemaps, each in the rhythm it was found to have."""

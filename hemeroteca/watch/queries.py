@@ -1,12 +1,26 @@
 """Questions about watching: subscriptions, pages by group, changes, sources, channels."""
 
+from collections.abc import Sequence
 from typing import TypeVar
 
-from django.db.models import Count, Min, Model, QuerySet, Sum
+from django.db.models import Count, Min, Model, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
 
 from hemeroteca import urls
+from hemeroteca.accounts.models import User
 from hemeroteca.errors import Invalid
-from hemeroteca.watch.models import Change, Channel, Collection, Revision, SignalSource, Subscription, WatchedPage
+from hemeroteca.watch.fields import CATEGORIES
+from hemeroteca.watch.models import (
+    Category,
+    Change,
+    Channel,
+    Collection,
+    ReadMark,
+    Revision,
+    SignalSource,
+    Subscription,
+    WatchedPage,
+)
 
 Row = TypeVar("Row", bound=Model)
 
@@ -16,9 +30,23 @@ def revision() -> int:
     return Revision.objects.filter(pk=1).values_list("number", flat=True).first() or 0
 
 
+def categories() -> list[Category]:
+    """By code, each with how many `subscriptions` are of it. Until somebody edits the list, as it begins."""
+    found = list(Category.objects.order_by("code"))
+    if not found:
+        found = [Category(code=code, name=name) for code, name in CATEGORIES.items()]
+    own = Coalesce("category", "collection__category")
+    counts = dict(Subscription.objects.values_list(own).annotate(Count("pk")))
+    for row in found:
+        setattr(row, "subscriptions", counts.get(row.code, 0))  # noqa: B010
+    return found
+
+
 def collections() -> list[Collection]:
     """By name, each with how many `subscriptions` it has."""
-    return list(Collection.objects.annotate(subscriptions=Count("subscription")).order_by("name"))
+    return list(
+        Collection.objects.select_related("category").annotate(subscriptions=Count("subscription")).order_by("name")
+    )
 
 
 def patterns_of(collection: str) -> tuple[str, ...]:
@@ -40,11 +68,36 @@ def crawls_of(collection: str) -> tuple[int, ...]:
 
 
 def subscriptions(
-    limit: int = 1000, *, before: int | None = None, collection: str = "", active: bool | None = None
+    limit: int = 1000,
+    *,
+    before: int | None = None,
+    collection: str = "",
+    category: str = "",
+    group: str = "",
+    behaviour: str = "",
+    address: str = "",
+    active: bool | None = None,
 ) -> list[Subscription]:
-    """Newest first."""
-    found = Subscription.objects.select_related("collection", "owner", "crawl").order_by("-pk")
-    return list(_among(found, pk__lt=before, collection__name=collection, active=active)[:limit])
+    """Newest first. `category`: by name or code; `address`: those whose pages it may be one of, or part of one."""
+    found = Subscription.objects.select_related("collection__category", "category", "owner", "crawl").order_by("-pk")
+    found = _among(found, pk__lt=before, collection__name=collection, active=active, group=group, behaviour=behaviour)
+    if category:
+        own = "pk" if category.isdecimal() else "name__iexact"
+        mine = Q(**{f"category__{own}": category})
+        found = found.filter(mine | Q(category=None, **{f"collection__category__{own}": category}))
+    if address:
+        found = found.filter(_at(address))
+    return list(found[:limit])
+
+
+def _at(address: str) -> Q:
+    """Subscriptions named so, with it in their address, or with a watched page there."""
+    by_name = Q(name__icontains=address) | Q(url__icontains=address)
+    try:
+        key = urls.key(urls.typed(address))
+    except urls.UrlError:
+        return by_name
+    return by_name | Q(pk__in=WatchedPage.objects.filter(key=key).values("subscription"))
 
 
 def figures(numbers: list[int]) -> dict[int, dict[str, int]]:
@@ -57,6 +110,32 @@ def figures(numbers: list[int]) -> dict[int, dict[str, int]]:
     return {
         row["subscription"]: {"pages": row["pages"], "visits": row["visits"], "changes": row["changes"]} for row in rows
     }
+
+
+def site_groups() -> dict[str, int]:
+    """How many subscriptions are in each group."""
+    counts = dict(Subscription.objects.values_list("group").annotate(Count("pk")))
+    return {name: counts.get(name, 0) for name in ("high", "medium", "low")}
+
+
+def unread(user: User | None, numbers: Sequence[int]) -> dict[int, int]:
+    """Changes of subscriptions that a person has not read yet."""
+    if user is None:
+        return {}
+    marks = dict(ReadMark.objects.filter(user=user, subscription__in=numbers).values_list("subscription", "change"))
+    read = Q(pk__in=[])
+    for number, last in marks.items():
+        read |= Q(subscription=number, pk__lte=last)
+    rows = Change.objects.filter(subscription__in=numbers).exclude(read)
+    return dict(rows.values_list("subscription").annotate(Count("pk")))
+
+
+def next_visits(numbers: Sequence[int]) -> dict[int, WatchedPage]:
+    """The page of each subscription that is visited next."""
+    waiting = WatchedPage.objects.filter(subscription=OuterRef("pk"), next_ms__gt=0).order_by("next_ms")
+    soonest = Subscription.objects.filter(pk__in=numbers).values_list(Subquery(waiting.values("key")[:1]), flat=True)
+    found = WatchedPage.objects.filter(key__in=[key for key in soonest if key is not None])
+    return {page.subscription_id: page for page in found}
 
 
 def pages(

@@ -11,6 +11,7 @@ a single probe, and nothing here depends on how long ago the clock or the instan
 The engine holds a `SafeScheduler`: watching that fails cannot end the crawl.
 """
 
+import heapq
 import logging
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -42,10 +43,12 @@ from hemeroteca.watch.plan import PageChoice, Plan
 from hemeroteca.watch.policy_pages import PolicyPages, calendar_of
 from hemeroteca.watch.requisites import Requisites
 from hemeroteca.watch.scheduler_state import ActivePage, ActiveSubscription, SchedulerState, VisitUnderWay, domain_of
+from hemeroteca.watch.site_runs import SiteRuns
 from hemeroteca.watch.time_windows import Window
 
 LOOK_SECONDS = 1.0  # between two looks
 SWEEP_SECONDS = 60.0  # between looks at what changes slowly
+MAX_CHECKED = 100  # pages visited when somebody asks for a visit at once, those that waited longest
 RETRY_FAULTS = 600.0  # s until a subscription that could not be worked with is tried again
 RESTART_SECONDS = (5.0, 600.0)  # until a new scheduler is tried: first, and at most
 CALM_SECONDS = 120.0  # of work without failure after which it counts as well again
@@ -64,6 +67,7 @@ class Scheduler:
         state.announcements = Announcements(state)
         state.next_visit = NextVisit(state)
         state.requisites = Requisites(state)
+        state.runs = SiteRuns()
         state.subscriptions = ActiveSubscriptions(state)
         self._selection = PageChoice(state)
         self._look_at = self._sweep_at = 0.0
@@ -74,7 +78,7 @@ class Scheduler:
 
     @property
     def unwritten(self) -> bool:
-        return bool(self.state.writes) or self.state.budgets.unwritten
+        return bool(self.state.writes) or bool(self.state.runs) or self.state.budgets.unwritten
 
     def __len__(self) -> int:
         return len(self.state.pages)
@@ -197,6 +201,7 @@ class Scheduler:
         next_ms, why = self.state.next_visit.then(sub, page, visit)
         self.state.writes.new_page(visit, sub.id, site, next_ms, {"code": "first"}, why)
         self.state.writes.observation(visit, sub.id, 0, False, None)
+        self.state.runs.add(sub.id, visit, again=False, important=False)
 
     def _seen_again(self, sub: ActiveSubscription, site: str, page: ActivePage, visit: AnsweredVisit) -> None:
         """A page that was seen before: did it change, was that foreseen, and when is it visited next?"""
@@ -209,6 +214,7 @@ class Scheduler:
         chance = self.state.plan.chance(visit.key, hour)
         told = self.state.announcements.verify(visit.key, page, important)
         self.state.writes.observation(visit, sub.id, interval, important, chance)
+        self.state.runs.add(sub.id, visit, again=interval > 0, important=important)
         for place, (number, difference) in enumerate(judged.items()):
             self.state.writes.change(visit, number, difference, site, page.last_ms, first=not place)
         page.last_ms, page.retry_at, page.failures, page.visits = visit.at_ms, 0.0, 0, page.visits + 1
@@ -248,6 +254,8 @@ class Scheduler:
         """Put everything on disk. Called inside the engine's transaction."""
         if self.state.writes:
             self.state.writes.write()
+        if self.state.runs:
+            self.state.runs.write()
         if self.state.budgets.unwritten:
             self.state.budgets.write()
 
@@ -359,6 +367,11 @@ class ActiveSubscriptions:
         if new:
             self._state.add_subscription(sub)
             self._load_pages(sub)
+        if row.check_ms > sub.check_ms:
+            sub.check_ms = row.check_ms
+            mine = [(page.last_ms, key) for key, page in self._state.pages.items() if page.sub == row.pk]
+            waited = [key for last_ms, key in heapq.nsmallest(MAX_CHECKED, mine) if last_ms < row.check_ms]
+            self._state.asked |= dict.fromkeys(waited, row.check_ms)
 
     def _make(self, row: Subscription) -> ActiveSubscription:
         scope = msgspec.convert(row.crawl.options["scope"], urls.Scope)
@@ -427,6 +440,7 @@ class ActiveSubscriptions:
                 sub.discovered_until = max(sub.discovered_until, due_ms / 1000)
         self._state.outages.load_entrances(sub)
         self._state.requisites.load(sub)
+        self._state.runs.load(sub.id)
 
     def _let_go(self, number: int, forget: bool) -> None:
         """Stop watching a subscription's pages; unless it was removed, what was learned waits for its return."""
@@ -437,6 +451,7 @@ class ActiveSubscriptions:
             self._state.budgets.forget_subscription(number)
         self._state.outages.forget_entrances(sub=number)
         self._state.requisites.forget(number)
+        self._state.runs.forget(number)
         for key in gone:
             self._state.under_way.end(key)
             self._state.announcements.forget(key)

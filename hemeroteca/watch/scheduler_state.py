@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from hemeroteca.watch.plan import Plan
     from hemeroteca.watch.requisites import Requisites
     from hemeroteca.watch.scheduler import ActiveSubscriptions
+    from hemeroteca.watch.site_runs import SiteRuns
 
 HOST_QUEUE = 50  # watched pages of a host that wait at a time
 MAX_DIFF_CHARS = 6000
@@ -65,6 +66,7 @@ class ActiveSubscription:
     discovered_until: float = 0.0  # newcomers have been given times up to here
     newcomers: int = 0
     newcomers_at: float = 0.0
+    check_ms: int = 0  # when somebody last asked for a visit at once
     in_burst: bool = False  # its pages change far more than usual these days
 
 
@@ -133,6 +135,7 @@ class SchedulerState:
     outages: "Outages"
     next_visit: "NextVisit"
     requisites: "Requisites"
+    runs: "SiteRuns"
     subscriptions: "ActiveSubscriptions"
 
     def __init__(self, config: Config, data: Path, clock: Callable[[], float]) -> None:
@@ -147,6 +150,7 @@ class SchedulerState:
         self.polled: set[int] = set()  # feeds and sitemaps among the pages
         self.under_way = UnderWay()
         self.writes = PendingWrites()
+        self.asked: dict[int, int] = {}  # pages somebody wants visited at once, and since when (ms)
         self.closed: dict[int, float] = {}  # crawls outside their windows → when they open
 
     @property

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Max, QuerySet
 
 from hemeroteca import change, urls
 from hemeroteca.accounts import SYSTEM, Actor, require
@@ -21,13 +21,23 @@ from hemeroteca.frontier import services as frontier
 from hemeroteca.ingest.costly import check_rules
 from hemeroteca.ingest.rules import Comparison, CrawlOptions
 from hemeroteca.predict import POLICIES, policy_of
-from hemeroteca.watch import time_windows
-from hemeroteca.watch.fields import CHANNEL, COLLECTION, MAX_HOURS, SUBSCRIPTION, ChannelOrder, Order
-from hemeroteca.watch.models import Channel, Collection, Observation, SignalSource, Subscription
+from hemeroteca.watch import conditions, time_windows
+from hemeroteca.watch.fields import CATEGORIES, CHANNEL, COLLECTION, MAX_HOURS, SUBSCRIPTION, ChannelOrder, Order
+from hemeroteca.watch.models import (
+    Category,
+    Change,
+    Channel,
+    Collection,
+    Observation,
+    ReadMark,
+    SignalSource,
+    Subscription,
+)
 from hemeroteca.watch.policy_pages import calendar_of
 
 MIN_FIXED_HOURS = 1 / 60
 MODES = tuple(POLICIES)
+MAX_CODE = 9999  # of a category
 # Fields of an order that are not columns of their own: each has its place in `_read` and `order_of`.
 PLACED = {
     "url",
@@ -36,6 +46,8 @@ PLACED = {
     "exclude",
     "depth",
     "collection",
+    "category",
+    "notify",
     "threshold",
     "ignore",
     "keep",
@@ -44,6 +56,59 @@ PLACED = {
 }
 PLACED |= {"mode", "windows"}
 OWN_COLUMNS = tuple(name for name in SUBSCRIPTION if name not in PLACED)
+
+
+# categories
+
+
+def set_category(actor: Actor, code: int, name: str, description: str = "") -> Category:
+    """Make a topic of the coded list, or rename one."""
+    require(actor, "watch.collect")
+    _begin_categories()
+    name = COLLECTION["category"].check(name)
+    if not name or name.isdigit():
+        raise Invalid("a category needs a name that is not a number")
+    if not 0 < code <= MAX_CODE:
+        raise Invalid(f"the code of a category must lie between 1 and {MAX_CODE}, not {code}")
+    other = Category.objects.filter(name__iexact=name).exclude(pk=code).first()
+    if other is not None:
+        raise Conflict(f"the category {name!r} has the code {other.code} already")
+    description = COLLECTION["description"].check(description)
+    return Category.objects.update_or_create(code=code, defaults={"name": name, "description": description})[0]
+
+
+def remove_category(actor: Actor, code: int) -> None:
+    require(actor, "watch.collect")
+    _begin_categories()
+    category = find_category(str(code))
+    used = Collection.objects.filter(category=category).count() + Subscription.objects.filter(category=category).count()
+    if used:
+        raise Conflict(
+            f"{used} collections and subscriptions belong to the category {category.name!r}; move them first"
+        )
+    category.delete()
+
+
+def find_category(text: str) -> Category:
+    """By its code or name."""
+    _begin_categories()
+    text = text.strip()
+    known = Category.objects.filter(pk=int(text)) if text.isdecimal() else Category.objects.filter(name__iexact=text)
+    found = known.first()
+    if found is None:
+        raise Invalid(
+            f"there is no category {text!r}; `hemeroteca watch category list` shows them, "
+            "`hemeroteca watch category set CODE NAME` makes one"
+        )
+    return found
+
+
+def _begin_categories() -> None:
+    """The list begins with `CATEGORIES`; from the first use on it is what people make of it."""
+    if not Category.objects.exists():
+        Category.objects.bulk_create(
+            [Category(code=code, name=name) for code, name in CATEGORIES.items()], ignore_conflicts=True
+        )
 
 
 # collections
@@ -56,7 +121,10 @@ def set_collection(actor: Actor, name: str, changes: Mapping[str, Any]) -> Colle
     if collection is None:
         raise Invalid("a collection's name must have 1 to 100 characters, not 0")
     for field, value in changes.items():
-        setattr(collection, field, COLLECTION[field].check(value))
+        checked = COLLECTION[field].check(value)
+        if field == "category":
+            checked = find_category(checked) if checked else None
+        setattr(collection, field, checked)
     collection.save()
     changed()
     return collection
@@ -99,6 +167,7 @@ def subscribe(actor: Actor, order: Order, owner: User | None = None) -> tuple[Su
             **values,
             owner=owner or actor.user,
             collection=_collection(order.collection),
+            category=find_category(order.category) if order.category else None,
             crawl=crawl,
             created_ms=now_ms(),
         )
@@ -124,6 +193,7 @@ def edit(actor: Actor, number: int, changes: Mapping[str, Any]) -> Subscription:
         if options.scope != scope_of(subscription) or "scope" in changes:
             subscription.learned_ms = 0
         subscription.collection = _collection(order.collection)
+        subscription.category = find_category(order.category) if order.category else None
         for name, value in values.items():
             setattr(subscription, name, value)
         subscription.save()
@@ -158,9 +228,28 @@ def remove(actor: Actor, number: int) -> None:
         changed()
 
 
+def check_now(actor: Actor, number: int) -> Subscription:
+    """Have its pages visited at once, whatever was planned: all of them, or the ones that waited longest."""
+    subscription = find(number, actor, "watch.change")
+    if not subscription.active:
+        raise Conflict(f"{subscription.name!r} is paused; resume it first")
+    subscription.check_ms = now_ms()
+    subscription.save(update_fields=["check_ms"])
+    changed()
+    return subscription
+
+
+def mark_read(actor: Actor, number: int) -> None:
+    """Whoever asks has read all changes of a subscription seen so far."""
+    subscription = find(number, actor)
+    last = Change.objects.filter(subscription=subscription).aggregate(last=Max("pk"))["last"]
+    if actor.user is not None and last:
+        ReadMark.objects.update_or_create(user=actor.user, subscription=subscription, defaults={"change": last})
+
+
 def find(number: int, actor: Actor = SYSTEM, action: str = "watch.subscriptions") -> Subscription:
     """A subscription with which somebody may do something."""
-    found = Subscription.objects.select_related("collection", "owner", "crawl").filter(pk=number).first()
+    found = Subscription.objects.select_related("collection", "category", "owner", "crawl").filter(pk=number).first()
     if found is None:
         raise NotFound(f"there is no subscription {number}; `hemeroteca watch list` shows them")
     require(actor, action, found)
@@ -179,6 +268,8 @@ def order_of(subscription: Subscription) -> Order:
         exclude=scope.exclude,
         depth=scope.depth,
         collection=subscription.collection.name if subscription.collection else "",
+        category=subscription.category.name if subscription.category else "",
+        notify=tuple(subscription.notify),
         mode=f"fixed {subscription.fixed_hours:g}" if subscription.mode == "fixed" else subscription.mode,
         windows=[str(window) for window in windows],
         **msgspec.structs.asdict(comparison),
@@ -340,6 +431,7 @@ def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
         "mode": mode,
         "fixed_hours": fixed_hours,
         "windows": msgspec.to_builtins(windows),
+        "notify": [str(conditions.read(text)) for text in given["notify"]],
     }
     return values, CrawlOptions(scope=scope, requisites=given["requisites"], watch=comparison), [url]
 

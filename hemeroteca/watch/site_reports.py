@@ -29,10 +29,10 @@ from hemeroteca.predict.policies import day_chances
 from hemeroteca.warc.timestamps import moment
 from hemeroteca.watch import metrics, observations, services
 from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS, PLANNER_ORIGIN, planner_hour
-from hemeroteca.watch.models import Burst, Observation, Subscription, WatchedPage
+from hemeroteca.watch.models import Burst, Observation, SiteRun, Subscription, WatchedPage
 from hemeroteca.watch.policy_pages import calendar_of
 
-SILENCE_MS = HOUR_MS  # without a visit after which a new round begins
+MAX_RUNS = 10_000  # of a report, the newest
 MAX_ROWS = 200_000  # observations read, the newest
 MAX_SPAN = 60  # days of an interval that says something about single days
 MAX_LOST, MAX_MACHINE = 0.5, 0.05  # conditions of admission
@@ -84,20 +84,15 @@ def report(name: str, subscription: int | None = None) -> SiteReport:
 
 
 def rounds(subscription: int | None) -> SiteReport:
-    seen = _observed(subscription).filter(imported=False)
-    columns = ("key", "seen_ms", "changed", "important", "bytes", "stored", "cost_ms", "interval_ms", "subscription_id")
-    found: list[list[Any]] = []
-    open_rounds: dict[int | None, list[tuple[Any, ...]]] = {}
-    newest = sorted(seen.order_by("-seen_ms").values_list(*columns)[:MAX_ROWS], key=lambda row: row[1])
-    for row in newest:
-        under_way = open_rounds.setdefault(row[8], [])
-        if under_way and row[1] - under_way[-1][1] > SILENCE_MS:
-            found.append(_round(under_way))
-            under_way = open_rounds[row[8]] = []
-        under_way.append(row)
-    found += [_round(rows) for rows in open_rounds.values()]
-    found.sort(key=lambda row: (row[0], row[1]))
-    files = _files(subscription, found)
+    return runs(subscription, files=True)
+
+
+def runs(subscription: int | None, files: bool = False) -> SiteReport:
+    """Rounds of visits; `files`: with the WARC files each of them wrote, which takes a look at the whole index."""
+    rows = SiteRun.objects.order_by("-start_ms")
+    rows = rows if subscription is None else rows.filter(subscription=subscription)
+    found = sorted(rows[:MAX_RUNS], key=lambda row: (row.start_ms, row.end_ms))
+    named = _files(subscription if files else None, found)
     summary = {
         name: {"mean": fmean(values), "deviation": pstdev(values), "mode": mode(values)}
         for name, values in _figures(found).items()
@@ -106,41 +101,46 @@ def rounds(subscription: int | None) -> SiteReport:
     return SiteReport(
         name="rounds",
         columns=("start", "end", "subscription", "pages", "versions", "changes", "received", "stored",
-                 "pages_per_minute", "server_seconds", "warc_files"),
-        rows=[[moment(row[0]), moment(row[1]), *row[2:], named] for row, named in zip(found, files, strict=True)],
+                 "pages_per_minute", "server_seconds", "index_seconds", "machine", "warc_files"),
+        rows=[[*_round(row), names] for row, names in zip(found, named, strict=True)],
         x="start",
         y="versions",
         summary=summary,
-        definitions={"round": "visits of a subscription with less than an hour between two of them"},
+        definitions={
+            "round": "visits of a subscription with less than an hour between two of them",
+            "index_seconds": "time spent to index what its visits brought; server_seconds: until they were answered",
+            "machine": "name of the machine that made it",
+        },
     )  # fmt: skip
 
 
-def _round(rows: Sequence[tuple[Any, ...]]) -> list[Any]:
-    start, end = rows[0][1], rows[-1][1]
-    versions = sum(row[2] and row[7] > 0 for row in rows)
-    rate = round(len(rows) / max((end - start) / 60_000, 1.0), 2)
-    sums = [sum(row[column] for row in rows) for column in (4, 5)]
-    cost = round(sum(row[6] for row in rows) / 1000, 3)
-    pages = len({row[0] for row in rows})
-    return [start, end, rows[0][8], pages, versions, sum(bool(row[3]) for row in rows), *sums, rate, cost]
+def _round(row: SiteRun) -> list[Any]:
+    rate = round(row.pages / max((row.end_ms - row.start_ms) / 60_000, 1.0), 2)
+    sums = [row.pages, row.versions, row.changes, row.received, row.stored]
+    times = [round(row.cost_ms / 1000, 3), round(row.index_ms / 1000, 3)]
+    return [moment(row.start_ms), moment(row.end_ms), row.subscription_id, *sums, rate, *times, row.machine]
 
 
-def _figures(found: Sequence[Sequence[Any]]) -> dict[str, list[float]]:
-    starts: dict[int | None, list[int]] = {}
+def _figures(found: Sequence[SiteRun]) -> dict[str, list[float]]:
+    starts: dict[int, list[int]] = {}
     for row in found:
-        starts.setdefault(row[2], []).append(row[0])
+        starts.setdefault(row.subscription_id, []).append(row.start_ms)
     hours = [float(round((b - a) / HOUR_MS)) for one in starts.values() for a, b in pairwise(one)]
-    return {"hours": hours, "pages": [float(row[3]) for row in found], "versions": [float(row[4]) for row in found]}
+    return {
+        "hours": hours,
+        "pages": [float(row.pages) for row in found],
+        "versions": [float(row.versions) for row in found],
+    }
 
 
-def _files(subscription: int | None, found: Sequence[Sequence[Any]]) -> list[list[str]]:
+def _files(subscription: int | None, found: Sequence[SiteRun]) -> list[list[str]]:
     """WARC files that were written in each round; of one subscription only."""
     names: list[set[str]] = [set() for _ in found]
     if subscription is not None and found:
-        starts = np.array([row[0] for row in found])
+        starts = np.array([run.start_ms for run in found])
         row = services.find(subscription)
         for capture in observations.captures_in_scope(row):
-            place = int(np.searchsorted(starts, capture.captured_ms + SILENCE_MS // 12, side="right")) - 1
+            place = int(np.searchsorted(starts, capture.captured_ms + HOUR_MS // 12, side="right")) - 1
             if capture.crawl_id == row.crawl_id and place >= 0:
                 names[place].add(capture.warc_name)
     return [sorted(each) for each in names]

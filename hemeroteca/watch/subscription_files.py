@@ -24,6 +24,7 @@ from hemeroteca.watch.services import order_of, subscribe
 MAX_FILE_BYTES = 16 << 20
 MAX_ROWS = 100_000
 MAX_OUTLINE_DEPTH = 50
+TOLD = ("daily_chance", "group", "behaviour")  # columns of facts: written, and left aside when they come back
 
 
 @dataclass
@@ -75,13 +76,14 @@ def read_file(
 
 
 def as_csv(subscriptions: Iterable[Subscription]) -> str:
-    """What `read_csv` takes: everything people ordered."""
+    """What `read_csv` takes: everything people ordered; and what was found out of each, which it leaves aside."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(SUBSCRIPTION)
+    writer.writerow([*SUBSCRIPTION, *TOLD])
     for subscription in subscriptions:
         order = order_of(subscription)
-        writer.writerow([spreadsheet_cell(field.write(getattr(order, name))) for name, field in SUBSCRIPTION.items()])
+        cells = [spreadsheet_cell(field.write(getattr(order, name))) for name, field in SUBSCRIPTION.items()]
+        writer.writerow([*cells, round(subscription.daily_chance, 4), subscription.group, subscription.behaviour])
     return out.getvalue()
 
 
@@ -122,6 +124,7 @@ def read_csv(data: bytes) -> list[tuple[int, dict[str, str]]]:
     if "url" not in header:
         header = ["url", "name"]
     else:
+        header = ["" if name in TOLD else name for name in header]
         unknown = [name for name in header if name and name not in SUBSCRIPTION]
         if unknown:
             raise Invalid(f"the column {unknown[0]!r} is not known; these are: {', '.join(SUBSCRIPTION)}")

@@ -1,5 +1,6 @@
 """One anonymous visitor cannot make the console stand still: costly reads over HTTP, many at a time."""
 
+import resource
 import threading
 
 import pytest
@@ -56,9 +57,22 @@ def test_a_rule_that_freezes_is_refused_and_one_kept_from_before_freezes_nothing
     assert sorted(answers) == [200, 422], "the page says why, and so does the API"
 
 
-def test_many_readers_of_one_long_document_cost_as_much_as_one(world, reads):
-    page = world.page("https://diario.example/largo.txt")
-    world.capture(page, b"palabra " * 600_000, NOW, "text/plain")
+def long_pdf():
+    from fpdf import FPDF
+
+    made = FPDF()
+    made.set_font("helvetica", size=6)
+    for _ in range(40):
+        made.add_page()
+        made.multi_cell(0, 3, "palabra " * 800)
+    return bytes(made.output())
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/pdf"])
+def test_many_readers_of_one_long_document_cost_as_much_as_one(world, reads, kind):
+    """Eight readers of one PDF once took 5.3 GB: it is read once, by one process within its limit."""
+    page = world.page("https://diario.example/largo")
+    world.capture(page, b"palabra " * 600_000 if kind == "text/plain" else long_pdf(), NOW, kind)
     number = world.captures[page.url][0].record_id
     begun = []
     start = costly._Process.__init__
@@ -74,3 +88,4 @@ def test_many_readers_of_one_long_document_cost_as_much_as_one(world, reads):
     assert len(begun) == 1
     assert Client().get(f"/v/{number}").status_code == 200, "it is known now"
     assert len(begun) == 1
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10 <= costly.MEMORY

@@ -233,7 +233,7 @@ def test_a_heartbeat_tells_what_to_drop_and_which_hosts_closed():
     lease = pi.lease()
     services.close_host(SYSTEM, "b.test", "its owner asked")
     told = pi.post("beat", {"blocks": [lease["block"], 999]}).json()
-    assert told == {"drop": [999], "closed": ["b.test"], "stop": "", "work": False}
+    assert told == {"drop": [999], "closed": ["b.test"], "stop": "", "work": False, "load": False}
     offer(pi.row)
     assert pi.post("beat", {}).json()["work"]  # it need not wait until it asks again
     services.set_state(SYSTEM, pi.row, Device.State.EXPELLED, "it lied")

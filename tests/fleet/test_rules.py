@@ -52,7 +52,7 @@ def test_with_a_fifth_of_liars_almost_nothing_wrong_stays_and_checking_is_cheap(
 
 
 def test_without_any_check_the_liars_would_get_through(monkeypatch):
-    monkeypatch.setattr(trust, "check_for", lambda standing, draw: Check.NONE)
+    monkeypatch.setattr(trust, "check_for", lambda standing, draw, audited: Check.NONE)
     assert simulator.simulate(simulator.Mix(), 10_000).undetected > 0.01
 
 

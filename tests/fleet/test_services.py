@@ -28,6 +28,7 @@ def bea():
 def lender(device: Device) -> Lender:
     return Lender(
         id=device.pk, pseudonym=device.pseudonym, owner=device.owner_id, network="", country="", version="1",
+        categories=frozenset({"general"}),
         activities=frozenset(), trusted=False, speed=0, total=0, slowed=False,
     )  # fmt: skip
 

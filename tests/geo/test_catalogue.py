@@ -338,3 +338,28 @@ def test_the_api_pages_and_gives_every_form(open_catalogue, client):
         assert client.get(f"/api/v1/geo/services/{number}/{form}").status_code == 200, form
     assert client.get(f"/api/v1/geo/services/{number}/poem").status_code == 404
     assert client.get("/api/v1/geo/statistics").json()["services"]["now"] == 13
+
+
+def test_keywords_are_linked_to_concepts_of_every_thesaurus_in_any_language(open_catalogue, client, tmp_path, settings):
+    from hemeroteca.frontier import thesauri
+    from hemeroteca.instance import Instance
+
+    settings.INSTANCE = Instance(tmp_path / "data")
+    settings.INSTANCE.create()
+    words = "<KeywordList><Keyword>ríos</Keyword><Keyword>Rivers</Keyword><Keyword>zzz</Keyword></KeywordList>"
+    take("https://words.example/wms?service=WMS&request=GetCapabilities", WMS.replace("<Fees>", words + "<Fees>", 1))
+    number = Service.objects.get(host="words.example").pk
+
+    def found() -> list[tuple[str, str]]:
+        entry = client.get(f"/api/v1/geo/services/{number}").json()
+        return [(one["keyword"], one["uri"]) for one in entry["concepts"] if one["thesaurus"] == "water"]
+
+    assert found() == []
+    path = tmp_path / "water.ttl"
+    path.write_text(
+        "@prefix skos: <http://www.w3.org/2004/02/skos/core#> . <http://x.example/river> a skos:Concept ; "
+        'skos:prefLabel "river"@en, "río"@es .',
+        "utf-8",
+    )
+    thesauri.import_thesaurus(SYSTEM, "water", [path])
+    assert found() == [("ríos", "http://x.example/river"), ("Rivers", "http://x.example/river")]

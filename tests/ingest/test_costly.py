@@ -8,12 +8,15 @@ import pytest
 from hemeroteca import change
 from hemeroteca.errors import Busy, Invalid
 from hemeroteca.ingest import costly
+from hemeroteca.warc.reader import Location
 from tests.waiting import wait_for
 
 RULES = [
     {"ignore": ("p:has(~ p:has(~ q))",)},
     {"ignore": ("//*[count(//*[count(//*)>1])>1]",)},
     {"keep": ("div:has(~ div:has(~ div:has(~ q)))",)},
+    {"ignore": ("//p[count(//a) > 1]",)},  # only quadratic
+    {"keep": ("//a[preceding::p = following::p]",)},
 ]
 
 
@@ -73,6 +76,21 @@ def test_one_address_cannot_take_the_turns_of_others(reads):
 def test_rules_whose_cost_grows_with_the_page_are_refused(reads, rules):
     with pytest.raises(change.RulesError):
         costly.check_rules(change.ChangeRules(**rules))
+
+
+def test_what_comes_back_is_data_of_the_type_that_was_promised(reads, monkeypatch):
+    """A process that a page took over answers what it likes: nothing of it is run, and nonsense is refused."""
+    import pickle
+
+    class Evil:
+        def __reduce__(self):
+            return (exec, ("raise SystemExit('run')",))
+
+    monkeypatch.setattr(
+        costly._Process, "ask", lambda *_: costly._Outcome(True, pickle.dumps(Evil()), time.monotonic())
+    )
+    with pytest.raises(Invalid):
+        costly.run(costly.body, Location("x", "y", 0, 0), 5)
 
 
 def test_usual_rules_are_taken(reads):

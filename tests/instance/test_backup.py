@@ -44,3 +44,31 @@ def test_a_folder_with_something_in_it_is_not_written_into(instance: Path, tmp_p
 def test_the_data_folder_is_not_copied_into_itself(instance: Path) -> None:
     assert "inside the data folder" in run(instance, "backup", instance / "copy", code=1).stderr
     assert not (instance / "copy").exists()
+
+
+def password_of(data: Path) -> str:
+    code = (
+        "import django; django.setup(); from hemeroteca.frontier import services as sites; "
+        "print('password:', sites.settings_of('example.org').password)"
+    )
+    return commands.run(code, data).stdout.strip().removeprefix("password:").strip()
+
+
+def test_a_copy_holds_the_key_only_when_asked_and_opens_with_it(instance: Path, tmp_path: Path) -> None:
+    """A thief of the copy gets no password of a site; its owner puts the key back and has them all."""
+    code = (
+        "import django; django.setup(); from hemeroteca.accounts import SYSTEM; "
+        "from hemeroteca.frontier import services; services.set_site("
+        "SYSTEM, 'example.org', {'username': 'ana', 'password': 'geheim-1'})"
+    )
+    commands.run(code, instance)
+    plain, restored, whole = (tmp_path / name for name in ("plain", "restored", "whole"))
+    assert "secret.key" in run(instance, "backup", plain).stdout, "it says what is missing"
+    run(instance, "backup", restored)
+    run(instance, "backup", whole, "--with-key")
+    assert not (plain / "secret.key").exists()
+    (restored / "secret.key").write_bytes((instance / "secret.key").read_bytes())
+    assert password_of(plain) == ""
+    assert password_of(restored) == "geheim-1"
+    assert password_of(whole) == "geheim-1"
+    assert (whole / "secret.key").stat().st_mode & 0o077 == 0

@@ -1,12 +1,16 @@
 """`hemeroteca simulate` as a person or a program meets it."""
 
 import json
+import statistics
+from datetime import date, timedelta
 from xml.etree import ElementTree
 
+import holidays
 import pytest
 import typer
 from typer.testing import CliRunner
 
+from hemeroteca.cli import common
 from hemeroteca.cli.simulate import simulate
 
 FIELDS = {
@@ -71,6 +75,69 @@ def test_a_policy_file_joins_in(run, tmp_path):
     words = ("--process", "poisson", "--pages", 10, "--days", 60, "--warmup", 10, "--policy", "simple", "--json")
     result = run(*words, "--policy-file", path)
     assert [p["policy"] for p in json.loads(result.stdout)["policies"]] == ["simple", "doubling"]
+
+
+def test_repeated_runs_give_an_interval_around_their_mean(run):
+    # Three runs with the seeds 5, 6 and 7: mean and 1.96·s/√3 of what each one alone says.
+    words = ("--process", "bernoulli:p=.5", "--pages", 8, "--days", 90, "--warmup", 10, "--policy", "simple", "--json")
+    lost = [json.loads(run(*words, "--seed", seed).stdout)["policies"][0]["lost"] for seed in (5, 6, 7)]
+    (told,) = json.loads(run(*words, "--seed", 5, "--repeat", 3).stdout)["repeated"]
+    assert told["runs"] == 3
+    assert told["lost"]["mean"] == pytest.approx(sum(lost) / 3)
+    assert told["lost"]["interval"] == pytest.approx(1.96 * statistics.stdev(lost) / 3**0.5)
+    refused = run("--repeat", 2, "--policy", "simple")
+    assert refused.exit_code == 2
+    assert "give --process" in refused.output
+
+
+def test_the_calendar_of_a_country_begins_on_the_first_day(run, tmp_path):
+    # Changes on working days only, from Monday 2024-12-23 on, but for Spain's 25 December and 1 and 6 January (and 1
+    # May …): `day-type` that knows the country finds no fewer of them with no more visits in vain.
+    first = date(2024, 12, 23)
+    off = holidays.country_holidays("ES")
+    days = [n for n in range(360) if (day := first + timedelta(n)).weekday() < 5 and day not in off]
+    path = tmp_path / "t.csv"
+    path.write_text("site,page,seconds\n" + "\n".join(f"s,p,{n * 86400 + 40_000}" for n in days))
+    words = ("--trace", path, "--policy", "day-type", "--budget", "own", "--warmup", 60, "--json")
+    told = {
+        name: json.loads(run(*words, *more).stdout)["policies"][0]
+        for name, more in {
+            "right": ("--start", "2024-12-23", "--country", "ES"),
+            "shifted": ("--start", "2024-12-26", "--country", "ES"),
+        }.items()
+    }
+    assert told["right"]["unnecessary"] < told["shifted"]["unnecessary"]
+    refused = run("--start", "yesterday")
+    assert refused.exit_code == 2
+    assert "2024-01-31" in refused.output
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
+def test_charts_and_own_policies_work_on_the_history_of_a_subscription(run, tmp_path, monkeypatch):
+    from hemeroteca.watch.models import Observation, WatchedPage
+    from tests.watch.driving import START, subscribe
+
+    monkeypatch.setattr(common, "setup", lambda *_, **__: None)
+    sub = subscribe()
+    WatchedPage.objects.create(
+        key=1, subscription=sub, site="news.test", url="https://news.test/", first_ms=0, last_ms=0
+    )
+    for day in range(100):
+        Observation.objects.create(
+            key=1, subscription=sub, seen_ms=int(START + day * 86_400) * 1000, interval_ms=86_400_000, status=200,
+            changed=day % 3 == 0, important=day % 3 == 0,
+        )  # fmt: skip
+    mine = tmp_path / "mine.py"
+    mine.write_text("from hemeroteca.predict.policies import Fixed\nPOLICIES = {'mine': Fixed}\n")
+    chart = tmp_path / "out.svg"
+    words = ("--subscription", sub.pk, "--policy", "simple", "--warmup", 10, "--json", "--policy-file", mine)
+    result = run(*words, "--plot", chart)
+    assert result.exit_code == 0, result.output
+    assert [p["policy"] for p in json.loads(result.stdout)["policies"]] == ["simple", "mine"]
+    assert "mine" in chart.read_text()
+    refused = run("--background", "--plot", chart)
+    assert refused.exit_code == 2
 
 
 @pytest.mark.parametrize(

@@ -304,3 +304,9 @@ def test_a_process_takes_its_rate_from_its_name():
     for wrong in ("bernoulli:p=2", "silent:p=.5", "poisson:x=1", "bernoulli:rate=2"):
         with pytest.raises(ValueError, match="write"):
             generate(wrong)
+
+
+def test_a_strip_of_days_tells_visits_and_changes_of_the_page_in_the_middle():
+    # Visits on days 1 and 3 (48 h, 96 h …); the page with two changes stands between those with one and three.
+    result = fixed(trace([1], [30, 60], [1, 30, 60], days=5), 48)
+    assert result.strip == ".sxv."

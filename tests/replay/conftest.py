@@ -1,10 +1,12 @@
 import os
 import re
+import socket
 import subprocess
 import sys
 import threading
 import urllib.error
 import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -19,13 +21,13 @@ ROOT = Path(__file__).parents[2]
 class Served:
     """A real `hemeroteca serve` with replay, on a data folder made for these tests."""
 
-    def __init__(self, folder, port, **settings):
+    def __init__(self, folder, port, sink=0, stun=0, **settings):
         self.data = folder / "data"
         self.port = port
         environment = {name: value for name, value in os.environ.items() if not name.startswith("HEMEROTECA_")}
         environment |= {"HEMEROTECA_DATA": str(folder / "data"), "HEMEROTECA_CONFIG": os.devnull}
         environment |= {f"HEMEROTECA_{name.upper()}": value for name, value in settings.items()}
-        made = f"import django; django.setup(); from tests.replay.making import fill; fill({self.port})"
+        made = f"import django; django.setup(); from tests.replay.making import fill; fill({self.port}, {sink}, {stun})"
         django = environment | {"DJANGO_SETTINGS_MODULE": "hemeroteca.django_settings"}
         subprocess.run([sys.executable, "-c", made], cwd=ROOT, env=django, check=True, timeout=PATIENCE)
         serve = [sys.executable, "-m", "hemeroteca", "serve", "--port", str(self.port)]
@@ -120,11 +122,63 @@ def served(tmp_path_factory):
         server.stop()
 
 
-@pytest.fixture(scope="module")
-def closed(tmp_path_factory):
+@pytest.fixture(scope="session")
+def sink():
+    """Where a hostile page would carry things to."""
+    found = Sink()
+    yield found
+    found.stop()
+
+
+@pytest.fixture(scope="session")
+def closed(tmp_path_factory, sink):
     """The same for members only."""
     need_pywb()
     with held_port() as port:
-        server = Served(tmp_path_factory.mktemp("closed"), port, open_search="false")
+        folder = tmp_path_factory.mktemp("closed")
+        server = Served(folder, port, sink.port, sink.stun, open_search="false")
         yield server
         server.stop()
+
+
+class Sink:
+    """A web server and a socket for datagrams that note all that comes."""
+
+    def __init__(self):
+        self.heard = []
+        sink = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                sink.heard.append(self.path.strip("/").partition("?")[0])
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html")
+                self.end_headers()
+                self.wfile.write(sink.page if self.path == "/page" else b"")
+
+            do_POST = do_HEAD = do_GET  # noqa: N815
+
+            def log_message(self, *arguments):
+                pass
+
+        self.page = b""
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self.server.server_port
+        self.datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.datagrams.bind(("127.0.0.1", 0))
+        self.stun = self.datagrams.getsockname()[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self):
+        while True:
+            try:
+                self.datagrams.recvfrom(2048)
+            except OSError:
+                return
+            self.heard.append("rtc")
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+        self.datagrams.close()

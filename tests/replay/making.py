@@ -23,6 +23,12 @@ FRONT = b"""<!doctype html><html><head><title>Portada %s</title><link rel="style
 # Tries everything by itself and leaves what came of it in `window.results`.
 ATTACK = Path(__file__).with_name("attack.html").read_text()
 
+LEAK = Path(__file__).with_name("leak.html").read_text()
+# pywb rewrites pages, not pictures: this leads to the page as its author wrote it.
+LAUNCH = b"""<script>var here = Function("return this")()["lo" + "cation"];
+here.replace(here.href.replace("mp_", "im_").replace("launch", "leak"))</script>"""
+GIVEN = "Access-Control-Allow-Origin: *\r\n"
+
 HOSTILE_HEADERS = (
     "Set-Cookie: hemeroteca_replay=1.x; Path=/\r\nSet-Cookie: sessionid=1; Domain=localhost\r\n"
     'Refresh: 0; url=https://live.example/\r\nWWW-Authenticate: Basic realm="your password"\r\n'
@@ -67,7 +73,12 @@ def attack(port):
     return ATTACK.replace("CONSOLES", f'["http://127.0.0.1:{port}", "http://localhost:{port}"]').encode()
 
 
-def fill(port):
+def leak(sink, stun):
+    """The page that carries off what it can read, to a server and a socket of ours."""
+    return LEAK.replace("SINK", f"http://127.0.0.1:{sink}").replace("STUN", str(stun)).encode()
+
+
+def fill(port, sink=0, stun=0):
     settings.INSTANCE.create()
     call_command("migrate", verbosity=0)
     world = build(settings.INSTANCE)
@@ -84,6 +95,12 @@ def fill(port):
     put(world, api, b'{"news": "second"}', content_type="application/json", sent=second, page=asked)
     put(world, "https://diario.example/estilo.css", b"h1 { color: rgb(200, 0, 0) }", content_type="text/css")
     put(world, "https://evil.example/attack", attack(port))
+    json = "application/json"
+    put(world, "https://evil.example/data.json", b'{"of": "evil.example"}', content_type=json)
+    put(world, "https://cdn.example/given.json", b'{"given": 1}', content_type=json, more=GIVEN)
+    put(world, "https://cdn.example/kept.json", b'{"kept": 1}', content_type=json)
+    put(world, "https://evil.example/launch", LAUNCH)
+    put(world, "https://evil.example/leak", leak(sink, stun))
     put(world, "https://evil.example/sw.js", b"self.x = 1", content_type="text/javascript")
     put(world, "https://evil.example/headers", b"<p>headers", more=HOSTILE_HEADERS)
     packed = brotli.compress(b"<p>packed with brotli")

@@ -14,6 +14,7 @@ from hemeroteca.instance import Instance
 from hemeroteca.replay import program
 from hemeroteca.replay.addresses import entrance, key_of, sign
 from tests.console.world import BREAD
+from tests.replay.conftest import need_pywb
 from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
@@ -172,16 +173,61 @@ def test_what_a_page_got_by_post_is_replayed_by_what_it_sends(served):
     assert served.get(path, method="POST", sent=b"x" * 20_000)[0] == 413
 
 
-def test_a_page_of_a_closed_archive_can_carry_nothing_away(closed):
-    """It shares its origin with all captures: without scripts it can neither read them nor lead the reader off."""
+def test_a_page_of_a_closed_archive_gets_scripts_only_in_its_frame_and_an_origin_of_its_own(closed):
     key = key_of(Instance(closed.data).secret_key())
     _, headers, _ = closed.get(entrance(closed.origin, key, STAMP, BREAD).removeprefix(closed.origin))
     cookie = headers["Set-Cookie"].partition(";")[0]
-    for kind in ("mp_", "id_", "if_", "js_"):
-        _, headers, _ = closed.get(f"/{STAMP}{kind}/https://evil.example/attack", Cookie=cookie)
-        policy = headers["Content-Security-Policy"]
-        assert "sandbox" in policy
-        assert not {"allow-scripts", "allow-top-navigation", "allow-popups"} & set(policy.split())
+    page = "/https://evil.example/attack"
+
+    def policy_of(path, **more):
+        status, headers, _ = closed.get(path, Cookie=cookie, **more)
+        return status, headers, set(headers["Content-Security-Policy"].replace(";", " ").split())
+
+    in_frame = {"Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "iframe"}
+    alone = {"Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document"}
+    for kind in ("mp_", "if_", "js_", "im_"):
+        _, _, silent = policy_of(f"/{STAMP}{kind}{page}")  # a program, or a browser that does not say what it does
+        assert "sandbox" in silent
+        assert not {"allow-scripts", "allow-top-navigation", "allow-popups"} & silent
+        status, headers, _ = policy_of(f"/{STAMP}{kind}{page}", **alone)
+        assert (status, headers["Location"]) == (307, f"{closed.origin}/{STAMP}{page}"), "by itself it gets the frame"
+        status, headers, _ = policy_of(f"/{STAMP}{kind}{page}", **in_frame)
+        assert (status, "/~" in headers["Location"]) == (307, True)
+        place = headers["Location"].removeprefix(closed.origin)
+        status, _, running = policy_of(place, **in_frame)
+        assert (status, {"sandbox", "allow-scripts"} <= running) == (200, True)
+        assert not {"allow-same-origin", "allow-top-navigation", "allow-popups"} & running
+        assert policy_of(place, **alone)[1]["Location"] == f"{closed.origin}/{STAMP}{page}"
+
+
+def test_bytes_as_received_need_the_console_in_a_closed_archive(closed):
+    """Neither the pass of a member nor the ticket of a page opens them."""
+    key = key_of(Instance(closed.data).secret_key())
+    _, headers, _ = closed.get(entrance(closed.origin, key, STAMP, BREAD).removeprefix(closed.origin))
+    cookie = headers["Set-Cookie"].partition(";")[0]
+    assert closed.get(f"/{STAMP}id_/{BREAD}", Cookie=cookie)[0] == 403
+    frame = {"Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "iframe"}
+    _, headers, _ = closed.get(f"/{STAMP}mp_/{BREAD}", Cookie=cookie, **frame)
+    ticket = headers["Location"].removeprefix(closed.origin).partition(f"/{STAMP}")[0]
+    assert closed.get(f"{ticket}/{STAMP}mp_/{BREAD}")[0] == 200
+    status, _, body = closed.get(f"{ticket}/{STAMP}id_/{BREAD}")
+    assert (status, b"panaderos" in body) == (403, False)
+
+
+def test_the_ticket_of_a_page_opens_nothing_from_another_address_or_for_another_site(closed):
+    key = key_of(Instance(closed.data).secret_key())
+    _, headers, _ = closed.get(entrance(closed.origin, key, STAMP, BREAD).removeprefix(closed.origin))
+    cookie = headers["Set-Cookie"].partition(";")[0]
+    frame = {"Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "iframe"}
+    _, headers, _ = closed.get(f"/{STAMP}mp_/{BREAD}", Cookie=cookie, **frame)
+    ticket = headers["Location"].removeprefix(closed.origin).partition(f"/{STAMP}")[0]
+    own = f"{ticket}/{STAMP}mp_/{BREAD}"
+    assert closed.get(own)[1]["Access-Control-Allow-Origin"] == "null"
+    assert closed.get(own, X_Forwarded_For="203.0.113.9")[0] == 401, "carried off, it is worth nothing"
+    assert closed.get(own.replace("diario.example.", "evil.example.", 1))[0] == 401
+    other = f"{ticket}/{STAMP}mp_/https://evil.example/attack"
+    status, headers, _ = closed.get(other)
+    assert (status, headers["Access-Control-Allow-Origin"]) == (200, None), "shown, never read"
 
 
 def test_cookies_that_a_site_set_are_not_shown(served):
@@ -206,3 +252,46 @@ def test_one_address_cannot_take_all_connections(served):
         for wire in held:
             wire.close()
     served.wait(lambda: served.status(f"{served.console}/robots.txt") == 200)
+
+
+def test_one_address_or_network_holds_forty_connections_of_replay_and_no_more():
+    """Told to the server itself: from this machine all connections are a proxy's."""
+    code = """
+import gevent, gevent.event, importlib.util, sys
+spec = importlib.util.spec_from_file_location("server", sys.argv[1])
+server = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(server)
+ended = gevent.event.Event()
+server.WSGIServer.handle = lambda self, sock, address: ended.wait()
+class Sock:
+    closed = False
+    def close(self):
+        self.closed = True
+one = server.Server.__new__(server.Server)
+wires = [Sock() for _ in range(45)]
+at_work = [gevent.spawn(one.handle, wire, (f"2001:db8:0:1::{n:x}", 1)) for n, wire in enumerate(wires)]
+gevent.sleep(0)
+other = Sock()
+at_work.append(gevent.spawn(one.handle, other, ("192.0.2.1", 1)))
+gevent.sleep(0)
+print(sum(wire.closed for wire in wires), other.closed)
+ended.set()
+gevent.joinall(at_work)
+print(sum(one.held.values()))
+"""
+    need_pywb()
+    environment = {
+        "REPLAY_ORIGIN": "https://r.example",
+        "REPLAY_CONSOLE": "https://c.example",
+        "REPLAY_INDEX": "http://i",
+    }
+    environment |= {"REPLAY_FILES": "/", "REPLAY_KEY": "k", "REPLAY_OPEN": "1", "PATH": os.environ["PATH"]}
+    python = program.python_of(config.Config())
+    told = subprocess.run(
+        [python, "-I", "-c", code, str(program.SERVER)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert told.stdout.split() == ["5", "False", "0"], told.stderr

@@ -1,14 +1,20 @@
-"""A scheduler driven without an engine: pages with known times of change, and a clock that jumps as the test likes."""
+"""Watching with a clock that jumps as the test likes: a scheduler without an engine, and a whole engine."""
 
 import random
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+from django.conf import settings
 from django.db import transaction
 
 from hemeroteca import config, urls
 from hemeroteca.accounts import SYSTEM
+from hemeroteca.engine import loop
+from hemeroteca.engine.loop import Engine
+from hemeroteca.engine.rebuild import repair
 from hemeroteca.frontier.models import Host, Page, Visit
 from hemeroteca.frontier.visit import Ending, How
 from hemeroteca.ingest.difference import Difference, FeedListing
@@ -18,6 +24,7 @@ from hemeroteca.watch.answered_visit import AnsweredVisit
 from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Subscription
 from hemeroteca.watch.scheduler import Scheduler
+from simweb import SimWeb
 
 START = 1_767_225_600.0  # 2026-01-01, a Thursday
 HOUR = 3600.0
@@ -111,11 +118,48 @@ class World:
                 bytes=10_000 if changed or last is None else 0,
                 stored=3_000 if changed or last is None else 500,
                 cost_ms=50,
+                index_ms=3.0,
                 difference=Difference(0.0, 0.1, 0.4, 0.5, True, 3, 1, "+ new") if changed else None,
                 listing=listing,
                 title=url.rsplit("/", 1)[-1],
             )
         )
+
+
+class Days:
+    """Lets an engine work, and virtual time pass whenever it has nothing to do."""
+
+    def __init__(
+        self, web: SimWeb, days: float, step_hours: float, meanwhile: Callable[["Days"], None] | None = None
+    ) -> None:
+        self.web = web
+        self.now = self.start = START
+        self.end = self.start + days * 86_400
+        self.step = step_hours
+        self.idle = 0
+        self.meanwhile = meanwhile
+
+    def run(self, monkeypatch: pytest.MonkeyPatch, **options: object) -> None:
+        for name in ("MAX_PAUSE", "IDLE_PAUSE"):
+            monkeypatch.setattr(loop, name, 0.02)
+        settings.INSTANCE.create()
+        given = config.load(resolve=self.web.resolve, delay=0, ingest_processes=1, commit_seconds=0.04, **options)
+        repair(given, settings.INSTANCE)
+        Engine(given, settings.INSTANCE, tick=self.tick, watch_clock=lambda: self.now).run()
+
+    def tick(self, engine: Engine) -> None:
+        busy = engine.at_work or any(engine.queued(run) for run in engine.runs)
+        self.idle = 0 if busy else self.idle + 1
+        if self.idle < 2:
+            return
+        self.idle = 0
+        if self.now >= self.end:
+            engine.stop("the days are over")
+            return
+        self.now += self.step * 3600
+        self.web.advance(self.step)
+        if self.meanwhile:
+            self.meanwhile(self)
 
 
 def subscribe(url="https://news.test/", **options) -> Subscription:

@@ -5,14 +5,12 @@ from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from django.conf import settings
 
-from hemeroteca import config, urls
+from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.archive.models import Capture
-from hemeroteca.engine import loop, orders
+from hemeroteca.engine import orders
 from hemeroteca.engine.loop import Engine
-from hemeroteca.engine.rebuild import repair
 from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Crawl, Page, Visit
 from hemeroteca.frontier.visit import State
@@ -20,42 +18,9 @@ from hemeroteca.watch import metrics, observations, services
 from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Change, Observation, SignalSource, WatchedPage
 from simweb import SimWeb
+from tests.watch.driving import Days
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True), pytest.mark.slow]
-
-
-class Days:
-    """Lets an engine work, and virtual time pass whenever it has nothing to do."""
-
-    def __init__(self, web: SimWeb, days: float, step_hours: float, meanwhile=None) -> None:
-        self.web = web
-        self.now = self.start = 1_767_225_600.0
-        self.end = self.start + days * 86_400
-        self.step = step_hours
-        self.idle = 0
-        self.meanwhile = meanwhile
-
-    def run(self, monkeypatch, **options) -> None:
-        for name in ("MAX_PAUSE", "IDLE_PAUSE"):
-            monkeypatch.setattr(loop, name, 0.01)
-        settings.INSTANCE.create()
-        given = config.load(resolve=self.web.resolve, delay=0, ingest_processes=1, commit_seconds=0.02, **options)
-        repair(given, settings.INSTANCE)
-        Engine(given, settings.INSTANCE, tick=self.tick, watch_clock=lambda: self.now).run()
-
-    def tick(self, engine: Engine) -> None:
-        busy = engine.at_work or any(engine.queued(run) for run in engine.runs)
-        self.idle = 0 if busy else self.idle + 1
-        if self.idle < 3:
-            return
-        self.idle = 0
-        if self.now >= self.end:
-            engine.stop("the days are over")
-            return
-        self.now += self.step * 3600
-        self.web.advance(self.step)
-        if self.meanwhile:
-            self.meanwhile(self)
 
 
 def watch(web: SimWeb, **options):

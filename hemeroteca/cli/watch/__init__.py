@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import typer
 
-from hemeroteca.cli.watch import channel, collection, lists, subscription
+from hemeroteca.cli.watch import category, channel, collection, lists, subscription
 
 app = typer.Typer(no_args_is_help=True, help="Pages and sites under watch: when they change, and who is told.")
 COMMANDS: dict[str, Callable[..., None]] = {
@@ -27,5 +27,6 @@ COMMANDS: dict[str, Callable[..., None]] = {
 }
 for name, command in COMMANDS.items():
     app.command(name)(command)
+app.add_typer(category.app, name="category", help="The coded list of topics of sites.")
 app.add_typer(channel.app, name="channel", help="Where people are told about changes.")
 app.add_typer(collection.app, name="collection", help="Subscriptions that belong together.")

@@ -34,11 +34,14 @@ def listing(data: common.Data = None, json: common.Json = False) -> None:
         rows = []
         for row in queries.collections():
             count = getattr(row, "subscriptions", 0)
+            topic = row.category.name if row.category else ""
             if json:
-                common.tell({"id": row.pk, "subscriptions": count, **shared.picked(row, "name", *COLLECTION)})
+                common.tell(
+                    {"id": row.pk, "subscriptions": count, **shared.picked(row, "name", *COLLECTION), "category": topic}
+                )
                 continue
             limits = (f"{limit:,}" if limit else "" for limit in (row.visits_per_day, row.bytes_per_day))
-            rows.append(([str(row.pk), str(count), *limits, row.category, row.name], [row.description]))
+            rows.append(([str(row.pk), str(count), *limits, topic, row.name], [row.description]))
         if not json:
             columns = ("number", "subscriptions", "visits a day", "bytes a day", "category", "name")
             shared.show(columns, rows, "there is no collection yet; `hemeroteca watch collection set NAME` makes one")

@@ -41,6 +41,9 @@ class By(StrEnum):
 
 def listing(
     collection: Annotated[str, typer.Option(help="Only of this collection.")] = "",
+    category: Annotated[str, typer.Option(help="Only of this category, by name or code.")] = "",
+    group: Annotated[Group | None, typer.Option(help="Only of this group.")] = None,
+    address: Annotated[str, typer.Option(help="Only those that watch this address.")] = "",
     data: common.Data = None,
     json: common.Json = False,
 ) -> None:
@@ -48,7 +51,9 @@ def listing(
     with watching(data, must_exist=True):
         from hemeroteca.watch import queries
 
-        found = queries.subscriptions(collection=collection)
+        found = queries.subscriptions(
+            collection=collection, category=category, group=group.value if group else "", address=address
+        )
         figures = queries.figures([row.pk for row in found])
         if json:
             for row in found:
@@ -63,7 +68,9 @@ def listing(
             cells += [f"{counts.get(name) or 0:,}" for name in ("pages", "visits", "changes")]
             named = f"{row.name}: " if row.name != row.url else ""
             rows.append(([*cells, f"{row.url}  ({named}{about})"], [reason]))
+        asked = collection or category or group or address
         nothing = f"the collection {collection!r} has no subscriptions" if collection else "nothing is watched yet"
+        nothing = "no subscription is like that" if asked and not collection else nothing
         columns = ("number", "state", "mode", "P", "pages", "visits", "changes", "address")
         shared.show(columns, rows, f"{nothing}; `hemeroteca watch add ADDRESS` begins")
 

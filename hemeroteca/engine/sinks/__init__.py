@@ -47,6 +47,7 @@ class Arrival:
     unchanged: bool = False  # the server said so, or the payload is the last version's
     row: NewCapture | None = None  # of the archive, when it was kept now …
     stored: int = 0  # … and the bytes written
+    index_ms: float = 0.0  # time it took to index it
     leads: list[Candidate] = field(default_factory=list)  # what sinks of rooms want visited because of it
 
     @property

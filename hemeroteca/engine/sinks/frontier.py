@@ -52,7 +52,7 @@ class FrontierSink:
 
     def _follow(self, arrival: Arrival, visit: Visit, run: Run) -> None:
         engine, done = self._engine, arrival.done
-        if run.options.job:  # a client wanted this address, and is told where it leads
+        if run.options.for_fleet:  # a client wanted this address, and is told where it leads
             return
         found = done.candidates
         if done.said:

@@ -45,6 +45,11 @@ class SearchSink:
     def take(self, arrival: Arrival) -> None:
         if not arrival.is_page:
             return
+        began = time.perf_counter()
+        self._index_it(arrival)
+        arrival.index_ms = (time.perf_counter() - began) * 1000
+
+    def _index_it(self, arrival: Arrival) -> None:
         key, document = arrival.rules.key, arrival.done.document
         read_again = arrival.trip is None
         if document is not None and not arrival.unchanged:

@@ -43,6 +43,7 @@ class WatchSink:
                 difference=done.difference,
                 listing=done.find("listing", FeedListing),
                 mime=done.mime,
+                index_ms=arrival.index_ms,
                 requisites=tuple(done.requisites),
                 title=done.document.title if done.document is not None else "",
             )

@@ -17,11 +17,12 @@ class Caps:
     bytes_per_month: int = 0
     disk_bytes: int = 256 << 20  # of results that wait for their upload
     hours: str = ""  # `22-7`: only then, local time
-    cpu_percent: int = 0
+    cpu_percent: int = 0  # of one core
     on_battery: bool = False
     on_metered: bool = False
     max_load: float = 0.0  # per core; 0: does not matter
     min_delay: float = 0.5  # s between two requests to one host, whatever a block says
+    per_network: int = 4  # requests under way to one public network (/24, /48): many hosts may be one machine
 
 
 class Meter:
@@ -34,6 +35,7 @@ class Meter:
         self._month, self._used = time.strftime("%Y-%m"), 0
         self._tokens, self._at = float(caps.bytes_per_second), time.monotonic()
         self._saved = 0.0
+        self._cpu_left, self._cpu, self._cpu_at = 0.0, time.process_time(), time.monotonic()
         if file is not None and file.exists():
             try:
                 kept = json.loads(file.read_text("utf-8"))
@@ -58,15 +60,27 @@ class Meter:
                 self._save()
 
     def pause(self) -> float:
-        """Seconds to wait before the next request, so that the bandwidth is kept."""
+        """Seconds to wait before the next request, so that bandwidth and processor time are kept."""
         rate = self.caps.bytes_per_second
+        busy = self._cpu_pause()
         if not rate:
-            return 0.0
+            return busy
         with self._lock:
             now = time.monotonic()
             self._tokens = min(float(rate), self._tokens + (now - self._at) * rate)
             self._at = now
-            return max(0.0, -self._tokens / rate)
+            return max(busy, -self._tokens / rate)
+
+    def _cpu_pause(self) -> float:
+        """The same, for the processor: at most a second's worth is saved up."""
+        share = self.caps.cpu_percent / 100
+        if not share:
+            return 0.0
+        with self._lock:
+            now, used = time.monotonic(), time.process_time()
+            self._cpu_left = min(share, self._cpu_left + (now - self._cpu_at) * share - (used - self._cpu))
+            self._cpu, self._cpu_at = used, now
+            return max(0.0, -self._cpu_left / share)
 
     def reason(self, waiting_bytes: int) -> str:
         """Why no work is taken now; empty when it may be."""

@@ -12,6 +12,10 @@ ACTIVITIES = {
     "vantage": "the same pages from many countries, to see where they differ (may include censored ones)",
     "load": "many requests to sites whose owners asked for a load test",
 }
+CATEGORIES = (
+    "general", "news", "politics", "religion", "health", "social", "circumvention", "gambling", "drugs", "adult",
+)  # fmt: skip
+USUAL = ("general", "news", "health", "social")  # kinds of pages others may ask for, without a word of the owner
 EXPLANATION = """\
 This program asks web pages in the name of the server {server}.
 
@@ -52,6 +56,31 @@ def agreed(
         if answer.strip().lower() == "agree":
             chosen.append(name)
     return _keep(file, server, chosen)
+
+
+def categories(file: Path | None, given: str = "", ask: Callable[[str], str] | None = None) -> list[str]:
+    """Kinds of pages that clients and vantage checks may ask for on this device; asked once, then remembered."""
+    if not given and file is not None and file.exists():
+        try:
+            return [name for name in json.loads(file.read_text("utf-8")) if name in CATEGORIES]
+        except (ValueError, OSError, TypeError):
+            pass
+    if not given and ask is not None:
+        given = ask(
+            f"Kinds of pages others may ask for: {', '.join(CATEGORIES)}.\n"
+            f"  Type those you agree to, with commas, or press Enter for {', '.join(USUAL)}: "
+        ).strip()
+    chosen = [name.strip() for name in given.split(",") if name.strip()] or list(USUAL)
+    unknown = [name for name in chosen if name not in CATEGORIES]
+    if unknown:
+        raise ValueError(f"{', '.join(unknown)} is no category; these are: {', '.join(CATEGORIES)}")
+    if file is not None:
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(chosen), "utf-8")
+        except OSError:
+            pass
+    return chosen
 
 
 def _keep(file: Path | None, server: str, chosen: list[str]) -> list[str]:

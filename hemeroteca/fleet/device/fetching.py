@@ -4,6 +4,7 @@ and the ports 80 and 443; a laboratory may open both (`--allow-private`)."""
 
 from __future__ import annotations
 
+import hashlib
 import http.client
 import queue
 import socket
@@ -32,6 +33,7 @@ class RequestOrder:
     headers: list[tuple[str, str]] = field(default_factory=list)
     timeout: float = 30.0
     max_bytes: int = 8 << 20
+    certificate: bool = False  # look at the certificate
 
 
 Done = Callable[[Answer], None]
@@ -139,6 +141,8 @@ def _exchange(
         sock.connect((address, port))
         if parts.scheme == "https":
             sock = ssl.create_default_context().wrap_socket(sock, server_hostname=host)
+            if order.certificate and isinstance(sock, ssl.SSLSocket):
+                answer.certificate = hashlib.sha256(sock.getpeercert(binary_form=True) or b"").hexdigest()
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         bracketed = f"[{host}]" if ":" in host else host
         authority = bracketed if port == PORTS[parts.scheme] else f"{bracketed}:{port}"

@@ -28,6 +28,7 @@ def parser(name: str = "worker.pyz") -> argparse.ArgumentParser:
     made.add_argument("--code", default="", help="one-time code instead of a token; the token is kept in --state")
     made.add_argument("--state", default="", help="folder for what is remembered (default: ~/.hemeroteca-worker)")
     made.add_argument("--consent", default="", help="activities agreed to: crawls,clients,vantage,load")
+    made.add_argument("--categories", default="", help="kinds of pages others may ask for: general,news,politics,…")
     made.add_argument("--allow-private", action="store_true", help="laboratories only: private addresses, any port")
     made.add_argument("--allow-network", action="append", default=[], help="laboratories: exactly this network is open")
     made.add_argument("--insecure", action="store_true", help="laboratories only: any certificate of the coordinator")
@@ -38,6 +39,8 @@ def parser(name: str = "worker.pyz") -> argparse.ArgumentParser:
     made.add_argument("--disk-bytes", type=int, default=256 << 20, help="of results that wait for their upload")
     made.add_argument("--hours", default="", help="only between these, local time: 22-7")
     made.add_argument("--min-delay", type=float, default=0.5, help="seconds between two requests to one host, at least")
+    made.add_argument("--cpu-percent", type=int, default=0, help="of one core; 0: no limit")
+    made.add_argument("--per-network", type=int, default=4, help="requests under way to one public network; 0: any")
     made.add_argument("--max-load", type=float, default=0.0, help="no work while the load per core is above")
     made.add_argument("--on-battery", action="store_true", help="work on battery too")
     made.add_argument("--on-metered", action="store_true", help="work on a network paid by volume too")
@@ -67,6 +70,8 @@ def run(options: argparse.Namespace, make_fetching: Callable[[argparse.Namespace
     if not activities:
         print("You agreed to nothing, so nothing is done.")
         return 0
+    others = {"clients", "vantage"} & set(activities)
+    categories = consent.categories(state / "categories.json", options.categories, ask if others else None)
     caps = Caps(
         bytes_per_second=options.bytes_per_second,
         bytes_per_month=options.bytes_per_month,
@@ -74,6 +79,8 @@ def run(options: argparse.Namespace, make_fetching: Callable[[argparse.Namespace
         hours=options.hours,
         min_delay=options.min_delay,
         max_load=options.max_load,
+        cpu_percent=options.cpu_percent,
+        per_network=options.per_network,
         on_battery=options.on_battery,
         on_metered=options.on_metered,
     )
@@ -87,6 +94,9 @@ def run(options: argparse.Namespace, make_fetching: Callable[[argparse.Namespace
         activities,
         parallel=max(1, min(options.parallel, 128)),
         check_network=not laboratory,
+        categories=categories,
+        guard=guard,
+        any_port=laboratory,
         say=lambda line: print(line, flush=True),
     )
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -30,6 +30,7 @@ class Answer:
     detail: str = ""
     truncated: str = ""
     seconds: float = 0.0
+    certificate: str = ""  # SHA-256 of the site's, where it was asked for
     started: float = field(default_factory=time.time)
 
     def header(self, name: str) -> str:
@@ -51,7 +52,7 @@ class Results:
 
     def add(self, answer: Answer) -> None:
         report = {"url": answer.url, "seconds": round(answer.seconds, 3)}
-        for name in ("failure", "detail", "truncated"):
+        for name in ("failure", "detail", "truncated", "certificate"):
             if getattr(answer, name):
                 report[name] = str(getattr(answer, name))[:300]
         self._reports.append(report)

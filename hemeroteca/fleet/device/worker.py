@@ -7,6 +7,7 @@ coordinator; no request begins later than deadline − time-out: a host that som
 
 from __future__ import annotations
 
+import ipaddress
 import platform
 import queue
 import random
@@ -19,15 +20,18 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from hemeroteca import __version__
-from hemeroteca.fleet.device import signs
+from hemeroteca.fetch.guard import Guard
+from hemeroteca.fleet.device import consent, signs
 from hemeroteca.fleet.device.caps import Caps, Meter
 from hemeroteca.fleet.device.fetching import RequestOrder
 from hemeroteca.fleet.device.link import Link, LinkError, Refused
+from hemeroteca.fleet.device.load import Load
 from hemeroteca.fleet.device.records import Answer, Results
 
 FIRST_HOLD = 32  # URLs in hand at first …
 MAX_HOLD = 1024  # … and at most
 LOG_LINES = 200
+MAX_NETWORKS = 10_000  # of hosts that are remembered
 MARGIN = 2.0  # s of a lease that are not used
 LEAVE_SECONDS = 20.0  # for what is under way and what is to be returned when it stops
 
@@ -52,6 +56,7 @@ class Job:
     block: Block
     method: str
     headers: list[tuple[str, str]]
+    certificate: bool = False
 
 
 @dataclass
@@ -63,6 +68,7 @@ class Host:
     delay: float = 1.0
     factor: float = 0.0
     max_delay: float = 30.0
+    network: str = ""  # where it answered from last time, when that is public
 
 
 class Worker:
@@ -78,7 +84,15 @@ class Worker:
         parallel: int = 8,
         check_network: bool = True,
         say: Callable[[str], None] = print,
+        categories: list[str] | None = None,
+        guard: Guard | None = None,
+        any_port: bool = False,
     ) -> None:
+        self._categories = list(consent.USUAL) if categories is None else categories
+        self._guard = guard or Guard()
+        self._any_port = any_port
+        self._networks: dict[str, str] = {}  # host → where it answered from
+        self._loading = threading.Lock()
         self._link = link
         self._fetching = fetching
         self._caps = caps
@@ -153,7 +167,12 @@ class Worker:
                 if not connected:
                     self._welcome = self._link.post(
                         "connect",
-                        {"version": __version__, "system": _system(), "activities": self._activities},
+                        {
+                            "version": __version__,
+                            "system": _system(),
+                            "activities": self._activities,
+                            "categories": self._categories,
+                        },
                     )
                     connected = True
                     self._tell(f"connected as {self._welcome.get('device', '')}")
@@ -227,7 +246,9 @@ class Worker:
                 headers.append(("If-None-Match", str(task["etag"])))
             if task.get("last_modified"):
                 headers.append(("If-Modified-Since", str(task["last_modified"])))
-            host.jobs.append(Job(url, block, str(task.get("method", "GET")), headers + signature))
+            looks = bool(task.get("certificate"))
+            host.network = self._networks.get(name, "")
+            host.jobs.append(Job(url, block, str(task.get("method", "GET")), headers + signature, looks))
 
     def _idle(self) -> None:
         """There is no work: what it may hold need not grow."""
@@ -254,6 +275,8 @@ class Worker:
         if pause or self._stop.is_set():
             return min(pause or 0.5, 1.0)
         soonest = 1.0
+        most = self._caps.per_network
+        busy = Counter(host.network for host in self._hosts.values() if host.busy)
         for host in list(self._hosts.values()):
             self._drop_late(host, now)
             if not host.jobs:
@@ -262,11 +285,12 @@ class Worker:
                 continue
             if len(self._under_way) >= self._parallel:
                 break
-            if host.busy:
+            if host.busy or (host.network and 0 < most <= busy[host.network]):
                 continue
             if host.at > now:
                 soonest = min(soonest, host.at - now)
                 continue
+            busy[host.network] += 1
             self._send(host, host.jobs.popleft(), now)
         held = sum(len(host.jobs) for host in self._hosts.values())
         if held <= self._hold / 2:
@@ -287,6 +311,7 @@ class Worker:
             headers=job.headers,
             timeout=min(job.block.timeout, job.block.deadline - MARGIN - now),
             max_bytes=int(self._welcome.get("max_bytes") or (8 << 20)),
+            certificate=job.certificate,
         )
         self._fetching.submit(order, lambda answer: self._answered(host, job, answer))
 
@@ -297,6 +322,7 @@ class Worker:
             wait = max(host.delay, min(host.max_delay, host.factor * answer.seconds))
             asked = _retry_after(answer) if answer.status in (429, 503) else 0.0
             host.at = now + max(wait, asked)
+            self._place(host, answer.ip)
             self._under_way.pop(job.url, None)
             self._seconds = 0.9 * self._seconds + 0.1 * answer.seconds if self._seconds else answer.seconds
             self._meter.count(len(answer.body) + len(answer.response_head) + len(answer.request_head))
@@ -308,12 +334,18 @@ class Worker:
                     self._end(other.block)
                 host.jobs.clear()
             told = signs.intercepted(answer)
-            if not job.block.dropped and not told:
+            if not job.block.dropped and (not told or job.certificate):  # for a vantage check that is what it sees
                 job.block.results.add(answer)
-            if told:
+            if told and not job.certificate:
                 self._tell(f"takes no work: {told}")
             self._end(job.block)
             self._lock.notify_all()
+
+    def _place(self, host: Host, ip: str) -> None:
+        host.network = _network(ip)
+        self._networks[host.name] = host.network
+        if len(self._networks) > MAX_NETWORKS:
+            self._networks.pop(next(iter(self._networks)))
 
     def _drop_late(self, host: Host, now: float) -> None:
         """What cannot be begun any more before the deadline, or must not, is given back."""
@@ -409,9 +441,28 @@ class Worker:
             self._lock.notify_all()
         if orders.get("work"):
             self._called.set()
+        if orders.get("load") and "load" in self._activities and not self._unwilling():
+            threading.Thread(target=self._load, daemon=True).start()
         if orders.get("stop"):
             self._tell(f"the coordinator says stop: {orders['stop']}")
             self.stop()
+
+    def _load(self) -> None:
+        """Take part in a load test, beside everything else."""
+        if not self._loading.acquire(blocking=False):
+            return
+        try:
+            agent = str(self._welcome.get("agent", f"HemerotecaFleet/{__version__}"))
+            load = Load(self._link, self._guard, self._any_port, agent, lambda: self._stop.is_set())
+            self._tell("takes part in a load test")
+            self._tell(load.run(self._loaded) or "the load test stops here")
+        finally:
+            self._loading.release()
+
+    def _loaded(self, answer: Answer) -> None:
+        with self._lock:
+            self._meter.count(len(answer.body) + len(answer.response_head) + len(answer.request_head))
+            self.counts[f"load test {answer.status // 100}xx" if answer.status else "load test, no answer"] += 1
 
     # the end
 
@@ -453,6 +504,17 @@ class Worker:
 
 def _system() -> str:
     return f"{platform.system()} {platform.machine()} Python {platform.python_version()}"
+
+
+def _network(ip: str) -> str:
+    """The public network of an address; none in a laboratory."""
+    try:
+        address = ipaddress.ip_address(ip)
+    except ValueError:
+        return ""
+    if not address.is_global:
+        return ""
+    return str(ipaddress.ip_network(f"{address}/{24 if address.version == 4 else 48}", strict=False))
 
 
 def _retry_after(answer: Answer) -> float:

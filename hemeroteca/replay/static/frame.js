@@ -40,7 +40,8 @@
   show(bar.dataset.url, bar.dataset.timestamp);
   new ContentFrame({
     url: bar.dataset.url + window.location.hash,
-    prefix: bar.dataset.prefix,
+    app_prefix: bar.dataset.prefix,
+    content_prefix: bar.dataset.pages,
     request_ts: bar.dataset.timestamp,
     iframe: "#replay_iframe"
   });

@@ -1,0 +1,480 @@
+"""The fleet: devices that are lent, credits, what clients ordered, vantage checks, load tests, and operating it."""
+
+import csv
+import io
+import uuid
+from typing import Any
+
+import msgspec
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from hemeroteca.accounts import Actor, can
+from hemeroteca.accounts.models import User
+from hemeroteca.console import charts
+from hemeroteca.console.section import Page, Section
+from hemeroteca.errors import Invalid, NotFound, Refused
+from hemeroteca.fleet import fetches, loads, queries, services, shapes, strategies, vantage
+from hemeroteca.fleet.accounting import Kind
+from hemeroteca.fleet.models import Device
+
+STATES = {
+    "online": gettext_lazy("working"),
+    "offline": gettext_lazy("away"),
+    "paused": gettext_lazy("paused"),
+    "slowed": gettext_lazy("slowed down"),
+    "suspended": gettext_lazy("suspended"),
+    "expelled": gettext_lazy("expelled"),
+}
+DOTS = {"online": "running", "offline": "", "paused": "paused", "slowed": "stopped"}  # else: failed
+CATEGORIES = {
+    "general": gettext_lazy("general"),
+    "news": gettext_lazy("news"),
+    "politics": gettext_lazy("politics"),
+    "religion": gettext_lazy("religion"),
+    "health": gettext_lazy("health"),
+    "social": gettext_lazy("social networks"),
+    "circumvention": gettext_lazy("ways around censorship"),
+    "gambling": gettext_lazy("gambling"),
+    "drugs": gettext_lazy("drugs"),
+    "adult": gettext_lazy("adults only"),
+}
+DIFFERENCES = {
+    "no answer": gettext_lazy("no answer"),
+    "status": gettext_lazy("another status"),
+    "redirect": gettext_lazy("leads elsewhere"),
+    "content": gettext_lazy("another content"),
+    "certificate": gettext_lazy("another certificate"),
+    "slow": gettext_lazy("much slower"),
+}
+VERDICTS = {
+    "same": gettext_lazy("the same everywhere"),
+    "differs": gettext_lazy("differs"),
+    "restless": gettext_lazy("differs by itself"),
+    "unseen": gettext_lazy("not seen"),
+}
+LOADS = {
+    "proposed": gettext_lazy("waits for its proof"),
+    "proven": gettext_lazy("proven"),
+    "running": gettext_lazy("running"),
+    "finished": gettext_lazy("finished"),
+    "stopped": gettext_lazy("stopped"),
+}
+JOBS = {
+    "running": gettext_lazy("running"),
+    "finished": gettext_lazy("finished"),
+    "cancelled": gettext_lazy("cancelled"),
+}
+
+
+@require_safe
+def overview(request: HttpRequest) -> HttpResponse:
+    places = queries.countries()
+    known = [one for one in places if one["latitude"] is not None]
+    context = {
+        "status": queries.status(),
+        "map": _map(known) if known else None,
+        "unknown": sum(one["devices"] for one in places if one["latitude"] is None),
+        "leaders": queries.leaderboard(),
+    }
+    return render(request, "console/fleet.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def devices(request: HttpRequest) -> HttpResponse:
+    """Those of whoever looks; the operator may see all."""
+    actor, user = Actor.of(request.user), _user(request)
+    failure, name = "", request.POST.get("name", "").strip()
+    if request.method == "POST":
+        try:
+            new = services.add_device(actor, name, user)
+            return redirect("fleet-device-start", new.device.pk)
+        except Refused as error:
+            failure = str(error)
+    everybody = can(actor, "fleet.operate") and request.GET.get("of") == "all"
+    found = [_shown(one) for one in queries.devices(actor, None if everybody else user)]
+    context = {"devices": found, "failure": failure, "name": name, "everybody": everybody}
+    return render(request, "console/fleet_devices.html", context, status=422 if failure else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def device(request: HttpRequest, number: int) -> HttpResponse:
+    actor = Actor.of(request.user)
+    row = _device(actor, number)
+    if request.method == "POST":
+        match request.POST.get("do"):
+            case "pause":
+                services.set_state(actor, row, Device.State.PAUSED, _("by its owner"))
+            case "go-on":
+                services.set_state(actor, row, Device.State.ACTIVE)
+            case "list":
+                services.list_device(actor, row, not row.listed)
+            case "revoke":
+                services.revoke_token(actor, row)
+                messages.success(request, _("No token of this device is valid any more."))
+            case "suspend" | "expel" as what:
+                state = Device.State.SUSPENDED if what == "suspend" else Device.State.EXPELLED
+                services.set_state(actor, row, state, request.POST.get("reason", "").strip()[:500])
+            case "trust":
+                services.set_trusted(actor, row, not row.trusted)
+        back = request.POST.get("back")
+        return redirect("fleet-devices") if back == "devices" else redirect("fleet-device", number)
+    (facts,) = [one for one in queries.devices(actor, row.owner) if one.id == row.pk]
+    days = queries.days(actor, row)
+    drawn = [{"day": one.day, "answers": count, "kind": kind} for one in days for kind, count in _kinds(one)]
+    context = {
+        "device": _shown(facts),
+        "row": row,
+        "chart": charts.spec(
+            drawn,
+            "day",
+            "answers",
+            titles=("", _("answers")),
+            by="kind",
+            by_title=_("judged"),
+            unit="yearmonthdate",
+        ),
+        "worked": any(one.requests for one in days),
+        "today": days[-1],
+        "lines": queries.statement(actor, Kind.DEVICE, row.pk, row.owner, 20),
+    }
+    return render(request, "console/fleet_device.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+def start(request: HttpRequest, number: int) -> HttpResponse:
+    """How a device begins: one command with a code that works once, within a quarter of an hour."""
+    actor = Actor.of(request.user)
+    row = _device(actor, number)
+    server = (settings.CONFIG.public_url or request.build_absolute_uri("/")).rstrip("/")
+    code = services.make_code(actor, row)
+    command = f"curl -fsSO {server}/fleet/worker.pyz && python3 worker.pyz --server {server} --code {code}"
+    context = {"row": row, "command": command, "code": code, "server": server}
+    return render(request, "console/fleet_start.html", context)
+
+
+@require_safe
+def credit(request: HttpRequest) -> HttpResponse:
+    actor = Actor.of(request.user)
+    found = queries.balances(actor)
+    if request.GET.get("as") == "csv":
+        response = HttpResponse(queries.as_csv(found), content_type="text/csv; charset=utf-8")
+        response["Content-Disposition"] = 'attachment; filename="credits.csv"'
+        return response
+    lines = queries.own_lines(actor)
+    if request.GET.get("as") == "statement":
+        target = io.StringIO()
+        writer = csv.writer(target)
+        writer.writerow(["at_ms", "account", "reason", "amount"])
+        writer.writerows([line.at_ms, line.account, line.reason, line.amount] for line in lines)
+        response = HttpResponse(target.getvalue(), content_type="text/csv; charset=utf-8")
+        response["Content-Disposition"] = 'attachment; filename="statement.csv"'
+        return response
+    return render(request, "console/fleet_credits.html", {"accounts": found, "lines": lines[:200]})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def jobs(request: HttpRequest) -> HttpResponse:
+    """What a client of the fleet ordered; how to become one."""
+    actor, user = Actor.of(request.user), _user(request)
+    form = {"purpose": "", "urls": "", "category": "general"}
+    failure = ""
+    if request.method == "POST":
+        form |= {name: request.POST.get(name, "").strip() for name in form}
+        try:
+            if request.POST.get("do") == "ask":
+                services.ask(actor, user, form["purpose"])
+                messages.success(request, _("The operator will decide about it."))
+                return redirect("fleet-jobs")
+            order = fetches.FetchJobOrder(urls=form["urls"].split(), category=form["category"] or "general")
+            return redirect("fleet-job", fetches.order(actor, order).public_id)
+        except Refused as error:
+            failure = str(error)
+    context = {
+        "client": queries.client(user),
+        "used": queries.used_today(user),
+        "jobs": [(job, JOBS[(now := fetches.progress(job)).state], now) for job in queries.jobs_of(actor)],
+        "categories": CATEGORIES.items(),
+        "form": form,
+        "failure": failure,
+    }
+    return render(request, "console/fleet_jobs.html", context, status=422 if failure else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def job(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    actor = Actor.of(request.user)
+    found = fetches.find(actor, public_id)
+    if request.method == "POST":
+        try:
+            if request.POST.get("do") == "cancel":
+                fetches.cancel(actor, public_id)
+            elif request.POST.get("do") == "complain":
+                number = int(request.POST.get("number", "0") or 0)
+                fetches.complain(actor, found, number, request.POST.get("words", ""))
+                messages.success(request, _("The operator will look at it."))
+        except Refused as error:
+            messages.error(request, str(error))
+        return redirect("fleet-job", public_id)
+    now = fetches.progress(found)
+    results = fetches.results(found, (0, 0), 500)
+    context = {"job": found, "now": now, "label": JOBS[now.state], "results": results}
+    return render(request, "console/fleet_job.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def vantages(request: HttpRequest) -> HttpResponse:
+    actor = Actor.of(request.user)
+    form = {"urls": "", "title": "", "category": "general", "countries": "", "every_hours": "0"}
+    failure = ""
+    if request.method == "POST":
+        form |= {name: request.POST.get(name, "").strip() for name in form}
+        try:
+            check = vantage.order(
+                actor,
+                vantage.VantageOrder(
+                    urls=form["urls"].split(),
+                    title=form["title"],
+                    category=form["category"],
+                    countries=form["countries"].replace(",", " ").split(),
+                    every_hours=_whole(form["every_hours"]),
+                ),
+            )
+            return redirect("fleet-vantage", check.public_id)
+        except Refused as error:
+            failure = str(error)
+    context = {
+        "checks": [(one, CATEGORIES[one.category]) for one in vantage.checks(actor)],
+        "categories": CATEGORIES.items(),
+        "form": form,
+        "failure": failure,
+    }
+    return render(request, "console/fleet_vantages.html", context, status=422 if failure else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def vantage_check(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    actor = Actor.of(request.user)
+    check = vantage.find(actor, public_id)
+    if request.method == "POST":
+        vantage.end(actor, check)
+        return redirect("fleet-vantage", public_id)
+    runs = vantage.runs(check)
+    wanted = request.GET.get("run", "")
+    run = next((one for one in runs if not wanted.isdecimal() or one.pk == int(wanted)), None)
+    report = vantage.report(run) if run is not None else None
+    shown = []
+    for one in report.urls if report is not None else ():
+        told = [(DIFFERENCES[other.what], other) for other in one.differences]
+        shown.append((one, VERDICTS[one.verdict], told))
+    context = {
+        "check": check,
+        "category": CATEGORIES[check.category],
+        "runs": runs,
+        "run": run,
+        "report": report,
+        "urls": shown,
+    }
+    return render(request, "console/fleet_vantage.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def load_tests(request: HttpRequest) -> HttpResponse:
+    actor = Actor.of(request.user)
+    form = {"url": "", "rate": "10", "ramp_seconds": "30", "hold_seconds": "60"}
+    failure = ""
+    if request.method == "POST":
+        form |= {name: request.POST.get(name, "").strip() for name in form}
+        try:
+            numbers = {name: _whole(form[name]) for name in ("rate", "ramp_seconds", "hold_seconds")}
+            test = loads.propose(actor, loads.LoadTestOrder(url=form["url"], **numbers))
+            return redirect("fleet-load", test.public_id)
+        except Refused as error:
+            failure = str(error)
+    found = [(one, LOADS[one.state]) for one in loads.tests(actor)]
+    context = {"tests": found, "form": form, "failure": failure}
+    return render(request, "console/fleet_loads.html", context, status=422 if failure else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def load_test(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    actor = Actor.of(request.user)
+    test = loads.find(actor, public_id)
+    if request.method == "POST":
+        try:
+            if request.POST.get("do") == "start":
+                loads.start(actor, test, settings.CONFIG)
+            else:
+                loads.stop(actor, test)
+        except Refused as error:
+            messages.error(request, str(error))
+        return redirect("fleet-load", public_id)
+    report = loads.report(test)
+    times = [
+        {"second": one.second, "milliseconds": value, "share": name}
+        for one in report.seconds
+        for name, value in (("50 %", one.p50), ("95 %", one.p95), ("99 %", one.p99))
+    ]
+    counts = [
+        {"second": one.second, "requests": value, "kind": name}
+        for one in report.seconds
+        for name, value in ((_("asked"), one.asked), (_("errors"), one.errors))
+    ]
+    second, titles = "quantitative", (_("second"), _("milliseconds"))
+    context = {
+        "test": test,
+        "label": LOADS[test.state],
+        "report": report,
+        "proof": loads.proof(test),
+        "path": loads.PATH,
+        "times": charts.spec(times, "second", "milliseconds", "line", second, titles, "share", _("of the answers")),
+        "counts": charts.spec(counts, "second", "requests", "line", second, (titles[0], _("requests")), "kind"),
+    }
+    return render(request, "console/fleet_load.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def operate(request: HttpRequest) -> HttpResponse:
+    """The operator's view: settings, leases, trust, clients, complaints, closed hosts, the log."""
+    actor = Actor.of(request.user)
+    if request.method == "POST":
+        try:
+            _operate(actor, request)
+            messages.success(request, _("Done."))
+        except Refused as error:
+            messages.error(request, str(error))
+        return redirect("fleet-operate")
+    status = queries.status()
+    context = {
+        "status": status,
+        "settings": msgspec.structs.asdict(status.settings).items(),
+        "strategies": strategies.STRATEGIES,
+        "blocks": sorted(status.blocks.items()),
+        "leases": queries.leases(actor),
+        "devices": [_shown(one) for one in queries.devices(actor)],
+        "clients": queries.clients(actor),
+        "complaints": queries.complaints(actor),
+        "closed": queries.closed(),
+        "log": queries.log(actor, 50),
+    }
+    return render(request, "console/fleet_operate.html", context)
+
+
+def _operate(actor: Actor, request: HttpRequest) -> None:
+    given = request.POST
+    match given.get("do"):
+        case "set":
+            known = {field.name for field in msgspec.structs.fields(shapes.FleetSettings)}
+            changes: dict[str, Any] = {name: given[name].strip() for name in known if name in given}
+            changes["local"] = given.get("local") == "on"
+            services.change_settings(actor, changes)
+        case "approve":
+            services.approve(actor, services.find_client(given.get("user", "")))
+        case "refuse":
+            services.refuse(actor, services.find_client(given.get("user", "")), given.get("reason", "").strip())
+        case "uphold" | "deny" as what:
+            fetches.decide(actor, _whole(given.get("number", "")), what == "uphold")
+        case "close":
+            services.close_host(actor, given.get("host", ""), given.get("reason", "").strip() or "by the operator")
+        case "open":
+            services.open_host(actor, given.get("host", ""))
+        case _:
+            raise Invalid(_("This button is not known here; load the page again."))
+
+
+def _shown(facts: queries.DeviceFacts) -> dict[str, Any]:
+    """A device with the words for its state."""
+    shown = msgspec.structs.asdict(facts)
+    return shown | {"label": STATES[facts.state], "dot": DOTS.get(facts.state, "failed")}
+
+
+def _kinds(day: queries.DeviceDayFacts) -> list[tuple[str, int]]:
+    unchecked = day.requests - day.valid - day.invalid
+    return [(_("confirmed"), day.valid), (_("believed"), unchecked), (_("wrong"), day.invalid)]
+
+
+def _map(places: list[dict[str, Any]]) -> dict[str, Any]:
+    """The world as a grid, with a circle for each country."""
+    at = {
+        "longitude": {"field": "longitude", "type": "quantitative"},
+        "latitude": {"field": "latitude", "type": "quantitative"},
+    }
+    circles = {
+        "data": {"values": places},
+        "mark": {"type": "circle", "tooltip": True, "opacity": 0.8},
+        "encoding": at
+        | {"size": {"field": "devices", "type": "quantitative", "title": _("devices"), "scale": {"range": [80, 900]}}},
+    }
+    names = {
+        "data": {"values": places},
+        "mark": {"type": "text", "dy": -12},
+        "encoding": at | {"text": {"field": "country"}},
+    }
+    grid = {
+        "data": {"graticule": {"step": [20, 20]}},
+        "mark": {"type": "geoshape", "filled": False, "strokeOpacity": 0.25},
+    }
+    return {
+        "$schema": charts.SCHEMA,
+        "data": {"values": places},
+        "height": 320,
+        "projection": {"type": "equalEarth"},
+        "layer": [grid, circles, names],
+    }
+
+
+def _device(actor: Actor, number: int) -> Device:
+    from hemeroteca.accounts import require
+
+    row = Device.objects.select_related("owner").filter(pk=number).first() if number < 1 << 63 else None
+    if row is None:
+        raise NotFound(_("There is no device %(number)d.") % {"number": number})
+    require(actor, "fleet.device", row)
+    return row
+
+
+def _user(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user
+
+
+def _whole(text: str) -> int:
+    if not text.isdecimal() or len(text) > 9:
+        raise Invalid(_("“%(text)s” is not a whole number.") % {"text": text[:40]})
+    return int(text)
+
+
+SECTION = Section(
+    "fleet",
+    gettext_lazy("Fleet"),
+    (
+        Page("fleet", "fleet", overview, "fleet.status"),
+        Page("fleet/devices", "fleet-devices", devices, "fleet.devices", "fleet.device"),
+        Page("fleet/devices/<int:number>", "fleet-device", device, "fleet.device", "fleet.device"),
+        Page("fleet/devices/<int:number>/start", "fleet-device-start", start, "fleet.device", "fleet.device"),
+        Page("fleet/credits", "fleet-credits", credit, "fleet.credits"),
+        Page("fleet/jobs", "fleet-jobs", jobs, "fleet.fetch", "fleet.fetch"),
+        Page("fleet/jobs/<uuid:public_id>", "fleet-job", job, "fleet.fetches", "fleet.fetches"),
+        Page("fleet/vantage", "fleet-vantages", vantages, "fleet.vantage", "fleet.vantage"),
+        Page("fleet/vantage/<uuid:public_id>", "fleet-vantage", vantage_check, "fleet.vantages", "fleet.vantages"),
+        Page("fleet/load-tests", "fleet-loads", load_tests, "fleet.load", "fleet.load"),
+        Page("fleet/load-tests/<uuid:public_id>", "fleet-load", load_test, "fleet.loads", "fleet.loads"),
+        Page("fleet/operate", "fleet-operate", operate, "fleet.operate", "fleet.operate"),
+    ),
+    (
+        ("fleet", gettext_lazy("Overview")),
+        ("fleet-devices", gettext_lazy("My devices")),
+        ("fleet-credits", gettext_lazy("Credits")),
+        ("fleet-jobs", gettext_lazy("Fetched for me")),
+        ("fleet-vantages", gettext_lazy("Vantage checks")),
+        ("fleet-loads", gettext_lazy("Load tests")),
+        ("fleet-operate", gettext_lazy("Operate")),
+    ),
+)

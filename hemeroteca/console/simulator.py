@@ -1,0 +1,154 @@
+"""Simulator: visiting policies compared on generated histories or on that of a watched site, as a job."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.template.defaultfilters import filesizeformat
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods
+
+from hemeroteca.accounts import Actor
+from hemeroteca.console import charts, jobs
+from hemeroteca.console.search import number_in
+from hemeroteca.console.section import Page, Section
+from hemeroteca.errors import Invalid
+from hemeroteca.jobs import queries, services
+from hemeroteca.predict.experiment import Experiment
+from hemeroteca.predict.simulator import STRIP_DAYS
+from hemeroteca.watch import queries as watch
+
+KIND = "predict.simulate"
+POLICIES = (
+    *("auto", "simple", "fixed:24", "fixed:168", "simple-notify", "simple-history", "day-type", "exponential"),
+    *("nutch", "lambda-crawl"),
+)
+PROCESSES = {
+    "bernoulli:p=.9": gettext_lazy("High: a change on 9 days of 10"),
+    "bernoulli:p=.55": gettext_lazy("Medium: a change on 11 days of 20"),
+    "bernoulli:p=.15": gettext_lazy("Low: a change on 3 days of 20"),
+    "poisson": gettext_lazy("At random, pages at their own rates"),
+    "bursty": gettext_lazy("In bursts, with long silences"),
+    "seasonal": gettext_lazy("By weekday and season"),
+    "regime": gettext_lazy("Habits that change now and then"),
+    "sections": gettext_lazy("Pages of a section together"),
+    "releases": gettext_lazy("All at once, now and then"),
+    "silent": gettext_lazy("Almost never"),
+}
+BUDGETS = {
+    "same-as:simple": gettext_lazy("As many visits as the rule of 2015 makes"),
+    "same-as:simple/3": gettext_lazy("A third of them"),
+    "own": gettext_lazy("Every rule at its own pace"),
+}
+MAX_DAYS, MAX_PAGES = 1095, 400
+LETTERS = {
+    "v": ("visit", "·", gettext_lazy("visited, nothing new")),
+    "s": ("seen", "●", gettext_lazy("changed and visited")),
+    "x": ("lost", "✗", gettext_lazy("changed and not visited that day")),
+    ".": ("none", "", gettext_lazy("nothing")),
+}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def simulator(request: HttpRequest) -> HttpResponse:
+    actor = Actor.of(request.user)
+    form: dict[str, Any] = {"source": "bursty", "budget": "same-as:simple", "days": "240", "warmup": "60"}
+    form |= {"pages": "100", "seed": "0", "policies": ["auto", "simple", "fixed:24"]}
+    failure = ""
+    if request.method == "POST":
+        form = {name: request.POST.get(name, "")[:40] for name in form if name != "policies"}
+        form["policies"] = [name for name in POLICIES if name in request.POST.getlist("policies")]
+        try:
+            job = services.submit(actor, KIND, _order(form))
+            return redirect(f"{reverse('simulator')}?job={job.pk}")
+        except Invalid as error:
+            failure = str(error)
+    number = number_in(request.GET.get("job", ""), 0)
+    found = queries.find(actor, min(number, (1 << 63) - 1)) if number else None
+    context: dict[str, Any] = {
+        "form": form,
+        "failure": failure,
+        "processes": PROCESSES.items(),
+        "budgets": BUDGETS.items(),
+        "policies": POLICIES,
+        "sites": watch.subscriptions(200),
+        "job": jobs.shown(found) if found is not None else None,
+        "earlier": [jobs.shown(job) for job in queries.recent(actor, 5, kind=KIND)],
+        "letters": [(css, sign, said) for css, sign, said in LETTERS.values() if sign],
+        "strip_days": STRIP_DAYS,
+    }
+    facts = (found.result or {}).get("facts") if found is not None and isinstance(found.result, dict) else None
+    if facts:
+        context |= _outcome(facts)
+    return render(request, "console/simulator.html", context, status=422 if failure else 200)
+
+
+def _order(form: dict[str, Any]) -> Experiment:
+    """What was asked for, within what one machine does in a minute or two. Raises Invalid."""
+    figures = {}
+    for name, most in (("days", MAX_DAYS), ("warmup", MAX_DAYS), ("pages", MAX_PAGES), ("seed", 1 << 31)):
+        if not form[name].isdecimal() or int(form[name]) > most:
+            raise Invalid(_("“%(text)s” is not a whole number up to %(most)d.") % {"text": form[name], "most": most})
+        figures[name] = int(form[name])
+    if not form["policies"]:
+        raise Invalid(_("Choose at least one policy."))
+    if form["budget"] not in BUDGETS:
+        raise Invalid(_("Choose one of the budgets."))
+    if form["source"].isdecimal():
+        source: dict[str, Any] = {"subscription": int(form["source"]), "days": 0.0, "min_changes": 0}
+    elif form["source"] in PROCESSES:
+        source = {"processes": [form["source"]], "days": float(figures["days"]), "pages": max(figures["pages"], 1)}
+    else:
+        raise Invalid(_("Choose a process or a watched site."))
+    if not form["source"].isdecimal() and figures["warmup"] >= figures["days"]:
+        raise Invalid(_("The first days that are not counted leave nothing to count; give more days."))
+    return Experiment(
+        policies=form["policies"], budget=form["budget"], warmup=float(figures["warmup"]), seed=figures["seed"],
+        batches=8, **source,
+    )  # fmt: skip
+
+
+def _outcome(facts: dict[str, Any]) -> dict[str, Any]:
+    rows = [_row(outcome) for outcome in facts["policies"]]
+    published = [_row(outcome) for outcome in facts["published_2015"]]
+    lost = [{"policy": row["policy"], "share": round(row["lost_share"], 4)} for row in rows]
+    spent = [{"policy": row["policy"], "visits": row["visits"]} for row in rows]
+    strips = [
+        {"policy": row["policy"], "days": [LETTERS.get(letter, LETTERS["."]) for letter in outcome.get("strip", "")]}
+        for row, outcome in zip(rows, facts["policies"], strict=True)
+    ]
+    groups = [
+        {"policy": outcome["policy"], **group} for outcome in facts["policies"] for group in outcome.get("groups", [])
+    ]
+    titles = (_("Policy"), _("Share of the changes lost"))
+    return {
+        "facts": facts,
+        "rows": rows,
+        "published": published,
+        "groups": groups,
+        "strips": strips,
+        "lost_chart": charts.spec(lost, "policy", "share", kind="nominal", titles=titles),
+        "visits_chart": charts.spec(spent, "policy", "visits", kind="nominal", titles=(_("Policy"), _("Visits"))),
+    }
+
+
+def _row(o: dict[str, Any]) -> dict[str, Any]:
+    lost = o["lost"] / o["changes"] if o["changes"] else 0.0
+    fresh = o.get("freshness")
+    return {
+        **{name: o[name] for name in ("policy", "visits", "changes", "lost", "lost_by_day", "unnecessary")},
+        "lost_share": lost,
+        "lost_percent": f"{lost:.1%}",
+        "fresh": f"{fresh:.0%}" if fresh is not None else "",
+        "delay": f"{o['mean_delay_hours']:.0f}" if "mean_delay_hours" in o else "",
+        "stored": filesizeformat(o["bytes_stored"]),
+    }
+
+
+SECTION = Section(
+    "simulator",
+    gettext_lazy("Simulator"),
+    (Page("simulator", "simulator", simulator, "predict.simulate", "predict.simulate"),),
+)

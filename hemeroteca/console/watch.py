@@ -1,0 +1,600 @@
+"""Watch: sites by group and collection, what each is like and when it is visited next; people who are told."""
+
+import csv
+import io
+from collections.abc import Mapping
+from datetime import datetime
+from itertools import pairwise
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.template.defaultfilters import filesizeformat
+from django.utils.translation import get_language, gettext_lazy
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from hemeroteca import change, urls
+from hemeroteca.accounts import Actor, can
+from hemeroteca.archive import content
+from hemeroteca.archive import queries as archive
+from hemeroteca.change.elements import Element, outline
+from hemeroteca.console import charts
+from hemeroteca.console.search import number_in
+from hemeroteca.console.section import Page, Section
+from hemeroteca.errors import Busy, Conflict, Denied, Invalid, NotFound, Refused
+from hemeroteca.fetch.client import GuardedClient
+from hemeroteca.warc.store import WarcReadError
+from hemeroteca.warc.timestamps import moment
+from hemeroteca.watch import change_feeds, metrics, next_visit, notices, queries, services, site_reports
+from hemeroteca.watch import subscription_files as files
+from hemeroteca.watch.fields import CHANNEL, SUBSCRIPTION, ChannelOrder, Field, Order
+from hemeroteca.watch.models import Change, Subscription, WatchedPage
+
+SITES = 200  # of the list
+CHANGES = 20
+PAGES = 50
+RUNS = 12
+TRIED = 6  # past versions that rules are tried on
+DAYS = (30, 90, 365)
+DAY_MS = 86_400_000
+MIN_SLIDER, MAX_SLIDER = 1, 720  # hours
+GROUPS = {"high": gettext_lazy("high"), "medium": gettext_lazy("medium"), "low": gettext_lazy("low")}
+BEHAVIOURS = {
+    "steady": gettext_lazy("steady"),
+    "periodic": gettext_lazy("periodic"),
+    "bursty": gettext_lazy("in bursts"),
+    "silent": gettext_lazy("silent"),
+}
+SCOPES = {
+    "page": gettext_lazy("This page alone"),
+    "prefix": gettext_lazy("What begins like this address"),
+    "host": gettext_lazy("The whole host"),
+    "domain": gettext_lazy("The domain with its subdomains"),
+}
+SCOPE_HINTS = {
+    "page": gettext_lazy("Only this address, with its pictures and styles."),
+    "prefix": gettext_lazy("The folder this address lies in."),
+    "host": gettext_lazy("Everything that is linked on the host."),
+    "domain": gettext_lazy("Also its other hosts, such as blog or shop."),
+}
+# Fields of the form for a subscription, in groups; the rest is for commands and the API.
+FORM: tuple[tuple[Any, tuple[str, ...]], ...] = (
+    (gettext_lazy("What it is"), ("name", "collection", "category", "purpose")),
+    (gettext_lazy("What belongs to it"), ("scope", "include", "exclude", "depth", "requisites")),
+    (gettext_lazy("When it is visited"), ("mode", "min_hours", "max_hours", "windows", "country", "weight")),
+    (gettext_lazy("What counts as a change"), ("threshold", "keep", "ignore", "ignore_text", "weights")),
+    (gettext_lazy("When people are told"), ("notify",)),
+    (gettext_lazy("What it may cost"), ("visits_per_day", "bytes_per_day")),
+)
+LABELS = {
+    "name": gettext_lazy("Name"),
+    "collection": gettext_lazy("Collection"),
+    "category": gettext_lazy("Category"),
+    "purpose": gettext_lazy("Why it is watched"),
+    "scope": gettext_lazy("Scope"),
+    "include": gettext_lazy("Only addresses like these (regular expressions, one a line)"),
+    "exclude": gettext_lazy("No addresses like these (one a line)"),
+    "depth": gettext_lazy("Most links from the address"),
+    "requisites": gettext_lazy("Fetch images, styles and scripts too"),
+    "mode": gettext_lazy("Frequency: auto, fixed HOURS, simple …"),
+    "min_hours": gettext_lazy("Never more often than every … hours"),
+    "max_hours": gettext_lazy("Never less often than every … hours"),
+    "windows": gettext_lazy("Only at these times, like mon-fri 08:00-18:00 Europe/Madrid (one a line)"),
+    "country": gettext_lazy("Country whose holidays count, such as ES"),
+    "weight": gettext_lazy("Worth of its changes against those of others"),
+    "threshold": gettext_lazy("A change is important above"),
+    "keep": gettext_lazy("Only these elements count (CSS or XPath, one a line)"),
+    "ignore": gettext_lazy("These elements do not count (one a line)"),
+    "ignore_text": gettext_lazy("Text that does not count (regular expressions, one a line)"),
+    "weights": gettext_lazy("Weights of what differs, such as colours=0.5 (one a line)"),
+    "notify": gettext_lazy("Tell only when one of these holds (one a line); empty: of every important change"),
+    "visits_per_day": gettext_lazy("Most visits a day; 0: no limit"),
+    "bytes_per_day": gettext_lazy("Most bytes a day; 0: no limit"),
+}
+
+
+# the list
+
+
+@require_safe
+def sites(request: HttpRequest) -> HttpResponse:
+    asked: dict[str, Any] = {
+        name: request.GET.get(name, "")[:300] for name in ("address", "group", "behaviour", "collection", "category")
+    }
+    before = number_in(request.GET.get("before", ""), 0)
+    found = queries.subscriptions(SITES + 1, before=before or None, **asked)
+    numbers = [row.pk for row in found[:SITES]]
+    figures, soonest = queries.figures(numbers), queries.next_visits(numbers)
+    actor = Actor.of(request.user)
+    news = queries.unread(actor.user, numbers)
+    rows = [_listed(row, figures.get(row.pk, {}), soonest.get(row.pk), news.get(row.pk, 0)) for row in found[:SITES]]
+    if request.GET.get("format") == "csv":
+        response = HttpResponse(files.as_csv(found), content_type="text/csv; charset=utf-8")
+        response["Content-Disposition"] = 'attachment; filename="sites.csv"'
+        return response
+    context = {
+        "sites": rows,
+        "asked": asked,
+        "filtered": any(asked.values()),
+        "older": found[SITES - 1].pk if len(found) > SITES else 0,
+        "groups": GROUPS.items(),
+        "behaviours": BEHAVIOURS.items(),
+        "collections": queries.collections(),
+        "categories": [row for row in queries.categories() if getattr(row, "subscriptions", 0)],
+        "counts": queries.site_groups(),
+    }
+    return render(request, "console/watch/sites.html", context)
+
+
+def _listed(row: Subscription, figures: Mapping[str, int], soonest: WatchedPage | None, news: int) -> dict[str, Any]:
+    topic = row.category or (row.collection.category if row.collection else None)
+    return {
+        "row": row,
+        "frequency": _frequency(row),
+        "group": GROUPS.get(row.group, row.group),
+        "behaviour": BEHAVIOURS.get(row.behaviour, ""),
+        "category": topic.name if topic else "",
+        "pages": figures.get("pages") or 0,
+        "changes": figures.get("changes") or 0,
+        "next_ms": soonest.next_ms if soonest and row.active else 0,
+        "why": _said(soonest.next_reason) if soonest and row.active else "",
+        "news": news,
+        **_state(row),
+    }
+
+
+def _state(row: Subscription) -> dict[str, Any]:
+    if row.fault:
+        return {"state": "failed", "said": _("cannot be worked with"), "trouble": row.fault}
+    if not row.active:
+        return {"state": "paused", "said": _("paused"), "trouble": ""}
+    if row.failures:
+        return {"state": "failed", "said": _("does not answer"), "trouble": row.last_error}
+    return {"state": "running", "said": _("in a burst") if row.in_burst else _("watched"), "trouble": ""}
+
+
+def _frequency(row: Subscription) -> str:
+    if row.mode == "auto":
+        return _("when a change is likely")
+    if row.mode == "fixed":
+        return _("every %(hours)s hours") % {"hours": f"{row.fixed_hours:g}"}
+    return row.mode
+
+
+def _said(reason: Mapping[str, Any]) -> str:
+    return next_visit.sentence(reason, (get_language() or "en")[:2]) if reason else ""
+
+
+# adding
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def add(request: HttpRequest) -> HttpResponse:
+    """An address, what it is, what belongs to it: one step."""
+    sent = request.POST if request.method == "POST" else request.GET
+    form: dict[str, Any] = {
+        name: sent.get(name, "").strip()[:4096] for name in ("url", "scope", "collection", "category", "mode", "name")
+    }
+    context: dict[str, Any] = {"form": form, "failure": "", "preview": None, "known": None}
+    if request.method == "POST":
+        try:
+            order = Order(**{**form, "mode": form["mode"] or "auto"})
+            made, new = services.subscribe(Actor.of(request.user), order)
+            messages.success(request, _("This site is watched now.") if new else _("This site was watched already."))
+            return redirect("watched-site", made.pk)
+        except (Invalid, urls.UrlError) as error:
+            context["failure"] = str(error)
+    if form["url"]:
+        try:
+            context |= _preview(form["url"])
+        except urls.UrlError as error:
+            context["failure"] = context["failure"] or str(error)
+    context["scopes"] = [(name, label, SCOPE_HINTS[name]) for name, label in SCOPES.items()]
+    context |= {"collections": queries.collections(), "categories": queries.categories()}
+    return render(request, "console/watch/add.html", context, status=422 if context["failure"] else 200)
+
+
+def _preview(text: str) -> dict[str, Any]:
+    """What is known of an address before it is watched; nothing is fetched, the first visit is the engine's."""
+    url = urls.typed(text)
+    last = archive.latest(url)
+    counted = len(archive.captures_of(url, limit=1000))
+    watching = queries.subscriptions(20, address=url)
+    suggested = "host" if urls.origin(url) + "/" == url else "page"
+    preview = {"url": url, "host": urls.host(url), "captures": counted, "last": last, "watching": watching}
+    return {"preview": preview, "suggested": suggested}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def bring_in(request: HttpRequest) -> HttpResponse:
+    """Many at once: a CSV or OPML file, or addresses one a line."""
+    context: dict[str, Any] = {"failure": "", "report": None, "columns": ", ".join(SUBSCRIPTION)}
+    if request.method == "POST":
+        sent = request.FILES.get("file")
+        try:
+            if sent is not None and (sent.size or 0) > files.MAX_FILE_BYTES:
+                raise Invalid(f"the file has more than {files.MAX_FILE_BYTES} bytes; cut it into parts")
+            data = sent.read() if sent is not None else _as_rows(request.POST.get("addresses", ""))
+            name = sent.name or "" if sent is not None else "list.csv"
+            given = {"collection": request.POST.get("collection", "").strip()[:100]}
+            context["report"] = files.read_file(Actor.of(request.user), data, name, None, given)
+        except Invalid as error:
+            context["failure"] = str(error)
+    return render(request, "console/watch/import.html", context, status=422 if context["failure"] else 200)
+
+
+def _as_rows(text: str) -> bytes:
+    out = io.StringIO()
+    csv.writer(out).writerows([line.strip()] for line in text[: 1 << 20].splitlines() if line.strip())
+    return out.getvalue().encode()
+
+
+# a site
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def site(request: HttpRequest, number: int) -> HttpResponse:
+    actor = Actor.of(request.user)
+    row = services.find(min(number, (1 << 63) - 1), actor)
+    if request.method == "POST":
+        return _act(request, actor, row)
+    days = number_in(request.GET.get("days", ""), DAYS[1])
+    days = days if days in DAYS else DAYS[1]
+    now = services.now_ms()
+    series = metrics.series(since_ms=now - days * DAY_MS, until_ms=now + 1, subscription=row.pk)
+    runs = site_reports.runs(row.pk)
+    pages = queries.pages(PAGES, subscription=row.pk)
+    figures = queries.figures([row.pk]).get(row.pk, {})
+    soonest = queries.next_visits([row.pk]).get(row.pk)
+    context = {
+        **_listed(row, figures, soonest, queries.unread(actor.user, [row.pk]).get(row.pk, 0)),
+        "visits": figures.get("visits") or 0,
+        "seen": figures.get("changes") or 0,
+        "chance": row.daily_chance,
+        "scope": SCOPES.get(row.scope.get("kind", ""), ""),
+        "days": days,
+        "all_days": DAYS,
+        "charts": _charts(series),
+        "runs": [[_ms(row[0]), _ms(row[1]), *row[2:]] for row in runs.rows[-1 : -RUNS - 1 : -1]],
+        "run_figures": runs.summary,
+        "run_chart": _run_chart(runs) if len(runs.rows) > 1 else None,
+        "admission": _admission(row.pk),
+        "storage": _storage(row.pk),
+        "bursts": [(_ms(burst[0]), burst[4]) for burst in site_reports.report("bursts", row.pk).rows[:10]],
+        "changes": [_change(change) for change in queries.changes(CHANGES, subscription=row.pk)],
+        "pages_listed": [{"page": page, "why": _said(page.reason), "then": _said(page.next_reason)} for page in pages],
+        "sources": queries.sources(row.pk),
+        "channels": [one for one in queries.channels() if notices.concerns(one, row)]
+        if can(actor, "watch.channels")
+        else [],
+        "feed": change_feeds.address(subscription=row.pk),
+        "may_change": can(actor, "watch.change", row),
+        "may_end": can(actor, "watch.end", row),
+        **_compared(row.pk, 24.0),
+    }
+    return render(request, "console/watch/site.html", context)
+
+
+def _ms(when: datetime | None) -> int:
+    return int(when.timestamp() * 1000) if when is not None else 0
+
+
+def _act(request: HttpRequest, actor: Actor, row: Subscription) -> HttpResponse:
+    try:
+        match request.POST.get("do"):
+            case "check":
+                services.check_now(actor, row.pk)
+                messages.success(request, _("Its pages are visited now; what is found appears here."))
+            case "pause":
+                services.pause(actor, row.pk)
+                messages.success(request, _("Its pages are not visited until somebody resumes it."))
+            case "resume":
+                services.resume(actor, row.pk)
+                messages.success(request, _("Its pages are visited again."))
+            case "read":
+                services.mark_read(actor, row.pk)
+            case "remove":
+                services.remove(actor, row.pk)
+                messages.success(request, _("It is watched no longer. What was captured stays in the archive."))
+                return redirect("watch")
+    except (Conflict, Invalid) as error:
+        messages.error(request, str(error))
+    return redirect("watched-site", row.pk)
+
+
+@require_safe
+@never_cache
+def compared(request: HttpRequest, number: int) -> HttpResponse:
+    """The schedule as it was beside a fixed frequency; the slider asks for it."""
+    row = services.find(min(number, (1 << 63) - 1), Actor.of(request.user))
+    hours = min(max(number_in(request.GET.get("hours", ""), 24), MIN_SLIDER), MAX_SLIDER)
+    return render(request, "console/watch/compared.html", {"row": row, **_compared(row.pk, float(hours))})
+
+
+def _compared(number: int, hours: float) -> dict[str, Any]:
+    found = metrics.measure("all", fixed_hours=hours, subscription=number)
+    if not found:
+        return {"compared": None, "hours": hours}
+    (own,) = found
+    every = own.changes + own.lost
+    lines = [
+        (_("visits"), own.visits, own.fixed_visits, False),
+        (_("changes seen"), own.changes, own.fixed_changes, False),
+        (_("changes lost (estimated)"), own.lost, max(every - own.fixed_changes, 0.0), False),
+        (_("visits in vain"), own.unnecessary, max(own.fixed_visits - own.fixed_changes, 0.0), False),
+        (_("space"), own.stored, own.fixed_bytes, True),
+    ]
+    shown = [
+        (name, filesizeformat(a) if size else round(a), filesizeformat(b) if size else round(b))
+        for name, a, b, size in lines
+    ]
+    return {"compared": shown, "hours": hours, "least": MIN_SLIDER, "most": MAX_SLIDER}
+
+
+def _charts(series: list[dict[str, Any]]) -> list[tuple[dict[str, Any], str]]:
+    if not series:
+        return []
+    rows = [{**day, "day": str(moment(day["day_ms"]))[:10]} for day in series]
+    both = [
+        {"day": row["day"], "count": row[name], "what": str(label)}
+        for row in rows
+        for name, label in (("visits", _("visits")), ("changes", _("changes that were found")))
+    ]
+    space = [
+        {"day": row["day"], "kilobytes": round(row[name] / 1000, 1), "what": str(label)}
+        for row in rows
+        for name, label in (("generated", _("received")), ("stored", _("stored")))
+    ]
+    changed = [{"day": row["day"], "changes": row["changes"]} for row in rows]
+    unit = "yearmonthdate"
+    return [
+        (charts.spec(changed, "day", "changes", titles=(_("Day"), _("Changes")), unit=unit), _("Changes a day")),
+        (
+            charts.spec(both, "day", "count", "line", titles=(_("Day"), _("Count")), by="what", unit=unit),
+            _("Visits the predictor chose, and changes they found"),
+        ),
+        (
+            charts.spec(space, "day", "kilobytes", "line", titles=(_("Day"), "kB"), by="what", unit=unit),
+            _("Space: received and stored"),
+        ),
+    ]
+
+
+def _run_chart(runs: site_reports.SiteReport) -> dict[str, Any]:
+    rows = [{"start": str(row[0]), "versions": row[4]} for row in runs.rows]
+    return charts.spec(rows, "start", "versions", titles=(_("Run"), _("New versions")))
+
+
+def _admission(number: int) -> dict[str, Any] | None:
+    rows = site_reports.report("admission", number).rows
+    if not rows:
+        return None
+    _number, _name, admitted, lost, volume, machine = rows[0]
+    conditions = [
+        (_("changes lost, of all"), f"{lost:.0%}", f"≤ {site_reports.MAX_LOST:.0%}", lost <= site_reports.MAX_LOST),
+        (_("space, of a whole copy a day"), f"{volume:.0%}", "≤ 100%", volume <= 1),
+        (
+            _("time of the machine"),
+            f"{machine:.2%}",
+            f"< {site_reports.MAX_MACHINE:.0%}",
+            machine < site_reports.MAX_MACHINE,
+        ),
+    ]
+    return {"admitted": admitted, "conditions": conditions}
+
+
+def _storage(number: int) -> dict[str, Any] | None:
+    rows = site_reports.report("storage", number).rows
+    if not rows:
+        return None
+    return dict(zip(("number", "name", "documents", "versions", "bytes", "per_day", "in_a_year"), rows[0], strict=True))
+
+
+def _change(row: Change) -> dict[str, Any]:
+    """A change with its versions before and after, for the comparison and the pictures."""
+    after = archive.by_record(row.record_id) if row.record_id else None
+    before = archive.closest(row.url, row.since_ms) if after else None
+    before = before if before is not None and after is not None and before.captured_ms < after.captured_ms else None
+    return {"row": row, "before": before, "after": after, "lines": row.diff.splitlines()[:12]}
+
+
+# editing
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request: HttpRequest, number: int) -> HttpResponse:
+    actor = Actor.of(request.user)
+    row = services.find(min(number, (1 << 63) - 1), actor, "watch.change")
+    order = services.order_of(row)
+    values = {name: _written(SUBSCRIPTION[name], getattr(order, name)) for _label, names in FORM for name in names}
+    failure = ""
+    if request.method == "POST":
+        try:
+            values = {name: request.POST.get(name, "")[:20_000] for name in values}
+            given = {name: _read(SUBSCRIPTION[name], text) for name, text in values.items()}
+            services.edit(actor, row.pk, given)
+            messages.success(request, _("The changes are in force."))
+            return redirect("watched-site", row.pk)
+        except (Invalid, Conflict) as error:
+            failure = str(error)
+    groups = [(label, [_field(SUBSCRIPTION[name], values[name]) for name in names]) for label, names in FORM]
+    context = {
+        "row": row,
+        "groups": groups,
+        "failure": failure,
+        "collections": queries.collections(),
+        "categories": queries.categories(),
+    }
+    return render(request, "console/watch/edit.html", context, status=422 if failure else 200)
+
+
+def _field(field: Field, value: str) -> dict[str, Any]:
+    kind = "lines" if field.kind is tuple or field.lines else "check" if field.kind is bool else "text"
+    choices = [(name, SCOPES[name]) for name in SCOPES] if field.name == "scope" else []
+    known = {"collection": "collections", "category": "categories"}.get(field.name, "")
+    return {
+        "name": field.name, "label": LABELS[field.name], "kind": "choice" if choices else kind, "value": value,
+        "choices": choices, "list": known, "on": value in ("yes", "on"),
+    }  # fmt: skip
+
+
+def _written(field: Field, value: Any) -> str:
+    return "\n".join(value) if field.kind is tuple else field.write(value)
+
+
+def _read(field: Field, text: str) -> Any:
+    if field.kind is tuple:
+        return tuple(line.strip() for line in text.splitlines() if line.strip())
+    if field.kind is bool:
+        return text in ("yes", "on")
+    return field.read(text.strip())
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def picker(request: HttpRequest, number: int) -> HttpResponse:
+    """Parts of the last version, to watch alone or to ignore; what would have been told of past versions by that."""
+    actor = Actor.of(request.user)
+    row = services.find(min(number, (1 << 63) - 1), actor, "watch.change")
+    order = services.order_of(row)
+    sent = request.POST if request.method == "POST" else request.GET
+    chosen = {
+        name: tuple(text for text in sent.getlist(name)[:50] if text) if sent else tuple(getattr(order, name))
+        for name in ("keep", "ignore")
+    }
+    failure = ""
+    if request.method == "POST":
+        try:
+            services.edit(actor, row.pk, chosen)
+            messages.success(request, _("The changes are in force."))
+            return redirect("watched-site", row.pk)
+        except Invalid as error:
+            failure = str(error)
+    url = sent.get("url", "")[:4096] or row.url
+    context = {"row": row, "chosen": chosen, "failure": failure, "url": url, **_tried(url, chosen, order.threshold)}
+    template = "console/watch/tried.html" if request.headers.get("HX-Request") else "console/watch/picker.html"
+    return render(request, template, context, status=422 if failure else 200)
+
+
+def _tried(url: str, chosen: Mapping[str, tuple[str, ...]], threshold: float) -> dict[str, Any]:
+    """The parts of the last version, and how much each past version would have differed by these rules."""
+    versions = archive.versions_newest(url, TRIED + 1)
+    parts: list[Element] = []
+    tried: list[dict[str, Any]] = []
+    trouble = ""
+    try:
+        rules = change.ChangeRules(threshold=threshold, keep=chosen["keep"], ignore=chosen["ignore"])
+        if versions:
+            parts = outline(content.decoded(versions[0]).body)
+        change.check(rules)
+        for new, old in pairwise(versions):
+            found = content.comparison(old, new, "facts", rules).change
+            tried.append({"old": old, "new": new, "total": found.total, "important": found.important})
+    except (change.RulesError, Busy, Invalid, WarcReadError) as error:
+        trouble = str(error)
+    return {"parts": parts, "tried": tried, "trouble": trouble, "versions": len(versions)}
+
+
+# channels
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def channels(request: HttpRequest) -> HttpResponse:
+    actor = Actor.of(request.user)
+    names = ("target", "name", "subscription", "collection", "digest_hours", "language")
+    form = dict.fromkeys(names, "") | {"subscription": request.GET.get("subscription", "")[:20], "language": "es"}
+    failure = secret = ""
+    if request.method == "POST":
+        try:
+            if "target" in request.POST:
+                form = {name: request.POST.get(name, "").strip()[:4000] for name in names}
+                given = {name: CHANNEL[name].read(text) for name, text in form.items()}
+                made, secret = services.add_channel(actor, ChannelOrder(**given))
+                messages.success(request, _("The channel “%(name)s” is there.") % {"name": made.name})
+                form = dict.fromkeys(names, "")
+            else:
+                _act_on_channel(request, actor, number_in(request.POST.get("channel", ""), 0))
+                after = request.POST.get("next", "")
+                return redirect(after if _inside(after) else "channels")
+        except (Invalid, Conflict, NotFound) as error:
+            failure = str(error)
+    context = {
+        "channels": queries.channels(),
+        "form": form,
+        "failure": failure,
+        "secret": secret,
+        "sites": queries.subscriptions(SITES),
+        "collections": queries.collections(),
+    }
+    return render(request, "console/watch/channels.html", context, status=422 if failure else 200)
+
+
+def _act_on_channel(request: HttpRequest, actor: Actor, number: int) -> None:
+    match request.POST.get("do"):
+        case "test":
+            channel = services.find_channel(number, actor)
+            try:
+                notices.test_channel(channel, settings.CONFIG, GuardedClient(settings.CONFIG))
+                messages.success(request, _("A message went to “%(name)s”.") % {"name": channel.name})
+            except notices.DeliveryError as error:
+                messages.error(request, _("The message was not delivered: %(reason)s") % {"reason": str(error)})
+        case "pause" | "resume" as what:
+            services.set_channel_active(actor, number, what == "resume")
+        case "remove":
+            services.remove_channel(actor, number)
+
+
+def _inside(address: str) -> bool:
+    return address.startswith("/watch/") and "//" not in address and "\\" not in address
+
+
+# categories
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def categories(request: HttpRequest) -> HttpResponse:
+    failure = ""
+    if request.method == "POST":
+        actor, code = Actor.of(request.user), number_in(request.POST.get("code", ""), 0)
+        try:
+            if request.POST.get("do") == "remove":
+                services.remove_category(actor, code)
+            else:
+                services.set_category(actor, code, request.POST.get("name", ""), request.POST.get("description", ""))
+            return redirect("categories")
+        except Denied:
+            raise
+        except Refused as error:
+            failure = str(error)
+    measured = {row.name: row for row in metrics.measure("category")}
+    rows = [(row, measured.get(row.name)) for row in queries.categories()]
+    free = max((row.code for row, _m in rows), default=299) + 1
+    context = {"categories": rows, "failure": failure, "free": free}
+    return render(request, "console/watch/categories.html", context, status=422 if failure else 200)
+
+
+SECTION = Section(
+    "watch",
+    gettext_lazy("Watch"),
+    (
+        Page("watch", "watch", sites, "watch.subscriptions"),
+        Page("watch/add", "watch-add", add, "watch.subscribe", "watch.subscribe"),
+        Page("watch/import", "watch-import", bring_in, "watch.subscribe", "watch.subscribe"),
+        Page("watch/channels", "channels", channels, "watch.channels", "watch.channel"),
+        Page("watch/categories", "categories", categories, "watch.subscriptions", "watch.collect"),
+        Page("watch/<int:number>", "watched-site", site, "watch.subscriptions", "watch.subscriptions"),
+        Page("watch/<int:number>/compared", "watch-compared", compared, "watch.subscriptions"),
+        Page("watch/<int:number>/edit", "watch-edit", edit, "watch.change", "watch.change"),
+        Page("watch/<int:number>/elements", "watch-elements", picker, "watch.change", "watch.change"),
+    ),
+    (
+        ("watch", gettext_lazy("Sites")),
+        ("watch-add", gettext_lazy("Add a site")),
+        ("watch-import", gettext_lazy("Import")),
+        ("channels", gettext_lazy("Channels")),
+        ("categories", gettext_lazy("Categories")),
+    ),
+)

@@ -1,0 +1,62 @@
+"""The web process: requests that never end, and what a browser is told under https."""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+import waitress.server
+
+from hemeroteca.console import web
+from tests.waiting import PATIENCE
+
+
+def test_a_request_that_drips_is_ended_in_time_however_slowly_it_goes_on(monkeypatch):
+    """A byte now and then keeps a connection alive for ever, unless the whole request has a deadline."""
+    monkeypatch.setattr(web, "READ_SECONDS", 0.3)
+    monkeypatch.setattr(waitress.server.TcpWSGIServer, "channel_class", web.BoundedChannel)
+    server = waitress.server.create_server(lambda *_: [b""], host="127.0.0.1", port=0, threads=1)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        with socket.create_connection(("127.0.0.1", server.effective_port), PATIENCE) as wire:
+            wire.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n")
+            until = time.monotonic() + PATIENCE
+            with pytest.raises(ConnectionError):
+                while time.monotonic() < until:
+                    wire.sendall(b"X")
+                    wire.settimeout(0.05)
+                    try:
+                        if wire.recv(1) == b"":
+                            raise ConnectionResetError
+                    except TimeoutError:
+                        continue
+    finally:
+        server.close()
+
+
+def test_under_https_cookies_are_secure_and_browsers_stay_with_it(tmp_path):
+    code = (
+        "import django; django.setup(); from django.conf import settings as s; from django.test import Client; "
+        "from django.core.management import call_command; s.INSTANCE.create(); call_command('migrate', verbosity=0); "
+        "from django.http import HttpResponse; "
+        "a = Client().get('/sign-in', secure=True, headers={'host': 'archivo.example'}); "
+        "c = a.cookies['__Host-csrftoken']; "
+        "print(a.headers['Strict-Transport-Security'], bool(c['secure']), c['samesite'], s.SESSION_COOKIE_NAME, "
+        "s.SESSION_COOKIE_SECURE, s.SESSION_COOKIE_HTTPONLY, s.SESSION_COOKIE_SAMESITE)"
+    )
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("HEMEROTECA_")} | {
+        "HEMEROTECA_DATA": str(tmp_path / "data"),
+        "HEMEROTECA_CONFIG": os.devnull,
+        "HEMEROTECA_PUBLIC_URL": "https://archivo.example/",
+        "DJANGO_SETTINGS_MODULE": "hemeroteca.django_settings",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert done.stdout.split() == [
+        "max-age=31536000", "True", "Lax", "__Host-sessionid", "True", "True", "Lax",
+    ], done.stderr[-2000:]  # fmt: skip

@@ -1,0 +1,249 @@
+"""Load tests: only with the proof at every address, never more than the plan, over at once."""
+
+import dataclasses
+import json
+import socket
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from django.conf import settings
+
+from hemeroteca.accounts import SYSTEM, Actor, Role
+from hemeroteca.accounts import services as accounts
+from hemeroteca.errors import Conflict, Invalid
+from hemeroteca.fetch import Guard
+from hemeroteca.fleet import coordinator, loads, services, shapes
+from hemeroteca.fleet.device.load import PATH, Load
+from hemeroteca.fleet.models import Device, LoadSecond, LoadTest
+from hemeroteca.jobs.models import Job
+from tests.fleet.test_liars import Served
+from tests.waiting import wait_for
+
+
+class Target:
+    """A site with, or without, a proof; one server for each address."""
+
+    def __init__(self, *addresses: str) -> None:
+        self.proofs: dict[str, str] = {}
+        self.asked: list[tuple[str, str]] = []
+        target = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                here = self.server.server_address[0]
+                target.asked.append((here, self.path))
+                body = target.proofs.get(here, "").encode() if self.path == PATH else b"hello"
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *args):
+                pass
+
+        first = ThreadingHTTPServer((addresses[0], 0), Handler)
+        self.port = first.server_port
+        self.servers = [first, *(ThreadingHTTPServer((one, self.port), Handler) for one in addresses[1:])]
+        for server in self.servers:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+
+    @property
+    def loaded(self) -> int:
+        return sum(path == "/x" for _, path in self.asked)
+
+    def close(self) -> None:
+        for server in self.servers:
+            server.shutdown()
+            server.server_close()
+
+
+@pytest.fixture
+def target():
+    target = Target("127.0.0.1", "127.0.0.2")
+    yield target
+    target.close()
+
+
+@pytest.fixture
+def laboratory(settings):
+    settings.CONFIG = dataclasses.replace(settings.CONFIG, allow_private=True)
+    return settings.CONFIG
+
+
+def both(host, port, **_):
+    return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, port)) for ip in ("127.0.0.1", "127.0.0.2")]
+
+
+def proposed(target: Target, name: str = "ana", rate: int = 10, **more) -> tuple[Actor, LoadTest]:
+    actor = Actor.of(accounts.add_user(SYSTEM, name, Role.ADMINISTRATOR, "a long password"))
+    url = f"http://shop.test:{target.port}/x"
+    return actor, loads.propose(actor, loads.LoadTestOrder(url=url, rate=rate, **more))
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
+def test_the_proof_must_lie_at_every_address_or_nothing_begins(target, laboratory):
+    actor, test = proposed(target)
+    for proofs in ({}, {"127.0.0.1": loads.proof(test)}, {"127.0.0.1": loads.proof(test), "127.0.0.2": "another"}):
+        target.proofs = proofs
+        with pytest.raises(Conflict, match="does not hold the line"):
+            loads.start(actor, test, laboratory, both)
+        assert test.state == LoadTest.State.PROPOSED
+    target.proofs = dict.fromkeys(("127.0.0.1", "127.0.0.2"), f"x\n{loads.proof(test)}\n")
+    loads.start(actor, test, laboratory, both)
+    assert test.state == LoadTest.State.RUNNING
+    assert test.addresses == ["127.0.0.1", "127.0.0.2"]
+    assert Job.objects.get().kind == "fleet.load"
+    assert target.loaded == 0
+    _, other = proposed(target, "eve")
+    assert loads.proof(other) != loads.proof(test)  # nobody starts a test with somebody else's file
+    del target.proofs["127.0.0.2"]
+    assert not loads.watch(test, laboratory)
+    assert test.state == LoadTest.State.STOPPED
+    assert "the proof is gone" in test.reason
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
+def test_an_address_that_is_not_public_is_never_tested(target):
+    actor, test = proposed(target)
+    target.proofs = dict.fromkeys(("127.0.0.1", "127.0.0.2"), loads.proof(test))
+    with pytest.raises(Conflict, match="not on the public internet"):
+        loads.start(actor, test, dataclasses.replace(settings.CONFIG, allow_private=False, allow_networks=()), both)
+    assert target.asked == []
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("wanted", "why"),
+    [
+        (loads.LoadTestOrder(url="http://a.test/", rate=0), "1 to 1000"),
+        (loads.LoadTestOrder(url="http://a.test/", rate=100_000), "1 to 1000"),
+        (loads.LoadTestOrder(url="http://a.test/", rate=10, hold_seconds=10_000), "at most 900 together"),
+        (loads.LoadTestOrder(url="not an address", rate=10), "not a web address"),
+    ],
+)
+def test_hard_caps_are_hard(wanted, why):
+    actor = Actor.of(accounts.add_user(SYSTEM, "ana", Role.ADMINISTRATOR, "a long password"))
+    with pytest.raises(Invalid, match=why):
+        loads.propose(actor, wanted)
+
+
+def running(target: Target, config, rate: int, **more) -> tuple[Actor, LoadTest, list[Device]]:
+    actor, test = proposed(target, rate=rate, **more)
+    target.proofs = dict.fromkeys(("127.0.0.1", "127.0.0.2"), loads.proof(test))
+    loads.start(actor, test, config, both)
+    devices = []
+    for number in range(3):
+        device, _ = services.add_device(actor, f"d{number}", actor.user)
+        coordinator.connect(device, shapes.Hello(version="0.1.0", activities=("load",)), f"127.0.{number}.1")
+        device.refresh_from_db()
+        devices.append(device)
+    loads._helpers.cache_clear()
+    return actor, test, devices
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
+def test_a_second_is_shared_and_never_holds_more_than_the_plan(target, laboratory):
+    actor, test, devices = running(target, laboratory, rate=30, ramp_seconds=1, hold_seconds=600)
+    LoadTest.objects.update(started_ms=services.now_ms() - 60_000)
+    given: dict[int, int] = {}
+    for _ in range(5):
+        for device in devices:
+            plan = loads.hand_out(device, loads.LoadMeasured())
+            assert plan.requests <= 10
+            given[plan.second] = given.get(plan.second, 0) + plan.requests
+    assert all(count <= 30 for count in given.values())
+    assert max(given.values()) == 30
+    assert LoadSecond.objects.filter(given__gt=30).count() == 0
+    second = max(given)
+    told = loads.LoadMeasured(
+        test=str(test.public_id), second=second, statuses={"200": 8, "503": 1, "0": 1}, times={"20": 9}
+    )
+    loads.hand_out(devices[0], told)
+    loads.hand_out(
+        devices[1], loads.LoadMeasured(test=str(test.public_id), second=second, statuses={"200": 900})
+    )  # a lie
+    found = loads.report(test)
+    assert (found.asked, found.errors) == (10, 2)
+    assert found.statuses == {"200": 8, "503": 1, "0": 1}
+    assert found.p50 == pytest.approx(1.1**21, rel=0.01)
+    loads.stop(actor, test)
+    assert loads.hand_out(devices[0], loads.LoadMeasured()).over
+    assert not loads.waiting()
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
+def test_without_a_fresh_proof_nothing_is_handed_out(target, laboratory):
+    _, _, devices = running(target, laboratory, rate=30)
+    LoadTest.objects.update(proven_ms=services.now_ms() - loads.MAX_PROOF_MS - 1)
+    assert loads.hand_out(devices[0], loads.LoadMeasured()).over
+    Device.objects.update(activities=["crawls"])
+    devices[0].refresh_from_db()
+    LoadTest.objects.update(proven_ms=services.now_ms())
+    assert loads.hand_out(devices[0], loads.LoadMeasured()).over  # its owner did not agree
+
+
+def test_the_ramp_is_a_straight_line():
+    test = LoadTest(rate=100, ramp_seconds=10, hold_seconds=5)
+    assert [loads.rate_at(test, second) for second in (-1, 0, 4, 9, 14, 15)] == [0, 10, 50, 100, 100, 0]
+
+
+class FakeLink:
+    """A coordinator that sends a device somewhere."""
+
+    def __init__(self, plan: dict) -> None:
+        self.plans = [plan, {"over": True}]
+
+    def post(self, path, value):
+        return self.plans.pop(0)
+
+
+@pytest.mark.parametrize("proof", ["", "anything", "hemeroteca-load-" + "0" * 32])
+def test_a_device_reads_the_proof_itself_whatever_the_coordinator_says(target, proof):
+    target.proofs = {"127.0.0.1": "hemeroteca-load-" + "1" * 32}
+    plan = {"test": "t", "second": 0, "requests": 5, "url": f"http://shop.test:{target.port}/x",
+            "address": "127.0.0.1", "proof": proof, "seconds": 1.0}  # fmt: skip
+    told = Load(FakeLink(plan), Guard(allow_private=True), True, "x", lambda: False).run(lambda answer: None)
+    assert "takes no part" in told
+    assert target.loaded == 0
+    told = Load(FakeLink(plan), Guard(), False, "x", lambda: False).run(lambda answer: None)
+    assert "takes no part" in told  # and never asks an address that is not public
+    assert len(target.asked) <= 1
+
+
+@pytest.mark.slow
+def test_a_whole_test_with_a_real_device(tmp_path):
+    target, served = Target("127.0.0.1"), Served(tmp_path)
+    try:
+        worker = served.worker("d", activities=["load"])
+        url = f"http://127.0.0.1:{target.port}/x"
+        order = {"url": url, "rate": 8, "ramp_seconds": 2, "hold_seconds": 6}
+        test = served.ask("POST", "/api/v1/fleet/load-tests", order)
+        target.proofs["127.0.0.1"] = test["proof"]
+        assert served.ask("POST", f"/api/v1/fleet/load-tests/{test['id']}/start")["state"] == "running"
+
+        def found():
+            return served.ask("GET", f"/api/v1/fleet/load-tests/{test['id']}")
+
+        wait_for(lambda: found()["state"] == "finished", lambda: json.dumps(found())[:2000])
+        worker.stop()
+        report = found()["report"]
+        assert 10 <= report["asked"] <= target.loaded <= 8 * 8
+        assert report["errors"] == 0
+        assert 0 < report["p50"] <= report["p95"] <= report["p99"]
+        assert all(one["planned"] <= 8 for one in report["seconds"])
+        before = target.loaded
+        until = time.monotonic() + 1.5
+        wait_for(lambda: time.monotonic() > until, "a moment later")
+        assert target.loaded == before
+    finally:
+        served.close()
+        target.close()
