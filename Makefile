@@ -20,12 +20,15 @@ endif
 setup: .venv/.installed native
 
 .venv/.installed: requirements.lock pyproject.toml locks/run.txt
+	@echo "Making .venv with $$($(PYTHON) --version) and the packages of requirements.lock; nothing else on this machine is changed. A minute or two …"
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip  # its making was interrupted
 	$(PIP) --require-hashes --no-deps -r locks/run.txt $(patsubst %,-r locks/%.txt,$(EXTRAS))
 	$(PIP) --no-build-isolation -c requirements.lock -e .
 	$(BIN)/python -m compileall -q hemeroteca
+	@echo "Adding the replay of archived pages (pywb, in .venv-replay) …"
 	-$(BIN)/python -m hemeroteca.replay.install
+	@echo "Ready: $(BIN)/hemeroteca --help. \`make run\` starts it, \`make demo\` shows it on a simulated web."
 	touch $@
 
 # The compiled HTML reader, where there is a cargo; without it pages are read by Python alone, several times slower.
@@ -33,7 +36,7 @@ native: .venv/.installed-native
 
 .venv/.installed-native: .venv/.installed native/Cargo.toml native/Cargo.lock native/pyproject.toml $(wildcard native/src/*.rs native/src/page/*.rs)
 	@if [ -z "$(CARGO)" ]; then echo "There is no cargo: pages will be read by Python alone, several times slower."; \
-	else $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv --force-reinstall --no-deps ./native \
+	else echo "Compiling the reader of pages (cargo) …"; $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv --force-reinstall --no-deps ./native \
 		|| echo "The compiled reader could not be built: pages will be read by Python alone, several times slower."; fi
 	touch $@
 

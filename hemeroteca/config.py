@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+FILE = "hemeroteca.toml"  # of the folder a command is called in
 PREFIX = "HEMEROTECA_"
 SECRETS = ("wiki_password", "wiki_token")
 
@@ -117,8 +118,13 @@ class Config:
         default=10.0, metadata={"help": "longest time until a new page can be found by search while crawling"}
     )
     index_versions: bool = field(
-        default=False,
+        default=True,
         metadata={"help": "index every version of every page too, for `at:` and searches of the past"},
+    )
+
+    title_opens_live: bool = field(
+        default=False,
+        metadata={"help": "titles of results open the live page, the small link the archived copy; false: the reverse"},
     )
 
     search_mapped_bytes: int = field(
@@ -219,6 +225,12 @@ def describe() -> list[tuple[str, str, str]]:
     return [(f.name, str(f.default), f.metadata["help"]) for f in dataclasses.fields(Config)]
 
 
+def file_in_force(environ: Mapping[str, str] | None = None) -> Path | None:
+    """The settings file that `load` reads; None when there is none."""
+    path = Path((os.environ if environ is None else environ).get(f"{PREFIX}CONFIG", "") or FILE)
+    return path if path.exists() else None
+
+
 def shown(name: str, value: object) -> object:
     """The value of a setting as people see it: secrets are not shown."""
     if name in SECRETS:
@@ -231,7 +243,7 @@ def shown(name: str, value: object) -> object:
 def _in_file(file: Path | None, environ: Mapping[str, str]) -> Iterator[tuple[str, Any, str]]:
     """Settings as (name, value, where it was written)."""
     named = environ.get(f"{PREFIX}CONFIG", "")
-    path = file or Path(named or "hemeroteca.toml")
+    path = file or Path(named or FILE)
     if not path.exists():
         if file is not None or named:
             raise ConfigError(f"the settings file {path} does not exist; create it, or leave out {PREFIX}CONFIG")

@@ -58,6 +58,7 @@ ACTIONS: dict[str, Permission] = {
     "search.saved": Permission("see saved searches", READERS),
     "search.save": Permission("save a search", EDITORS),
     "search.forget": Permission("remove a saved search", EDITORS, owner=True),
+    "search.history": Permission("see and erase one's own searches", READERS),
     "search.preferences": Permission("see which hosts are raised, lowered or blocked", READERS),
     "search.prefer": Permission("raise, lower or block a host in search", EDITORS),
     "search.import": Permission("put documents into the index", ADMINISTRATORS),

@@ -1,5 +1,6 @@
 """/search, /suggest, /searches and /preferences: what the archive has about something, and who is told of news."""
 
+import uuid
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -9,6 +10,7 @@ from pydantic import Field
 
 from hemeroteca.api import access
 from hemeroteca.api.shapes import RequestBody, filled
+from hemeroteca.archive import queries
 from hemeroteca.search import portal
 from hemeroteca.search.preferences import MAX_FACTOR, MIN_FACTOR
 from hemeroteca.search.ranking import Preferences
@@ -28,6 +30,9 @@ class ResultOut(Schema):
     snippet: str = Field(description="Part of its text as HTML: escaped, with <b> around the words found.")
     score: float = Field(description="How well it fits; comparable within one search only.")
     captured_at: datetime | None = Field(description="When the version found was captured.")
+    capture: uuid.UUID | None = Field(
+        description="Id of the version found: GET /captures/{id}; null for an imported document."
+    )
     published_at: datetime | None = Field(description="When the page says it was published.")
     until: datetime | None = Field(description="Of an older version: when the next one was captured.")
     host: str = Field(description="Host the page lives on.")
@@ -98,7 +103,8 @@ def search(
     facets_out = {
         name: [FacetOut(value=value, count=count) for value, count in counts] for name, counts in found.facets.items()
     }
-    items = [_result(hit) for hit in found.hits]
+    captures = queries.ids_of([(hit.url, hit.captured_ms) for hit in found.hits if hit.url and hit.captured_ms])
+    items = [_result(hit, captures.get((hit.url, hit.captured_ms))) for hit in found.hits]
     return filled(ResultsOut, found, items=items, next_cursor=found.cursor or None, facets=facets_out)
 
 
@@ -187,8 +193,8 @@ def _languages(request: HttpRequest) -> tuple[str, ...]:
     return portal.reader_languages(request.headers.get("Accept-Language", ""))
 
 
-def _result(hit: Hit) -> ResultOut:
-    return filled(ResultOut, hit, until=moment(hit.until_ms), collections=list(hit.collections))
+def _result(hit: Hit, capture: uuid.UUID | None) -> ResultOut:
+    return filled(ResultOut, hit, capture=capture, until=moment(hit.until_ms), collections=list(hit.collections))
 
 
 def _saved_out(row: SavedSearch) -> SearchOut:

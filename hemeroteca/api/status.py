@@ -69,6 +69,13 @@ class RunningOut(Schema):
     counts: dict[str, object] = Field(description="Totals of the present or last run.")
 
 
+class GrowthOut(Schema):
+    days: int = Field(description="Days ahead.")
+    pages: int = Field(description="Pages captured for the first time.")
+    captures: int = Field(description="Captures, repeated ones included.")
+    bytes: int = Field(description="Size of their records.")
+
+
 class StatusOut(Schema):
     running: bool = Field(description="An engine is at work.")
     engine: EngineOut | None = Field(description="Its live figures; null when none is at work.")
@@ -81,6 +88,9 @@ class StatusOut(Schema):
     database_bytes: int = Field(description="Size of the database file; 0 on PostgreSQL.")
     index_bytes: int = Field(description="Size of the search index.")
     free_bytes: int = Field(description="Free space on the disk of the data folder.")
+    growth: list[GrowthOut] = Field(
+        description="What the next days bring if it goes on as in the last thirty; empty when nothing came."
+    )
     crawls: list[RunningOut] = Field(description="The newest crawls.")
     waiting: list[HostOut] = Field(description="Hosts that make work wait, longest first.")
     reasons: list[ReasonOut] = Field(description="Why pages were not captured, most frequent first.")
@@ -97,6 +107,7 @@ def status(request: HttpRequest) -> StatusOut:
         running=engine is not None,
         engine=filled(EngineOut, engine, memory_bytes=engine.rss_bytes, troubles=troubles) if engine else None,
         pages=PagesOut(**counts.pages),
+        growth=[filled(GrowthOut, one) for one in counts.growth],
         crawls=[filled(RunningOut, crawl, seeds=crawl.seeds[:20]) for crawl in counts.crawls],
         waiting=[filled(HostOut, host) for host in counts.waiting],
         reasons=[filled(ReasonOut, entry) for entry in counts.reasons],

@@ -20,6 +20,7 @@ from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import CannotWrite
 from hemeroteca.fetch import heads
+from hemeroteca.outgoing import hand_over
 from hemeroteca.warc import keys, reader
 from hemeroteca.warc.capture import Capture
 from hemeroteca.warc.keys import DOM
@@ -291,6 +292,7 @@ def draft(target: Path) -> Iterator[IO[bytes]]:
         except BaseException:
             Path(file.name).unlink(missing_ok=True)
             raise
+    hand_over(Path(file.name))
     os.replace(file.name, target)
 
 

@@ -108,6 +108,29 @@ def closest(url: str, ms: int) -> CaptureRow | None:
     return before if ms - before.captured_ms <= after.captured_ms - ms else after
 
 
+def newest_pages(limit: int, looked_at: int = 500) -> list[CaptureRow]:
+    """The last new versions of pages, newest first, one of each, among the last captures."""
+    found: dict[str, CaptureRow] = {}
+    for row in rows("capture.id > %s AND version = %s", [last_id() - looked_at, True], "capture.id DESC", looked_at):
+        if row.status == 200 and row.mime in ("text/html", "application/xhtml+xml", "application/pdf"):
+            found.setdefault(row.url, row)
+        if len(found) >= limit:
+            break
+    return list(found.values())
+
+
+def ids_of(captures: Sequence[tuple[str, int]]) -> dict[tuple[str, int], UUID]:
+    """The ids of captures given by URL and time; those that are not there are left out."""
+    if not captures:
+        return {}
+    found = {(index_key(url), ms): (url, ms) for url, ms in captures}
+    either = " OR ".join(["(urlkey = %s AND captured_ms = %s)"] * len(found))
+    sql = f"SELECT urlkey, captured_ms, record_id FROM capture WHERE {either} ORDER BY id"  # noqa: S608 - only places
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [value for key in found for value in key])
+        return {found[key, ms]: _uuid(record) for key, ms, record in cursor.fetchall() if (key, ms) in found}
+
+
 def calendar(url: str, since_ms: int = 0, until_ms: int = 1 << 62) -> dict[int, tuple[int, int]]:
     """Captures and versions of a URL on each day that has any; a day is counted since 1970 in UTC."""
     with connection.cursor() as cursor:

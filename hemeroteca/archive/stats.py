@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from django.db import OperationalError, connection
 
 from hemeroteca.archive.models import AddressCount
+from hemeroteca.frontier.models import Page
 from hemeroteca.warc.timestamps import timestamp
 
 DAY_MS = 86_400_000
@@ -18,6 +19,7 @@ class Growth:
     """What comes in the next days if it goes on as in the last ones."""
 
     days: int
+    pages: int  # met and captured for the first time
     captures: int
     bytes: int  # of their records, as they will lie in the files
 
@@ -28,8 +30,8 @@ class Stats:
     versions: int = 0
     revisits: int = 0
     addresses: int = 0
-    first: str = ""
-    last: str = ""
+    first_ms: int = 0  # capture; 0: there is none
+    last_ms: int = 0
     received_bytes: int = 0  # bodies as they were received, each visit counted
     record_bytes: int = 0  # records of captures as they lie in the files
     repeated_bytes: int = 0  # bodies that did not have to be stored again
@@ -48,17 +50,12 @@ def stats(now_ms: int | None = None) -> Stats:
     statuses: Counter[int] = Counter()
     years: Counter[str] = Counter()
     first, last = 1 << 62, 0
-    today = (now_ms or time.time_ns() // 1_000_000) // DAY_MS
-    recent: dict[int, tuple[int, int]] = {}  # day: captures and bytes
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT day, status, mime, kind, version, captures, body_bytes, record_bytes, first_ms, last_ms "
             "FROM capture_tally"
         )
         for day, status, mime, kind, version, captures, body, record, since, until in cursor.fetchall():
-            if today - RECENT_DAYS < day <= today:
-                seen = recent.get(day, (0, 0))
-                recent[day] = seen[0] + captures, seen[1] + record
             found.captures += captures
             found.versions += captures if version else 0
             found.received_bytes += body
@@ -73,12 +70,12 @@ def stats(now_ms: int | None = None) -> Stats:
         cursor.execute("SELECT count(*), coalesce(sum(size), 0) FROM warc_file")
         found.files, found.file_bytes = (int(value) for value in cursor.fetchone())
     if found.captures:
-        found.first, found.last = timestamp(first), timestamp(last)
+        found.first_ms, found.last_ms = first, last
     found.addresses = _addresses()
     found.media_types = dict(sorted(media.items(), key=lambda item: (-item[1], item[0]))[:50])
     found.statuses = {str(status): count for status, count in sorted(statuses.items())}
     found.years = dict(sorted(years.items()))
-    found.growth = _growth(recent, today)
+    found.growth = growth(now_ms)
     return found
 
 
@@ -94,13 +91,27 @@ def daily(days: int = 90, now_ms: int | None = None) -> list[tuple[int, int, int
     return [(day * DAY_MS, *found.get(day, (0, 0))) for day in range(min(found), today + 1)] if found else []
 
 
-def _growth(recent: dict[int, tuple[int, int]], today: int) -> list[Growth]:
-    """By the days since the first capture among the last thirty; a day without captures counts."""
-    if not recent:
+def growth(now_ms: int | None = None) -> list[Growth]:
+    """What 30 and 365 days will bring, by the days since the first capture among the last thirty.
+
+    A day without captures counts. Empty when nothing came of late.
+    """
+    today = (now_ms or time.time_ns() // 1_000_000) // DAY_MS
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT min(day), coalesce(sum(captures), 0), coalesce(sum(record_bytes), 0) FROM capture_tally "
+            "WHERE day > %s AND day <= %s",
+            [today - RECENT_DAYS, today],
+        )
+        first, captures, size = cursor.fetchone()
+    if first is None:
         return []
-    days = today - min(recent) + 1
-    captures, size = (sum(values) for values in zip(*recent.values(), strict=True))
-    return [Growth(ahead, captures * ahead // days, size * ahead // days) for ahead in (30, 365)]
+    pages = Page.objects.filter(versions__gt=0, found_ms__gte=first * DAY_MS).count()
+    days = today - int(first) + 1
+    return [
+        Growth(ahead, pages * ahead // days, int(captures) * ahead // days, int(size) * ahead // days)
+        for ahead in (30, 365)
+    ]
 
 
 def _addresses() -> int:

@@ -8,10 +8,11 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from hemeroteca import __version__
+from hemeroteca import __version__, outgoing
 from hemeroteca.accounts import PermissionDenied
 from hemeroteca.accounts.permissions import may_try
-from hemeroteca.cli import common
+from hemeroteca.cli import common, usage_errors
+from hemeroteca.cli.examples import EXAMPLES
 from hemeroteca.errors import Refused
 
 # name, which is its module too → what the module has for it (a function, or an `app` with verbs), and its first line
@@ -43,6 +44,8 @@ COMMANDS = {
     ),
     "config": ("config", "Show every setting with its present value (file hemeroteca.toml, environment HEMEROTECA_*)."),
 }
+
+COMPLETING = "_HEMEROTECA_COMPLETE"  # set by the script that `--install-completion` gives to a shell
 
 # words of a command → what it does, in the table of permissions (`accounts.permissions`)
 ACTIONS = {
@@ -178,7 +181,12 @@ class Commands(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         named = (" ".join(args[:length]) for length in (3, 2, 1))
         ctx.obj = next((ACTIONS[name] for name in named if name in ACTIONS), "")
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except usage_errors.UsageError as error:
+            if type(error).__name__ == "NoArgsIsHelpError":
+                raise
+            common.give_up(usage_errors.sentence(error), common.USAGE)
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -187,6 +195,8 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except Refused as error:
             common.refuse(error)
+        except usage_errors.UsageError as error:
+            common.give_up(usage_errors.sentence(error), common.USAGE)
 
 
 def command_line(called: str | None = None) -> typer.Typer:
@@ -196,8 +206,8 @@ def command_line(called: str | None = None) -> typer.Typer:
         help="Watches the parts of the web you care about, keeps every version, and lets you search them.",
         cls=Commands,
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
+        rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback(invoke_without_command=True)(_root)
@@ -214,9 +224,13 @@ def command_line(called: str | None = None) -> typer.Typer:
 
 
 def main() -> None:
-    os.umask(0o077)  # secrets, sessions and captures of private pages belong to the owner only
+    outgoing.keep_to_owner()
     try:
-        command_line(sys.argv[1] if len(sys.argv) > 1 else "")()
+        completing = COMPLETING in os.environ  # a shell asks how a line may go on: about any command
+        command = typer.main.get_command(command_line(None if completing else sys.argv[1] if len(sys.argv) > 1 else ""))
+        if {"-h", "--help"} & set(sys.argv) or completing:
+            usage_errors.explain(command, EXAMPLES)
+        command()
     except BrokenPipeError:  # `hemeroteca … | head` has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

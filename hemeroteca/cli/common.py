@@ -2,18 +2,25 @@
 
 import os
 import re
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from hemeroteca import config
 from hemeroteca.accounts import SYSTEM, Actor
 from hemeroteca.errors import CannotWrite, Denied, Invalid, Refused
+from hemeroteca.instance import Instance
+from hemeroteca.outgoing import hand_over
+
+if TYPE_CHECKING:
+    from hemeroteca.archive.stats import Growth
 
 Data = Annotated[Path | None, typer.Option("--data", help="Folder that holds everything.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Facts as JSON, for programs.")]
@@ -102,9 +109,45 @@ def refuse(error: Refused) -> NoReturn:
     give_up(str(error), USAGE if isinstance(error, Invalid) else NOT_ALLOWED if isinstance(error, Denied) else 1)
 
 
+def say_contact(settings: config.Config, instance: Instance) -> None:
+    """Say once that nobody can reach whoever crawls."""
+    if not settings.contact and not settings.user_agent and instance.first_time("contact"):
+        typer.echo(
+            "hemeroteca: the setting `contact` is empty: sites cannot reach you, and some will refuse. Set it to an "
+            "address or a page of yours in hemeroteca.toml, or as HEMEROTECA_CONTACT. (This is said once.)",
+            err=True,
+        )
+
+
 def actor() -> Actor:
     """Who gives a command: whoever can read the data folder on this machine may do everything."""
     return SYSTEM
+
+
+Force = Annotated[bool, typer.Option("--force", help="Replace the file if there is one.")]
+
+
+@contextmanager
+def outgoing(target: Path, force: bool, ending: str = "") -> Iterator[Path]:
+    """Where to write a file for people: `-` is standard output, and what exists stays unless it may be replaced.
+
+    Whoever writes gets a path in any case: some formats must go back and forth in their file. `ending` is that of the
+    path behind `-`.
+    """
+    if str(target) == "-":
+        with tempfile.TemporaryDirectory(prefix="hemeroteca-") as folder:
+            draft = Path(folder) / f"out{ending}"
+            yield draft
+            with draft.open("rb") as file:
+                shutil.copyfileobj(file, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+        return
+    if target.is_file() and not force:
+        give_up(f"{target} exists already; name another file, or replace it with --force")
+    with writing(target):
+        yield target
+        if target.is_file():  # not a job for later, a device, a pipe
+            hand_over(target)
 
 
 @contextmanager
@@ -117,10 +160,38 @@ def writing(target: Path) -> Iterator[None]:
 
 
 def tell(facts: object) -> None:
-    """Facts as one line of JSON."""
+    """Facts as one line of JSON. Every time in it has one shape, `2026-01-31T12:00:00.000Z`; never is null."""
     import msgspec
 
-    sys.stdout.write(msgspec.json.encode(facts, enc_hook=str).decode() + "\n")
+    plain = msgspec.to_builtins(facts, builtin_types=(datetime,), enc_hook=str)
+    sys.stdout.write(msgspec.json.encode(_with_times(plain)).decode() + "\n")
+
+
+DURATIONS = ("response_ms", "interval_ms", "cost_ms")  # names that end like a moment and are none
+
+
+def _with_times(value: object) -> object:
+    """Moments as text: datetimes, and what our values call `…_ms` (0: never), which gets the API's name `…_at`."""
+    if isinstance(value, datetime):
+        return rfc3339(round(value.timestamp() * 1000))
+    if isinstance(value, list):
+        return [_with_times(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    found: dict[object, object] = {}
+    for name, one in value.items():
+        if isinstance(name, str) and name.endswith("_ms") and name not in DURATIONS and isinstance(one, int | None):
+            found[f"{name[:-3]}_at" if name != "at_ms" else "at"] = rfc3339(one)
+        else:
+            found[name] = _with_times(one)
+    return found
+
+
+def rfc3339(ms: int | None) -> str | None:
+    """A time for programs; None for never."""
+    if not ms:
+        return None
+    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def size(count: float) -> str:
@@ -130,6 +201,11 @@ def size(count: float) -> str:
             return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
         count /= 1000
     return f"{count:.1f} TB"
+
+
+def growth_line(growth: "Growth") -> str:
+    """What is expected to come, for people."""
+    return f"about {growth.pages:,} new pages, {growth.captures:,} captures, {size(growth.bytes)}, if it goes on so"
 
 
 def stamp(moment: datetime | None) -> str:

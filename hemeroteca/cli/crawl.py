@@ -99,6 +99,8 @@ def crawl(
 
 def carry_out(order: "Crawl", verb: str, json: bool, readers: "list[ReaderProcess]") -> None:
     """Work on a crawl until it ends, and tell what became of it."""
+    from django.conf import settings
+
     if not json:
         from rich.console import Console
 
@@ -106,6 +108,7 @@ def carry_out(order: "Crawl", verb: str, json: bool, readers: "list[ReaderProces
         first = common.unmarked(order.seeds[0])
         Console(stderr=True).print(f"{verb} [bold]{first}[/]{rest} (crawl {order.pk})", highlight=False)
 
+    common.say_contact(settings.CONFIG, settings.INSTANCE)
     run_crawl(order.pk, json, readers)
     order.refresh_from_db()
     _report(order, json)

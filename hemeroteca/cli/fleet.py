@@ -7,8 +7,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hemeroteca.cli.common import Data, Json, actor, setup, tell, unmarked
+from hemeroteca.cli.common import Data, Json, actor, printable, setup, stamp, tell, unmarked
 from hemeroteca.errors import Invalid
+from hemeroteca.warc.timestamps import moment
 
 app = typer.Typer(no_args_is_help=True, help="Devices people lend, clients, credits, and how the fleet stands.")
 device = typer.Typer(no_args_is_help=True, help="One device: add it, give it a token, pause, suspend, trust it.")
@@ -166,14 +167,15 @@ def open_again(host: Annotated[str, typer.Argument(help="Host.")], data: Data = 
 def log(data: Data = None, json: Json = False) -> None:
     """The audit log, newest first."""
     setup(data)
-    from hemeroteca.cli.common import printable
+
     from hemeroteca.fleet import queries
 
     for line in queries.log(actor()):
         if json:
             tell({"at_ms": line.at_ms, "who": line.who, "what": line.what, "detail": line.detail})
         else:
-            typer.echo(f"{line.at_ms} {printable(line.who)} {printable(line.what)}: {printable(line.detail)}")
+            when = stamp(moment(line.at_ms))
+            typer.echo(printable(f"{when} {line.who} {line.what}: {line.detail}"))
 
 
 @device.command("add")
@@ -324,7 +326,7 @@ def complaint(
 ) -> None:
     """List open complaints about results, or decide one; one that is upheld is refunded."""
     setup(data)
-    from hemeroteca.cli.common import printable
+
     from hemeroteca.fleet import fetches, queries
 
     if number and uphold is not None:

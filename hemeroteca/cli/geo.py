@@ -1,6 +1,7 @@
 """`hemeroteca geo`: geographic services, found, looked at and handed on."""
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -264,11 +265,22 @@ def stats(data: common.Data = None, json: common.Json = False) -> None:
             typer.echo(f"{name:<26} {value}")
 
 
+class Form(StrEnum):
+    csv = "csv"
+    geojson = "geojson"
+    gpkg = "gpkg"
+
+
 @app.command("export")
 def export(
-    target: Annotated[Path, typer.Argument(help="A folder for all documents, or a file .csv, .geojson or .gpkg.")],
+    target: Annotated[
+        Path,
+        typer.Argument(help="A folder for all documents, or a file .csv, .geojson or .gpkg; `-` is standard output."),
+    ],
     type_: Types = None,
+    form: Annotated[Form | None, typer.Option("--format", help="Else by the name of the file.")] = None,
     all_: Annotated[bool, typer.Option("--all", help="Also what is gone or closed, and mirrors.")] = False,
+    force: common.Force = False,
     data: common.Data = None,
     json: common.Json = False,
 ) -> None:
@@ -278,22 +290,25 @@ def export(
 
     wish = queries.Wish(types=queries.parse_types(type_ or ()), states=() if all_ else queries.SHOWN, mirrors=all_)
     actor = common.actor()
-    with common.writing(target):
-        kind = target.suffix.lower()
+    kind = f".{form.value}" if form else target.suffix.lower()
+    if str(target) == "-" and not kind:
+        common.give_up("standard output does not tell the format; say --format csv, geojson or gpkg", common.USAGE)
+    with common.outgoing(target, force) as path:
+        count = 0
         if kind == ".csv":
-            with target.open("w", encoding="utf-8", newline="") as file:
-                done = catalogue_files.Exported(
-                    str(target), catalogue_files.write_csv(queries.every(actor, wish), file)
-                )
+            with path.open("w", encoding="utf-8", newline="") as file:
+                count = catalogue_files.write_csv(queries.every(actor, wish), file)
         elif kind in (".geojson", ".json"):
-            with target.open("w", encoding="utf-8") as file:
+            with path.open("w", encoding="utf-8") as file:
                 count = catalogue_files.write_geojson(queries.every(actor, wish), file, "")
-                done = catalogue_files.Exported(str(target), count)
         elif kind == ".gpkg":
-            count = catalogue_files.write_geopackage(queries.every(actor, wish), target)
+            count = catalogue_files.write_geopackage(queries.every(actor, wish), path)
+        if kind in (".csv", ".geojson", ".json", ".gpkg"):
             done = catalogue_files.Exported(str(target), count)
         else:
-            done = catalogue_files.write_documents(actor, wish, target)
+            done = catalogue_files.write_documents(actor, wish, path)
+    if str(target) == "-":
+        return
     if json:
         common.tell(done)
         return
@@ -360,7 +375,6 @@ def check(
 
 def _entry(service: "Service", layers: "list[Layer] | None") -> dict[str, object]:
     """An entry of the catalogue for programs."""
-    from hemeroteca.geo import records
 
     facts: dict[str, object] = {
         "id": service.pk,
@@ -384,8 +398,8 @@ def _entry(service: "Service", layers: "list[Layer] | None") -> dict[str, object
         "reason": service.reason,
         "found_on": service.found_on,
         "way": service.way,
-        "found": records.moment(service.found_ms),
-        "seen": records.moment(service.seen_ms) if service.seen_ms else None,
+        "found_ms": service.found_ms,
+        "seen_ms": service.seen_ms,
         "layers_count": service.layers_count,
     }
     if layers is not None:

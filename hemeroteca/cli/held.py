@@ -1,6 +1,5 @@
 """`hemeroteca held`: what crawls held back as a possible trap, and taking it after all."""
 
-import sys
 from typing import Annotated
 
 import typer
@@ -22,10 +21,8 @@ def list_held(
 
     found = queries.held(crawl)
     if json:
-        import msgspec
-
         for kind in found:
-            sys.stdout.write(msgspec.json.encode(kind).decode() + "\n")
+            common.tell(kind)
         return
     from rich.console import Console
     from rich.table import Table

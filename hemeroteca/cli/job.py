@@ -34,7 +34,7 @@ def run_job(kind: str, arguments: object, result: type[Result], json: bool, back
     job = services.submit(common.actor(), kind, arguments, here=here)
     if background:
         later = "" if served else "; `hemeroteca serve` begins with it"
-        typer.echo(_facts(job) if json else f"job {job.pk} is queued{later}")
+        _say(job, json, f"job {job.pk} is queued{later}")
         raise typer.Exit
     return _result(_finish(job, json, here), result, json)
 
@@ -52,7 +52,7 @@ def list_(
     from hemeroteca.jobs import queries
 
     for job in queries.recent(common.actor(), limit, state=state, kind=kind):
-        typer.echo(_facts(job) if json else _line(job))
+        _say(job, json, _line(job))
 
 
 @app.command()
@@ -60,7 +60,7 @@ def show(number: Number, data: common.Data = None, json: common.Json = False) ->
     """A job with its arguments, its result and its log."""
     job = _find(data, number)
     if json:
-        typer.echo(_facts(job))
+        _say(job, json, "")
         return
     typer.echo(_line(job))
     for name in ("arguments", "result"):
@@ -80,7 +80,7 @@ def cancel(number: Number, data: common.Data = None, json: common.Json = False) 
 
     job = services.cancel(common.actor(), number)
     state = "is cancelled" if job.state == job.State.CANCELLED else "ends at its next step"
-    typer.echo(_facts(job) if json else f"job {number} {state}")
+    _say(job, json, f"job {number} {state}")
 
 
 @app.command()
@@ -94,7 +94,7 @@ def resume(number: Number, background: Background = False, data: common.Data = N
     here = not background and not (job.exclusive and settings.INSTANCE.listens("jobs"))
     job = services.resume(common.actor(), number, here=here)
     if background:
-        typer.echo(_facts(job) if json else f"job {number} is queued")
+        _say(job, json, f"job {number} is queued")
         return
     _tell(_finish(job, json, here), json)
 
@@ -142,7 +142,7 @@ def _result(job: "Job", result: type[Result], json: bool) -> Result:
 
 
 def _tell(job: "Job", json: bool) -> None:
-    typer.echo(_facts(job) if json else _line(job))
+    _say(job, json, _line(job))
     if job.state == job.State.FAILED:
         raise typer.Exit(1)
 
@@ -161,9 +161,10 @@ def _line(job: "Job") -> str:
     return common.printable("  ".join(cells).rstrip())
 
 
-def _facts(job: "Job") -> str:
-    import msgspec
-
+def _say(job: "Job", json: bool, sentence: str) -> None:
     from hemeroteca.jobs.queries import facts
 
-    return msgspec.json.encode(facts(job)).decode()
+    if json:
+        common.tell(facts(job))
+    else:
+        typer.echo(sentence)

@@ -5,6 +5,7 @@ import json
 import logging
 import logging.handlers
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -48,9 +49,20 @@ def serve(
 
 
 def run(settings: config.Config) -> None:
+    """Serve until Ctrl-C. When that cannot begin, a data folder that was not there before is not there afterwards."""
+    new = not settings.data.exists()
+    try:
+        _run(settings)
+    except (ServeError, config.ConfigError):
+        if new:
+            shutil.rmtree(settings.data, ignore_errors=True)
+        raise
+
+
+def _run(settings: config.Config) -> None:
     instance = Instance(settings.data)
-    lock = _only_server(instance)
     sockets = listen(settings.host, settings.port)
+    lock = _only_server(instance)
     port = sockets[0].getsockname()[1]
     console = address(settings, port)
     with_pywb = replay.python_of(settings)
@@ -66,7 +78,12 @@ def run(settings: config.Config) -> None:
     _log_to(instance.log_dir / "hemeroteca.log")
     administrator = _prepare(environment)
 
+    instance.served_at(console)
     typer.echo(f"Hemeroteca is at {console}   (Ctrl-C stops it)")
+    file = config.file_in_force()
+    typer.echo(f"Data folder: {instance.data}")
+    typer.echo(f"Settings: {file.absolute() if file else f'the usual ones; there is no {Path.cwd() / config.FILE}'}")
+    common.say_contact(settings, instance)
     if settings.replay and not replay_url:
         typer.echo("Archived pages are shown without scripts; `python -m hemeroteca.replay.install` adds their replay.")
     if administrator:

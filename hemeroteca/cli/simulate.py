@@ -1,8 +1,6 @@
 """`hemeroteca simulate`: what would each visiting policy have seen, lost and cost on a history of changes?"""
 
-import json as jsonlib
 import math
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -121,7 +119,7 @@ def simulate(
         with common.writing(plot):
             plot.write_text(charts.outcomes(experiment.outcomes(facts), title), encoding="utf-8")
     if json:
-        sys.stdout.write(jsonlib.dumps(facts, indent=2) + "\n")
+        common.tell(facts)
     else:
         _show(facts, warmup)
 

@@ -49,6 +49,8 @@ def _totals(found: "Status") -> "Table":
     )
     table.add_row("search", f"{found.documents:,} documents, {common.size(found.index_bytes)}")
     table.add_row("disk", f"{common.size(found.free_bytes)} free; database {common.size(found.database_bytes)}")
+    for one in found.growth:
+        table.add_row(f"in {one.days} days", common.growth_line(one))
     return table
 
 

@@ -1,7 +1,6 @@
 """`hemeroteca token`: secrets that let programs use the API in somebody's name."""
 
 from datetime import UTC, datetime, timedelta
-from json import dumps
 from typing import Annotated
 
 import typer
@@ -9,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hemeroteca.accounts import Role
-from hemeroteca.cli.common import Data, Json, actor, setup, stamp, unmarked
+from hemeroteca.cli.common import Data, Json, actor, setup, stamp, tell, unmarked
 
 app = typer.Typer(no_args_is_help=True, help="Tokens for programs that use the API.")
 
@@ -45,9 +44,8 @@ def listing(data: Data = None, json: Json = False) -> None:
     if json:
         for token in tokens:
             row = {"prefix": token.prefix, "label": token.label, "user": token.user.name, "role": token.role}
-            row["scopes"] = token.scopes
-            times = {"created": token.created, "expires": token.expires, "last_used": token.last_used}
-            typer.echo(dumps({**row, **{name: stamp(time) for name, time in times.items()}}))
+            times = {"created_at": token.created, "expires_at": token.expires, "last_used_at": token.last_used}
+            tell({**row, "scopes": token.scopes, **times})
         return
     table = Table("begins with", "label", "user", "may do", "created", "expires", "last used")
     for token in tokens:

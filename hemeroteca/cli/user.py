@@ -1,7 +1,6 @@
 """`hemeroteca user`: the people who may sign in."""
 
 import secrets
-from json import dumps
 from typing import Annotated
 
 import typer
@@ -9,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hemeroteca.accounts import Role
-from hemeroteca.cli.common import Data, Json, actor, setup, stamp
+from hemeroteca.cli.common import Data, Json, actor, setup, stamp, tell
 
 app = typer.Typer(no_args_is_help=True, help="People who may sign in, and their roles.")
 
@@ -45,8 +44,8 @@ def listing(data: Data = None, json: Json = False) -> None:
     people = services.users(actor())
     if json:
         for user in people:
-            row = {"name": user.name, "role": user.role, "active": user.is_active, "created": stamp(user.created)}
-            typer.echo(dumps({**row, "last_login": stamp(user.last_login)}))
+            row = {"name": user.name, "role": user.role, "active": user.is_active}
+            tell({**row, "created_at": user.created, "last_login_at": user.last_login})
         return
     table = Table("name", "role", "may sign in", "created", "last sign-in")
     for user in people:

@@ -156,8 +156,6 @@ def revisions(
 ) -> None:
     """Revisions. With --json a line for each."""
     _setup(data)
-    import msgspec
-
     from hemeroteca.wiki import queries
 
     given = _filters(locals())
@@ -167,7 +165,7 @@ def revisions(
         given["sort"] = sort
     for row in queries.every_revision(common.actor(), given, text):
         if json:
-            sys.stdout.write(msgspec.json.encode(row).decode() + "\n")
+            common.tell(row)
         else:
             mark = "m" if row["minor"] else " "
             line = f"{row['timestamp']} {row['revid']:>10} {mark} {row['user'] or '(hidden)'}: {row['comment'] or ''}"
@@ -354,7 +352,7 @@ def query(
         answer = queries.sql(common.actor(), what)
     for row in answer.rows:
         if json:
-            sys.stdout.write(msgspec.json.encode(dict(zip(answer.columns, row, strict=True))).decode() + "\n")
+            common.tell(dict(zip(answer.columns, row, strict=True)))
         else:
             typer.echo(common.printable("\t".join("" if value is None else str(value) for value in row)))
     if answer.truncated:
@@ -453,7 +451,9 @@ def import_(
 
 @app.command()
 def export(
-    target: Annotated[Path, typer.Argument(help="File to write; .xml, .parquet or .csv says the format.")],
+    target: Annotated[
+        Path, typer.Argument(help="File to write; .xml, .parquet or .csv says the format; `-` is standard output.")
+    ],
     format_: Annotated[str, typer.Option("--format", help="xml, parquet or csv; empty: by the file's name.")] = "",
     title: Title = "",
     pageid: PageId = None,
@@ -464,6 +464,7 @@ def export(
     wiki: Name = "",
     text: Annotated[bool, typer.Option("--text/--no-text", help="Texts too, where they are kept.")] = True,
     pseudonyms: Annotated[bool, typer.Option("--pseudonyms", help="Users without their names; no comments.")] = False,
+    force: common.Force = False,
     background: Background = False,
     data: common.Data = None,
     json: common.Json = False,
@@ -473,14 +474,21 @@ def export(
     from hemeroteca.wiki.export import Exported
     from hemeroteca.wiki.jobs import Export
 
-    order = Export(
-        target=str(target.absolute()),
-        format=format_ or target.suffix.lstrip("."),
-        filters=_filters(locals()),
-        text=text,
-        pseudonyms=pseudonyms,
-    )
-    done = run_job("wiki.export", order, Exported, json, background)
+    to_output = str(target) == "-"
+    if to_output and background:
+        common.give_up("a job has no standard output; name a file, or leave out --background", common.USAGE)
+    filters = _filters(locals())
+    with common.outgoing(target, force) as path:
+        order = Export(
+            target=str(path.absolute()),
+            format=format_ or target.suffix.lstrip("."),
+            filters=filters,
+            text=text,
+            pseudonyms=pseudonyms,
+        )
+        done = run_job("wiki.export", order, Exported, json, background)
+    if to_output:
+        return
     if json:
         common.tell(done)
     else:

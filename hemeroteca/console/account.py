@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login, logout, update_session_auth_hash
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -17,7 +17,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 from django.views.generic import RedirectView
 
-from hemeroteca.accounts import Actor, Role
+from hemeroteca.accounts import Actor, PermissionDenied, Role
 from hemeroteca.accounts import services as accounts
 from hemeroteca.accounts.models import ROLES, User
 from hemeroteca.accounts.permissions import SCOPES, covers
@@ -25,6 +25,13 @@ from hemeroteca.console.section import Page, Section
 from hemeroteca.errors import Conflict, Invalid, NotFound
 
 TO_SIGN_IN = RedirectView.as_view(pattern_name="sign-in", query_string=True)
+
+
+def to_sign_in(request: HttpRequest) -> HttpResponseBase:
+    """Where the admin pages send whoever they do not know. Who has signed in already is told what is lacking."""
+    if request.user.is_authenticated:
+        raise PermissionDenied(Actor.of(request.user), "account.user")
+    return TO_SIGN_IN(request)
 
 
 @sensitive_post_parameters("password")
@@ -161,9 +168,7 @@ SECTION = Section(
         Page("sign-in", "sign-in", sign_in, "account.sign_in", "account.sign_in"),
         Page("sign-out", "sign-out", sign_out, "account.sign_in", "account.sign_in"),
         # One way in, with one limit on guessing.
-        Page(
-            "admin/login/", "login", RedirectView.as_view(pattern_name="sign-in", query_string=True), "account.sign_in"
-        ),
+        Page("admin/login/", "login", to_sign_in, "account.sign_in"),
     ),
     menu=(("account", gettext_lazy("Your account")), ("people", gettext_lazy("People"))),
 )

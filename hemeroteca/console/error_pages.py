@@ -1,5 +1,8 @@
 """Errors as pages, and what is asked of every web server."""
 
+import logging
+import secrets
+
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -8,6 +11,8 @@ from django.views.decorators.http import require_safe
 from hemeroteca.accounts import PermissionDenied
 from hemeroteca.accounts.models import ROLES
 from hemeroteca.errors import Busy, NotFound, Refused
+
+log = logging.getLogger("hemeroteca.console")
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -34,7 +39,15 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    return HttpResponse("The server failed at this; its log says why.\n", status=500, content_type="text/plain")
+    """The error itself is in the log, under the id that the page shows."""
+    number = secrets.token_hex(4)
+    log.error("error %s at %s", number, request.path, exc_info=True)
+    try:
+        detail = _("The log of the server says why, under the id %(id)s. Tell it to whoever runs the server.")
+        return _error(request, 500, _("The server failed at this"), detail % {"id": number})
+    except Exception:  # what failed may be what pages are made of
+        told = f"The server failed at this; its log says why, under the id {number}.\n"
+        return HttpResponse(told, status=500, content_type="text/plain")
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

@@ -13,6 +13,7 @@ from django.views.i18n import set_language
 from hemeroteca.accounts import STRANGER, Actor, PermissionDenied
 from hemeroteca.accounts.permissions import may_try
 from hemeroteca.console import account, archive, charts, error_pages, fleet, geo, operations, search, simulator, watch
+from hemeroteca.console import help as help_pages
 from hemeroteca.console.section import Page, Section, View
 
 LOGO = RedirectView.as_view(url="/static/console/logo.svg", permanent=True)
@@ -37,6 +38,7 @@ SECTIONS: tuple[Section, ...] = (
     geo.SECTION,
     fleet.SECTION,
     operations.SECTION,
+    help_pages.SECTION,
     account.SECTION,
     OTHERS,
 )

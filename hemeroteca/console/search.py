@@ -2,6 +2,7 @@
 
 import re
 from typing import Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
@@ -14,7 +15,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from hemeroteca.accounts import Actor
+from hemeroteca.accounts import Actor, can
+from hemeroteca.archive import queries as archive
 from hemeroteca.console.results import SORTS, Asked, explanation, found_for, translated
 from hemeroteca.console.section import Page, Section
 from hemeroteca.errors import Invalid, NotFound, Unavailable
@@ -24,6 +26,7 @@ from hemeroteca.search.query.clauses import Note
 from hemeroteca.watch import queries as watch
 from hemeroteca.watch import saved_searches
 
+NEWS = 6  # of each kind on the first page
 LONGEST = 2000  # characters of a query: it stands in every link of the page
 _CUT = Note("only the first {number} characters of the query were read", number=LONGEST)
 
@@ -31,6 +34,10 @@ _CUT = Note("only the first {number} characters of the query were read", number=
 @require_safe
 def search(request: HttpRequest) -> HttpResponse:
     sort = request.GET.get("sort", "")
+    days = [_day(request.GET.get(name, "")) for name in ("from", "to")]
+    if any(days):
+        query = re.sub(r"(?<!\S)date:\S+", "", request.GET.get("q", ""))
+        return redirect("?" + urlencode({"q": f"{' '.join(query.split())} date:{days[0]}..{days[1]}"[:LONGEST]}))
     asked = Asked(
         query=request.GET.get("q", "").strip()[:LONGEST],
         sort=sort if sort in SORTS else "relevance",
@@ -43,10 +50,12 @@ def search(request: HttpRequest) -> HttpResponse:
         "query": asked.query,
         "asked": asked,
         "has_past": has_versions(settings.INSTANCE.index_dir),
+        "live_first": settings.CONFIG.title_opens_live,
     }
     try:
         if not asked.query:
             context["documents"] = portal.searcher().index.count()
+            context |= _news(Actor.of(request.user))
         else:
             context |= found_for(asked, number, cursor, _languages(request))
             if len(request.GET["q"].strip()) > LONGEST:
@@ -104,6 +113,17 @@ def saved(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+def history(request: HttpRequest) -> HttpResponse:
+    """What whoever looks asked lately; it can be erased."""
+    actor = Actor.of(request.user)
+    if request.method == "POST":
+        portal.forget_history(actor)
+        messages.success(request, _("Your searches were erased."))
+        return redirect("history")
+    return render(request, "console/history.html", {"queries": portal.history(actor)})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
 def preferences(request: HttpRequest) -> HttpResponse:
     """The hosts somebody judged; a result's menu sends its judgement here."""
     actor = Actor.of(request.user)
@@ -124,6 +144,24 @@ def preferences(request: HttpRequest) -> HttpResponse:
     except Unavailable as error:
         context = {"failure": str(error)}
     return render(request, "console/preferences.html", context, status=422 if failure else 200)
+
+
+def _news(actor: Actor) -> dict[str, Any]:
+    """What came lately, as far as whoever looks may see it."""
+    news: dict[str, Any] = {}
+    if can(actor, "archive.read"):
+        news["captures"] = archive.newest_pages(NEWS)
+    if can(actor, "watch.read"):
+        news["changes"] = watch.changes(NEWS)
+    if can(actor, "search.saved"):
+        told = [row for row in saved_searches.saved() if row.found]
+        news["told"] = sorted(told, key=lambda row: -row.found_ms)[:NEWS]
+    return news
+
+
+def _day(text: str) -> str:
+    """A day as a field for dates sends it; empty for anything else."""
+    return text if re.fullmatch(r"[12]\d{3}-[01]\d-[0-3]\d", text) else ""
 
 
 def _languages(request: HttpRequest) -> tuple[str, ...]:
@@ -153,6 +191,13 @@ SECTION = Section(
         Page("suggest/options", "completions", completions, "search.read"),
         Page("explain", "explain", explain, "search.read"),
         Page("searches", "saved", saved, "search.saved", "search.save"),
+        Page("history", "history", history, "search.history", "search.history"),
         Page("preferences", "preferences", preferences, "search.preferences", "search.prefer"),
+    ),
+    (
+        ("search", gettext_lazy("Search")),
+        ("saved", gettext_lazy("Saved searches")),
+        ("history", gettext_lazy("Your searches")),
+        ("preferences", gettext_lazy("Preferred hosts")),
     ),
 )

@@ -13,6 +13,7 @@ from hemeroteca.instance import Instance
 from hemeroteca.instance.status import EngineStatus, Trouble, read_engine_status, read_set_aside
 
 if TYPE_CHECKING:
+    from hemeroteca.archive.stats import Growth
     from hemeroteca.frontier.models import Crawl
 
 
@@ -69,6 +70,7 @@ class Status(msgspec.Struct):
     database_bytes: int
     index_bytes: int
     free_bytes: int
+    growth: "list[Growth]"  # expected in 30 and 365 days
     crawls: list[CrawlStatus]
     waiting: list[HostStatus]
     reasons: list[ReasonStatus]
@@ -84,6 +86,7 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
     from django.db.models import Count, Min, Sum
 
     from hemeroteca.archive.models import Capture, WarcFile
+    from hemeroteca.archive.stats import growth
     from hemeroteca.frontier import queries
     from hemeroteca.frontier.models import STANDING, Crawl, Host, Page, Visit
     from hemeroteca.frontier.visit import State
@@ -121,6 +124,7 @@ def status(crawls: int = 20, hosts: int = 20) -> Status:
         database_bytes=sum(map(_size, instance.database_path.parent.glob(f"{instance.database_path.name}*"))),
         index_bytes=sum(_size(path) for path in instance.index_dir.glob("**/*")),
         free_bytes=shutil.disk_usage(instance.data).free,
+        growth=growth(),
         crawls=[_crawl(crawl) for crawl in Crawl.objects.exclude(fingerprint=STANDING).order_by("-pk")[:crawls]],
         waiting=[
             HostStatus(host.name, host.delay_ms / 1000, host.next_ms, host.failures, host.pages, host.note)

@@ -284,7 +284,7 @@ def open_host(actor: Actor, host: str) -> None:
     require(actor, "fleet.operate")
     count, _ = ClosedHost.objects.filter(host=host.strip().lower()).delete()
     if not count:
-        raise NotFound(f"{host!r} is not closed; `hemeroteca fleet closed` lists those that are")
+        raise NotFound(f"{host!r} is not closed; `hemeroteca fleet log` tells which are and why")
     audit(actor.name, "opened", host)
 
 

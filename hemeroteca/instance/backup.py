@@ -1,12 +1,16 @@
 """A whole copy of the data folder while the engine writes to it.
 
-The database is copied first, by SQLite's own online backup; WARC files only grow, so what the copied rows point at is
-in the files copied after it. The search index is left out: the copy makes its own from the archive at its first start.
-So is the key, unless it is asked for: passwords of sites lie sealed with it in the database.
+The order makes it whole: the search index first, then the database by SQLite's own online backup, then the WARC files.
+These only grow, so what the copied rows point at is in the files copied after them; and an index that is a little older
+than the rows catches up at the copy's first start, as after a crash.
+The key is left out, unless it is asked for: passwords of sites lie sealed with it in the database.
 """
 
+import errno
+import os
 import shutil
 import sqlite3
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -47,6 +51,8 @@ def copy(
         if again:
             shutil.rmtree(target)
         copied.create()
+        progress(0, 1, "index")
+        _copy_index(instance, copied)
         progress(0, 1, copied.database_path.name)
         _copy_database(copied)
         files = [path for path in sorted(instance.warc_dir.rglob("*")) if path.is_file()]
@@ -61,6 +67,47 @@ def copy(
             report.files += 1
             report.bytes += path.stat().st_size
     return report
+
+
+def _copy_index(instance: Instance, copied: Instance) -> None:
+    """The index as it was at one moment; left out where files cannot be linked: the copy then makes its own.
+
+    The engine writes its files once and removes them when they are merged into others. Links, made in a moment, keep
+    them until they are copied.
+    """
+    with tempfile.TemporaryDirectory(dir=instance.data, prefix="backup-") as folder:
+        for number in range(MAX_TRIES):
+            links = Path(folder) / str(number)
+            try:
+                if _linked(instance.index_dir, links):
+                    shutil.copytree(links, copied.index_dir, dirs_exist_ok=True)
+                    return
+            except FileNotFoundError:
+                continue  # a file was merged into another just now
+            except OSError as error:
+                if error.errno in _NO_LINKS:
+                    return
+                raise
+
+
+def _linked(source: Path, links: Path) -> bool:
+    """Link every file; False when the index was committed meanwhile."""
+    before = _commits(source)
+    files = [path for path in source.rglob("*") if path.is_file() and path.suffix not in (".lock", ".draft", ".new")]
+    for path in sorted(files, key=lambda path: path.name != NOTE):  # what it holds is noted after it holds it
+        link = links / path.relative_to(source)
+        link.parent.mkdir(parents=True, exist_ok=True)
+        os.link(path, link)
+    return _commits(source) == before
+
+
+def _commits(source: Path) -> list[bytes]:
+    return [path.read_bytes() for path in sorted(source.rglob("meta.json"))]
+
+
+MAX_TRIES = 20
+NOTE = "archive.json"  # of the last capture an index holds (`engine.sinks.search`)
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EXDEV, errno.EMLINK)
 
 
 def _copy_database(copied: Instance) -> None:

@@ -70,6 +70,22 @@ class Instance:
         """Become the one `hemeroteca serve` of this folder, in the same way."""
         return self._lock("serve.lock")
 
+    def served_at(self, address: str = "") -> str:
+        """Where `hemeroteca serve` answers now, as it said itself (it gives the `address`); empty when none runs."""
+        path = self.data / "serve.address"
+        if address:
+            path.write_text(address, "utf-8")
+            return address
+        return path.read_text("utf-8") if path.exists() and self.listens("jobs") else ""
+
+    def first_time(self, name: str) -> bool:
+        """Whether this was never asked before of this folder: for what is said to people once."""
+        try:
+            os.close(os.open(self.data / f".{name}.said", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        except OSError:  # it was, or the folder cannot be written: no reason to fail
+            return False
+        return True
+
     def lock_import(self) -> IO[str] | None:
         """Become the one that takes archives of other tools in, beside the engine or instead of it."""
         return self._lock("import.lock")

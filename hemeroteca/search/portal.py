@@ -18,7 +18,7 @@ from hemeroteca.search.ranking import Preferences
 from hemeroteca.search.results import Options
 from hemeroteca.search.score_explanation import Explanation, explained
 from hemeroteca.search.searcher import Searcher, open_searcher
-from hemeroteca.search.suggest.query_log import log_query
+from hemeroteca.search.suggest.query_log import forget_queries, log_query, queries_of
 from hemeroteca.search.suggest.suggester import Suggester
 
 COMPLETIONS = 8
@@ -78,6 +78,18 @@ def note(actor: Actor, query: str) -> None:
     """Remember a query that found something, for completions; strangers teach nothing."""
     if actor.user:
         log_query(settings.INSTANCE.index_dir, query, actor.user.pk)
+
+
+def history(actor: Actor) -> list[str]:
+    """What somebody asked lately; nobody else sees it."""
+    require(actor, "search.history")
+    return queries_of(settings.INSTANCE.index_dir, actor.user.pk) if actor.user else []
+
+
+def forget_history(actor: Actor) -> None:
+    require(actor, "search.history")
+    if actor.user:
+        forget_queries(settings.INSTANCE.index_dir, actor.user.pk)
 
 
 def preferences(actor: Actor) -> Preferences:

@@ -21,8 +21,8 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     # title 2, headings 2 (once in the text), description 1, anchor texts 1: see tantivy_document.document
 
     # words that say nothing (the, of, how), as part of the BM25 score they would have
-    little: float = 0.5  # … all of it among texts of a sentence or two:
-    sentence: int = 200  # characters
+    little: float = 0.25  # … all of it among texts of a sentence or two:
+    sentence: int = 50  # characters
 
     # nearness, as parts of the BM25 score a phrase would have
     phrase: float = 0.10  # two words of the query side by side, in order

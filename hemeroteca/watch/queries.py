@@ -8,7 +8,7 @@ from django.db.models.functions import Coalesce
 
 from hemeroteca import urls
 from hemeroteca.accounts.models import User
-from hemeroteca.errors import Invalid
+from hemeroteca.errors import NotFound
 from hemeroteca.watch.fields import CATEGORIES
 from hemeroteca.watch.models import (
     Category,
@@ -52,7 +52,7 @@ def collections() -> list[Collection]:
 def patterns_of(collection: str) -> tuple[str, ...]:
     """What the subscriptions of a collection are about, as the CDX server takes it."""
     if not Collection.objects.filter(name=collection).exists():
-        raise Invalid(f"there is no collection {collection!r}; `hemeroteca watch collection list` shows them")
+        raise NotFound(f"there is no collection {collection!r}; `hemeroteca watch collection list` shows them")
     patterns = []
     for url, scope in Subscription.objects.filter(collection__name=collection).values_list("url", "scope"):
         host = urls.host(url)

@@ -20,6 +20,7 @@ import msgspec
 
 from hemeroteca.errors import Invalid, Refused
 from hemeroteca.lake.revisions import REVISIONS, schema
+from hemeroteca.outgoing import hand_over
 from hemeroteca.wiki import answers, filters, queries
 from hemeroteca.wiki.models import Article, Wiki
 
@@ -63,6 +64,7 @@ def write(
             about = _about(lake, found, format_, pseudonyms, dict(given), target)
             writer = {"xml": _xml, "parquet": _parquet, "csv": _csv}[format_]
             about.revisions = writer(draft, _rows(lake, found, text, names), about, text, progress)
+        hand_over(draft)
         draft.replace(target)
     except OSError as error:
         raise Refused(f"cannot write {target}: {error.strerror or error}; name another place, or make room there")

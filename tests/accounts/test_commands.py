@@ -50,7 +50,7 @@ def test_a_token_is_printed_once_and_can_be_revoked(run):
     assert services.token_actor(secret).roles == (Role.EDITOR, Role.READER)
     (line,) = run("token", "list", "--json").output.splitlines()
     row = json.loads(line)
-    assert row["expires"]
+    assert row["expires_at"]
     assert secret not in line
     assert secret.startswith(row["prefix"])
     assert run("token", "revoke", row["prefix"]).exit_code == 0

@@ -22,6 +22,9 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = folder / "other.warc.gz"
     source.write_bytes(exchange("http://example.org/", 1_700_000_000_000, "", "", b"", head, PAGE).data)
     run(folder / "data", "archive", "import", source)
+    document = folder / "book.jsonl"
+    document.write_text(json.dumps({"id": "b1", "title": "un libro", "text": "encuadernado en piel"}))
+    run(folder / "data", "search", "import", document)
     return folder / "data"
 
 
@@ -31,8 +34,27 @@ def test_the_copy_is_whole_and_can_be_read_and_searched(instance: Path, tmp_path
     assert report["files"] == sum(path.is_file() for path in copy.rglob("*"))
     assert json.loads(run(copy, "archive", "verify", "--json").stdout)["captures"] == 1
     assert PAGE.decode() in run(copy, "archive", "get", "http://example.org/").stdout
-    run(copy, "search", "rebuild")
     assert "http://example.org/" in run(copy, "search", "hemeroteca").stdout
+    assert "un libro" in run(copy, "search", "encuadernado").stdout  # it is in no capture
+
+
+def test_a_copy_begun_while_the_index_changes_is_of_one_moment(instance: Path, tmp_path: Path, monkeypatch) -> None:
+    """A file that is merged away while it is copied: the next try takes what is there then."""
+    from hemeroteca.instance import Instance, backup
+
+    linked, tries = backup.os.link, []
+
+    def link(source: Path, target: Path) -> None:
+        tries.append(source)
+        if len(tries) == 3:
+            raise FileNotFoundError(source)
+        linked(source, target)
+
+    monkeypatch.setattr(backup.os, "link", link)
+    backup._copy_index(Instance(instance), Instance(tmp_path / "copy"))
+    kept = {path.name for path in (instance / "index" / "main").iterdir() if path.suffix != ".lock"}
+    assert {path.name for path in (tmp_path / "copy" / "index" / "main").iterdir()} == kept
+    assert not list(instance.glob("backup-*"))
 
 
 def test_a_folder_with_something_in_it_is_not_written_into(instance: Path, tmp_path: Path) -> None:

@@ -57,23 +57,23 @@ def test_edit_takes_the_options_of_add_and_names_with_values(run):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "said", "code"),
     [
-        (("edit", "NUMBER"), "nothing to change was named"),
-        (("edit", "NUMBER", "--mode", "moon"), "there is no policy 'moon'"),
-        (("edit", "NUMBER", "bogus=1"), "`bogus` cannot be changed"),
-        (("show", "77"), "watch list"),
-        (("add", "nonsense"), "write https://nonsense/"),
-        (("channel", "pause", "9"), "watch channel list"),
-        (("metrics", "--fixed-hours", "0"), "fixed-hours"),
-        (("pages", "--group", "moon"), "high"),
-        (("export", "/no/such/folder/x.csv"), "choose another place"),
+        (("edit", "NUMBER"), "nothing to change was named", 2),
+        (("edit", "NUMBER", "--mode", "moon"), "there is no policy 'moon'", 2),
+        (("edit", "NUMBER", "bogus=1"), "`bogus` cannot be changed", 2),
+        (("show", "77"), "watch list", 1),
+        (("add", "nonsense"), "write https://nonsense/", 2),
+        (("channel", "pause", "9"), "watch channel list", 1),
+        (("metrics", "--fixed-hours", "0"), "fixed-hours", 2),
+        (("pages", "--group", "moon"), "high", 2),
+        (("export", "/no/such/folder/x.csv"), "name another place", 1),
     ],
 )
-def test_what_cannot_be_done_is_said_with_what_to_do(run, arguments, said):
+def test_what_cannot_be_done_is_said_with_what_to_do(run, arguments, said, code):
     number = str(services.subscribe(SYSTEM, Order(url=LONG))[0].pk)
     result = run(*(number if argument == "NUMBER" else argument for argument in arguments))
-    assert result.exit_code == 2
+    assert result.exit_code == code
     assert said in " ".join(result.output.split())
 
 
@@ -112,7 +112,7 @@ def test_reports_are_tables_csv_and_json(run, tmp_path):
     assert "pages_per_minute" in run("report", "rounds", "--subscription", str(sub.pk)).stdout
     assert run("report", "storage", "--csv").stdout.startswith("subscription,collection,documents")
     assert json.loads(run("report", "admission", "--json").stdout)["name"] == "admission"
-    assert run("report", "nothing").exit_code == 2
+    assert run("report", "nothing").exit_code == 1
 
 
 def test_policies_are_simulated_as_a_job_on_the_history_of_a_subscription(tmp_path, monkeypatch):

@@ -1,6 +1,5 @@
 """`hemeroteca archive verify|stats|prune|offload`: files checked, counted, thinned out, brought elsewhere."""
 
-import json
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -11,7 +10,21 @@ from rich.console import Console
 from rich.table import Table
 
 from hemeroteca.cli.archive.shared import SHOWN, Format, Urls, format_of, moment, select
-from hemeroteca.cli.common import USAGE, Data, Json, give_up, printable, refuse, setup, size, tell, unmarked
+from hemeroteca.cli.common import (
+    USAGE,
+    Data,
+    Force,
+    Json,
+    give_up,
+    growth_line,
+    printable,
+    refuse,
+    setup,
+    size,
+    stamp,
+    tell,
+    unmarked,
+)
 from hemeroteca.cli.job import Background, run_job
 from hemeroteca.errors import Refused
 
@@ -41,7 +54,7 @@ def verify(
     kind = "archive.repair" if repair else "archive.verify"
     report = run_job(kind, Verify(digests), Verification, as_json, background)
     if as_json:
-        typer.echo(json.dumps({**asdict(report), "sound": report.sound}))
+        tell({**asdict(report), "sound": report.sound})
     else:
         for trouble in report.troubles:
             mark = "repaired: " if trouble.repaired else ""
@@ -68,21 +81,22 @@ def stats(as_json: Json = False, data: Data = None) -> None:
     """What the archive holds, in numbers."""
     setup(data, must_exist=True)
     from hemeroteca.archive.stats import stats as count
+    from hemeroteca.warc.timestamps import moment as moment_of
 
     found = count()
     if as_json:
-        typer.echo(json.dumps(asdict(found)))
+        tell(found)
         return
     table = Table(show_header=False)
     table.add_row("captures", f"{found.captures:,}")
     table.add_row("versions", f"{found.versions:,}")
     table.add_row("addresses", f"{found.addresses:,}")
-    table.add_row("first, last", f"{found.first} – {found.last}")
+    table.add_row("first, last", f"{stamp(moment_of(found.first_ms))} – {stamp(moment_of(found.last_ms))}")
     table.add_row("received", size(found.received_bytes))
     table.add_row("not stored again", f"{size(found.repeated_bytes)} in {found.revisits:,} revisits")
     table.add_row("files", f"{found.files} with {size(found.file_bytes)}")
     for one in found.growth:
-        table.add_row(f"next {one.days} days", f"about {one.captures:,} captures, {size(one.bytes)}, if it goes on so")
+        table.add_row(f"next {one.days} days", growth_line(one))
     table.add_row("by year", ", ".join(f"{year}: {count:,}" for year, count in found.years.items()))
     table.add_row("by status", ", ".join(f"{status}: {count:,}" for status, count in found.statuses.items()))
     by_type = ", ".join(f"{mime}: {count:,}" for mime, count in list(found.media_types.items())[:10])
@@ -100,6 +114,7 @@ def prune(
     report: Annotated[
         Path | None, typer.Option(help="List each capture that goes in this file: .csv, or .jsonl (JSON lines).")
     ] = None,
+    force: Force = False,
     background: Background = False,
     as_json: Json = False,
     data: Data = None,
@@ -107,6 +122,8 @@ def prune(
     """Let go of captures that brought nothing new. Every version stays."""
     if yes and dry_run:
         give_up("--yes and --dry-run say the opposite; leave one out", USAGE)
+    if report is not None and report.is_file() and not force:
+        give_up(f"{report} exists already; name another file, or replace it with --force")
     if report is not None and format_of(report) not in (Format.csv, Format.json):
         give_up(f"{report} is to be a list; name it .csv or .jsonl", USAGE)
     setup(data, must_exist=True)
@@ -130,7 +147,7 @@ def prune(
         except Refused as error:
             refuse(error)
     if as_json:
-        typer.echo(json.dumps({**asdict(done), "dry_run": not yes}))
+        tell({**asdict(done), "dry_run": not yes})
     else:
         for url, count in list(done.pages.items())[:SHOWN]:
             typer.echo(printable(f"{count:6} of {url}"))

@@ -1,6 +1,5 @@
 """`hemeroteca archive diff`: how two captures of a page differ."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hemeroteca.cli.common import USAGE, Data, Json, give_up, printable, refuse, setup, writing
+from hemeroteca.cli.common import USAGE, Data, Force, Json, give_up, outgoing, printable, refuse, setup, tell
 
 if TYPE_CHECKING:
     from hemeroteca.change import Change, ChangeRules
@@ -35,8 +34,13 @@ def diff(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write the page with its changes marked (.html) or a report (.pdf)."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="Write the page with its changes marked (.html) or a report (.pdf); `-` is standard output.",
+        ),
     ] = None,
+    force: Force = False,
     as_json: Json = False,
     data: Data = None,
 ) -> None:
@@ -46,7 +50,7 @@ def diff(
     """
     from hemeroteca import change
 
-    if output is not None and output.suffix not in (".html", ".pdf"):
+    if output is not None and str(output) != "-" and output.suffix not in (".html", ".pdf"):
         give_up(f"{output} does not tell the format; name it .html or .pdf", USAGE)
     setup(data, must_exist=True)
     from hemeroteca.archive import content, lookup
@@ -64,15 +68,17 @@ def diff(
         give_up(str(error))
     names = iso(rows[0].captured_ms), iso(rows[1].captured_ms)
     if output is not None:
-        if output.suffix == ".html":
+        if output.suffix != ".pdf":
             made = change.highlighted_page(old, new, rules).encode("utf-8")
         else:
             made = change.pdf_report(old, new, rules, change=found, names=names)
-        with writing(output):
-            output.write_bytes(made)
+        with outgoing(output, force, ".html") as path:
+            path.write_bytes(made)
+        if str(output) == "-":
+            return
     if as_json:
         ids = {"url": url, "a": str(rows[0].record_id), "b": str(rows[1].record_id), "a_at": names[0], "b_at": names[1]}
-        typer.echo(json.dumps(ids | change.as_json(old, new, rules, found)))
+        tell(ids | change.as_json(old, new, rules, found))
         return
     Console().print(_vectors(found))
     typer.echo(printable(change.text_diff(old, new, rules, names)), nl=False)

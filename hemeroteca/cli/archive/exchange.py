@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hemeroteca.cli.archive.shared import SHOWN, Format, Urls, format_of, select
-from hemeroteca.cli.common import USAGE, Data, Json, give_up, printable, setup, size, tell
+from hemeroteca.cli.common import USAGE, Data, Force, Json, give_up, outgoing, printable, setup, size, tell
 from hemeroteca.cli.job import Background, run_job
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def import_(
 
 
 def export(
-    target: Annotated[Path, typer.Argument(help="File to write; `-` is standard output (csv, json).")],
+    target: Annotated[Path, typer.Argument(help="File to write; `-` is standard output.")],
     urls: Urls = None,
     form: Annotated[Format | None, typer.Option("--format", help="Else by the name of the file.")] = None,
     since: Since = "",
@@ -64,6 +64,7 @@ def export(
         str, typer.Option(help="The pages that `hemeroteca search` finds for this, with what they show.")
     ] = "",
     title: Annotated[str, typer.Option(help="Title of the WACZ.")] = "",
+    force: Force = False,
     background: Background = False,
     as_json: Json = False,
     data: Data = None,
@@ -82,13 +83,15 @@ def export(
     if (search or collection) and chosen in (Format.warc, Format.wacz):
         wanted = requisites.of(folder, wanted) if search else requisites.with_patterns(folder, wanted)
     selection = select(wanted, since, until, versions_only, collection, search)
-    if str(target) == "-":
-        if chosen not in _LISTS:
-            give_up(f"a {chosen.value.upper()} file is not written to standard output; name a file", USAGE)
+    if str(target) == "-" and background:
+        give_up("a job has no standard output; name a file, or leave out --background", USAGE)
+    if str(target) == "-" and chosen in _LISTS:
         export_list(selection, sys.stdout, chosen)
         return
-    order = Export(selection, str(target.absolute()), chosen.value, title)
-    _report_export(target, run_job("archive.export", order, ExportedFile, as_json, background), as_json)
+    with outgoing(target, force) as path:
+        order = Export(selection, str(path.absolute()), chosen.value, title)
+        done = run_job("archive.export", order, ExportedFile, as_json, background)
+    _report_export(target, done, as_json)
 
 
 def _report_export(target: Path, done: "ExportedFile", as_json: bool) -> None:
@@ -96,12 +99,14 @@ def _report_export(target: Path, done: "ExportedFile", as_json: bool) -> None:
         typer.echo(
             "no capture is like that: the file holds none; `hemeroteca archive stats` tells what there is", err=True
         )
-    if as_json:
+    if str(target) == "-":
+        pass
+    elif as_json:
         tell({"file": str(target), "captures": done.captures, "bytes": done.bytes, "unreadable": done.unreadable})
     else:
         typer.echo(f"{target}: {done.captures} captures, {size(done.bytes)}")
-        if done.unreadable:
-            typer.echo(f"{done.unreadable} captures could not be read; `hemeroteca archive verify` tells why", err=True)
+    if done.unreadable and not as_json:
+        typer.echo(f"{done.unreadable} captures could not be read; `hemeroteca archive verify` tells why", err=True)
     if done.unreadable:
         raise typer.Exit(1)
 

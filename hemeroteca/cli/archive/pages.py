@@ -1,18 +1,14 @@
 """`hemeroteca archive versions|get`: the versions of a page, and its bytes."""
 
-import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from hemeroteca.cli.archive.shared import moment
-from hemeroteca.cli.common import Data, Json, give_up, printable, setup, size, writing
+from hemeroteca.cli.common import Data, Force, Json, give_up, outgoing, printable, setup, size, tell
 
 Url = Annotated[str, typer.Argument(help="Address of the page.")]
 DECODED_BYTES = 512 << 20
@@ -34,7 +30,7 @@ def versions(
         give_up(_no_capture(url))
     if as_json:
         for row in rows:
-            typer.echo(json.dumps(facts(row)))
+            tell(facts(row))
         return
     # 80 columns hold all of it: an id is no use without its end
     table = Table("captured (UTC)", "status", "size", "change", "id", box=None, padding=(0, 1, 0, 0), pad_edge=False)
@@ -50,7 +46,10 @@ def versions(
 def get(
     url: Url,
     at: Annotated[str, typer.Option(help="The capture nearest to this time: 2026, 2026-01-31. Else the newest.")] = "",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write to this file; `-` is standard output.")
+    ] = None,
+    force: Force = False,
     head: Annotated[bool, typer.Option(help="The HTTP head before the body.")] = False,
     decoded: Annotated[bool, typer.Option("--decoded", help="Without the compression it was sent in.")] = False,
     shown: Annotated[bool, typer.Option("--rendered", help="The HTML a browser made of it, where one did.")] = False,
@@ -69,7 +68,7 @@ def get(
     if row is None:
         give_up(_no_capture(url))
     if as_json:
-        typer.echo(json.dumps(facts(row)))
+        tell(facts(row))
         return
     folder = settings.INSTANCE.warc_dir
     if shown and (row := rendered.dom_of(row)) is None:
@@ -80,7 +79,7 @@ def get(
         give_up(str(error))
     record.body.seek(0)
     encoding = record.header("content-encoding") if decoded else ""
-    with _output(output) as file:
+    with outgoing(output or Path("-"), force) as path, path.open("wb") as file:
         if head:
             file.write(record.head)
         if encoding:
@@ -96,13 +95,3 @@ def get(
 
 def _no_capture(url: str) -> str:
     return f"there is no capture of {url}; `hemeroteca crawl {url} --scope page` makes one"
-
-
-@contextmanager
-def _output(path: Path | None) -> Iterator[IO[bytes]]:
-    if path is None:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-    else:
-        with writing(path), path.open("wb") as file:
-            yield file

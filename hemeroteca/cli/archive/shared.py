@@ -57,6 +57,8 @@ def moment(text: str) -> int:
 def format_of(target: Path) -> Format:
     endings = {".warc.gz": Format.warc, ".wacz": Format.wacz, ".csv": Format.csv, ".json": Format.json}
     endings[".jsonl"] = Format.json
+    if str(target) == "-":
+        give_up("standard output does not tell the format; say --format warc, wacz, csv or json", USAGE)
     found = next((form for ending, form in endings.items() if target.name.endswith(ending)), None)
     if found is None:
         give_up(f"{target} does not tell the format; name it .warc.gz, .wacz, .csv or .jsonl, or use --format", USAGE)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hemeroteca.cli import common
-from hemeroteca.cli.search.shared import Limit, errors_in_a_line, iso, open_for
+from hemeroteca.cli.common import rfc3339
+from hemeroteca.cli.search.shared import Limit, errors_in_a_line, open_for
 
 if TYPE_CHECKING:
     from hemeroteca.search.results import Hit
@@ -117,14 +118,14 @@ def suggest(
 def _facts(hit: "Hit") -> dict[str, Any]:
     shown = ("url", "title", "snippet", "score", "host", "language", "type", "versions")
     where_known = {
-        "published_at": iso(hit.published_ms),
+        "published_at": rfc3339(hit.published_ms),
         "author": hit.author,
         "collections": hit.collections,
-        "until": iso(hit.until_ms),
+        "until": rfc3339(hit.until_ms),
         "id": hit.id,
         "duplicates": hit.duplicates,
     }
-    facts = {name: getattr(hit, name) for name in shown} | {"captured_at": iso(hit.captured_ms)}
+    facts = {name: getattr(hit, name) for name in shown} | {"captured_at": rfc3339(hit.captured_ms)}
     return facts | {name: value for name, value in where_known.items() if value}
 
 
@@ -137,9 +138,9 @@ def _show(hit: "Hit") -> None:
 
     place = common.printable(hit.url or hit.id)
     typer.echo(plain(hit.title_html) or place, color=None)
-    date = (iso(hit.captured_ms) or "")[:10]
+    date = (rfc3339(hit.captured_ms) or "")[:10]
     if hit.until_ms:
-        date += f" – {(iso(hit.until_ms) or '')[:10]}"
+        date += f" – {(rfc3339(hit.until_ms) or '')[:10]}"
     of_it = hit.page != hit.key  # versions of one page
     more = f"  (+{hit.duplicates} {'versions' if of_it else 'alike'})" if hit.duplicates else ""
     typer.echo(f"  {place}  {date}{more}".rstrip())

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hemeroteca.cli import common
-from hemeroteca.cli.search.shared import errors_in_a_line, iso, tell
+from hemeroteca.cli.common import rfc3339
+from hemeroteca.cli.search.shared import errors_in_a_line, tell
 from hemeroteca.errors import Refused
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def save(
         with errors_in_a_line():
             made = saved_searches.save(common.actor(), " ".join(query), name, channel, user)
     except Refused as error:
-        common.give_up(str(error), common.USAGE)
+        common.refuse(error)
     for note in saved_searches.ignored(made.query):
         typer.echo(f"note: {common.printable(note)}", err=True)
     tell(json, f"{made.pk}  {made.name}", **_saved_facts(made))
@@ -48,9 +49,9 @@ def saved(data: common.Data = None, json: common.Json = False) -> None:
             common.tell(_saved_facts(row))
         else:
             told = f"channel {row.channel_id}" if row.channel_id else "all channels"
-            last = f", last {(iso(row.found_ms) or '')[:16]}" if row.found else ""
+            last = f", last {(rfc3339(row.found_ms) or '')[:16]}" if row.found else ""
             typer.echo(
-                f"{row.pk}  {row.name}  ({row.found:,} new since {(iso(row.created_ms) or '')[:10]}{last}; {told})"
+                f"{row.pk}  {row.name}  ({row.found:,} new since {(rfc3339(row.created_ms) or '')[:10]}{last}; {told})"
             )
             if row.name != row.query:
                 typer.echo(f"   {row.query}")
@@ -68,10 +69,10 @@ def unsave(
     try:
         saved_searches.remove(common.actor(), number)
     except Refused as error:
-        common.give_up(str(error), common.USAGE)
+        common.refuse(error)
     tell(json, f"saved search {number} is forgotten", removed=number)
 
 
 def _saved_facts(row: "SavedSearch") -> dict[str, Any]:
     facts = {"id": row.pk, "name": row.name, "query": row.query, "channel": row.channel_id, "found": row.found}
-    return facts | {"created_at": iso(row.created_ms), "found_at": iso(row.found_ms)}
+    return facts | {"created_at": rfc3339(row.created_ms), "found_at": rfc3339(row.found_ms)}

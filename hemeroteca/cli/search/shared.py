@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,12 +35,6 @@ def open_for(
         common.give_up(f"nothing was indexed yet in {config.data}; begin with `hemeroteca crawl` or name --data")
     with errors_in_a_line():
         return config, open_searcher(config, choose(folder, query, versions or None)), folder
-
-
-def iso(milliseconds: int) -> str | None:
-    if not milliseconds:
-        return None
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def tell(json: bool, sentence: str, **facts: Any) -> None:

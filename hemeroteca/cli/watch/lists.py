@@ -188,7 +188,7 @@ def changes(
         for change in found:
             if json:
                 facts = shared.picked(change, "url", "title", "view", "form", "content", "total", "diff")
-                facts |= {"seen_at": shared.moment(change.seen_ms), "since": shared.moment(change.since_ms)}
+                facts |= {"seen_ms": change.seen_ms, "since_ms": change.since_ms}
                 common.tell(facts | {"capture": str(change.record_id or "")})
                 continue
             seen, title = shared.moment(change.seen_ms), common.printable(change.title)

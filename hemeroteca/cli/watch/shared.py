@@ -27,14 +27,14 @@ def watching(data: Path | None, must_exist: bool = False) -> Iterator[Any]:
     """The services, with their errors as one plain line."""
     common.setup(data, must_exist=must_exist)
     from hemeroteca import urls
-    from hemeroteca.errors import Denied, Refused
+    from hemeroteca.errors import Refused
     from hemeroteca.watch import services
 
     try:
         yield services
-    except Denied as error:
+    except Refused as error:
         common.refuse(error)
-    except (Refused, urls.UrlError) as error:
+    except urls.UrlError as error:
         common.give_up(str(error), common.USAGE)
 
 
@@ -68,8 +68,8 @@ def page_facts(page: "WatchedPage", language: str) -> dict[str, Any]:
     from hemeroteca.watch.next_visit import sentence
 
     facts = picked(page, "url", "site", "listing", "group", "daily_chance", "behaviour", "visits", "changes", "chance")
-    facts |= {"subscription": page.subscription_id, "last_visit": moment(page.last_ms)}
-    facts |= {"next_visit": moment(page.next_ms), "why": sentence(page.reason, language)}
+    facts |= {"subscription": page.subscription_id, "last_visit_ms": page.last_ms, "next_visit_ms": page.next_ms}
+    facts |= {"why": sentence(page.reason, language)}
     return facts | {"then": sentence(page.next_reason, language)}
 
 

@@ -103,8 +103,11 @@ def webhook(number: options.Number, data: common.Data = None) -> None:
         from django.conf import settings
 
         _, token = services.add_webhook(common.actor(), number)
-        base = settings.CONFIG.public_url.rstrip("/") or f"http://{settings.CONFIG.host}:{settings.CONFIG.port}"
-        typer.echo(f"{base}/api/v1/signals/{token}")
+        served = settings.CONFIG.public_url or settings.INSTANCE.served_at()
+        base = served or f"http://{settings.CONFIG.host}:{settings.CONFIG.port}"
+        typer.echo(f"{base.rstrip('/')}/api/v1/signals/{token}")
+        if not served:
+            typer.echo("`hemeroteca serve` is not running: the address is that of the settings", err=True)
 
 
 def import_(
@@ -136,9 +139,10 @@ def import_(
 
 def export_(
     file: Annotated[
-        Path | None, typer.Argument(help="Where to; ends in .opml for OPML. Default: CSV on the screen.")
+        Path | None, typer.Argument(help="Where to; ends in .opml for OPML. `-` or none: CSV on standard output.")
     ] = None,
     collection: Annotated[str, typer.Option(help="Only of this collection.")] = "",
+    force: common.Force = False,
     data: common.Data = None,
 ) -> None:
     """Write the subscriptions as CSV or OPML; `watch import` takes both back (OPML holds addresses and names only)."""
@@ -148,13 +152,11 @@ def export_(
         found = queries.subscriptions(subscription_files.MAX_ROWS, collection=collection)
         opml = file is not None and file.suffix.lower() in (".opml", ".xml")
         text = subscription_files.as_opml(found) if opml else subscription_files.as_csv(found)
-        if file is None:
+        if file is None or str(file) == "-":
             sys.stdout.write(text)
             return
-        try:
-            file.write_text(text, "utf-8")
-        except OSError as error:
-            raise Invalid(f"{file} cannot be written ({error.strerror}); choose another place")
+        with common.outgoing(file, force) as path:
+            path.write_text(text, "utf-8")
         typer.echo(f"{len(found)} subscriptions are in {file}", err=True)
 
 

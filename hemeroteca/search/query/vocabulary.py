@@ -1,7 +1,7 @@
 """Which words of the index a word of a query stands for, and in which languages a query is read.
 
 The index holds words as they are written. A word of the query stands for all its forms in the index's vocabulary that
-share its stem. As typed it weighs what BM25 gives it; the other forms only add to that, each weighed as the whole group
+share its stem. As typed it weighs mostly what BM25 gives it (`TYPED`); the other forms are weighed as the whole group
 is, so that a rare form is not taken for a rare word.
 """
 
@@ -19,6 +19,7 @@ from hemeroteca.search.index import expressions as ex
 from hemeroteca.search.index.document_fields import BODIES
 
 LONG_QUERY = 24  # words from which a query is very long
+TYPED = 0.7  # of the weight of a word as typed: its own rarity; the rest is that of all its forms together
 OTHER_FORM = 0.9  # what a form counts that was not typed
 MAX_KNOWN = 20_000  # words remembered with their forms
 MIN_SHARE = 0.04  # of the pages, from which the forms of a language's words are looked for
@@ -158,9 +159,10 @@ class Vocabulary:
         total = self.reader.documents
         elsewhere = self._elsewhere(name, word)
         alone = _rarity(self._everywhere([word], having[word] + elsewhere), total)
-        together = OTHER_FORM * _rarity(self._everywhere(having, sum(having.values()) + elsewhere), total)
+        together = _rarity(self._everywhere(having, sum(having.values()) + elsewhere), total)
+        as_typed, other = TYPED * alone + (1 - TYPED) * together, OTHER_FORM * together
         return [
-            Form(term, documents, (alone if term == word else together) / _rarity(documents, total))
+            Form(term, documents, (as_typed if term == word else other) / _rarity(documents, total))
             for term, documents in having.items()
             if documents
         ]

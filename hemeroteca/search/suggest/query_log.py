@@ -48,6 +48,26 @@ def log_query(index_dir: Path, text: str, by: int) -> None:
         os.replace(draft, log)
 
 
+def queries_of(index_dir: Path, by: int, limit: int = 200) -> list[str]:
+    """What a person asked, the last first, each once."""
+    own = [text for text, asker in _lines(index_dir / "suggest" / _FILE) if asker == by]
+    return list(dict.fromkeys(reversed(own)))[:limit]
+
+
+def forget_queries(index_dir: Path, by: int) -> None:
+    """Erase what a person asked. Words learned from it go at the next `search learn`."""
+    log = index_dir / "suggest" / _FILE
+    try:
+        lines = log.read_bytes().splitlines(keepends=True)
+    except FileNotFoundError:
+        return
+    mine = str(by).encode()
+    draft = log.with_suffix(".draft")
+    draft.touch(mode=0o600)
+    draft.write_bytes(b"".join(line for line in lines if line.partition(b"\t")[2].partition(b"\t")[0] != mine))
+    os.replace(draft, log)
+
+
 def logged_queries(index_dir: Path) -> list[LoggedQuery]:
     """What was asked lately, once for each person it may be shown to."""
     times: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))

@@ -1,0 +1,39 @@
+"""Help: a page for each idea one needs to understand what is shown, in the reader's language."""
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import get_language, gettext_lazy
+from django.views.decorators.http import require_safe
+
+from hemeroteca.console.section import Page, Section
+
+IDEAS = {  # in the order of the list; each is a template of every language
+    "search": gettext_lazy("How to search"),
+    "versions": gettext_lazy("What is a version?"),
+    "prediction": gettext_lazy("How are changes predicted?"),
+    "politeness": gettext_lazy("What does politeness mean?"),
+}
+
+
+@require_safe
+def listing(request: HttpRequest) -> HttpResponse:
+    return render(request, "console/help.html", {"ideas": IDEAS})
+
+
+@require_safe
+def idea(request: HttpRequest, name: str) -> HttpResponse:
+    if name not in IDEAS:
+        raise Http404
+    language = "es" if (get_language() or "").startswith("es") else "en"
+    context = {"ideas": IDEAS, "name": name, "heading": IDEAS[name], "text": f"console/help/{language}/{name}.html"}
+    return render(request, "console/help.html", context)
+
+
+SECTION = Section(
+    "help",
+    gettext_lazy("Help"),
+    (
+        Page("help", "help", listing, "instance.about"),
+        Page("help/<slug:name>", "help-idea", idea, "instance.about"),
+    ),
+)

@@ -1,0 +1,26 @@
+"""Files handed to people: others may read them, as far as whoever called the program lets them.
+
+The program itself keeps everything to its owner (`main` sets a strict umask), and its children do so too: what the
+caller's umask was, they find in the environment.
+"""
+
+import os
+from pathlib import Path
+
+VARIABLE = "HEMEROTECA_CALLERS_UMASK"
+USUAL = 0o022
+
+
+def keep_to_owner() -> None:
+    """From now on new files belong to the owner only: secrets, sessions and captures of private pages."""
+    before = os.umask(0o077)
+    os.environ.setdefault(VARIABLE, f"{before:o}")
+
+
+def hand_over(file: Path) -> None:
+    """Let others read a file that was written for people."""
+    try:
+        umask = int(os.environ.get(VARIABLE, ""), 8)
+    except ValueError:
+        umask = USUAL
+    file.chmod(0o666 & ~umask)

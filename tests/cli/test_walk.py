@@ -1,0 +1,244 @@
+"""A walk over all commands: help, examples, wrong values, things that are not there, times, files handed out."""
+
+import contextlib
+import io
+import json
+import os
+import re
+import shlex
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from hemeroteca.cli import command_line, usage_errors
+from hemeroteca.cli.examples import EXAMPLES
+from simweb.api import SimWeb
+from tests.commands import run
+from tests.waiting import PATIENCE
+
+WHOLE = typer.main.get_command(command_line())
+usage_errors.explain(WHOLE, EXAMPLES)
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+LIKE_A_MOMENT = re.compile(r"(?:19|20)\d\d-?[01]\d-?[0-3]\d[T ]?\d\d:?\d\d.*")
+
+
+def leaves(command=WHOLE, words=()):
+    if hasattr(command, "commands"):
+        for name, below in command.commands.items():
+            yield from leaves(below, (*words, name))
+    else:
+        yield " ".join(words), command
+
+
+LEAVES = dict(leaves())
+
+
+@pytest.mark.parametrize("words", LEAVES)
+def test_help_is_readable_at_80_columns(words, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    context = LEAVES[words].make_context(words, [], resilient_parsing=True)
+    told = LEAVES[words].get_help(context)
+    assert max(map(len, told.splitlines())) <= 80
+    assert not re.search(r"<(int|float|str|path)|x[<>]=", told), told
+    assert ("For example:" in told) == (words in EXAMPLES)
+
+
+def test_every_example_is_of_a_command_and_can_be_read():
+    assert not EXAMPLES.keys() - LEAVES.keys()
+    for words, lines in EXAMPLES.items():
+        for line in lines:
+            typed = shlex.split(line.rpartition("| ")[2])
+            assert typed.pop(0) == "hemeroteca"
+            if typed[: len(words.split())] == words.split():
+                typed = typed[len(words.split()) :]
+            else:
+                assert words == "search find"  # its verb may be left out
+                assert typed.pop(0) == "search"
+            said = ""
+            try:
+                LEAVES[words].make_context(words, typed)
+            except usage_errors.UsageError as error:
+                said = str(error)
+            assert not said or "does not exist" in said, (line, said)  # the files of an example need not be there
+
+
+def test_values_that_cannot_be_are_told_in_words():
+    tried = 0
+    for words, command in LEAVES.items():
+        for param in command.params:
+            kind = getattr(param.type, "name", "")
+            if param.param_type_name != "option" or not kind.startswith(("int", "float", "choice")):
+                continue
+            option = max(param.opts, key=len)
+            needed = ["1" for one in command.params if one.param_type_name == "argument" and one.required]
+            code, _, said = call([*words.split(), *needed, option, "thirteen"])
+            tried += 1
+            if code == 2 and "is missing" in said:
+                continue  # another option is needed first
+            assert code == 2, (words, option, said)
+            assert f"{option} is 'thirteen'; write" in said, (words, option, said)
+            assert not re.search("valid|range", said), said
+    assert tried > 50
+
+
+MANY = """
+import json, sys
+from tests.cli.test_walk import call
+from hemeroteca.cli.common import setup
+setup(None)
+for words in json.loads(sys.argv[1]):
+    print(json.dumps([words, *call(words)]))
+"""
+
+
+def call(words):
+    """Exit code, standard output and errors of a command, called in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            WHOLE.main(args=words, prog_name="hemeroteca")
+            code = 0
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+    return code, out.getvalue(), err.getvalue()
+
+
+ABSENT = [
+    ["job", "show", "99"], ["job", "follow", "99"], ["job", "cancel", "99"], ["watch", "show", "99"],
+    ["watch", "learn", "99"], ["watch", "pause", "99"], ["watch", "remove", "99"], ["watch", "webhook", "99"],
+    ["watch", "edit", "99", "--mode", "simple"], ["watch", "channel", "remove", "9"], ["watch", "channel", "test", "9"],
+    ["watch", "collection", "remove", "nope"], ["archive", "export", "/nowhere/x.csv", "--collection", "nope"],
+    ["archive", "get", "http://nope.test/"], ["archive", "versions", "http://nope.test/"],
+    ["archive", "diff", "http://nope.test/"], ["user", "password", "nobody"], ["user", "remove", "nobody"],
+    ["token", "create", "nobody"], ["token", "revoke", "nope"], ["search", "unsave", "99"], ["geo", "show", "99"],
+    ["geo", "withdraw", "99"], ["site", "show", "nope.test"], ["held", "take", "99"],
+    ["focus", "explain", "http://nope.test/"], ["focus", "thesaurus", "show", "nope"],
+    ["fleet", "device", "revoke", "nope"], ["fleet", "client", "approve", "nope"], ["fleet", "open", "nope.test"],
+    ["wiki", "status", "99"],
+]  # fmt: skip
+
+
+def test_what_is_not_there_ends_with_1_and_says_so(tmp_path):
+    told = run(MANY, tmp_path / "data", json.dumps(ABSENT)).stdout.splitlines()
+    for line in told:
+        words, code, _, said = json.loads(line)
+        assert code == 1, (words, code, said)
+        assert re.fullmatch("hemeroteca: .+\n", said), (words, said)
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """A data folder with a crawl, a subscription, a job, a token and more, and the web it came from."""
+    data = tmp_path_factory.mktemp("walk") / "data"
+    with SimWeb(seed=5, hosts=2, pages_per_host=8, page_bytes=2000, trouble=0, robots="open") as web, \
+            pytest.MonkeyPatch.context() as patch:  # fmt: skip
+        patch.setenv("HEMEROTECA_RESOLVE", web.resolve)
+        patch.setenv("HEMEROTECA_ALLOW_PRIVATE", "1")
+        patch.setenv("HEMEROTECA_DELAY", "0")
+        seed = web.seed_urls(1)[0]
+        first = run("from hemeroteca.cli import main; main()", data, "crawl", seed, "--limit", "6", "--json")
+        again = run("from hemeroteca.cli import main; main()", data, "crawl", seed, "--limit", "2", "--json")
+        yield data, seed, first, again
+
+
+READING = [
+    ["status"], ["archive", "stats"], ["archive", "verify"], ["archive", "versions", "SEED", "--all"],
+    ["archive", "get", "SEED"], ["job", "list"], ["job", "show", "1"], ["watch", "add", "SEED"], ["watch", "list"],
+    ["watch", "show", "1"], ["watch", "pages"], ["watch", "changes"], ["watch", "metrics"], ["watch", "sources"],
+    ["watch", "collection", "list"], ["watch", "channel", "list"], ["search", "find", "a"], ["search", "saved"],
+    ["user", "add", "ana"], ["user", "list"], ["token", "create", "ana"], ["token", "list"], ["held", "list"],
+    ["site", "show", "HOST"], ["fleet", "status"], ["fleet", "devices"],
+    ["fleet", "device", "add", "x", "--owner", "ana"], ["fleet", "log"],
+    ["fleet", "credits"], ["geo", "stats"], ["geo", "search"], ["config"],
+]  # fmt: skip
+NOT_JSON = (["user", "add"], ["token", "create"])
+
+
+def test_times_have_one_shape_in_every_json(filled):
+    data, seed, first, _ = filled
+    host = seed.split("/")[2]
+    lines = [[word.replace("SEED", seed).replace("HOST", host) for word in words] for words in READING]
+    asked = [words if words[:2] in NOT_JSON else [*words, "--json"] for words in lines]
+    seen = set()
+    for told in run(MANY, data, json.dumps(asked)).stdout.splitlines():
+        words, code, said, error = json.loads(told)
+        assert code in (0, 1), (words, code, error)
+        if words[:2] in NOT_JSON:
+            continue
+        for line in said.splitlines():
+            seen |= moments(json.loads(line), " ".join(words))
+    seen |= moments(json.loads(first.stdout.splitlines()[-1]), "crawl")
+    assert len(seen) > 10, seen
+
+
+def moments(value, where):
+    """Names of the times in an answer; each has the one shape."""
+    if isinstance(value, list):
+        return set().union(*(moments(one, where) for one in value))
+    if isinstance(value, str):
+        assert not LIKE_A_MOMENT.fullmatch(value) or MOMENT.fullmatch(value), (where, value)
+        return set()
+    if not isinstance(value, dict):
+        return set()
+    found = set()
+    for name, one in value.items():
+        assert not name.endswith("_ms") or name == "response_ms", (where, name)
+        found |= {f"{where} {name}"} if isinstance(one, str) and MOMENT.fullmatch(one) else moments(one, where)
+    return found
+
+
+def test_that_nobody_can_reach_us_is_said_once(filled):
+    _, _, first, again = filled
+    assert "`contact` is empty" in first.stderr
+    assert "contact" not in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (["archive", "export"], "all.warc.gz"),
+        (["archive", "export"], "all.csv"),
+        (["watch", "export"], "watched.csv"),
+        (["geo", "export"], "services.geojson"),
+        (["archive", "get", "SEED", "-o"], "page.html"),
+    ],
+)
+def test_a_file_handed_out_is_readable_and_replaces_nothing_unless_told(filled, tmp_path, words, name):
+    data, seed, _, _ = filled
+    main = "import os; os.umask(0o022); from hemeroteca.cli import main; main()"
+    target = tmp_path / name
+    order = [seed if word == "SEED" else word for word in words]
+    run(main, data, *order, target)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o644
+    before = target.read_bytes()
+    assert before
+    target.write_bytes(b"mine")
+    refused = run(main, data, *order, target, code=1)
+    assert "--force" in refused.stderr
+    assert target.read_bytes() == b"mine"
+    run(main, data, *order, target, "--force")
+    assert target.read_bytes() != b"mine"
+    format_ = {"warc.gz": "warc", "csv": "csv", "geojson": "geojson"}.get(name.partition(".")[2])
+    more = ["--format", format_] if format_ and words[1] == "export" and words[0] != "watch" else []
+    shown = subprocess.run(
+        [sys.executable, "-c", main, *order, "-", *more],
+        env={**os.environ, "HEMEROTECA_DATA": str(data), "HEMEROTECA_DATABASE": ""},
+        capture_output=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    assert shown.stdout == target.read_bytes() or name.endswith(".warc.gz")  # which says its own name
+    assert shown.stdout
+    assert not Path("-").exists()
+
+
+def test_a_shell_is_told_how_a_line_goes_on(tmp_path, monkeypatch):
+    asked = {"_HEMEROTECA_COMPLETE": "complete_bash", "COMP_WORDS": "hemeroteca archive ex", "COMP_CWORD": "2"}
+    for name, value in asked.items():
+        monkeypatch.setenv(name, value)
+    told = run("import sys; sys.argv = ['hemeroteca']; from hemeroteca.cli import main; main()", tmp_path)
+    assert told.stdout.split() == ["export"]
