@@ -150,6 +150,15 @@ class Config:
             "help": "requests a minute to one farm of wikis, all workers together; 0: Wikimedia 200, others by `delay`"
         },
     )
+    wiki_follow_seconds: float = field(
+        default=120.0,
+        metadata={
+            "help": "seconds between looks at what a wiki announces, in `serve`; 0: articles are not kept up to date"
+        },
+    )
+    wiki_countries: str = field(
+        default="", metadata={"help": "file (MMDB, such as GeoLite2 Country) that tells the country of an address"}
+    )
     wiki_token: str = field(default="", metadata={"help": "OAuth 2 token sent to the APIs of wikis"})
     wiki_user: str = field(default="", metadata={"help": "name of a bot password at the wiki (User@bot)"})
     wiki_password: str = field(default="", metadata={"help": "that bot password"})

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from http import HTTPMethod
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
-from django.http import HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import URLPattern, URLResolver, path
+from django.utils.cache import get_conditional_response
 from ninja import NinjaAPI, Status, Swagger
 from ninja.openapi.docs import ABS_TPL_PATH
 
@@ -169,6 +170,7 @@ ROUTES = (
     Route(GET, "/wiki/avg", "wiki.read", wiki.avg, "Revisions a day"),
     Route(GET, "/wiki/mode", "wiki.read", wiki.mode, "The most frequent value"),
     Route(GET, "/wiki/metrics", "wiki.read", wiki.metrics, "Numbers about articles"),
+    Route(GET, "/wiki/compare", "wiki.read", wiki.compare, "Articles beside each other"),
     Route(GET, "/wiki/trends", "wiki.read", wiki.trends, "What is edited unusually often"),
     Route(POST, "/wiki/query", "wiki.query", wiki.query, "SQL or a pipeline over histories"),
     Route(GET, "/signals/sources", "watch.sources", signals.sources, "Who tells us that pages change"),
@@ -226,6 +228,13 @@ class Docs(Swagger):
 
 
 class Api(NinjaAPI):
+    def create_response(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """An answer with an ETag that the caller has already is 304, without a body."""
+        answer = super().create_response(request, *args, **kwargs)
+        if "ETag" in answer.headers:
+            return get_conditional_response(request, etag=answer.headers["ETag"], response=answer) or answer
+        return answer
+
     def get_openapi_schema(self, *args: Any, **kwargs: Any) -> Any:
         """Ninja's description, with the one answer that every operation may give: a problem."""
         schema = super().get_openapi_schema(*args, **kwargs)

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from ninja import Path, Query, Schema
-from pydantic import Field
+from ninja import Body, Path, Query, Schema
+from pydantic import Discriminator, Field, Tag
 
 from hemeroteca.api import access
 from hemeroteca.api.shapes import RequestBody, filled
@@ -92,8 +92,18 @@ class ExtractIn(RequestBody):
     locale: str = Field(
         "en", max_length=400, description="Language of the Wikipedia that has it, or address of an API."
     )
+    titles: list[Annotated[str, Field(max_length=400)]] = Field(
+        [], max_length=services.MAX_TITLES, description="Titles of several articles."
+    )
+    category: str = Field("", max_length=400, description="Articles of this category, instead of titles.")
+    depth: int = Field(0, ge=0, le=50, description="Categories below it that are followed.")
+    search: str = Field("", max_length=400, description="Articles that the wiki's own search finds.")
+    user: str = Field("", max_length=400, description="Articles that this user edited.")
+    whole: bool = Field(False, description="Every article of the wiki.")
     text: bool = Field(False, description="Texts too.")
-    max_revisions: int = Field(0, ge=0, lt=1 << 53, description="The oldest so many at most; 0: all.")
+    max_revisions: int = Field(0, ge=0, lt=1 << 53, description="Of each the oldest so many at most; 0: all.")
+    policy: str = Field("", max_length=12, description="When to look again: auto, exponential or never.")
+    workers: int = Field(1, ge=1, le=services.MAX_WORKERS, description="Cut the order into so many jobs.")
 
 
 class StatusOut(Schema):
@@ -126,6 +136,12 @@ class QueryIn(RequestBody):
     date_format: str = Field("", max_length=40, description="How a pipeline writes times, like %Y-%m-%d.")
 
 
+QueryBody = Annotated[
+    Annotated[QueryIn, Tag("object")] | Annotated[list[dict[str, Any]], Tag("array")],
+    Discriminator(lambda given: "array" if isinstance(given, list) else "object"),
+]
+
+
 class QueryOut(Schema):
     columns: list[str] = Field(description="Names of the columns.")
     rows: list[list[Any]] = Field(description="Rows.")
@@ -136,6 +152,11 @@ class TrendsOut(Schema):
     days: int = Field(description="The last so many days.")
     articles: list[dict[str, Any]] = Field(description="Articles edited unusually often.")
     categories: list[dict[str, Any]] = Field(description="Categories of such articles.")
+
+
+class CompareOut(Schema):
+    articles: list[dict[str, Any]] = Field(description="Numbers of each article.")
+    months: list[dict[str, Any]] = Field(description="Edits of each month and article.")
 
 
 def articles(request: HttpRequest, which: Query[ArticleQuery], part: Query[PageQuery]) -> ArticlesOut:
@@ -164,10 +185,17 @@ def extract(request: HttpRequest, order: ExtractIn) -> HttpResponse:
     job = services.extract(
         access.caller(request),
         url=order.url,
-        titles=(order.title,) if order.title else (),
+        titles=(*((order.title,) if order.title else ()), *order.titles),
         locale=order.locale,
+        category=order.category,
+        depth=order.depth,
+        search=order.search,
+        user=order.user,
+        whole=order.whole,
         text=order.text,
         max_revisions=order.max_revisions,
+        policy=order.policy,
+        workers=order.workers,
     )
     place = f"{settings.CONFIG.public_url.rstrip('/')}/api/v1/wiki/status/{job.pk}"
     response = HttpResponse(
@@ -209,12 +237,34 @@ def metrics(
     response: HttpResponse,
     which: Query[FilterQuery],
     metric: Annotated[str, Query(max_length=400, description="Names with a comma between them; empty: all.")] = "",
-) -> dict[str, Any]:
+    form: Annotated[
+        Literal["json", "csv", "chart"],
+        Query(alias="format", description="csv: one metric that is a table. chart: Vega-Lite specifications."),
+    ] = "json",
+) -> Any:
     """Edits over time, editors, concentration, reverts, authorship, …"""
-    given = _given(request, which, also=("metric",))
-    _tag(response, "metrics", metric, given)
+    given = _given(request, which, also=("metric", "format"))
     names = tuple(name.strip() for name in metric.split(",") if name.strip())
-    return queries.metrics_of(access.caller(request), given, names)
+    found = queries.metrics_of(access.caller(request), given, names)
+    if form == "csv":
+        answer = HttpResponse(queries.as_csv(found), content_type="text/csv; charset=utf-8")
+        _tag(answer, "metrics", metric, form, given)
+        return answer
+    _tag(response, "metrics", metric, form, given)
+    return queries.charts(found) if form == "chart" else found
+
+
+def compare(
+    request: HttpRequest,
+    response: HttpResponse,
+    title: Annotated[list[str], Query(max_length=queries.MAX_COMPARED, description="An article; several times.")],
+    locale: Annotated[str, Query(max_length=40, description="Only of wikis in this language.")] = "",
+    wiki: Annotated[str, Query(max_length=300, description="Only of the wiki with this name.")] = "",
+) -> CompareOut:
+    """Edits, editors, reverts, concentration and size of 2 to 10 articles, and the edits of each month."""
+    _refuse_unknown(request, ("title", "locale", "wiki"))
+    _tag(response, "compare", title, locale, wiki)
+    return CompareOut(**queries.compare(access.caller(request), title, locale, wiki))
 
 
 def trends(
@@ -227,8 +277,20 @@ def trends(
     return TrendsOut(**queries.trends(access.caller(request), days, locale))
 
 
-def query(request: HttpRequest, response: HttpResponse, order: QueryIn) -> QueryOut:
-    """Read-only SQL (DuckDB's), or an aggregation pipeline; run by a process that can open nothing else."""
+def query(
+    request: HttpRequest,
+    response: HttpResponse,
+    order: Body[QueryBody],
+    collection: Annotated[str, Query(max_length=40, description="Of a pipeline sent as an array.")] = "revisions",
+    date_format: Annotated[str, Query(max_length=40, description="The same: how it writes times.")] = "",
+) -> QueryOut:
+    """Read-only SQL (DuckDB's), or an aggregation pipeline; run by a process that can open nothing else.
+
+    A pipeline may also be the body itself, a JSON array, with `collection` and `date_format` as parameters.
+    """
+    _refuse_unknown(request, ("collection", "date_format"))
+    if isinstance(order, list):
+        order = QueryIn(sql="", pipeline=order, collection=collection, date_format=date_format)
     if bool(order.sql) == (order.pipeline is not None):
         raise Invalid("send either `sql` or `pipeline`")
     _tag(response, "query", order.model_dump_json())

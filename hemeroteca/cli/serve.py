@@ -25,7 +25,11 @@ from hemeroteca.replay import program as replay
 
 LOG_BYTES = 5 << 20
 LOG_FILES = 3
-ON_DEMAND = {"jobs": "hemeroteca.jobs", "watch": "hemeroteca.watch.chores"}  # they end when they have nothing to do
+ON_DEMAND = {  # they end when they have nothing to do
+    "jobs": "hemeroteca.jobs",
+    "watch": "hemeroteca.watch.chores",
+    "wiki": "hemeroteca.wiki.upkeep",
+}
 WAKE_SECONDS = 600.0  # after which they look by themselves, should nobody have called
 
 

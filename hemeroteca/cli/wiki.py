@@ -1,6 +1,9 @@
 """`hemeroteca wiki`: histories of MediaWiki articles: extracted, kept up to date, counted, measured, handed out."""
 
+import functools
+import inspect
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,25 +14,64 @@ from hemeroteca.cli.job import Background, run_job
 
 app = typer.Typer(no_args_is_help=True, help="Histories of MediaWiki articles: extracted, counted, measured.")
 
-Where = Annotated[str, typer.Option("--wiki", help="A language (es), the address of an article, or of an api.php.")]
+Where = Annotated[
+    str, typer.Option("--wiki", help="A language (es), the address of an article, or of an api.php; else: en.")
+]
 Name = Annotated[str, typer.Option("--wiki", help="Only of this wiki, by its name (es.wikipedia.org).")]
-Title = Annotated[str, typer.Option(help="Only of this article.")]
-PageId = Annotated[int | None, typer.Option(help="Only of the page with this number.")]
-User = Annotated[str, typer.Option(help="Only by this user.")]
-UserId = Annotated[int | None, typer.Option(help="Only by the user with this number.")]
-Tag = Annotated[str, typer.Option(help="Only with this tag, such as mw-reverted.")]
-Size = Annotated[int | None, typer.Option(help="Only of this size in bytes; see --sizematch.")]
-SizeMatch = Annotated[int | None, typer.Option(help="1: larger than --size, -1: smaller, 0: equal.")]
-Day = Annotated[str, typer.Option("--date", help="Only of this day (UTC).")]
-From = Annotated[str, typer.Option("--datestart", help="Only from this day on.")]
-To = Annotated[str, typer.Option("--dateend", help="Only up to this day, which counts.")]
-Locale = Annotated[str, typer.Option(help="Only of wikis in this language.")]
+Locale = Annotated[str, typer.Option("--locale", help="Only of wikis in this language.")]
+FILTERS: dict[str, tuple[Any, Any]] = {  # which revisions are meant: the type of each option, and its default
+    "title": (Annotated[str, typer.Option("--title", help="Only of this article.")], ""),
+    "pageid": (Annotated[int | None, typer.Option("--pageid", help="Only of the page with this number.")], None),
+    "user": (Annotated[str, typer.Option("--user", help="Only by this user.")], ""),
+    "userid": (Annotated[int | None, typer.Option("--userid", help="Only by the user with this number.")], None),
+    "tag": (Annotated[str, typer.Option("--tag", help="Only with this tag, such as mw-reverted.")], ""),
+    "size": (
+        Annotated[int | None, typer.Option("--size", help="Only of this size in bytes; see --sizematch.")],
+        None,
+    ),
+    "sizematch": (
+        Annotated[int | None, typer.Option("--sizematch", help="1: larger than --size, -1: smaller, 0: equal.")],
+        None,
+    ),
+    "date": (Annotated[str, typer.Option("--date", help="Only of this day (UTC).")], ""),
+    "datestart": (Annotated[str, typer.Option("--datestart", help="Only from this day on.")], ""),
+    "dateend": (Annotated[str, typer.Option("--dateend", help="Only up to this day, which counts.")], ""),
+    "locale": (Locale, ""),
+    "wiki": (Name, ""),
+}
+
+
+def with_filters(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Options of FILTERS (these, or all) for a command, which gets what was given of them as `given`."""
+    chosen = names or tuple(FILTERS)
+
+    def made(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def called(**values: Any) -> None:
+            given = {name: values.pop(name) for name in chosen}
+            command(given=_given(given), **values)
+
+        parameters: list[inspect.Parameter] = []
+        for parameter in inspect.signature(command).parameters.values():
+            if parameter.name != "given":
+                parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+                continue
+            for name in chosen:
+                kind, default = FILTERS[name]
+                parameters.append(
+                    inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+                )
+        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return called
+
+    return made
 
 
 @app.command()
 def extract(
-    titles: Annotated[list[str] | None, typer.Argument(help="Titles of articles.")] = None,
-    wiki: Where = "en",
+    titles: Annotated[list[str] | None, typer.Argument(help="Titles of articles, or their addresses.")] = None,
+    wiki: Where = "",
     text: Annotated[bool, typer.Option("--text", help="Texts too, not only what is known of each revision.")] = False,
     max_revisions: Annotated[int, typer.Option(min=0, help="Of each article the oldest so many at most; 0: all.")] = 0,
     titles_file: Annotated[Path | None, typer.Option("--titles", help="A file with a title in each line.")] = None,
@@ -38,37 +80,26 @@ def extract(
     search: Annotated[str, typer.Option(help="Articles that the wiki's own search finds.")] = "",
     user: Annotated[str, typer.Option(help="Articles that this user edited.")] = "",
     whole: Annotated[bool, typer.Option("--whole", help="Every article of the wiki.")] = False,
-    policy: Annotated[str, typer.Option(help="When to look again: auto or exponential.")] = "",
+    policy: Annotated[str, typer.Option(help="When to look again: auto, exponential or never.")] = "",
+    workers: Annotated[int, typer.Option(min=1, max=100, help="Cut the order into so many jobs for several.")] = 1,
     background: Background = False,
     data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Bring the histories of articles. The same order goes on where it was, or brings what is new."""
     common.setup(data)
-    from hemeroteca.errors import Invalid
-    from hemeroteca.wiki import address, services
+    from hemeroteca.wiki import services
     from hemeroteca.wiki.extraction import Extracted
-    from hemeroteca.wiki.jobs import Extract
-    from hemeroteca.wiki.schedule import POLICIES
 
-    place = address.read(wiki)
-    services.refuse_strangers_to_wikimedia(place)
     named = [*(titles or ())]
     if titles_file is not None:
         try:
             named += [line.strip() for line in titles_file.read_text("utf-8").splitlines() if line.strip()]
         except (OSError, UnicodeDecodeError) as error:
             common.give_up(f"{titles_file} cannot be read: {error}", common.USAGE)
-    named = named or ([place.title] if place.title else [])
-    for title in named:
-        services.check_title(title)
-    if not (named or category or search or user or whole):
-        raise Invalid("name at least one article, or --category, --search, --user or --whole")
-    if policy and policy not in POLICIES:
-        raise Invalid(f"there is no policy {policy!r}; there are {', '.join(POLICIES)}")
-    order = Extract(
-        wiki=wiki,
-        titles=named,
+    order = services.extraction_order(
+        wiki,
+        named,
         category=category,
         depth=depth,
         search=search,
@@ -77,6 +108,7 @@ def extract(
         text=text,
         max_revisions=max_revisions,
         policy=policy,
+        workers=workers,
     )
     done = run_job("wiki.extract", order, Extracted, json, background)
     if json:
@@ -99,11 +131,9 @@ def extract(
 
 
 @app.command()
+@with_filters("title", "pageid", "locale", "wiki")
 def articles(
-    title: Title = "",
-    pageid: PageId = None,
-    locale: Locale = "",
-    wiki: Name = "",
+    given: dict[str, Any],
     sort: Annotated[str, typer.Option(help="title, pageid, or a date of extraction; with a minus: descending.")] = "",
     page: Annotated[int, typer.Option(min=1)] = 1,
     page_size: Annotated[int, typer.Option(min=1, max=1000)] = 100,
@@ -114,10 +144,7 @@ def articles(
     _setup(data)
     from hemeroteca.wiki import queries
 
-    given = {"title": title, "pageid": pageid, "locale": locale, "wiki": wiki}
-    found, total = queries.articles(
-        common.actor(), {**_given(given), "sort": sort, "page": page, "page_size": page_size}
-    )
+    found, total = queries.articles(common.actor(), {**given, "sort": sort, "page": page, "page_size": page_size})
     for article in found:
         if json:
             common.tell(article)
@@ -134,19 +161,9 @@ def articles(
 
 
 @app.command()
+@with_filters()
 def revisions(
-    title: Title = "",
-    pageid: PageId = None,
-    user: User = "",
-    userid: UserId = None,
-    tag: Tag = "",
-    size: Size = None,
-    sizematch: SizeMatch = None,
-    date: Day = "",
-    datestart: From = "",
-    dateend: To = "",
-    locale: Locale = "",
-    wiki: Name = "",
+    given: dict[str, Any],
     text: Annotated[bool, typer.Option("--text", help="With their texts.")] = False,
     sort: Annotated[str, typer.Option(help="timestamp, revid, size, …; with a minus: descending.")] = "",
     page: Annotated[int, typer.Option(min=0, help="0: all of them.")] = 0,
@@ -158,7 +175,6 @@ def revisions(
     _setup(data)
     from hemeroteca.wiki import queries
 
-    given = _filters(locals())
     if page:
         given |= {"page": page, "page_size": page_size}
     if sort:
@@ -173,19 +189,9 @@ def revisions(
 
 
 @app.command()
+@with_filters()
 def count(
-    title: Title = "",
-    pageid: PageId = None,
-    user: User = "",
-    userid: UserId = None,
-    tag: Tag = "",
-    size: Size = None,
-    sizematch: SizeMatch = None,
-    date: Day = "",
-    datestart: From = "",
-    dateend: To = "",
-    locale: Locale = "",
-    wiki: Name = "",
+    given: dict[str, Any],
     data: common.Data = None,
     json: common.Json = False,
 ) -> None:
@@ -193,23 +199,14 @@ def count(
     _setup(data)
     from hemeroteca.wiki import queries
 
-    number = queries.count(common.actor(), _filters(locals()))
+    number = queries.count(common.actor(), given)
     common.tell({"count": number}) if json else typer.echo(f"{number:,}")
 
 
 @app.command()
+@with_filters(*(name for name in FILTERS if name != "date"))
 def avg(
-    title: Title = "",
-    pageid: PageId = None,
-    user: User = "",
-    userid: UserId = None,
-    tag: Tag = "",
-    size: Size = None,
-    sizematch: SizeMatch = None,
-    datestart: From = "",
-    dateend: To = "",
-    locale: Locale = "",
-    wiki: Name = "",
+    given: dict[str, Any],
     data: common.Data = None,
     json: common.Json = False,
 ) -> None:
@@ -217,25 +214,15 @@ def avg(
     _setup(data)
     from hemeroteca.wiki import queries
 
-    number = queries.avg(common.actor(), _filters(locals()))
+    number = queries.avg(common.actor(), given)
     common.tell({"avg": number}) if json else typer.echo(f"{number:g}")
 
 
 @app.command()
+@with_filters()
 def mode(
     of: Annotated[str, typer.Option("--of", help="title, pageid, user, userid, date or size.")],
-    title: Title = "",
-    pageid: PageId = None,
-    user: User = "",
-    userid: UserId = None,
-    tag: Tag = "",
-    size: Size = None,
-    sizematch: SizeMatch = None,
-    date: Day = "",
-    datestart: From = "",
-    dateend: To = "",
-    locale: Locale = "",
-    wiki: Name = "",
+    given: dict[str, Any],
     data: common.Data = None,
     json: common.Json = False,
 ) -> None:
@@ -243,7 +230,7 @@ def mode(
     _setup(data)
     from hemeroteca.wiki import queries
 
-    found = queries.mode(common.actor(), of, _filters(locals()))
+    found = queries.mode(common.actor(), of, given)
     if json:
         facts: dict[str, Any] = {"mode": found.mode, "count": found.count}
         common.tell(facts if len(found.modes) < 2 else {**facts, "modes": found.modes})
@@ -253,43 +240,32 @@ def mode(
 
 
 @app.command()
+@with_filters("datestart", "dateend", "locale", "wiki")
 def metrics(
     title: Annotated[str, typer.Argument(help="Title of an article; empty: all that is kept.")] = "",
     only: Annotated[list[str] | None, typer.Option("--only", help="Only this metric; several times: these.")] = None,
     csv: Annotated[bool, typer.Option("--csv", help="One metric (--only) as CSV.")] = False,
     chart: Annotated[bool, typer.Option("--chart", help="Vega-Lite specifications of their charts.")] = False,
     engine: Annotated[str, typer.Option(help="duckdb, or spark (extra `spark`).")] = "duckdb",
-    datestart: From = "",
-    dateend: To = "",
-    locale: Locale = "",
-    wiki: Name = "",
+    *,
+    given: dict[str, Any],
     data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Edits over time, editors, concentration, kinds of account, sizes, reverts, whose words stayed, and more."""
     _setup(data)
-    from hemeroteca.wiki import metrics as wiki_metrics
     from hemeroteca.wiki import queries
 
     if engine not in ("duckdb", "spark"):
         common.give_up(f"there is no engine {engine!r}; there are duckdb and spark", common.USAGE)
     if title:
-        article = queries.find_article(common.actor(), title, locale, wiki)
-        title, wiki = article.title, article.wiki.name
-    given = _given({"title": title, "datestart": datestart, "dateend": dateend, "locale": locale, "wiki": wiki})
+        article = queries.find_article(common.actor(), title, given.get("locale", ""), given.get("wiki", ""))
+        given |= {"title": article.title, "wiki": article.wiki.name}
     found = queries.metrics_of(common.actor(), given, tuple(only or ()), engine)
     if csv:
-        if len(found) != 1 or not isinstance(next(iter(found.values())), list):
-            common.give_up("--csv writes one metric that is a table; name it with --only", common.USAGE)
-        _csv(next(iter(found.values())))
+        sys.stdout.write(queries.as_csv(found))
     elif chart:
-        common.tell(
-            {
-                n: spec
-                for n, rows in found.items()
-                if n in wiki_metrics.METRICS and (spec := wiki_metrics.chart(n, rows))
-            }
-        )
+        common.tell(queries.charts(found))
     elif json:
         common.tell(found)
     else:
@@ -297,6 +273,31 @@ def metrics(
             typer.echo(name)
             for row in (rows if isinstance(rows, list) else [rows])[:10]:
                 typer.echo(common.printable("  " + "  ".join(f"{key} {value}" for key, value in row.items())))
+
+
+@app.command()
+def compare(
+    titles: Annotated[list[str], typer.Argument(help="Titles of 2 to 10 articles.")],
+    locale: Locale = "",
+    wiki: Name = "",
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Articles beside each other: edits, editors, reverts, concentration, size."""
+    _setup(data)
+    from hemeroteca.wiki import queries
+
+    found = queries.compare(common.actor(), titles, locale, wiki)
+    if json:
+        common.tell(found)
+        return
+    for row in found["articles"]:
+        typer.echo(
+            common.printable(
+                f"{row['title']}: {row['edits']:,} edits, {row['editors']:,} editors, {row['reverts']:,} reverts, "
+                f"Gini {row['gini'] or 0:.2f}, {row['size'] or 0:,} bytes, {row['first']} to {row['last']}"
+            )
+        )
 
 
 @app.command()
@@ -314,6 +315,8 @@ def trends(
     if json:
         common.tell(found)
         return
+    if not found["articles"]:
+        typer.echo(f"nothing was edited unusually often in the last {days} days")
     for row in found["articles"]:
         typer.echo(common.printable(f"{row['title']}: {row['recent']} edits, {row['expected']:.1f} expected"))
     for row in found["categories"]:
@@ -338,10 +341,12 @@ def query(
 
     from hemeroteca.wiki import queries
 
-    if what.endswith(".json") and Path(what).exists():
+    if what.endswith(".json"):
         try:
             given = msgspec.json.decode(Path(what).read_bytes())
-        except (OSError, msgspec.DecodeError) as error:
+        except OSError as error:
+            common.give_up(f"{what} cannot be read: {error.strerror or error}", common.USAGE)
+        except msgspec.DecodeError as error:
             common.give_up(f"{what} is no JSON: {error}", common.USAGE)
         if isinstance(given, dict):
             collection = given.get("collection", collection)
@@ -450,18 +455,14 @@ def import_(
 
 
 @app.command()
+@with_filters("title", "pageid", "user", "datestart", "dateend", "locale", "wiki")
 def export(
     target: Annotated[
         Path, typer.Argument(help="File to write; .xml, .parquet or .csv says the format; `-` is standard output.")
     ],
     format_: Annotated[str, typer.Option("--format", help="xml, parquet or csv; empty: by the file's name.")] = "",
-    title: Title = "",
-    pageid: PageId = None,
-    user: User = "",
-    datestart: From = "",
-    dateend: To = "",
-    locale: Locale = "",
-    wiki: Name = "",
+    *,
+    given: dict[str, Any],
     text: Annotated[bool, typer.Option("--text/--no-text", help="Texts too, where they are kept.")] = True,
     pseudonyms: Annotated[bool, typer.Option("--pseudonyms", help="Users without their names; no comments.")] = False,
     force: common.Force = False,
@@ -477,12 +478,11 @@ def export(
     to_output = str(target) == "-"
     if to_output and background:
         common.give_up("a job has no standard output; name a file, or leave out --background", common.USAGE)
-    filters = _filters(locals())
     with common.outgoing(target, force) as path:
         order = Export(
             target=str(path.absolute()),
             format=format_ or target.suffix.lstrip("."),
-            filters=filters,
+            filters=given,
             text=text,
             pseudonyms=pseudonyms,
         )
@@ -516,18 +516,3 @@ def _setup(data: Path | None) -> None:
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value not in (None, "")}
-
-
-def _filters(values: dict[str, Any]) -> dict[str, Any]:
-    from hemeroteca.wiki.filters import NAMES
-
-    return _given({name: values[name] for name in NAMES if name in values})
-
-
-def _csv(rows: list[dict[str, Any]]) -> None:
-    import csv
-
-    if rows:
-        writer = csv.DictWriter(sys.stdout, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)

@@ -12,7 +12,19 @@ from django.views.i18n import set_language
 
 from hemeroteca.accounts import STRANGER, Actor, PermissionDenied
 from hemeroteca.accounts.permissions import may_try
-from hemeroteca.console import account, archive, charts, error_pages, fleet, geo, operations, search, simulator, watch
+from hemeroteca.console import (
+    account,
+    archive,
+    charts,
+    error_pages,
+    fleet,
+    geo,
+    operations,
+    search,
+    simulator,
+    watch,
+    wiki,
+)
 from hemeroteca.console import help as help_pages
 from hemeroteca.console.section import Page, Section, View
 
@@ -35,6 +47,7 @@ SECTIONS: tuple[Section, ...] = (
     archive.SECTION,
     watch.SECTION,
     simulator.SECTION,
+    wiki.SECTION,
     geo.SECTION,
     fleet.SECTION,
     operations.SECTION,

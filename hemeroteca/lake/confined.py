@@ -10,8 +10,10 @@ import ctypes
 import datetime
 import decimal
 import json
+import math
 import os
 import platform
+import re
 import resource
 import signal
 import struct
@@ -26,6 +28,7 @@ from hemeroteca.lake.sandbox import Answer, Question
 NOBODY = 65_534
 ROWS_AT_ONCE = 1_000
 MAX_DEPTH = 100  # of a query's tree
+_WORD = re.compile(r"\w{1,200}")
 
 # Functions that make rows and touch nothing but their arguments.
 ROW_FUNCTIONS = frozenset({"range", "generate_series", "unnest", "repeat", "json_each", "json_tree"})
@@ -82,6 +85,10 @@ def _answer(question: Question) -> Answer:
         return Answer(refused=_too_much(limits.memory))
     except duckdb.Error as error:
         return Answer(refused=f"the query cannot be run: {str(error)[:1000]}")
+    except (ArithmeticError, ValueError, TypeError) as error:  # a value that Python or JSON has no word for
+        return Answer(
+            refused=f"the answer cannot be told ({type(error).__name__}: {str(error)[:300]}); cast it to text"
+        )
     finally:
         del held
 
@@ -123,10 +130,12 @@ def _plain(value: Any) -> Any:
     """What JSON can hold; times as RFC 3339 in UTC."""
     if isinstance(value, datetime.datetime):
         return value.replace(tzinfo=datetime.UTC).isoformat().replace("+00:00", "Z")
-    if isinstance(value, decimal.Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, decimal.Decimal) and value.is_finite():
+        value = int(value) if int(value) == value else float(value)
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
         return str(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None  # JSON has no word for it
     if isinstance(value, list | tuple):
         return [_plain(part) for part in value]
     if isinstance(value, dict):
@@ -168,6 +177,11 @@ def objection(connection: Any, sql: str, visible: tuple[str, ...]) -> str:
     ours = {entry["key"].lower() for node in nodes if "cte_map" in node for entry in node["cte_map"].get("map", ())}
     ours |= {node["cte_name"].lower() for node in nodes if isinstance(node.get("cte_name"), str)}
     ours |= {node["ctename"].lower() for node in nodes if isinstance(node.get("ctename"), str)}
+    # A name given with WITH is known in a part of the query only. Elsewhere it must not mean a file, nor a table or
+    # view of the system: so it is a plain word that nothing else is called.
+    taken = ours & _catalogue(connection) - known
+    for name in sorted(taken | {name for name in ours if not _WORD.fullmatch(name)}):
+        return f"{name!r} cannot be named by WITH here; choose another word"
     for node in nodes:
         kind = node.get("type")
         if kind == "BASE_TABLE":
@@ -187,6 +201,12 @@ def objection(connection: Any, sql: str, visible: tuple[str, ...]) -> str:
         if name in CLOSED_FUNCTIONS or name.startswith(("duckdb_", "pragma_", "read_", "pg_", "parquet_", "sniff_")):
             return f"the function {name}() is closed here"
     return ""
+
+
+def _catalogue(connection: Any) -> set[str]:
+    """Names of all tables and views there are, those of the system too."""
+    found = connection.execute("SELECT table_name FROM duckdb_tables() UNION SELECT view_name FROM duckdb_views()")
+    return {str(name).lower() for (name,) in found.fetchall()}
 
 
 def _nodes(value: Any, depth: int) -> Iterator[dict[str, Any]]:

@@ -108,7 +108,7 @@ class Lake:
             return
         # Ibis 12 asks DuckDB 2 by a name that it no longer has
         self.connection._run_pre_execute_hooks(expression)
-        found = self.connection.raw_sql(self.connection.compile(expression))
+        found = self.connection.con.sql(str(self.connection.compile(expression)))
         yield from found.to_arrow_reader(size) if hasattr(found, "to_arrow_reader") else found.fetch_record_batch(size)
 
     def close(self) -> None:

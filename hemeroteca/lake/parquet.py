@@ -2,43 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from hemeroteca.lake.revisions import KEYS, ORDER, TEXTS, TIMES, Revision, schema
+from hemeroteca.lake.revisions import KEYS, ORDER, TEXTS, Revision, schema
 
 ROWS_IN_GROUP = 131_072
 TEXT_ROWS_IN_GROUP = 4_096
 TEXT_PAGE_BYTES = 8 << 20  # consecutive texts of an article in one page: zstd stores what differs
-TEXT_LEVEL = 6
-LEVEL = 3
+WRITE_LEVEL = 3  # of zstd: an extraction shall cost little; compaction packs tighter
+MERGE_LEVEL = 6
 DICTIONARIES = {"wiki", "locale", "title", "user", "contentmodel", "contentformat", "type", "action", "slots"}
 
 
 def write(table: str, rows: Sequence[msgspec.Struct], target: Path) -> int:
     """Write rows, in the table's order, to a file; its bytes."""
-    return _store(table, arrow(table, rows), target)
+    return _store(table, arrow(table, rows), target, WRITE_LEVEL)
 
 
 def arrow(table: str, rows: Sequence[msgspec.Struct]) -> pa.Table:
-    columns: dict[str, Any] = {}
+    columns: list[pa.Array] = []
     shape = schema(table)
     for field in shape:
         if field.name == "fingerprint":
             values: list[Any] = [row.fingerprint() for row in rows if isinstance(row, Revision)]
         else:
             values = [getattr(row, field.name) for row in rows]
-        if field.name in TIMES:
-            columns[field.name] = pa.array(values, pa.int64()).cast(pa.timestamp("ms"))
-        else:
-            columns[field.name] = pa.array(values, field.type)
-    return pa.table(columns, schema=shape)
+        columns.append(_column(values, field.type))
+    return pa.Table.from_arrays(columns, schema=shape)
+
+
+def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
+    """An array from its parts. `pa.array` would load pandas (half a second) to ask whether a list is one of its own."""
+    there = [value is not None for value in values]
+    valid = None if all(there) else _bits(there)
+    if pa.types.is_string(kind):
+        parts = [b"" if value is None else value.encode("utf-8", "replace") for value in values]
+        return pa.Array.from_buffers(
+            kind, len(values), [valid, _offsets(len(part) for part in parts), pa.py_buffer(b"".join(parts))]
+        )
+    if pa.types.is_list(kind):
+        inner = _column([part for value in values for part in value or ()], kind.value_type)
+        return pa.Array.from_buffers(
+            kind, len(values), [valid, _offsets(len(value or ()) for value in values)], children=[inner]
+        )
+    if pa.types.is_boolean(kind):
+        return pa.Array.from_buffers(kind, len(values), [valid, _bits([bool(value) for value in values])])
+    numbers = np.fromiter((value or 0 for value in values), np.int64, len(values))  # also times, in ms
+    return pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(numbers)])
+
+
+def _offsets(lengths: Iterable[int]) -> pa.Buffer:
+    return pa.py_buffer(np.fromiter(itertools.accumulate(lengths, initial=0), np.int32))
+
+
+def _bits(values: list[bool]) -> pa.Buffer:
+    return pa.py_buffer(np.packbits(np.array(values, np.bool_), bitorder="little"))
 
 
 def merge(table: str, bases: Sequence[Path], updates: Sequence[Path], target: Path) -> tuple[int, int]:
@@ -50,12 +77,12 @@ def merge(table: str, bases: Sequence[Path], updates: Sequence[Path], target: Pa
     if everything.num_rows:
         kept = _last_of_each(table, everything)
         everything = everything.take(kept.take(pc.sort_indices(kept)))
-    return everything.num_rows, _store(table, everything, target)
+    return everything.num_rows, _store(table, everything, target, MERGE_LEVEL)
 
 
 def _last_of_each(table: str, everything: pa.Table) -> pa.Array:
     """Places of the rows to keep. Of texts the first, which keeps them beside the revision that brought them."""
-    places = pa.array(range(everything.num_rows), pa.int64())
+    places = _column(list(range(everything.num_rows)), pa.int64())
     keys = list(KEYS[table])
     numbered = everything.select(keys).append_column("place", places)
     if table == TEXTS:
@@ -69,23 +96,30 @@ def _last_of_each(table: str, everything: pa.Table) -> pa.Array:
     return numbered.group_by(keys).aggregate([("place", "max")]).column("place_max").combine_chunks()
 
 
-def _store(table: str, rows: pa.Table, target: Path) -> int:
-    if table != TEXTS:
-        rows = rows.take(pc.sort_indices(rows, [(name, "ascending") for name in ORDER[table]]))
-    elif rows.num_rows:  # by article, within it in the order in which the texts came
-        order = pc.sort_indices(
-            pa.table({"pageid": rows.column("pageid"), "place": pa.array(range(rows.num_rows))}),
-            [("pageid", "ascending"), ("place", "ascending")],
-        )
+def _store(table: str, rows: pa.Table, target: Path, level: int) -> int:
+    order = _order(table, rows)
+    if order is not None:
         rows = rows.take(order)
     pq.write_table(
         rows,
         target,
         compression="zstd",
-        compression_level=TEXT_LEVEL if table == TEXTS else LEVEL,
+        compression_level=level,
         use_dictionary=[name for name in rows.column_names if name in DICTIONARIES],
         row_group_size=TEXT_ROWS_IN_GROUP if table == TEXTS else ROWS_IN_GROUP,
         data_page_size=TEXT_PAGE_BYTES if table == TEXTS else 1 << 20,
         write_page_index=True,
     )
     return target.stat().st_size
+
+
+def _order(table: str, rows: pa.Table) -> pa.Array | None:
+    """Places of the rows in the table's order; None when they are in it, as those of one article mostly are."""
+    if table != TEXTS:
+        names = list(ORDER[table])
+    else:  # by article, within it in the order in which the texts came
+        names = ["pageid", "place"]
+        rows = rows.select(["pageid"]).append_column("place", _column(list(range(rows.num_rows)), pa.int64()))
+    order = pc.sort_indices(rows, [(name, "ascending") for name in names])
+    places = np.frombuffer(order.buffers()[1], np.uint64, len(order)) if len(order) else np.zeros(0, np.uint64)
+    return None if np.array_equal(places, np.arange(len(order))) else order

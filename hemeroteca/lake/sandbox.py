@@ -74,6 +74,8 @@ def ask(
     limits = limits or QueryLimits()
     if len(sql) > MAX_SQL_CHARACTERS:
         raise QueryRefused(f"the query has {len(sql):,} characters; at most {MAX_SQL_CHARACTERS:,} are read")
+    if not sql.isprintable() and any("\ud800" <= sign <= "\udfff" for sign in sql):
+        raise QueryRefused("the query holds half a character (a lone surrogate); send it as UTF-8")
     question = Question(sql, tuple(sources), tuple(views), tuple(visible), limits)
     package = Path(__file__).parents[2]  # the one thing it needs to know of this machine
     with tempfile.TemporaryFile() as complaints:

@@ -8,11 +8,14 @@
     scraping                    where the API is closed: Special:Export, then the pages of histories; obeys robots.txt
     dumps                       XML dumps, and Wikimedia's history dumps in TSV
     extraction                  articles read from a wiki into the lake; resumable, nothing twice
+    whole                       all articles of a wiki, 500 revisions in a request
     commits                     files into the lake: one transaction, several writers; compaction
     filters                     what revisions a question is about
     metrics                     numbers about articles, in Ibis
     reverts, authorship         who undid whom, whose words stayed; pure
+    countries                   where editors without an account were, by a file of the operator
     schedule, streams           when an article is looked at again; what the wiki itself announces
+    upkeep                      the process of `serve` that keeps articles up to date
     export                      XML, Parquet, CSV
     jobs                        all of this as long work
 

@@ -20,7 +20,7 @@ from hemeroteca.wiki.address import WIKIMEDIA
 from hemeroteca.wiki.models import FarmBudget, FarmSlot
 
 MAX_AT_ONCE = 3
-SLOT_MS = 150_000  # longer than a request may take
+SLOT_MS = 300_000  # more than twice as long as a request may take
 KNOWN_PER_MINUTE = 200.0
 MAX_WAIT_MS = 3_600_000  # of a Retry-After
 LOOK_MS = 500
@@ -44,6 +44,7 @@ class Budget:
         self.interval_ms = 60_000 / per_minute
         self._worker = f"{workers.name()}:{threading.get_ident()}"
         self._pause = pause
+        self._slot_until = 0  # ms
 
     def spend(self) -> None:
         """Wait until this worker may make a request."""
@@ -57,6 +58,7 @@ class Budget:
 
     def release(self) -> None:
         FarmSlot.objects.filter(farm=self.farm, worker=self._worker).delete()
+        self._slot_until = 0
 
     def _take(self) -> int:
         """0: go. Otherwise milliseconds to wait before asking again."""
@@ -70,20 +72,29 @@ class Budget:
                     pass  # another worker was quicker
                 return 1
             now = now_ms()
-            mine = FarmSlot.objects.filter(farm=self.farm, worker=self._worker)
-            if not mine.exists():
-                FarmSlot.objects.filter(farm=self.farm, until_ms__lt=now).delete()
-                if FarmSlot.objects.filter(farm=self.farm).count() >= MAX_AT_ONCE:
-                    return LOOK_MS
+            if self._slot_until < now + SLOT_MS // 2 and not self._hold_slot(now):
+                return LOOK_MS
             if budget.next_ms > now:
                 return budget.next_ms - now
-            if not mine.update(until_ms=now + SLOT_MS):
-                FarmSlot.objects.create(farm=self.farm, worker=self._worker, until_ms=now + SLOT_MS)
             budget.next_ms = int(max(budget.next_ms, now - 1000) + self.interval_ms)
             budget.reason = ""
             budget.requests += 1
             budget.save()
             return 0
+
+    def _hold_slot(self, now: int) -> bool:
+        """Take or renew one of the three slots, for longer than a request lasts; False when all are taken."""
+        if not FarmSlot.objects.filter(farm=self.farm, worker=self._worker).update(until_ms=now + SLOT_MS):
+            others = FarmSlot.objects.filter(farm=self.farm)
+            others.filter(until_ms__lt=now).delete()
+            if others.count() >= MAX_AT_ONCE:  # a worker of this machine that was killed needs its slot no more
+                gone = [slot.pk for slot in others.all() if workers.is_gone(slot.worker.rpartition(":")[0])]
+                others.filter(pk__in=gone).delete()
+                if others.count() >= MAX_AT_ONCE:
+                    return False
+            FarmSlot.objects.create(farm=self.farm, worker=self._worker, until_ms=now + SLOT_MS)
+        self._slot_until = now + SLOT_MS
+        return True
 
 
 def now_ms() -> int:

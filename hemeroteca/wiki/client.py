@@ -8,6 +8,7 @@ of its own, which `budget` follows (docs/decisions/0085-wiki-api-and-robots.md).
 
 from __future__ import annotations
 
+import dataclasses
 import selectors
 import tempfile
 import time
@@ -28,6 +29,7 @@ from hemeroteca.wiki.budget import Budget
 
 MAX_BODY_BYTES = 64 << 20
 MAX_DECODED_BYTES = 256 << 20
+SPOOL_BYTES = 16 << 20  # of an answer; a longer one goes to a file
 MAX_TRIES = 6
 MAXLAG = 5
 SECONDS = 120.0
@@ -67,7 +69,9 @@ class WikiClient:
         self._budget = budget
         self._spool = tempfile.TemporaryDirectory(prefix="hemeroteca-wiki-")
         self._selector = selectors.DefaultSelector()
-        self._fetcher = Fetcher(FetchSettings.from_config(config, Path(self._spool.name)), self._selector)
+        fetching = FetchSettings.from_config(config, Path(self._spool.name))
+        fetching = dataclasses.replace(fetching, spool_bytes=SPOOL_BYTES)  # one answer at a time may stay in memory
+        self._fetcher = Fetcher(fetching, self._selector)
         self._robots: dict[str, urls.robots.Robots] = {}
         self._signed_in: set[str] = set()
         self.requests = 0

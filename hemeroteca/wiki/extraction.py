@@ -84,6 +84,7 @@ class Extraction:
         self.client = client
         self.options = options
         self.result = result or Extracted(wiki=wiki.name, max_revisions=options.max_revisions)
+        self.gathers = False  # whoever reads many articles at once says when they are written
         self._progress = progress
         self._buffer = Buffer(wiki)
         self._files = commits.lake_files()
@@ -119,7 +120,7 @@ class Extraction:
     def read(self, page: Page, categories: list[str] | None = None) -> Article:
         """One article: what is missing of it, or what is new."""
         while True:
-            article = self._article(page, categories)
+            article = self.article(page, categories)
             try:
                 self._read(article, page)
             except Overtaken as overtaken:
@@ -132,7 +133,7 @@ class Extraction:
     # one article
 
     def _read(self, article: Article, page: Page) -> None:
-        work = _Work(self, article, page)
+        work = ArticleWork(self, article, page)
         done = article.complete and (article.text_complete or not self.options.text)
         if self.options.verify or (done and article.source != "api"):
             work.walk_all()
@@ -147,7 +148,7 @@ class Extraction:
         work.read_log()
         work.finish()
 
-    def _article(self, page: Page, categories: list[str] | None) -> Article:
+    def article(self, page: Page, categories: list[str] | None) -> Article:
         defaults = {"ns": page.ns, "title": page.title, "policy": self.options.policy or "auto"}
         if not self.wiki.api_url and not Article.objects.filter(wiki=self.wiki, pageid=page.pageid).exists():
             defaults["source"] = scraping.source_of(self.client, self.wiki, page.title)
@@ -172,7 +173,7 @@ class Extraction:
         article = Article.objects.filter(wiki=self.wiki, title=title).first()
         if article is None:
             return False
-        work = _Work(self, article, Page(title=title, pageid=article.pageid, ns=article.ns))
+        work = ArticleWork(self, article, Page(title=title, pageid=article.pageid, ns=article.ns))
         work.read_log()
         work.add(Change(article.pk, article.version, fields={"deleted": True, "due_ms": 0}))
         self.result.deleted.append(title)
@@ -192,16 +193,17 @@ class Extraction:
         self._progress(self.result.revisions, title)
 
 
-class _Work:
+class ArticleWork:
     """One article while it is read: what is known of it, and what was found."""
 
-    def __init__(self, extraction: Extraction, article: Article, page: Page) -> None:
+    def __init__(self, extraction: Extraction, article: Article, page: Page, known: Known | None = None) -> None:
+        """`known`: what the lake holds of it, where that need not be read."""
         self._all = extraction
         self._article = article
         self._page = page
         self._wiki = extraction.wiki
         self._version = article.version
-        self._known = load_known(self._wiki, article, extraction._files)
+        self.known = load_known(self._wiki, article, extraction._files) if known is None else known
         self._newest = (article.last_revision_ms, article.last_revision)
         self._fields: dict[str, Any] = {}
         self._log: list[dict[str, Any]] | None = None  # entries that came with the revisions, when those are all
@@ -217,18 +219,18 @@ class _Work:
                 else (self._article.text_position_ms)
             )
         limit = self._all.options.max_revisions
-        room = limit - len(self._known.fingerprints) if limit else 0
+        room = limit - len(self.known.fingerprints) if limit else 0
         limited = False
         for revisions, texts in self._revisions("newer", text, position):
             if limit:
-                fresh = [row for row in revisions if row.revid not in self._known.fingerprints]
+                fresh = [row for row in revisions if row.revid not in self.known.fingerprints]
                 if len(fresh) > room:
                     last = fresh[room].revid if room >= 0 else 0
                     place = next(i for i, row in enumerate(revisions) if row.revid == last)
                     revisions, limited = revisions[:place], True
                     kept = {row.text_sha1 for row in revisions}
                     texts = [found for found in texts if found.sha1 in kept]
-                room -= len(revisions) - len([row for row in revisions if row.revid in self._known.fingerprints])
+                room -= len(revisions) - len([row for row in revisions if row.revid in self.known.fingerprints])
             fields: dict[str, Any] = {}
             if revisions:
                 reached = max(row.timestamp for row in revisions)
@@ -236,7 +238,7 @@ class _Work:
                     fields["position_ms"] = reached
                 if text:
                     fields["text_position_ms"] = reached
-            self._take(revisions, texts, fields)
+            self.take(revisions, texts, fields)
             if limited:
                 break
         if limited:
@@ -251,8 +253,8 @@ class _Work:
         """From the newest back, until enough stored ones were read again."""
         again = 0
         for revisions, texts in self._revisions("older", self._all.options.text, 0, REFRESH_LIMIT):
-            again += sum(row.revid in self._known.fingerprints for row in revisions)
-            self._take(revisions, texts, {})
+            again += sum(row.revid in self.known.fingerprints for row in revisions)
+            self.take(revisions, texts, {})
             if again >= MIN_AGAIN:
                 return
 
@@ -261,8 +263,8 @@ class _Work:
         seen: set[int] = set()
         for revisions, texts in self._revisions("newer", self._all.options.text, 0):
             seen.update(row.revid for row in revisions)
-            self._take(revisions, texts, {})
-        lost = [row for row in self._stored(set(self._known.fingerprints) - seen) if not row.gone]
+            self.take(revisions, texts, {})
+        lost = [row for row in self._stored(set(self.known.fingerprints) - seen) if not row.gone]
         if lost:
             now = now_ms()
             gone = [msgspec.structs.replace(row, gone=True, extraction_date=now) for row in lost]
@@ -284,13 +286,13 @@ class _Work:
                     for entry in entries
                     if entry.get("type") in LOG_TYPES and "logid" in entry
                 ]
-                events += [entry for entry in found if entry.logid not in self._known.events]
-                if any(entry.logid in self._known.events for entry in found):
+                events += [entry for entry in found if entry.logid not in self.known.events]
+                if any(entry.logid in self.known.events for entry in found):
                     break
         events = list({entry.logid: entry for entry in events}.values())
-        self._known.events.update(entry.logid for entry in events)
+        self.known.events.update(entry.logid for entry in events)
         if events:
-            self._fields["last_log"] = max(self._known.events)
+            self._fields["last_log"] = max(self.known.events)
             self._all.result.events += len(events)
             self.add(Change(self._article.pk, self._version, events=events))
         return {entry.type for entry in events}
@@ -311,20 +313,20 @@ class _Work:
             fields["first_extraction_ms"] = now
         if self._newest[1]:
             fields |= {"last_revision_ms": self._newest[0], "last_revision": self._newest[1]}
-        fields |= schedule.plan(self._article, fields, list(self._known.times.values()), now)
+        fields |= schedule.plan(self._article, fields, list(self.known.times.values()), now)
         self.add(Change(self._article.pk, self._version, fields=fields))
 
     def add(self, change: Change) -> None:
         self._all.keep(change)
-        if self._all.full:
+        if self._all.full and not self._all.gathers:
             self._all.write()
             self._version += 1
 
-    def _take(self, revisions: list[Revision], texts: list[Text], fields: dict[str, Any]) -> None:
+    def take(self, revisions: list[Revision], texts: list[Text], fields: dict[str, Any]) -> None:
         """Keep what is new or different."""
         new, changed = [], []
         for row in revisions:
-            known = self._known.fingerprints.get(row.revid)
+            known = self.known.fingerprints.get(row.revid)
             if known is None:
                 new.append(row)
             elif known != row.fingerprint():
@@ -332,13 +334,13 @@ class _Work:
             self._newest = max(self._newest, (row.timestamp, row.revid))
         earlier = self._stored({row.revid for row in changed}) if changed else []
         for row in (*new, *changed):
-            self._known.fingerprints[row.revid] = row.fingerprint()
-            self._known.times[row.revid] = row.timestamp
+            self.known.fingerprints[row.revid] = row.fingerprint()
+            self.known.times[row.revid] = row.timestamp
         fresh: dict[str, Text] = {}
         for text in texts:
-            if text.sha1 not in self._known.texts:
+            if text.sha1 not in self.known.texts:
                 fresh.setdefault(text.sha1, text)
-        self._known.texts.update(fresh)
+        self.known.texts.update(fresh)
         result = self._all.result
         result.revisions += len(new)
         result.changed += len(changed)

@@ -1,14 +1,21 @@
 """Long work of the wiki room: extract, refresh, verify, import, export, compact."""
 
+import time
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from django.conf import settings
 
+from hemeroteca.accounts import SYSTEM
 from hemeroteca.errors import Refused
-from hemeroteca.jobs import ActiveJob, kind
-from hemeroteca.wiki import commits, dumps, export, extraction, services, streams
+from hemeroteca.jobs import ActiveJob, Interrupted, kind
+from hemeroteca.jobs import queries as job_queries
+from hemeroteca.jobs import services as job_services
+from hemeroteca.jobs.models import Job
+from hemeroteca.jobs.runner import LOOK_SECONDS, Runner
+from hemeroteca.wiki import commits, dumps, export, extraction, services, streams, whole
 from hemeroteca.wiki.budget import now_ms
 from hemeroteca.wiki.dumps import Imported
 from hemeroteca.wiki.export import Exported
@@ -27,6 +34,16 @@ class Extract(msgspec.Struct):
     text: bool = False
     max_revisions: int = 0  # of each article; 0: all
     policy: str = ""
+    workers: int = 1  # parts that the articles are cut into, each a job that any worker may take
+
+
+class Place(msgspec.Struct):
+    """How far an extraction is."""
+
+    titles: int = 0  # finished
+    walk: whole.Position = msgspec.field(default_factory=whole.Position)  # over all revisions of a wiki
+    result: Extracted | None = None
+    parts: list[int] = []  # jobs that the order was cut into
 
 
 class Refresh(msgspec.Struct):
@@ -80,21 +97,92 @@ class Compacted(msgspec.Struct):
 @kind("wiki.extract", remote=True)
 def extract(job: ActiveJob, order: Extract) -> Extracted:
     """Goes on after an interruption with the first title that was not finished; what was kept of it counts."""
-    done, result = job.checkpoint or (0, None)
+    place = msgspec.convert(job.checkpoint, Place) if job.checkpoint else Place()
+    if order.workers > 1:
+        return _in_parts(job, order, place)
     options = Options(text=order.text, max_revisions=order.max_revisions, policy=order.policy)
     with services.opened(order.wiki) as (wiki, client, _):
-        earlier = msgspec.convert(result, Extracted) if result else None
-        work = Extraction(wiki, client, options, lambda revisions, title: job.progress(revisions, None, title), earlier)
+        work = Extraction(
+            wiki, client, options, lambda revisions, title: job.progress(revisions, None, title), place.result
+        )
+        place.result = work.result
         work.result.source = "api" if wiki.api_url else "export"
         requests = work.result.requests
-        titles = islice(extraction.chosen(client, wiki, order), done, None)
+
+        def keep() -> None:
+            work.result.requests = requests + client.requests
+            job.keep(msgspec.to_builtins(place))
+
+        if order.whole and wiki.api_url and not order.max_revisions and place.titles == 0:
+            try:
+                work.gathers = True
+                whole.read(work, place.walk, lambda _: keep())
+                order = msgspec.structs.replace(order, whole=False)
+            except whole.NotOffered:
+                pass  # an old wiki: article by article
+            work.gathers = False
+        titles = islice(extraction.chosen(client, wiki, order), place.titles, None)
         while batch := list(islice(titles, TITLES_AT_ONCE)):
             work.read_titles(batch)
-            done += len(batch)
-            work.result.requests = requests + client.requests
-            job.keep([done, msgspec.to_builtins(work.result)])
+            place.titles += len(batch)
+            keep()
         work.result.requests = requests + client.requests
+        settings.INSTANCE.wake("wiki")  # from now on they are kept up to date
         return work.result
+
+
+def _in_parts(job: ActiveJob, order: Extract, place: Place) -> Extracted:
+    """One job for each part of the articles. Whoever works on the queue takes one; so do we, until all have ended."""
+    if not place.parts:
+        with services.opened(order.wiki) as (wiki, client, _):
+            titles = list(islice(extraction.chosen(client, wiki, order), services.MAX_TITLES))
+        size = max(1, -(-len(titles) // order.workers))
+        for start in range(0, len(titles), size):
+            part = Extract(
+                wiki=order.wiki,
+                titles=titles[start : start + size],
+                text=order.text,
+                max_revisions=order.max_revisions,
+                policy=order.policy,
+            )
+            place.parts.append(job_services.submit(SYSTEM, "wiki.extract", part).pk)
+        job.keep(msgspec.to_builtins(place))
+    runner = Runner()
+
+    def told(done: int, total: int | None, message: str) -> None:
+        try:
+            job.progress(done, None, message)
+        except Interrupted:
+            runner.stop()  # the part goes back to the queue
+            raise
+
+    while True:
+        parts = list(Job.objects.filter(pk__in=place.parts))
+        done = sum(part.done for part in parts)
+        ended = [part for part in parts if part.state in job_queries.ENDED]
+        job.progress(done, None, f"{len(ended)} of {len(place.parts)} parts")
+        if len(ended) == len(parts):
+            return _sum(ended)
+        mine = next((found for part in parts if (found := job_services.claim(number=part.pk)) is not None), None)
+        if mine is not None:
+            runner.run(mine, told)
+        else:
+            time.sleep(LOOK_SECONDS)
+
+
+def _sum(parts: list[Job]) -> Extracted:
+    """What the parts of an order brought together. One that failed is told by its number, so that it can be resumed."""
+    total = Extracted()
+    for part in parts:
+        if part.state != Job.State.DONE:
+            raise Refused(f"part {part.pk} is {part.state}: {part.message}; `hemeroteca job resume {part.pk}` goes on")
+        found = msgspec.convert(part.result, Extracted)
+        for name in ("articles", "revisions", "changed", "texts", "events", "requests"):
+            setattr(total, name, getattr(total, name) + getattr(found, name))
+        for name in ("missing", "redirects", "deleted", "limited"):
+            setattr(total, name, getattr(total, name) + getattr(found, name))
+        total.wiki, total.max_revisions, total.source = found.wiki, found.max_revisions, found.source
+    return total
 
 
 @kind("wiki.refresh", action="wiki.extract", remote=True)

@@ -143,16 +143,17 @@ def sizes(table: ir.Table) -> ir.Table:
 
 
 def largest_additions(table: ir.Table) -> ir.Table:
-    return _extremes(table, ibis.desc("delta"))
+    found = _deltas(table)
+    return found.filter(found.delta > 0).order_by([ibis.desc("delta"), ibis.asc("revid")]).limit(TOP)
 
 
 def largest_deletions(table: ir.Table) -> ir.Table:
-    return _extremes(table, ibis.asc("delta"))
+    found = _deltas(table)
+    return found.filter(found.delta < 0).order_by([ibis.asc("delta"), ibis.asc("revid")]).limit(TOP)
 
 
-def _extremes(table: ir.Table, order: Any) -> ir.Table:
-    found = added(table).select("revid", "title", "timestamp", "user", "size", "delta", "comment")
-    return found.order_by([order, ibis.asc("revid")]).limit(TOP)
+def _deltas(table: ir.Table) -> ir.Table:
+    return added(table).select("revid", "title", "timestamp", "user", "size", "delta", "comment")
 
 
 def tags(table: ir.Table) -> ir.Table:
@@ -191,6 +192,25 @@ def compared(table: ir.Table) -> ir.Table:
         )
         .order_by([ibis.desc("edits"), ibis.asc("title")])
     )
+
+
+def compare(lake: Lake, pages: Sequence[tuple[str, int]]) -> dict[str, Any]:
+    """Articles (wiki, page id) beside each other: what `compared` tells, reverts, and the edits of each month."""
+    meant = ibis.or_(*[(lake.revisions.wiki == wiki) & (lake.revisions.pageid == number) for wiki, number in pages])
+    table = lake.revisions.filter(meant, ~lake.revisions.gone)
+    undone = {key: list(reverts.reverts(history)) for key, history in edits_of(lake, table).items()}
+    rows = lake.rows(compared(table))
+    for row in rows:
+        one = table.filter(table.wiki == row["wiki"], table.pageid == row["pageid"])
+        few = lake.rows(concentration(one))
+        gap = lake.rows(between(one))
+        row["reverts"] = len(undone.get((row["wiki"], row["pageid"]), ()))
+        row["gini"] = few[0]["gini"] if few else None
+        row["top_tenth"] = few[0]["top_tenth"] if few else None
+        row["seconds_between"] = gap[0]["mean"] if gap else None
+    month = table.timestamp.truncate("M").date()
+    months = table.group_by(["wiki", "pageid", "title", month.name("month")]).aggregate(edits=table.count())
+    return {"articles": rows, "months": lake.rows(months.order_by(["month", "wiki", "pageid"]))}
 
 
 def unusual(table: ir.Table, now: Any, days: int = TREND_DAYS) -> ir.Table:
@@ -256,7 +276,10 @@ def measure(lake: Lake, found: Filters, names: Sequence[str] = (), bots: Sequenc
 def edits(lake: Lake, found: Filters) -> dict[tuple[str, int], list[reverts.Edit]]:
     """Revisions in order, by article."""
     table = filters.apply(lake.revisions, found)
-    table = table.filter(~table.gone)
+    return edits_of(lake, table.filter(~table.gone))
+
+
+def edits_of(lake: Lake, table: ir.Table) -> dict[tuple[str, int], list[reverts.Edit]]:
     columns = table.select(
         "wiki", "pageid", "revid", "sha1", "user", "size", at=table.timestamp.epoch_seconds() * 1000
     ).order_by(["wiki", "pageid", "at", "revid"])
@@ -273,6 +296,13 @@ def reverted(lake: Lake, found: Filters, radius: int = reverts.RADIUS) -> Revert
         every += reverts.reverts(history, radius)
     undone = {edit.revid for revert in every for edit in revert.reverted}
     return Reverted(radius, len(every), len(undone), reverts.undoings(every)[:TOP], reverts.wars(every)[:TOP])
+
+
+def addresses(lake: Lake, found: Filters) -> list[tuple[str, int]]:
+    """Editors without an account, and how often each edited."""
+    table = filters.apply(lake.revisions, found)
+    table = table.filter(table.anon, table.user.notnull(), ~table.gone)
+    return [(row["user"], row["edits"]) for row in lake.rows(table.group_by("user").aggregate(edits=table.count()))]
 
 
 def authors(lake: Lake, found: Filters) -> list[authorship.Author]:

@@ -54,7 +54,7 @@ class Article(models.Model):
     source = models.CharField(max_length=8, default="api", db_comment="api, export, history or dump")
     last_log = models.BigIntegerField(default=0, db_comment="newest event of the log kept: its number")
     deleted = models.BooleanField(default=False, db_comment="the wiki has it no more")
-    policy = models.CharField(max_length=12, default="auto", db_comment="when it is looked at again: auto, exponential")
+    policy = models.CharField(max_length=12, default="auto", db_comment="looked at again: auto, exponential, never")
     rate = models.FloatField(default=0.0, db_comment="revisions an hour, as the policy estimates them")
     due_ms = models.BigIntegerField(default=0, db_comment="when it is to be looked at again; 0: never by itself")
     announced_ms = models.BigIntegerField(default=0, db_comment="when the wiki announced a change not yet looked at")

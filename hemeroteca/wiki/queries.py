@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from threading import Lock
@@ -21,9 +21,10 @@ from django.db.models import QuerySet
 from hemeroteca.accounts import Actor, require
 from hemeroteca.errors import Invalid, NotFound, Unavailable
 from hemeroteca.jobs import queries as jobs
+from hemeroteca.warc import timestamps
 from hemeroteca.wiki import commits, filters
 from hemeroteca.wiki.filters import Filters
-from hemeroteca.wiki.models import Article, LakeFile
+from hemeroteca.wiki.models import Article, LakeFile, Wiki
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,10 +34,15 @@ if TYPE_CHECKING:
 
 MODES = ("title", "pageid", "user", "userid", "date", "size")
 MAX_PAGE_SIZE = 1000
+MAX_COMPARED = 10
 PAGING = ("page", "page_size", "sort", "cursor")
 REVISION_SORTS = ("timestamp", "revid", "size", "user", "title", "pageid", "extraction_date")
-ARTICLE_SORTS = ("title", "pageid", "first_extraction_date", "last_extraction_date", "last_revision_extracted")
+ARTICLE_SORTS = (
+    *("title", "pageid", "first_extraction_date", "last_extraction_date", "last_revision_extracted"),
+    *("revisions", "last_edit"),
+)
 EXTRACTION_DATES = ("extraction_date", "first_extraction_date", "last_extraction_date")
+COLLECTIONS = ("revisions", "articles", "texts", "events", "earlier")
 CACHED = 128
 STATES = {"queued": "PENDING", "running": "PROGRESS", "done": "SUCCESS", "failed": "FAILURE", "cancelled": "REVOKED"}
 
@@ -44,6 +50,7 @@ STATES = {"queued": "PENDING", "running": "PROGRESS", "done": "SUCCESS", "failed
 class ArticleFacts(msgspec.Struct):
     """An article, with the founding work's names."""
 
+    id: int  # of its row here
     ns: int
     pageid: int
     title: str
@@ -61,6 +68,14 @@ class ArticleFacts(msgspec.Struct):
     policy: str
     due: datetime | None
 
+    @property
+    def last_extraction_ms(self) -> int:
+        return _ms(self.last_extraction_date)
+
+    @property
+    def due_ms(self) -> int:
+        return _ms(self.due)
+
 
 class Mode(msgspec.Struct):
     mode: Any  # the first of them
@@ -71,13 +86,16 @@ class Mode(msgspec.Struct):
 def articles(actor: Actor, given: Mapping[str, Any]) -> tuple[list[ArticleFacts], int]:
     """Articles, and how many there are in all. `page`, `page_size`, `sort`, and filters of articles."""
     require(actor, "wiki.read")
-    allowed = ("title", "pageid", "locale", "wiki", "ns", "first_extraction_date", "last_extraction_date", *PAGING)
+    dates = ("first_extraction_date", "last_extraction_date")
+    allowed = ("title", "contains", "pageid", "locale", "wiki", "ns", *dates, *PAGING)
     for name in given:
         if name not in allowed:
             raise Invalid(f"there is no parameter {name!r}; allowed are {', '.join(allowed)}")
     found: QuerySet[Article] = Article.objects.select_related("wiki")
     if given.get("title"):
         found = found.filter(title=str(given["title"]).replace("_", " "))
+    if given.get("contains"):
+        found = found.filter(title__icontains=str(given["contains"]).replace("_", " "))
     for name in ("pageid", "ns"):
         if given.get(name) not in (None, ""):
             found = found.filter(**{name: _whole(name, given[name])})
@@ -96,6 +114,7 @@ def articles(actor: Actor, given: Mapping[str, Any]) -> tuple[list[ArticleFacts]
         "first_extraction_date": "first_extraction_ms",
         "last_extraction_date": "last_extraction_ms",
         "last_revision_extracted": "last_revision",
+        "last_edit": "last_revision_ms",
     }
     name, down = _sort(given, ARTICLE_SORTS, "title")
     found = found.order_by(("-" if down else "") + columns.get(name, name), "pk")
@@ -106,6 +125,7 @@ def articles(actor: Actor, given: Mapping[str, Any]) -> tuple[list[ArticleFacts]
 
 def article_facts(article: Article) -> ArticleFacts:
     return ArticleFacts(
+        id=article.pk,
         ns=article.ns,
         pageid=article.pageid,
         title=article.title,
@@ -123,6 +143,37 @@ def article_facts(article: Article) -> ArticleFacts:
         policy=article.policy,
         due=_moment(article.due_ms),
     )
+
+
+def article(actor: Actor, number: int) -> ArticleFacts:
+    """An article by the number of its row."""
+    require(actor, "wiki.read")
+    found = Article.objects.select_related("wiki").filter(pk=number).first() if number < 1 << 63 else None
+    if found is None:
+        raise NotFound(f"there is no article {number}; `hemeroteca wiki articles` lists them")
+    return article_facts(found)
+
+
+def wikis(actor: Actor) -> list[Wiki]:
+    """Wikis of which articles are kept."""
+    require(actor, "wiki.read")
+    return list(Wiki.objects.filter(articles__isnull=False).distinct().order_by("name"))
+
+
+def address_of(facts: ArticleFacts) -> str:
+    """Where people read an article; empty for a wiki that is known from a dump only."""
+    from urllib.parse import quote
+
+    path = Wiki.objects.filter(name=facts.wiki).values_list("article_path", flat=True).first() or ""
+    return path.replace("$1", quote(facts.title.replace(" ", "_"), safe="/:()!,;@")) if "$1" in path else ""
+
+
+def api_of(facts: ArticleFacts) -> str:
+    """The address of its wiki's API, or of the wiki where that is closed. Raises Invalid where a dump is all."""
+    wiki = Wiki.objects.get(name=facts.wiki)
+    if not wiki.api_url and not wiki.index_url:
+        raise Invalid(f"{wiki.name} is known from a dump only; import a newer one")
+    return wiki.api_url or wiki.index_url
 
 
 def find_article(actor: Actor, title: str, locale: str = "", wiki: str = "") -> Article:
@@ -235,12 +286,13 @@ def mode(actor: Actor, attribute: str, given: Mapping[str, Any]) -> Mode:
 def metrics_of(
     actor: Actor, given: Mapping[str, Any], names: tuple[str, ...] = (), engine: str = "duckdb"
 ) -> dict[str, Any]:
-    """Metrics of the revisions that are meant: those named, or all. `reverts` and `authors` among them."""
+    """Metrics of the revisions that are meant: those named, or all. `reverts`, `authors`, `countries` among them."""
     require(actor, "wiki.read")
-    from hemeroteca.wiki import metrics
+    from hemeroteca.wiki import countries, metrics
 
     found = _named(filters.read(given))
-    every = (*metrics.METRICS, "reverts", "authors")
+    every = (*metrics.METRICS, "reverts", "authors", "countries")
+    atlas = settings.CONFIG.wiki_countries
     for name in names:
         if name not in every:
             raise Invalid(f"there is no metric {name!r}; there are {', '.join(every)}")
@@ -251,14 +303,74 @@ def metrics_of(
         result = metrics.measure(lake, found, plain, _bots(found)) if plain else {}
         if "reverts" in wanted:
             result["reverts"] = msgspec.to_builtins(metrics.reverted(lake, found))
+            for war in result["reverts"]["wars"]:
+                war["start"], war["end"] = timestamps.iso(war["start"]), timestamps.iso(war["end"])
         if "authors" in wanted and (found.title or found.pageid is not None):
             result["authors"] = msgspec.to_builtins(metrics.authors(lake, found))
-        return msgspec.to_builtins(result)
+        if "countries" in names or (atlas and "countries" in wanted):
+            result["countries"] = msgspec.to_builtins(countries.countries(atlas, metrics.addresses(lake, found)))
+        return msgspec.to_builtins({name: _stamped(rows) for name, rows in result.items()})
 
     if engine != "duckdb":
         with opened(engine) as lake:
             return ask(lake)
     return cached(("metrics", found, list(wanted)), ask)
+
+
+def as_csv(found: Mapping[str, Any]) -> str:
+    """One metric as CSV, its names first."""
+    import csv
+    import io
+
+    from hemeroteca.watch.metrics import spreadsheet_cell
+
+    rows = next(iter(found.values())) if len(found) == 1 else None
+    if not isinstance(rows, list):
+        raise Invalid("a table in CSV is one metric; name it (`metric=editors`, `--only editors`); reverts is none")
+    target = io.StringIO()
+    writer = csv.writer(target, lineterminator="\n")
+    if rows:
+        writer.writerow(rows[0])
+        writer.writerows([spreadsheet_cell(value) for value in row.values()] for row in rows)
+    return target.getvalue()
+
+
+def charts(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Metrics as Vega-Lite specifications, those that can be drawn."""
+    from hemeroteca.wiki import metrics
+
+    made = {name: metrics.chart(name, rows) for name, rows in found.items() if name in metrics.METRICS}
+    return {name: spec for name, spec in made.items() if spec}
+
+
+def compare(actor: Actor, titles: Sequence[str], locale: str = "", wiki: str = "") -> dict[str, Any]:
+    """Several articles beside each other: numbers of each, and the edits of each month."""
+    require(actor, "wiki.read")
+    named = list(dict.fromkeys(title.strip() for title in titles if title.strip()))
+    if not 2 <= len(named) <= MAX_COMPARED:
+        raise Invalid(f"name 2 to {MAX_COMPARED} articles to compare, not {len(named)}")
+    return _compared([find_article(actor, title, locale, wiki) for title in named])
+
+
+def compare_articles(actor: Actor, numbers: Sequence[int]) -> dict[str, Any]:
+    """The same, by the numbers of their rows."""
+    require(actor, "wiki.read")
+    found = list(Article.objects.select_related("wiki").filter(pk__in=[n for n in numbers if 0 < n < 1 << 63]))
+    if not 2 <= len(found) <= MAX_COMPARED:
+        raise Invalid(f"choose 2 to {MAX_COMPARED} articles to compare, not {len(found)}")
+    return _compared(found)
+
+
+def _compared(found: Sequence[Article]) -> dict[str, Any]:
+    from hemeroteca.wiki import metrics
+
+    pages = [(article.wiki.name, article.pageid) for article in found]
+
+    def ask(lake: Lake) -> dict[str, Any]:
+        result = metrics.compare(lake, pages)
+        return msgspec.to_builtins({name: _stamped(rows) for name, rows in result.items()})
+
+    return cached(("compare", pages), ask)
 
 
 def trends(actor: Actor, days: int = 7, locale: str = "", now: datetime | None = None) -> dict[str, Any]:
@@ -281,7 +393,7 @@ def trends(actor: Actor, days: int = 7, locale: str = "", now: datetime | None =
         by_category = lake.rows(metrics.unusual(grouped, ibis.literal(moment), days))
     return {
         "days": days,
-        "articles": found,
+        "articles": _stamped(found),
         "categories": [
             {"wiki": row["wiki"], "category": row["title"], **{k: row[k] for k in ("recent", "expected", "score")}}
             for row in by_category
@@ -290,8 +402,6 @@ def trends(actor: Actor, days: int = 7, locale: str = "", now: datetime | None =
 
 
 def _bots(found: Filters) -> list[str]:
-    from hemeroteca.wiki.models import Wiki
-
     wikis = Wiki.objects.filter(name=found.wiki) if found.wiki else Wiki.objects.all()
     return sorted({name for wiki in wikis for name in wiki.bots})
 
@@ -332,6 +442,15 @@ def pipeline(actor: Actor, stages: Any, collection: str = "revisions", date_form
         return _confined(str(ibis.to_sql(expression, dialect="duckdb")))
     except PipelineError as error:
         raise Invalid(str(error))
+
+
+def columns() -> dict[str, list[str]]:
+    """What can be asked in SQL: tables and their columns."""
+    from hemeroteca.lake import engine, revisions
+
+    found = {table: list(revisions.schema(table).names) for table in revisions.TABLES}
+    found["articles"] = list(engine.articles_schema().names)
+    return {table: [name for name in names if name != "fingerprint"] for table, names in found.items()}
 
 
 def etag(*parts: object) -> str:
@@ -461,10 +580,14 @@ def _after(table: Any, name: str, down: bool, cursor: str) -> Any:
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
     """Times as RFC 3339 in UTC."""
-    for name in ("timestamp", "extraction_date"):
-        if isinstance(row.get(name), datetime):
-            row[name] = row[name].replace(tzinfo=UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    for name, value in row.items():
+        if isinstance(value, datetime):
+            row[name] = value.replace(tzinfo=UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     return row
+
+
+def _stamped(rows: Any) -> Any:
+    return [_row(row) if isinstance(row, dict) else row for row in rows] if isinstance(rows, list) else rows
 
 
 def _sort(given: Mapping[str, Any], allowed: tuple[str, ...], usual: str) -> tuple[str, bool]:
@@ -495,3 +618,7 @@ def _whole(name: str, value: Any) -> int:
 
 def _moment(ms: int) -> datetime | None:
     return datetime.fromtimestamp(ms / 1000, UTC).replace(microsecond=0) if ms else None
+
+
+def _ms(moment: datetime | None) -> int:
+    return int(moment.timestamp() * 1000) if moment else 0

@@ -3,6 +3,8 @@
 `exponential`: of the newest tenth of the revisions, at least 20, λ = n/(t₁ − t₀); the article is due when the time
 since its last revision exceeds 1/λ. The founding schedule looks once a day, at 00:00.
 
+`never`: only when somebody orders it.
+
 `auto`: the rate is estimated with forgetting and a prior, what the wiki announced counts at once, and an article of a
 wiki whose recent changes are read waits for its announcement, with a look from time to time in case one was missed.
 """
@@ -21,7 +23,8 @@ MIN_SAMPLE = 20
 MIN_AUTO_MS = HOUR_MS
 MAX_AUTO_MS = 30 * DAY_MS
 FOLLOWED_MS = 7 * DAY_MS  # between looks at an article whose changes the wiki announces
-POLICIES = ("auto", "exponential")
+AUTO, EXPONENTIAL, NEVER = "auto", "exponential", "never"
+POLICIES = (AUTO, EXPONENTIAL, NEVER)
 PRIOR_EVENTS, PRIOR_MS = 0.5, 15 * DAY_MS  # an article of which nothing is known changes once a month, about
 MEMORY = 40  # newest revisions that `auto` looks at
 
@@ -58,6 +61,8 @@ def auto_ms(times: Sequence[int], now: int) -> float:
 
 def plan(article: Article, fields: dict[str, Any], times: Sequence[int], now: int) -> dict[str, Any]:
     """What to write into an article's row after it was read."""
+    if article.policy == NEVER:
+        return {"due_ms": 0}
     if article.policy == "exponential":
         expected = exponential_ms(times)
         last = max(times, default=now)

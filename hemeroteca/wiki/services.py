@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from django.conf import settings
@@ -19,12 +19,17 @@ from hemeroteca.wiki import address, answers
 from hemeroteca.wiki.budget import Budget, now_ms
 from hemeroteca.wiki.client import ApiClosed, ApiError, WikiClient
 from hemeroteca.wiki.models import Article, Wiki
+from hemeroteca.wiki.schedule import NEVER
+
+if TYPE_CHECKING:
+    from hemeroteca.wiki.jobs import Extract
 
 KNOWN_MS = 24 * 3_600_000  # facts about a wiki are asked for again after a day
 _EDIT_URI = re.compile(rb"""<link[^>]+rel=["']EditURI["'][^>]*>""", re.IGNORECASE)
 _HREF = re.compile(rb"""href=["']([^"']+)["']""", re.IGNORECASE)
 
 MAX_TITLES = 100_000
+MAX_WORKERS = 100
 
 
 def extract(
@@ -40,25 +45,52 @@ def extract(
     **choice: Any,
 ) -> Job:
     """Order the extraction of articles: by the address of one, or by titles and a wiki (a language: its Wikipedia)."""
-    from hemeroteca.wiki.jobs import Extract
-
     require(actor, "wiki.extract")
-    where = wiki or url or locale or "en"
+    named = titles or ((url,) if url else ())
+    order = extraction_order(wiki or url or locale, named, text=text, max_revisions=max_revisions, **choice)
+    return jobs.submit(actor, "wiki.extract", order, here=here)
+
+
+def extraction_order(wiki: str, titles: Sequence[str], **choice: Any) -> Extract:
+    """The order of an extraction, checked. A title may be the address of an article; it then says which wiki."""
+    from hemeroteca.wiki.jobs import Extract
+    from hemeroteca.wiki.schedule import POLICIES
+
+    named: list[str] = []
+    for title in (found.strip() for found in titles):
+        if title.startswith(("http://", "https://")):
+            place = address.read(title)
+            if not place.title:
+                raise Invalid(f"{title} names a wiki, not an article; give the article's address or its title")
+            wiki = wiki or title
+            if address.read(wiki).candidates[0].split("/")[:3] != place.candidates[0].split("/")[:3]:
+                raise Invalid(f"{title} is not an article of {wiki}; order the articles of each wiki separately")
+            title = place.title
+        if title:
+            named.append(title)
+    where = wiki or "en"
     place = address.read(where)
-    if url and not titles:
-        titles = (place.title,) if place.title else ()
-    named = tuple(title.strip() for title in titles if title.strip())
-    if not named and not any(choice.get(name) for name in ("category", "search", "user", "whole")):
-        raise Invalid("`url` or `title` is required: the address of an article, or its title and a `locale`")
+    chosen = any(choice.get(name) for name in ("category", "search", "user", "whole"))
+    if not named and not chosen and place.title:
+        named = [place.title]
+    if not named and not chosen:
+        raise Invalid(
+            "`url` or `title` is required: the address of an article, or its title and a `locale`; "
+            "or choose articles by category, search, user, or the whole wiki"
+        )
     if len(named) > MAX_TITLES:
         raise Invalid(f"one order takes at most {MAX_TITLES:,} titles, not {len(named):,}")
     for title in named:
         check_title(title)
-    if max_revisions < 0:
-        raise Invalid(f"max_revisions is a whole number of 0 (all) or more, not {max_revisions}")
-    order = Extract(wiki=where, titles=list(named), text=text, max_revisions=max_revisions, **choice)
+    order = Extract(wiki=where, titles=named, **choice)
+    if order.max_revisions < 0:
+        raise Invalid(f"max_revisions is a whole number of 0 (all) or more, not {order.max_revisions}")
+    if not 1 <= order.workers <= MAX_WORKERS:
+        raise Invalid(f"workers is 1 to {MAX_WORKERS}, not {order.workers}")
+    if order.policy and order.policy not in POLICIES:
+        raise Invalid(f"there is no policy {order.policy!r} for articles; there are {', '.join(POLICIES)}")
     refuse_strangers_to_wikimedia(place)
-    return jobs.submit(actor, "wiki.extract", order, here=here)
+    return order
 
 
 def check_title(title: str) -> None:
@@ -144,7 +176,7 @@ def refresh_facts(client: WikiClient, api_url: str) -> Wiki:
 
 def note_signals(wiki: Wiki, titles: set[str], pageids: set[int], at: int) -> int:
     """Articles that the wiki announced as changed are due now; how many we keep of them."""
-    found = Article.objects.filter(wiki=wiki, deleted=False)
+    found = Article.objects.filter(wiki=wiki, deleted=False).exclude(policy=NEVER)
     named = [*found.filter(pageid__in=pageids)] if pageids else []
     named += found.filter(title__in=titles).exclude(pk__in=[article.pk for article in named]) if titles else []
     Article.objects.filter(pk__in=[article.pk for article in named]).update(announced_ms=at, due_ms=at)

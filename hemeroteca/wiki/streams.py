@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
+from django.db.models import QuerySet
 
 from hemeroteca.errors import Unavailable
 from hemeroteca.warc import timestamps
@@ -21,6 +22,7 @@ from hemeroteca.wiki.extraction import TITLES_AT_ONCE, Extraction, Options
 from hemeroteca.wiki.models import Article, Wiki
 
 FIRST_LOOK_MS = 3_600_000  # of a wiki that was never followed
+MAX_GAP_MS = 24 * 3_600_000  # since the last look, after which the articles themselves are looked at
 MAX_CHANGES = 100_000
 STREAM_SECONDS = 30.0  # of one connection; what it brought is then worked off
 MAX_STREAM_BYTES = 32 << 20
@@ -57,6 +59,12 @@ def refresh(
             total.deleted += work.result.deleted
 
 
+def due(wiki: Wiki) -> QuerySet[Article]:
+    """Articles to look at now: those announced first, then those that wait longest."""
+    found = Article.objects.filter(wiki=wiki, deleted=False, due_ms__gt=0, due_ms__lte=now_ms())
+    return found.select_related("wiki").order_by("-announced_ms", "due_ms", "pk")
+
+
 def probe(client: WikiClient, wiki: Wiki, articles: Sequence[Article]) -> dict[int, answers.Page]:
     """What the wiki says of at most 50 articles, by page id; those it has no more are left out."""
     numbers = "|".join(str(article.pageid) for article in articles)
@@ -74,6 +82,11 @@ def follow_changes(wiki: Wiki, client: WikiClient, progress: Callable[[int], Non
     """Read the recent changes since the last look; articles of ours among them are due."""
     now = now_ms()
     since = wiki.changes_until or timestamps.iso(now - FIRST_LOOK_MS)[:19] + "Z"
+    kept = Article.objects.filter(wiki=wiki, deleted=False)
+    if (timestamps.from_iso(since) or 0) < now - MAX_GAP_MS:  # cheaper to look at our articles, 50 in a request
+        kept.filter(due_ms__gt=now).update(due_ms=now)
+        since = timestamps.iso(now - FIRST_LOOK_MS)[:19] + "Z"
+    spaces = sorted(set(kept.values_list("ns", flat=True)))[:TITLES_AT_ONCE]
     parameters = {
         "action": "query",
         "list": "recentchanges",
@@ -82,6 +95,7 @@ def follow_changes(wiki: Wiki, client: WikiClient, progress: Callable[[int], Non
         "rcprop": "title|ids|timestamp",
         "rctype": "edit|new|log",
         "rclimit": "max",
+        "rcnamespace": "|".join(map(str, spaces)) or "0",
     }
     result = Followed(until=since)
     titles: set[str] = set()
@@ -172,7 +186,9 @@ def _change(data: str, wiki: Wiki) -> tuple[str, int] | None:
 def _unchanged(article: Article) -> None:
     now = now_ms()
     fields: dict[str, Any] = {"last_extraction_ms": now, "announced_ms": 0}
-    if article.policy == "exponential":
+    if article.policy == schedule.NEVER:
+        fields["due_ms"] = 0
+    elif article.policy == "exponential":
         fields["due_ms"] = schedule.next_midnight(now)
     else:
         wait = max(now - article.last_extraction_ms, schedule.MIN_AUTO_MS) * 1.5

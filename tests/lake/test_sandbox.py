@@ -51,6 +51,12 @@ def run(lake, monkeypatch):
         ("WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 4) SELECT sum(n) FROM t", ((10,),)),
         ("SELECT row_number() OVER (ORDER BY revid DESC) AS r FROM revisions QUALIFY r = 1", ((1,),)),
         ("FROM range(2)", ((0,), (1,))),
+        ("WITH revisions AS (SELECT 7 AS n) SELECT n FROM revisions", ((7,),)),
+        ("SELECT 1::DECIMAL(38, 0) * 99999999999999999999999999999999999999", (("9" * 38,),)),
+        (
+            "SELECT 'x'::BLOB, DATE '2020-01-01', TIME '01:00', {'a': 1}, MAP {1: 2}, 1.5::DECIMAL(9, 2), 1e400::REAL",
+            (("78", "2020-01-01", "01:00:00", {"a": 1}, [[1, 2]], 1.5, None),),
+        ),
     ],
 )
 def test_selects_are_answered(run, sql, rows):
@@ -105,6 +111,21 @@ TRICKS = [
     "SELECT * FROM 'https://example.org/x.parquet'",
     "SELECT * FROM read_parquet('s3://bucket/x.parquet')",
     "SELECT * FROM arrow_scan(1, 2, 3)",
+    # a name of WITH, known in one part of the query, used in another
+    'SELECT * FROM (WITH "{folder}/secret.csv" AS (SELECT 1) SELECT 2), "{folder}/secret.csv"',
+    "SELECT * FROM (WITH duckdb_tables AS (SELECT 1) SELECT 2), duckdb_tables",
+    "WITH sqlite_master AS (SELECT * FROM sqlite_master) SELECT * FROM sqlite_master",
+    "SELECT * FROM (WITH revisions_bases AS (SELECT 1) SELECT 2), revisions_bases",
+    "SELECT * FROM \"read_text\"('{folder}/secret.csv')",
+    "/* */ SELECT content FROM READ_TEXT('{folder}/secret.csv') -- x",
+    "SELECT * FROM system.main.read_text('{folder}/secret.csv')",
+    "SELECT list_transform(['HEMEROTECA_DATABASE_PASSWORD'], x -> getenv(x))",
+    "SELECT 'HEMEROTECA_DATABASE_PASSWORD'.getenv()",
+    "FROM (SHOW TABLES)",
+    "EXECUTE p",
+    "SELECT $1",
+    "SELECT 1 \u2028; DROP VIEW revisions",
+    "SELECT '\ud83d'",
     "SHOW TABLES",
     "SUMMARIZE revisions",
     "DESCRIBE revisions",
@@ -129,7 +150,9 @@ def test_tricks_are_refused(run, lake, sql):
     ("sql", "reason"),
     [
         ("SELECT count(*) FROM range(1000000000000) a, range(1000000) b", "longer than"),
-        ("SELECT list(r) FROM range(2000000000) t(r)", "memory"),
+        ("SELECT list(r) FROM range(2000000000) t(r)", "memory|longer than"),
+        ("WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t", "longer than"),
+        ("SELECT rpad('', 2000000000, 'x')", "answer has more|memory|longer than"),
         ("SELECT repeat('x', 300000000)", "answer has more|memory|longer than"),
         ("SELECT max(length(repeat('a', 1000000 + range::INT))) FROM range(100000000)", "longer than|memory"),
     ],
@@ -137,6 +160,11 @@ def test_tricks_are_refused(run, lake, sql):
 def test_a_query_that_would_not_end_is_ended(run, sql, reason):
     with pytest.raises(QueryRefused, match=reason):
         run(sql, seconds=2.0)
+
+
+def test_a_value_that_has_no_word_is_refused_with_the_way_out(run):
+    with pytest.raises(QueryRefused, match="cast it to text"):
+        run("SELECT TIMESTAMP '290000-01-01'")
 
 
 def test_rows_are_bounded_and_that_is_said(run):

@@ -7,6 +7,7 @@ import pytest
 
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.errors import Denied, Invalid, Refused
+from hemeroteca.jobs.workers import machine
 from hemeroteca.wiki import address, answers, queries
 from hemeroteca.wiki.budget import Budget, now_ms
 from hemeroteca.wiki.jobs import Extract
@@ -165,7 +166,7 @@ def test_all_workers_share_one_budget_and_three_slots(house):
     waits = []
     workers = [Budget(config, "example.org", waits.append) for _ in range(4)]
     for number, worker in enumerate(workers):
-        worker._worker = f"machine:{number}"
+        worker._worker = f"machine:{number}:0:0"
     assert workers[0]._take() > 0, "its row is made first"
     assert [worker._take() == 0 for worker in workers[:2]] == [True, True], "a second's worth may be spent at once"
     assert 0 < workers[2]._take() <= 1000, "then each waits for its turn"
@@ -175,6 +176,9 @@ def test_all_workers_share_one_budget_and_three_slots(house):
     assert workers[3]._take() > 0, "three at once is all"
     workers[0].release()
     assert workers[3]._take() == 0
+    FarmSlot.objects.filter(worker="machine:1:0:0").update(worker=f"{machine()}:999999999:1:0")
+    FarmBudget.objects.update(next_ms=0)
+    assert workers[0]._take() == 0, "the slot of a worker that was killed is free at once"
     FarmSlot.objects.all().delete()
     workers[1].hold(60, "HTTP 429")
     assert 55_000 < workers[0]._take() <= 60_000, "what one is told holds for all"

@@ -168,3 +168,81 @@ def test_articles_of_a_user_are_extracted_whole(run, mediawiki):
     extract(run, mediawiki, user="Beto")
     assert {"Plaza", "Valencia"} <= set(Article.objects.values_list("title", flat=True))
     assert {row["user"] for row in rows(title="Valencia")} > {"Ana", "Beto"}
+
+
+def test_articles_the_search_finds_are_extracted(run, mediawiki):
+    mediawiki.maintain("rebuildtextindex.php")
+    found = extract(run, mediawiki, search="Valencia")
+    assert found["articles"] == Article.objects.count() >= 1
+    assert Article.objects.filter(title="Valencia", complete=True).exists()
+
+
+def everything(wiki: MediaWiki) -> set[int]:
+    """Numbers of all revisions of articles, as the wiki lists them."""
+    found, further = set(), {}
+    while further is not None:
+        answer = wiki.api(action="query", list="allrevisions", arvnamespace=0, arvlimit=500, arvprop="ids", **further)
+        for entry in answer["query"]["allrevisions"]:
+            found |= {revision["revid"] for revision in entry["revisions"]}
+        further = answer.get("continue")
+    return found
+
+
+def test_a_whole_wiki_is_read_many_articles_in_a_request(run, mediawiki, monkeypatch):
+    """With what was there already: one article complete, one begun, one that is no longer on the wiki."""
+    from hemeroteca.wiki import commits
+
+    monkeypatch.setattr(commits, "MAX_ROWS", 50)  # several commits
+    mediawiki.edit("Pasajero", "texto", "Ana")
+    extract(run, mediawiki, "Pasajero", "Plaza")
+    extract(run, mediawiki, "Caracas", max_revisions=30)
+    mediawiki.admin(action="delete", title="Pasajero", reason="prueba")
+    result = extract(run, mediawiki, whole=True, text=True)
+    kept = rows()
+    numbers = [row["revid"] for row in kept if row["title"] != "Pasajero"]
+    assert len(numbers) == len(set(numbers))
+    assert set(numbers) == everything(mediawiki)
+    assert all(row["text"] is not None for row in kept if not row["texthidden"] and row["title"] != "Pasajero")
+    assert result["deleted"] == ["Pasajero"]
+    assert not Article.objects.filter(deleted=False, complete=False).exists()
+    assert not Article.objects.filter(deleted=False, text_complete=False).exists()
+    assert Article.objects.get(title="Caracas").limited is False
+    assert ("move",) in queries.sql(SYSTEM, "SELECT DISTINCT type FROM events").rows
+    again = extract(run, mediawiki, whole=True, text=True)
+    assert (again["revisions"], again["changed"], again["texts"], again["events"]) == (0, 0, 0, 0)
+    assert result["requests"] < 15 + Article.objects.count() / 5, "not one request for each article"
+
+
+def test_an_order_is_cut_into_parts_for_several_workers(run, mediawiki):
+    titles = ["Caracas", "Valencia", "Mérida", "Plaza", "No hay"]
+    result = extract(run, mediawiki, *titles, text=True, workers=3)
+    assert (result["articles"], result["missing"]) == (4, ["No hay"])
+    assert result["revisions"] == len(rows())
+    from hemeroteca.jobs.models import Job
+
+    parts = Job.objects.filter(kind="wiki.extract", arguments__workers=1)
+    assert sorted(title for part in parts for title in part.arguments["titles"]) == sorted(titles)
+    assert {part.state for part in parts} == {"done"}
+
+
+def test_a_bot_password_signs_in(run, house, mediawiki):
+    """A wiki that shows its pages to accounts only, read with a bot password of few rights."""
+    import dataclasses
+
+    mediawiki.maintain("createBotPassword.php", "--appid", "lector", "--grants", "basic", "Ana", "a" * 32)
+    settings = mediawiki.folder / "LocalSettings.php"
+    open_to_all = settings.read_text()
+    settings.write_text(open_to_all + "\n$wgGroupPermissions['*']['read'] = false;\n")
+    try:
+        house.CONFIG = dataclasses.replace(house.CONFIG, wiki_user="Ana@lector", wiki_password="a" * 32)
+        assert extract(run, mediawiki, "Plaza")["revisions"] >= 5
+        house.CONFIG = dataclasses.replace(house.CONFIG, wiki_password="wrong")
+        from hemeroteca.jobs import services
+        from hemeroteca.jobs.runner import Runner
+
+        order = Extract(wiki=mediawiki.api_url, titles=["Plaza"])
+        job = Runner().run(services.submit(SYSTEM, "wiki.extract", order, here=True))
+        assert job.state == "failed"
+        assert "does not let 'Ana@lector' in" in job.message
+    finally:
+        settings.write_text(open_to_all)

@@ -163,6 +163,39 @@ def test_wikimedia_is_not_asked_without_a_contact(api, house):
     assert not Job.objects.exists()
 
 
+def test_an_answer_that_the_caller_has_is_not_sent_again(api):
+    tag = api.client.get("/api/v1/wiki/count").headers["ETag"]
+    again = api.client.get("/api/v1/wiki/count", headers={"If-None-Match": tag})
+    assert (again.status_code, again.content) == (304, b"")
+    assert api.client.get("/api/v1/wiki/count", headers={"If-None-Match": '"other"'}).status_code == 200
+
+
+def test_metrics_as_table_and_as_chart(api):
+    table = api.client.get("/api/v1/wiki/metrics", {"metric": "editors", "format": "csv"})
+    assert table.headers["Content-Type"].startswith("text/csv")
+    assert table.content.decode().splitlines()[:2] == [
+        "user,edits,minor,added,removed,first,last",
+        "Ana,3,0,100,50,2026-03-01T10:00:00Z,2026-03-04T13:00:00Z",
+    ]
+    assert "one metric" in api("metrics", 422, format="csv")["detail"]
+    spec = api("metrics", metric="edits_per_day", format="chart")["edits_per_day"]
+    assert spec["data"]["values"][0] == {"day": "2026-03-01", "edits": 2}
+    assert [row["title"] for row in api("compare?title=Caracas&title=M%C3%A9rida")["articles"]] == ["Caracas", "Mérida"]
+
+
+def test_articles_are_ordered_by_address_list_or_choice(api):
+    def order(code=202, **given):
+        answer = api.client.post("/api/v1/wiki/extract", given, content_type="application/json")
+        assert answer.status_code == code, answer.content
+        return Job.objects.latest("pk").arguments if code == 202 else answer.json()["detail"]
+
+    made = order(locale="http://127.0.0.1:9/w/api.php", titles=["http://127.0.0.1:9/wiki/A_b", "C"], workers=2)
+    assert (made["titles"], made["workers"]) == (["A b", "C"], 2)
+    assert order(locale="http://127.0.0.1:9/w/api.php", category="X", depth=2, policy="never")["depth"] == 2
+    assert "is not an article of" in order(422, locale="es", title="http://127.0.0.1:9/wiki/A")
+    assert "there is no policy" in order(422, title="A", policy="daily")
+
+
 def test_query_takes_sql_and_the_founding_pipeline(api):
     def ask(code=200, **order):
         answer = api.client.post("/api/v1/wiki/query", order, content_type="application/json")
@@ -179,6 +212,9 @@ def test_query_takes_sql_and_the_founding_pipeline(api):
     ]
     assert ask(pipeline=stages, date_format="%d/%m/%Y")["rows"] == [["Ana", 2, 105.0]]
     assert ask(pipeline=[{"$count": "n"}], collection="articles")["rows"] == [[2]]
+    bare = api.client.post("/api/v1/wiki/query?collection=articles", [{"$count": "n"}], content_type="application/json")
+    assert bare.json()["rows"] == [[2]], "the array itself, as the founding work sent it"
+    assert "sqll" in ask(422, sqll="SELECT 1")["detail"]
     assert "there is no stage" in ask(422, pipeline=[{"$out": "x"}])["detail"]
     assert "only one SELECT" in ask(422, sql="DELETE FROM revisions")["detail"]
     assert ask(422, sql="SELECT 1", pipeline=[])["detail"].startswith("send either")

@@ -149,3 +149,58 @@ def test_an_article_edited_unusually_often_is_a_trend(house):
     assert found["articles"][0]["title"] == "Noticia"
     assert found["articles"][0]["recent"] == 12
     assert found["categories"][0]["category"] == "Sucesos"
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
+def test_countries_of_editors_without_an_account(house, tmp_path):
+    writer = pytest.importorskip("mmdb_writer")
+    import dataclasses
+
+    from netaddr import IPSet
+
+    from hemeroteca.errors import Unavailable
+
+    atlas = writer.MMDBWriter(6, "GeoLite2-Country", ipv4_compatible=True)
+    for network, country, continent in (("192.0.2.0/24", "VE", "SA"), ("2001:db8::/32", "ES", "EU")):
+        atlas.insert_network(IPSet([network]), {"country": {"iso_code": country}, "continent": {"code": continent}})
+    atlas.to_db_file(str(tmp_path / "countries.mmdb"))
+    users = ["192.0.2.7", "192.0.2.7", "192.0.2.9", "2001:DB8::1", "198.51.100.1", "192.0.2.xxx"]
+    rows = [("T", 1, n, f"2020-03-0{n}T00:00:00Z", user, 0, 10, []) for n, user in enumerate(users, 1)]
+    keep([*rows, ("T", 1, 9, "2020-03-09T00:00:00Z", "Ana", 4, 10, [])])
+    assert "countries" not in queries.metrics_of(SYSTEM, {}), "not without a file"
+    with pytest.raises(Unavailable, match="wiki_countries"):
+        queries.metrics_of(SYSTEM, {}, ("countries",))
+    house.CONFIG = dataclasses.replace(house.CONFIG, wiki_countries=str(tmp_path / "countries.mmdb"))
+    found = queries.metrics_of(SYSTEM, {}, ("countries", "minor"))["countries"]
+    assert [(row["country"], row["continent"], row["edits"], row["editors"]) for row in found] == [
+        ("VE", "SA", 3, 2),
+        ("?", "?", 2, 2),
+        ("ES", "EU", 1, 1),
+    ]
+    assert found[0]["share"] == 0.5
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
+def test_articles_beside_each_other(house):
+    from hemeroteca.errors import Invalid, NotFound
+
+    edits = (("Ana", 100), ("Beto", 200), ("Ana", 100))  # the third undoes the second
+    keep([("A", 1, n, f"2026-0{n}-01T00:00:00Z", user, 1, size, []) for n, (user, size) in enumerate(edits, 1)])
+    keep([("B", 2, 9, "2026-02-01T00:00:00Z", "Carla", 3, 70, [])])
+    found = queries.compare(SYSTEM, ["A", "B"])
+    first, second = found["articles"]
+    assert (first["title"], first["edits"], first["editors"], first["reverts"], first["size"]) == ("A", 3, 2, 1, 100)
+    assert (second["title"], second["edits"], second["reverts"]) == ("B", 1, 0)
+    assert first["first"] == "2026-01-01T00:00:00Z"
+    assert [(row["title"], row["month"]) for row in found["months"]] == [
+        ("A", "2026-01-01"),
+        ("A", "2026-02-01"),
+        ("B", "2026-02-01"),
+        ("A", "2026-03-01"),
+    ]
+    with pytest.raises(Invalid, match="2 to 10"):
+        queries.compare(SYSTEM, ["A"])
+    with pytest.raises(NotFound):
+        queries.compare(SYSTEM, ["A", "C"])

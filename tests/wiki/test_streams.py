@@ -17,7 +17,7 @@ def test_recent_changes_make_an_article_due_and_the_rest_costs_nothing(run, medi
     run("wiki.extract", Extract(wiki=mediawiki.api_url, titles=["Plaza", "Mérida", "Valencia"]))
     run("wiki.follow", Follow(wiki=mediawiki.api_url))
     Article.objects.update(due_ms=1 << 50)
-    mediawiki.edit("Mérida", "Mérida, otra vez", "Beto")
+    mediawiki.edit("Mérida", "Mérida, otra vez [[Categoría:Ciudades]]", "Beto")
     heard = run("wiki.follow", Follow(wiki=mediawiki.api_url))
     assert heard["articles"] >= 1
     Article.objects.exclude(title="Mérida").update(due_ms=1 << 50)  # the same second may be heard twice
@@ -26,6 +26,63 @@ def test_recent_changes_make_an_article_due_and_the_rest_costs_nothing(run, medi
     article = Article.objects.get(title="Mérida")
     assert article.announced_ms == 0
     assert article.due_ms > 0
+
+
+@pytest.mark.slow
+def test_the_upkeep_of_serve_brings_a_change_the_wiki_announces(run, mediawiki):
+    """Nobody orders anything: one look finds the change, and the article is read. `never` is left alone."""
+    from hemeroteca.wiki.upkeep import Upkeep
+
+    for title in ("Vigilado", "Quieto", "Dejado"):
+        mediawiki.edit(title, "uno", "Ana")
+    run("wiki.extract", Extract(wiki=mediawiki.api_url, titles=["Vigilado", "Quieto"]))
+    run("wiki.extract", Extract(wiki=mediawiki.api_url, titles=["Dejado"], policy="never"))
+    upkeep = Upkeep()
+    upkeep.round()  # the first look: the last hour
+    before = dict(Article.objects.values_list("title", "last_revision"))
+    new = {title: mediawiki.edit(title, f"{title} cambia", "Beto") for title in ("Vigilado", "Dejado")}
+    upkeep.round()
+    assert Article.objects.get(title="Vigilado").last_revision == before["Vigilado"], (
+        "it looks every two minutes, not always"
+    )
+    Upkeep().round()
+    after = dict(Article.objects.values_list("title", "last_revision"))
+    assert after == {**before, "Vigilado": new["Vigilado"]}
+
+
+@pytest.mark.slow
+def test_a_watched_page_of_an_article_hears_of_its_change(run, mediawiki):
+    from hemeroteca.accounts import SYSTEM
+    from hemeroteca.watch import services as watch
+    from hemeroteca.watch.fields import Order
+    from hemeroteca.watch.models import Signal, SignalSource
+
+    mediawiki.edit("Visto", "uno", "Ana")
+    run("wiki.extract", Extract(wiki=mediawiki.api_url, titles=["Visto"]))
+    run("wiki.follow", Follow(wiki=mediawiki.api_url))
+    assert not SignalSource.objects.exists(), "nobody watches pages of this wiki"
+    watch.subscribe(SYSTEM, Order(url=f"{mediawiki.url}/index.php/Visto"))
+    mediawiki.edit("Visto", "dos", "Ana")
+    run("wiki.follow", Follow(wiki=mediawiki.api_url))
+    source = SignalSource.objects.get()
+    assert source.note == "recent changes of the wiki"
+    assert [signal.url for signal in Signal.objects.filter(source=source)] == [f"{mediawiki.url}/index.php/Visto"]
+
+
+def test_after_a_long_gap_the_articles_themselves_are_looked_at(run, house, request):
+    server = Recorded(lambda p: usual(p) or (200, {}, {"query": {"recentchanges": []}}))
+    request.addfinalizer(server.close)
+    api = f"{server.url}/w/api.php"
+    wiki = Wiki.objects.create(
+        name=f"127.0.0.1:{server.port}", api_url=api, farm="x", known_ms=1 << 50, changes_until="2020-01-01T00:00:00Z"
+    )
+    Article.objects.create(wiki=wiki, pageid=1, title="T", complete=True, due_ms=1 << 50)
+    Article.objects.create(wiki=wiki, pageid=2, title="U", complete=True, due_ms=0, policy="never")
+    run("wiki.follow", Follow(wiki=api))
+    asked = next(parameters for parameters, _ in server.asked if parameters.get("list") == "recentchanges")
+    assert asked["rcstart"] > "2026"
+    assert Article.objects.get(pageid=1).due_ms < 1 << 50
+    assert Article.objects.get(pageid=2).due_ms == 0
 
 
 def stream(*found, start=1):

@@ -118,7 +118,7 @@ class Migration(migrations.Migration):
                 ('source', models.CharField(db_comment='api, export, history or dump', default='api', max_length=8)),
                 ('last_log', models.BigIntegerField(db_comment='newest event of the log kept: its number', default=0)),
                 ('deleted', models.BooleanField(db_comment='the wiki has it no more', default=False)),
-                ('policy', models.CharField(db_comment='when it is looked at again: auto, exponential', default='auto', max_length=12)),
+                ('policy', models.CharField(db_comment='looked at again: auto, exponential, never', default='auto', max_length=12)),
                 ('rate', models.FloatField(db_comment='revisions an hour, as the policy estimates them', default=0.0)),
                 ('due_ms', models.BigIntegerField(db_comment='when it is to be looked at again; 0: never by itself', default=0)),
                 ('announced_ms', models.BigIntegerField(db_comment='when the wiki announced a change not yet looked at', default=0)),
