@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 
@@ -21,3 +22,10 @@ def lazily(package: str, **names: str) -> Callable[[str], Any]:
             raise AttributeError(f"module {package!r} has no attribute {name!r}") from None
 
     return load
+
+
+def load(*packages: ModuleType) -> None:
+    """Load every name such packages have for others: before a process is copied, so that no copy does it again."""
+    for package in packages:
+        for name in package.__all__:
+            getattr(package, name)

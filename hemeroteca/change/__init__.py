@@ -5,14 +5,31 @@ body holds, and time and memory are bounded. Noise (clocks, counters, tokens, ad
 comparing, never hidden by a high threshold. How it is measured: docs/explanation/change.md.
 """
 
-from hemeroteca.change.compare import compare
-from hemeroteca.change.diffs import Row, side_by_side, text_diff
-from hemeroteca.change.highlight import highlighted_page
-from hemeroteca.change.judgement import Change
-from hemeroteca.change.noise_model import NoiseModel, Sighting, sightings
-from hemeroteca.change.report import as_json, pdf_report
-from hemeroteca.change.site_rules import ChangeRules, RulesError, check
-from hemeroteca.change.snapshot import Snapshot
+from typing import TYPE_CHECKING
+
+from hemeroteca.lazy import lazily
+
+if TYPE_CHECKING:
+    from hemeroteca.change.comparison import compare
+    from hemeroteca.change.diffs import Row, side_by_side, text_diff
+    from hemeroteca.change.highlight import highlighted_page
+    from hemeroteca.change.judgement import Change
+    from hemeroteca.change.noise_model import NoiseModel, Sighting, sightings
+    from hemeroteca.change.report import as_json, pdf_report
+    from hemeroteca.change.site_rules import ChangeRules, RulesError, check
+    from hemeroteca.change.snapshot import Snapshot
+else:
+    __getattr__ = lazily(
+        __name__,
+        comparison="compare",
+        diffs="Row side_by_side text_diff",
+        highlight="highlighted_page",
+        judgement="Change",
+        noise_model="NoiseModel Sighting sightings",
+        report="as_json pdf_report",
+        site_rules="ChangeRules RulesError check",
+        snapshot="Snapshot",
+    )
 
 __all__ = [
     "Change", "ChangeRules", "NoiseModel", "Row", "RulesError", "Sighting", "Snapshot", "as_json",

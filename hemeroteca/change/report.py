@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from hemeroteca.change import fonts
-from hemeroteca.change.compare import compare
+from hemeroteca.change.comparison import compare
 from hemeroteca.change.diffs import Row, Run, changed_runs, side_by_side, text_diff
 from hemeroteca.change.judgement import Change
 from hemeroteca.change.site_rules import ChangeRules

@@ -21,7 +21,6 @@ from hemeroteca.console.search import number_in
 from hemeroteca.console.section import Page, Section
 from hemeroteca.console.templatetags.console import count as _count
 from hemeroteca.engine import overview
-from hemeroteca.engine.jobs import Backup
 from hemeroteca.errors import Conflict, Invalid, NotFound, Refused
 from hemeroteca.frontier import queries, services
 from hemeroteca.frontier.models import STANDING, Crawl
@@ -165,7 +164,7 @@ def backups(request: HttpRequest) -> HttpResponse:
         try:
             if not target.startswith("/"):
                 raise Invalid(_("Write the whole path of a folder on the server, beginning with “/”."))
-            return redirect("job", job_services.submit(actor, "instance.backup", Backup(target)).pk)
+            return redirect("job", job_services.submit(actor, "instance.backup", {"target": target}).pk)
         except Refused as error:
             failure = str(error)
     found = job_queries.recent(actor, BACKUPS, kind="instance.backup")

@@ -4,16 +4,27 @@ Pure: values in, values out; no clock, no network, no files of its own. Every bo
 time are bounded by `Limits`, and whatever was left out is named in `Document.notes`. No body makes anything in here
 raise. How the parts work together: docs/explanation/reading-pages.md.
 
-`readers` chooses who reads a body: html, text, css, feeds, sitemaps, pdf and office register themselves there, and so
-do readers of other rooms. `decode` makes text of bytes. `markup` (with `nesting` and `bombs`) makes HTML safe to parse,
-`native` reads it where it is plain, `passages` takes its text. `elements` are a site's own rules for its text,
-`scripted` tells pages that need a browser.
+`readers` chooses who reads a body: html, text, css, feeds, sitemaps, pdf and office register themselves there (it loads
+them for the first body), and so do readers of other rooms. `decode` makes text of bytes. `markup` (with `nesting` and
+`bombs`) makes HTML safe to parse, `native` reads it where it is plain, `passages` takes its text. `elements` are a
+site's own rules for its text, `scripted` tells pages that need a browser.
 """
 
-from hemeroteca.extract import css, feeds, html, office, pdf, sitemaps, text  # noqa: F401  # they register themselves
-from hemeroteca.extract.decode import decode_body
-from hemeroteca.extract.document import Document, Leads, Limits, Link, Place
-from hemeroteca.extract.readers import Content, Reader, kind_of, media_type, read, register, unregister
+from typing import TYPE_CHECKING
+
+from hemeroteca.lazy import lazily
+
+if TYPE_CHECKING:
+    from hemeroteca.extract.decode import decode_body
+    from hemeroteca.extract.document import Document, Leads, Limits, Link, Place
+    from hemeroteca.extract.readers import Content, Reader, kind_of, media_type, read, register, unregister
+else:
+    __getattr__ = lazily(
+        __name__,
+        decode="decode_body",
+        document="Document Leads Limits Link Place",
+        readers="Content Reader kind_of media_type read register unregister",
+    )
 
 __all__ = [
     "Content", "Document", "Leads", "Limits", "Link", "Place", "Reader", "decode_body", "kind_of", "media_type", "read",

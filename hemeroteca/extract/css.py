@@ -122,4 +122,4 @@ def _unescape(match: re.Match[str]) -> str:
     return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
 
 
-register(CssReader(), priority=30)
+register(CssReader(), priority=31)  # before HTML, whichever is loaded first

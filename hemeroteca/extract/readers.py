@@ -110,6 +110,13 @@ def register(reader: Reader, priority: int = 100) -> None:
     _registered.sort(key=lambda one: -one.priority)
 
 
+@cache
+def load_own() -> None:
+    """Import the readers of this room, which register themselves."""
+    for name in ("css", "feeds", "html", "office", "pdf", "sitemaps", "text"):
+        importlib.import_module(f"hemeroteca.extract.{name}")
+
+
 def unregister(reader: Reader) -> None:
     _registered[:] = [one for one in _registered if one.reader is not reader]
 
@@ -166,6 +173,7 @@ def _choose(content: Content) -> tuple[Reader | None, str]:
 
 @cache
 def _discover() -> None:
-    """Import the readers of other rooms."""
+    """Import our readers and those of other rooms."""
+    load_own()
     for path in sorted(Path(__file__).parents[1].glob("*/reader.py")):
         importlib.import_module(f"hemeroteca.{path.parent.name}.reader")

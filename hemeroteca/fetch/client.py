@@ -17,8 +17,6 @@ import msgspec
 
 from hemeroteca import urls
 from hemeroteca.config import Config
-from hemeroteca.extract import decode_body
-from hemeroteca.fetch.fetcher import Fetcher
 from hemeroteca.fetch.guard import Guard
 from hemeroteca.fetch.request import FetchSettings, Request, Result
 
@@ -84,6 +82,9 @@ class GuardedClient:
             return self._fetch(request, Path(folder), max_bytes)[0]
 
     def _fetch(self, request: Request, spool: Path, max_bytes: int) -> tuple[Reply, str | None]:
+        from hemeroteca.extract import decode_body  # only here: the web process seldom asks anybody
+        from hemeroteca.fetch.fetcher import Fetcher
+
         results: list[Result] = []
         selector = selectors.DefaultSelector()
         fetcher = Fetcher(FetchSettings.from_config(self._config, spool), selector)

@@ -13,7 +13,6 @@ from django.db import transaction
 from hemeroteca import urls
 from hemeroteca.accounts import Actor, require
 from hemeroteca.errors import Conflict, Invalid, NotFound
-from hemeroteca.extract import elements
 from hemeroteca.frontier import prioritisers, thesauri
 from hemeroteca.frontier.models import STANDING, Crawl, FocusLink, Host, Visit
 from hemeroteca.frontier.values import SECRETS, Counts, SiteSettings
@@ -217,6 +216,7 @@ def take_held(actor: Actor, crawl_id: int, host: str = "", reason: str = "", lim
 def set_site(actor: Actor, host: str, changes: dict[str, Any]) -> SiteSettings:
     """Change settings of one host; a value of None returns to the default."""
     from hemeroteca import change  # only here: the engine never needs its parsers
+    from hemeroteca.extract import elements
 
     require(actor, "site.change")
     if GUARDED.intersection(changes):
@@ -398,6 +398,8 @@ def _ordered(crawl_id: int) -> Crawl:
 
 def _rules(given: str | Iterable[str]) -> list[str]:
     """Rules for elements, as a list or as one text with `;` between them."""
+    from hemeroteca.extract import elements
+
     rules = [rule.strip() for rule in (given.split(";") if isinstance(given, str) else given) if rule.strip()]
     elements.parse(rules)
     return rules

@@ -19,7 +19,7 @@ from hemeroteca.change import (
     side_by_side,
     text_diff,
 )
-from hemeroteca.change.compare import _difference
+from hemeroteca.change.comparison import _difference
 from hemeroteca.change.diffs import changed_runs
 from hemeroteca.change.sequences import common_prefix, common_suffix, opcodes
 from tests.change.pages import html, newspaper, shop

@@ -8,7 +8,7 @@ import pytest
 from hemeroteca import change
 from hemeroteca.errors import Busy, Invalid
 from hemeroteca.ingest import costly
-from hemeroteca.warc.reader import Location
+from hemeroteca.warc import Location
 from tests.waiting import wait_for
 
 RULES = [
