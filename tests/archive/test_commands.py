@@ -102,7 +102,8 @@ def test_pruning_says_what_would_go_and_does_it_only_when_told(instance, tmp_pat
     run(data, "import", later)
     listed = tmp_path / "gone.jsonl"
     for arguments, gone in (((), True), (("--dry-run",), True), (("--yes",), False)):
-        report = json.loads(run(data, "prune", "--older-than", "2024", "--json", *arguments, "--report", listed, "--force"))
+        command = ("prune", "--older-than", "2024", "--json", *arguments, "--report", listed, "--force")
+        report = json.loads(run(data, *command))
         assert (report["captures"], report["dry_run"], report["pages"]) == (1, gone, {"http://example.org/": 1})
         assert [row["url"] for row in lines(listed.read_text())] == ["http://example.org/"]
     assert json.loads(run(data, "stats", "--json"))["captures"] == 3

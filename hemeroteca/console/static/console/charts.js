@@ -34,6 +34,7 @@
     var shown = Object.assign({ width: "container", height: 220, autosize: { type: "fit", contains: "padding" } }, spec, { config: config });
     shown.description = figure.querySelector("figcaption").textContent;
     delete shown.title;  // the caption says it
+    delete shown.$schema;  // ours is newer, and reads the older one
     window.vegaEmbed(plot, shown, {
       mode: "vega-lite", ast: true, actions: false, renderer: "svg", defaultStyle: false,
       tooltip: { disableDefaultStyle: true },
