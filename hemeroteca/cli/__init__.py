@@ -126,6 +126,7 @@ ACTIONS = {
     "wiki avg": "wiki.read",
     "wiki mode": "wiki.read",
     "wiki metrics": "wiki.read",
+    "wiki compare": "wiki.read",
     "wiki trends": "wiki.read",
     "wiki query": "wiki.query",
     "wiki status": "job.read",

@@ -48,8 +48,13 @@ def archive(request, settings, instance):  # noqa: F811
     settings.CONFIG = replaced(settings.CONFIG, open_search=request.param)
 
 
+KINDS = {"uuid": "00000000-0000-7000-8000-000000000000", "slug": "example", "int": 1}
+
+
 def filled(path):
-    return re.sub(r"[{<](?:\w+:)?(\w+)[}>]", lambda found: str(VALUES.get(found[1], "example.org")), path)
+    return re.sub(
+        r"[{<](?:(\w+):)?(\w+)[}>]", lambda found: str(VALUES.get(found[2], KINDS.get(found[1], "example.org"))), path
+    )
 
 
 def allowed(actor, action):
@@ -163,5 +168,8 @@ def test_unknown_fields_of_bodies_are_refused():
         for operation in operations.values():
             content = operation.get("requestBody", {}).get("content", {}).get("application/json")
             if content:
-                shape = shapes[content["schema"]["$ref"].rpartition("/")[2]]
-                assert shape.get("additionalProperties") is False, f"{path}: {json.dumps(shape)[:80]}"
+                for one in content["schema"].get("oneOf", [content["schema"]]):
+                    if one.get("type") == "array":  # a pipeline
+                        continue
+                    shape = shapes[one["$ref"].rpartition("/")[2]]
+                    assert shape.get("additionalProperties") is False, f"{path}: {json.dumps(shape)[:80]}"
