@@ -168,4 +168,5 @@ def _simweb(words: list[str]) -> str:
 
 def _make(words: list[str]) -> str:
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
-    return next((f"the Makefile has no target `{word}`" for word in words if "=" not in word and word not in targets), "")
+    named = [word for word in words if "=" not in word]  # a variable is no target
+    return next((f"the Makefile has no target `{word}`" for word in named if word not in targets), "")
