@@ -81,7 +81,7 @@ def holdings(limit: int, after: str = "") -> list[Holding]:
                 continue
             cursor.execute(
                 "SELECT count(*), max(captured_ms) FROM (SELECT captured_ms FROM capture WHERE urlkey >= %s AND "
-                "urlkey < %s LIMIT %s) AS some",
+                "urlkey < %s LIMIT %s) AS found",
                 [f"{head})", position, MOST_COUNTED],
             )
             count, last = cursor.fetchone()

@@ -50,7 +50,7 @@ def test_a_collection_is_looked_up_by_its_name(client, world):
     page = text(client.get("/archive", {"collection": "Puertos"}))
     assert "news.example/harbour" in page
     assert "diario.example/economia" not in page
-    assert client.get("/archive", {"collection": "Nobody"}).status_code == 422
+    assert client.get("/archive", {"collection": "Nobody"}).status_code == 404
 
 
 def test_one_page_leads_to_its_history(client, world):

@@ -100,7 +100,7 @@ def test_the_language_follows_the_browser_and_the_switch(visit):
 
 
 def test_times_are_shown_in_the_readers_zone(visit, world):
-    path = f"/v/{world.captures[BREAD][1].record_id}"
+    path = f"/crawls/{world.crawl.pk}"
     shown = {zone: visit(path, timezone_id=zone).locator("time").first.inner_text() for zone in ("UTC", "Asia/Tokyo")}
     assert shown["UTC"] != shown["Asia/Tokyo"]
 

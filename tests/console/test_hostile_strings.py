@@ -49,6 +49,8 @@ FIELDS = (
     "language",
 )
 LIVE = re.compile(rb"<script>hacked|<img src=x|<svg onload|href=[\"']?javascript:|onerror=hacked[^&]*>", re.I)
+# ours, word for word: for the bar of a browser
+BOOKMARKLET = b'href="javascript:void(open(&#x27;http://testserver/save?url=&#x27;+encodeURIComponent(location.href)))"'
 
 
 @pytest.mark.parametrize("signed_in", [False, True])
@@ -71,7 +73,8 @@ def test_no_page_gives_a_string_back_as_markup(world, administrator, signed_in):
                 if not kind.startswith(("text/html", "image/svg", "application/xml", "text/xml")):
                     assert not kind or "nosniff" in answer.headers.get("X-Content-Type-Options", ""), (path, kind)
                 elif "sandbox" not in answer.headers["Content-Security-Policy"]:
-                    assert not LIVE.search(b"".join(answer)), address[:200]
+                    body = b"".join(answer).replace(BOOKMARKLET, b"")
+                    assert not LIVE.search(body), address[:200]
                     assert "script-src 'self'" in answer.headers["Content-Security-Policy"]
                 asked += 1
     assert asked > 100

@@ -19,7 +19,7 @@ FILLER = "The harbour museum opens its doors to visitors from near and far every
 
 def shop(clock: str = "nine", price: str = "ten euros", news: str = "nothing new") -> bytes:
     return (
-        f"<html><head><title>Shop</title></head><body><h1>Shop</h1><p id=clock>It is {clock}</p>"
+        f"<html><head><title>Shop</title></head><body><h1>Shop</h1><p id=opening>It is {clock}</p>"
         f"<p id=price>It costs {price}</p><div id=news><p>{news}</p></div><p>{FILLER}</p></body></html>"
     ).encode()
 
@@ -36,7 +36,7 @@ class StillWeb:
 def subscribe(site: Receiver) -> dict[str, int]:
     orders = {
         "all": Order(url=f"{site.url}/", scope="host", mode="fixed 6", requisites=False),
-        "no clock": Order(url=f"{site.url}/", scope="page", mode="fixed 6", ignore=["#clock"], requisites=False),
+        "no clock": Order(url=f"{site.url}/", scope="page", mode="fixed 6", ignore=["#opening"], requisites=False),
         "price": Order(url=f"{site.url}/", scope="prefix", mode="fixed 6", keep=["#price"], requisites=False),
         "large": Order(url=f"{site.url}/", scope="domain", mode="fixed 6", threshold=0.99, requisites=False),
     }
