@@ -96,7 +96,7 @@ def test_the_past_can_be_searched_also_after_a_rebuild_and_after_the_setting_was
 
 
 def test_without_the_setting_nobody_pays_for_versions_and_is_told_so(tmp_path, pages):
-    system = System(tmp_path / "data")
+    system = System(tmp_path / "data", index_versions=0)
     system.run("crawl", pages["address"][0], "--delay", "0")
     assert not (tmp_path / "data" / "index" / "versions").exists()
     refused = system.run("search", "monedas", "--versions")

@@ -70,7 +70,7 @@ def test_health_of_real_services_with_maps_and_features(catalogue, real_servers)
     done = json.loads(system.run("geo", "check", *map(str, portal), "--deep", "--json").stdout.splitlines()[-1])
     assert (done["services"], done["failed"]) == (len(portal), 0), str(done)
     kinds = system.rows("SELECT DISTINCT request FROM geo_check WHERE ok")
-    assert {kind for (kind,) in kinds} == {"capabilities", "map", "feature"}
+    assert {kind for (kind,) in kinds} == {"capabilities", "map", "feature", "link"}
 
 
 def test_export_as_in_the_founding_work(catalogue, tmp_path):
