@@ -7,7 +7,8 @@ from pathlib import Path
 from bench import report
 
 MEASUREMENTS = (
-    "crawl", "frontier", "archive", "change", "search", "predict", "focus", "geo", "wiki", "fleet", "size", "startup",
+    "crawl", "frontier", "archive", "change", "search", "predict", "focus", "geo", "wiki", "fleet", "fleet_founding",
+    "console", "size", "startup",
 )  # fmt: skip
 
 

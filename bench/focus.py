@@ -41,7 +41,7 @@ class Reading:
         self._known: dict[str, tuple[float, list[Candidate]]] = {}
         options = CrawlOptions(scope=urls.Scope(kind="web"), sitemaps=False, requisites=False, focus=focus.definition)
         self._ingest = Ingest()
-        self._ingest.learn(CrawlRules(1, options, 100, focus=focus))
+        self._ingest.learn(CrawlRules(crawl=1, options=options, max_depth=100, focus=focus))
 
     def fetch(self, candidate: Candidate) -> tuple[float, list[Candidate]]:
         """The relevance of a page, and its links."""

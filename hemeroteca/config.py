@@ -15,9 +15,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 FILE = "hemeroteca.toml"  # of the folder a command is called in
 PREFIX = "HEMEROTECA_"
+REGISTRATION = ("closed", "invitation", "open")
 SECRETS = ("wiki_password", "wiki_token")
 
 
@@ -67,6 +69,13 @@ class Config:
     watch_bytes_per_day: int = field(
         default=0, metadata={"help": "most bytes a day received by such visits; 0: no limit"}
     )
+    watch_saved_minutes: float = field(
+        default=10.0,
+        metadata={
+            "help": "minutes' worth of a budget that may be saved up; more for a machine that sleeps, "
+            "which then makes many visits when it wakes"
+        },
+    )
 
     # fetching
     allow_private: bool = field(
@@ -96,6 +105,13 @@ class Config:
     ingest_processes: int = field(
         default=0, metadata={"help": "processes that read pages; 0: one less than the cores, at least one"}
     )
+    job_processes: int = field(
+        default=2, metadata={"help": "jobs that `serve` does at once; each process lives only while there is work"}
+    )
+    job_limits: tuple[str, ...] = field(
+        default=("archive.import=1", "instance.backup=1"),
+        metadata={"help": "most jobs of a kind that run at once, `kind=number` each, e.g. `wiki.extract=1`"},
+    )
     commit_seconds: float = field(default=1.0, metadata={"help": "longest time between two commits"})
     min_free_bytes: int = field(default=256 << 20, metadata={"help": "crawls stop when less is free on the disk"})
     warc_bytes: int = field(default=1 << 30, metadata={"help": "a WARC file is closed at this size"})
@@ -112,6 +128,9 @@ class Config:
     archive_keep_bytes: int = field(
         default=2 << 30,
         metadata={"help": "files brought to that store stay in `data` too, the newest so many bytes"},
+    )
+    upload_bytes: int = field(
+        default=20 << 30, metadata={"help": "longest file of captures that may be sent over the network; 0: none"}
     )
     index_heap_bytes: int = field(default=32 << 20, metadata={"help": "memory of the search index writer"})
     index_commit_seconds: float = field(
@@ -143,6 +162,10 @@ class Config:
         default=True, metadata={"help": "ask for a small map or a feature and for metadata too when it looks"}
     )
 
+    geo_harvest_hours: float = field(
+        default=168.0, metadata={"help": "hours after which `serve` harvests a catalogue of others again; 0: never"}
+    )
+
     # wikis
     wiki_requests_per_minute: float = field(
         default=0.0,
@@ -154,6 +177,13 @@ class Config:
         default=120.0,
         metadata={
             "help": "seconds between looks at what a wiki announces, in `serve`; 0: articles are not kept up to date"
+        },
+    )
+    wiki_stream: str = field(
+        default="",
+        metadata={
+            "help": "address of a stream of events (Wikimedia's EventStreams) that `serve` hears for the wikis of its "
+            "farm; empty: their recent changes are asked for"
         },
     )
     wiki_countries: str = field(
@@ -178,6 +208,9 @@ class Config:
     # web
     host: str = field(default="127.0.0.1", metadata={"help": "address the console listens on"})
     port: int = field(default=8080, metadata={"help": "port of the console and the API"})
+    web_processes: int = field(
+        default=1, metadata={"help": "processes that answer console, API and devices; they share the port"}
+    )
     public_url: str = field(default="", metadata={"help": "address people use, when a proxy stands in front"})
     replay: bool = field(default=True, metadata={"help": "archived pages can be replayed, when pywb is installed"})
     replay_port: int = field(default=0, metadata={"help": "port of replay; 0: the one after `port`"})
@@ -191,7 +224,31 @@ class Config:
     replay_python: str = field(
         default="", metadata={"help": "Python that has pywb; empty: the one `python -m hemeroteca.replay.install` made"}
     )
+    demo: bool = field(
+        default=False, metadata={"help": "the first page says that this is a demonstration, and has a tour"}
+    )
     open_search: bool = field(default=True, metadata={"help": "search and status can be read without signing in"})
+
+    # people
+    registration: str = field(
+        default="invitation",
+        metadata={
+            "help": "who may make an account: closed (administrators add people), invitation, or open (needs mail)"
+        },
+    )
+    registration_role: str = field(
+        default="reader", metadata={"help": "role of people who register without an invitation: reader or subscriber"}
+    )
+    mail_server: str = field(
+        default="",
+        metadata={
+            "help": "server that sends mail about accounts, smtp://user:password@host:587 (STARTTLS, except on this "
+            "machine) or smtps://…:465; empty: no mail"
+        },
+    )
+    mail_from: str = field(
+        default="", metadata={"help": "sender of that mail; empty: hemeroteca@ and the host of `public_url`"}
+    )
 
     @property
     def agent(self) -> str:
@@ -227,6 +284,38 @@ def load(file: Path | None = None, environ: Mapping[str, str] | None = None, **o
             raise ConfigError(f"{source} has an unknown setting `{name}`; `hemeroteca config` lists those that exist")
         values[name] = _convert(name, value, hints[name], source)
     return Config(**values)
+
+
+@dataclass(frozen=True)
+class MailServer:
+    """The setting `mail_server`, read."""
+
+    host: str
+    port: int
+    user: str
+    password: str
+    tls: bool  # from the first byte
+    starttls: bool
+    sender: str
+
+
+def mail_server(config: Config) -> MailServer:
+    """Passwords never go in clear over a network: plain SMTP is for a server on this machine only."""
+    parts = urlsplit(config.mail_server)
+    if config.mail_server and (parts.scheme not in ("smtp", "smtps") or not parts.hostname):
+        raise ConfigError("setting `mail_server` cannot be read; write smtp://user:password@host:587 or smtps://…:465")
+    host, tls = parts.hostname or "", parts.scheme == "smtps"
+    here = host in ("localhost", "127.0.0.1", "::1")
+    domain = urlsplit(config.public_url).hostname or "localhost"
+    return MailServer(
+        host=host,
+        port=parts.port or (465 if tls else 25 if here else 587),
+        user=unquote(parts.username or ""),
+        password=unquote(parts.password or ""),
+        tls=tls,
+        starttls=not tls and not here,
+        sender=config.mail_from or f"hemeroteca@{domain}",
+    )
 
 
 def describe() -> list[tuple[str, str, str]]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from hemeroteca import config
+from hemeroteca.config import mail_server
 from hemeroteca.instance import Instance
 
 CONFIG = config.load()
@@ -34,6 +35,10 @@ INSTALLED_APPS = [
     "hemeroteca.wiki",
     "hemeroteca.fleet",
     "hemeroteca.console",
+    "allauth",  # after the console, whose templates stand in front of theirs
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.usersessions",
 ]
 
 LOGGING_CONFIG = None  # what Django logs goes where everything goes; its own setting loads its views and mail
@@ -77,11 +82,21 @@ def _database(address: str) -> dict[str, object]:
 
 DATABASES = {"default": _database(CONFIG.database)}
 
+if CONFIG.registration not in config.REGISTRATION:
+    raise config.ConfigError(
+        f"setting `registration` is {CONFIG.registration!r}; it must be {', '.join(config.REGISTRATION)}"
+    )
+if CONFIG.registration_role not in ("reader", "subscriber"):
+    raise config.ConfigError(
+        f"setting `registration_role` is {CONFIG.registration_role!r}; it must be reader or subscriber"
+    )
+
 SILENCED_SYSTEM_CHECKS = ["fields.W163", "models.W046"]  # SQLite keeps no comments; PostgreSQL does
 
 MIDDLEWARE = [
     "hemeroteca.api.problems.ProblemsOnly",
     "hemeroteca.console.middleware.HostCheck",
+    "hemeroteca.console.middleware.WithoutNul",
     "hemeroteca.console.middleware.SecurityHeaders",
     "hemeroteca.console.middleware.RefusedPages",
     "django.middleware.security.SecurityMiddleware",
@@ -94,6 +109,8 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "hemeroteca.accounts.middleware.SeenSessions",
 ]
 ROOT_URLCONF = "hemeroteca.django_urls"
 WSGI_APPLICATION = "hemeroteca.console.wsgi.application"
@@ -129,6 +146,33 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+
+# django-allauth: registration, recovery, change of address, two-factor sign-in (`accounts.adapter`)
+MAIL = mail_server(CONFIG)
+EMAIL_HOST, EMAIL_PORT, EMAIL_USE_TLS, EMAIL_USE_SSL = MAIL.host, MAIL.port, MAIL.starttls, MAIL.tls
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD, DEFAULT_FROM_EMAIL, EMAIL_TIMEOUT = MAIL.user, MAIL.password, MAIL.sender, 20
+ACCOUNT_ADAPTER = "hemeroteca.accounts.adapter.Adapter"
+ACCOUNT_FORMS = {"signup": "hemeroteca.accounts.adapter.Registration"}
+ACCOUNT_USER_MODEL_USERNAME_FIELD = "name"
+ACCOUNT_LOGIN_METHODS = {"username", "email"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "email*" if CONFIG.mail_server else "email", "password1*"]
+ACCOUNT_EMAIL_VERIFICATION = "mandatory" if CONFIG.mail_server else "none"
+ACCOUNT_EMAIL_NOTIFICATIONS = True
+ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Hemeroteca] "
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # nobody sends mail to strangers through us
+ACCOUNT_CHANGE_EMAIL = True
+ACCOUNT_PRESERVE_USERNAME_CASING = False
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+ACCOUNT_RATE_LIMITS = {
+    "signup": "10/h/ip", "reset_password": "10/h/ip,3/h/key", "reset_password_from_key": "20/m/ip",
+    "manage_email": "10/h/user", "confirm_email": "1/3m/key", "reauthenticate": "10/m/user",
+    "login_failed": "10/m/ip,5/5m/key",
+}  # fmt: skip
+MFA_ADAPTER = "hemeroteca.accounts.adapter.TwoFactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+CACHES = {  # of limits; in the one web process
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 20_000}}
+}
 LANGUAGE_CODE = "en"
 LANGUAGES = [("es", "Español"), ("en", "English")]
 LANGUAGE_COOKIE_NAME = "hemeroteca_language"

@@ -1,4 +1,5 @@
-"""`make demo`: a simulated web, the whole system on it, and a crawl, so that there is something to see in a minute.
+"""`make demo`: a simulated web, the whole system on it, and something to see on every page in a minute or two: a crawl,
+watched sites with a past, geographic services, a small wiki, a device of the fleet, jobs, people.
 
 Works on a folder of its own that is thrown away afterwards (or kept with --data DIR). It drives the system by its
 commands only, as a person would.
@@ -18,14 +19,21 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 from urllib.parse import quote_plus
 
+from simweb import demo_files
 from simweb.api import SimWeb
+from simweb.geo import Corner
 
 PORT = 8080
 STOP_SECONDS = 20
+PASSWORD = "demonstration"  # noqa: S105 - of everybody in a demo, which listens on this machine only
+PAST_DAYS = 45
+WATCHED = 4  # sites with a past
+GEO_SERVICES = 6
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -35,6 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--hosts", type=int, default=30)
     parser.add_argument("--pages", type=int, default=80, help="pages per host")
     parser.add_argument("--limit", type=int, default=2000, help="pages to crawl")
+    parser.add_argument("--bare", action="store_true", help="only the crawl")
     parser.add_argument("--once", action="store_true", help="stop when the crawl has ended")
     options = parser.parse_args(arguments)
     command = _hemeroteca()
@@ -44,7 +53,10 @@ def main(arguments: list[str] | None = None) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     try:
-        with _folder(options.data) as data, SimWeb(hosts=options.hosts, pages_per_host=options.pages, speed=60) as web:
+        with (
+            _folder(options.data) as data,
+            SimWeb(hosts=options.hosts, pages_per_host=options.pages, speed=60, corner=10) as web,
+        ):
             return _run(command, data, web, options)
     except KeyboardInterrupt:
         print("\nThe demo has stopped.")
@@ -58,6 +70,7 @@ def _run(command: list[str], data: Path, web: SimWeb, options: argparse.Namespac
         "HEMEROTECA_DELAY": "0.05",
         "HEMEROTECA_INDEX_COMMIT_SECONDS": "2",
         "HEMEROTECA_CONTACT": "https://example.org/demo",
+        "HEMEROTECA_DEMO": "1",
     }
     port = options.port or _free_port(PORT)
     serve = [*command, "serve", "--data", str(data), "--port", str(port)]
@@ -75,15 +88,119 @@ def _run(command: list[str], data: Path, web: SimWeb, options: argparse.Namespac
             print(
                 f"Crawling up to {options.limit:,} pages; look at both pages while it does.  Ctrl-C stops.", flush=True
             )
+            filler = Filler(command, environment, data, web, address)
+            if not options.bare:
+                print(f"Sign in as admin with the password {PASSWORD}; the tour is at {address}/help/tour", flush=True)
+                filler.fill()
             summary = _follow(server, crawler)
             if summary:
                 print(_sentence(summary), flush=True)
+            filler.close()
         while not options.once and server.poll() is None:
             time.sleep(0.5)
         if server.poll() is not None:
             print(f"demo: the system ended by itself (exit code {server.returncode})", file=sys.stderr)
             return 1
         return 0 if summary else 1
+
+
+class Filler:
+    """Gives every page something to show, by commands and the API."""
+
+    def __init__(self, command: list[str], environment: dict[str, str], data: Path, web: SimWeb, address: str) -> None:
+        self.command, self.environment, self.data, self.web, self.address = command, environment, data, web, address
+        self.files = Path(tempfile.mkdtemp(prefix="hemeroteca-demo-files-"))
+        self.worker: subprocess.Popen[bytes] | None = None
+
+    def fill(self) -> None:
+        steps = {
+            "people": self._people,
+            "a past of four sites, and the watch on them": self._watch,
+            "geographic services": self._geo,
+            "a small wiki": self._wiki,
+            "a device of the fleet": self._fleet,
+            "searches that are told": self._search,
+        }
+        for name, step in steps.items():
+            print(f"  … {name}", flush=True)
+            try:
+                step()
+            except (subprocess.SubprocessError, OSError, ValueError) as error:
+                print(f"demo: {name} could not be made ({error}); the rest goes on", file=sys.stderr)
+
+    def close(self) -> None:
+        if self.worker is not None:
+            self.worker.send_signal(signal.SIGINT)
+            try:
+                self.worker.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                self.worker.kill()
+                self.worker.wait()
+        shutil.rmtree(self.files, ignore_errors=True)
+
+    def _people(self) -> None:
+        self._do("user", "password", "admin", "--password", PASSWORD)
+        for name, role in (("dora", "director"), ("sol", "subscriber"), ("leo", "reader")):
+            self._do("user", "add", name, "--role", role, "--password", PASSWORD)
+
+    def _watch(self) -> None:
+        now = datetime.now(UTC).replace(microsecond=0)
+        past = self.files / "past.warc"
+        watched = min(WATCHED, max(1, self.web.settings.hosts - 1))
+        sites = demo_files.write_past(past, self.web.web, watched, PAST_DAYS, now)
+        self.web.advance(24 * PAST_DAYS)
+        self._do("archive", "import", str(past))
+        self._do("watch", "collection", "set", "Press of the isles", "--category", "news")
+        for number, url in enumerate(sites, 1):
+            self._do("watch", "add", url, "--scope", "host", "--collection", "Press of the isles", "--owner", "dora")
+            self._do("watch", "learn", str(number))
+        token = self._do("token", "create", "sol", "--label", "demo").split()[0]
+        other = self.web.seed_urls()[-1]
+        self._ask("/api/v1/watch/subscriptions", token, {"url": other, "purpose": "What our neighbours say."})
+
+    def _geo(self) -> None:
+        corner = Corner(self.web.settings.seed, self.web.settings.corner)
+        for url in list(corner.services)[:GEO_SERVICES]:
+            self._do("geo", "add", url)
+
+    def _wiki(self) -> None:
+        dump = self.files / "wiki.xml"
+        demo_files.write_wiki(dump, self.web.web, 3, datetime.now(UTC))
+        self._do("wiki", "import", str(dump))
+
+    def _fleet(self) -> None:
+        token = self.files / "token"
+        token.write_text(self._do("fleet", "device", "add", "laptop of leo", "--owner", "leo").split()[0])
+        worker = [*self.command, "worker", "--server", self.address, "--token-file", str(token), "--allow-private"]
+        worker += ["--state", str(self.files / "worker"), "--on-battery", "--on-metered"]
+        self.worker = subprocess.Popen(
+            worker, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+
+    def _search(self) -> None:
+        self._do("search", "save", self.web.web.host_at(0).headline(1).split()[-1], "--name", "Word of the day")
+        self._do("search", "rank", "--background")
+        self._do("archive", "verify", "--background")
+
+    def _do(self, *words: str) -> str:
+        done = subprocess.run(
+            [*self.command, *words, "--data", str(self.data)],
+            env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600,
+        )  # fmt: skip
+        if done.returncode:
+            raise ValueError(f"`hemeroteca {' '.join(words[:3])}`: {done.stderr.strip()[-300:]}")
+        return done.stdout
+
+    def _ask(self, path: str, token: str, body: dict[str, str]) -> None:
+        host, _, port = self.address.removeprefix("http://").partition(":")
+        connection = http.client.HTTPConnection(host, int(port), timeout=60)
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        connection.request("POST", path, json.dumps(body), headers)
+        answer = connection.getresponse()
+        if answer.status >= 400:
+            raise ValueError(f"{path}: {answer.status} {answer.read()[:200]!r}")
+        connection.close()
 
 
 def _follow(server: subprocess.Popen[bytes], crawler: subprocess.Popen[bytes]) -> dict[str, float] | None:

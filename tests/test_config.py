@@ -53,4 +53,5 @@ def test_secrets_of_wikis_are_not_shown(monkeypatch, capsys, form):
         cli.command_line("config")(["config", *form])
     shown = capsys.readouterr().out
     assert "wiki_password" in shown
-    assert "-7" not in shown
+    assert "password-7" not in shown  # "-7" alone may stand in the name of the folder
+    assert "token-7" not in shown

@@ -78,7 +78,7 @@ def test_both_readmes_say_the_same():
         ("hemeroteca COMMAND --help", ""),
         ("hemeroteca fly", "there is no command `hemeroteca fly`"),
         ("hemeroteca crawl --fast", "`hemeroteca crawl` has no option --fast"),
-        ("hemeroteca user add eva --rol editor", "`hemeroteca user add` has no option --rol"),
+        ("hemeroteca user add eva --rol director", "`hemeroteca user add` has no option --rol"),
         ("make fire", "the Makefile has no target `fire`"),
         ("simweb advance", "simweb does not take this"),
     ],

@@ -9,6 +9,7 @@ from django.test import Client
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.console.web import _without_secrets
 from hemeroteca.fetch import guard
+from hemeroteca.fleet import queries as fleet
 from hemeroteca.frontier import services as sites
 from hemeroteca.frontier.models import Host
 from hemeroteca.instance import Instance
@@ -77,6 +78,11 @@ def test_the_log_does_not_tell_the_address_of_a_webhook():
         record = logging.LogRecord("django.request", 30, "", 0, "Not Found: %s", (path,), None)
         assert _without_secrets(record)
         assert "geheim" not in record.getMessage()
+
+
+def test_a_name_is_no_formula_in_what_the_fleet_hands_out():
+    told = fleet.as_csv([{"account": "=1+1", "amount": -5}])
+    assert told.splitlines() == ["account,amount", "'=1+1,-5"]
 
 
 def test_a_name_is_no_formula_in_an_export_and_comes_back_as_it_was():

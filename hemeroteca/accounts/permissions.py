@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 
 
 class Role(StrEnum):
-    READER = "reader"
-    EDITOR = "editor"
-    ADMINISTRATOR = "administrator"
+    READER = "reader"  # looks
+    SUBSCRIBER = "subscriber"  # also proposes sites, and manages their own
+    DIRECTOR = "director"  # also decides what is watched, how often and at what cost; orders crawls
+    ADMINISTRATOR = "administrator"  # also operates the instance
 
 
 READERS = frozenset(Role)
-EDITORS = frozenset({Role.EDITOR, Role.ADMINISTRATOR})
+SUBSCRIBERS = frozenset({Role.SUBSCRIBER, Role.DIRECTOR, Role.ADMINISTRATOR})
+DIRECTORS = frozenset({Role.DIRECTOR, Role.ADMINISTRATOR})
 ADMINISTRATORS = frozenset({Role.ADMINISTRATOR})
 
 
@@ -56,62 +58,69 @@ ACTIONS: dict[str, Permission] = {
     "search.read": _reading("search the archive"),
     "search.feed": _public("read a feed of results"),  # its key, or `search.read`
     "search.saved": Permission("see saved searches", READERS),
-    "search.save": Permission("save a search", EDITORS),
-    "search.forget": Permission("remove a saved search", EDITORS, owner=True),
+    "search.save": Permission("save a search", SUBSCRIBERS),
+    "search.forget": Permission("remove a saved search", DIRECTORS, owner=True),
     "search.history": Permission("see and erase one's own searches", READERS),
     "search.preferences": Permission("see which hosts are raised, lowered or blocked", READERS),
-    "search.prefer": Permission("raise, lower or block a host in search", EDITORS),
+    "search.prefer": Permission("raise, lower or block a host in search", DIRECTORS),
     "search.import": Permission("put documents into the index", ADMINISTRATORS),
     "search.rebuild": Permission("rebuild the index", ADMINISTRATORS),
     "search.rank": Permission("rank the link graph", ADMINISTRATORS),
     "search.learn": Permission("learn words for suggestions", ADMINISTRATORS),
     "archive.read": _reading("read the archive"),
     "archive.files": Permission("read whole WARC files", READERS),
-    "archive.import": Permission("import captures", EDITORS),
-    "archive.export": Permission("export captures", EDITORS),
+    "archive.notes": Permission("read tags and notes", READERS),
+    "archive.note": Permission("tag pages and write notes", SUBSCRIBERS),
+    "archive.unnote": Permission("remove a note", ADMINISTRATORS, owner=True),
+    "archive.import": Permission("import captures", DIRECTORS),
+    "archive.export": Permission("export captures", DIRECTORS),
     "archive.verify": Permission("verify and repair the archive", ADMINISTRATORS),
     "archive.prune": Permission("delete versions from the archive", ADMINISTRATORS),
     "archive.erase": Permission("erase captures for good", ADMINISTRATORS),
     "archive.offload": Permission("move WARC files to another store", ADMINISTRATORS),
     "crawl.read": _reading("see crawls and pages"),
-    "crawl.submit": Permission("order a crawl", EDITORS),
-    "crawl.stop": Permission("stop a crawl", EDITORS),
-    "crawl.resume": Permission("resume a crawl", EDITORS),
-    "crawl.exclude": Permission("leave addresses out of a crawl", EDITORS),
-    "crawl.take": Permission("take what a crawl held back as a possible trap", EDITORS),
+    "crawl.submit": Permission("order a crawl", DIRECTORS),
+    "crawl.stop": Permission("stop a crawl", DIRECTORS),
+    "crawl.resume": Permission("resume a crawl", DIRECTORS),
+    "crawl.exclude": Permission("leave addresses out of a crawl", DIRECTORS),
+    "crawl.take": Permission("take what a crawl held back as a possible trap", DIRECTORS),
     "crawl.insist": Permission("ignore robots.txt, accept broken certificates or hurry", ADMINISTRATORS),
     "focus.read": _reading("see what focused crawls look for and found"),
-    "focus.import": Permission("import a thesaurus", EDITORS),
-    "site.read": Permission("see the settings of a site", EDITORS),
-    "site.change": Permission("change how a site is read and compared", EDITORS),
+    "focus.import": Permission("import a thesaurus", DIRECTORS),
+    "site.read": Permission("see the settings of a site", DIRECTORS),
+    "site.change": Permission("change how a site is read and compared", DIRECTORS),
     "site.insist": Permission("change how politely and with which secrets a site is visited", ADMINISTRATORS),
     "watch.read": _reading("see what is watched and what changed"),
     "watch.subscriptions": Permission("see subscriptions", READERS),
-    "watch.subscribe": Permission("subscribe to a site", EDITORS),
-    "watch.change": Permission("change a subscription", EDITORS, owner=True),
-    "watch.end": Permission("end a subscription", EDITORS, owner=True),
-    "watch.collect": Permission("make, change or remove a collection", EDITORS),
-    "watch.channels": Permission("see where notices go", EDITORS),
-    "watch.channel": Permission("make, change or remove a channel for notices", EDITORS, owner=True),
+    "watch.propose": Permission("propose a site to watch", SUBSCRIBERS),
+    "watch.subscribe": Permission("subscribe to a site", DIRECTORS),
+    "watch.approve": Permission("approve or refuse a proposed site", DIRECTORS),
+    "watch.change": Permission("change a subscription", DIRECTORS, owner=True),
+    "watch.end": Permission("end a subscription", DIRECTORS, owner=True),
+    "watch.collect": Permission("make, change or remove a collection", DIRECTORS),
+    "watch.publish": Permission("publish a collection", DIRECTORS),
+    "watch.published": _public("read a published collection"),
+    "watch.channels": Permission("see where notices go", DIRECTORS),
+    "watch.channel": Permission("make, change or remove a channel for notices", DIRECTORS, owner=True),
     "watch.sources": Permission("see who tells that pages changed", READERS),
-    "watch.source": Permission("make or remove a source of signals", EDITORS, owner=True),
+    "watch.source": Permission("make or remove a source of signals", DIRECTORS, owner=True),
     "watch.learn": Permission("learn what changes from the archive", ADMINISTRATORS),
     "predict.calibrate": Permission("learn from the history how good predictions are", ADMINISTRATORS),
     "watch.signal": _public("tell that pages changed"),  # each sender proves who it is by itself
     "watch.feed": _public("read a feed of changes"),  # its key, or `watch.read`
     "geo.read": _reading("see the catalogue of geographic services"),
     "geo.inspect": Permission("have a document looked at", READERS),
-    "geo.add": Permission("add a geographic service", EDITORS),
-    "geo.harvest": Permission("harvest a catalogue of geographic services", EDITORS),
-    "geo.check": Permission("check the health of geographic services", EDITORS),
-    "geo.claim": Permission("claim a geographic service as its owner", EDITORS),
+    "geo.add": Permission("add a geographic service", DIRECTORS),
+    "geo.harvest": Permission("harvest a catalogue of geographic services", DIRECTORS),
+    "geo.check": Permission("check the health of geographic services", DIRECTORS),
+    "geo.claim": Permission("claim a geographic service as its owner", DIRECTORS),
     "geo.withdraw": Permission("withdraw a geographic service", ADMINISTRATORS, owner=True),
     "geo.export": Permission("export the catalogue of geographic services", READERS),
     "wiki.read": _reading("read histories of articles"),
     "wiki.query": Permission("run SQL and pipelines over histories", READERS),
-    "wiki.extract": Permission("extract or refresh histories of articles", EDITORS),
-    "wiki.import": Permission("import a dump of a wiki", EDITORS),
-    "wiki.export": Permission("export histories of articles", EDITORS),
+    "wiki.extract": Permission("extract or refresh histories of articles", DIRECTORS),
+    "wiki.import": Permission("import a dump of a wiki", DIRECTORS),
+    "wiki.export": Permission("export histories of articles", DIRECTORS),
     "wiki.upkeep": Permission("compact the lake", ADMINISTRATORS),
     "fleet.status": _reading("see how the fleet stands"),
     "fleet.work": _public("work as a device"),  # each device proves who it is by its own token
@@ -133,11 +142,14 @@ ACTIONS: dict[str, Permission] = {
     "account.sign_in": _public("sign in"),
     "account.users": Permission("see who may sign in", ADMINISTRATORS),
     "account.user": Permission("add, change or remove people", ADMINISTRATORS),
+    "account.invite": Permission("invite people", ADMINISTRATORS),
+    "account.audit": Permission("read the audit log", ADMINISTRATORS),
+    "account.favourites": Permission("keep favourites of one's own", READERS),
     "account.password": Permission("set a password", ADMINISTRATORS, owner=True),
     "account.tokens": Permission("see tokens", ADMINISTRATORS, owner=True),
     "account.token": Permission("make or revoke a token", ADMINISTRATORS, owner=True),
     "job.submit": Permission("order a job", READERS),  # and what the job does
-    "job.read": Permission("see a job", EDITORS, owner=True),
+    "job.read": Permission("see a job", DIRECTORS, owner=True),
     "job.cancel": Permission("cancel a job", ADMINISTRATORS, owner=True),
     "instance.about": _public("read what this server is"),  # descriptions, robots.txt, pictures
     "instance.status": _reading("see the status"),

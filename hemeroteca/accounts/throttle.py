@@ -77,9 +77,11 @@ def _hash(kind: str, text: str) -> str:
 
 
 def _network(address: str) -> str:
-    """An IPv6 user commands a whole /64; count it as one."""
+    """An IPv6 user commands a whole /64; count it as one. IPv4 that comes in by IPv6 stays one address."""
     try:
-        ip = ipaddress.ip_address(address)
+        ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    return str(ipaddress.ip_network(f"{address}/64", strict=False)) if ip.version == 6 else address
+    if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is None:
+        return str(ipaddress.ip_network(f"{ip}/64", strict=False))
+    return str(getattr(ip, "ipv4_mapped", ip))

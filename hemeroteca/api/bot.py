@@ -9,8 +9,9 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
+from hemeroteca.accounts import STRANGER, can
 from hemeroteca.api import access
-from hemeroteca.fleet import coordinator, opt_out, shapes
+from hemeroteca.fleet import coordinator, opt_out, protocol
 from hemeroteca.fleet.signatures import Signer
 
 
@@ -25,15 +26,16 @@ def page(request: HttpRequest) -> HttpResponse:
         "devices that volunteers lend to it. They ask one page at a time, obey robots.txt and Retry-After, and never "
         "send a login.</p>",
         f"<p>Contact: {escape(settings.CONFIG.contact or 'the operator of this server')}.</p>",
-        f"<p>In robots.txt, <code>User-agent: {shapes.AGENT}</code> speaks to the volunteers' devices alone, "
+        f"<p>In robots.txt, <code>User-agent: {protocol.AGENT}</code> speaks to the volunteers' devices alone, "
         "<code>User-agent: Hemeroteca</code> to the archive as a whole.</p>",
         "<form><label>Your host <input name=host></label> <button>What did you ask of it?</button></form>",
     ]
     if host:
-        facts = opt_out.requests_to(host)
-        parts.append(
-            f"<h2>{escape(host)}</h2><p>{facts.answers} answers of devices are known, {facts.pages} pages.</p>"
-        )
+        host = opt_out.host_name(host)
+        parts.append(f"<h2>{escape(host)}</h2>")
+        if can(STRANGER, "archive.read"):  # a closed archive tells nobody which hosts it knows
+            facts = opt_out.requests_to(host)
+            parts.append(f"<p>{facts.answers} answers of devices are known, {facts.pages} pages.</p>")
         if request.method == "POST":
             done = opt_out.close(host, settings.CONFIG)
             parts.append(f"<p><strong>{escape(done)}</strong></p>")

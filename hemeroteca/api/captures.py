@@ -18,6 +18,7 @@ from hemeroteca.archive.citation import cite
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import Invalid, NotFound
 from hemeroteca.frontier import services as crawl_services
+from hemeroteca.frontier import takedowns
 from hemeroteca.jobs import services as job_services
 from hemeroteca.warc.store import WarcReadError
 from hemeroteca.warc.timestamps import iso, moment
@@ -86,6 +87,9 @@ class EraseIn(RequestBody):
     until: str = Field("", max_length=20, description="Captures up to this time.")
     capture: UUID | None = Field(None, description="One capture instead, with those that repeat it at its address.")
     reason: str = Field(min_length=3, max_length=2000, description="Who asked for it, and why; stays in the audit.")
+    keep_out: bool | None = Field(
+        None, description="Also take it down, so that nothing captures it again; by default for whole addresses."
+    )
 
 
 class ErasureOut(Schema):
@@ -107,7 +111,7 @@ def erase(request: HttpRequest, order: EraseIn) -> ErasureOut:
     """Done as a job: out of search, index, WARC files and the object store. Backups and exports are not reached."""
     actor = access.caller(request)
     wanted = erasure.Wanted((order.url,) if order.url else (), order.match, order.since, order.until, order.capture)
-    row = erasure.ask(actor, wanted, order.reason)
+    row = erasure.ask(actor, wanted, order.reason, order.keep_out)
     job = job_services.submit(actor, "archive.erase", {"erasure": row.pk})
     return _erasure_out(row, job.pk)
 
@@ -122,6 +126,49 @@ def _erasure_out(row: Any, job: int | None = None) -> ErasureOut:
     facts = {name: getattr(row, name) for name in names}
     done = moment(row.done_ms) if row.done_ms else None
     return ErasureOut(id=row.pk, asked_at=moment(row.asked_ms), done_at=done, job=job, **facts)
+
+
+class TakedownIn(RequestBody):
+    url: str = Field(min_length=1, max_length=8192, description="Address; `example.org/*`: all that begin so.")
+    match: Literal["exact", "prefix", "host", "domain"] = Field("exact", description="What belongs to the address.")
+    reason: str = Field(min_length=3, max_length=2000, description="Who asked for it, and why.")
+
+
+class TakedownOut(Schema):
+    id: int = Field(description="Number of the takedown.")
+    url: str = Field(description="Address that is not captured any more.")
+    match: str = Field(description="What belongs to it: exact, prefix, host or domain.")
+    reason: str = Field(description="Who asked for it, and why.")
+    actor: str = Field(description="Who ordered it.")
+    made_at: dt.datetime | None = Field(description="Since when it holds.")
+    erasure: int | None = Field(description="Erasure it came with; null: none.")
+    lifted_at: dt.datetime | None = Field(description="When it was lifted; null: it holds.")
+    lifted_by: str = Field(description="Who lifted it; empty: it holds.")
+
+
+def take_down(request: HttpRequest, order: TakedownIn) -> TakedownOut:
+    """Crawls, browsers, devices and imports leave it out from now on. What is archived stays: see /erasures."""
+    return _takedown_out(takedowns.take_down(access.caller(request), order.url, order.match, order.reason))
+
+
+def taken_down(
+    request: HttpRequest,
+    lifted: Annotated[bool, Query(description="Also those that were lifted.")] = False,
+) -> list[TakedownOut]:
+    return [_takedown_out(row) for row in takedowns.listed(access.caller(request), lifted)]
+
+
+def lift(
+    request: HttpRequest, number: Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the takedown.")]
+) -> TakedownOut:
+    """It may be captured again; who lifted it stays noted."""
+    return _takedown_out(takedowns.lift(access.caller(request), number))
+
+
+def _takedown_out(row: Any) -> TakedownOut:
+    facts = {name: getattr(row, name) for name in ("url", "match", "reason", "actor", "lifted_by")}
+    lifted = moment(row.lifted_ms) if row.lifted_ms else None
+    return TakedownOut(id=row.pk, made_at=moment(row.made_ms), erasure=row.erasure or None, lifted_at=lifted, **facts)
 
 
 class CitationOut(Schema):

@@ -19,6 +19,7 @@ from hemeroteca.archive.memento import link_safe
 from hemeroteca.warc import reader
 from hemeroteca.warc.store import Source, WarcReadError, open_source
 from hemeroteca.warc.timestamps import http_date, start_ms
+from hemeroteca.watch import publications
 
 _MOST_REPACKED = 256 << 20
 
@@ -64,7 +65,7 @@ def warc_file(request: HttpRequest, name: str) -> HttpResponseBase:
 
 def _answer(request: HttpRequest, wayback: bool) -> HttpResponseBase:
     try:
-        params = {name: request.GET.getlist(name) for name in request.GET}
+        params = {name: request.GET.getlist(name) for name in request.GET if name != "publication"}
         query = cdx.Query.read(params, wayback)
         fields = _fields(request, wayback, query)
         output = request.GET.get("output") or ("text" if wayback else "cdxj")
@@ -78,6 +79,8 @@ def _answer(request: HttpRequest, wayback: bool) -> HttpResponseBase:
             )
         show_resume = request.GET.get("showResumeKey", "").lower() in ("true", "1")
         answer = cdx.Answer(query)
+        if name := request.GET.get("publication"):  # of replay's readers who may see only that collection
+            answer.only = publications.find(name).holds
         if output == "json" and wayback:
             return _stream(_lists(answer, fields, show_resume), "application/json")
         if output == "json":

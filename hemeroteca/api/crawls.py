@@ -13,11 +13,12 @@ from hemeroteca.api.shapes import Cursor, Limit, Listing, RequestBody, before, f
 from hemeroteca.api.status import HeldOut
 from hemeroteca.errors import NotFound
 from hemeroteca.focus import definition
-from hemeroteca.frontier import queries, services
+from hemeroteca.frontier import crawl_orders, queries, services
 from hemeroteca.frontier.models import Crawl, Visit
 from hemeroteca.frontier.visit import State as VisitState
 from hemeroteca.ingest.rules import CrawlOptions
 from hemeroteca.urls.candidate import REQUISITE_DEPTH
+from hemeroteca.warc.timestamps import moment
 
 Number = Annotated[int, Path(ge=1, lt=1 << 63, description="Number of the crawl.")]
 Address = Annotated[str, Field(min_length=1, max_length=4096)]
@@ -71,6 +72,34 @@ class CrawlIn(RequestBody):
     probe: bool = Field(False, description="Ask what may be a geographic service what it is.")
 
 
+def _options(order: CrawlIn) -> CrawlOptions:
+    given = order.focus
+    focus = definition.load(given) if isinstance(given, str) else definition.convert(given) if given else None
+    kind = order.scope or ("web" if focus is not None else "host")
+    scope = urls.Scope(kind=kind, include=tuple(order.include), exclude=tuple(order.exclude), depth=order.depth)
+    as_given = order.dict(
+        exclude={
+            "seeds",
+            "scope",
+            "include",
+            "exclude",
+            "depth",
+            "focus",
+            "order",
+            "requisites",
+            "every_hours",
+            "first_at",
+        }
+    )
+    return CrawlOptions(
+        scope,
+        **as_given,
+        requisites=order.requisites if order.requisites is not None else focus is None,
+        order=order.order or (definition.DEFAULT_STRATEGY if focus is not None else "breadth-first"),
+        focus=focus,
+    )
+
+
 class CrawlOut(Schema):
     id: int = Field(description="Number of the crawl.")
     state: Literal["running", "stopped", "finished"] = Field(description="Stopped ones can be resumed.")
@@ -104,18 +133,7 @@ class Taken(Schema):
 def submit(request: HttpRequest, order: CrawlIn) -> Status[CrawlOut]:
     """The same order again resumes the crawl it made before (200), or visits the pages of a finished one again (201).
     An order that differs only in limits from a crawl at work is refused (409)."""
-    given = order.focus
-    focus = definition.load(given) if isinstance(given, str) else definition.convert(given) if given else None
-    kind = order.scope or ("web" if focus is not None else "host")
-    scope = urls.Scope(kind=kind, include=tuple(order.include), exclude=tuple(order.exclude), depth=order.depth)
-    as_given = order.dict(exclude={"seeds", "scope", "include", "exclude", "depth", "focus", "order", "requisites"})
-    options = CrawlOptions(
-        scope,
-        **as_given,
-        requisites=order.requisites if order.requisites is not None else focus is None,
-        order=order.order or (definition.DEFAULT_STRATEGY if focus is not None else "breadth-first"),
-        focus=focus,
-    )
+    options = _options(order)
     crawl, continued = services.submit_crawl(access.caller(request), order.seeds, options)
     return Status(200 if continued else 201, _crawl_out(crawl))
 
@@ -211,3 +229,78 @@ def _page_out(visit: Visit) -> PageOut:
         depth=visit.depth % REQUISITE_DEPTH,
         crawl=visit.crawl_id,  # type: ignore[attr-defined]  # not visit.crawl.pk: that would ask the database
     )
+
+
+class EventOut(Schema):
+    at: datetime | None = Field(description="When it happened.")
+    what: str = Field(description="ordered, began, resumed, excluded, taken, stopping, stopped or finished.")
+    detail: str = Field(description="How, in words.")
+    actor: str = Field(description="Who did it; empty: the engine.")
+
+
+def log(request: HttpRequest, number: Number) -> list[EventOut]:
+    """The last first, at most 500 lines."""
+    if queries.crawl(number) is None:
+        raise NotFound(f"there is no crawl {number}")
+    return [
+        EventOut(at=moment(row.at_ms), what=row.what, detail=row.detail, actor=row.actor)
+        for row in queries.events(number, services.MAX_EVENTS)
+    ]
+
+
+class OrderIn(CrawlIn):
+    every_hours: float = Field(
+        0.0, ge=0, le=crawl_orders.MAX_HOURS, allow_inf_nan=False, description="From one run to the next; 0: by hand."
+    )
+    first_at: datetime | None = Field(None, description="First run by the clock; null: now.")
+
+
+class OrderOut(Schema):
+    name: str = Field(description="What people call it.")
+    seeds: list[str] = Field(description="Addresses it starts from.")
+    options: dict[str, Any] = Field(description="Scope, limits and politeness, as ordered.")
+    every_hours: float = Field(description="Hours from one run to the next; 0: by hand only.")
+    next_at: datetime | None = Field(description="When it is given the next time; null: by hand only.")
+    active: bool = Field(description="False: the clock does not count.")
+    last_crawl: int | None = Field(description="Crawl of its last run.")
+    last_state: str = Field(description="State of that crawl; empty: it never ran.")
+    note: str = Field(description="Why its last run could not begin; empty: it could.")
+    actor: str = Field(description="Who keeps it.")
+    created_at: datetime | None = Field(description="When it was made.")
+
+
+OrderName = Annotated[str, Path(max_length=100, description="Name of the order.")]
+
+
+def orders(request: HttpRequest) -> list[OrderOut]:
+    return [_order_out(row) for row in crawl_orders.listed()]
+
+
+def save_order(request: HttpRequest, name: OrderName, given: OrderIn) -> OrderOut:
+    """With `every_hours` the engine gives it by the clock."""
+    first = int(given.first_at.timestamp() * 1000) if given.first_at is not None else 0
+    row = crawl_orders.save(access.caller(request), name, given.seeds, _options(given), given.every_hours, first)
+    return _order_out(row)
+
+
+def run_order(request: HttpRequest, name: OrderName) -> CrawlOut:
+    return _crawl_out(crawl_orders.run(access.caller(request), name))
+
+
+def pause_order(request: HttpRequest, name: OrderName) -> OrderOut:
+    return _order_out(crawl_orders.pause(access.caller(request), name, False))
+
+
+def resume_order(request: HttpRequest, name: OrderName) -> OrderOut:
+    return _order_out(crawl_orders.pause(access.caller(request), name, True))
+
+
+def remove_order(request: HttpRequest, name: OrderName) -> None:
+    """Its crawls and what they captured stay."""
+    crawl_orders.remove(access.caller(request), name)
+
+
+def _order_out(row: Any) -> OrderOut:
+    state = row.last_crawl.state if row.last_crawl is not None else ""
+    following = moment(row.next_ms) if row.next_ms else None
+    return filled(OrderOut, row, last_crawl=row.last_crawl_id, last_state=state, next_at=following)

@@ -12,7 +12,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from hemeroteca.api.problems import status_of
 from hemeroteca.errors import Refused
-from hemeroteca.fleet import coordinator, loads, services, shapes, zipapp
+from hemeroteca.fleet import coordinator, loads, protocol, services, zipapp
 from hemeroteca.fleet.models import Device
 
 MAX_BODY = 256 << 10  # of everything but results
@@ -68,19 +68,19 @@ def code(request: HttpRequest) -> Any:
 
 
 @_for_device
-def connect(request: HttpRequest, device: Device) -> shapes.Welcome:
-    hello = msgspec.json.decode(request.body[:MAX_BODY], type=shapes.Hello)
+def connect(request: HttpRequest, device: Device) -> protocol.Welcome:
+    hello = msgspec.json.decode(request.body[:MAX_BODY], type=protocol.Hello)
     return coordinator.connect(device, hello, request.META.get("REMOTE_ADDR", ""))
 
 
 @_for_device
-def lease(request: HttpRequest, device: Device) -> shapes.Lease:
-    return coordinator.lease(device, msgspec.json.decode(request.body[:MAX_BODY] or b"{}", type=shapes.Want))
+def lease(request: HttpRequest, device: Device) -> protocol.Lease:
+    return coordinator.lease(device, msgspec.json.decode(request.body[:MAX_BODY] or b"{}", type=protocol.Want))
 
 
 @_for_device
-def beat(request: HttpRequest, device: Device) -> shapes.Orders:
-    return coordinator.beat(device, msgspec.json.decode(request.body[:MAX_BODY] or b"{}", type=shapes.Beat))
+def beat(request: HttpRequest, device: Device) -> protocol.Orders:
+    return coordinator.beat(device, msgspec.json.decode(request.body[:MAX_BODY] or b"{}", type=protocol.Beat))
 
 
 @_for_device

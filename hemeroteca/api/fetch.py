@@ -3,28 +3,33 @@
 A wait takes a thread of the web process, so only a few may wait at once; the others are answered at once and come back.
 """
 
+import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
 from django.conf import settings
 from django.db import connection
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
 from ninja import Path, Query, Schema
 from pydantic import Field
 
 from hemeroteca.api import access
 from hemeroteca.api.shapes import Cursor, Limit, RequestBody, filled, read_cursor, write_cursor
 from hemeroteca.archive import content as archived
+from hemeroteca.archive import export
 from hemeroteca.archive import queries as archive
+from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import NotFound
 from hemeroteca.fleet import fetches, queries, services
 from hemeroteca.fleet.models import FetchJob, FetchResult
-from hemeroteca.warc import WarcReadError, as_gzip
+from hemeroteca.plain import whole_number
+from hemeroteca.warc.store import reading_ahead
 from hemeroteca.warc.timestamps import moment
 
 MAX_WAITS = 3  # of the eight threads of a web process
@@ -156,10 +161,9 @@ def events(request: HttpRequest, id: Id) -> HttpResponse:  # noqa: A002
     last = request.headers.get("Last-Event-ID", "").split("-")
     known = len(last) == 2 and all(part.isascii() and part.isdigit() and len(part) < 19 for part in last)
     seen = (int(last[0]), int(last[1])) if known else START
-    if not _waits.acquire(blocking=False):
-        return _busy()
-    response = StreamingHttpResponse(_events(job, seen), content_type="text/event-stream")
+    response = StreamingHttpResponse(_Events(job, seen), content_type="text/event-stream")
     response.headers["Cache-Control"] = "no-store"
+    response.headers["X-Accel-Buffering"] = "no"  # nginx passes each event on as it comes
     return response  # type: ignore[return-value]
 
 
@@ -181,9 +185,14 @@ def content(request: HttpRequest, id: Id, number: Number) -> HttpResponse:  # no
 def warc(request: HttpRequest, id: Id) -> HttpResponse:  # noqa: A002
     """All results of a job as one compressed WARC file."""
     job = fetches.find(access.caller(request), id)
-    response = StreamingHttpResponse(_records(job), content_type="application/warc")
-    response.headers["Content-Disposition"] = f'attachment; filename="{job.public_id}.warc.gz"'
-    return response  # type: ignore[return-value]
+    name = f"{job.public_id}.warc.gz"
+    folder = settings.INSTANCE.warc_dir
+    file = tempfile.TemporaryFile(dir=settings.INSTANCE.spool_dir)  # noqa: SIM115 - the response closes it
+    with reading_ahead(folder) as ahead:
+        for _ in export.write_warc(file, folder, _Captures(job), name, services.now_ms(), export.Exported(), ahead):
+            pass
+    file.seek(0)
+    return FileResponse(file, as_attachment=True, filename=name, content_type="application/warc")  # type: ignore[return-value]
 
 
 def complain(request: HttpRequest, id: Id, number: Number, complaint: Complaint) -> FetchResultOut:  # noqa: A002
@@ -229,8 +238,8 @@ def _preferred(request: HttpRequest) -> float:
     """Seconds of `Prefer: wait=N` (RFC 7240)."""
     for part in request.headers.get("Prefer", "").split(","):
         name, _, value = part.strip().partition("=")
-        if name.strip().lower() == "wait" and value.strip().isdigit():
-            return min(float(value.strip()[:6]), MAX_WAIT_SECONDS)
+        if name.strip().lower() == "wait" and (seconds := whole_number(value.strip())) is not None:
+            return min(float(seconds), MAX_WAIT_SECONDS)
     return 0.0
 
 
@@ -246,45 +255,59 @@ def _wait(job: FetchJob, seen: int, seconds: float) -> None:
         _waits.release()
 
 
-def _events(job: FetchJob, seen: tuple[int, int]) -> Iterator[bytes]:
-    until = time.monotonic() + EVENTS_SECONDS
-    try:
-        while time.monotonic() < until:
+class _Events:
+    """What a reader of events gets: for a minute while there is a place to wait, else what there is now. Either way the
+    reader connects again and goes on where it was."""
+
+    def __init__(self, job: FetchJob, seen: tuple[int, int]) -> None:
+        self._seated = _waits.acquire(blocking=False)
+        self._parts = self._told(job, seen, EVENTS_SECONDS if self._seated else 0.0)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._parts
+
+    def close(self) -> None:
+        """Also when nobody ever read it."""
+        self._parts.close()
+        if self._seated:
+            self._seated = False
+            _waits.release()
+        connection.close()
+
+    def _told(self, job: FetchJob, seen: tuple[int, int], seconds: float) -> Generator[bytes, None, None]:
+        until = time.monotonic() + seconds
+        while True:
             ended = fetches.changed(job, 1 << 62)
             for row in fetches.results(job, seen, 1000):
                 seen = row.resolved_ms, row.pk
                 data = _result_out(row).model_dump_json()
                 yield f"id: {seen[0]}-{seen[1]}\nevent: result\ndata: {data}\n\n".encode()
-            if ended:
+            if ended and not fetches.results(job, seen, 1):
                 yield b"event: end\ndata: {}\n\n"
                 return
-            time.sleep(LOOK_SECONDS * 5)
-        yield b"retry: 1000\n\n"
-    finally:
-        _waits.release()
-        connection.close()
+            if time.monotonic() >= until:
+                yield f"retry: {1000 if seconds else 5000}\n\n".encode()
+                return
+            time.sleep(0.0 if ended else LOOK_SECONDS * 5)
 
 
-def _records(job: FetchJob) -> Iterator[bytes]:
-    after = START
-    while rows := fetches.results(job, after, 100):
-        for row in rows:
-            after = row.resolved_ms, row.pk
-            capture = archive.by_record(row.capture) if row.capture else None
-            if capture is None:
-                continue
-            try:
-                record = capture.location(settings.INSTANCE.warc_dir).read()
-            except WarcReadError:
-                continue
-            top = "".join(f"{name}: {value}\r\n" for name, value in record.headers.items())
-            yield as_gzip(f"WARC/1.1\r\n{top}\r\n".encode() + record.head + record.payload() + b"\r\n\r\n")
+@dataclass(frozen=True)
+class _Captures:
+    """The captures of a job's results, for export."""
 
+    job: FetchJob
 
-def _busy() -> HttpResponse:
-    response = HttpResponse("Too many are waiting; ask again, or poll.\n", status=503, content_type="text/plain")
-    response.headers["Retry-After"] = "5"
-    return response
+    def rows(self) -> Iterator[CaptureRow]:
+        after = START
+        while found := fetches.results(self.job, after, 100):
+            for row in found:
+                after = row.resolved_ms, row.pk
+                capture = archive.by_record(row.capture) if row.capture else None
+                if capture is not None:
+                    yield capture
+
+    def holds(self, row: CaptureRow) -> bool:
+        return FetchResult.objects.filter(job=self.job, capture=row.record_id).exists()
 
 
 def _job_out(job: FetchJob) -> FetchOut:

@@ -120,7 +120,13 @@ def search(
     bbox: Annotated[str, Query(max_length=200, description="west,south,east,north in degrees.")] = "",
     type: Annotated[str, Query(max_length=200, description="Types, with commas.")] = "",  # noqa: A002
     provider: Annotated[str, Query(max_length=200, description="A part of the provider's name.")] = "",
-    keyword: Annotated[str, Query(max_length=200, description="A keyword.")] = "",
+    keyword: Annotated[
+        str,
+        Query(
+            max_length=200,
+            description="A keyword, or the address of a concept; its labels in other languages count too.",
+        ),
+    ] = "",
     datetime: Annotated[str, Query(max_length=100, description="A time or a span that the data touch.")] = "",
     state: Annotated[str, Query(max_length=100, description="States, with commas; `all` for all.")] = "",
     limit: Limit = 20,

@@ -61,7 +61,7 @@ def listing(
     limit: Limit = 50,
     cursor: Cursor = "",
 ) -> Listing[JobOut]:
-    """Those of others only for editors and administrators."""
+    """Those of others only for directors and administrators."""
     found = queries.recent(access.caller(request), limit + 1, before(cursor), state or "", kind)
     return part_of(found, limit, job_out)
 

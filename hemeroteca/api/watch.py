@@ -81,10 +81,11 @@ def subscriptions(
     ] = "",
     address: Annotated[str, Query(max_length=4096, description="Only those that watch this address.")] = "",
     active: Annotated[bool | None, Query(description="Only active or only paused ones.")] = None,
+    proposed: Annotated[bool | None, Query(description="Only those that wait for approval, or only others.")] = None,
 ) -> Listing[shapes.SubscriptionOut]:
     found = queries.subscriptions(
         limit + 1, before=before(cursor), collection=collection, category=category, group=group, behaviour=behaviour,
-        address=address, active=active,
+        address=address, active=active, proposed=proposed,
     )  # fmt: skip
     figures = queries.figures([row.pk for row in found[:limit]])
     return listing(found, limit, lambda row: shapes.subscription_out(row, figures.get(row.pk, {})))
@@ -129,6 +130,16 @@ def pause(request: HttpRequest, number: Number) -> shapes.SubscriptionOut:
 
 def resume(request: HttpRequest, number: Number) -> shapes.SubscriptionOut:
     return shapes.subscription_out(services.resume(access.caller(request), number))
+
+
+def approve(request: HttpRequest, number: Number) -> shapes.SubscriptionOut:
+    """It is watched from now on."""
+    return shapes.subscription_out(services.approve(access.caller(request), number))
+
+
+def refuse(request: HttpRequest, number: Number, given: shapes.RefusalIn) -> shapes.SubscriptionOut:
+    """It stays in its owner's list, with the reason."""
+    return shapes.subscription_out(services.refuse(access.caller(request), number, given.reason))
 
 
 def remove(request: HttpRequest, number: Number) -> None:

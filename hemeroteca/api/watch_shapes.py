@@ -63,12 +63,16 @@ class CollectionFacts(Schema):
 class SubscriptionFacts(Schema):
     id: int = Field(description="Number of the subscription.")
     owner: str | None = Field(description="Who wants it.")
+    proposed_at: datetime | None = Field(description="When it was proposed; null once a director decided.")
+    refusal: str = Field(description="Why a director refused it; empty: approved or not decided.")
     crawl: int = Field(description="Number of the standing crawl that visits its pages.")
     pages: int = Field(description="Pages under watch.")
     visits: int = Field(description="Answered visits of them.")
     changes: int = Field(description="Important changes seen.")
-    group: Literal["high", "medium", "low"] = Field(description="Of the site, by its daily_chance.")
-    daily_chance: float = Field(description="P: share of days on which one of its pages changes.")
+    group: Literal["", "high", "medium", "low"] = Field(description="Of the site, by its daily_chance; empty: unknown.")
+    daily_chance: float | None = Field(
+        description="P: share of days on which one of its pages changes; null before a second visit."
+    )
     behaviour: str = Field(description="steady, periodic, bursty or silent; empty while unknown.")
     in_burst: bool = Field(description="Its pages change far more than usual these days.")
     failures: int = Field(description="Visits without a useful answer in a row.")
@@ -79,13 +83,21 @@ class SubscriptionFacts(Schema):
     feed: str = Field(description="Address of the Atom feed of its changes; it needs no sign-in.")
 
 
+class RefusalIn(RequestBody):
+    reason: str = Field(min_length=1, max_length=1000, description="Why; whoever proposed it reads it.")
+
+
 class WatchedPageOut(Schema):
     url: str = Field(description="Canonical URL.")
     site: str = Field(description="Its host.")
     subscription: int = Field(description="Subscription that has it visited.")
     listing: str = Field(description="`feed` or `sitemap` when it lists other pages.")
-    group: Literal["high", "medium", "low"] = Field(description="By daily_chance: above .7, .4 to .7, below.")
-    daily_chance: float = Field(description="P: chance of an important change on a day.")
+    group: Literal["", "high", "medium", "low"] = Field(
+        description="By daily_chance: above .7, .4 to .7, below; empty: unknown."
+    )
+    daily_chance: float | None = Field(
+        description="P: chance of an important change on a day; null before a second visit."
+    )
     behaviour: str = Field(description="steady, periodic, bursty or silent; empty while unknown.")
     visits: int = Field(description="Answered visits.")
     changes: int = Field(description="Important changes seen.")
@@ -220,6 +232,7 @@ def subscription_out(row: Subscription, figures: dict[str, int] | None = None) -
         pages=counts.get("pages") or 0,
         visits=counts.get("visits") or 0,
         changes=counts.get("changes") or 0,
+        proposed_at=moment(row.proposed_ms),
         failing_since=moment(row.failing_since_ms),
         feed=change_feeds.address(subscription=row.pk),
     )

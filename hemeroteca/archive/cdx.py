@@ -7,7 +7,7 @@ the first line comes at once, however large the archive. Filters and collapsing 
 
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -23,6 +23,7 @@ from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import Invalid
 from hemeroteca.urls import UrlError
 from hemeroteca.warc.keys import index_key
+from hemeroteca.warc.keys import ranges as key_ranges
 from hemeroteca.warc.timestamps import end_ms, start_ms, timestamp
 
 FIELDS = ("urlkey", "timestamp", "url", "mime", "status", "digest", "length", "offset", "filename")
@@ -193,6 +194,7 @@ class Answer:
 
     query: Query
     resume_key: str = ""
+    only: Callable[[CaptureRow], bool] | None = None  # others are passed over
 
     def __iter__(self) -> Iterator[Line]:
         query = self.query
@@ -217,6 +219,8 @@ class Answer:
                 self._stop_after(before)
                 break
             before = row
+            if self.only is not None and not self.only(row):
+                continue
             if not state.takes(line):
                 if held is not None:
                     held["skipcount"] = str(int(held["skipcount"]) + 1)
@@ -462,25 +466,11 @@ def _by_ids(wanted: set[UUID]) -> dict[UUID, CaptureRow]:
 
 def _ranges(url: str, match: str, end: str) -> tuple[tuple[str, str], ...]:
     try:
-        key = index_key(url)
-        if match == "exact":
-            return ((key, ""),)
         if match == "range":
-            return ((key, index_key(end) if end else ""),)
+            return ((index_key(url), index_key(end) if end else ""),)
+        return key_ranges(url, match)
     except UrlError as error:
         raise CdxError(f"`url` cannot be read: {error}")
-    if match == "prefix":
-        if url.endswith("/") and not key.endswith("/"):
-            key += "/"
-        elif url.endswith("?") and not key.endswith("?"):
-            key += "?"
-        return ((key, queries.after_prefix(key)),)
-    host = key.split(")")[0]
-    if match == "host":
-        return ((f"{host})/", f"{host}*"),)
-    start = f"{host})" if "," in host else f"{host},"
-    # `)` and `,` sort before `-`; other ports follow after it, behind names that only begin alike
-    return (start, f"{host}-"), (f"{host}:", f"{host};")
 
 
 def _collapse(text: str) -> tuple[str, int | None]:

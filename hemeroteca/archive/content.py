@@ -3,9 +3,8 @@
 And two captures compared, for the command line, the API and the console alike.
 """
 
-import io
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 import msgspec
 from django.conf import settings
@@ -13,14 +12,18 @@ from django.conf import settings
 from hemeroteca import change, extract, urls
 from hemeroteca.archive import lookup, noise, queries, rendered
 from hemeroteca.archive.values import CaptureRow
+from hemeroteca.errors import NotFound, Refused
 from hemeroteca.frontier import services as sites
 from hemeroteca.ingest import costly
 from hemeroteca.ingest.costly import Stored
 from hemeroteca.warc import DOM_TYPE
 from hemeroteca.warc.reader import Record
 
+if TYPE_CHECKING:
+    from hemeroteca.change import picture
+
 HTML = ("text/html", "application/xhtml+xml")
-MAX_PIXELS = 64_000_000  # of a screenshot
+FEW_PIXELS = 12_000_000  # of a screenshot that is made small at once
 SMALL = 256 << 10  # bytes of HTML that are read in a few milliseconds
 MAX_SHOWN = 8 << 20  # a copy longer than this is only offered as a download
 
@@ -67,25 +70,34 @@ def rendered_html(capture: CaptureRow) -> bytes:
 
 def screenshot(capture: CaptureRow, small: bool = False) -> bytes:
     """PNG of the page as a browser showed it, or its top in small; empty when none did. Needs Pillow to be small."""
-    picture = rendered.screenshot(settings.INSTANCE.warc_dir, _shown(capture))
-    return _thumbnail(picture) if picture and small else picture
+    found = rendered.screenshot_of(_shown(capture))
+    if found is None:
+        return b""
+    place = found.location(settings.INSTANCE.warc_dir)
+    whole = place.read().payload(rendered.PICTURE_BYTES)
+    if not small:
+        return whole
+    from hemeroteca.change import picture
 
-
-def _thumbnail(picture: bytes) -> bytes:
-    """The top of a picture, as wide as a card."""
     try:
-        from PIL import Image
+        if picture.pixels(whole) <= FEW_PIXELS:
+            return picture.thumbnail(whole)
+        return costly.run(costly.thumbnail, place)
+    except (ImportError, ValueError, Refused):
+        return b""
 
-        with Image.open(io.BytesIO(picture), formats=["PNG"]) as image:
-            if image.width * image.height > MAX_PIXELS:
-                return b""
-            top = image.convert("RGB").crop((0, 0, image.width, min(image.height, image.width * 5 // 8)))
-            top.thumbnail((320, 200))
-            small = io.BytesIO()
-            top.save(small, "PNG", optimize=True)
-            return small.getvalue()
-    except (ImportError, OSError, ValueError, SyntaxError):
-        return picture
+
+def has_screenshot(capture: CaptureRow) -> bool:
+    return rendered.screenshot_of(_shown(capture)) is not None
+
+
+def marked_picture(old: CaptureRow, new: CaptureRow) -> "picture.MarkedPicture":
+    """The newer screenshot with what differs marked, made in a bounded process. Raises NotFound, Busy and Invalid."""
+    rows = [rendered.screenshot_of(_shown(row)) for row in (old, new)]
+    if rows[0] is None or rows[1] is None:
+        raise NotFound("no browser took a picture of both captures; `render` of the site's settings says when one does")
+    folder = settings.INSTANCE.warc_dir
+    return costly.run(costly.marked_picture, rows[0].location(folder), rows[1].location(folder))
 
 
 class Download(NamedTuple):

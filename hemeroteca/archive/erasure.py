@@ -16,12 +16,14 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from hemeroteca import warc
-from hemeroteca.accounts import Actor, require
+from hemeroteca.accounts import Actor, audit, require
 from hemeroteca.archive import export, prune, queries, services
 from hemeroteca.archive.models import AddressCount, Capture, Erasure
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import Invalid, NotFound
+from hemeroteca.frontier import takedowns
+from hemeroteca.plain import storable
 from hemeroteca.warc.keys import DOM, SCREENSHOT, index_key
 from hemeroteca.warc.writer import WarcWriter
 
@@ -51,8 +53,12 @@ class Erased:
     kept: int = 0  # captures elsewhere that repeated an erased payload and now hold it themselves
 
 
-def ask(actor: Actor, wanted: Wanted, reason: str) -> Erasure:
-    """Note who wants what erased and why; the job `archive.erase` does it."""
+def ask(actor: Actor, wanted: Wanted, reason: str, keep_out: bool | None = None) -> Erasure:
+    """Note who wants what erased and why; the job `archive.erase` does it.
+
+    With `keep_out` the addresses are taken down too: nothing captures them again until somebody lifts it. By default
+    that is so for whole addresses, not for one capture or a span of time.
+    """
     require(actor, "archive.erase")
     if len(reason.strip()) < MIN_REASON:
         raise Invalid("an erasure needs a reason: who asked for it, and why; it stays in the audit")
@@ -61,11 +67,29 @@ def ask(actor: Actor, wanted: Wanted, reason: str) -> Erasure:
     found = selected(wanted)
     if not any(True for _ in found):
         raise NotFound("there is no such capture in the archive; nothing is to be erased")
+    with transaction.atomic():
+        row = _noted(actor, wanted, reason)
+        if keep_out if keep_out is not None else not (wanted.capture or wanted.since or wanted.until):
+            _take_down(actor, wanted, reason, row.pk)
+    return row
+
+
+def _take_down(actor: Actor, wanted: Wanted, reason: str, number: int) -> None:
+    if wanted.capture is not None:
+        one = queries.by_record(wanted.capture)
+        if one is not None:
+            takedowns.take_down(actor, one.url, "exact", reason, number)
+    for url in wanted.urls:
+        takedowns.take_down(actor, url, wanted.match, reason, number)
+
+
+def _noted(actor: Actor, wanted: Wanted, reason: str) -> Erasure:
+    audit.note(actor, "erased", ", ".join(wanted.urls) or wanted.capture, reason.strip())
     return Erasure.objects.create(
         asked_ms=time.time_ns() // 1_000_000,
         actor=actor.name,
-        reason=reason.strip()[:2000],
-        urls=list(wanted.urls),
+        reason=storable(reason).strip()[:2000],
+        urls=[storable(url) for url in wanted.urls],
         match=wanted.match,
         since=wanted.since,
         until=wanted.until,

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from hemeroteca import __version__, warc
 from hemeroteca.archive import cdx, content, queries, rendered
@@ -115,10 +115,18 @@ _REQUEST = 4096  # bytes behind a capture, where its request lies
 _OF_PAYLOAD = ("content-type", "content-encoding", "content-language", "content-disposition")
 
 
+class Chosen(Protocol):
+    """What is exported: a `Selection`, or captures named one by one."""
+
+    def rows(self) -> Iterator[CaptureRow]: ...
+
+    def holds(self, row: CaptureRow) -> bool: ...
+
+
 def write_warc(
     file: IO[bytes],
     folder: Path,
-    selection: Selection,
+    selection: Chosen,
     name: str,
     now_ms: int,
     done: Exported,
@@ -167,7 +175,7 @@ def _fetched(
 def _write_capture(
     file: IO[bytes],
     folder: Path,
-    selection: Selection,
+    selection: Chosen,
     row: CaptureRow,
     original: CaptureRow | None,
     line: cdx.Line,

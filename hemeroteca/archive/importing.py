@@ -24,10 +24,12 @@ from hemeroteca.archive.revisits import Originals
 from hemeroteca.archive.values import NewCapture
 from hemeroteca.archive.versions import renumber_versions
 from hemeroteca.errors import Refused
+from hemeroteca.frontier.takedowns import Takedowns
 from hemeroteca.ingest.ingestion import Ingest
 from hemeroteca.ingest.rules import Rules
 from hemeroteca.warc import Capture, Original, Problem, captures, records, safe_url
-from hemeroteca.warc.exchanges import Exchange
+from hemeroteca.warc.exchanges import Exchange, unfinished
+from hemeroteca.warc.segments import Segments
 from hemeroteca.warc.writer import WarcWriter
 
 _BATCH = 500
@@ -45,11 +47,14 @@ class Imported:
     waiting: int = 0  # revisits among those taken whose original is not here; they are joined to it when it comes
     joined: int = 0  # revisits of earlier imports that got their original now
     lost: int = 0  # what could not be taken, or not whole; each is among the problems
+    taken_down: int = 0  # captures of addresses that were taken down; they are not taken
     stopped: bool = False  # a person ended it before all was read
     problems: list[Problem] = field(default_factory=list)
 
 
-def exchanges(path: Path, spool: Path, max_payload: int = 0) -> Iterator[Exchange | Problem]:
+def exchanges(
+    path: Path, spool: Path, max_payload: int = 0, segments: Segments | None = None
+) -> Iterator[Exchange | Problem]:
     """Everything in a WARC, ARC or WACZ file, or in the files a list of WACZ names, that is a capture."""
     try:
         with path.open("rb") as file:
@@ -62,7 +67,7 @@ def exchanges(path: Path, spool: Path, max_payload: int = 0) -> Iterator[Exchang
     elif start[:1] in (b"{", b"\xef") and (listed := wacz.listed(path)) is not None:
         yield from wacz.read_listed(path, listed, spool, max_payload)
     else:
-        yield from captures(path, spool, max_payload)
+        yield from captures(path, spool, max_payload, segments=segments)
 
 
 class Importer:
@@ -77,8 +82,10 @@ class Importer:
         self._progress = progress or (lambda name, captures: None)
         self._min_free_bytes = min_free_bytes
         self._ingest = Ingest()
+        self._takedowns = Takedowns()
         self._pending: dict[UUID, NewCapture] = {}  # captures not committed, by record id
         self._waiting: list[Exchange] = []
+        self._segments = Segments()
         self._infos: list[Capture] = []  # warcinfo records of the file, until something of it is taken
 
     def read(self, files: Iterable[Path], spool: Path) -> Imported:
@@ -90,6 +97,9 @@ class Importer:
                 self.done.files += 1
                 self._infos = []
                 self._read_file(path, spool)
+            self._infos = []
+            for left in unfinished(self._segments, spool) if not self.done.stopped else ():
+                self._take_or_tell(left)
             waiting, self._waiting = self._waiting, []
             for found in waiting if not self.done.stopped else ():
                 self._take_revisit(found, found.capture, last=True)
@@ -105,17 +115,20 @@ class Importer:
         self.done.stopped = True
 
     def _read_file(self, path: Path, spool: Path) -> None:
-        for found in exchanges(path, spool):
-            if isinstance(found, Problem):
-                self._tell(found)
-            else:
-                try:
-                    self.take(found)
-                finally:
-                    found.capture.discard()
-                self._progress(path.name, self.done.taken + self.done.known)
+        for found in exchanges(path, spool, segments=self._segments):
+            self._take_or_tell(found)
+            self._progress(path.name, self.done.taken + self.done.known)
             if self.done.stopped:
                 return
+
+    def _take_or_tell(self, found: Exchange | Problem) -> None:
+        if isinstance(found, Problem):
+            self._tell(found)
+            return
+        try:
+            self.take(found)
+        finally:
+            found.capture.discard()
 
     def take(self, found: Exchange) -> None:
         """A capture, and what a browser made of it."""
@@ -126,6 +139,8 @@ class Importer:
                 self._infos.append(capture)
             elif (why := _unusable(capture.url)) is not None:
                 self._tell(Problem(found.file, found.offset, f"{capture.url[:200]} is not an address ({why})", True))
+            elif self._takedowns.refusal(capture.url):
+                self.done.taken_down += 1
             elif capture.original is not None:
                 self._take_revisit(found, capture, last=False)
             else:
@@ -143,7 +158,7 @@ class Importer:
             before = queries.last_id()
             services.link_pages(self._captures.rows)
             self._captures.write()
-            renumber_versions(touched)
+            renumber_versions(touched, self._captures.warcs.folder)
             services.mark_stale(touched, before)
         self._captures.close()
         self._pending.clear()

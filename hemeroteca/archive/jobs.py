@@ -2,6 +2,7 @@
 
 import io
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,8 +12,10 @@ from hemeroteca.archive import export, prune, wacz
 from hemeroteca.archive.drafts import draft
 from hemeroteca.archive.models import WarcFile
 from hemeroteca.archive.selection import Selection
+from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import CannotWrite, Refused
 from hemeroteca.jobs import ActiveJob, kind
+from hemeroteca.jobs.models import Job
 from hemeroteca.warc import store
 from hemeroteca.warc.reader import WarcReadError
 
@@ -65,6 +68,24 @@ def export_captures(job: ActiveJob, order: Export) -> ExportedFile:
     except OSError as error:
         raise CannotWrite(target, error)
     return ExportedFile(str(target), done.captures, target.stat().st_size, done.unreadable)
+
+
+def exports_folder() -> Path:
+    """Where exports lie that were ordered over the network, until they are taken away."""
+    return Path(settings.INSTANCE.data) / "exports"
+
+
+def remove_exports(erased: Sequence[CaptureRow]) -> list[str]:
+    """Remove the files of that folder that hold one of these captures; their names."""
+    removed = []
+    for arguments in Job.objects.filter(kind="archive.export").values_list("arguments", flat=True):
+        order = msgspec.convert(arguments, Export)
+        place = Path(order.target)
+        here = place.parent == exports_folder() and place.is_file()
+        if here and (not order.selection.urls or any(order.selection.holds(row) for row in erased)):
+            place.unlink()
+            removed.append(place.name)
+    return removed
 
 
 @kind("archive.prune", exclusive=True)

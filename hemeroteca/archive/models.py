@@ -1,5 +1,6 @@
 """Tables of the archive: WARC files and the index of captures in them."""
 
+from django.conf import settings
 from django.db import models
 
 from hemeroteca.frontier.models import Crawl, Page
@@ -122,6 +123,54 @@ class Erasure(models.Model):
     class Meta:
         db_table = "erasure"
         db_table_comment = "captures taken out for good, with reason and report"
+
+
+class IncomingFile(models.Model):
+    """A file of captures that somebody sends in parts; whole, it is imported."""
+
+    name = models.CharField(max_length=200, db_comment="file name, as its owner calls it")
+    size = models.BigIntegerField(db_comment="bytes it will have")
+    received = models.BigIntegerField(default=0, db_comment="bytes that have come, without a gap")
+    digest = models.CharField(max_length=64, default="", db_comment="SHA-256 of the whole, hexadecimal; empty: unknown")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, db_comment="who sends it")
+    actor = models.CharField(max_length=150, db_comment="the name of whoever sends it")
+    begun_ms = models.BigIntegerField(db_comment="when it was begun")
+    touched_ms = models.BigIntegerField(db_comment="when the last part came")
+    job = models.BigIntegerField(default=0, db_comment="job that imports it; 0: it is not whole yet")
+
+    class Meta:
+        db_table = "incoming_file"
+        db_table_comment = "files of captures on their way in"
+
+
+class PageTag(models.Model):
+    """A word that people gave a page, to find it again."""
+
+    urlkey = models.TextField(db_comment="page, as capture.urlkey")
+    url = models.TextField(db_comment="its address, as it was tagged")
+    tag = models.CharField(max_length=60, db_index=True, db_comment="small letters, without commas")
+    actor = models.CharField(max_length=150, db_comment="who gave it")
+    made_ms = models.BigIntegerField(db_comment="when")
+
+    class Meta:
+        db_table = "page_tag"
+        db_table_comment = "words that people gave pages"
+        constraints = [models.UniqueConstraint(fields=["urlkey", "tag"], name="page_tag_once")]
+
+
+class PageNote(models.Model):
+    """What somebody wrote about a page."""
+
+    urlkey = models.TextField(db_index=True, db_comment="page, as capture.urlkey")
+    url = models.TextField(db_comment="its address, as it was noted")
+    text = models.TextField(db_comment="for people, plain text")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, db_comment="who wrote it")
+    actor = models.CharField(max_length=150, db_comment="the name of whoever wrote it")
+    made_ms = models.BigIntegerField(db_comment="when")
+
+    class Meta:
+        db_table = "page_note"
+        db_table_comment = "what people wrote about pages"
 
 
 class StalePage(models.Model):

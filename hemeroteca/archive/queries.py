@@ -142,11 +142,6 @@ def calendar(url: str, since_ms: int = 0, until_ms: int = 1 << 62) -> dict[int, 
         return {int(day): (int(count), int(versions)) for day, count, versions in sorted(cursor.fetchall())}
 
 
-def after_prefix(prefix: str) -> str:
-    """The least text greater than every text that begins with `prefix`."""
-    return prefix + "\U0010ffff"
-
-
 def rows(where: str, values: Sequence[Any], order: str, limit: int) -> list[CaptureRow]:
     """Captures by a condition written in this package, never by a stranger."""
     return [row(found) for found in _fetched(f"{SELECT} WHERE {where} ORDER BY {order} LIMIT %s", [*values, limit])]

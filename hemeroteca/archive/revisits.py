@@ -89,7 +89,7 @@ def join(folder: Path, originals: Originals | None = None) -> int:
         services.join_revisit(row.id, original.record_id, original.digest)
         touched.add(row.urlkey)
         joined += 1
-    renumber_versions(touched)
+    renumber_versions(touched, folder)
     services.mark_stale(touched, after_id=0)
     return joined
 

@@ -8,7 +8,7 @@ from itertools import chain
 
 from hemeroteca.archive import cdx, queries
 from hemeroteca.archive.values import CaptureRow
-from hemeroteca.warc.keys import DOM, SCREENSHOT
+from hemeroteca.warc.keys import DOM, SCREENSHOT, after_prefix
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,18 @@ class Selection:
         if self.versions_only and not row.version:
             return False
         return self._is_named(row) or (self._in_time(row) and self._was_met(row))
+
+    def newest(self, limit: int) -> list[CaptureRow]:
+        """Its pages captured last: the newest version of each, the last first. Looks at a bounded part of the index."""
+        found: dict[str, CaptureRow] = {}
+        for query in _queries(self):
+            ((low, high),) = query.ranges
+            where, values = "urlkey >= %s AND version = %s AND status = 200", [low, True]
+            if high:
+                where, values = f"{where} AND urlkey < %s", [*values, high]
+            for row in queries.rows(f"{where} AND mime LIKE 'text/html%%'", values, "capture.id DESC", 10 * limit):
+                found.setdefault(row.urlkey, row)
+        return sorted(found.values(), key=lambda row: -row.captured_ms)[:limit]
 
     def _is_named(self, row: CaptureRow) -> bool:
         parts = _with_rendered(self)
@@ -81,7 +93,7 @@ def _with_rendered(selection: Selection) -> tuple[cdx.Query, ...]:
     if not selection.urls:
         return own  # everything
     beside = [
-        replace(query, ranges=((prefix + low, prefix + high if high else queries.after_prefix(prefix)),))
+        replace(query, ranges=((prefix + low, prefix + high if high else after_prefix(prefix)),))
         for prefix in (DOM, SCREENSHOT)
         for query in own
         for low, high in query.ranges

@@ -82,7 +82,7 @@ def verify(
             progress(name, report.records)
         _File(folder, name, known.get(name), report, repair, digests, touched).check()
     if touched:
-        renumber_versions(touched)
+        renumber_versions(touched, folder)
         services.mark_stale(touched, after_id=0)
         services.forget_addresses()
         revisits.join(folder)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hemeroteca.lazy import lazily
 
 if TYPE_CHECKING:
-    from hemeroteca.change.comparison import compare
+    from hemeroteca.change.comparison import Comparison, compare
     from hemeroteca.change.diffs import Row, side_by_side, text_diff
     from hemeroteca.change.highlight import highlighted_page
     from hemeroteca.change.judgement import Change
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:
     __getattr__ = lazily(
         __name__,
-        comparison="compare",
+        comparison="Comparison compare",
         diffs="Row side_by_side text_diff",
         highlight="highlighted_page",
         judgement="Change",
@@ -32,6 +32,6 @@ else:
     )
 
 __all__ = [
-    "Change", "ChangeRules", "NoiseModel", "Row", "RulesError", "Sighting", "Snapshot", "as_json",
-    "check", "compare", "highlighted_page", "pdf_report", "side_by_side", "sightings", "text_diff",
+    "Change", "ChangeRules", "Comparison", "NoiseModel", "Row", "RulesError", "Sighting", "Snapshot",
+    "as_json", "check", "compare", "highlighted_page", "pdf_report", "side_by_side", "sightings", "text_diff",
 ]  # fmt: skip

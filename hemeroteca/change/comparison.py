@@ -15,7 +15,7 @@ from typing import Any
 
 from resiliparse.parse.html import DOMNode
 
-from hemeroteca.change import noise, picture, site_rules
+from hemeroteca.change import diffs, noise, picture, site_rules, visit_moment
 from hemeroteca.change.judgement import WEIGHTS, Block, Change, Resource
 from hemeroteca.change.sequences import common_prefix, common_suffix
 from hemeroteca.change.site_rules import ChangeRules
@@ -53,11 +53,35 @@ def compare(
     With `learned` (`NoiseModel.noisy`), blocks known as noise are put aside and all others are named. Without `view`
     that vector stays empty, which saves about a seventh of the time.
     """
-    status = {"status": 1.0} if old.status != new.status else {}
-    picture_same = old.screenshot == new.screenshot or not (old.screenshot and new.screenshot)
-    if old.body == new.body and picture_same:
-        return Change(same_bytes=True, content=status, threshold=given.threshold)
-    return _Comparison(old, new, given, learned, view).change(status)
+    return Comparison(old, new, given, learned, view=view).change
+
+
+class Comparison:
+    """`change` is how two snapshots differ, as `compare` has it; `text_diff` shows it without reading them again."""
+
+    def __init__(
+        self,
+        old: Snapshot,
+        new: Snapshot,
+        given: ChangeRules = _DEFAULTS,
+        learned: frozenset[str] | None = None,
+        *,
+        view: bool = True,
+    ) -> None:
+        status = {"status": 1.0} if old.status != new.status else {}
+        picture_same = old.screenshot == new.screenshot or not (old.screenshot and new.screenshot)
+        self._read = None if old.body == new.body and picture_same else _Comparison(old, new, given, learned, view)
+        if self._read is None:
+            self.change = Change(same_bytes=True, content=status, threshold=given.threshold)
+        else:
+            self.change = self._read.change(status)
+
+    def text_diff(self, names: tuple[str, str] = ("old", "new")) -> str:
+        """A unified diff of the texts; empty when they are equal."""
+        if self._read is None:
+            return ""
+        (old, new), read = self._read.snapshots, self._read
+        return diffs.unified(diffs.shown_lines(read.old, old), diffs.shown_lines(read.new, new), names)
 
 
 class _Comparison:
@@ -125,6 +149,9 @@ class _Comparison:
         if self.given.noise:
             removed, added = self._without_passing(self.old, removed), self._without_passing(self.new, added)
             gone, come = self._words_apart(removed, added)
+        if gone != come and self.given.noise and (found := self._without_moments(removed, added)) is not None:
+            removed, added = found
+            gone, come = self._words_apart(removed, added)
         if gone != come and self.learned is not None and (self.old.tree or self.new.tree):
             gone, come = self._words_apart(*self._without_learned(removed, added))
         if gone == come:
@@ -144,19 +171,28 @@ class _Comparison:
                 found.discard(line)
         return [line for line in lines if line not in found]
 
+    def _without_moments(self, removed: list[str], added: list[str]) -> tuple[list[str], list[str]] | None:
+        """Lines without clocks and dates that moved as the visits did; None where nothing of that kind differs."""
+        before, after = (snapshot.at_ms for snapshot in self.snapshots)
+        if not before or not after or sum(map(len, chain(removed, added))) > CLEANED_CHARS:
+            return None
+        old, new = visit_moment.without(removed, before, added, after)
+        same = Counter(old) & Counter(new)  # differ in their moments only
+        return (_left(removed, old, same), _left(added, new, same)) if same else None
+
     def _order(self) -> float:
         """How many of the lines that both versions have stand elsewhere: a moved paragraph, a list in another order."""
         old, new = _trimmed(self.old.passages, self.new.passages)
         if not old or not new:
             return 0.0
-        gone, come = set(old), set(new)
-        gone, come = gone - come, come - gone
-        before, after = [line for line in old if line not in gone], [line for line in new if line not in come]
+        there, here = set(new), set(old)
+        before = list(filter(str.strip, filter(there.__contains__, old)))
+        after = list(filter(str.strip, filter(here.__contains__, new)))
         if before == after:  # as nearly always; the rest costs more
             return 0.0
-        before, after = tidy(before), tidy(after)
+        before, after = _trimmed(before, after)
         less, more = map(Counter, _apart(before, after))
-        moved = _moved(_without(before, less), _without(after, more))
+        moved = _moved(*_trimmed(_without(before, less), _without(after, more)))
         if moved and self.learned:
             holders = {line: path(holder) for line, holder in blocks(self.new)}
             moved = [line for line in moved if not self._known_noise(holders.get(line, ""), self.new)]
@@ -352,6 +388,17 @@ class _Comparison:
 def _difference(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
     """What only one of two lists has, as often as it has it more, in its order."""
     return _apart(*_trimmed(old, new))
+
+
+def _left(lines: list[str], cleaned: list[str], same: Counter[str]) -> list[str]:
+    """The lines whose cleaned form is not among those that both sides have."""
+    room = Counter(same)
+    left = []
+    for line, form in zip(lines, cleaned, strict=True):
+        room[form] -= 1
+        if room[form] < 0:
+            left.append(line)
+    return left
 
 
 def _apart(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:

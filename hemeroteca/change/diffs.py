@@ -10,7 +10,7 @@ import msgspec
 
 from hemeroteca.change.sequences import Op, opcodes
 from hemeroteca.change.site_rules import ChangeRules
-from hemeroteca.change.snapshot import Snapshot, take_apart
+from hemeroteca.change.snapshot import Parts, Snapshot, take_apart
 
 CONTEXT = 3  # lines around a difference
 MAX_WORDS = 20_000  # of two passages compared word by word
@@ -41,7 +41,11 @@ def text_diff(
     old: Snapshot, new: Snapshot, given: ChangeRules = _DEFAULTS, names: tuple[str, str] = ("old", "new")
 ) -> str:
     """A unified diff of the texts; empty when they are equal."""
-    before, after = lines_of(old, given), lines_of(new, given)
+    return unified(lines_of(old, given), lines_of(new, given), names)
+
+
+def unified(before: list[str], after: list[str], names: tuple[str, str]) -> str:
+    """The same of the lines themselves."""
     parts: list[str] = []
     for hunk in _hunks(opcodes(before, after)):
         first, last = hunk[0], hunk[-1]
@@ -89,7 +93,11 @@ def side_by_side(
 
 def lines_of(snapshot: Snapshot, given: ChangeRules) -> list[str]:
     """The lines that are compared for people."""
-    page = take_apart(snapshot, given)
+    return shown_lines(take_apart(snapshot, given), snapshot)
+
+
+def shown_lines(page: Parts, snapshot: Snapshot) -> list[str]:
+    """The same of a snapshot that was taken apart already."""
     if page.kind == "binary":
         return [f"({len(snapshot.body):,} bytes that are not text)"] if snapshot.body else []
     return [line if len(line) <= MAX_LINE else line[:MAX_LINE] + "…" for line in page.lines]

@@ -6,6 +6,7 @@ beyond this is for its own rules (`ChangeRules`) or is learned (`NoiseModel`).
 """
 
 import re
+from functools import lru_cache
 from urllib.parse import urljoin
 
 import re2
@@ -25,7 +26,7 @@ _WEEKDAY = (
     r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?|lunes|martes|mi[ée]rcoles|jueves|viernes"
     r"|s[áa]bado|domingo"
 )
-_DATE = (
+DATE = (
     rf"(?:(?:{_WEEKDAY}),? (?:the |el )?)?(?:\d{{1,2}}(?:º|st|nd|rd|th)?(?: de)? {_MONTH}(?:(?: de| del|,)? \d{{4}})?"
     rf"|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?"
     r"|\d{4}[/.-]\d{1,2}[/.-]\d{1,2}|\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4})"
@@ -38,7 +39,7 @@ _TIME = (
 )
 _CLOCK = r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,6})?"
 _BETWEEN = r"(?:,? ?(?:t|at|a las?|[-–|,])?,? ?)"
-_STAMP = rf"(?:{_DATE}(?:{_BETWEEN}{_TIME})?|{_TIME}(?:{_BETWEEN}(?:on |el |del )?{_DATE})?)"
+_STAMP = rf"(?:{DATE}(?:{_BETWEEN}{_TIME})?|{_TIME}(?:{_BETWEEN}(?:on |el |del )?{DATE})?)"
 _COUNTED = (
     r"(?:visitas?|visitantes?|vistas|visualizaciones|reproducciones|lecturas|lectores|descargas|seguidores|suscriptores"
     r"|compartid[oa]s?|me gusta|comentarios?|usuarios (?:en línea|conectados|online|activos)"
@@ -71,7 +72,7 @@ _LABELLED = re.compile(
 )
 # A bare 2:03:59 may be the result of a race; a clock to the second has a date, a half of the day or a zone.
 _LONE_CLOCK = re.compile(
-    rf"^\W{{0,3}}(?:{_DATE}{_BETWEEN}{_CLOCK}{_HALF}?{_ZONE}|{_CLOCK}(?:{_HALF}| ?(?:z|utc|gmt|[a-z]{{2,3}}t)\b)"
+    rf"^\W{{0,3}}(?:{DATE}{_BETWEEN}{_CLOCK}{_HALF}?{_ZONE}|{_CLOCK}(?:{_HALF}| ?(?:z|utc|gmt|[a-z]{{2,3}}t)\b)"
     rf"(?: ?[+-]\d{{1,2}}:?\d{{0,2}})?)\W{{0,3}}$",
     re.I,
 )
@@ -119,7 +120,10 @@ _SUSPECT = re2.compile(
 
 # Lines that are nothing but the moment or the weather of a visit: a masthead has one or two, a timetable has many.
 # A date with a time but without its weekday may be that of an event.
-_LONE_TIME = rf"(?:[01]?\d|2[0-3])[:.h][0-5]\d(?:{_HALF}| ?h(?:rs?|s|oras)?\b\.?)?{_ZONE}"
+_OCLOCK = r"(?: ?h(?:rs?|s|oras)?\b\.?)"
+_LONE_TIME = (  # 10.32 alone may be a price
+    rf"(?:[01]?\d|2[0-3])(?:[:h][0-5]\d(?:{_HALF}|{_OCLOCK})?|\.[0-5]\d(?:{_HALF}|{_OCLOCK})){_ZONE}"
+)
 _NAMED_DAY = (
     rf"(?:{_WEEKDAY}),? (?:the |el )?(?:\d{{1,2}}(?:º|st|nd|rd|th)?(?: de)? {_MONTH}(?:(?: de| del|,)? \d{{4}})?"
     rf"|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|\d{{1,2}}[/.-]\d{{1,2}}[/.-]\d{{2,4}})"
@@ -134,9 +138,10 @@ _SKY = (
     r"|soleado|despejado|nublado|nuboso|cubierto|lluvia|lluvioso|chubascos|nieve|niebla|tormentas?|llovizna|viento)"
 )
 _DEGREES = r"[-+−]?\d{1,3}(?:[.,]\d)? ?(?:°|º) ?[CF]?(?!\w)"
+_AROUND = r"[^\w$€£¥₡₲₿%]{0,3}"  # what is counted in money is a price
 _PASSING = re.compile(
-    rf"^\W{{0,3}}(?:{_LONE_TIME}|{_DAY}|{_NAMED_DAY}(?:{_BETWEEN}{_LONE_TIME})?|{_LONE_TIME}{_BETWEEN}{_NAMED_DAY}"
-    rf"|{_SKY})\W{{0,3}}$|{_DEGREES}",
+    rf"^{_AROUND}(?:{_LONE_TIME}|{_DAY}|{_NAMED_DAY}(?:{_BETWEEN}{_LONE_TIME})?|{_LONE_TIME}{_BETWEEN}{_NAMED_DAY}"
+    rf"|{_SKY}){_AROUND}$|{_DEGREES}",
     re.I,
 )
 MAX_PASSING = 80  # characters of such a line; a sentence that names a temperature is longer
@@ -151,7 +156,12 @@ def is_passing(line: str) -> bool:
 
 def clean(line: str) -> str:
     """A line of text with its noise replaced by a mark."""
-    if len(line) > LONG or not _SUSPECT.search(line):
+    return line if len(line) > LONG else _clean(line)
+
+
+@lru_cache(2048)  # a comparison asks for a line several times, and so does the next version
+def _clean(line: str) -> str:
+    if not _SUSPECT.search(line):
         return line
     line = _RELATIVE.sub(MARK, line)
     if not any(map(str.isdigit, line)) and not line.startswith("$"):

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice, repeat
+from itertools import compress, islice, repeat
 from operator import attrgetter
 from typing import cast
 
@@ -49,7 +49,8 @@ _SAID = frozenset(["main", "article", "table", "dl"])
 _MAY_HIDE = re.compile(r"none|hidden|collapse|font-size|-\d", re.I).search
 _FIELDS = frozenset(["form", "input", "select", "textarea", "button"])
 _LOOKS = ("bgcolor", "color", "background")
-_READ = frozenset([*_IMAGES, *_MEDIA, *_FIELDS, *_UNSEEN, "a", "area", "img", "script", "style", "link", "meta"])
+_READ = frozenset([*_IMAGES, *_MEDIA, *_FIELDS, *_UNSEEN, "img", "script", "style", "link", "meta"])
+_ANCHORS = frozenset(["a", "area"])
 _TAG = attrgetter("tag")
 _GETATTR = DOMNode.getattr
 _HIDDEN, _SHOUTED = re2.compile(b"hidden"), re2.compile(b"HIDDEN")
@@ -65,6 +66,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     url: str = ""
     status: int = 200
     screenshot: bytes = b""  # PNG, where a browser took one
+    at_ms: int = 0  # when it was captured, where that is known
 
 
 @dataclass(slots=True)
@@ -248,15 +250,10 @@ def _read_elements(document: DOMNode, page: Parts, late: bool) -> list[DOMNode]:
     nodes = list(document.get_elements_by_tag_name("*"))
     tags = list(map(_TAG, nodes))
     page.tags = tags if "noscript" not in tags else _shown_tags(document, nodes)
+    page.links = _with_address(list(compress(nodes, map(_ANCHORS.__contains__, tags))), "href")
     images = page.images
-    anchors: list[DOMNode] = []
     unseen: list[DOMNode] = []
-    for node, tag in zip(nodes, tags, strict=True):
-        if tag not in _READ:
-            continue
-        if tag == "a" or tag == "area":
-            anchors.append(node)
-            continue
+    for node, tag in compress(zip(nodes, tags, strict=True), map(_READ.__contains__, tags)):
         if tag == "img":  # the many
             # a picture that is loaded late has a stand-in as its `src`
             address = node.getattr("data-src") or (_late(node) if late else "") or node.getattr("src")
@@ -288,7 +285,6 @@ def _read_elements(document: DOMNode, page: Parts, late: bool) -> list[DOMNode]:
         elif tag in _FIELDS:
             kind = (node.getattr("type") or node.getattr("method") or "").lower()
             page.fields.append(f"{tag} {kind} {node.getattr('name') or ''}")
-    page.links = _with_address(anchors, "href")
     return unseen
 
 

@@ -5,7 +5,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -98,6 +98,17 @@ def unmarked(text: object) -> str:
     return escape(printable(text))
 
 
+def columns(rows: Sequence[Sequence[str]], header: Sequence[str] = (), caption: str = "") -> None:
+    """Print rows one below the other in columns. Rich does it too, and takes longer to load than `status` to run."""
+    texts = [[printable(cell).replace("\n", " ") for cell in row] for row in (*([header] if header else []), *rows)]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    for place, row in enumerate(texts):
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        typer.echo(typer.style(line, bold=True) if header and not place else line)
+    if caption:
+        typer.echo(caption)
+
+
 def give_up(message: str, code: int = 1) -> NoReturn:
     """End with one line that names the thing, the reason and the next step."""
     typer.echo(f"hemeroteca: {printable(message)}", err=True)
@@ -142,12 +153,17 @@ def outgoing(target: Path, force: bool, ending: str = "") -> Iterator[Path]:
                 shutil.copyfileobj(file, sys.stdout.buffer)
             sys.stdout.buffer.flush()
         return
-    if target.is_file() and not force:
-        give_up(f"{target} exists already; name another file, or replace it with --force")
+    must_be_new(target, force)
     with writing(target):
         yield target
         if target.is_file():  # not a job for later, a device, a pipe
             hand_over(target)
+
+
+def must_be_new(target: Path | None, force: bool) -> None:
+    """End, before any work is done, when a file for people would replace another."""
+    if target is not None and target.is_file() and not force:
+        give_up(f"{target} exists already; name another file, or replace it with --force")
 
 
 @contextmanager

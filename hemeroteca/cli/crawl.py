@@ -102,11 +102,9 @@ def carry_out(order: "Crawl", verb: str, json: bool, readers: "list[ReaderProces
     from django.conf import settings
 
     if not json:
-        from rich.console import Console
-
         rest = f" and {len(order.seeds) - 1} more" if len(order.seeds) > 1 else ""
-        first = common.unmarked(order.seeds[0])
-        Console(stderr=True).print(f"{verb} [bold]{first}[/]{rest} (crawl {order.pk})", highlight=False)
+        first = typer.style(common.printable(order.seeds[0]), bold=True)
+        typer.echo(f"{verb} {first}{rest} (crawl {order.pk})", err=True)
 
     common.say_contact(settings.CONFIG, settings.INSTANCE)
     run_crawl(order.pk, json, readers)
@@ -283,13 +281,8 @@ def _report(order: "Crawl", json: bool) -> None:
         summary = {"crawl": order.pk, "state": order.state, "stop_reason": order.stop_reason}
         common.tell(summary | msgspec.to_builtins(counts))
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console()
     ending = "Finished" if order.state == "finished" else f"Stopped: {order.stop_reason or 'interrupted'}"
-    console.print(f"[bold]{common.unmarked(ending)}[/] after {common.duration(counts.seconds)}", highlight=False)
-    table = Table.grid(padding=(0, 2))
+    typer.echo(f"{typer.style(common.printable(ending), bold=True)} after {common.duration(counts.seconds)}")
     rows = [
         ("pages", f"{counts.pages:,}", f"{counts.pages_per_second:,.1f} a second"),
         ("captures", f"{counts.captures:,}", f"{counts.versions:,} versions, {counts.unchanged:,} unchanged"),
@@ -302,12 +295,10 @@ def _report(order: "Crawl", json: bool) -> None:
     if order.options.get("focus"):
         share = f"{counts.targets / counts.pages:.1%} of the pages" if counts.pages else ""
         rows.insert(1, ("targets", f"{counts.targets:,}", share))
-    for row in rows:
-        table.add_row(*row)
-    console.print(table, highlight=False)
+    common.columns(rows)
     for title, found in (("not captured:", counts.reasons), ("captured, but:", counts.notes)):
         for place, (reason, count) in enumerate(sorted(found.items(), key=lambda entry: -entry[1])[:10]):
-            console.print(f"{'' if place else title:14}  {count:>7,}  {common.unmarked(reason)}", highlight=False)
+            typer.echo(f"{'' if place else title:14}  {count:>7,}  {common.printable(reason)}")
 
 
 def _seeds(addresses: list[str], from_file: Path | None) -> list[str]:

@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from hemeroteca.cli import load_test, vantage
 from hemeroteca.cli.common import Data, Json, actor, printable, setup, stamp, tell, unmarked
 from hemeroteca.errors import Invalid
 from hemeroteca.warc.timestamps import moment
@@ -16,6 +17,8 @@ device = typer.Typer(no_args_is_help=True, help="One device: add it, give it a t
 client = typer.Typer(no_args_is_help=True, help="Who may have URLs fetched by the fleet.")
 app.add_typer(device, name="device")
 app.add_typer(client, name="client")
+app.add_typer(vantage.app, name="vantage")
+app.add_typer(load_test.app, name="load-test")
 
 Name = Annotated[str, typer.Argument(help="Name of the device.")]
 Owner = Annotated[str, typer.Option(help="Who lends it.")]
@@ -35,7 +38,8 @@ def status(data: Data = None, json: Json = False) -> None:
         return
     table = Table(show_header=False)
     for name, value in msgspec.to_builtins(found).items():
-        table.add_row(name, unmarked(value))
+        shown = ", ".join(f"{key} {one}" for key, one in value.items()) if isinstance(value, dict) else value
+        table.add_row(name.replace("_", " "), unmarked(shown))
     Console().print(table)
 
 
@@ -54,7 +58,7 @@ def devices(owner: OwnerMaybe = "", data: Data = None, json: Json = False) -> No
     table = Table("name", "owner", "state", "valid in a row", "URLs", "per second", "credits", "country", "why")
     for one in found:
         numbers = [str(one.score), str(one.total), f"{one.speed:.1f}", f"{one.credits:.2f}"]
-        table.add_row(unmarked(one.name), one.owner, one.state, *numbers, one.country, unmarked(one.reason))
+        table.add_row(unmarked(one.name), one.owner, one.state, *numbers, one.country, unmarked(one.reason or one.says))
     Console().print(table)
 
 
@@ -100,13 +104,13 @@ def simulate(
     json: Json = False,
 ) -> None:
     """Try the rules of trust on invented devices: what stays undetected, and what checking costs."""
-    from hemeroteca.fleet import simulator
+    from hemeroteca.fleet import trust_simulator
 
-    mix = simulator.Mix(
+    mix = trust_simulator.Mix(
         honest=honest, slow=slow, flaky=flaky, lying=lying, patient=patient, colluding=colluding, hoarding=hoarding,
         lie_rate=lie_rate,
     )  # fmt: skip
-    found = simulator.simulate(mix, urls, seed)
+    found = trust_simulator.simulate(mix, urls, seed)
     if json:
         tell(found)
         return

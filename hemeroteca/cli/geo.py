@@ -113,7 +113,7 @@ def search(
     bbox: Box = "",
     type_: Types = None,
     provider: Annotated[str, typer.Option(help="Provided by, a part of the name.")] = "",
-    keyword: Annotated[str, typer.Option(help="With this keyword.")] = "",
+    keyword: Annotated[str, typer.Option(help="With this keyword, or a label of the same concept.")] = "",
     licence: Annotated[str, typer.Option(help="With this licence, like CC-BY.")] = "",
     country: Annotated[str, typer.Option(help="Of this country, as statistics name it.")] = "",
     time: Annotated[str, typer.Option(metavar="BEGIN/END", help="With data of this time, like 2001/2010.")] = "",

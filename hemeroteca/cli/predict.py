@@ -16,13 +16,15 @@ app = typer.Typer(no_args_is_help=True, help="How good the predictions of this i
 @app.command()
 def calibrate(
     bins: Annotated[int, typer.Option(min=2, max=50, help="Rows of the table.")] = 10,
-    plot: Annotated[Path | None, typer.Option(help="Draw the reliability plot into this SVG file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the reliability plot into this SVG file, or -.")] = None,
+    force: common.Force = False,
     background: Annotated[bool, typer.Option("--background", help="As a job of `hemeroteca serve`.")] = False,
     keep: Annotated[bool, typer.Option(help="Let the engine go on with what was learned.")] = True,
     data: common.Data = None,
     json: common.Json = False,
 ) -> None:
     """Learn from the whole history of this instance, and compare what was predicted with what came."""
+    common.must_be_new(plot, force)
     common.setup(data, must_exist=True)
     from hemeroteca.cli.job import run_job
     from hemeroteca.predict.calibration import Bin
@@ -33,8 +35,10 @@ def calibrate(
     if plot is not None:
         from hemeroteca.predict.plot import reliability
 
-        with common.writing(plot):
-            plot.write_text(reliability(rows, "Predicted and observed"), "utf-8")
+        with common.outgoing(plot, force, ".svg") as file:
+            file.write_text(reliability(rows, "Predicted and observed"), "utf-8")
+        if str(plot) == "-":
+            return
     if json:
         facts["prior"] = {"shape": facts["prior"]["shape"], "days": facts["prior"]["exposure"]}
         common.tell(facts)

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Annotated
 from urllib.parse import urlsplit
@@ -20,6 +21,7 @@ from hemeroteca import config
 from hemeroteca.cli import common
 from hemeroteca.instance import Instance
 from hemeroteca.instance.supervisor import Program, Supervisor
+from hemeroteca.jobs import workers as job_workers
 from hemeroteca.replay import addresses as replay_addresses
 from hemeroteca.replay import program as replay
 
@@ -54,12 +56,15 @@ def serve(
 
 def run(settings: config.Config) -> None:
     """Serve until Ctrl-C. When that cannot begin, a data folder that was not there before is not there afterwards."""
-    new = not settings.data.exists()
+    new = [folder for folder in (settings.data, *settings.data.parents) if not folder.exists()]
     try:
         _run(settings)
     except (ServeError, config.ConfigError):
-        if new:
-            shutil.rmtree(settings.data, ignore_errors=True)
+        for folder in new[:1]:
+            shutil.rmtree(folder, ignore_errors=True)
+        for folder in new[1:]:
+            with suppress(OSError):  # not there, or somebody else's by now
+                folder.rmdir()
         raise
 
 
@@ -97,25 +102,32 @@ def _run(settings: config.Config) -> None:
         )
     sys.stdout.flush()
 
-    ears = [instance.ear(name) for name in ON_DEMAND]
-    for name in ON_DEMAND:
+    on_demand = dict(ON_DEMAND)
+    on_demand |= dict.fromkeys(job_workers.process_names(settings.job_processes), ON_DEMAND["jobs"])
+    ears = [instance.ear(name) for name in on_demand]
+    for name in on_demand:
         instance.wake(name)  # something may be left from an earlier run
     descriptors = [listener.fileno() for listener in sockets]
     web = [sys.executable, "-m", "hemeroteca.console.web", *map(str, descriptors)]
     programs = [
-        Program("web", web, environment, descriptors),
+        *(
+            Program("web" if n == 1 else f"web-{n}", web, environment, descriptors, may_stop=False)
+            for n in range(1, max(1, settings.web_processes) + 1)
+        ),
         Program("engine", [sys.executable, "-m", "hemeroteca.engine"], environment),
         *(
             Program(name, [sys.executable, "-m", module], environment, wakers=[ear], wake_seconds=WAKE_SECONDS)
-            for (name, module), ear in zip(ON_DEMAND.items(), ears, strict=True)
+            for (name, module), ear in zip(on_demand.items(), ears, strict=True)
         ),
     ]
     if with_pywb:
         shared = [listener.fileno() for listener in replay_sockets]
         programs.append(replay.program(settings, instance, with_pywb, replay_url, console, port, shared))
     try:
-        Supervisor(programs, _say).run()
+        ear = instance.ear("supervisor")
+        Supervisor(programs, _say, ear=ear, told=instance.processes_path).run()
     finally:
+        instance.processes_path.unlink(missing_ok=True)
         for listener in [*sockets, *replay_sockets]:
             listener.close()
         lock.close()

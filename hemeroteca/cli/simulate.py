@@ -63,7 +63,10 @@ def simulate(
     ] = 0.0,
     background: Annotated[bool, typer.Option("--background", help="As a job of `hemeroteca serve`.")] = False,
     data: common.Data = None,
-    plot: Annotated[Path | None, typer.Option(help="Write a chart here (SVG).", show_default=False)] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Write a chart here (SVG); - is standard output.", show_default=False)
+    ] = None,
+    force: common.Force = False,
     json: common.Json = False,
 ) -> None:
     """Compare visiting policies on real or generated histories of change.
@@ -76,6 +79,7 @@ def simulate(
     names = [name.strip() for name in (ALL if policy == "all" else policy).split(",") if name.strip()]
     if plot is not None and background:
         common.give_up("--plot draws what comes out; leave --background away", common.USAGE)
+    common.must_be_new(plot, force)
     try:
         own = experiment.load_policies(str(policy_file)) if policy_file else {}
         names += [name for name in own if name not in names]
@@ -116,8 +120,10 @@ def simulate(
     if plot is not None:
         days, visits = facts["days"] - warmup, facts["visits_per_day"]
         title = f"{facts['pages']:,} pages, {days:g} days, {visits:,.1f} visits a day"
-        with common.writing(plot):
-            plot.write_text(charts.outcomes(experiment.outcomes(facts), title), encoding="utf-8")
+        with common.outgoing(plot, force, ".svg") as file:
+            file.write_text(charts.outcomes(experiment.outcomes(facts), title), encoding="utf-8")
+        if str(plot) == "-":
+            return
     if json:
         common.tell(facts)
     else:

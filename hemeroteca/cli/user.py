@@ -66,6 +66,39 @@ def password(name: Name, password: Password = None, data: Data = None) -> None:
 
 
 @app.command()
+def role(name: Name, role: Annotated[Role, typer.Argument(help="The new one.")], data: Data = None) -> None:
+    """Give somebody another role."""
+    setup(data)
+    from hemeroteca.accounts import services
+
+    typer.echo(f"{name} is {services.change_user(actor(), name, role=role).role} now")
+
+
+@app.command()
+def invite(
+    role: Annotated[Role, typer.Option(help="What the person may do.")] = Role.READER,
+    days: Annotated[int, typer.Option(min=1, max=365, help="Valid for so many days.")] = 14,
+    data: Data = None,
+) -> None:
+    """Print a link with which one person may make an account."""
+    setup(data)
+    from hemeroteca.accounts import services
+    from hemeroteca.accounts.adapter import own_address
+
+    typer.echo(own_address(services.invite(actor(), role, days=days).path))
+
+
+@app.command("two-factor-off")
+def two_factor_off(name: Name, data: Data = None) -> None:
+    """For who lost their device and their codes: the password alone is enough again."""
+    setup(data)
+    from hemeroteca.accounts import services
+
+    services.drop_two_factor(actor(), name)
+    typer.echo(f"{name} signs in with the password alone")
+
+
+@app.command()
 def remove(name: Name, data: Data = None) -> None:
     """Remove somebody, with all their tokens."""
     setup(data)

@@ -33,7 +33,9 @@ def worker(
     min_delay: Annotated[float, Flag(min=0, help="Seconds between two requests to one host, at least.")] = 0.5,
     cpu_percent: Annotated[int, Flag(min=0, max=100, help="Processor time, of one core; 0: no limit.")] = 0,
     per_network: Annotated[int, Flag(min=0, help="Requests under way to one public network; 0: any.")] = 4,
-    max_load: Annotated[float, Flag(min=0, help="No work while the load per core is above; 0: never mind.")] = 0.0,
+    max_load: Annotated[
+        float | None, Flag(min=0, help="No work while the load per core is above; 0: never mind. [default: 2]")
+    ] = None,
     on_battery: Annotated[bool, Flag("--on-battery", help="Work on battery too.")] = False,
     on_metered: Annotated[bool, Flag("--on-metered", help="Work on a network paid by volume too.")] = False,
 ) -> None:
@@ -48,6 +50,6 @@ def worker(
             arguments.append(flag)
         elif isinstance(value, list):
             arguments += [word for one in value for word in (flag, one)]
-        elif value not in (None, False, ""):
+        elif value is not None and value is not False and value != "":  # 0 is a wish
             arguments += [flag, str(value)]
     curl_worker.main(arguments)

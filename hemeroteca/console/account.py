@@ -1,12 +1,25 @@
-"""Signing in and out, one's own account with its tokens, and the people who may sign in."""
+"""Signing in and out, registration, one's own account with its tokens, the people who may sign in, the audit log.
+
+Pages of django-allauth (recovery, change of address, two-factor sign-in) stand here with our templates and permissions.
+"""
 
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlencode
 
+from allauth.account import app_settings as allauth_settings
+from allauth.account import views as allauth
+from allauth.account.internal.flows.login import perform_password_login
+from allauth.account.models import EmailAddress, Login
+from allauth.mfa.base import views as two_factor
+from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes import views as recovery
+from allauth.mfa.totp import views as totp
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import login, logout, update_session_auth_hash
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.contrib.auth import logout, update_session_auth_hash
+from django.core.mail import EmailMessage
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -14,15 +27,17 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.generic import RedirectView
 
-from hemeroteca.accounts import Actor, PermissionDenied, Role
+from hemeroteca.accounts import Actor, PermissionDenied, Role, audit, mail
 from hemeroteca.accounts import services as accounts
+from hemeroteca.accounts.adapter import own_address
 from hemeroteca.accounts.models import ROLES, User
 from hemeroteca.accounts.permissions import SCOPES, covers
 from hemeroteca.console.section import Page, Section
 from hemeroteca.errors import Conflict, Invalid, NotFound
+from hemeroteca.plain import whole_number
 
 TO_SIGN_IN = RedirectView.as_view(pattern_name="sign-in", query_string=True)
 
@@ -41,15 +56,18 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     target = (request.POST if request.method == "POST" else request.GET).get("next", "")
     if not url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure()):
         target = settings.LOGIN_REDIRECT_URL
-    context: dict[str, Any] = {"next": target}
+    context: dict[str, Any] = {"next": target, "registration": _registration(), "mail": mail.configured()}
     if request.method == "POST":
         name = request.POST.get("name", "")
         try:
             user = accounts.sign_in(request, name, request.POST.get("password", ""), request.META["REMOTE_ADDR"])
         except accounts.SignInRefused as error:
             return render(request, "console/sign_in.html", context | {"failure": str(error), "name": name}, status=403)
-        login(request, user)
-        response = redirect(target)
+        verify = allauth_settings.EMAIL_VERIFICATION
+        if user.last_login is not None or not EmailAddress.objects.filter(user=user).exists():
+            verify = allauth_settings.EmailVerificationMethod.NONE  # only who just registered has to
+        begun = Login(user=user, email_verification=verify, redirect_url=target)
+        response = perform_password_login(request, {"username": user.name}, begun)  # asks for the second factor, too
         response.set_signed_cookie(
             accounts.KNOWN_COOKIE, user.name, accounts.KNOWN_COOKIE, max_age=accounts.KNOWN_SECONDS, httponly=True,
             samesite="Lax", secure=request.is_secure(), path="/sign-in",
@@ -60,8 +78,45 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
+    actor = Actor.of(request.user)
     logout(request)
+    if actor.user:
+        audit.note(actor, "sign-out", actor.name)
     return redirect("search")
+
+
+def _registration() -> str:
+    """What the page to sign in says about making an account."""
+    wanted = settings.CONFIG.registration
+    return "closed" if wanted == "open" and not mail.configured() else str(wanted)
+
+
+class Register(allauth.SignupView):  # type: ignore[misc]
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        sent = self.request.POST if self.request.method == "POST" else self.request.GET
+        invitation = sent.get("invitation", "")[:100]
+        return {**super().get_context_data(**kwargs), "invitation": invitation}
+
+    def closed(self) -> HttpResponse:
+        context = {"registration": settings.CONFIG.registration, "mail": mail.configured()}
+        return render(self.request, "account/signup_closed.html", context, status=403)
+
+
+class Recover(allauth.PasswordResetView):  # type: ignore[misc]
+    """Without a mail server the page says what an administrator can do instead."""
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return {**super().get_context_data(**kwargs), "mail": mail.configured()}
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not mail.configured():
+            return self.get(request, *args, **kwargs)
+        return super().post(request, *args, **kwargs)
+
+
+class Address(allauth.EmailView):  # type: ignore[misc]
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return {**super().get_context_data(**kwargs), "mail": mail.configured()}
 
 
 LIFETIMES = {
@@ -92,6 +147,11 @@ def own(request: HttpRequest) -> HttpResponse:
         "scopes": SCOPES,
         "lifetimes": LIFETIMES.items(),
         "now": timezone.now(),
+        "sessions": accounts.sessions(actor, user),
+        "session_key": request.session.session_key,
+        "two_factor": Authenticator.objects.filter(user=user, type=Authenticator.Type.TOTP).exists(),
+        "addresses": EmailAddress.objects.filter(user=user),
+        "mail": mail.configured(),
     }
     return render(request, "console/account.html", context, status=422 if "failure" in context else 200)
 
@@ -108,6 +168,9 @@ def _own_order(request: HttpRequest, actor: Actor, user: User) -> "accounts.NewT
         count = accounts.end_sessions(actor, user, but=request.session.session_key or "")
         told = ngettext("Signed out of %(count)d browser.", "Signed out of %(count)d browsers.", count)
         messages.success(request, told % {"count": count})
+    elif sent.get("do") == "session":
+        accounts.end_session(actor, user, whole_number(sent.get("session", "")) or 0)
+        messages.success(request, _("That browser is signed out."))
     elif sent.get("do") == "revoke":
         accounts.revoke_token(actor, sent.get("prefix", ""))
         messages.success(request, _("The token is revoked."))
@@ -132,11 +195,16 @@ def people(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {"form": request.POST}
     if request.method == "POST":
         try:
-            messages.success(request, _people_order(request, actor))
-            return redirect("people")
+            if request.POST.get("do") == "invite":
+                context["invited"] = _invite(request, actor)
+            else:
+                messages.success(request, _people_order(request, actor))
+                return redirect("people")
         except (Conflict, Invalid, NotFound) as error:
             context["failure"] = str(error)
-    context |= {"people": accounts.users(actor), "roles": ROLES.items()}
+    safe = set(Authenticator.objects.filter(type=Authenticator.Type.TOTP).values_list("user", flat=True))
+    context |= {"people": accounts.users(actor), "roles": ROLES.items(), "two_factor": safe, "mail": mail.configured()}
+    context |= {"invitations": accounts.invitations(actor), "registration": settings.CONFIG.registration}
     return render(request, "console/people.html", context, status=422 if "failure" in context else 200)
 
 
@@ -156,19 +224,130 @@ def _people_order(request: HttpRequest, actor: Actor) -> str:
         accounts.change_user(actor, name, active=what == "unlock")
         told = _("%(name)s may sign in again.") if what == "unlock" else _("%(name)s is locked out.")
         return told % {"name": name}
+    if what == "two-factor":
+        accounts.drop_two_factor(actor, name)
+        return _("%(name)s signs in with the password alone again.") % {"name": name}
+    if what == "withdraw":
+        number = sent.get("invitation", "")
+        accounts.withdraw_invitation(actor, int(number) if number.isdecimal() and len(number) < 16 else 0)
+        return _("The invitation is withdrawn.")
     raise Invalid(_("Nothing was chosen."))
 
 
+def _invite(request: HttpRequest, actor: Actor) -> dict[str, Any]:
+    """The link is shown once, and sent when there is an address and a mail server."""
+    role, email = request.POST.get("role", ""), request.POST.get("email", "").strip()
+    if role not in ROLES:
+        raise Invalid(_("There is no such role."))
+    made = accounts.invite(actor, Role(role), email)
+    link = own_address(made.path)
+    sent = bool(email) and mail.configured()
+    if sent:
+        text = _("%(name)s invites you to Hemeroteca. Make your account here within %(days)d days:")
+        text %= {"name": actor.name, "days": accounts.INVITATION_DAYS}
+        subject = "[Hemeroteca] " + _("You are invited")
+        mail.send(EmailMessage(subject, f"{text}\n\n{link}\n", settings.DEFAULT_FROM_EMAIL, [email]))
+    return {"link": link, "email": email, "sent": sent}
+
+
+ENTRIES = 100
+
+
+@require_safe
+def audit_log(request: HttpRequest) -> HttpResponseBase:
+    """Who did what to which thing, and when."""
+    actor = Actor.of(request.user)
+    asked: dict[str, Any] = {name: request.GET.get(name, "").strip()[:300] for name in ("who", "act", "thing")}
+    if request.GET.get("format") == "csv":
+        rows = audit.entries(actor, audit.MAX_ENTRIES, **asked)
+        response = StreamingHttpResponse(audit.as_csv(rows), content_type="text/csv; charset=utf-8")
+        response["Content-Disposition"] = 'attachment; filename="audit.csv"'
+        return response
+    before = request.GET.get("before", "")
+    older = int(before) if before.isdecimal() and len(before) < 16 else None
+    rows = audit.entries(actor, ENTRIES + 1, before=older, **asked)
+    context = {
+        "entries": [(row, audit.ACTS.get(row.act, row.act)) for row in rows[:ENTRIES]],
+        "older": rows[ENTRIES - 1].pk if len(rows) > ENTRIES else 0,
+        "asked": asked,
+        "acts": audit.ACTS.items(),
+        "csv": urlencode({**asked, "format": "csv"}),
+    }
+    return render(request, "console/audit.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def favourites(request: HttpRequest) -> HttpResponse:
+    """Pages somebody kept; only they see them."""
+    actor = Actor.of(request.user)
+    if request.method == "POST":
+        url, what = request.POST.get("url", ""), request.POST.get("do", "")
+        try:
+            if what == "keep":
+                accounts.keep_favourite(actor, url, request.POST.get("title", ""))
+                messages.success(request, _("Kept among your favourites."))
+            elif what == "forget" and url:
+                accounts.forget_favourites(actor, url)
+                messages.success(request, _("No favourite any more."))
+            elif what == "forget all":
+                accounts.forget_favourites(actor)
+                messages.success(request, _("Your favourites were erased."))
+        except (Conflict, Invalid) as error:
+            messages.error(request, str(error))
+        back = request.POST.get("next", "")
+        local = url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure())
+        return redirect(back if local else "favourites")
+    return render(request, "console/favourites.html", {"favourites": accounts.favourites(actor)})
+
+
+def _ours(view: Any) -> Any:
+    """A page of allauth: never kept by caches, passwords out of reports."""
+    return sensitive_post_parameters()(never_cache(view))
+
+
+OWN = ("account.password", "account.password")  # of whoever has signed in
+ALL = ("account.sign_in", "account.sign_in")
 SECTION = Section(
     "account",
     "",
     (
         Page("account", "account", own, "account.tokens", "account.token"),
         Page("people", "people", people, "account.users", "account.user"),
+        Page("audit", "audit", audit_log, "account.audit"),
+        Page("favourites", "favourites", favourites, "account.favourites", "account.favourites"),
         Page("sign-in", "sign-in", sign_in, "account.sign_in", "account.sign_in"),
+        Page("sign-in", "account_login", sign_in, "account.sign_in", "account.sign_in"),
+        # names as django-allauth looks for them
+        Page("register", "account_signup", _ours(Register.as_view()), *ALL),
+        Page("register/sent", "account_email_verification_sent", allauth.email_verification_sent, *ALL),
+        Page("register/confirm/<str:key>", "account_confirm_email", _ours(allauth.confirm_email), *ALL),
+        Page("password", "account_reset_password", _ours(Recover.as_view()), *ALL),
+        Page("password/sent", "account_reset_password_done", allauth.password_reset_done, *ALL),
+        Page("password/set", "account_reset_password_from_key_done", allauth.password_reset_from_key_done, *ALL),
+        Page(
+            "password/<slug:uidb36>/<slug:key>",
+            "account_reset_password_from_key",
+            _ours(allauth.password_reset_from_key),
+            *ALL,
+        ),
+        Page("sign-in/code", "mfa_authenticate", _ours(two_factor.authenticate), *ALL),
+        Page("account/email", "account_email", _ours(Address.as_view()), *OWN),
+        Page("account/again", "account_reauthenticate", _ours(allauth.reauthenticate), *OWN),
+        Page("account/again/code", "mfa_reauthenticate", _ours(two_factor.reauthenticate), *OWN),
+        Page("account/two-factor", "mfa_index", RedirectView.as_view(pattern_name="account"), *OWN),
+        Page("account/two-factor/on", "mfa_activate_totp", _ours(totp.activate_totp), *OWN),
+        Page("account/two-factor/off", "mfa_deactivate_totp", _ours(totp.deactivate_totp), *OWN),
+        Page("account/codes", "mfa_view_recovery_codes", _ours(recovery.view_recovery_codes), *OWN),
+        Page("account/codes/new", "mfa_generate_recovery_codes", _ours(recovery.generate_recovery_codes), *OWN),
+        Page("account/codes.txt", "mfa_download_recovery_codes", _ours(recovery.download_recovery_codes), *OWN),
         Page("sign-out", "sign-out", sign_out, "account.sign_in", "account.sign_in"),
         # One way in, with one limit on guessing.
         Page("admin/login/", "login", to_sign_in, "account.sign_in"),
     ),
-    menu=(("account", gettext_lazy("Your account")), ("people", gettext_lazy("People"))),
+    menu=(
+        ("account", gettext_lazy("Your account")),
+        ("favourites", gettext_lazy("Favourites")),
+        ("people", gettext_lazy("People")),
+        ("audit", gettext_lazy("Audit log")),
+    ),
 )

@@ -14,10 +14,12 @@ from urllib.parse import quote
 from uuid import UUID
 
 from django.conf import settings
+from django.contrib import messages
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.dates import MONTHS, WEEKDAYS, WEEKDAYS_ABBR
+from django.utils.formats import number_format
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -26,17 +28,19 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from hemeroteca import change, extract, urls
 from hemeroteca.accounts import STRANGER, Actor, can, require
-from hemeroteca.archive import content, erasure, lookup, rendered, stats
+from hemeroteca.archive import content, erasure, lookup, notes, rendered, stats
 from hemeroteca.archive import queries as archive
 from hemeroteca.archive.citation import cite
-from hemeroteca.archive.jobs import Export
+from hemeroteca.archive.jobs import Export, exports_folder
 from hemeroteca.archive.selection import Selection
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.change.highlight import POLICY
+from hemeroteca.console import publishing, uploads
 from hemeroteca.console.section import Page, Section
-from hemeroteca.errors import Conflict, Invalid, NotFound
+from hemeroteca.errors import Conflict, Invalid, NotFound, Refused
 from hemeroteca.frontier import queries as frontier
 from hemeroteca.frontier import services as crawl_services
+from hemeroteca.frontier import takedowns
 from hemeroteca.frontier.visit import State
 from hemeroteca.jobs import queries as jobs
 from hemeroteca.jobs import services as job_services
@@ -109,7 +113,8 @@ def _what_is_there(request: HttpRequest) -> dict[str, Any]:
         "sites_after": held[SITES - 1].host if len(held) > SITES else "",
         "recent": pictured,
         "figures": stats.stats() if held else None,
-        "replay": bool(recent and _replay_origin(request, recent[0])),
+        "replay": bool(recent and replay_origin(request, recent[0])),
+        "tags": notes.tags(30) if can(Actor.of(request.user), "archive.notes") else [],
     }
 
 
@@ -147,7 +152,7 @@ def saving(request: HttpRequest, number: int) -> HttpResponse:
         "capture": saved,
         "reason": visit.reason if saved is None and visit is not None and crawl.state != "running" else "",
         "over": saved is not None or crawl.state != "running",
-        "replay": bool(saved and _replay_origin(request, saved)),
+        "replay": bool(saved and replay_origin(request, saved)),
     }
     part = "saving_state" if request.headers.get("HX-Request") else "saving"
     return render(request, f"console/{part}.html", context)
@@ -182,7 +187,7 @@ def exported(request: HttpRequest, number: int) -> HttpResponseBase:
     """The file that an export made."""
     job = jobs.find(Actor.of(request.user), min(number, (1 << 63) - 1))
     place = Path(job.arguments.get("target", "")) if job.kind == "archive.export" else Path()
-    if job.state != "done" or place.parent != _exports() or not place.is_file():
+    if job.state != "done" or place.parent != exports_folder() or not place.is_file():
         raise NotFound(_("That export has no file here; order it again."))
     return FileResponse(
         place.open("rb"), as_attachment=True, filename=place.name, content_type="application/octet-stream"
@@ -199,32 +204,47 @@ def _order_export(actor: Actor, form: dict[str, str]) -> Any:
         raise Invalid(_("Say what to take: an address or a collection."))
     selection = Selection(patterns, match, digits_of(form["since"]), digits_of(form["until"]))
     selection.check()
-    _exports().mkdir(exist_ok=True)
+    exports_folder().mkdir(exist_ok=True)
     title = re.sub(r"[^\w.-]+", "-", form["collection"] or form["url"]).strip("-.")[:80] or "archive"
     moment = dt.datetime.now(dt.UTC).strftime("%Y%m%d%H%M%S")
-    target = _exports() / f"{title}-{moment}.{FORMATS[form['format']][1]}"
+    target = exports_folder() / f"{title}-{moment}.{FORMATS[form['format']][1]}"
     order = Export(selection, str(target), form["format"], form["collection"] or form["url"])
     return job_services.submit(actor, "archive.export", order)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def erase(request: HttpRequest) -> HttpResponseBase:
-    """Captures erased for good: first what would go, then, with a reason, the order. Below it the audit."""
+    """Captures erased for good: first what would go, then, with a reason, the order. Below it what is kept out, and the
+    audit."""
     actor = Actor.of(request.user)
-    names = ("url", "match", "since", "until", "capture", "reason")
+    names = ("url", "match", "since", "until", "capture", "reason", "keep_out")
     given = request.POST if request.method == "POST" else request.GET
     form = {name: given.get(name, "").strip()[:8192] for name in names}
     form["match"] = form["match"] if form["match"] in MATCHES else "exact"
-    context: dict[str, Any] = {"form": form, "matches": MATCHES.items(), "erasures": erasure.recent(actor)}
+    if request.method != "POST":
+        form["keep_out"] = "" if form["capture"] else "1"
+    kept_out = [(row, MATCHES[row.match]) for row in takedowns.listed(actor)]
+    context: dict[str, Any] = {"form": form, "matches": MATCHES.items(), "takedowns": kept_out}
+    context["erasures"] = erasure.recent(actor)
     try:
+        match request.POST.get("do"):
+            case "lift":
+                number = request.POST.get("takedown", "")
+                takedowns.lift(actor, int(number) if number.isdecimal() and len(number) < 19 else 0)
+                messages.success(request, _("It may be captured again from now on."))
+                return redirect(f"{reverse('erase')}#takedowns")
+            case "take-down":
+                takedowns.take_down(actor, form["url"], form["match"], form["reason"])
+                messages.success(request, _("It is not captured again from now on."))
+                return redirect(f"{reverse('erase')}#takedowns")
         wanted = _wanted(form)
         if wanted is not None:
             rows = [row for row, _ in zip(erasure.selected(wanted), range(MAX_ROWS + 1), strict=False)]
             context |= {"found": rows[:20], "count": min(len(rows), MAX_ROWS), "many": len(rows) > MAX_ROWS}
-        if request.method == "POST" and request.POST.get("do") == "erase":
-            row = erasure.ask(actor, wanted or erasure.Wanted(), form["reason"])
+        if request.POST.get("do") == "erase":
+            row = erasure.ask(actor, wanted or erasure.Wanted(), form["reason"], bool(form["keep_out"]))
             return redirect("job", job_services.submit(actor, "archive.erase", {"erasure": row.pk}).pk)
-    except (Invalid, NotFound) as error:
+    except (Invalid, NotFound, Conflict) as error:
         return render(request, "console/erase.html", context | {"failure": str(error)}, status=422)
     return render(request, "console/erase.html", context)
 
@@ -239,20 +259,23 @@ def _wanted(form: dict[str, str]) -> erasure.Wanted | None:
     return erasure.Wanted((form["url"],), form["match"], since, until) if form["url"] else None
 
 
-def _exports() -> Path:
-    return Path(settings.INSTANCE.data) / "exports"
-
-
-@require_safe
-def page(request: HttpRequest) -> HttpResponse:
-    """One address: what became of it, a calendar of its captures, its versions."""
+@require_http_methods(["GET", "HEAD", "POST"])
+def page(request: HttpRequest) -> HttpResponseBase:
+    """One address: what became of it, its tags and notes, a calendar of its captures, its versions."""
     url = request.GET.get("url", "").strip()[:8192]
+    if request.method == "POST":
+        return _annotate(request, url)
     context: dict[str, Any] = {"url": url, "encoded_url": quote(url, safe="")}
     try:
         context["page"] = known = frontier.page(url)
         canonical = urls.canonical(url)
     except urls.UrlError as error:
         return render(request, "console/page.html", context | {"failure": str(error)}, status=404)
+    actor = Actor.of(request.user)
+    if can(actor, "archive.notes"):
+        notes_there = [(note, can(actor, "archive.unnote", note)) for note in notes.notes_of(url)]
+        context |= {"tags": notes.tags_of(url), "notes": notes_there, "annotated": True}
+        context["known_tags"] = [tag for tag, _count in notes.tags(100)]
     if known is not None:
         context["visit"] = visit = frontier.last_visit(known)
         context["state"] = STATES[State(visit.state)] if visit is not None else ""
@@ -262,20 +285,48 @@ def page(request: HttpRequest) -> HttpResponse:
     return render(request, "console/page.html", context, status=200 if known or days else 404)
 
 
+def _annotate(request: HttpRequest, url: str) -> HttpResponseBase:
+    actor, given = Actor.of(request.user), request.POST
+    try:
+        match given.get("do"):
+            case "tags":
+                notes.set_tags(actor, url, given.get("tags", "").split(","))
+            case "note":
+                notes.add_note(actor, url, given.get("text", ""))
+            case "unnote":
+                number = given.get("note", "")
+                notes.remove_note(actor, int(number) if number.isdecimal() and len(number) < 19 else 0)
+    except (Invalid, Conflict) as error:
+        messages.error(request, str(error))
+    return redirect(f"{reverse('page')}?{urlencode({'url': url})}#notes")
+
+
+@require_safe
+def noted(request: HttpRequest) -> HttpResponse:
+    """Pages by their tags and the words of their notes."""
+    words, tag = (request.GET.get(name, "").strip()[:500] for name in ("q", "tag"))
+    start = request.GET.get("start", "")
+    offset = min(int(start), 100_000) if start.isdecimal() and len(start) < 9 else 0
+    found = notes.find(words, tag, ADDRESSES + 1, offset)
+    more = urlencode({"q": words, "tag": tag, "start": str(offset + ADDRESSES)}) if len(found) > ADDRESSES else ""
+    context = {"found": found[:ADDRESSES], "more": more, "tags": notes.tags(), "q": words, "tag": tag}
+    return render(request, "console/noted.html", context)
+
+
 @require_safe
 def capture(request: HttpRequest, record_id: UUID) -> HttpResponse:
     """A capture as text, facts, citation, or framed without scripts. The page itself never touches this origin."""
     row = _capture(record_id)
     view = request.GET.get("view", "text")
     context: dict[str, Any] = {"capture": row, "view": view if view in ("copy", "facts", "cite") else "text"}
-    context |= {"is_html": row.mime in HTML, "replay": bool(_replay_origin(request, row))}
+    context |= {"is_html": row.mime in HTML, "replay": bool(replay_origin(request, row))}
     context["no_replay"] = settings.CONFIG.replay and not context["replay"]
     context["previous"], context["next"] = lookup.version_before(row), lookup.version_after(row)
     title = ""
     try:
         document = content.text(row)
         title = document.title
-        context |= {"document": document, "paragraphs": _paragraphs(document), "cut": len(document.text) > MAX_TEXT}
+        context |= {"document": document, "paragraphs": paragraphs(document), "cut": len(document.text) > MAX_TEXT}
         if view == "facts":
             head = content.original(row).head.decode("utf-8", "replace").strip()
             context["headers"] = re.sub(r"(?im)^(set-cookie2?[ \t]*:).*(?:\r?\n[ \t].*)*", r"\1 (not shown)", head)
@@ -359,7 +410,8 @@ def compare(request: HttpRequest) -> HttpResponse:
     old_row, new_row = _pair(request)
     view = request.GET.get("view", "")
     context: dict[str, Any] = {"url": new_row.url, "old": old_row, "new": new_row, "measures": []}
-    context["view"] = view = view if view in ("sides", "page") else "text"
+    context["view"] = view = view if view in ("sides", "page", "pictures") else "text"
+    context["pictured"] = content.has_screenshot(old_row) and content.has_screenshot(new_row)
     context["ask"] = urlencode({"url": new_row.url, "a": str(old_row.record_id), "b": str(new_row.record_id)})
     try:
         done = content.comparison(old_row, new_row, "rows")
@@ -368,9 +420,27 @@ def compare(request: HttpRequest) -> HttpResponse:
     found = done.change
     names = (_("Look"), _("Form"), _("Content"))
     context |= {"change": found, "measures": list(zip(names, found.sums, strict=True))}
-    if view != "page":
+    if view == "pictures" and context["pictured"]:
+        try:
+            context["picture"] = found_picture = content.marked_picture(old_row, new_row)
+            context["share"] = number_format(100 * found_picture.share, decimal_pos=1)
+        except Refused as error:
+            context["no_picture"] = str(error)
+    elif view != "page":
         context |= {"rows": _with_gaps(done.rows[:MAX_ROWS]), "cut": len(done.rows) > MAX_ROWS}
     return render(request, "console/compare.html", context)
+
+
+@require_safe
+def compare_picture(request: HttpRequest) -> HttpResponse:
+    """The newer screenshot with what differs marked."""
+    try:
+        found = content.marked_picture(*_pair(request))
+    except WarcReadError as error:
+        raise NotFound(str(error))
+    response = HttpResponse(found.png, content_type="image/png")
+    response.headers["Cache-Control"] = "private, max-age=604800"
+    return response
 
 
 @require_safe
@@ -421,7 +491,7 @@ def _history(request: HttpRequest, url: str, days: dict[int, tuple[int, int]]) -
         "day": day,
         "everything": everything,
         "copy": copy,
-        "replay": bool(copy and _replay_origin(request, copy)),
+        "replay": bool(copy and replay_origin(request, copy)),
         "comparable": len(found) > 1,
     }
 
@@ -480,14 +550,14 @@ def _pair(request: HttpRequest) -> tuple[CaptureRow, CaptureRow]:
     return lookup.pair(url, request.GET.get("a", "")[:40], request.GET.get("b", "")[:40])
 
 
-def _replay_origin(request: HttpRequest, row: CaptureRow) -> str:
+def replay_origin(request: HttpRequest, row: CaptureRow) -> str:
     if not row.url.startswith(("http://", "https://")):
         return ""
     return replay_addresses.origin_for(request.get_host(), settings.CONFIG.replay_url)
 
 
 def _replay_address(request: HttpRequest, row: CaptureRow) -> str:
-    origin, stamp = _replay_origin(request, row), timestamp(row.captured_ms)
+    origin, stamp = replay_origin(request, row), timestamp(row.captured_ms)
     if not origin:
         return f"{reverse('capture', args=[row.record_id])}?view={'copy' if row.mime in HTML else 'text'}"
     if can(STRANGER, "archive.read"):
@@ -509,7 +579,7 @@ def _capture(record_id: UUID) -> CaptureRow:
     return row
 
 
-def _paragraphs(document: extract.Document) -> list[str]:
+def paragraphs(document: extract.Document) -> list[str]:
     text = (document.main or document.text)[:MAX_TEXT]
     parts = [part for part in (line.strip() for line in re.split(r"\n\s*", text)) if part]
     return parts[1:] if parts and parts[0] == document.title.strip() else parts  # the heading already says it
@@ -524,14 +594,19 @@ SECTION = Section(
     gettext_lazy("Archive"),
     (
         Page("archive", "look-up", look_up, "archive.read"),
-        Page("page", "page", page, "archive.read"),
+        Page("page", "page", page, "archive.read", "archive.note"),
+        Page("archive/notes", "noted", noted, "archive.notes"),
         Page("save", "save", save, "crawl.submit", "crawl.submit"),
         Page("save/<int:number>", "saving", saving, "crawl.read"),
         Page("archive/export", "take-away", take_away, "archive.export", "archive.export"),
+        Page("archive/upload", "uploads", uploads.uploads, "archive.import", "archive.import"),
+        Page("archive/upload/<int:number>", "upload-part", uploads.upload_part, "archive.import", "archive.import"),
+        Page("archive/publish", "publish", publishing.publish, "watch.publish", "watch.publish"),
         Page("archive/erase", "erase", erase, "archive.erase", "archive.erase"),
         Page("archive/export/<int:number>", "exported", exported, "archive.export"),
         Page("at", "at", at, "archive.read"),
         Page("compare", "compare", compare, "archive.read"),
+        Page("compare/picture", "compare-picture", compare_picture, "archive.read"),
         Page("compare/page", "compare-page", compare_page, "archive.read"),
         Page("v/<uuid:record_id>", "capture", capture, "archive.read"),
         Page("v/<uuid:record_id>/copy", "capture-copy", capture_copy, "archive.read"),
@@ -541,8 +616,11 @@ SECTION = Section(
     ),
     menu=(
         ("look-up", gettext_lazy("What is there")),
+        ("noted", gettext_lazy("Tags and notes")),
         ("save", gettext_lazy("Save a page")),
+        ("uploads", gettext_lazy("Bring in")),
         ("take-away", gettext_lazy("Take away")),
+        ("publish", gettext_lazy("Publish")),
         ("erase", gettext_lazy("Erase")),
     ),
 )

@@ -1,8 +1,11 @@
 """The fleet: devices that are lent, credits, what clients ordered, vantage checks, load tests, and operating it."""
 
-import csv
-import io
+import json
 import uuid
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -10,6 +13,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.safestring import mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
@@ -20,10 +24,12 @@ from hemeroteca.accounts.models import User
 from hemeroteca.console import charts
 from hemeroteca.console.section import Page, Section
 from hemeroteca.errors import Invalid, NotFound, Refused
-from hemeroteca.fleet import fetches, loads, queries, services, shapes, strategies, vantage
+from hemeroteca.fleet import assignment, fetches, loads, protocol, queries, services, vantage
 from hemeroteca.fleet.accounting import Kind
 from hemeroteca.fleet.models import Device
+from hemeroteca.plain import whole_number
 
+COAST = Path(__file__).parent / "static" / "console" / "coast.json"
 STATES = {
     "online": gettext_lazy("working"),
     "offline": gettext_lazy("away"),
@@ -65,6 +71,53 @@ LOADS = {
     "running": gettext_lazy("running"),
     "finished": gettext_lazy("finished"),
     "stopped": gettext_lazy("stopped"),
+}
+ACTIVITIES = {
+    "crawls": gettext_lazy("crawls of this archive"),
+    "clients": gettext_lazy("requests of clients"),
+    "vantage": gettext_lazy("vantage checks"),
+    "load": gettext_lazy("load tests"),
+}
+CLIENTS = {
+    "asked": gettext_lazy("waits for you"),
+    "approved": gettext_lazy("approved"),
+    "refused": gettext_lazy("was refused"),
+}
+BLOCKS = {
+    "waiting": gettext_lazy("waiting for their device"),
+    "leased": gettext_lazy("with a device"),
+    "returned": gettext_lazy("returned"),
+    "done": gettext_lazy("over"),
+    "expired": gettext_lazy("too late"),
+    "withdrawn": gettext_lazy("taken back"),
+}
+SETTINGS = {  # those that are numbers
+    "cache_seconds": gettext_lazy("An answer serves again for (s)"),
+    "max_block": gettext_lazy("Addresses in a block, at most"),
+    "task_seconds": gettext_lazy("A request may take (s)"),
+    "max_devices": gettext_lazy("Devices at once, at most"),
+    "device_percent": gettext_lazy("Of what clients pay, for devices (%)"),
+    "probe_percent": gettext_lazy("Known answers asked to try devices (%)"),
+}
+ACCOUNTS = {
+    "device": gettext_lazy("device"),
+    "client": gettext_lazy("client"),
+    "job": gettext_lazy("reserved for a job"),
+    "operator": gettext_lazy("operator"),
+    "issued": gettext_lazy("credits that were made"),
+}
+TRANSFERS = {  # the first word of why credits moved
+    "fetch": gettext_lazy("an answer for a client"),
+    "refund": gettext_lazy("refund of an answer that was wrong"),
+    "reserve": gettext_lazy("reserved for a job"),
+    "settle": gettext_lazy("given back at the end of a job"),
+    "own": gettext_lazy("made for the operator's own job"),
+    "give": gettext_lazy("given by the operator"),
+}
+COMPLAINTS = {
+    "open": gettext_lazy("complaint not decided yet"),
+    "upheld": gettext_lazy("complaint was right: refunded"),
+    "denied": gettext_lazy("complaint denied"),
 }
 JOBS = {
     "running": gettext_lazy("running"),
@@ -130,6 +183,8 @@ def device(request: HttpRequest, number: int) -> HttpResponse:
     drawn = [{"day": one.day, "answers": count, "kind": kind} for one in days for kind, count in _kinds(one)]
     context = {
         "device": _shown(facts),
+        "activities": [ACTIVITIES[one] for one in facts.activities],
+        "categories": [CATEGORIES[one] for one in facts.categories if {"clients", "vantage"} & set(facts.activities)],
         "row": row,
         "chart": charts.spec(
             drawn,
@@ -142,7 +197,7 @@ def device(request: HttpRequest, number: int) -> HttpResponse:
         ),
         "worked": any(one.requests for one in days),
         "today": days[-1],
-        "lines": queries.statement(actor, Kind.DEVICE, row.pk, row.owner, 20),
+        "lines": [(one, _moved(one.reason)) for one in queries.statement(actor, Kind.DEVICE, row.pk, row.owner, 20)],
     }
     return render(request, "console/fleet_device.html", context)
 
@@ -156,7 +211,7 @@ def start(request: HttpRequest, number: int) -> HttpResponse:
     server = (settings.CONFIG.public_url or request.build_absolute_uri("/")).rstrip("/")
     code = services.make_code(actor, row)
     command = f"curl -fsSO {server}/fleet/worker.pyz && python3 worker.pyz --server {server} --code {code}"
-    context = {"row": row, "command": command, "code": code, "server": server}
+    context = {"row": row, "command": command, "code": code, "server": server, "picture": _qr_code(command)}
     return render(request, "console/fleet_start.html", context)
 
 
@@ -170,42 +225,43 @@ def credit(request: HttpRequest) -> HttpResponse:
         return response
     lines = queries.own_lines(actor)
     if request.GET.get("as") == "statement":
-        target = io.StringIO()
-        writer = csv.writer(target)
-        writer.writerow(["at_ms", "account", "reason", "amount"])
-        writer.writerows([line.at_ms, line.account, line.reason, line.amount] for line in lines)
-        response = HttpResponse(target.getvalue(), content_type="text/csv; charset=utf-8")
+        names = ("at_ms", "account", "reason", "amount")
+        told = queries.as_csv([{name: getattr(line, name) for name in names} for line in lines], names)
+        response = HttpResponse(told, content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = 'attachment; filename="statement.csv"'
         return response
-    return render(request, "console/fleet_credits.html", {"accounts": found, "lines": lines[:200]})
+    context = {
+        "accounts": [(one, ACCOUNTS[one["account"]]) for one in found],
+        "lines": [(one, ACCOUNTS.get(one.account, one.account), _moved(one.reason)) for one in lines[:200]],
+    }
+    return render(request, "console/fleet_credits.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def jobs(request: HttpRequest) -> HttpResponse:
     """What a client of the fleet ordered; how to become one."""
     actor, user = Actor.of(request.user), _user(request)
+
+    def order(form: dict[str, str]) -> HttpResponse:
+        if request.POST.get("do") == "ask":
+            services.ask(actor, user, form["purpose"])
+            messages.success(request, _("The operator will decide about it."))
+            return redirect("fleet-jobs")
+        wanted = fetches.FetchJobOrder(urls=form["urls"].split(), category=form["category"])
+        return redirect("fleet-job", fetches.order(actor, wanted).public_id)
+
+    def shown() -> dict[str, Any]:
+        client = queries.client(user)
+        return {
+            "client": client,
+            "used": queries.used_today(user),
+            "credits": queries.balance_of(client) if client is not None else 0.0,
+            "jobs": [(job, JOBS[(now := fetches.progress(job)).state], now) for job in queries.jobs_of(actor)],
+            "categories": CATEGORIES.items(),
+        }
+
     form = {"purpose": "", "urls": "", "category": "general"}
-    failure = ""
-    if request.method == "POST":
-        form |= {name: request.POST.get(name, "").strip() for name in form}
-        try:
-            if request.POST.get("do") == "ask":
-                services.ask(actor, user, form["purpose"])
-                messages.success(request, _("The operator will decide about it."))
-                return redirect("fleet-jobs")
-            order = fetches.FetchJobOrder(urls=form["urls"].split(), category=form["category"] or "general")
-            return redirect("fleet-job", fetches.order(actor, order).public_id)
-        except Refused as error:
-            failure = str(error)
-    context = {
-        "client": queries.client(user),
-        "used": queries.used_today(user),
-        "jobs": [(job, JOBS[(now := fetches.progress(job)).state], now) for job in queries.jobs_of(actor)],
-        "categories": CATEGORIES.items(),
-        "form": form,
-        "failure": failure,
-    }
-    return render(request, "console/fleet_jobs.html", context, status=422 if failure else 200)
+    return _order_page(request, "console/fleet_jobs.html", form, order, shown)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -217,7 +273,7 @@ def job(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
             if request.POST.get("do") == "cancel":
                 fetches.cancel(actor, public_id)
             elif request.POST.get("do") == "complain":
-                number = int(request.POST.get("number", "0") or 0)
+                number = _whole(request.POST.get("number", ""))
                 fetches.complain(actor, found, number, request.POST.get("words", ""))
                 messages.success(request, _("The operator will look at it."))
         except Refused as error:
@@ -225,38 +281,31 @@ def job(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
         return redirect("fleet-job", public_id)
     now = fetches.progress(found)
     results = fetches.results(found, (0, 0), 500)
-    context = {"job": found, "now": now, "label": JOBS[now.state], "results": results}
+    shown = [(one, COMPLAINTS.get(one.complaint_state, "")) for one in results]
+    context = {"job": found, "now": now, "label": JOBS[now.state], "results": shown}
     return render(request, "console/fleet_job.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def vantages(request: HttpRequest) -> HttpResponse:
     actor = Actor.of(request.user)
+
+    def order(form: dict[str, str]) -> HttpResponse:
+        wanted = vantage.VantageOrder(
+            urls=form["urls"].split(),
+            title=form["title"],
+            category=form["category"],
+            countries=form["countries"].replace(",", " ").split(),
+            every_hours=_whole(form["every_hours"]),
+        )
+        return redirect("fleet-vantage", vantage.order(actor, wanted).public_id)
+
+    def shown() -> dict[str, Any]:
+        checks = [(one, CATEGORIES[one.category]) for one in vantage.checks(actor)]
+        return {"checks": checks, "categories": CATEGORIES.items()}
+
     form = {"urls": "", "title": "", "category": "general", "countries": "", "every_hours": "0"}
-    failure = ""
-    if request.method == "POST":
-        form |= {name: request.POST.get(name, "").strip() for name in form}
-        try:
-            check = vantage.order(
-                actor,
-                vantage.VantageOrder(
-                    urls=form["urls"].split(),
-                    title=form["title"],
-                    category=form["category"],
-                    countries=form["countries"].replace(",", " ").split(),
-                    every_hours=_whole(form["every_hours"]),
-                ),
-            )
-            return redirect("fleet-vantage", check.public_id)
-        except Refused as error:
-            failure = str(error)
-    context = {
-        "checks": [(one, CATEGORIES[one.category]) for one in vantage.checks(actor)],
-        "categories": CATEGORIES.items(),
-        "form": form,
-        "failure": failure,
-    }
-    return render(request, "console/fleet_vantages.html", context, status=422 if failure else 200)
+    return _order_page(request, "console/fleet_vantages.html", form, order, shown)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -268,7 +317,7 @@ def vantage_check(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
         return redirect("fleet-vantage", public_id)
     runs = vantage.runs(check)
     wanted = request.GET.get("run", "")
-    run = next((one for one in runs if not wanted.isdecimal() or one.pk == int(wanted)), None)
+    run = next((one for one in runs if not wanted.isdecimal() or one.pk == whole_number(wanted)), None)
     report = vantage.report(run) if run is not None else None
     shown = []
     for one in report.urls if report is not None else ():
@@ -288,19 +337,17 @@ def vantage_check(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def load_tests(request: HttpRequest) -> HttpResponse:
     actor = Actor.of(request.user)
+
+    def order(form: dict[str, str]) -> HttpResponse:
+        numbers = {name: _whole(form[name]) for name in ("rate", "ramp_seconds", "hold_seconds")}
+        test = loads.propose(actor, loads.LoadTestOrder(url=form["url"], **numbers))
+        return redirect("fleet-load", test.public_id)
+
+    def shown() -> dict[str, Any]:
+        return {"tests": [(one, LOADS[one.state]) for one in loads.tests(actor)]}
+
     form = {"url": "", "rate": "10", "ramp_seconds": "30", "hold_seconds": "60"}
-    failure = ""
-    if request.method == "POST":
-        form |= {name: request.POST.get(name, "").strip() for name in form}
-        try:
-            numbers = {name: _whole(form[name]) for name in ("rate", "ramp_seconds", "hold_seconds")}
-            test = loads.propose(actor, loads.LoadTestOrder(url=form["url"], **numbers))
-            return redirect("fleet-load", test.public_id)
-        except Refused as error:
-            failure = str(error)
-    found = [(one, LOADS[one.state]) for one in loads.tests(actor)]
-    context = {"tests": found, "form": form, "failure": failure}
-    return render(request, "console/fleet_loads.html", context, status=422 if failure else 200)
+    return _order_page(request, "console/fleet_loads.html", form, order, shown)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -354,12 +401,12 @@ def operate(request: HttpRequest) -> HttpResponse:
     status = queries.status()
     context = {
         "status": status,
-        "settings": msgspec.structs.asdict(status.settings).items(),
-        "strategies": strategies.STRATEGIES,
-        "blocks": sorted(status.blocks.items()),
-        "leases": queries.leases(actor),
+        "settings": [(name, words, getattr(status.settings, name)) for name, words in SETTINGS.items()],
+        "strategies": assignment.STRATEGIES,
+        "blocks": [(words, status.blocks[state]) for state, words in BLOCKS.items() if state in status.blocks],
+        "leases": [(one, ACTIVITIES.get(one.activity, one.activity)) for one in queries.leases(actor)],
         "devices": [_shown(one) for one in queries.devices(actor)],
-        "clients": queries.clients(actor),
+        "clients": [(one, CLIENTS[one.state]) for one in queries.clients(actor)],
         "complaints": queries.complaints(actor),
         "closed": queries.closed(),
         "log": queries.log(actor, 50),
@@ -367,11 +414,30 @@ def operate(request: HttpRequest) -> HttpResponse:
     return render(request, "console/fleet_operate.html", context)
 
 
+def _order_page(
+    request: HttpRequest,
+    template: str,
+    form: dict[str, str],
+    order: Callable[[dict[str, str]], HttpResponse],
+    shown: Callable[[], dict[str, Any]],
+) -> HttpResponse:
+    """A page to order something: what was typed is ordered, or shown again with the reason why it cannot be."""
+    failure = ""
+    if request.method == "POST":
+        form = {name: request.POST.get(name, default).strip() for name, default in form.items()}
+        try:
+            return order(form)
+        except Refused as error:
+            failure = str(error)
+    context = {**shown(), "form": form, "failure": failure}
+    return render(request, template, context, status=422 if failure else 200)
+
+
 def _operate(actor: Actor, request: HttpRequest) -> None:
     given = request.POST
     match given.get("do"):
         case "set":
-            known = {field.name for field in msgspec.structs.fields(shapes.FleetSettings)}
+            known = {field.name for field in msgspec.structs.fields(protocol.FleetSettings)}
             changes: dict[str, Any] = {name: given[name].strip() for name in known if name in given}
             changes["local"] = given.get("local") == "on"
             services.change_settings(actor, changes)
@@ -395,13 +461,27 @@ def _shown(facts: queries.DeviceFacts) -> dict[str, Any]:
     return shown | {"label": STATES[facts.state], "dot": DOTS.get(facts.state, "failed")}
 
 
+def _moved(reason: str) -> str:
+    """Why credits moved, for people."""
+    return str(TRANSFERS.get(reason.partition(" ")[0], reason))
+
+
+def _qr_code(text: str) -> str:
+    import segno
+
+    drawn = segno.make(text, micro=False).svg_inline(
+        light="#fff", svgclass=None, lineclass=None, omitsize=True, title=_("The command as a QR code")
+    )
+    return mark_safe(drawn)  # noqa: S308 - only the code itself, drawn, and a title of ours
+
+
 def _kinds(day: queries.DeviceDayFacts) -> list[tuple[str, int]]:
     unchecked = day.requests - day.valid - day.invalid
     return [(_("confirmed"), day.valid), (_("believed"), unchecked), (_("wrong"), day.invalid)]
 
 
 def _map(places: list[dict[str, Any]]) -> dict[str, Any]:
-    """The world as a grid, with a circle for each country."""
+    """The coasts of the world, with a circle for each country."""
     at = {
         "longitude": {"field": "longitude", "type": "quantitative"},
         "latitude": {"field": "latitude", "type": "quantitative"},
@@ -429,13 +509,29 @@ def _map(places: list[dict[str, Any]]) -> dict[str, Any]:
         "data": {"graticule": {"step": [20, 20]}},
         "mark": {"type": "geoshape", "filled": False, "strokeOpacity": 0.25, "aria": False},
     }
+    coast = {
+        "data": {"values": {"type": "MultiLineString", "coordinates": _coast()}},
+        "mark": {"type": "geoshape", "filled": False, "strokeOpacity": 0.6, "strokeWidth": 0.7, "aria": False},
+    }
     return {
         "$schema": charts.SCHEMA,
         "data": {"values": places},
         "height": 320,
         "projection": {"type": "equalEarth"},
-        "layer": [grid, circles, names],
+        "layer": [grid, coast, circles, names],
     }
+
+
+@lru_cache(maxsize=1)
+def _coast() -> list[list[tuple[int, int]]]:
+    """Lines of whole degrees, longitude and latitude: enough for a map of the world."""
+    found = []
+    for line in json.loads(COAST.read_text("utf-8")):  # tenths of a degree
+        points = [(round(lon / 10), round(lat / 10)) for lon, lat in zip(line[::2], line[1::2], strict=True)]
+        kept = [point for point, _ in groupby(points)]
+        if len(kept) > 3:  # smaller islands are points at this scale
+            found.append([*kept[:-1:2], kept[-1]])
+    return found
 
 
 def _device(actor: Actor, number: int) -> Device:

@@ -1,6 +1,7 @@
 """Geographic services: found on a map, each with its layers and its health; catalogues harvested, focused crawls,
 thesauri."""
 
+from itertools import zip_longest
 from typing import Any
 
 import msgspec
@@ -13,7 +14,8 @@ from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from hemeroteca.accounts import Actor
+from hemeroteca.accounts import Actor, can
+from hemeroteca.archive import queries as archive
 from hemeroteca.console import charts, jobs
 from hemeroteca.console.search import number_in
 from hemeroteca.console.section import Page, Section
@@ -30,6 +32,7 @@ from hemeroteca.geo.models import Harvest
 from hemeroteca.ingest.rules import CrawlOptions
 from hemeroteca.jobs import queries as job_queries
 from hemeroteca.jobs import services as job_services
+from hemeroteca.plain import whole_number
 from hemeroteca.urls import Scope
 
 FOUND = 25
@@ -39,6 +42,8 @@ CHECKS = 30
 DAYS = 90
 CONCEPTS = 120
 CURVE = 150  # points of a chart of a crawl
+RATE_STEPS = 10  # points over which the harvest rate is taken
+CHANGES = 12
 STATES = {
     "alive": gettext_lazy("works"),
     "failing": gettext_lazy("fails"),
@@ -126,6 +131,8 @@ def service(request: HttpRequest, number: int) -> HttpResponse:
     rows = [{_("day"): day, _("working %"): round(share, 1)} for day, share, _ms in days]
     times = [{_("day"): day, _("milliseconds"): ms} for day, _share, ms in days]
     layers = queries.layers(found)
+    archived = found.url if found.url and not endpoints.has_secrets(found.url) else ""
+    described = archive.versions_newest(archived, CHANGES) if archived and can(actor, "archive.read") else []
     running = [job for job in job_queries.recent(actor, 20, kind="geo.check") if found.pk in job.arguments["services"]]
     context = {
         **_card(found),
@@ -141,7 +148,8 @@ def service(request: HttpRequest, number: int) -> HttpResponse:
         else None,
         "answers": charts.spec(times, _("day"), _("milliseconds"), "line", titles=("", "ms")) if times else None,
         "forms": [form for form in FORMS if form != "qlr" or found.type in records.IN_QGIS],
-        "archived": found.url if found.url and not endpoints.has_secrets(found.url) else "",
+        "archived": archived,
+        "changes": list(zip_longest(described, described[1:])),
         "job": next((shown for job in running[:1] if not (shown := jobs.shown(job))["ended"]), None),
         "mirrors": [other.public_endpoint for other in queries.mirrors(found)[:20]],
         "mine": found.owner is not None and found.owner == actor.user,
@@ -259,10 +267,11 @@ def _begin(actor: Actor, form: dict[str, str]) -> int:
     thesauri.check(looks_for)
     if form["order"] not in STRATEGIES:
         raise Invalid(_("“%(text)s” is not a strategy.") % {"text": form["order"][:40]})
-    if not form["limit"].isdecimal():
+    limit = whole_number(form["limit"])
+    if limit is None:
         raise Invalid(_("“%(text)s” is not a whole number.") % {"text": form["limit"][:40]})
     options = CrawlOptions(
-        Scope(kind="web"), limit=int(form["limit"]) or None, requisites=False, sitemaps=False, probe=True,
+        Scope(kind="web"), limit=limit or None, requisites=False, sitemaps=False, probe=True,
         order=form["order"], focus=looks_for,
     )  # fmt: skip
     return crawls.submit_crawl(actor, form["seeds"].splitlines(), options)[0].pk
@@ -288,10 +297,27 @@ def focused_crawl(request: HttpRequest, number: int) -> HttpResponse:
         )
         if rows
         else None,
+        "rates": charts.spec(
+            _rates(curve), _("pages visited"), _("harvest rate %"), "line", "quantitative",
+            (_("pages visited"), _("harvest rate %")),
+        )
+        if len(curve) > 2
+        else None,
         "finds": frontier.focus_links(30, crawl=crawl.pk, targets=True),
     }  # fmt: skip
     part = request.headers.get("HX-Request") == "true"
     return render(request, "console/geo_crawl_live.html" if part else "console/geo_crawl.html", context)
+
+
+def _rates(curve: list[tuple[int, int]]) -> list[dict[str, Any]]:
+    """Targets in a hundred pages, over the last of them at each point."""
+    rows = []
+    for place in range(1, len(curve)):
+        at, count = curve[place]
+        before, known = curve[max(0, place - RATE_STEPS)]
+        if at > before:
+            rows.append({_("pages visited"): at, _("harvest rate %"): round(100 * (count - known) / (at - before), 2)})
+    return rows
 
 
 # thesauri

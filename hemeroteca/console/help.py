@@ -8,10 +8,20 @@ from django.views.decorators.http import require_safe
 from hemeroteca.console.section import Page, Section
 
 IDEAS = {  # in the order of the list; each is a template of every language
+    "tour": gettext_lazy("A tour in ten steps"),
     "search": gettext_lazy("How to search"),
     "versions": gettext_lazy("What is a version?"),
     "prediction": gettext_lazy("How are changes predicted?"),
     "politeness": gettext_lazy("What does politeness mean?"),
+    "archive": gettext_lazy("What is in the archive?"),
+    "watching": gettext_lazy("What does it mean to watch a site?"),
+    "signals": gettext_lazy("What is a signal?"),
+    "simulator": gettext_lazy("What is the simulator for?"),
+    "geo": gettext_lazy("What are geographic services?"),
+    "wikis": gettext_lazy("How are wikis measured?"),
+    "fleet": gettext_lazy("What is the fleet?"),
+    "jobs": gettext_lazy("What is a job?"),
+    "roles": gettext_lazy("Who may do what?"),
 }
 
 

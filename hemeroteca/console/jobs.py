@@ -58,8 +58,19 @@ def job(request: HttpRequest, number: int) -> HttpResponse:
     lines = queries.log(actor, found.pk)[-LINES:]
     result = found.result if isinstance(found.result, dict) else {}
     facts = [(name, value) for name, value in result.items() if isinstance(value, str | int | float)]
-    context = {"job": shown(found), "lines": lines, "arguments": found.arguments.items(), "result": facts}
+    context = {"job": shown(found), "lines": lines, "arguments": _told(found.arguments), "result": facts}
     return render(request, "console/job.html", context)
+
+
+def _told(arguments: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Arguments for people: lists without their brackets, what is inside others with its own names."""
+    told: list[tuple[str, Any]] = []
+    for name, value in arguments.items():
+        if isinstance(value, dict):
+            told += [(f"{name}.{inner}", found) for inner, found in _told(value)]
+        else:
+            told.append((name, ", ".join(map(str, value)) if isinstance(value, list) else value))
+    return told
 
 
 @require_safe

@@ -43,6 +43,19 @@ class HostCheck:
         )
 
 
+class WithoutNul:
+    """Takes NULs out of what is asked: they mean nothing, and PostgreSQL fails at them wherever one arrives."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        query = request.META.get("QUERY_STRING", "")
+        if "%00" in query or "\x00" in query:
+            request.META["QUERY_STRING"] = query.replace("%00", "").replace("\x00", "")
+        return self.get_response(request)
+
+
 class RefusedPages:
     """What a service refused while a page was made becomes a page; the API answers by itself."""
 

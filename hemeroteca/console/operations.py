@@ -1,5 +1,7 @@
-"""Operations: the status; crawls ordered, watched, stopped, given again; storage, backups and settings."""
+"""Operations: the status; crawls ordered, watched, stopped, kept and given again; processes, logs, storage, backups and
+settings."""
 
+import time
 from typing import Any
 
 from django.conf import settings
@@ -7,6 +9,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import filesizeformat
+from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -14,7 +17,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from hemeroteca import config, urls
-from hemeroteca.accounts import Actor
+from hemeroteca.accounts import Actor, audit, require
+from hemeroteca.archive import queries as archive
 from hemeroteca.archive import stats
 from hemeroteca.console import charts, jobs
 from hemeroteca.console.search import number_in
@@ -22,12 +26,14 @@ from hemeroteca.console.section import Page, Section
 from hemeroteca.console.templatetags.console import count as _count
 from hemeroteca.engine import overview
 from hemeroteca.errors import Conflict, Invalid, NotFound, Refused
-from hemeroteca.frontier import queries, services
-from hemeroteca.frontier.models import STANDING, Crawl
+from hemeroteca.frontier import crawl_orders, queries, services
+from hemeroteca.frontier.models import STANDING, Crawl, CrawlOrder
 from hemeroteca.frontier.visit import State
 from hemeroteca.ingest.rules import CrawlOptions
+from hemeroteca.instance import processes
 from hemeroteca.jobs import queries as job_queries
 from hemeroteca.jobs import services as job_services
+from hemeroteca.plain import whole_number
 from hemeroteca.warc.timestamps import iso
 
 CRAWLS = 50
@@ -40,6 +46,40 @@ STATES = {
     "excluded": (State.EXCLUDED, gettext_lazy("excluded")),
     "held": (State.HELD, gettext_lazy("held back")),
 }
+RHYTHMS = {  # hours from one run to the next
+    "": gettext_lazy("only by hand"),
+    "1": gettext_lazy("every hour"),
+    "6": gettext_lazy("every 6 hours"),
+    "24": gettext_lazy("every day"),
+    "168": gettext_lazy("every week"),
+    "720": gettext_lazy("every 30 days"),
+}
+EVENTS = {
+    "ordered": gettext_lazy("ordered"),
+    "began": gettext_lazy("begun"),
+    "resumed": gettext_lazy("resumed"),
+    "excluded": gettext_lazy("addresses left out"),
+    "taken": gettext_lazy("held back addresses taken"),
+    "stopping": gettext_lazy("asked to stop"),
+    "stopped": gettext_lazy("stopped"),
+    "finished": gettext_lazy("finished"),
+}
+PROCESSES = {
+    "web": gettext_lazy("These pages and the API"),
+    "engine": gettext_lazy("Visits, captures, the archive and the index"),
+    "jobs": gettext_lazy("Long work: imports, exports, extractions"),
+    "watch": gettext_lazy("Notices, hubs and learning"),
+    "wiki": gettext_lazy("Keeps articles of wikis up to date"),
+    "replay": gettext_lazy("Shows archived pages as they were"),
+}
+PROCESS_STATES = {
+    "running": gettext_lazy("running"),
+    "asleep": gettext_lazy("asleep until there is work"),
+    "stopped": gettext_lazy("stopped"),
+    "waiting": gettext_lazy("died; it is started again"),
+}
+LOG_LINES = 300
+MANY_QUEUED = 200_000  # visits in a queue that are not counted by host every two seconds
 SCOPES = {
     "host": gettext_lazy("The whole host"),
     "prefix": gettext_lazy("What begins like the address"),
@@ -62,13 +102,27 @@ def status_live(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def crawls(request: HttpRequest) -> HttpResponse:
-    form = {"seeds": "", "scope": "host", "limit": "", "depth": ""}
+    form = {"seeds": "", "scope": "host", "limit": "", "depth": "", "name": "", "every": "", "exclude": ""}
     failure = ""
     if request.method == "POST":
+        actor = Actor.of(request.user)
         form |= {name: request.POST.get(name, "").strip() for name in form}
         try:
-            return redirect("crawl", _submit(Actor.of(request.user), form).pk)
-        except Invalid as error:
+            match request.POST.get("do"):
+                case "keep":
+                    row = _keep(actor, form)
+                    messages.success(request, _("The order “%(name)s” is kept.") % {"name": row.name})
+                    return redirect(f"{reverse('crawls')}#orders")
+                case "run":
+                    return redirect("crawl", crawl_orders.run(actor, request.POST.get("order", "")).pk)
+                case "pause" | "go-on" as verb:
+                    crawl_orders.pause(actor, request.POST.get("order", ""), verb == "go-on")
+                    return redirect(f"{reverse('crawls')}#orders")
+                case "forget":
+                    crawl_orders.remove(actor, request.POST.get("order", ""))
+                    return redirect(f"{reverse('crawls')}#orders")
+            return redirect("crawl", _submit(actor, form).pk)
+        except (Invalid, Conflict, NotFound) as error:
             failure = str(error)
     before = number_in(request.GET.get("before", ""), 0)
     found = queries.crawls(CRAWLS + 1, before or None)
@@ -78,6 +132,8 @@ def crawls(request: HttpRequest) -> HttpResponse:
         "scopes": SCOPES.items(),
         "form": form,
         "failure": failure,
+        "orders": crawl_orders.listed(),
+        "rhythms": RHYTHMS.items(),
     }
     return render(request, "console/crawls.html", context, status=422 if failure else 200)
 
@@ -100,6 +156,7 @@ def crawl(request: HttpRequest, number: int) -> HttpResponse:
         "reasons": _most(counts.get("reasons", {})),
         "notes": _most(counts.get("notes", {})),
         "states": _states(),
+        "events": [(event, EVENTS.get(event.what, event.what)) for event in queries.events(found.pk)],
     }
     return render(request, "console/crawl.html", context)
 
@@ -133,6 +190,47 @@ def crawl_pages(request: HttpRequest, number: int) -> HttpResponse:
         "host": host,
     }
     return render(request, "console/crawl_pages.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+def workers(request: HttpRequest) -> HttpResponse:
+    """The processes of `hemeroteca serve`: what runs where, stopped and started; jobs at work, and how many may be."""
+    actor = Actor.of(request.user)
+    if request.method == "POST":
+        require(actor, "instance.operate")
+        verb, name = request.POST.get("do", ""), request.POST.get("process", "")
+        known = {one.facts.name for one in processes.processes(settings.INSTANCE)}
+        if verb in processes.VERBS and name in known and settings.INSTANCE.order(verb, name):
+            audit.note(actor, "process ordered", name, verb)
+            messages.success(request, _("The supervisor was told."))
+        else:
+            messages.error(request, _("There is no such process; it may have ended just now."))
+        return redirect("workers")
+    found = processes.processes(settings.INSTANCE)
+    shown = [
+        (one, PROCESSES.get(one.facts.name.partition("-")[0], ""), PROCESS_STATES.get(one.facts.state, ""))
+        for one in found
+    ]
+    counts = job_queries.counted(actor)
+    context = {
+        "processes": shown,
+        "running": [jobs.shown(job) for job in job_queries.recent(actor, 20, state="running")],
+        "queued": counts["queued"],
+        "limits": sorted(job_queries.limits().items()),
+        "at_once": settings.CONFIG.job_processes,
+    }
+    part = "workers_live" if request.headers.get("HX-Request") else "workers"
+    return render(request, f"console/{part}.html", context)
+
+
+@require_safe
+def logs(request: HttpRequest) -> HttpResponse:
+    """What the processes said, the newest first."""
+    process, words = (request.GET.get(name, "").strip()[:200] for name in ("process", "q"))
+    lines = processes.log_lines(settings.INSTANCE, LOG_LINES, process, words)
+    context = {"lines": lines, "process": process, "q": words, "names": PROCESSES, "folder": settings.INSTANCE.log_dir}
+    return render(request, "console/logs.html", context)
 
 
 @require_safe
@@ -180,7 +278,7 @@ def instance_settings(request: HttpRequest) -> HttpResponse:
     for name, default, purpose in config.describe():
         value = config.shown(name, getattr(settings.CONFIG, name))
         text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-        rows.append((name, text, default, purpose, str(value) != default))
+        rows.append((name, text, default, _(purpose), str(value) != default))
     changed = sum(row[-1] for row in rows)
     context = {"settings": rows, "changed": changed, "data": settings.INSTANCE.data}
     return render(request, "console/settings.html", context)
@@ -208,7 +306,30 @@ def _live(found: Crawl) -> dict[str, Any]:
             (_("pages per second"), number_format(counts.get("pages_per_second", 0.0), decimal_pos=1)),
         ],
         "latest": [(visit, *_state_of(visit.state)) for visit in _latest(found)],
+        "captured": _captured(found),
+        "hosts": _hosts(found),
+        "now_ms": int(time.time() * 1000),
     }
+
+
+def _captured(found: Crawl) -> list[Any]:
+    """What it captured last, of the last captures of all."""
+    if found.state != Crawl.State.RUNNING:
+        return []
+    return archive.rows(
+        "capture.id > %s AND crawl_id = %s AND urlkey NOT LIKE 'urn:%%'",
+        [archive.last_id() - 5000, found.pk],
+        "capture.id DESC",
+        12,
+    )
+
+
+def _hosts(found: Crawl) -> list[Any]:
+    """Where its queue is longest."""
+    few = found.counts.get("queued", 0) < MANY_QUEUED
+    if found.state != Crawl.State.RUNNING or not few:
+        return []
+    return [(host, number, host.delay_ms / 1000) for host, number in queries.queued_hosts(found.pk)]
 
 
 def _latest(found: Crawl) -> list[Any]:
@@ -259,14 +380,31 @@ def _most(counts: dict[str, int]) -> list[tuple[str, int]]:
 
 
 def _submit(actor: Actor, form: dict[str, str]) -> Crawl:
-    for name in ("limit", "depth"):
-        if form[name] and not form[name].isdecimal():
+    return services.submit_crawl(actor, form["seeds"].splitlines(), _options(form))[0]
+
+
+def _keep(actor: Actor, form: dict[str, str]) -> CrawlOrder:
+    if form["every"] not in RHYTHMS:
+        raise Invalid(_("“%(text)s” is not a whole number.") % {"text": form["every"][:40]})
+    hours = float(form["every"] or 0)
+    return crawl_orders.save(actor, form["name"], form["seeds"].splitlines(), _options(form), hours)
+
+
+def _options(form: dict[str, str]) -> CrawlOptions:
+    numbers = {name: whole_number(form[name]) for name in ("limit", "depth")}
+    for name, number in numbers.items():
+        if form[name] and number is None:
             raise Invalid(_("“%(text)s” is not a whole number.") % {"text": form[name][:40]})
     if form["scope"] not in SCOPES:
         raise Invalid(f"scope {form['scope']!r} is none of {', '.join(SCOPES)}")
-    depth, limit = (int(form[name]) if form[name] else None for name in ("depth", "limit"))
-    scope = urls.Scope(kind=form["scope"], depth=depth)  # type: ignore[arg-type]  # looked up in SCOPES just above
-    return services.submit_crawl(actor, form["seeds"].splitlines(), CrawlOptions(scope=scope, limit=limit))[0]
+    depth, limit = numbers["depth"], numbers["limit"]
+    left_out = tuple(line.strip() for line in form["exclude"].splitlines() if line.strip())
+    scope = urls.Scope(
+        kind=form["scope"],  # type: ignore[arg-type]  # looked up in SCOPES just above
+        depth=depth,
+        exclude=left_out,
+    )
+    return CrawlOptions(scope=scope, limit=limit)
 
 
 def _overview() -> dict[str, Any]:
@@ -294,6 +432,8 @@ SECTION = Section(
         Page("jobs", "jobs", jobs.jobs, "job.submit"),
         Page("jobs/<int:number>", "job", jobs.job, "job.submit", "job.submit"),
         Page("jobs/<int:number>/progress", "job-progress", jobs.progress, "job.submit"),
+        Page("workers", "workers", workers, "instance.operate", "instance.operate"),
+        Page("logs", "logs", logs, "instance.operate"),
         Page("storage", "storage", storage, "instance.status"),
         Page("backups", "backups", backups, "instance.backup", "instance.backup"),
         Page("settings", "settings", instance_settings, "instance.operate"),
@@ -302,6 +442,8 @@ SECTION = Section(
         ("status", gettext_lazy("Status")),
         ("crawls", gettext_lazy("Crawls")),
         ("jobs", gettext_lazy("Jobs")),
+        ("workers", gettext_lazy("Processes")),
+        ("logs", gettext_lazy("Logs")),
         ("storage", gettext_lazy("Storage")),
         ("backups", gettext_lazy("Backups")),
         ("settings", gettext_lazy("Settings")),

@@ -16,6 +16,7 @@ SENTENCES = {
     "robots.txt": gettext_lazy("robots.txt forbids it"),
     "robots-unreachable": gettext_lazy("robots.txt could not be read"),
     "noarchive": gettext_lazy("the page asks not to be archived"),
+    "taken-down": gettext_lazy("it was taken down and is not captured any more"),
     "trap": gettext_lazy("its address looks like one of a series without end"),
     "host-page-cap": gettext_lazy("its host has as many pages as one host may have"),
     "host-unreachable": gettext_lazy("its host does not answer"),

@@ -116,8 +116,12 @@ def found_for(asked: Asked, number: int, cursor: str, languages: tuple[str, ...]
     searched = portal.searcher_for(asked.query, asked.past or None)
     # the cursor of the page before knows what was shown, so that nothing comes twice while pages come in
     found = searched.search(asked.query, limit=RESULTS, offset=(number - 1) * RESULTS, cursor=cursor, options=wanted)
-    known = frontier.pages_by_key(hit.page or hit.key for hit in found.hits)
     of_all_versions = searched is not portal.searcher()
+    if not found.total and not of_all_versions and has_versions(settings.INSTANCE.index_dir):
+        past = found_for(replace(asked, past=True), number, cursor, languages)
+        if past["found"].total:
+            return {**past, "only_past": True}  # what stood there before is better than nothing
+    known = frontier.pages_by_key(hit.page or hit.key for hit in found.hits)
     link = asked.link()
     return {
         "found": found,

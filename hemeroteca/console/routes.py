@@ -20,6 +20,7 @@ from hemeroteca.console import (
     fleet,
     geo,
     operations,
+    publications,
     search,
     simulator,
     watch,
@@ -53,6 +54,7 @@ SECTIONS: tuple[Section, ...] = (
     operations.SECTION,
     help_pages.SECTION,
     account.SECTION,
+    publications.SECTION,
     OTHERS,
 )
 

@@ -16,6 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from hemeroteca.accounts import Actor, can
+from hemeroteca.accounts import services as accounts
 from hemeroteca.archive import queries as archive
 from hemeroteca.console.results import SORTS, Asked, explanation, found_for, translated
 from hemeroteca.console.section import Page, Section
@@ -51,6 +52,7 @@ def search(request: HttpRequest) -> HttpResponse:
         "asked": asked,
         "has_past": has_versions(settings.INSTANCE.index_dir),
         "live_first": settings.CONFIG.title_opens_live,
+        "demo": settings.CONFIG.demo,
     }
     try:
         if not asked.query:
@@ -153,6 +155,8 @@ def _news(actor: Actor) -> dict[str, Any]:
         news["captures"] = archive.newest_pages(NEWS)
     if can(actor, "watch.read"):
         news["changes"] = watch.changes(NEWS)
+    if actor.user and can(actor, "account.favourites"):
+        news["favourites"] = accounts.favourites(actor)[:NEWS]
     if can(actor, "search.saved"):
         told = [row for row in saved_searches.saved() if row.found]
         news["told"] = sorted(told, key=lambda row: -row.found_ms)[:NEWS]

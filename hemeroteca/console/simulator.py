@@ -1,5 +1,6 @@
-"""Simulator: visiting policies compared on generated histories or on that of a watched site, as a job."""
+"""Simulator: visiting policies compared on generated histories, an uploaded one or that of a watched site, as a job."""
 
+import zlib
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -16,6 +17,8 @@ from hemeroteca.console.search import number_in
 from hemeroteca.console.section import Page, Section
 from hemeroteca.errors import Invalid
 from hemeroteca.jobs import queries, services
+from hemeroteca.plain import whole_number
+from hemeroteca.predict import traces
 from hemeroteca.predict.experiment import Experiment
 from hemeroteca.predict.simulator import STRIP_DAYS
 from hemeroteca.watch import queries as watch
@@ -43,6 +46,9 @@ BUDGETS = {
     "own": gettext_lazy("Every rule at its own pace"),
 }
 MAX_DAYS, MAX_PAGES = 1095, 400
+MAX_TRACE = 2 << 20  # bytes of an uploaded history
+MAX_TRACE_PAGES = 2000
+UPLOADED = "upload"
 LETTERS = {
     "v": ("visit", "·", gettext_lazy("visited, nothing new")),
     "s": ("seen", "●", gettext_lazy("changed and visited")),
@@ -61,7 +67,7 @@ def simulator(request: HttpRequest) -> HttpResponse:
         form = {name: request.POST.get(name, "")[:40] for name in form if name != "policies"}
         form["policies"] = [name for name in POLICIES if name in request.POST.getlist("policies")]
         try:
-            job = services.submit(actor, KIND, _order(form))
+            job = services.submit(actor, KIND, _order(form, _uploaded(request)))
             return redirect(f"{reverse('simulator')}?job={job.pk}")
         except Invalid as error:
             failure = str(error)
@@ -85,24 +91,52 @@ def simulator(request: HttpRequest) -> HttpResponse:
     return render(request, "console/simulator.html", context, status=422 if failure else 200)
 
 
-def _order(form: dict[str, Any]) -> Experiment:
+def _uploaded(request: HttpRequest) -> str:
+    """The text of an uploaded history, checked; empty when there is none. Raises Invalid."""
+    sent = request.FILES.get("trace")
+    if sent is None:
+        return ""
+    data = sent.read(MAX_TRACE + 1)
+    if data[:2] == b"\x1f\x8b":
+        try:
+            data = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, MAX_TRACE + 1)
+        except zlib.error as error:
+            raise Invalid(_("The file cannot be unpacked: %(reason)s") % {"reason": str(error)})
+    if len(data) > MAX_TRACE:
+        raise Invalid(_("The file has more than %(size)s; cut it into parts.") % {"size": filesizeformat(MAX_TRACE)})
+    try:
+        text = data.decode("utf-8-sig")
+        found = traces.parse(text.splitlines(), sent.name or "trace.csv")
+    except (UnicodeDecodeError, ValueError) as error:
+        raise Invalid(str(error))
+    if not 1 <= len(found) <= MAX_TRACE_PAGES:
+        raise Invalid(_("A history has 1 to %(most)d pages.") % {"most": MAX_TRACE_PAGES})
+    return text
+
+
+def _order(form: dict[str, Any], trace: str = "") -> Experiment:
     """What was asked for, within what one machine does in a minute or two. Raises Invalid."""
     figures = {}
     for name, most in (("days", MAX_DAYS), ("warmup", MAX_DAYS), ("pages", MAX_PAGES), ("seed", 1 << 31)):
-        if not form[name].isdecimal() or int(form[name]) > most:
+        number = whole_number(form[name])
+        if number is None or number > most:
             raise Invalid(_("“%(text)s” is not a whole number up to %(most)d.") % {"text": form[name], "most": most})
-        figures[name] = int(form[name])
+        figures[name] = number
     if not form["policies"]:
         raise Invalid(_("Choose at least one policy."))
     if form["budget"] not in BUDGETS:
         raise Invalid(_("Choose one of the budgets."))
-    if form["source"].isdecimal():
-        source: dict[str, Any] = {"subscription": int(form["source"]), "days": 0.0, "min_changes": 0}
+    if trace or form["source"] == UPLOADED:
+        if not trace:
+            raise Invalid(_("Choose the file with the history."))
+        source: dict[str, Any] = {"trace": trace, "days": 0.0, "min_changes": 1}
+    elif (number := whole_number(form["source"])) is not None:
+        source = {"subscription": number, "days": 0.0, "min_changes": 0}
     elif form["source"] in PROCESSES:
         source = {"processes": [form["source"]], "days": float(figures["days"]), "pages": max(figures["pages"], 1)}
     else:
         raise Invalid(_("Choose a process or a watched site."))
-    if not form["source"].isdecimal() and figures["warmup"] >= figures["days"]:
+    if "processes" in source and figures["warmup"] >= figures["days"]:
         raise Invalid(_("The first days that are not counted leave nothing to count; give more days."))
     return Experiment(
         policies=form["policies"], budget=form["budget"], warmup=float(figures["warmup"]), seed=figures["seed"],

@@ -2,10 +2,13 @@
 
 import csv
 import io
+import secrets
 from collections.abc import Mapping
 from datetime import datetime
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
@@ -16,10 +19,11 @@ from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
+from lxml import html
 
 from hemeroteca import change, urls
 from hemeroteca.accounts import Actor, can
-from hemeroteca.archive import content
+from hemeroteca.archive import content, rendered, stills
 from hemeroteca.archive import queries as archive
 from hemeroteca.change.elements import Element, outline
 from hemeroteca.console import charts
@@ -36,8 +40,10 @@ from hemeroteca.watch.models import Change, Subscription, WatchedPage
 
 SITES = 200  # of the list
 CHANGES = 20
-PAGES = 50
+PAGES, ALL_PAGES = 15, 500  # of a site, listed at first and when somebody asks for all
+PICKED = 50  # to try the parts of a page on
 RUNS = 12
+DECISIONS = 100
 TRIED = 6  # past versions that rules are tried on
 DAYS = (30, 90, 365)
 DAY_MS = 86_400_000
@@ -60,6 +66,21 @@ SCOPE_HINTS = {
     "prefix": gettext_lazy("The folder this address lies in."),
     "host": gettext_lazy("Everything that is linked on the host."),
     "domain": gettext_lazy("Also its other hosts, such as blog or shop."),
+}
+CONDITIONS = {
+    "appears": gettext_lazy("these words appear"),
+    "vanishes": gettext_lazy("these words vanish"),
+    "above": gettext_lazy("a new number is above"),
+    "below": gettext_lazy("a new number is below"),
+    "importance": gettext_lazy("the importance is above"),
+}
+BLANK = 2  # rows for further conditions
+FIGURES = {
+    "group": gettext_lazy("Group"),
+    "category": gettext_lazy("Category"),
+    "collection": gettext_lazy("Collection"),
+    "behaviour": gettext_lazy("Behaviour"),
+    "site": gettext_lazy("Host"),
 }
 # Fields of the form for a subscription, in groups; the rest is for commands and the API.
 FORM: tuple[tuple[Any, tuple[str, ...]], ...] = (
@@ -91,7 +112,7 @@ LABELS = {
     "ignore": gettext_lazy("These elements do not count (one a line)"),
     "ignore_text": gettext_lazy("Text that does not count (regular expressions, one a line)"),
     "weights": gettext_lazy("Weights of what differs, such as colours=0.5 (one a line)"),
-    "notify": gettext_lazy("Tell only when one of these holds (one a line); empty: of every important change"),
+    "notify": gettext_lazy("Tell only when one of these holds; none: of every important change"),
     "visits_per_day": gettext_lazy("Most visits a day; 0: no limit"),
     "bytes_per_day": gettext_lazy("Most bytes a day; 0: no limit"),
 }
@@ -135,7 +156,7 @@ def _listed(row: Subscription, figures: Mapping[str, int], soonest: WatchedPage 
     return {
         "row": row,
         "frequency": _frequency(row),
-        "group": GROUPS.get(row.group, row.group),
+        "group": GROUPS.get(row.group, _("unknown")),
         "behaviour": BEHAVIOURS.get(row.behaviour, ""),
         "category": topic.name if topic else "",
         "pages": figures.get("pages") or 0,
@@ -150,6 +171,10 @@ def _listed(row: Subscription, figures: Mapping[str, int], soonest: WatchedPage 
 def _state(row: Subscription) -> dict[str, Any]:
     if row.fault:
         return {"state": "failed", "said": _("cannot be worked with"), "trouble": row.fault}
+    if row.proposed_ms:
+        return {"state": "paused", "said": _("waits for approval"), "trouble": ""}
+    if row.refusal:
+        return {"state": "failed", "said": _("refused"), "trouble": row.refusal}
     if not row.active:
         return {"state": "paused", "said": _("paused"), "trouble": ""}
     if row.failures:
@@ -184,7 +209,8 @@ def add(request: HttpRequest) -> HttpResponse:
         try:
             order = Order(**{**form, "mode": form["mode"] or "auto"})
             made, new = services.subscribe(Actor.of(request.user), order)
-            messages.success(request, _("This site is watched now.") if new else _("This site was watched already."))
+            told = _("A director will look at your proposal.") if made.proposed_ms else _("This site is watched now.")
+            messages.success(request, told if new else _("This site was watched already."))
             return redirect("watched-site", made.pk)
         except (Invalid, urls.UrlError) as error:
             context["failure"] = str(error)
@@ -247,7 +273,8 @@ def site(request: HttpRequest, number: int) -> HttpResponse:
     now = services.now_ms()
     series = metrics.series(since_ms=now - days * DAY_MS, until_ms=now + 1, subscription=row.pk)
     runs = site_reports.runs(row.pk)
-    pages = queries.pages(PAGES, subscription=row.pk)
+    everything = request.GET.get("pages") == "all"
+    pages = queries.pages(ALL_PAGES if everything else PAGES, subscription=row.pk)
     figures = queries.figures([row.pk]).get(row.pk, {})
     soonest = queries.next_visits([row.pk]).get(row.pk)
     context = {
@@ -264,9 +291,11 @@ def site(request: HttpRequest, number: int) -> HttpResponse:
         "run_chart": _run_chart(runs) if len(runs.rows) > 1 else None,
         "admission": _admission(row.pk),
         "storage": _storage(row.pk),
-        "bursts": [(_ms(burst[0]), burst[4]) for burst in site_reports.report("bursts", row.pk).rows[:10]],
+        "bursts": [(_ms(burst[0]), burst[4]) for burst in site_reports.bursts(row.pk).rows[:10]],
         "changes": [_change(change) for change in queries.changes(CHANGES, subscription=row.pk)],
+        "read_until": queries.read_until(actor.user, row.pk),
         "pages_listed": [{"page": page, "why": _said(page.reason), "then": _said(page.next_reason)} for page in pages],
+        "more_pages": not everything and len(pages) == PAGES,
         "sources": queries.sources(row.pk),
         "channels": [one for one in queries.channels() if notices.concerns(one, row)]
         if can(actor, "watch.channels")
@@ -370,7 +399,7 @@ def _run_chart(runs: site_reports.SiteReport) -> dict[str, Any]:
 
 
 def _admission(number: int) -> dict[str, Any] | None:
-    rows = site_reports.report("admission", number).rows
+    rows = site_reports.admission(number).rows
     if not rows:
         return None
     _number, _name, admitted, lost, volume, machine = rows[0]
@@ -388,7 +417,7 @@ def _admission(number: int) -> dict[str, Any] | None:
 
 
 def _storage(number: int) -> dict[str, Any] | None:
-    rows = site_reports.report("storage", number).rows
+    rows = site_reports.storage(number).rows
     if not rows:
         return None
     return dict(zip(("number", "name", "documents", "versions", "bytes", "per_day", "in_a_year"), rows[0], strict=True))
@@ -399,7 +428,34 @@ def _change(row: Change) -> dict[str, Any]:
     after = archive.by_record(row.record_id) if row.record_id else None
     before = archive.closest(row.url, row.since_ms) if after else None
     before = before if before is not None and after is not None and before.captured_ms < after.captured_ms else None
-    return {"row": row, "before": before, "after": after, "lines": row.diff.splitlines()[:12]}
+    pictured = [one for one in (before, after) if one is not None and rendered.screenshot_of(one) is not None]
+    return {
+        "row": row,
+        "before": before,
+        "after": after,
+        "lines": row.diff.splitlines()[:12],
+        "pictures": pictured if len(pictured) == 2 else [],
+    }
+
+
+@require_safe
+def decisions(request: HttpRequest, number: int) -> HttpResponse:
+    """Every visit of a site, newest first: when, why then, what was expected and what was found."""
+    row = services.find(min(number, (1 << 63) - 1), Actor.of(request.user))
+    url = request.GET.get("url", "")[:4096]
+    before = number_in(request.GET.get("before", ""), 0)
+    found = queries.decisions(DECISIONS + 1, row.pk, url=url, before=before or None)
+    shown = found[:DECISIONS]
+    context = {
+        "row": row,
+        "url": url,
+        "decisions": [
+            {"visit": one, "url": address, "why": _said(one.reason), "after": one.interval_ms // 1000}
+            for one, address in shown
+        ],
+        "older": shown[-1][0].pk if len(found) > DECISIONS else 0,
+    }
+    return render(request, "console/watch/decisions.html", context)
 
 
 # editing
@@ -415,6 +471,7 @@ def edit(request: HttpRequest, number: int) -> HttpResponse:
     if request.method == "POST":
         try:
             values = {name: request.POST.get(name, "")[:20_000] for name in values}
+            values["notify"] = _conditions_sent(request)
             given = {name: _read(SUBSCRIPTION[name], text) for name, text in values.items()}
             services.edit(actor, row.pk, given)
             messages.success(request, _("The changes are in force."))
@@ -428,8 +485,17 @@ def edit(request: HttpRequest, number: int) -> HttpResponse:
         "failure": failure,
         "collections": queries.collections(),
         "categories": queries.categories(),
+        "kinds": CONDITIONS.items(),
+        "conditions": [*(line.partition(" ")[::2] for line in values["notify"].splitlines()), *[("", "")] * BLANK],
     }
     return render(request, "console/watch/edit.html", context, status=422 if failure else 200)
+
+
+def _conditions_sent(request: HttpRequest) -> str:
+    """Conditions of notices as their rows were filled in, one a line; rows without a value are left out."""
+    kinds, values = request.POST.getlist("condition"), request.POST.getlist("condition_value")
+    filled = [(kind, value) for kind, value in zip(kinds[:100], values[:100], strict=False) if value.strip()]
+    return "\n".join(f"{kind} {' '.join(value.split())[:500]}" for kind, value in filled)
 
 
 def _field(field: Field, value: str) -> dict[str, Any]:
@@ -461,8 +527,9 @@ def picker(request: HttpRequest, number: int) -> HttpResponse:
     row = services.find(min(number, (1 << 63) - 1), actor, "watch.change")
     order = services.order_of(row)
     sent = request.POST if request.method == "POST" else request.GET
+    given = {"chosen", "keep", "ignore"} & sent.keys()  # else the page shows the rules in force
     chosen = {
-        name: tuple(text for text in sent.getlist(name)[:50] if text) if sent else tuple(getattr(order, name))
+        name: tuple(dict.fromkeys(filter(None, sent.getlist(name)[:200]))) if given else tuple(getattr(order, name))
         for name in ("keep", "ignore")
     }
     failure = ""
@@ -475,8 +542,41 @@ def picker(request: HttpRequest, number: int) -> HttpResponse:
             failure = str(error)
     url = sent.get("url", "")[:4096] or row.url
     context = {"row": row, "chosen": chosen, "failure": failure, "url": url, **_tried(url, chosen, order.threshold)}
+    context["pages"] = [page.url for page in queries.pages(PICKED, subscription=row.pk) if not page.listing]
     template = "console/watch/tried.html" if request.headers.get("HX-Request") else "console/watch/picker.html"
     return render(request, template, context, status=422 if failure else 200)
+
+
+@require_safe
+@never_cache
+def still(request: HttpRequest, number: int, record_id: UUID) -> HttpResponse:
+    """A version as it looked, for the frame of the picker: its own scripts are gone, ours tells what is clicked.
+
+    The frame has no origin: nothing in it can read the console or its cookies. Nor may it load anything of ours, so our
+    script stands in it.
+    """
+    services.find(min(number, (1 << 63) - 1), Actor.of(request.user), "watch.change")
+    capture = archive.by_record(record_id)
+    try:
+        root = stills.still(capture) if capture is not None else None
+    except (WarcReadError, Busy) as error:
+        raise NotFound(str(error))
+    if root is None:
+        raise NotFound(_("This capture is not a page that can be shown."))
+    nonce = secrets.token_urlsafe(16)
+    tag = html.Element("script")
+    tag.set("nonce", nonce)
+    tag.text = (Path(__file__).parent / "static/console/picker_frame.js").read_text("utf-8")
+    root.append(tag)
+    response = HttpResponse(b"<!DOCTYPE html>" + html.tostring(root, encoding="utf-8"))
+    response["Content-Type"] = "text/html; charset=utf-8"
+    response["Content-Security-Policy"] = (
+        f"sandbox allow-scripts; default-src 'none'; img-src data:; style-src 'unsafe-inline'; font-src data:; "
+        f"script-src 'nonce-{nonce}'; form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
+    )
+    response["X-Frame-Options"] = "SAMEORIGIN"
+    response["Referrer-Policy"] = "no-referrer"
+    return response
 
 
 def _tried(url: str, chosen: Mapping[str, tuple[str, ...]], threshold: float) -> dict[str, Any]:
@@ -495,7 +595,40 @@ def _tried(url: str, chosen: Mapping[str, tuple[str, ...]], threshold: float) ->
             tried.append({"old": old, "new": new, "total": found.total, "important": found.important})
     except (change.RulesError, Busy, Invalid, WarcReadError) as error:
         trouble = str(error)
-    return {"parts": parts, "tried": tried, "trouble": trouble, "versions": len(versions)}
+    shown = versions[0].record_id if versions else None
+    return {"parts": parts, "tried": tried, "trouble": trouble, "versions": len(versions), "shown": shown}
+
+
+# figures
+
+
+@require_safe
+def figures(request: HttpRequest) -> HttpResponse:
+    """What watching brought and cost by group, category, collection …, beside a fixed frequency."""
+    by = request.GET.get("by", "group")
+    by = by if by in FIGURES else "group"
+    hours = min(max(number_in(request.GET.get("hours", ""), 24), MIN_SLIDER), MAX_SLIDER)
+    names = {**GROUPS, **BEHAVIOURS, "unknown": _("unknown"), "none": _("none")}
+    rows = [
+        {
+            "name": names.get(row.name, row.name) if by in ("group", "behaviour") or row.name == "none" else row.name,
+            "key": row.name if row.name not in ("unknown", "none") else "",
+            "row": row,
+            "lost": f"{row.lost / (row.lost + row.changes):.0%}" if row.lost + row.changes else "",
+            "fixed_lost": max(row.changes + row.lost - row.fixed_changes, 0.0),
+        }
+        for row in metrics.measure(by, fixed_hours=float(hours))[:SITES]
+    ]
+    context = {
+        "rows": rows,
+        "by": by,
+        "all_by": FIGURES.items(),
+        "hours": hours,
+        "least": MIN_SLIDER,
+        "most": MAX_SLIDER,
+        "filters": by in ("group", "category", "collection", "behaviour"),
+    }
+    return render(request, "console/watch/figures.html", context)
 
 
 # channels
@@ -576,24 +709,58 @@ def categories(request: HttpRequest) -> HttpResponse:
     return render(request, "console/watch/categories.html", context, status=422 if failure else 200)
 
 
+@require_http_methods(["GET", "HEAD", "POST"])
+def proposals(request: HttpRequest) -> HttpResponse:
+    """Sites that wait for a director; whoever proposed some sees their own, and what was refused."""
+    actor = Actor.of(request.user)
+    failure = ""
+    if request.method == "POST":
+        number = number_in(request.POST.get("number", ""), 0)
+        try:
+            if request.POST.get("do") == "approve":
+                messages.success(request, _("%s is watched now.") % services.approve(actor, number).name)
+            elif request.POST.get("do") == "refuse":
+                refused = services.refuse(actor, number, request.POST.get("reason", ""))
+                messages.success(request, _("%s is refused; whoever proposed it reads why.") % refused.name)
+            else:
+                services.remove(actor, number)
+                messages.success(request, _("The proposal is taken back."))
+            return redirect("watch-proposals")
+        except (Conflict, Invalid, NotFound) as error:
+            failure = str(error)
+    context = {
+        "waiting": queries.proposals(None if can(actor, "watch.approve") else actor.user),
+        "refused": queries.refused(actor.user),
+        "scopes": SCOPES,
+        "failure": failure,
+    }
+    return render(request, "console/watch/proposals.html", context, status=422 if failure else 200)
+
+
 SECTION = Section(
     "watch",
     gettext_lazy("Watch"),
     (
         Page("watch", "watch", sites, "watch.subscriptions"),
-        Page("watch/add", "watch-add", add, "watch.subscribe", "watch.subscribe"),
+        Page("watch/add", "watch-add", add, "watch.propose", "watch.propose"),
+        Page("watch/proposals", "watch-proposals", proposals, "watch.propose", "watch.propose"),
         Page("watch/import", "watch-import", bring_in, "watch.subscribe", "watch.subscribe"),
         Page("watch/channels", "channels", channels, "watch.channels", "watch.channel"),
         Page("watch/categories", "categories", categories, "watch.subscriptions", "watch.collect"),
+        Page("watch/figures", "watch-figures", figures, "watch.subscriptions"),
         Page("watch/<int:number>", "watched-site", site, "watch.subscriptions", "watch.subscriptions"),
         Page("watch/<int:number>/compared", "watch-compared", compared, "watch.subscriptions"),
         Page("watch/<int:number>/edit", "watch-edit", edit, "watch.change", "watch.change"),
         Page("watch/<int:number>/elements", "watch-elements", picker, "watch.change", "watch.change"),
+        Page("watch/<int:number>/elements/<uuid:record_id>", "watch-still", still, "watch.change"),
+        Page("watch/<int:number>/decisions", "watch-decisions", decisions, "watch.subscriptions"),
     ),
     (
         ("watch", gettext_lazy("Sites")),
         ("watch-add", gettext_lazy("Add a site")),
+        ("watch-proposals", gettext_lazy("Proposals")),
         ("watch-import", gettext_lazy("Import")),
+        ("watch-figures", gettext_lazy("Figures")),
         ("channels", gettext_lazy("Channels")),
         ("categories", gettext_lazy("Categories")),
     ),

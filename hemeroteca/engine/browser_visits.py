@@ -42,11 +42,18 @@ class BrowserVisits:
             return
         request = engine.visits.request(visit, run)
 
-        def allowed(url: str, answer: Callable[[bool], None]) -> None:
-            self._page_rules.ask(url, request, answer)
-
         free = run.options.ignore_robots or engine.frontier.host(visit.host).settings.ignore_robots
-        engine.rendering.submit(request, self._rendered, None if free else allowed)
+
+        def allowed(url: str, answer: Callable[[bool], None]) -> None:
+            if engine.takedowns.refusal(url):
+                answer(False)
+            elif free:
+                answer(True)
+            else:
+                self._page_rules.ask(url, request, answer)
+
+        unasked = free and not engine.takedowns
+        engine.rendering.submit(request, self._rendered, None if unasked else allowed)
 
     def _rendered(self, rendered: Rendered) -> None:
         visit: Visit = rendered.request.tag

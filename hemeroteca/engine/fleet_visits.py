@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Any
 from hemeroteca.engine.runs import Run
 from hemeroteca.engine.vantage_visits import VantageVisits
 from hemeroteca.fetch import Guard, Result
-from hemeroteca.fleet import agreement, dispatch, places, services, shapes, signatures, strategies, trust, vantage
+from hemeroteca.fleet import (
+    agreement,
+    assignment,
+    dispatch,
+    geolocation,
+    protocol,
+    services,
+    signatures,
+    trust,
+    vantage,
+)
 from hemeroteca.fleet.agreement import Fingerprint
 from hemeroteca.fleet.dispatch import Lender, Offer, Resolved, Verdict
 from hemeroteca.fleet.models import Answer, Block
@@ -32,10 +42,10 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 1.0  # between looks at who is connected
 OFFER_SECONDS = 0.05  # between looks at what could be offered
-AHEAD_SECONDS = 4.0  # of a device's work that waits for it
+AHEAD_SECONDS = 3.0  # of a device's work that waits for it: more would keep hosts from others
 FIRST_BLOCK = 16  # URLs, for a device nobody has measured
-HOST_SECONDS = 6.0  # of one host's visits in a block: more would hold the host too long, fewer cost too much
-MAX_PER_HOST = 8
+HOST_SECONDS = 10.0  # of one host's visits in a block: more would hold the host too long, fewer cost too much
+MAX_PER_HOST = 10
 UNWANTED_SECONDS = 20.0  # a block nobody takes is the engine's again …
 URGENT_SECONDS = 8.0  # … earlier when somebody waits for a single URL, and then the engine makes the visit
 USUAL_SECONDS = 5.0  # of a request, for the deadline of a block: few take longer
@@ -44,8 +54,7 @@ MAX_LOSSES = 3  # blocks that were lost with a visit, after which the engine mak
 TIDY_SECONDS = 3600.0
 MAX_BROUGHT = 50_000  # answers on their way through ingest that are remembered
 MAX_HOSTS = 50_000  # whose country, speeds, rules and known answers are remembered
-PROBE_SHARE = 0.01  # of a block's URLs are asked although the engine knows the answer: they look like any other
-PROBE_SECONDS = 1800.0  # that it is taken for known
+PROBE_SECONDS = 1800.0  # that an answer is taken for known
 SUSPECTED = 20  # results of a device that gave another answer, all of which the engine checks
 BLOCKED = (403, 451)  # a client's URL so answered is asked from no other country
 
@@ -57,6 +66,7 @@ class Voice:
     lender: Lender | None
     result: Result
     fingerprint: Fingerprint
+    leased_ms: int = 0  # when a device took the block it is of
 
 
 @dataclass(eq=False)
@@ -94,7 +104,7 @@ class FleetVisits:
         self._engine = engine
         self._config = config
         self._guard = Guard(config.allow_private, config.allow_networks)
-        self._settings = shapes.FleetSettings()
+        self._settings = protocol.FleetSettings()
         self._lenders: dict[int, Lender] = {}
         self._standings: dict[tuple[int, str], trust.Standing] = {}
         self._closed: frozenset[str] = frozenset()
@@ -103,7 +113,7 @@ class FleetVisits:
         self._questions: dict[Visit, Question] = {}
         self._to_peers: list[Visit] = []  # handed out again, to be confirmed by a device
         self._losses: dict[tuple[int, int], int] = defaultdict(int)
-        self._alarm = trust.Alarm()
+        self._caught_ms: dict[int, int] = {}  # device → when it was: what it took before earns it nothing
         self._suspects: Counter[int] = Counter()  # device → how many of its results are still checked for that
         self._countries: OrderedDict[int, str] = OrderedDict()  # of hosts
         self._seconds: OrderedDict[tuple[int, int], float] = OrderedDict()  # (device, host) → of a request there …
@@ -160,6 +170,11 @@ class FleetVisits:
             self.vantage.begin(visit)
             return
         question = self._questions[visit]
+        run = question.run
+        if run.options.for_fleet and (closed := self.refused(visit, run, origin_of(visit.url))):
+            self._drop(visit)  # its owner closed it meanwhile: nobody asks again to confirm anything
+            self._engine.visits.exclude(visit, closed)
+            return
         if question.by_peer and self._peer(visit, question) is not None:
             self._to_peers.append(visit)
             return
@@ -173,6 +188,10 @@ class FleetVisits:
         self._engine.fetcher.submit(request, self._engine_answered)
 
     # the loop
+
+    def look_soon(self) -> None:
+        """A crawl begins: devices that have just connected get a share of it from its first visit on."""
+        self._look_due = 0.0
 
     def look(self, moment: float, now: float) -> None:
         """Often; `moment` is monotonic."""
@@ -332,7 +351,7 @@ class FleetVisits:
     def _block_size(self, lender: Lender) -> int:
         if not lender.speed:
             return min(FIRST_BLOCK, self._settings.max_block)
-        return max(4, min(self._settings.max_block, int(lender.speed * AHEAD_SECONDS / 2)))
+        return max(4, min(self._settings.max_block, int(lender.speed * AHEAD_SECONDS)))
 
     def _is_for_fleet(self, host: HostQueue, visit: Visit, run: Run) -> bool:
         """Nothing that needs secrets, a browser, our own network or an exception goes to a device."""
@@ -387,10 +406,10 @@ class FleetVisits:
         closed = any(".".join(labels[place:]) in self._closed for place in range(len(labels)))
         rules = engine.robots.rules(origin, time.time())
         own = self._config.robots_token
-        token = rules.token_for(shapes.AGENT, own) if rules is not None else own
+        token = rules.token_for(protocol.AGENT, own) if rules is not None else own
         forbids = rules if rules is not None and not rules.allows(visit.url, token) else None
         shown = list(self._rules.get(origin, {}).values())
-        if len(shown) > 1 and all(not one.allows(visit.url, one.token_for(shapes.AGENT, own)) for one in shown):
+        if len(shown) > 1 and all(not one.allows(visit.url, one.token_for(protocol.AGENT, own)) for one in shown):
             forbids = shown[0]  # two owners' devices were shown other rules than the engine: the stricter ones count
         if not closed and forbids is None:
             return ""
@@ -398,7 +417,7 @@ class FleetVisits:
             self._own_hosts.add(visit.host)
         if closed or forbids is None:
             return f"{host.name} is closed to the fleet"
-        rule = forbids.rule(visit.url, forbids.token_for(shapes.AGENT, own))
+        rule = forbids.rule(visit.url, forbids.token_for(protocol.AGENT, own))
         return f"robots.txt of {host.name} forbids the fleet this page ({rule})"
 
     def _send(self, visits: list[Visit], activity: str, now: float, peer: Lender | None = None) -> None:
@@ -406,7 +425,7 @@ class FleetVisits:
         by_host: dict[int, list[Visit]] = {}
         for visit in visits:
             by_host.setdefault(visit.host, []).append(visit)
-        work = shapes.Work(
+        work = protocol.Work(
             hosts=[self._host_work(number, mine, now) for number, mine in by_host.items()],
             timeout=self._settings.task_seconds,
             max_delay=self._config.max_delay,
@@ -424,7 +443,7 @@ class FleetVisits:
         if peer is not None:
             out.share = peer.id
         elif able:
-            strategy = strategies.STRATEGIES[self._settings.strategy]
+            strategy = assignment.STRATEGIES[self._settings.strategy]
             out.share = strategy.place(self._described(by_host, able), [one.candidate() for one in able])
         else:
             out.share = next(iter(self._lenders))
@@ -449,7 +468,7 @@ class FleetVisits:
         one.pending += urls
         one.total += urls
 
-    def _add_errands(self, out: Out, work: shapes.Work, by_host: dict[int, list[Visit]]) -> None:
+    def _add_errands(self, out: Out, work: protocol.Work, by_host: dict[int, list[Visit]]) -> None:
         """What a block is asked for besides its visits: the rules of an origin that fewer than two parties have seen,
         and now and then a page whose answer is known."""
         now = time.time()
@@ -460,16 +479,16 @@ class FleetVisits:
             if (origin not in self._rules or doubted) and part.tasks[0].method == "GET":
                 self._rules.setdefault(origin, {})
                 _shorten(self._rules)
-                part.tasks.insert(0, shapes.Task(url=f"{origin}/robots.txt"))
+                part.tasks.insert(0, protocol.Task(url=f"{origin}/robots.txt"))
                 out.robots[f"{origin}/robots.txt"] = origin
             known = self._answers.get(host)
             if known is None or known[2] < now or known[0] in out.visits or part.tasks[-1].headers:
                 continue
-            if random.random() < PROBE_SHARE * len(visits):  # noqa: S311 - the seed is not the device's
-                part.tasks.insert(random.randint(0, len(part.tasks)), shapes.Task(url=known[0]))  # noqa: S311
+            if random.random() < self._settings.probe_percent / 100 * len(visits):  # noqa: S311 - the seed is not the device's
+                part.tasks.insert(random.randint(0, len(part.tasks)), protocol.Task(url=known[0]))  # noqa: S311
                 out.probes[known[0]] = known[1]
 
-    def _described(self, by_host: dict[int, list[Visit]], able: list[Lender]) -> strategies.Work:
+    def _described(self, by_host: dict[int, list[Visit]], able: list[Lender]) -> assignment.Work:
         """What a strategy knows of a block: where its sites are, and how fast each device is with them."""
         countries = Counter(self._countries[host] for host in by_host if self._countries.get(host))
         speeds = {}
@@ -477,13 +496,13 @@ class FleetVisits:
             known = [self._seconds[one.id, host] for host in by_host if (one.id, host) in self._seconds]
             if known and one.speed and one.id in self._usual:
                 speeds[one.id] = one.speed * self._usual[one.id] * len(known) / max(sum(known), 0.001)
-        place = places.centre(countries.most_common(1)[0][0]) if countries else None
-        return strategies.Work(urls=sum(map(len, by_host.values())), place=place, speeds=speeds)
+        place = geolocation.centre(countries.most_common(1)[0][0]) if countries else None
+        return assignment.Work(urls=sum(map(len, by_host.values())), place=place, speeds=speeds)
 
     def met(self, host: int, ip: str) -> None:
         """A host answered from this address."""
         if ip and host and host not in self._countries:
-            self._countries[host] = places.country(ip)
+            self._countries[host] = geolocation.country(ip)
             _shorten(self._countries)
 
     def _measured(self, lender: Lender, host: int, seconds: float) -> None:
@@ -494,12 +513,12 @@ class FleetVisits:
         usual = self._usual.get(lender.id)
         self._usual[lender.id] = seconds if usual is None else 0.95 * usual + 0.05 * seconds
 
-    def _host_work(self, number: int, visits: list[Visit], now: float) -> shapes.HostWork:
+    def _host_work(self, number: int, visits: list[Visit], now: float) -> protocol.HostWork:
         engine = self._engine
         host = engine.frontier.host(number)
         origin = origin_of(visits[0].url)
         rules = engine.robots.rules(origin, now)
-        token = rules.token_for(shapes.AGENT, self._config.robots_token) if rules else ""
+        token = rules.token_for(protocol.AGENT, self._config.robots_token) if rules else ""
         asked = rules.crawl_delay(token) if rules else None
         delay = engine.visits.plain_wait(number, visits[0].crawl, 0.0, asked)
         run = engine.runs.get(visits[0].crawl)
@@ -509,7 +528,7 @@ class FleetVisits:
             options = engine.runs[visit.crawl].options
             conditional = visit.followed and not options.for_fleet
             tasks.append(
-                shapes.Task(
+                protocol.Task(
                     url=visit.url,
                     etag=visit.etag if conditional else "",
                     last_modified=visit.last_modified if conditional else "",
@@ -519,7 +538,7 @@ class FleetVisits:
                 )
             )
         signature = self._signer.sign(origin.partition("://")[2], now, 3600) if self._signer is not None else []
-        return shapes.HostWork(
+        return protocol.HostWork(
             host=host.name,
             delay=delay,
             factor=0.0 if fixed else self._config.delay_factor,
@@ -598,9 +617,9 @@ class FleetVisits:
             elif not result.status:
                 self._failed(visit, run, result)
             elif visit in self._questions:
-                self._second(visit, lender, result)
+                self._second(visit, lender, result, block.leased_ms)
             else:
-                self._first(visit, run, lender, result)
+                self._first(visit, run, lender, result, block.leased_ms)
 
     def _judge_errands(self, out: Out, brought: dict[str, Result], lender: Lender) -> None:
         for url, origin in out.robots.items():
@@ -625,15 +644,14 @@ class FleetVisits:
 
     def _allow_the_same(self, own: Robots, told: Robots, out: Out, origin: str) -> bool:
         """Whether the rules a device was shown say of its block what the engine's say."""
-        names = shapes.AGENT, self._config.robots_token
+        names = protocol.AGENT, self._config.robots_token
         mine, theirs = own.token_for(*names), told.token_for(*names)
         addresses = [url for url in out.visits if url.startswith(f"{origin}/")]
         return all(own.allows(url, mine) == told.allows(url, theirs) for url in addresses)
 
-    def _first(self, visit: Visit, run: Run, lender: Lender, result: Result) -> None:
+    def _first(self, visit: Visit, run: Run, lender: Lender, result: Result, leased_ms: int) -> None:
         standing = self._standings.setdefault((lender.id, lender.version), trust.Standing())
-        check = trust.check_for(standing, random.random(), self._alarm.audited)  # noqa: S311 - not the device's seed
-        self._alarm.calm(len(self._lenders))
+        check = trust.check_for(standing, random.random())  # noqa: S311 - not the device's seed
         if lender.trusted and check is trust.Check.PEER:
             check = trust.Check.NONE
         if self._suspects[lender.id] > 0:
@@ -644,7 +662,7 @@ class FleetVisits:
             self._verdict(lender, visit, result, Answer.Verdict.UNCHECKED)
             self._accept(visit, result, [lender], checked=False)
             return
-        voice = Voice(lender, result, agreement.fingerprint(Capture.fetched(visit.url, result)))
+        voice = Voice(lender, result, agreement.fingerprint(Capture.fetched(visit.url, result)), leased_ms)
         self._questions[visit] = question = Question(run, check is trust.Check.PEER or at_home, [voice], at_home)
         if at_home and self._peer(visit, question) is None:
             self._leave_it(visit)
@@ -663,9 +681,10 @@ class FleetVisits:
             voice.result.body.discard()
         self._accept(visit, first.result, [first.lender] if first.lender is not None else [], checked=False)
 
-    def _second(self, visit: Visit, lender: Lender, result: Result) -> None:
+    def _second(self, visit: Visit, lender: Lender, result: Result, leased_ms: int) -> None:
         question = self._questions[visit]
-        question.voices.append(Voice(lender, result, agreement.fingerprint(Capture.fetched(visit.url, result))))
+        found = agreement.fingerprint(Capture.fetched(visit.url, result))
+        question.voices.append(Voice(lender, result, found, leased_ms))
         first, second = question.voices[0], question.voices[1]
         if agreement.agree(first.fingerprint, second.fingerprint):
             self._settle(visit, {id(first): Answer.Verdict.VALID, id(second): Answer.Verdict.VALID}, first)
@@ -715,7 +734,8 @@ class FleetVisits:
             verdict = verdicts[id(voice)]
             others = [one.lender for one in question.voices if one is not voice]
             audited = any(one is None or one.trusted for one in others)
-            self._verdict(voice.lender, visit, voice.result, verdict, audited)
+            old = voice.leased_ms <= self._caught_ms.get(voice.lender.id, -1)
+            self._verdict(voice.lender, visit, voice.result, verdict, audited, old)
             if verdict == Answer.Verdict.VALID:
                 good.append(voice.lender)
         for voice in question.voices:
@@ -724,20 +744,33 @@ class FleetVisits:
         self._accept(visit, best.result, good, checked=True)
 
     def _verdict(
-        self, lender: Lender, visit: Visit, result: Result, verdict: Answer.Verdict, audited: bool = False
+        self,
+        lender: Lender,
+        visit: Visit,
+        result: Result,
+        verdict: Answer.Verdict,
+        audited: bool = False,
+        old: bool = False,
     ) -> None:
         place = lender.id, lender.version
         standing = self._standings.setdefault(place, trust.Standing())
         if verdict == Answer.Verdict.VALID:
-            self._standings[place] = standing.confirmed()
+            self._standings[place] = standing.confirmed(old)
         elif verdict == Answer.Verdict.INVALID:
-            if standing.is_sure:
-                self._alarm.caught()
+            self._caught_ms[lender.id] = services.now_ms()
             self._standings[place] = standing.refuted()
             lender.slowed = True
         self._verdicts.append(
             Verdict(
-                lender.id, lender.version, visit.crawl, visit.key, result.status, result.body.size, verdict, audited
+                device=lender.id,
+                version=lender.version,
+                crawl=visit.crawl,
+                key=visit.key,
+                status=result.status,
+                size=result.body.size,
+                verdict=verdict,
+                audited=audited,
+                checks=self._standings[place].valid,
             )
         )
 

@@ -108,7 +108,9 @@ class Intake:
     def teach(self, run: Run) -> None:
         """Tell them what a run looks for."""
         token = self._engine.config.robots_token
-        self._pool.learn(CrawlRules(run.id, run.options, self._max_depth, token, run.focus))
+        self._pool.learn(
+            CrawlRules(crawl=run.id, options=run.options, max_depth=self._max_depth, agent=token, focus=run.focus)
+        )
 
     def forget(self, crawl: int) -> None:
         self._pool.forget(crawl)

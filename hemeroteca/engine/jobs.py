@@ -1,15 +1,20 @@
 """Long work of several rooms together: import, verify, backup, and what rebuilds or teaches the search index."""
 
-from contextlib import ExitStack
+from collections.abc import Iterable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import msgspec
 from django.conf import settings
+from django.db import connection
 
-from hemeroteca.archive import erasure, importing, queries, services, verify
+from hemeroteca import urls
+from hemeroteca.archive import erasure, importing, incoming, queries, services, verify
+from hemeroteca.archive import jobs as archive_jobs
 from hemeroteca.errors import CannotWrite, Conflict, Refused
 from hemeroteca.instance import backup, spool
 from hemeroteca.jobs import ActiveJob, Interrupted, kind
+from hemeroteca.jobs.models import Job
 from hemeroteca.warc import WarcReadError
 
 
@@ -90,6 +95,8 @@ def import_archives(job: ActiveJob, order: Import) -> importing.Imported:
         raise CannotWrite(instance.data, error)
     if done.stopped:
         raise Interrupted(done)
+    for file in order.files:
+        incoming.taken(Path(file))
     return done
 
 
@@ -99,26 +106,68 @@ class Erase(msgspec.Struct):
 
 @kind("archive.erase", exclusive=True, remote=True)
 def erase_captures(job: ActiveJob, order: Erase) -> erasure.Erased:
-    """Out of search first, then out of what watching told, then out of files and index; what is left is read again."""
-    from hemeroteca.engine import rebuild
+    """Out of search first, then out of what watching told, then out of files and index; what is left is read again.
+    Then what people and other rooms kept of pages that are wholly gone: notes, tags, titles of favourites, services
+    they described, words of their links. In the end no file of the search index holds their words, and exports made
+    here that held them are gone."""
+    from hemeroteca.accounts import services as accounts
+    from hemeroteca.archive import notes
+    from hemeroteca.engine import rebuild, search_upkeep
+    from hemeroteca.frontier import focused
+    from hemeroteca.geo import services as geo
     from hemeroteca.search import maintenance
     from hemeroteca.watch import services as watch
 
     config, instance = settings.CONFIG, settings.INSTANCE
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:  # what is deleted from now on is overwritten, not only marked free
+            cursor.execute("PRAGMA secure_delete = ON")
     row = erasure.find(order.erasure)
     found = list({one.id: one for one in erasure.selected(erasure.wanted_of(row))}.values())
     pages = {one.urlkey: one.url for one in found if not one.url.startswith("urn:")}
     job.progress(0, len(found), "search")
-    maintenance.forget(instance.index_dir, pages.values(), config.index_heap_bytes)
+    texts = rebuild.link_texts(instance, found)
+    maintenance.forget(instance.index_dir, _on_the_web(pages.values()), config.index_heap_bytes)
+    maintenance.forget_texts(instance.index_dir, texts, config.index_heap_bytes)
+    focused.forget_texts(_on_the_web(pages.values()))
     watch.forget_captures([one.record_id for one in found])
     try:
         done = erasure.erase(instance.warc_dir, row, found, job.progress)
     except WarcReadError as error:
         raise Refused(str(error))
-    services.mark_stale(sorted(erasure.still_there(set(pages))), 0)
+    left = erasure.still_there(set(pages))
+    gone = _on_the_web(url for key, url in pages.items() if key not in left)
+    notes.forget(pages.keys() - left)
+    accounts.forget_titles(gone)
+    geo.forget(gone)
+    if left:
+        job.log("pages of which something is left keep their notes and tags; look whether these tell what was erased")
+    services.mark_stale(sorted(left), 0)
     rebuild.catch_up(config, instance)
-    job.log("copies outside this instance (backups, exports, other archives) are not reached by an erasure")
+    job.progress(len(found), len(found), "words")
+    maintenance.expunge(instance.index_dir, config.index_heap_bytes)
+    search_upkeep.refresh(instance, config.index_heap_bytes)  # suggestions and ranks forget them too
+    for name in archive_jobs.remove_exports(found):
+        job.log(f"the export {name} held some of it and is removed")
+    for target in backup_targets():
+        job.log(f"the backup in {target} was made before and may still have it; make a new one and remove that")
+    job.log("copies elsewhere (downloads, backups made otherwise, other archives) are not reached by an erasure")
     return done
+
+
+def _on_the_web(addresses: Iterable[str]) -> list[str]:
+    """Those that can be addresses of pages, as crawls write them; a row may be damaged."""
+    found = []
+    for address in addresses:
+        with suppress(urls.UrlError):
+            found.append(urls.canonical(address))
+    return found
+
+
+def backup_targets() -> list[str]:
+    """Folders of the backups that jobs made, as far as they are still there."""
+    made = Job.objects.filter(kind="instance.backup", state=Job.State.DONE).values_list("arguments", flat=True)
+    return sorted({order["target"] for order in made if Path(order.get("target", "")).is_dir()})
 
 
 @kind("archive.verify", remote=True)

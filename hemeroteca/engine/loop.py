@@ -30,14 +30,15 @@ from hemeroteca.engine.sinks.frontier import FrontierSink
 from hemeroteca.engine.sinks.watch import WatchSink
 from hemeroteca.engine.visits import Visits
 from hemeroteca.fetch import Fetcher, FetchSettings
-from hemeroteca.frontier import services
+from hemeroteca.frontier import queries, services
 from hemeroteca.frontier.models import Crawl
 from hemeroteca.frontier.queue import Frontier
 from hemeroteca.frontier.robots import RobotsCache
+from hemeroteca.frontier.takedowns import Takedowns
 from hemeroteca.frontier.traps import Traps
 from hemeroteca.ingest.pool import ReaderProcess
 from hemeroteca.instance import Instance
-from hemeroteca.instance.status import EngineStatus, write_engine_status
+from hemeroteca.instance.status import EngineStatus, ended_badly, write_engine_status
 
 if TYPE_CHECKING:
     from hemeroteca.watch.scheduler import SafeScheduler
@@ -72,8 +73,11 @@ class Engine:
         self.jobs: set[int] = set()  # crawls that are jobs of the fleet's clients
         self.selector = selectors.DefaultSelector()
         self.frontier = Frontier(config.host_page_cap, config.retries + 1)
+        if ended_badly(instance):
+            self.frontier.rest_all(queries.longest_delay(config.delay))
         self.robots = RobotsCache()
         self.traps = Traps(config.same_text_cap)
+        self.takedowns = Takedowns()
         self.ledger = Ledger(config, instance)
         self.scheduler = _scheduler(config, instance, watch_clock) if only is None else None
         fetch_settings = FetchSettings.from_config(config, instance.spool_dir)
@@ -120,6 +124,7 @@ class Engine:
             self._close(self.ledger.abandon)  # as after a crash: the next start repairs
             raise
         self._close(self.ledger.close)
+        write_engine_status(self.instance, None)
 
     def queued(self, crawl: int) -> int:
         return self.frontier.queued.get(crawl, 0)
@@ -134,9 +139,12 @@ class Engine:
         """Something is on its way: a request, a capture, a commit."""
         return bool(self.active or self.intake.under_way or self.ledger.pending)
 
-    def measure(self, run: Run) -> None:
-        """Bring the counts of a run up to date."""
-        run.measure(self.intake.cpu_seconds(), self.intake.peak_bytes(), self.queued(run.id))
+    def measure(self, *runs: Run) -> None:
+        """Bring the counts of runs up to date; the system is asked once for all of them."""
+        if runs:
+            cpu_seconds, peak_bytes = self.intake.cpu_seconds(), self.intake.peak_bytes()
+        for run in runs:
+            run.measure(cpu_seconds, peak_bytes, self.queued(run.id))
 
     # the loop
 
@@ -194,12 +202,13 @@ class Engine:
 
     def commit(self) -> None:
         """Everything so far becomes durable, together."""
-        for run in self._counted():
-            self.measure(run)
+        self.measure(*self._counted())
         self.ledger.commit()
         self._count_reasons(self.frontier.gave_up, failed=True)
         self._count_reasons(self.frontier.refused, failed=False)
         self._commit_due = 0.0
+        if self.scheduler is not None and not self.at_work:
+            self._look_due = 0.0  # what was learned may make other pages due
 
     # as a sink: what else belongs to the transaction
 
@@ -262,8 +271,10 @@ class Engine:
         if self._only is None and moment >= self._services_due:
             self._services_due = moment + SERVICES_SECONDS
             from hemeroteca.geo.health import order_checks  # only here: a crawl alone does not need it
+            from hemeroteca.geo.orders import order_harvests
 
             order_checks(self.config)
+            order_harvests(self.config)
         self._tell()
         if self._tick:
             self._tick(self)
@@ -321,7 +332,6 @@ class Engine:
         self.selector.close()
         if self._ear is not None:
             os.close(self._ear)
-        write_engine_status(self.instance, None)
 
 
 def _scheduler(config: Config, instance: Instance, clock: Callable[[], float]) -> "SafeScheduler":

@@ -9,7 +9,7 @@ from hemeroteca import urls
 from hemeroteca.engine.runs import Run
 from hemeroteca.errors import Refused
 from hemeroteca.fleet import fetches
-from hemeroteca.frontier import prioritisers, queries, services, thesauri
+from hemeroteca.frontier import crawl_orders, prioritisers, queries, services, thesauri
 from hemeroteca.frontier.models import Crawl
 from hemeroteca.frontier.values import Counts
 from hemeroteca.instance.status import Trouble, set_aside
@@ -49,6 +49,9 @@ class Orders:
         if moment >= self._sites_due:
             self._sites_due = moment + SITES_SECONDS
             self._follow_sites()
+            engine.takedowns.refresh()
+            if self._only is None:
+                crawl_orders.give_due(time.time_ns() // 1_000_000)
         if engine.scheduler is not None:
             self._ask_scheduler()
 
@@ -107,6 +110,7 @@ class Orders:
                 services.mark_ended(crawl.pk, Crawl.State.STOPPED, str(error), run.counts)
                 return
         engine.runs[run.id] = run
+        engine.fleet.look_soon()
         if options.concurrency:
             engine.visits.share()
         services.mark_started(crawl.pk)
@@ -126,6 +130,7 @@ class Orders:
             engine.commit()
             engine.frontier.reload_crawl(number)
         asked_to_stop = services.crawls_to_stop(engine.runs)
+        wait_until = self._all_wait_until()
         for run in list(engine.runs.values()):
             limit = run.options.max_seconds
             if run.id in asked_to_stop:
@@ -134,13 +139,17 @@ class Orders:
                 run.stopping = run.stopping or "stopped by a person"
             elif limit is not None and moment - run.since >= limit:
                 run.stopping = run.stopping or f"limit of {limit:g} seconds reached"
-            elif (at := self._all_wait_until()) is not None:
-                run.stopping = run.stopping or f"all hosts left ask to be left alone until {iso(int(at * 1000))}"
+            elif wait_until is not None:
+                run.stopping = (
+                    run.stopping or f"all hosts left ask to be left alone until {iso(int(wait_until * 1000))}"
+                )
+            if not run.stopping and (run.standing or engine.queued(run.id) > 0):
+                continue  # as nearly always, of thousands of subscriptions
             if engine.frontier.under_way(run.id) or engine.intake.reads(run.id) or engine.frontier.unwritten:
                 continue
             if run.stopping:
                 self.end(run, Crawl.State.STOPPED, run.stopping)
-            elif not run.standing and engine.queued(run.id) <= 0:
+            else:
                 self.end(run, Crawl.State.FINISHED, "")
 
     def _all_wait_until(self) -> float | None:

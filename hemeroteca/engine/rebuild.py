@@ -351,6 +351,20 @@ def versions(instance: Instance) -> Iterator[SearchDocument]:
             yield document
 
 
+def link_texts(instance: Instance, rows: Iterable[CaptureRow]) -> frozenset[tuple[int, str]]:
+    """What these captures call other pages: keys of those, and the texts of the links."""
+    ingest = Ingest()
+    source = Rereading(instance, NoiseSink(), all_versions=True)
+    found: set[tuple[int, str]] = set()
+    for row in rows:
+        arrival = source.arrival(row) if row.version and is_read(row) else None
+        if arrival is not None:
+            with setting_aside(instance, row):
+                edges = ingest(arrival.capture, arrival.rules).edges
+                found.update(edges.texts if edges is not None else ())
+    return frozenset(found)
+
+
 def _all(instance: Instance, statuses: set[int], only_newest: bool = True) -> Iterator[Arrival]:
     """Versions of all pages, read by ingest; not compared, as the archive knows how they differ."""
     ingest = Ingest()

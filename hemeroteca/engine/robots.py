@@ -96,7 +96,7 @@ class RobotsFiles:
             fetch.visit.lease.give_back(fetch.visit, due=now + wait)
 
     def _learned(self, fetch: Fetch, result: Result, now: float) -> None:
-        """All is said: the visit that waited has its turn, or its host is given up."""
+        """All is said: the visit that waited has its turn, or its origin is given up."""
         engine, visit = self._engine, fetch.visit
         del self._under_way[fetch.origin]
         rules = engine.robots.learn_from(fetch.origin, result, now)
@@ -113,7 +113,7 @@ class RobotsFiles:
             return
         reason = why_unreachable(fetch.origin, rules)
         engine.visits.fail(visit, reason)
-        engine.frontier.give_up(visit.host, reason)
+        engine.frontier.give_up(visit.host, reason, fetch.origin)
 
     def _next(self, fetch: Fetch, errand: Visit, result: Result) -> Visit | None:
         """Where to ask for the rules next: where a redirect leads, or the same place again; None when all is said."""

@@ -218,6 +218,9 @@ class Visits:
         if visit.url.find("/", 8) < 0:  # its row is damaged
             self.fail(visit, f"unreadable: the table of pages has {visit.url[:100]!r} for an address")
             return False
+        if taken_down := engine.takedowns.refusal(visit.url):
+            self.exclude(visit, taken_down)
+            return False
         if run.closed_until > now:
             lease.give_back(visit, due=min(run.closed_until, now + CLOSED_SECONDS))
             return False

@@ -21,7 +21,7 @@ from django.db.models import Q, Sum
 
 from hemeroteca import __version__
 from hemeroteca.errors import Conflict, Denied, Invalid, NotFound, Unavailable
-from hemeroteca.fleet import places, services, shapes, strategies, trust
+from hemeroteca.fleet import assignment, geolocation, protocol, services, trust
 from hemeroteca.fleet.models import Block, ClosedHost, Device, UploadPart
 from hemeroteca.fleet.services import now_ms
 
@@ -54,10 +54,12 @@ class Gone(Conflict):
     code = "lease-ended"
 
 
-def connect(device: Device, hello: shapes.Hello, address: str) -> shapes.Welcome:
+def connect(device: Device, hello: protocol.Hello, address: str) -> protocol.Welcome:
     _admit(device)
-    if _number(hello.version) < _number(shapes.MIN_VERSION):
-        raise Denied(f"worker {hello.version} is too old for this fleet; get {shapes.MIN_VERSION} or later", "too-old")
+    if _number(hello.version) < _number(protocol.MIN_VERSION):
+        raise Denied(
+            f"worker {hello.version} is too old for this fleet; get {protocol.MIN_VERSION} or later", "too-old"
+        )
     limit = fleet_settings().max_devices
     if not device.connected and Device.objects.filter(connected=True, seen_ms__gt=_alive()).count() >= limit:
         raise ComeBack(f"{limit} devices are connected, which is the most this fleet takes; it will ask again")
@@ -66,15 +68,17 @@ def connect(device: Device, hello: shapes.Hello, address: str) -> shapes.Welcome
     network = network_of(address)
     Device.objects.filter(pk=device.pk).update(
         connected=True,
+        resting=False,
         seen_ms=now_ms(),
         version=hello.version[:40],
         system=hello.system[:80],
-        activities=[activity for activity in shapes.ACTIVITIES if activity in hello.activities],
-        categories=[category for category in shapes.CATEGORIES if category in hello.categories],
+        activities=[activity for activity in protocol.ACTIVITIES if activity in hello.activities],
+        categories=[category for category in protocol.CATEGORIES if category in hello.categories],
+        caps=msgspec.to_builtins(hello.caps),
         network=network,
-        country=places.country(address),
+        country=geolocation.country(address),
     )
-    return shapes.Welcome(
+    return protocol.Welcome(
         device=device.pseudonym,
         agent=agent(),
         heartbeat_seconds=HEARTBEAT_SECONDS,
@@ -83,7 +87,7 @@ def connect(device: Device, hello: shapes.Hello, address: str) -> shapes.Welcome
     )
 
 
-def lease(device: Device, want: shapes.Want) -> shapes.Lease:
+def lease(device: Device, want: protocol.Want) -> protocol.Lease:
     """The next block for a device: of its own share, or of another's that its strategy lets it take."""
     _admit(device)
     now = now_ms()
@@ -94,7 +98,7 @@ def lease(device: Device, want: shapes.Want) -> shapes.Lease:
     if leased is None:
         recent = Block.objects.order_by("-pk").values_list("created_ms", flat=True).first() or 0
         raise ComeBack("there is no work for this device now", SOON_WAIT if recent > now - RECENT_MS else IDLE_WAIT)
-    return shapes.Lease(
+    return protocol.Lease(
         block=leased.number, nonce=leased.nonce, seconds=leased.seconds, work=msgspec.Raw(bytes(leased.work))
     )
 
@@ -153,20 +157,20 @@ def received(device: Device, number: int, nonce: str) -> int:
     return _live(device, number, nonce).received
 
 
-def beat(device: Device, told: shapes.Beat) -> shapes.Orders:
+def beat(device: Device, told: protocol.Beat) -> protocol.Orders:
     """A sign of life. The device learns what it must drop: blocks that ended, hosts that closed."""
     from hemeroteca.fleet import loads
 
     now = now_ms()
     stop = "" if device.state in (Device.State.ACTIVE, Device.State.SLOWED) else _why(device)
-    Device.objects.filter(pk=device.pk).update(seen_ms=now, connected=True)
+    Device.objects.filter(pk=device.pk).update(seen_ms=now, connected=True, says=told.says, resting=told.resting)
     live = set(
         Block.objects.filter(
             pk__in=told.blocks[:1000], device=device.pk, state=Block.State.LEASED, deadline_ms__gt=now
         ).values_list("pk", flat=True)
     )
     closed = ClosedHost.objects.filter(at_ms__gt=now - MAX_RENEWALS_MS).values_list("host", flat=True)
-    return shapes.Orders(
+    return protocol.Orders(
         drop=[number for number in told.blocks[:1000] if number not in live],
         closed=list(closed[:1000]),
         stop=stop,
@@ -199,7 +203,7 @@ def agent() -> str:
     """The User-Agent of the fleet's requests: who asks, and where to complain."""
     config = settings.CONFIG
     about = f"{config.public_url.rstrip('/')}/bot" if config.public_url else config.contact
-    return f"{shapes.AGENT}/{__version__}" + (f" (+{about})" if about else "")
+    return f"{protocol.AGENT}/{__version__}" + (f" (+{about})" if about else "")
 
 
 def network_of(address: str) -> str:
@@ -211,13 +215,13 @@ def network_of(address: str) -> str:
     return str(ipaddress.ip_network(f"{ip}/{24 if ip.version == 4 else 48}", strict=False))
 
 
-def fleet_settings() -> shapes.FleetSettings:
+def fleet_settings() -> protocol.FleetSettings:
     """At most two seconds old: a lease does not read them each time."""
     return _settings_at(int(time.monotonic() / 2), settings.CONFIG.data)
 
 
 @lru_cache(maxsize=1)
-def _settings_at(moment: int, data: object) -> shapes.FleetSettings:
+def _settings_at(moment: int, data: object) -> protocol.FleetSettings:
     return services.fleet_settings()
 
 
@@ -241,7 +245,7 @@ def _take(device: Device, now: int) -> _Leased | None:
 
 def _lease_of(device: Device, share: int, now: int, stolen: bool) -> _Leased | None:
     nonce = secrets.token_hex(16)
-    activities = [one for one in device.activities if one in shapes.ACTIVITIES]
+    activities = [one for one in device.activities if one in protocol.ACTIVITIES]
     if not activities:
         return None
     marks = ", ".join(["%s"] * len(activities))
@@ -266,7 +270,7 @@ def _lease_of(device: Device, share: int, now: int, stolen: bool) -> _Leased | N
 
 def _victim(device: Device) -> int | None:
     """From whose share this device, which has none, takes."""
-    strategy = strategies.STRATEGIES[fleet_settings().strategy]
+    strategy = assignment.STRATEGIES[fleet_settings().strategy]
     if strategy.steal is None:
         return None
     shares = (
@@ -280,17 +284,17 @@ def _victim(device: Device) -> int | None:
         .annotate(waiting=Sum("urls"))
     )
     others = [
-        strategies.Candidate(
+        assignment.Candidate(
             device=row["share"],
             total=row["share__total"],
             pending=row["waiting"],
             waiting=row["waiting"],
             speed=row["share__speed"],
-            place=places.centre(row["share__country"]),
+            place=geolocation.centre(row["share__country"]),
         )
         for row in shares
     ]
-    me = strategies.Candidate(device=device.pk, speed=device.speed, place=places.centre(device.country))
+    me = assignment.Candidate(device=device.pk, speed=device.speed, place=geolocation.centre(device.country))
     return strategy.victim(me, others)
 
 
@@ -304,22 +308,26 @@ def _note(device: Device, urls: int, speed: float, now: int) -> None:
         due = now + int(trust.SLOWED_SECONDS * 1000)
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE fleet_device SET seen_ms = %s, connected = %s, total = total + %s, speed = %s, next_block_ms = %s "
-            "WHERE id = %s",
-            [now, True, urls, measured, due, device.pk],
+            "UPDATE fleet_device SET seen_ms = %s, connected = %s, resting = %s, total = total + %s, speed = %s, "
+            "next_block_ms = %s WHERE id = %s",
+            [now, True, False, urls, measured, due, device.pk],
         )
 
 
 def _live(device: Device, number: int, nonce: str) -> Block:
     """A block that is in the hands of this device; else it says what it is."""
     block = Block.objects.filter(pk=number).defer("work").first()
-    if block is None or block.device_id != device.pk or not secrets.compare_digest(block.nonce, nonce):
+    if block is None or block.device_id != device.pk or not _is_nonce(block.nonce, nonce):
         raise NotFound(f"block {number} was not leased to this device with this nonce")
     if block.state == Block.State.RETURNED or block.state == Block.State.DONE:
         raise Gone(f"block {number} was returned already")
     if block.state != Block.State.LEASED or block.deadline_ms <= now_ms():
         raise Gone(f"the deadline of block {number} has passed; its URLs belong to somebody else now")
     return block
+
+
+def _is_nonce(kept: str, given: str) -> bool:
+    return kept != LOST and secrets.compare_digest(kept.encode(), given.encode("utf-8", "replace"))
 
 
 def _admit(device: Device) -> None:
@@ -336,8 +344,13 @@ def _alive() -> int:
 
 
 def online() -> Q:
-    """Devices that can take work now."""
+    """Devices that are there, and that nobody keeps from work."""
     return Q(connected=True, seen_ms__gt=_alive(), state__in=[Device.State.ACTIVE, Device.State.SLOWED])
+
+
+def ready() -> Q:
+    """Those that take work now: not on battery, outside their hours or refused by sites."""
+    return online() & Q(resting=False)
 
 
 def _number(version: str) -> tuple[int, ...]:

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hemeroteca.fetch import Fetcher, FetchSettings, Guard, Request, Result
-from hemeroteca.fleet.device import program
+from hemeroteca.fleet.device import startup
+from hemeroteca.fleet.device.answers import Answer
 from hemeroteca.fleet.device.fetching import Done, RequestOrder, fetch, refusal
-from hemeroteca.fleet.device.records import Answer
 
 
 class CurlFetching:
@@ -102,4 +102,4 @@ def main(arguments: Sequence[str]) -> None:
             )
             return CurlFetching(settings, options.allow_private or bool(options.allow_network))
 
-        program.main(arguments, make, "hemeroteca worker")
+        startup.main(arguments, make, "hemeroteca worker")

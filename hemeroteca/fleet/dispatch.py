@@ -12,11 +12,11 @@ from pathlib import Path
 
 import msgspec
 from django.db import transaction
-from django.db.models import Count, Sum
+from django.db.models import Count, Q, Sum
 
 from hemeroteca.fetch import Guard, Request, Result
 from hemeroteca.fetch.body import Body
-from hemeroteca.fleet import accounting, coordinator, places, shapes, strategies, trust
+from hemeroteca.fleet import accounting, assignment, coordinator, geolocation, protocol, trust
 from hemeroteca.fleet.accounting import Kind, Side
 from hemeroteca.fleet.models import (
     Answer,
@@ -39,6 +39,7 @@ from hemeroteca.warc.reader import Record
 KEPT_DAYS = 30  # answers and blocks that ended
 MAX_REPORT_BYTES = 4 << 20
 MAX_SPOOLED_IN_MEMORY = 1 << 20
+MAX_REST_MS = 3600_000  # longer ago nobody's request counts any more
 CLOCK_MS = 300_000  # a device's clock may be wrong by this much; else the coordinator's is used
 
 
@@ -81,14 +82,14 @@ class Lender(msgspec.Struct, eq=False):
         """Whether its owner agreed to that."""
         return activity in self.activities and (not category or category in self.categories)
 
-    def candidate(self) -> strategies.Candidate:
-        return strategies.Candidate(
+    def candidate(self) -> assignment.Candidate:
+        return assignment.Candidate(
             device=self.id,
             total=self.total,
             pending=self.pending,
             waiting=self.waiting,
             speed=self.speed,
-            place=places.centre(self.country),
+            place=geolocation.centre(self.country),
         )
 
 
@@ -102,7 +103,7 @@ class Offer(msgspec.Struct, kw_only=True):
     owners: list[int] = []
     networks: list[str] = []
     urls: int
-    work: shapes.Work
+    work: protocol.Work
     seconds: float
 
 
@@ -117,6 +118,7 @@ class Verdict(msgspec.Struct, frozen=True):
     size: int
     verdict: Answer.Verdict
     audited: bool = False  # by the engine, or a device the operator trusts
+    checks: int = 0  # that the device had passed then
 
 
 class Resolved(msgspec.Struct, kw_only=True):
@@ -138,7 +140,7 @@ class Resolved(msgspec.Struct, kw_only=True):
 
 def lenders() -> list[Lender]:
     """Devices that are connected and may be given work."""
-    found = {device.pk: Lender.of(device) for device in Device.objects.filter(coordinator.online())}
+    found = {device.pk: Lender.of(device) for device in Device.objects.filter(coordinator.ready())}
     if found:
         live = Block.objects.filter(state__in=[Block.State.WAITING, Block.State.LEASED])
         for share, device, state, urls in live.values_list("share", "device", "state").annotate(urls=Sum("urls")):
@@ -219,11 +221,13 @@ def recover() -> dict[str, int]:
     and until when (milliseconds)."""
     now = now_ms()
     held: dict[str, int] = {}
-    for work, deadline in Block.objects.filter(state=Block.State.LEASED, deadline_ms__gt=now).values_list(
-        "work", "deadline_ms"
-    ):
-        for host in msgspec.json.decode(bytes(work), type=shapes.Work).hosts:
-            held[host.host] = max(deadline, held.get(host.host, 0))
+    out = [Block.State.LEASED, Block.State.RETURNED, Block.State.WITHDRAWN]  # withdrawn from its hands by an engine
+    recent = Block.objects.filter(state__in=out, device__isnull=False, deadline_ms__gt=now - MAX_REST_MS)
+    for work, deadline, returned in recent.values_list("work", "deadline_ms", "returned_ms"):
+        for host in msgspec.json.decode(bytes(work), type=protocol.Work).hosts:
+            rests = (returned or deadline) + int(host.delay * 1000)
+            if rests > now:
+                held[host.host] = max(rests, held.get(host.host, 0))
     live = [Block.State.WAITING, Block.State.LEASED, Block.State.RETURNED]
     with transaction.atomic():
         Block.objects.filter(state__in=live).update(state=Block.State.WITHDRAWN)
@@ -251,7 +255,7 @@ def results(block: Block, urls: Sequence[str], guard: Guard, spool: Path) -> dic
     that is not public, or said twice, is passed over, and the URL counts as not brought."""
     found: dict[str, Result] = {}
     requests: dict[str, bytes] = {}
-    reports: dict[str, shapes.FetchReport] = {}
+    reports: dict[str, protocol.FetchReport] = {}
     wanted = set(urls)
     with tempfile.NamedTemporaryFile(dir=spool, prefix="fleet-") as file:
         for part in coordinator.parts(block.pk):
@@ -294,9 +298,9 @@ def results(block: Block, urls: Sequence[str], guard: Guard, spool: Path) -> dic
     return found
 
 
-def _reports(record: Record) -> dict[str, shapes.FetchReport]:
+def _reports(record: Record) -> dict[str, protocol.FetchReport]:
     try:
-        told = msgspec.json.decode(record.body.read(MAX_REPORT_BYTES), type=list[shapes.FetchReport])
+        told = msgspec.json.decode(record.body.read(MAX_REPORT_BYTES), type=list[protocol.FetchReport])
     except msgspec.MsgspecError:
         return {}
     return {one.url: one for one in told}
@@ -366,13 +370,14 @@ def _keep_verdicts(verdicts: Sequence[Verdict], known: dict[tuple[int, str], tru
                 status=one.status,
                 verdict=one.verdict,
                 audited=one.audited,
+                checks=one.checks,
                 at_ms=now,
             )
             for one in {(one.device, one.crawl, one.key): one for one in verdicts}.values()
         ],
         update_conflicts=True,
         unique_fields=["device", "crawl", "key"],
-        update_fields=["version", "status", "verdict", "audited", "at_ms"],
+        update_fields=["version", "status", "verdict", "audited", "checks", "at_ms"],
     )
     judged = {(one.device, one.version) for one in verdicts}
     rows = [
@@ -398,7 +403,7 @@ def _keep_verdicts(verdicts: Sequence[Verdict], known: dict[tuple[int, str], tru
         _count(device, mine)
         standing = known.get((device.pk, mine[-1].version), trust.Standing())
         if any(one.verdict == Answer.Verdict.INVALID for one in mine):
-            _caught(device, mine[-1].version)
+            _caught(device, mine[-1].version, standing.valid)
         elif device.state == Device.State.SLOWED and not standing.slowed:
             device.state, device.reason = Device.State.ACTIVE, ""
         device.save(update_fields=["counts", "state", "reason"])
@@ -419,12 +424,14 @@ def _count(device: Device, verdicts: Sequence[Verdict]) -> None:
     row.save(update_fields=["counts"])
 
 
-def _caught(device: Device, version: str) -> None:
-    """A device gave a wrong result: it is slowed, and what nobody but devices that lied vouches for counts no more."""
+def _caught(device: Device, version: str, checks: int) -> None:
+    """A device gave a wrong result after so many checks it passed: it is slowed, and what nobody but devices that lied
+    vouches for counts no more, as far back as `trust.SEALED_AFTER` checks."""
     if device.state == Device.State.ACTIVE:
         device.state = Device.State.SLOWED
         device.reason = "it gave a result that another party could not confirm"
-    mine = Answer.objects.filter(device=device.pk)
+    sealed = Q(version=version, checks__lte=checks - trust.SEALED_AFTER)
+    mine = Answer.objects.filter(~sealed, device=device.pk)
     lonely = mine.filter(verdict=Answer.Verdict.UNCHECKED)
     gone = set(lonely.values_list("crawl", "key"))
     paired = mine.filter(verdict=Answer.Verdict.VALID, audited=False)

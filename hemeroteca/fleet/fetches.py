@@ -21,7 +21,7 @@ from hemeroteca import urls as addresses
 from hemeroteca.accounts import SYSTEM, Actor, require
 from hemeroteca.config import Config
 from hemeroteca.errors import Conflict, Invalid, NotFound
-from hemeroteca.fleet import accounting, dispatch, refusals, services, shapes
+from hemeroteca.fleet import accounting, dispatch, protocol, refusals, services
 from hemeroteca.fleet.accounting import Kind, Side
 from hemeroteca.fleet.models import Client, FetchJob, FetchResult
 from hemeroteca.fleet.services import audit, now_ms
@@ -64,8 +64,8 @@ def order(actor: Actor, wanted: FetchJobOrder) -> FetchJob:
     headers = _headers(wanted)
     if not 1 <= len(wanted.urls) <= MAX_URLS:
         raise Invalid(f"a job has 1 to {MAX_URLS} URLs, this one {len(wanted.urls)}")
-    if wanted.category not in shapes.CATEGORIES:
-        raise Invalid(f"{wanted.category!r} is no category; write one of: {', '.join(shapes.CATEGORIES)}")
+    if wanted.category not in protocol.CATEGORIES:
+        raise Invalid(f"{wanted.category!r} is no category; write one of: {', '.join(protocol.CATEGORIES)}")
     fleet = services.fleet_settings()
     rows = _rows(client, wanted.urls)
     _leave_blocked(client, rows)

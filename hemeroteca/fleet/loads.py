@@ -22,9 +22,9 @@ from django.db import connection, transaction
 from django.db.models import Q
 
 from hemeroteca import urls as addresses
-from hemeroteca.accounts import SYSTEM, Actor, can, require
+from hemeroteca.accounts import SYSTEM, Actor, require
 from hemeroteca.config import Config
-from hemeroteca.errors import Conflict, Invalid, NotFound
+from hemeroteca.errors import Conflict, Invalid
 from hemeroteca.fetch.guard import Guard
 from hemeroteca.fleet import coordinator, services
 from hemeroteca.fleet.device import load as device_load
@@ -199,20 +199,11 @@ def watch(test: LoadTest, config: Config) -> bool:
 
 
 def find(actor: Actor, public_id: uuid.UUID) -> LoadTest:
-    row = LoadTest.objects.select_related("owner").filter(public_id=public_id).first()
-    if row is None:
-        raise NotFound(f"there is no load test {public_id}")
-    require(actor, "fleet.loads", row)
-    return row
+    return services.find_owned(actor, LoadTest.objects.all(), "fleet.loads", public_id, "load test")
 
 
 def tests(actor: Actor) -> list[LoadTest]:
-    """Of the actor; all of them for the operator."""
-    rows = LoadTest.objects.select_related("owner").order_by("-pk")
-    if not can(actor, "fleet.operate"):
-        require(actor, "fleet.loads", actor.user)
-        rows = rows.filter(owner=actor.user)
-    return list(rows[:200])
+    return services.owned(actor, LoadTest.objects.all(), "fleet.loads")
 
 
 # for devices
@@ -225,10 +216,10 @@ def waiting() -> bool:
 
 def hand_out(device: Device, told: LoadMeasured) -> LoadPlan:
     """What a device does in this second of the test that runs; never more over all devices than the plan says."""
-    if told.test:
-        _note(told)
     if "load" not in device.activities or device.state != Device.State.ACTIVE:
         return LoadPlan(over=True)
+    if told.test:
+        _note(told)
     test = LoadTest.objects.filter(_live()).order_by("started_ms").first()
     if test is None:
         return LoadPlan(over=True)
@@ -305,7 +296,7 @@ def _live() -> Q:
 @lru_cache(maxsize=1)
 def _helpers(moment: int, data: object) -> int:
     """Devices that may share a test; looked up every two seconds."""
-    rows = Device.objects.filter(coordinator.online(), state=Device.State.ACTIVE).values_list("activities", flat=True)
+    rows = Device.objects.filter(coordinator.ready(), state=Device.State.ACTIVE).values_list("activities", flat=True)
     return sum("load" in activities for activities in rows)
 
 

@@ -40,6 +40,9 @@ class Device(models.Model):
     country = models.CharField(max_length=2, default="", db_comment="of its address, by the operator's database")
     activities = models.JSONField(default=list, db_comment="what its owner agreed to: crawls, clients, vantage, load")
     categories = models.JSONField(default=list, db_comment="kinds of pages its owner lets clients and checks ask for")
+    caps = models.JSONField(default=dict, db_comment="bounds its owner set, as it says (fleet.protocol.LentCaps)")
+    says = models.CharField(max_length=200, default="", db_comment="what it does now, or why not, in its own words")
+    resting = models.BooleanField(default=False, db_comment="it takes no work now; `says` tells why")
     total = models.BigIntegerField(default=0, db_comment="URLs it was ever given")
     speed = models.FloatField(default=0.0, db_comment="URLs per second, measured; 0 unknown")
     late = models.IntegerField(default=0, db_comment="blocks in a row it did not return in time")
@@ -91,7 +94,7 @@ class Block(models.Model):
     owners = models.JSONField(default=list, db_comment="of a check: owners who may not take it")
     networks = models.JSONField(default=list, db_comment="of a check: networks from which it may not be taken")
     urls = models.IntegerField(db_comment="how many")
-    work = models.BinaryField(db_comment="hosts and URLs, as fleet.shapes.Work in JSON")
+    work = models.BinaryField(db_comment="hosts and URLs, as fleet.protocol.Work in JSON")
     seconds = models.FloatField(db_comment="time it may take, by its size")
     nonce = models.CharField(max_length=32, default="", db_comment="secret of this lease")
     created_ms = models.BigIntegerField(db_comment="when the engine offered it")
@@ -141,6 +144,7 @@ class Answer(models.Model):
     status = models.SmallIntegerField(db_comment="HTTP status")
     verdict = models.CharField(max_length=9, choices=Verdict, db_comment="unchecked, valid, invalid, open, withdrawn")
     audited = models.BooleanField(default=False, db_comment="the engine, or a device the operator trusts, confirmed it")
+    checks = models.IntegerField(default=0, db_comment="checks its device had passed then, with that version")
     at_ms = models.BigIntegerField(db_index=True, db_comment="when it was judged")
 
     class Meta:
@@ -437,7 +441,7 @@ class AuditLine(models.Model):
 class Setting(models.Model):
     """Settings of the fleet that can be changed while it runs: one row."""
 
-    values = models.JSONField(default=dict, db_comment="as fleet.shapes.FleetSettings")
+    values = models.JSONField(default=dict, db_comment="as fleet.protocol.FleetSettings")
     changed_ms = models.BigIntegerField(default=0, db_comment="when")
 
     class Meta:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,7 +11,7 @@ from django.db.models import Count, Q, Sum
 
 from hemeroteca.accounts import Actor, can, require
 from hemeroteca.accounts.models import User
-from hemeroteca.fleet import coordinator, dispatch, places, services, shapes, trust
+from hemeroteca.fleet import accounting, coordinator, dispatch, geolocation, protocol, services, trust
 from hemeroteca.fleet.accounting import UNIT, Kind
 from hemeroteca.fleet.models import (
     Account,
@@ -37,7 +38,7 @@ class FleetStatus(msgspec.Struct, frozen=True):
     valid: int
     invalid: int
     ledger: int  # 0: the books are right
-    settings: shapes.FleetSettings
+    settings: protocol.FleetSettings
 
 
 class DeviceFacts(msgspec.Struct, frozen=True):
@@ -48,6 +49,7 @@ class DeviceFacts(msgspec.Struct, frozen=True):
     owner: str
     state: str  # online, offline, paused, slowed, suspended, expelled
     reason: str
+    says: str  # the device itself: what it does, or why it takes no work
     score: int  # checked results that were valid in a row
     checked: float  # share of its results that somebody checks
     version: str
@@ -55,11 +57,14 @@ class DeviceFacts(msgspec.Struct, frozen=True):
     country: str
     network: str
     activities: list[str]
+    categories: list[str]
+    caps: protocol.LentCaps
     trusted: bool
     seen_ms: int
     total: int
     speed: float
     counts: dict[str, int]
+    today: dict[str, int]  # the same, of today
     credits: float
 
 
@@ -79,8 +84,6 @@ def status() -> FleetStatus:
     for one in Device.objects.values_list("counts", flat=True):
         for name in ("requests", "valid", "invalid"):
             counts[name] = counts.get(name, 0) + one.get(name, 0)
-    from hemeroteca.fleet import accounting
-
     return FleetStatus(
         devices=devices["all"],
         online=devices["online"],
@@ -105,6 +108,8 @@ def devices(actor: Actor, owner: User | None = None) -> list[DeviceFacts]:
     standings = {(one.device_id, one.version): one for one in Standing.objects.filter(device__in=rows)}
     balances = dict(Account.objects.filter(kind=Kind.DEVICE).values_list("number", "balance"))
     alive = set(rows.filter(coordinator.online()).values_list("pk", flat=True))
+    work = DeviceDay.objects.filter(device__in=rows, day=datetime.now(UTC).date())
+    today = dict(work.values_list("device", "counts"))
     found = []
     for row in rows:
         standing = standings.get((row.pk, row.version))
@@ -117,6 +122,7 @@ def devices(actor: Actor, owner: User | None = None) -> list[DeviceFacts]:
                 owner=row.owner.name,
                 state=state,
                 reason=row.reason,
+                says=row.says if row.pk in alive else "",
                 score=score,
                 checked=round(trust.share_checked(trust.Standing(score)), 3),
                 version=row.version,
@@ -124,11 +130,14 @@ def devices(actor: Actor, owner: User | None = None) -> list[DeviceFacts]:
                 country=row.country,
                 network=row.network,
                 activities=row.activities,
+                categories=row.categories,
+                caps=msgspec.convert(row.caps, protocol.LentCaps),
                 trusted=row.trusted,
                 seen_ms=row.seen_ms,
                 total=row.total,
                 speed=round(row.speed, 2),
                 counts=row.counts,
+                today=today.get(row.pk, {}),
                 credits=balances.get(row.pk, 0) / UNIT,
             )
         )
@@ -174,7 +183,7 @@ def countries() -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     alive = set(Device.objects.filter(coordinator.online()).values_list("pk", flat=True))
     for pk, country in Device.objects.values_list("pk", "country"):
-        place = places.centre(country)
+        place = geolocation.centre(country)
         one = found.setdefault(
             country, {"country": country, "devices": 0, "online": 0, "latitude": None, "longitude": None}
         )
@@ -249,6 +258,11 @@ def client(user: User) -> Client | None:
     return Client.objects.filter(owner=user).first()
 
 
+def balance_of(client: Client) -> float:
+    """Credits a client has left."""
+    return accounting.balance(Kind.CLIENT, client.pk) / UNIT
+
+
 def used_today(user: User) -> int:
     """URLs a client ordered within a day."""
     since = services.now_ms() - 86_400_000
@@ -269,12 +283,15 @@ def leases(actor: Actor, limit: int = 50) -> list[Block]:
     return list(rows[:limit])
 
 
-def as_csv(rows: list[dict[str, Any]]) -> str:
+def as_csv(rows: list[dict[str, Any]], names: Sequence[str] = ()) -> str:
+    """A name that somebody chose must not become a formula in a spreadsheet."""
+    from hemeroteca.watch.metrics import spreadsheet_cell
+
     target = io.StringIO()
-    if rows:
-        writer = csv.DictWriter(target, list(rows[0]))
+    if names or rows:
+        writer = csv.DictWriter(target, names or list(rows[0]))
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({name: spreadsheet_cell(value) for name, value in row.items()} for row in rows)
     return target.getvalue()
 
 

@@ -7,20 +7,25 @@ import json
 import re
 import secrets
 import time
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+from uuid import UUID
 
 import msgspec
+from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import QuerySet
 
 from hemeroteca import urls
-from hemeroteca.accounts import Actor, require
+from hemeroteca.accounts import Actor, can, require
 from hemeroteca.accounts import services as accounts
 from hemeroteca.accounts.models import User
 from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.fleet import accounting
-from hemeroteca.fleet.models import AuditLine, Client, ClosedHost, Device, Setting
-from hemeroteca.fleet.shapes import FleetSettings
-from hemeroteca.fleet.strategies import STRATEGIES
+from hemeroteca.fleet.assignment import STRATEGIES
+from hemeroteca.fleet.models import AuditLine, Client, ClosedHost, Device, LoadTest, Setting, VantageCheck
+from hemeroteca.fleet.protocol import FleetSettings
+from hemeroteca.instance.status import set_aside
+from hemeroteca.plain import whole_number
 
 TOKEN_MARK = "hemdev_"  # noqa: S105 - lets people and secret scanners recognise a leaked token
 PREFIX_LENGTH = 16
@@ -29,17 +34,29 @@ ROTATION_SECONDS = 3600  # the old token is valid so long beside the new one
 FIRST_CREDITS = 1000  # an approved client begins with
 MAX_DEVICES_EACH = 100
 MAX_AUDIT = 100_000
+MAX_LISTED = 200
 _NAME = re.compile(r"[\w][\w .@-]{0,63}")
 SETTING_RANGES = {
     "cache_seconds": (0, 30 * 86_400),
+    "probe_percent": (0, 20),
     "max_block": (1, 1024),
     "task_seconds": (1.0, 600.0),
     "max_devices": (1, 1_000_000),
     "device_percent": (0, 100),
 }
 
-
-_LEFT_OUT = ("code_digest", "code_until_ms", "created_ms", "system", "counts", "listed")  # of a device that calls
+Row = TypeVar("Row", LoadTest, VantageCheck)
+_LEFT_OUT = (
+    "code_digest",
+    "code_until_ms",
+    "created_ms",
+    "system",
+    "counts",
+    "listed",
+    "caps",
+    "says",
+    "resting",
+)  # of a device that calls
 _CALLER_FIELDS = [one.attname for one in Device._meta.concrete_fields if one.name not in _LEFT_OUT]
 _LISTS = [_CALLER_FIELDS.index(name) for name in ("activities", "categories")]
 _CALLER = (
@@ -158,7 +175,7 @@ def find_device(name: str, owner: User | None = None) -> Device:
     """By name, or by number; of one person when several have one of that name."""
     rows = Device.objects.select_related("owner")
     rows = rows.filter(owner=owner) if owner is not None else rows
-    found = list(rows.filter(name=name)[:2]) or (list(rows.filter(pk=int(name))) if name.isdecimal() else [])
+    found = list(rows.filter(name=name)[:2]) or list(rows.filter(pk=whole_number(name) or 0))
     if len(found) != 1:
         which = "several people have a device" if found else "there is no device"
         raise NotFound(f"{which} {name!r}; `hemeroteca fleet devices` lists them, --owner tells them apart")
@@ -168,7 +185,7 @@ def find_device(name: str, owner: User | None = None) -> Device:
 def device_of(token: str) -> Device | None:
     """Whom a token belongs to; None when it is unknown, replaced, revoked or too old. One plain statement: it is asked
     with each lease. What a lease does not need (`counts`, …) is read when somebody looks at it."""
-    if not token.startswith(TOKEN_MARK) or len(token) > 200:
+    if not token.startswith(TOKEN_MARK) or len(token) > 200 or not token.isprintable():
         return None
     prefix, given, now = token[:PREFIX_LENGTH], digest(token), now_ms()
     with connection.cursor() as cursor:
@@ -249,6 +266,22 @@ def client_of(actor: Actor) -> Client:
     return client
 
 
+def owned(actor: Actor, rows: QuerySet[Row], action: str) -> list[Row]:
+    """What the actor ordered, newest first; everything for the operator."""
+    if not can(actor, "fleet.operate"):
+        require(actor, action, actor.user)
+        rows = rows.filter(owner=actor.user)
+    return list(rows.select_related("owner").order_by("-pk")[:MAX_LISTED])
+
+
+def find_owned(actor: Actor, rows: QuerySet[Row], action: str, public_id: UUID, what: str) -> Row:
+    row = rows.select_related("owner").filter(public_id=public_id).first()
+    if row is None:
+        raise NotFound(f"there is no {what} {public_id}")
+    require(actor, action, row)
+    return row
+
+
 def find_client(name: str) -> Client:
     client = Client.objects.select_related("owner").filter(owner=accounts.find_user(name)).first()
     if client is None:
@@ -300,8 +333,13 @@ def closed_reason(host: str) -> str:
 
 
 def fleet_settings() -> FleetSettings:
+    """As they were set; the usual ones when those cannot be read."""
     row = Setting.objects.filter(pk=1).first()
-    return msgspec.convert(row.values, FleetSettings) if row is not None else FleetSettings()
+    try:
+        return msgspec.convert(row.values, FleetSettings) if row is not None else FleetSettings()
+    except msgspec.ValidationError as error:
+        set_aside(settings.INSTANCE, "the settings of the fleet", error)
+        return FleetSettings()
 
 
 def change_settings(actor: Actor, changes: dict[str, Any]) -> FleetSettings:

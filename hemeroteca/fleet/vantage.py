@@ -15,9 +15,9 @@ from django.conf import settings
 from django.db import transaction
 
 from hemeroteca import urls as addresses
-from hemeroteca.accounts import Actor, can, require
-from hemeroteca.errors import Conflict, Invalid, NotFound
-from hemeroteca.fleet import agreement, refusals, services, shapes
+from hemeroteca.accounts import Actor, require
+from hemeroteca.errors import Conflict, Invalid
+from hemeroteca.fleet import agreement, protocol, refusals, services
 from hemeroteca.fleet.agreement import Fingerprint
 from hemeroteca.fleet.models import Observation, VantageCheck, VantageRun
 from hemeroteca.fleet.services import audit, now_ms
@@ -85,8 +85,8 @@ def order(actor: Actor, wanted: VantageOrder) -> VantageCheck:
     require(actor, "fleet.vantage")
     owner = services.client_of(actor).owner
     found = _addresses(owner.name, wanted)
-    if wanted.category not in shapes.CATEGORIES:
-        raise Invalid(f"{wanted.category!r} is no category; write one of: {', '.join(shapes.CATEGORIES)}")
+    if wanted.category not in protocol.CATEGORIES:
+        raise Invalid(f"{wanted.category!r} is no category; write one of: {', '.join(protocol.CATEGORIES)}")
     countries = sorted({one.strip().upper() for one in wanted.countries if one.strip()})
     if any(len(one) != 2 or not one.isalpha() for one in countries):
         raise Invalid(f"countries are two letters each, like CL or DE; these are not: {', '.join(countries)[:200]}")
@@ -112,20 +112,11 @@ def order(actor: Actor, wanted: VantageOrder) -> VantageCheck:
 
 
 def find(actor: Actor, public_id: uuid.UUID) -> VantageCheck:
-    row = VantageCheck.objects.select_related("owner").filter(public_id=public_id).first()
-    if row is None:
-        raise NotFound(f"there is no vantage check {public_id}")
-    require(actor, "fleet.vantages", row)
-    return row
+    return services.find_owned(actor, VantageCheck.objects.all(), "fleet.vantages", public_id, "vantage check")
 
 
 def checks(actor: Actor) -> list[VantageCheck]:
-    """Of the actor; all of them for the operator."""
-    rows = VantageCheck.objects.select_related("owner").order_by("-pk")
-    if not can(actor, "fleet.operate"):
-        require(actor, "fleet.vantages", actor.user)
-        rows = rows.filter(owner=actor.user)
-    return list(rows[:200])
+    return services.owned(actor, VantageCheck.objects.all(), "fleet.vantages")
 
 
 def end(actor: Actor, check: VantageCheck) -> None:

@@ -12,12 +12,13 @@ ROOT = Path(hemeroteca.__file__).parent
 FILES = (
     "fetch/guard.py",
     *(f"fleet/device/{name}.py" for name in (
-        "__init__", "caps", "consent", "fetching", "link", "load", "page", "program", "records", "signs", "worker"
+        "__init__", "answers", "caps", "consent", "fetching", "link", "load", "signs",
+        "stages", "startup", "status_page",
     )),
 )  # fmt: skip
 EMPTY = ("hemeroteca/fetch/__init__.py", "hemeroteca/fleet/__init__.py")
 EPOCH = (1980, 1, 1, 0, 0, 0)
-MAIN = "from hemeroteca.fleet.device.program import main\n\nmain()\n"
+MAIN = "from hemeroteca.fleet.device.startup import main\n\nmain()\n"
 
 
 @lru_cache(maxsize=1)

@@ -2,7 +2,8 @@
 
 Two learners. A classifier (logistic regression on hashed words of address, anchor and context, one Adagrad step per
 observation) carries what was learned from one site to the next. Rates of groups of links (the same shape of address,
-the same under pages of one shape, the same on this host) tell within a few visits which parts of a site are worth it.
+the same under pages of one shape, the same on hosts named alike, the same on this host) tell within a few visits which
+parts of a site are worth it. What words and wide groups say counts alike; what the narrow ones say moves it further.
 
 A link that led to a target is worth 1, one that led elsewhere 0. Lists and records are no targets but lead to them, so
 a target also credits the links on the way to it: `DISCOUNT` for each step, and never more than 1 in all.
@@ -23,17 +24,23 @@ BITS = 18
 DISCOUNT = 0.7  # what a target is worth to the link one step before it
 MAX_STEPS = 4  # links before a target that are credited
 INERTIA = 4.0  # visits of a group that count as much as what was thought of its links before
-MAX_COUNTED = 12.0  # visits of a group that count, so that the words of a link always have a say …
-MAX_COUNTED_HERE = 100.0  # … and of a group on one host
+# Visits of a group that count, from the widest to the narrowest: a shape; under pages of a shape; a shape on hosts that
+# are named alike (ide.example.es, ide.example.org); there under pages of a shape; the same on this host. Wide ones mix
+# good and bad sites and count less.
+MAX_COUNTED = (12.0, 12.0, 60.0, 30.0, 100.0)
+WIDE = 2  # groups of those that are wide
 GROUPS_REMEMBERED = 100_000
 MAX_WORDS = 12  # of an anchor, a context, an address
 RATE = 0.25
 PAGES_REMEMBERED = 50_000
 
+MIN_SHARE = 0.002  # what is thought of a link is never surer than this, nor than its opposite
+
 MAX_TEXT = 300  # characters of an anchor, a context, an address
 _NO_WORDS = [b"-"]
 _MASK = (1 << BITS) - 1
 _NUMBER = re.compile(r"(?<![a-z])[a-z]*\d[a-z\d]*", re.I)  # numbers and codes: 12, 8f3a, v2
+_DIGIT = re.compile(r"\d")
 _PARTS = re.compile(r"//([^/?#]*)([^?#]*)\??([^#]*)")
 
 
@@ -69,14 +76,14 @@ class LinkModel:
 
     def worth(self, features: Features, before: float) -> float:
         """What following such a link is worth: what was thought `before`, moved by the rates of its groups."""
-        rates, most = self._rates, MAX_COUNTED
-        for group in features.groups:
-            if group == features.groups[-1]:
-                most = MAX_COUNTED_HERE
+        rates, worth = self._rates, before
+        for place, group in enumerate(features.groups):
+            if place == WIDE:
+                worth = 1.0 / (1.0 + exp(-(_log_odds(before) + _log_odds(worth)) / 2))
             if rate := rates.get(group):
-                visits = min(rate[0], most)
-                before = (rate[1] / rate[0] * visits + INERTIA * before) / (visits + INERTIA)
-        return before
+                visits = min(rate[0], MAX_COUNTED[place])
+                worth = (rate[1] / rate[0] * visits + INERTIA * worth) / (visits + INERTIA)
+        return worth
 
     def observe(self, page: int, parent: int, features: Features, target: bool) -> None:
         """A link was followed, to a target or not."""
@@ -138,17 +145,32 @@ def features(url: str, host: str, anchor: str, context: str, parent_url: str, pa
     file = path[path.rfind("/") + 1 :]
     ending = file[file.rfind(".") :][:7] if "." in file else ""
     names = f"h{host}\ns{shape}\np{parent_shape}\nr{int(page * 5)}\no{host == parent_host}\ne{ending}"
-    hashed = [crc32(name) & _MASK for name in names.encode("utf-8", "replace").split(b"\n")]
+    hashed = [crc32(name) & _MASK for name in names.encode("utf-8", "replace").split(b"\n")]  # numbers of features
     for salt, text in ((1, anchor), (2, context), (3, f"{path} {query}")):
-        words = fold(_NUMBER.sub("0", text[:MAX_TEXT])).split()[:MAX_WORDS] or _NO_WORDS
+        text = text[:MAX_TEXT]
+        if _DIGIT.search(text):
+            text = _NUMBER.sub("0", text)
+        words = fold(text).split()[:MAX_WORDS] or _NO_WORDS
         hashed += [crc32(word, salt) & _MASK for word in words]
+    kin, own = _host_names(host)
+    hashed.append(crc32(kin, 4) & _MASK)
     under = crc32(f"{parent_shape}>{shape} {int(page * 4)}".encode("utf-8", "replace"))
-    groups = (
-        crc32(shape.encode("utf-8", "replace"), 7),
-        under,
-        crc32(host.encode("utf-8", "replace"), under),
-    )
+    shaped = crc32(shape.encode("utf-8", "replace"), 7)
+    groups = (shaped, under, crc32(kin, shaped), crc32(kin, under), crc32(own, under))
     return Features(list(set(hashed)), groups)
+
+
+@lru_cache(10_000)
+def _host_names(host: str) -> tuple[bytes, bytes]:
+    """The first label of a host's name without numbers, which hosts of one kind often share (ide, sig, geoportal, www),
+    and its whole name."""
+    kin = _NUMBER.sub("", host.partition(".")[0]).strip("-_")
+    return kin.encode("utf-8", "replace"), host.encode("utf-8", "replace")
+
+
+def _log_odds(share: float) -> float:
+    share = min(max(share, MIN_SHARE), 1.0 - MIN_SHARE)
+    return log(share / (1.0 - share))
 
 
 @lru_cache(1000)
@@ -167,7 +189,7 @@ def shape_of(path: str, query: str = "") -> str:
         if len(part) > 20 or parted > 1 or (parted and place == last and part[-1:].isdigit()):
             parts[place] = "~" + part[part.rfind(".") :] if "." in part[-6:] else "~"
         else:
-            parts[place] = _NUMBER.sub("0", part)
+            parts[place] = _NUMBER.sub("0", part) if _DIGIT.search(part) else part
     names = sorted(pair.partition("=")[0].lower() for pair in query.split("&")[:8]) if query else []
     return "/".join(parts) + ("?" + "&".join(names) if names else "")
 

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 from django.db import connection
 
 from hemeroteca.focus.definition import PageFocus
+from hemeroteca.frontier.models import FocusLink
 from hemeroteca.frontier.prioritisers import Prioritiser
 from hemeroteca.frontier.visit import Visit
 from hemeroteca.urls import host as host_of
+from hemeroteca.urls import key
 from hemeroteca.urls.candidate import Candidate, Cues
 
 if TYPE_CHECKING:  # loaded when a crawl has a focus: most have none
@@ -240,6 +242,13 @@ class FocusedCrawl:
                 (self._crawl, MAX_QUEUED),
             )
             self._scores.update(cursor.fetchall())
+
+
+def forget_texts(addresses: Iterable[str]) -> None:
+    """Pages were erased: what their links said, and what stood around them, goes."""
+    keys = [key(url) for url in addresses]
+    for start in range(0, len(keys), 400):
+        FocusLink.objects.filter(parent__in=keys[start : start + 400]).update(anchor="", context="")
 
 
 def _row(candidate: Candidate, potential: "Potential", now_ms: int) -> tuple[Any, ...]:

@@ -23,6 +23,7 @@ class HostQueue:
         "delay",
         "failures",
         "given_up",
+        "given_up_origin",
         "held",
         "holder",
         "id",
@@ -50,7 +51,8 @@ class HostQueue:
         self.ticket = 0  # its place in the order of hosts; 0: none
         self.asleep = False  # … at the time its next visit is due
         self.out = 0  # pages leased, or ended and not on disk yet
-        self.given_up = ""  # why all its visits will be failed at the next `write`
+        self.given_up = ""  # why its visits will be failed at the next `write` …
+        self.given_up_origin = ""  # … those of this origin; empty: all
 
 
 class HostOrder:

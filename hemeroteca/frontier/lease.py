@@ -229,11 +229,13 @@ class Books:
                 )
         return expired
 
-    def fail_waiting(self, host: HostQueue, reason: str) -> None:
-        """Fail the leased visits that wait for a host which is given up; errands stay."""
-        waiting, host.ready = host.ready, type(host.ready)(v for v in host.ready if not v.page)
+    def fail_waiting(self, host: HostQueue, reason: str, origin: str = "") -> None:
+        """Fail the leased visits that wait for a host which is given up, or for an origin of it; errands stay."""
+        waiting = [v for v in host.ready if v.page and v.url.startswith(f"{origin}/" if origin else "")]
+        gone = {id(visit) for visit in waiting}
+        host.ready = type(host.ready)(v for v in host.ready if id(v) not in gone)
         for visit in waiting:
-            if visit.page and visit.lease is not None:
+            if visit.lease is not None:
                 visit.lease.fail(visit, reason)
 
     def turn_back(self, lost: float) -> None:

@@ -40,6 +40,58 @@ class Crawl(models.Model):
         db_table_comment = "orders to visit everything in a scope"
 
 
+class CrawlOrder(models.Model):
+    """An order that is kept: given again by hand, or by the clock."""
+
+    last_crawl_id: int | None
+
+    name = models.CharField(max_length=100, unique=True, db_comment="what people call it")
+    seeds = models.JSONField(db_comment="addresses it starts from")
+    options = models.JSONField(db_comment="scope, limits and politeness, as frontier.values.CrawlOptions")
+    every_hours = models.FloatField(default=0.0, db_comment="hours from one run to the next; 0: only by hand")
+    next_ms = models.BigIntegerField(default=0, db_comment="when it is given the next time; 0: only by hand")
+    active = models.BooleanField(default=True, db_comment="false: the clock does not count")
+    last_crawl = models.ForeignKey(Crawl, models.SET_NULL, null=True, db_comment="crawl of its last run")
+    note = models.TextField(default="", db_comment="why its last run could not begin; empty: it could")
+    actor = models.CharField(max_length=150, db_comment="who keeps it")
+    created_ms = models.BigIntegerField(db_comment="when it was made")
+
+    class Meta:
+        db_table = "crawl_order"
+        db_table_comment = "orders of crawls that are kept, and when each is given again"
+
+
+class CrawlEvent(models.Model):
+    """Something that happened to a crawl: a line of its log."""
+
+    crawl = models.ForeignKey(Crawl, models.CASCADE, db_comment="whose log")
+    at_ms = models.BigIntegerField(db_comment="when it happened")
+    what = models.CharField(max_length=12, db_comment="ordered, began, excluded, taken, stopping, resumed, ended, …")
+    detail = models.TextField(default="", db_comment="how, in the words of the engine or of a person")
+    actor = models.CharField(max_length=150, default="", db_comment="who did it; empty: the engine")
+
+    class Meta:
+        db_table = "crawl_event"
+        db_table_comment = "what happened to crawls"
+
+
+class Takedown(models.Model):
+    """Addresses that must not be captured again, because somebody had the right to ask for it."""
+
+    url = models.TextField(db_comment="address, as ordered")
+    match = models.CharField(max_length=8, db_comment="exact, prefix, host or domain")
+    reason = models.TextField(db_comment="who asked for it, and why")
+    actor = models.CharField(max_length=150, db_comment="who ordered it")
+    made_ms = models.BigIntegerField(db_comment="since when it holds")
+    erasure = models.BigIntegerField(default=0, db_comment="erasure it came with; 0 none")
+    lifted_ms = models.BigIntegerField(default=0, db_comment="when it was lifted; 0: it holds")
+    lifted_by = models.CharField(max_length=150, default="", db_comment="who lifted it")
+
+    class Meta:
+        db_table = "takedown"
+        db_table_comment = "addresses that are not captured any more, with reason"
+
+
 class Host(models.Model):
     """A host name we visit: the unit of politeness."""
 

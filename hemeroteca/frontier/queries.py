@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from django.db.models import Count, Exists, Max, Min, OuterRef
 
 from hemeroteca import urls
-from hemeroteca.frontier.models import STANDING, Crawl, FocusLink, Host, Page, Visit
+from hemeroteca.frontier.models import STANDING, Crawl, CrawlEvent, FocusLink, Host, Page, Visit
 from hemeroteca.frontier.values import Held
 from hemeroteca.frontier.visit import State
+from hemeroteca.urls.candidate import UrlRole
 
 
 def crawl(number: int) -> Crawl | None:
@@ -21,6 +22,19 @@ def crawls(limit: int, before: int | None = None) -> list[Crawl]:
     return list((found.filter(pk__lt=before) if before is not None else found)[:limit])
 
 
+def events(crawl: int, limit: int = 100) -> list[CrawlEvent]:
+    """The log of a crawl, the last first."""
+    return list(CrawlEvent.objects.filter(crawl=crawl).order_by("-pk")[:limit])
+
+
+def queued_hosts(crawl: int, limit: int = 10) -> list[tuple[Host, int]]:
+    """The hosts a crawl has most to ask of, with how many of its pages wait there."""
+    waiting = Visit.objects.filter(crawl=crawl, state=State.QUEUED).values_list("host").annotate(number=Count("pk"))
+    most = dict(waiting.order_by("-number")[:limit])
+    found = Host.objects.in_bulk(list(most))
+    return [(found[number], count) for number, count in most.items() if number in found]
+
+
 def page(url: str) -> Page | None:
     """The page at an address, in whatever spelling. Raises urls.UrlError for what is not an address."""
     return Page.objects.select_related("host").filter(key=urls.key(urls.canonical(url))).first()
@@ -30,6 +44,11 @@ def last_visit(page: Page) -> Visit | None:
     """What became of the last order to visit a page. Looks it up by crawl and page, as all are found."""
     found = Visit.objects.select_related("page", "page__host").filter(page=page, crawl__in=Crawl.objects.values("pk"))
     return found.order_by("-crawl").first()
+
+
+def visited_as_page(crawl: int | None, page: int | None) -> bool:
+    """Whether a crawl visits a page for its own sake, not because another page needs it."""
+    return Visit.objects.filter(crawl=crawl, page=page).exclude(role=UrlRole.REQUISITE).exists()
 
 
 def visits(
@@ -129,3 +148,9 @@ def seed_keys(most: int = 5000) -> list[int]:
 
 def crawls_that_ignore_robots() -> set[int]:
     return set(Crawl.objects.filter(options__ignore_robots=True).values_list("pk", flat=True))
+
+
+def longest_delay(usual: float) -> float:
+    """Between two requests to a host, of the crawls at work; `usual` where they do not say."""
+    asked = Crawl.objects.filter(state=Crawl.State.RUNNING).values_list("options__delay", flat=True)
+    return max([usual, *(delay for delay in asked if isinstance(delay, int | float))])  # a row may be damaged

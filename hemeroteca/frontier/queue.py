@@ -55,6 +55,7 @@ class Frontier:
         self._passed_over: set[int] = set()  # crawls that gained work on a host below their cursor
         self._expire_at = 0.0
         self._resting: dict[int, float] = {}  # hosts that another lessee held when we began → until when
+        self._begun = self._least_delay = 0.0  # after a kill: every host rests from then on
 
     # crawls
 
@@ -142,7 +143,7 @@ class Frontier:
     def send(self, host_name: str, errand: Visit) -> None:
         """Make an errand of the engine (robots.txt), which has no row, the next visit of a host."""
         (errand.host,) = store.host_ids([host_name]).values()
-        host = self._hosts.get(errand.host) or self._load(errand.host)
+        host = self._hosts.get(errand.host) or self._load(Host.objects.get(pk=errand.host))
         errand.score = float("inf")
         host.ready.appendleft(errand)
         self._order.wake(host, errand.score)
@@ -216,6 +217,11 @@ class Frontier:
             if number in self._hosts:
                 self._hosts[number].at = max(self._hosts[number].at, until)
 
+    def rest_all(self, least_delay: float) -> None:
+        """Leave every host alone for its delay, or for this one where nobody knows it: whoever asked before us was
+        killed, and the last moment it asked each of them died with it. Before any crawl is opened."""
+        self._begun, self._least_delay = self._clock(), least_delay
+
     def expire(self, now: float) -> int:
         """End the visits whose lease has passed its deadline; how many."""
         self._expire_at = now + 1.0
@@ -239,11 +245,14 @@ class Frontier:
             host.settings = settings
             self._order.add(host)
 
-    def give_up(self, host_id: int, reason: str) -> None:
-        """Fail everything that waits for a host, at the next `write`; `gave_up` then tells how much it was."""
+    def give_up(self, host_id: int, reason: str, origin: str = "") -> None:
+        """Fail everything that waits for a host, or for an origin of it, at the next `write`; `gave_up` then tells how
+        much it was. One port that does not answer says nothing about the others."""
         host = self._hosts[host_id]
-        host.given_up = reason
-        self._books.fail_waiting(host, reason)
+        if host.given_up and not host.given_up_origin:
+            return  # all of it already
+        host.given_up, host.given_up_origin = reason, origin
+        self._books.fail_waiting(host, reason, origin)
 
     # what is written
 
@@ -292,11 +301,13 @@ class Frontier:
         books = self._books
         for host in [host for host in self._hosts.values() if host.given_up]:
             for crawl in host.crawls:
-                count, told = store.give_up_host(crawl, host.id, host.given_up, books.pages, crawl in books.told)
+                count, told = store.give_up_host(
+                    crawl, host.id, host.given_up, books.pages, crawl in books.told, host.given_up_origin
+                )
                 self.queued[crawl] -= count
                 self.gave_up[crawl, host.given_up] += count
                 books.tell_failed(crawl, told, host.given_up)
-            host.given_up = ""
+            host.given_up = host.given_up_origin = ""
             books.touched.add(host)
 
     def _write_new(self, now_ms: int) -> None:
@@ -340,9 +351,11 @@ class Frontier:
                 continue
             whose = wish.host, wish.candidate.crawl
             best[whose] = max(wish.score, best.get(whose, wish.score))
+        missing = [host_id for host_id in dict.fromkeys(host_id for host_id, _ in best) if host_id not in self._hosts]
+        rows = Host.objects.in_bulk(missing[: max(0, MAX_HOSTS - len(self._hosts))])  # not one by one
         for (host_id, crawl), score in best.items():
             if host_id in self._hosts or len(self._hosts) < MAX_HOSTS:
-                self._wake(self._hosts.get(host_id) or self._load(host_id), crawl, score)
+                self._wake(self._hosts.get(host_id) or self._load(rows[host_id]), crawl, score)
             else:
                 self._passed_over.add(crawl)
 
@@ -404,12 +417,15 @@ class Frontier:
                 if host_id not in self._hosts and len(self._hosts) >= MAX_HOSTS:
                     break
                 after = self._cursor[crawl] = host_id
-                self._wake(self._hosts.get(host_id) or self._load(host_id), crawl, score)
+                self._wake(self._hosts.get(host_id) or self._load(Host.objects.get(pk=host_id)), crawl, score)
 
-    def _load(self, host_id: int) -> HostQueue:
-        host = self._hosts[host_id] = HostQueue(Host.objects.get(pk=host_id), self._clock())
-        if host_id in self._resting:
-            host.at = max(host.at, self._resting[host_id])
+    def _load(self, row: Host) -> HostQueue:
+        host = self._hosts[row.pk] = HostQueue(row, self._clock())
+        if self._begun:
+            fixed = host.settings.delay if host.settings.delay is not None else self._least_delay
+            host.at = max(host.at, self._begun + max(host.delay, fixed))
+        if row.pk in self._resting:
+            host.at = max(host.at, self._resting[row.pk])
         return host
 
     def _let_go(self, crawl: int) -> None:

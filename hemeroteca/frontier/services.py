@@ -11,10 +11,10 @@ from django.conf import settings
 from django.db import transaction
 
 from hemeroteca import urls
-from hemeroteca.accounts import Actor, require
+from hemeroteca.accounts import Actor, audit, require
 from hemeroteca.errors import Conflict, Invalid, NotFound
-from hemeroteca.frontier import prioritisers, thesauri
-from hemeroteca.frontier.models import STANDING, Crawl, FocusLink, Host, Visit
+from hemeroteca.frontier import prioritisers, takedowns, thesauri
+from hemeroteca.frontier.models import STANDING, Crawl, CrawlEvent, FocusLink, Host, Visit
 from hemeroteca.frontier.values import SECRETS, Counts, SiteSettings
 from hemeroteca.frontier.visit import State
 from hemeroteca.ingest.costly import check_rules
@@ -25,6 +25,7 @@ from hemeroteca.urls import UrlRole
 
 RENDER = ("auto", "always", "never")
 MAX_EXPRESSION = 1000
+MAX_EVENTS = 500  # of a crawl's log
 ELEMENTS = ("include", "exclude")  # settings that are lists of rules
 # settings that could make us impolite, or call where nobody should
 GUARDED = frozenset(("delay", "ignore_robots", "allow_private", "insecure", "proxy", "username", "password", "origins"))
@@ -46,13 +47,7 @@ def submit_crawl(actor: Actor, seeds: Iterable[str], options: CrawlOptions) -> t
 
     Returns the crawl and whether it is a continuation. `options.scope.seeds` is filled in from `seeds`.
     """
-    require(actor, "crawl.submit")
-    hurried = options.delay is not None and options.delay < settings.CONFIG.delay
-    if options.ignore_robots or options.insecure or hurried:
-        require(actor, "crawl.insist")
-    canonical = _seeds(seeds)
-    options = msgspec.structs.replace(options, scope=msgspec.structs.replace(options.scope, seeds=tuple(canonical)))
-    _check(options)
+    canonical, options = checked_order(actor, seeds, options)
     fingerprint = _fingerprint(options)
     unfinished = (
         Crawl.objects.filter(fingerprint=fingerprint).exclude(state=Crawl.State.FINISHED).order_by("-pk").first()
@@ -75,6 +70,7 @@ def submit_crawl(actor: Actor, seeds: Iterable[str], options: CrawlOptions) -> t
         unfinished.stop_requested = False
         unfinished.stop_reason = ""
         unfinished.save()
+        note_event(unfinished.pk, "resumed", actor)
         return unfinished, True
     finished = Crawl.objects.filter(fingerprint=fingerprint).order_by("-pk").first()
     if finished is not None:
@@ -90,11 +86,27 @@ def submit_crawl(actor: Actor, seeds: Iterable[str], options: CrawlOptions) -> t
                 crawl=crawl, state=State.QUEUED, due_ms=0, attempts=0, reason=""
             )
             FocusLink.objects.filter(crawl=finished).update(crawl=crawl, number=0)
+        note_event(crawl.pk, "ordered", actor, f"again, after crawl {finished.pk}" if finished is not None else "")
+    audit.note(actor, "crawl ordered", canonical[0], f"{crawl.pk}, {len(canonical)} seeds")
     return crawl, False
+
+
+def checked_order(actor: Actor, seeds: Iterable[str], options: CrawlOptions) -> tuple[list[str], CrawlOptions]:
+    """The seeds in canonical form and the options with them, of an order that this actor may give."""
+    require(actor, "crawl.submit")
+    hurried = options.delay is not None and options.delay < settings.CONFIG.delay
+    if options.ignore_robots or options.insecure or hurried:
+        require(actor, "crawl.insist")
+    canonical = _seeds(seeds)
+    options = msgspec.structs.replace(options, scope=msgspec.structs.replace(options.scope, seeds=tuple(canonical)))
+    _check(options)
+    return canonical, options
 
 
 def save_page(actor: Actor, url: str) -> Crawl:
     """Have one page captured now, with what it needs to be shown; known or not, old or not."""
+    require(actor, "crawl.submit")
+    takedowns.refuse(_seeds([url]))
     return submit_crawl(actor, [url], CrawlOptions(scope=urls.Scope(kind="page")))[0]
 
 
@@ -133,6 +145,7 @@ def stop_crawl(actor: Actor, crawl_id: int) -> Crawl:
     if crawl.state != Crawl.State.RUNNING:
         raise Conflict(f"crawl {crawl_id} is {crawl.state}; only a running crawl can be stopped")
     Crawl.objects.filter(pk=crawl_id).update(stop_requested=True)
+    note_event(crawl_id, "stopping", actor)
     crawl.refresh_from_db()
     return crawl
 
@@ -144,6 +157,7 @@ def resume_crawl(actor: Actor, crawl_id: int) -> Crawl:
     if crawl.state == Crawl.State.FINISHED:
         raise Conflict(f"crawl {crawl_id} has finished; submit it again to visit its pages once more")
     Crawl.objects.filter(pk=crawl_id).update(state=Crawl.State.RUNNING, stop_requested=False, stop_reason="")
+    note_event(crawl_id, "resumed", actor)
     crawl.refresh_from_db()
     return crawl
 
@@ -182,6 +196,7 @@ def exclude(actor: Actor, crawl_id: int, expression: str) -> int:
         for start in range(0, len(fitting), 500):
             some = Visit.objects.filter(pk__in=fitting[start : start + 500])
             some.update(state=State.EXCLUDED, reason=f"excluded by {expression!r}")
+        note_event(crawl_id, "excluded", actor, f"{expression} ({len(fitting)} addresses left the queue)")
     settings.INSTANCE.wake("engine")
     return len(fitting)
 
@@ -210,6 +225,7 @@ def take_held(actor: Actor, crawl_id: int, host: str = "", reason: str = "", lim
         if options.watch is None:
             crawl.state, crawl.stop_requested, crawl.stop_reason = Crawl.State.RUNNING, False, ""
         crawl.save()
+        note_event(crawl_id, "taken", actor, f"{taken} addresses that were held back: {host} {reason}".strip())
     return taken
 
 
@@ -256,6 +272,7 @@ def set_site(actor: Actor, host: str, changes: dict[str, Any]) -> SiteSettings:
     with transaction.atomic():
         row.revision = settings_revision() + 1
         row.save(update_fields=["settings", "revision"])
+    audit.note(actor, "site changed", name, ", ".join(sorted(changes)))
     return kept
 
 
@@ -353,6 +370,7 @@ def save_counts(crawl_id: int, counts: Counts) -> None:
 
 def mark_started(crawl_id: int) -> None:
     Crawl.objects.filter(pk=crawl_id).update(started_ms=_now_ms(), ended_ms=0, revised=False)
+    note_event(crawl_id, "began")
 
 
 def mark_ended(crawl_id: int, state: Crawl.State, reason: str, counts: Counts) -> None:
@@ -363,10 +381,25 @@ def mark_ended(crawl_id: int, state: Crawl.State, reason: str, counts: Counts) -
         stop_requested=False,
         counts=msgspec.to_builtins(counts),
     )
+    note_event(
+        crawl_id, state.value, detail=f"{counts.pages} pages, {counts.failed} failed" + (f"; {reason}" * bool(reason))
+    )
 
 
 def mark_interrupted(crawl_id: int) -> None:
     Crawl.objects.filter(pk=crawl_id).update(state=Crawl.State.STOPPED, stop_reason="interrupted", ended_ms=_now_ms())
+    note_event(crawl_id, "stopped", detail="interrupted")
+
+
+def note_event(crawl_id: int, what: str, actor: Actor | None = None, detail: str = "") -> None:
+    """Write a line of a crawl's log; the oldest go when it gets long."""
+    line = CrawlEvent.objects.create(
+        crawl_id=crawl_id, at_ms=_now_ms(), what=what, detail=detail[:2000], actor=actor.name if actor else ""
+    )
+    if line.pk % 50 == 0:
+        kept = CrawlEvent.objects.filter(crawl_id=crawl_id).order_by("-pk").values_list("pk", flat=True)
+        if oldest := list(kept[MAX_EVENTS : MAX_EVENTS + 1]):
+            CrawlEvent.objects.filter(crawl_id=crawl_id, pk__lte=oldest[0]).delete()
 
 
 # helpers

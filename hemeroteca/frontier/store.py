@@ -210,19 +210,22 @@ def next_host(crawl: int, after: int) -> tuple[int, float] | None:
 
 
 def give_up_host(
-    crawl: int, host: int, reason: str, out: set[int], tell: bool
+    crawl: int, host: int, reason: str, out: set[int], tell: bool, origin: str = ""
 ) -> tuple[int, list[tuple[int, str, int]]]:
-    """Fail every queued visit of a host but those of pages that are out; how many, and, if they are to be told, key,
-    URL and role of each."""
+    """Fail every queued visit of a host, or of one origin of it, but those of pages that are out; how many, and, if
+    they are to be told, key, URL and role of each."""
+    start = f"{origin}/" if origin else ""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT visit.id, page_id FROM visit WHERE crawl_id = %s AND host_id = %s AND state = 0", (crawl, host)
+            "SELECT visit.id, page_id, url FROM visit JOIN page ON page.id = page_id "
+            "WHERE crawl_id = %s AND visit.host_id = %s AND state = 0",
+            (crawl, host),
         )
-        failed = [(number, page) for number, page in cursor.fetchall() if page not in out]
+        failed = [(number, page) for number, page, url in cursor if page not in out and url.startswith(start)]
         cursor.executemany("UPDATE visit SET state = 2, reason = %s WHERE id = %s", [(reason, n) for n, _ in failed])
         told: list[tuple[int, str, int]] = []
-        for start in range(0, len(failed) if tell else 0, 500):
-            part = [number for number, _ in failed[start : start + 500]]
+        for at in range(0, len(failed) if tell else 0, 500):
+            part = [number for number, _ in failed[at : at + 500]]
             marks = ", ".join(["%s"] * len(part))
             cursor.execute(
                 "SELECT key, url, role FROM visit JOIN page ON page.id = page_id "  # noqa: S608 only marks

@@ -1,5 +1,6 @@
 """Keywords of services as concepts of the thesauri that are known here: the same idea in every language."""
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from hemeroteca.frontier import thesauri
 from hemeroteca.geo.services import fold
 
 MAX_KEYWORDS = 200
+MAX_LABELS = 100
 
 
 class KeywordConcept(NamedTuple):
@@ -31,6 +33,19 @@ def of_keywords(keywords: list[str]) -> list[KeywordConcept]:
         for name, number, uri, label in index.get(_folded(keyword), {}).values():
             found.append(KeywordConcept(keyword, name, number, uri, label))
     return found
+
+
+def labels(keyword: str) -> list[str]:
+    """What else the concept of a keyword is called, in every language, folded; `keyword` may be its URI."""
+    index = _index(_stamp())
+    wanted: Iterable[tuple[str, int, str, str]] = index.get(_folded(keyword), {}).values()
+    if keyword.startswith(("http://", "https://")):
+        wanted = [found for named in index.values() for found in named.values() if found[2] == keyword][:1]
+    forms: dict[str, None] = {}
+    for name, number, _, _ in wanted:
+        for label in thesauri.by_name(name).concepts[number].labels:
+            forms |= dict.fromkeys(_folded(form) for form in (label.text, *plurals(label.text, label.language)))
+    return list(forms)[:MAX_LABELS]
 
 
 def _stamp() -> tuple[tuple[str, int], ...]:

@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
-from urllib.parse import urlencode, urljoin, urlsplit
+from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 
 import msgspec
 
@@ -18,6 +18,7 @@ from hemeroteca.errors import Invalid, Unavailable
 from hemeroteca.fetch.client import GuardedClient, Reply
 from hemeroteca.geo import endpoints, xmltree
 from hemeroteca.geo.detection import describe
+from hemeroteca.plain import whole_number
 
 AGENT = "Hemeroteca"
 MAX_BYTES = 32 << 20
@@ -25,6 +26,9 @@ MAX_RECORDS = 200_000
 MAX_REQUESTS = 20_000
 PAGE = 100
 MAX_PAUSE = 120.0
+# Servers of OGC APIs give people HTML and programs JSON at one address.
+ACCEPT = "application/geo+json, application/json, application/xml;q=0.9, text/xml;q=0.9, text/html;q=0.5, */*;q=0.4"
+OAI_ARGUMENTS = {"verb", "metadataPrefix", "resumptionToken", "set", "from", "until", "identifier"}
 
 
 class Found(msgspec.Struct):
@@ -67,7 +71,7 @@ class Errands:
         if wait > 0:
             time.sleep(wait)
         self.requests += 1
-        headers = {"Content-Type": kind} if kind else {}
+        headers = {"Accept": ACCEPT} | ({"Content-Type": kind} if kind else {})
         reply = self._client.send(url, content=content, headers=headers, max_bytes=MAX_BYTES, redirects=5)
         pause = max(self._config.delay, min(reply.seconds * self._config.delay_factor, self._config.max_delay))
         self._next[host] = time.monotonic() + (pause if self._config.delay else 0.0)
@@ -89,7 +93,7 @@ def guess_kind(url: str, errands: Errands) -> str:
     for pattern, kind in (
         (r"/rest/services", "arcgis"),
         (r"/api/3/action|/api/action", "ckan"),
-        (r"verb=|/oai(?:-pmh)?/?(?:$|\?)", "oai"),
+        (r"verb=|mode=oaipmh|/oai(?:-pmh)?/?(?:$|\?)", "oai"),
         (r"/srv/\w+/csw|[/=]csw\b|service=csw", "csw"),
         (r"/thredds/.*catalog|catalog\.xml", "thredds"),
         (r"/geonetwork/?$", "geonetwork"),
@@ -139,8 +143,8 @@ def _csw(url: str, errands: Errands) -> Iterator[Found]:
             yield _xml_record(record)
         after = xmltree.attribute(results, "nextRecord")
         total = xmltree.attribute(results, "numberOfRecordsMatched")
-        step = int(after) if after.isdecimal() else 0
-        position = step if records and step > position and step <= int(total or 0) else 0
+        step = whole_number(after) or 0
+        position = step if records and step > position and step <= (whole_number(total) or 0) else 0
 
 
 def _xml_record(record: Any) -> Found:
@@ -215,7 +219,8 @@ def _stac(url: str, errands: Errands) -> Iterator[Found]:
         if any(link.get("rel") == "data" for link in links):
             waiting += [urljoin(address, link["href"]) for link in links if link.get("rel") == "data"]
         else:
-            waiting += [urljoin(address, link["href"]) for link in links if link.get("rel") in ("child", "next")]
+            below = [link for link in links if link.get("rel") in ("child", "next") and link.get("type") != "text/html"]
+            waiting += [urljoin(address, link["href"]) for link in below]
 
 
 def _ckan(url: str, errands: Errands) -> Iterator[Found]:
@@ -287,11 +292,29 @@ def _arcgis(url: str, errands: Errands) -> Iterator[Found]:
 
 
 def _oai(url: str, errands: Errands) -> Iterator[Found]:
-    base = url.partition("?")[0]
-    address = f"{base}?verb=ListRecords&metadataPrefix=oai_dc"
-    while address:
-        tree = _tree(errands.get(address), url)
-        for record in tree.root.iter("{*}record"):
+    base, _, query = url.partition("?")
+    kept = [pair for pair in parse_qsl(query) if pair[0] not in OAI_ARGUMENTS]  # pycsw is asked by ?mode=oaipmh
+
+    def asked(**arguments: str) -> str:
+        return f"{base}?{urlencode([*kept, ('verb', 'ListRecords'), *arguments.items()])}"
+
+    prefix = {"metadataPrefix": "oai_dc"}
+    seen: set[str] = set()
+    count = 0
+    token, also = "", False  # whether the prefix goes with the token too: against the protocol, and pycsw insists on it
+    while True:
+        again = {"resumptionToken": token} if token else {}
+        tree = _tree(errands.get(asked(**(prefix if also or not token else {}), **again)), url)
+        error = next(tree.root.iterchildren("{*}error"), None)
+        if error is not None:
+            if token and not also:
+                also = True
+                continue
+            if xmltree.attribute(error, "code") == "noRecordsMatch":
+                return
+            raise Unavailable(f"{endpoints.without_secrets(url)} refused: {xmltree.text(error)[:200]}")
+        records = list(tree.root.iter("{*}record"))
+        for record in records:
             header = xmltree.child(record, "header")
             if xmltree.attribute(header, "status") == "deleted":
                 continue
@@ -300,8 +323,12 @@ def _oai(url: str, errands: Errands) -> Iterator[Found]:
             texts = [xmltree.text(one) for one in record.iter("{*}identifier")]
             found.addresses = _addresses([*found.addresses, *texts])
             yield found
-        token = next((xmltree.text(one) for one in tree.root.iter("{*}resumptionToken")), "")
-        address = f"{base}?{urlencode({'verb': 'ListRecords', 'resumptionToken': token})}" if token else ""
+        seen.add(token)
+        count += len(records)
+        more = next(tree.root.iter("{*}resumptionToken"), None)
+        token, size = xmltree.text(more), xmltree.attribute(more, "completeListSize")
+        if not token or not records or token in seen or count >= (whole_number(size) or 1 << 62):
+            return  # the last two: pycsw begins anew after the end
 
 
 def _waf(url: str, errands: Errands) -> Iterator[Found]:

@@ -75,6 +75,8 @@ def harvest(job: ActiveJob, order: HarvestOrder) -> Harvested:
         job.log(str(error))
     if not done.failed:  # only a whole harvest tells what is no longer there
         done.vanished = services.end_harvest(source, begun, msgspec.to_builtins(done))
+    else:
+        services.fail_harvest(source, msgspec.to_builtins(done))
     done.addresses = len(addresses)
     if addresses:
         done.crawl = orders.visit(SYSTEM, addresses).pk

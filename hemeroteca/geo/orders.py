@@ -5,12 +5,13 @@ from collections.abc import Iterable
 from django.db.models import QuerySet
 
 from hemeroteca import urls
-from hemeroteca.accounts import Actor, require
+from hemeroteca.accounts import SYSTEM, Actor, require
+from hemeroteca.config import Config
 from hemeroteca.errors import Invalid
 from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Crawl
-from hemeroteca.geo import endpoints
-from hemeroteca.geo.models import Service
+from hemeroteca.geo import endpoints, services
+from hemeroteca.geo.models import Harvest, Service
 from hemeroteca.ingest.rules import CrawlOptions
 from hemeroteca.urls import Scope
 
@@ -38,6 +39,29 @@ def visit(actor: Actor, addresses: Iterable[str]) -> Crawl:
     options = CrawlOptions(Scope(kind="page"), probe=True, requisites=False, sitemaps=False)
     crawl, _ = frontier.submit_crawl(actor, seeds, options)
     return crawl
+
+
+def order_harvests(config: Config) -> int:
+    """Have catalogues harvested again that were not for `geo_harvest_hours`, each in a job; how many were ordered.
+    Asked now and then by the engine."""
+    from hemeroteca.jobs import queries as jobs
+    from hemeroteca.jobs import services as job_services
+
+    before = services.now_ms() - int(config.geo_harvest_hours * 3_600_000)
+    if not config.geo_harvest_hours:
+        return 0
+    due = [one for one in Harvest.objects.filter(last_ms__lte=before) if one.report.get("tried_ms", 0) <= before]
+    if not due:
+        return 0
+    under_way = {
+        job.arguments.get("url")
+        for job in jobs.recent(SYSTEM, 100, kind="geo.harvest")
+        if job.state in ("queued", "running")
+    }
+    wanted = [one for one in due if one.url not in under_way]
+    for one in wanted:
+        job_services.submit(SYSTEM, "geo.harvest", {"url": one.url, "kind": one.kind})
+    return len(wanted)
 
 
 def known_at(url: str) -> QuerySet[Service]:

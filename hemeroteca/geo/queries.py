@@ -11,10 +11,11 @@ from django.db.models import Avg, Count, F, Max, Q, QuerySet
 
 from hemeroteca.accounts import Actor, require
 from hemeroteca.errors import Invalid
-from hemeroteca.geo import services
+from hemeroteca.geo import concepts, services
 from hemeroteca.geo.description import TYPES, BBox
 from hemeroteca.geo.models import HealthCheck, Layer, Service, SiblingRule
 
+_PLAIN = re.compile(r"[\w -]+")  # nothing that means something in an expression
 MAX_RANKED = 5_000  # services put into order by words; the rest follow by their number
 SHOWN = (Service.State.ALIVE, Service.State.FAILING, Service.State.RESTRICTED)
 
@@ -239,7 +240,11 @@ def _rows(wish: Wish) -> QuerySet[Service]:
     if wish.provider:
         rows = rows.filter(provider__icontains=wish.provider)
     if wish.keyword:
-        rows = rows.filter(words__contains=services.fold(wish.keyword))
+        named = Q(words__contains=services.fold(wish.keyword))
+        others = [label for label in concepts.labels(wish.keyword) if _PLAIN.fullmatch(label)]
+        if others:  # whole words: `mar` is not in `marco`
+            named |= Q(words__regex=rf"(^|\W)({'|'.join(others)})(\W|$)")
+        rows = rows.filter(named)
     if wish.licence:
         rows = rows.filter(licence__istartswith=wish.licence)
     if wish.country:

@@ -47,7 +47,7 @@ class GeoReader:
         if content.body.startswith(datasets.STARTS):
             return self._claim(content)
         if content.media_type in _SCRIPTS:
-            return "script" if any(sign in content.body for sign in endpoints.SIGNS) else ""
+            return "script" if endpoints.has_signs(content.body) else ""
         if content.body[:2] in (b"\0<", b"\0{") or content.media_type.endswith("xml"):
             return self._claim(content)
         return ""
@@ -79,8 +79,7 @@ class GeoReader:
     def _sniff_markup(self, content: Content, start: bytes) -> str:
         if content.begins_as_html or (start[:9].lower() == b"<!doctype" and b"<html" in content.body[:4096].lower()):
             kind = self._html.sniff(content)
-            body = content.body
-            return kind if kind and any(sign in body for sign in endpoints.SIGNS) else ""
+            return kind if kind and endpoints.has_signs(content.body) else ""
         if content.media_type == "application/xhtml+xml" or content.root == "html":
             return ""
         found = xmltree.prolog(xmltree.to_utf8(content.body[:MAX_LOOK]), detection.XML_ROOTS)

@@ -18,6 +18,7 @@ from hemeroteca.geo import endpoints, models
 from hemeroteca.geo.description import BBox, Description
 from hemeroteca.geo.description import Layer as LayerFound
 from hemeroteca.geo.models import Harvest, HarvestRecord, HealthCheck, Layer, Service, SiblingRule
+from hemeroteca.plain import whole_number
 
 GONE_MS = 30 * 86_400_000  # a service that has not answered for so long is gone
 MAX_WORDS = 200_000  # characters searched of one service
@@ -246,6 +247,22 @@ def close(url: str, rule: str, at_ms: int, crawl: int | None = None) -> Service 
     return service
 
 
+def forget(addresses: Iterable[str]) -> None:
+    """Pages were erased: services that they described go, and what they called others. What was withdrawn keeps its
+    row, so that it stays out, and says nothing more."""
+    pages = list(addresses)
+    for start in range(0, len(pages), 400):
+        part = pages[start : start + 400]
+        Service.objects.filter(found_on__in=[endpoints.without_secrets(url) for url in part]).update(anchor="")
+        described = Service.objects.filter(url_key__in=[urls.key(url) for url in part])
+        described.exclude(state=Service.State.WITHDRAWN).delete()
+        Layer.objects.filter(service__in=described).delete()
+        described.update(
+            title="", abstract="", provider="", fees="", constraints="", thumbnail="", words="", keywords=[],
+            contact=None, inspire=None,
+        )  # fmt: skip
+
+
 def touch(keys: Sequence[int], at_ms: int) -> None:
     """These pages were asked again and had not changed."""
     Service.objects.filter(url_key__in=keys).exclude(state=Service.State.WITHDRAWN).update(
@@ -369,6 +386,11 @@ def end_harvest(source: Harvest, begun_ms: int, report: dict[str, object]) -> in
     return vanished
 
 
+def fail_harvest(source: Harvest, report: dict[str, object]) -> None:
+    """After one that ended early: what is known stays; the report tells why, and when it was tried."""
+    Harvest.objects.filter(pk=source.pk).update(report={**report, "tried_ms": now_ms()})
+
+
 def fold(text: str) -> str:
     """Small letters without accents: `Ríos` and `rios` are the same word."""
     plain = unicodedata.normalize("NFKD", text.casefold())
@@ -423,7 +445,7 @@ def _original(service: Service) -> models.Service | None:
 
 
 def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(".") if part.isdecimal())
+    return tuple(whole_number(part) or 0 for part in text.split(".") if part.isdecimal())
 
 
 def _server(header: str) -> str:

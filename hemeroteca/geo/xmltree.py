@@ -51,9 +51,9 @@ def to_utf8(body: bytes, content_type: str = "") -> bytes:
     if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         if b"\0" not in body[2:42]:
             body = body[2:]
-    elif b"\0" in body[:4]:  # UTF-16 without a mark
+    elif b"\0" in body[:4]:  # UTF-16 without a mark, or a stray zero
         for start, name in ((b"<\0", "utf-16-le"), (b"\0<", "utf-16-be"), (b"{\0", "utf-16-le"), (b"\0{", "utf-16-be")):
-            if body.startswith(start):
+            if body.startswith(start) and body[2 + start.index(b"\0") :][:1] == b"\0":  # the next letter is one too
                 return body.decode(name, "replace").encode("utf-8", "replace")
     return decode.to_utf8(body, content_type)[0]
 
@@ -180,8 +180,7 @@ def text(element: Element | None, *path: str) -> str:
         element = child(element, *path)
     if element is None:
         return ""
-    value = "".join(element.itertext()) if len(element) else element.text
-    return " ".join(value.split()) if value else ""
+    return _single_spaced("".join(element.itertext()) if len(element) else element.text)
 
 
 def texts(element: Element, names: Mapping[str, int]) -> list[str]:
@@ -195,11 +194,18 @@ def texts(element: Element, names: Mapping[str, int]) -> list[str]:
     return found
 
 
-def named(element: Element) -> Iterator[tuple[str, Element]]:
+def _single_spaced(value: str | None) -> str:
+    if not value:
+        return ""
+    if value.isprintable() and "  " not in value:  # the only space that is printable is the plain one
+        return value.strip()
+    return " ".join(value.split())
+
+
+def named(element: Element) -> list[tuple[str, Element]]:
     """The children with their local names."""
     known = _LOCALS
-    for part in element:
-        yield known.get(part.tag) or local(part), part
+    return [(known.get(part.tag) or local(part), part) for part in element]
 
 
 def attribute(element: Element | None, name: str) -> str:

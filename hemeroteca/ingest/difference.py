@@ -66,29 +66,30 @@ def difference(capture: Capture, rules: Rules, diff: bool) -> tuple[Difference, 
         capture.url,
         record.status or capture.status,
         _picture(rules.earlier_picture) if shot else b"",
+        record.captured_ms or 0,
     )
     if dom:
-        new = change.Snapshot(dom[:COMPARED_BYTES], DOM_TYPE, capture.url, capture.status, shot)
+        new = change.Snapshot(dom[:COMPARED_BYTES], DOM_TYPE, capture.url, capture.status, shot, capture.captured_ms)
     else:
         body = capture.content(COMPARED_BYTES)[0]
-        new = change.Snapshot(body, capture.media_type, capture.url, capture.status)
+        new = change.Snapshot(body, capture.media_type, capture.url, capture.status, at_ms=capture.captured_ms)
     verdicts: list[Difference] = []
-    compared: dict[tuple[tuple[str, ...], ...], tuple[change.Change, str]] = {}  # once per set of rules
+    compared: dict[tuple[tuple[str, ...], ...], change.Comparison] = {}  # once per set of rules
+    texts: dict[tuple[tuple[str, ...], ...], str] = {}
     for judge in rules.judges:
         given = change.ChangeRules(**msgspec.structs.asdict(judge.comparison))
         parts = given.ignore, given.keep, given.ignore_text, given.weights
         if parts not in compared:
             if len(compared) == MAX_COMPARED:
                 continue
-            compared[parts] = change.compare(old, new, given, frozenset(rules.noise)), ""
-        found, text = compared[parts]
+            compared[parts] = change.Comparison(old, new, given, frozenset(rules.noise))
+        found = compared[parts].change
         important = found.total > given.threshold
-        if important and diff and not text:
-            text = change.text_diff(old, new, given)[:DIFF_CHARS]
-            compared[parts] = found, text
-        verdicts.append(_verdict(found, important, text if important else "", judge.subscriptions))
-    first, _ = next(iter(compared.values()))
-    sightings = [msgspec.structs.astuple(sighting) for sighting in change.sightings(first)]
+        if important and diff and parts not in texts:
+            texts[parts] = compared[parts].text_diff()[:DIFF_CHARS]
+        verdicts.append(_verdict(found, important, texts.get(parts, "") if important else "", judge.subscriptions))
+    first = next(iter(compared.values()))
+    sightings = [msgspec.structs.astuple(sighting) for sighting in change.sightings(first.change)]
     return msgspec.structs.replace(verdicts[0], others=verdicts[1:]), sightings
 
 

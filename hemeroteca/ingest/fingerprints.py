@@ -15,13 +15,19 @@ def fingerprints(url: str, document: extract.Document, digest: str) -> tuple[int
         return _hash(digest), _hash(digest)
     shown = [link.href for link in document.links if link.kind in ("requisite", "frame") and not _FURNITURE(link.href)]
     named = [link.text for link in document.links if link.kind == "page" and "/" not in link.text]
-    says = _ADDRESS("", "\n".join((document.title, (document.main or document.text)[:LOOKED_AT], *named)))
+    says = _without_addresses("\n".join((document.title, (document.main or document.text)[:LOOKED_AT], *named)))
     own = {form for text in _NUMBER.findall(url) for form in _forms(text)}
     exact = _NUMBER.sub(lambda number: "" if number[0] in own else number[0], says) if own else says
     return _hash("\n".join((exact, *shown))), _hash("\n".join((without_digits(says), *shown)))
 
 
-_ADDRESS = re.compile(r"(?<!\S)(?:https?:/)?/\S+").sub  # the text of many a link is where it leads
+def _without_addresses(text: str) -> str:
+    """The text of many a link is where it leads."""
+    return _PATH("", _ADDRESS("", text)) if "/" in text else text
+
+
+_ADDRESS = re.compile(r"http(?<!\Shttp)s?://\S+").sub  # the look behind comes second: the search is for fixed letters
+_PATH = re.compile(r"/(?<!\S/)\S+").sub
 _NUMBER = re.compile(r"[0-9]+")
 _FURNITURE = re.compile(r"\.(?:css|js|mjs|ico|woff2?|ttf)\b", re.IGNORECASE).search
 

@@ -60,7 +60,7 @@ class CrawlOptions(msgspec.Struct, frozen=True, omit_defaults=True):
         return bool(self.job or self.vantage)
 
 
-class CrawlRules(msgspec.Struct, array_like=True):
+class CrawlRules(msgspec.Struct, array_like=True, kw_only=True):
     """The rules of a crawl; an ingest process is told them once."""
 
     crawl: int

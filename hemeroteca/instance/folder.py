@@ -26,6 +26,7 @@ class Instance:
         self.spool_dir = self.data / "spool"  # bodies on their way; emptied at every start of the engine
         self.thesauri_dir = self.data / "thesauri"
         self.log_dir = self.data / "logs"
+        self.processes_path = self.data / "processes.json"  # what the supervisor of `hemeroteca serve` keeps running
         self.lake_dir = self.data / "lake"  # Parquet files, or copies of those in the lake's object store
 
     def create(self) -> None:
@@ -103,6 +104,10 @@ class Instance:
     def wake(self, name: str) -> bool:
         """Tell whoever listens that there is something to do; False when nobody does."""
         return self._call(name, b"!")
+
+    def order(self, verb: str, process: str) -> bool:
+        """Tell the supervisor of `hemeroteca serve` to stop, start or restart a process; False when none runs."""
+        return self._call("supervisor", f"{verb} {process}\n".encode("ascii"))
 
     def listens(self, name: str) -> bool:
         """Whether somebody does: `engine` (of `hemeroteca serve`) or `jobs` (its supervisor)."""

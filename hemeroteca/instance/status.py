@@ -59,6 +59,11 @@ def read_engine_status(instance: Instance) -> EngineStatus | None:
     return figures if time.time() * 1000 - figures.updated_ms < STALE_MS else None
 
 
+def ended_badly(instance: Instance) -> bool:
+    """Whether the last engine was killed: it did not take its figures away. Before this one writes its own."""
+    return _path(instance).exists()
+
+
 def set_aside(instance: Instance, what: str, error: Exception) -> None:
     """Note a record, page or row that cannot be read, so that the rest goes on without it and `status` shows it."""
     reason = f"{type(error).__name__}: {error}"[:500]

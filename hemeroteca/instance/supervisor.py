@@ -1,5 +1,8 @@
 """Keeps the processes of an instance running: starts them, passes their words on, restarts what dies, stops them all.
 
+It tells in `processes.json` what runs, and takes orders (`stop NAME`, `start NAME`, `restart NAME`) through a pipe that
+only the owner of the data folder can write to (`Instance.order`).
+
 One thread and one selector; no Django here, so that the process which must never fall stays small. Children live in
 process groups of their own: Ctrl-C reaches the supervisor only, which then stops them in order. If the supervisor
 itself is killed, the kernel tells the children (PR_SET_PDEATHSIG) and they stop by themselves.
@@ -17,8 +20,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import FrameType
 from typing import IO
+
+import msgspec
 
 log = logging.getLogger("hemeroteca.supervisor")
 
@@ -39,6 +45,7 @@ class Program:
     inherit: Sequence[int] = ()  # file descriptors it needs, such as the listening socket
     wakers: Sequence[int] = ()  # it is started when one of these can be read, and sleeps again when it has ended well
     wake_seconds: float = 0.0  # a sleeping one is started after so long in any case; 0: never
+    may_stop: bool = True  # by order; False: it can only be restarted
 
 
 @dataclass(frozen=True)
@@ -50,11 +57,17 @@ class RestartLimits:
 class Supervisor:
     """`run()` returns after a signal asked for the end and every child is gone.
 
-    `say(name, line)` receives each line a child writes, to either of its streams.
+    `say(name, line)` receives each line a child writes, to either of its streams. `ear`: a descriptor that orders can
+    be read from; `told`: the file that says what runs.
     """
 
     def __init__(
-        self, programs: Sequence[Program], say: Callable[[str, str], None], limits: RestartLimits | None = None
+        self,
+        programs: Sequence[Program],
+        say: Callable[[str, str], None],
+        limits: RestartLimits | None = None,
+        ear: int | None = None,
+        told: Path | None = None,
     ) -> None:
         self._selector = selectors.DefaultSelector()
         limits = limits or RestartLimits()
@@ -62,12 +75,17 @@ class Supervisor:
         self._limits = limits
         self._stop_signals = 0
         self._kill_at = float("inf")
+        self._ear = ear
+        self._told = told
+        self._last_told: list[ProcessFacts] | None = None
 
     def run(self) -> None:
         wake_read, wake_write = os.pipe()
         os.set_blocking(wake_read, False)
         os.set_blocking(wake_write, False)
         self._selector.register(wake_read, selectors.EVENT_READ, lambda: _drain(wake_read))
+        if self._ear is not None:
+            self._selector.register(self._ear, selectors.EVENT_READ, self._obey)
         old_wake = signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
         numbers = [signal.SIGINT, signal.SIGTERM]
         if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup asked that a lost terminal means nothing
@@ -101,14 +119,42 @@ class Supervisor:
                     child.kill()
             for child in self._children:
                 child.tend(now, may_start=not asked)
+            self._tell()
             if asked and not any(child.alive for child in self._children):
                 return
             for key, _ in self._selector.select(self._pause(now)):
                 key.data()
 
+    def _obey(self) -> None:
+        """Orders of whoever may operate the instance."""
+        assert self._ear is not None
+        try:
+            lines = os.read(self._ear, 4096).decode("ascii", "replace").splitlines()
+        except BlockingIOError:
+            return
+        for line in lines:
+            verb, _, name = line.partition(" ")
+            for child in self._children:
+                if child.name == name:
+                    child.order(verb, time.monotonic())
+
+    def _tell(self) -> None:
+        """Write down what runs, when that has changed."""
+        facts = [child.facts() for child in self._children]
+        if self._told is None or facts == self._last_told:
+            return
+        self._last_told = facts
+        draft = self._told.with_suffix(".new")
+        try:
+            draft.write_bytes(msgspec.json.encode(facts))
+            os.replace(draft, self._told)
+        except OSError as error:  # a full disk must not end what it could not describe
+            log.warning("%s cannot be written (%s)", self._told, error)
+
     def _pause(self, now: float) -> float | None:
         moments = (
             [child.start_at for child in self._children if not child.alive]
+            + [child.kill_at for child in self._children if child.alive and child.kill_at]
             if not self._stop_signals
             else [self._kill_at]
         )
@@ -116,6 +162,26 @@ class Supervisor:
 
     def _on_stop(self, number: int, frame: FrameType | None) -> None:
         self._stop_signals += 1
+
+
+class ProcessFacts(msgspec.Struct):
+    """A process of an instance, for people."""
+
+    name: str
+    state: str  # running, asleep (it is started when there is work), stopped (by order), waiting (it died)
+    pid: int = 0
+    since_ms: int = 0  # of this state
+    starts: int = 0
+    ending: str = ""  # how it last ended
+    may_stop: bool = True
+
+
+def read_processes(told: Path) -> list[ProcessFacts]:
+    """What a supervisor wrote; nothing when none did."""
+    try:
+        return msgspec.json.decode(told.read_bytes(), type=list[ProcessFacts])
+    except (OSError, msgspec.MsgspecError):
+        return []
 
 
 class _Child:
@@ -137,6 +203,12 @@ class _Child:
         self._stopping = False
         self._killed = False
         self.start_at = 0.0
+        self.kill_at = 0.0  # when a process that was ordered to end is ended; 0: nobody ordered it
+        self._held = False  # by order: not started until somebody says so
+        self._again = False  # by order: it ends in order to be started again
+        self._starts = 0
+        self._ending = ""
+        self._since_ms = time.time_ns() // 1_000_000
         self._asleep = False
         if program.wakers:
             self._sleep(time.monotonic())
@@ -145,11 +217,40 @@ class _Child:
     def alive(self) -> bool:
         return self._process is not None
 
+    @property
+    def name(self) -> str:
+        return self._program.name
+
+    def facts(self) -> ProcessFacts:
+        state = "running" if self.alive else "stopped" if self._held else "asleep" if self._asleep else "waiting"
+        pid = self._process.pid if self._process is not None else 0
+        return ProcessFacts(self.name, state, pid, self._since_ms, self._starts, self._ending, self._program.may_stop)
+
+    def order(self, verb: str, now: float) -> None:
+        """What a person wants of it: stop, start or restart."""
+        if verb == "start" or (verb == "restart" and self._process is None):
+            if self._held:
+                log.info("%s is started by order", self.name)
+            self._held = False
+            if not self._asleep:
+                self.start_at = now
+        elif verb == "restart" or (verb == "stop" and self._program.may_stop):
+            self._held, self._again = verb == "stop", verb == "restart"
+            if self._process is not None:
+                log.info("%s is asked to %s", self.name, verb)
+                self._process.terminate()
+                self.kill_at = now + self._limits.grace_seconds
+            self._since_ms = time.time_ns() // 1_000_000
+
     def tend(self, now: float, may_start: bool) -> None:
         """Notice a death, and start the program when it is time."""
         if self._process is not None and _has_ended(self._process.pid):
             self._bury(now)
-        if self._process is None and may_start and now >= self.start_at:
+        if self._process is not None and self.kill_at and now >= self.kill_at:
+            log.warning("%s has not ended as ordered; killing it", self.name)
+            self.kill_at = 0.0
+            _kill_group(self._process.pid)
+        if self._process is None and may_start and not self._held and now >= self.start_at:
             self._wake(now)
             self._start(now)
 
@@ -196,6 +297,8 @@ class _Child:
             preexec_fn=_die_with_parent(os.getpid()) if sys.platform == "linux" else None,
         )
         assert self._process.stdout is not None
+        self._starts += 1
+        self._since_ms = time.time_ns() // 1_000_000
         self._started = now
         self._pipe = self._process.stdout
         os.set_blocking(self._pipe.fileno(), False)
@@ -234,8 +337,17 @@ class _Child:
             self._partial = b""
         self._close_pipe()
         code, self._process = self._process.returncode, None
+        self._ending, self._since_ms = _spell(code), time.time_ns() // 1_000_000
+        ordered, self.kill_at = self._held or self._again, 0.0
         if self._stopping:
             log.info("%s stopped", self._program.name)
+            return
+        if ordered:
+            self._again = False
+            log.info("%s ended as ordered", self._program.name)
+            self.start_at = now
+            if self._program.wakers:
+                self._sleep(now)
             return
         if self._program.wakers and not code:
             self._sleep(now)

@@ -15,6 +15,10 @@ class ActiveJob(Protocol):
 
     checkpoint: Any  # what `keep` kept before an interruption; None at a first start
 
+    @property
+    def cancelled(self) -> bool:
+        """Somebody wants it to end for good; else an interruption is its process that stops, and it goes on later."""
+
     def progress(self, done: int, total: int | None = None, message: str = "") -> None:
         """Tell how far it is; cheap enough to be called for each step. Raises Interrupted when it shall end now."""
 
@@ -68,10 +72,11 @@ def kind(
 
 def find(name: str) -> Kind:
     """A kind by its name. Raises Invalid."""
-    known = every()
-    if name not in known:
-        raise Invalid(f"there is no kind of job {name!r}; there are {', '.join(sorted(known))}")
-    return known[name]
+    if name not in _kinds:
+        _load_room(name.partition(".")[0])
+    if name not in _kinds and name not in every():
+        raise Invalid(f"there is no kind of job {name!r}; there are {', '.join(sorted(_kinds))}")
+    return _kinds[name]
 
 
 def every() -> dict[str, Kind]:
@@ -80,6 +85,15 @@ def every() -> dict[str, Kind]:
     for module in settings.JOB_MODULES:
         import_module(module)
     return _kinds
+
+
+def _load_room(room: str) -> None:
+    """The kinds of one room: those of all others cost half a second to load."""
+    from django.conf import settings
+
+    module = f"hemeroteca.{room}.jobs"
+    if module in settings.JOB_MODULES:
+        import_module(module)
 
 
 _kinds: dict[str, Kind] = {}

@@ -1,9 +1,11 @@
 """Jobs read: one, the latest, their logs, and whether something waits."""
 
 import time
+from collections import Counter
 from typing import Any
 
 import msgspec
+from django.conf import settings
 from django.db.models import Count, Q, QuerySet
 
 from hemeroteca.accounts import Actor, can, require
@@ -57,6 +59,20 @@ def waiting(exclusive: bool | None = None) -> list[Job]:
     here = Q(worker__startswith=f"{workers.machine()}:")
     found = found.filter(Q(state=Job.State.QUEUED) | Q(lease_ms__lt=time.time_ns() // 1_000_000) | here)
     return [job for job in found if job.state == Job.State.QUEUED or is_forsaken(job)]
+
+
+def limits() -> dict[str, int]:
+    """Most jobs of a kind that run at once, as the setting `job_limits` says; the rest as many as there are workers."""
+    found = (text.partition("=") for text in settings.CONFIG.job_limits)
+    return {kind.strip(): max(1, int(number)) for kind, _, number in found if number.strip().isdecimal()}
+
+
+def full_kinds() -> set[str]:
+    """Kinds of which as many run as may."""
+    allowed = limits()
+    running = Job.objects.filter(state=Job.State.RUNNING, kind__in=allowed, lease_ms__gte=time.time_ns() // 1_000_000)
+    counts = Counter(job.kind for job in running if not workers.is_gone(job.worker))
+    return {kind for kind, most in allowed.items() if counts[kind] >= most}
 
 
 def is_forsaken(job: Job) -> bool:

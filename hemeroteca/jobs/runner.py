@@ -122,12 +122,16 @@ class _Active:
 
     def __init__(self, runner: Runner, job: Job, show: Show | None) -> None:
         self.checkpoint = job.checkpoint
-        self.cancelled = self.lost = False
+        self.lost = self._cancel_requested = False
         self._runner = runner
         self._job = job
         self._show = show
         self._state: tuple[int, int | None, str] = (job.done, job.total, "")
         self._due = 0.0
+
+    @property
+    def cancelled(self) -> bool:
+        return self._cancel_requested or self._runner.cancelled
 
     def progress(self, done: int, total: int | None = None, message: str = "") -> None:
         self._state = (done, total, message)
@@ -135,13 +139,13 @@ class _Active:
             self._show(*self._state)
         if time.monotonic() >= self._due:
             self.write()
-        if self._runner.stopped or self._runner.cancelled or self.cancelled or self.lost:
+        if self._runner.stopped or self.cancelled or self.lost:
             raise Interrupted
 
     def write(self) -> None:
         self._due = time.monotonic() + WRITE_SECONDS
         answer = services.report(self._job, *self._state)
-        self.cancelled, self.lost = bool(answer), answer is None
+        self._cancel_requested, self.lost = bool(answer), answer is None
 
     def log(self, text: str) -> None:
         services.add_line(self._job, text)

@@ -7,7 +7,7 @@ import msgspec
 from django.conf import settings
 from django.db.models import F, QuerySet
 
-from hemeroteca.accounts import Actor, require
+from hemeroteca.accounts import Actor, audit, require
 from hemeroteca.errors import Conflict
 from hemeroteca.jobs import kinds, queries, workers
 from hemeroteca.jobs.models import Job, JobLine
@@ -33,6 +33,8 @@ def submit(actor: Actor, kind: str, arguments: Any, here: bool = False) -> Job:
     if here:
         _begin(job)
     job.save()
+    if here or actor.user is not None:  # by a person: a backup, an export, a rebuild; the rest are schedules
+        audit.note(actor, "job ordered", kind, str(job.pk))
     if not here:
         wake(job)
     return job
@@ -73,8 +75,11 @@ def resume(actor: Actor, number: int, here: bool = False) -> Job:
 
 def claim(exclusive: bool | None = None, number: int | None = None) -> Job | None:
     """Take the oldest job that waits (or that one), for this process. Of several who try, one gets it."""
+    full = queries.full_kinds()
     for job in queries.waiting(exclusive):
         if number is not None and job.pk != number:
+            continue
+        if job.kind in full:  # as many of them run as may; it waits
             continue
         was = (job.state, job.worker, job.lease_ms)
         if job.state == Job.State.RUNNING:
@@ -130,7 +135,12 @@ def end(job: Job, state: Job.State, message: str = "", result: Any = None, code:
 
 def wake(job: Job) -> None:
     """Tell whoever can run it: the engine, between two of its runs, or the supervisor, which starts a worker."""
-    settings.INSTANCE.wake("engine" if job.exclusive else "jobs")
+    if job.exclusive:
+        settings.INSTANCE.wake("engine")
+        return
+    at_work = Job.objects.filter(state=Job.State.RUNNING, exclusive=False).count()
+    for name in workers.process_names(min(settings.CONFIG.job_processes, at_work + 1)):
+        settings.INSTANCE.wake(name)
 
 
 def now_ms() -> int:

@@ -9,6 +9,11 @@ import os
 from pathlib import Path
 
 
+def process_names(count: int) -> list[str]:
+    """What the processes are called that `hemeroteca serve` has for jobs."""
+    return ["jobs", *(f"jobs-{number}" for number in range(2, max(1, count) + 1))]
+
+
 def name() -> str:
     pid = os.getpid()
     return f"{machine()}:{pid}:{_start(pid)}"

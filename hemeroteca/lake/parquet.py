@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence, Sized
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from hemeroteca.lake.revisions import KEYS, ORDER, TEXTS, Revision, schema
+from hemeroteca.lake.revisions import KEYS, ORDER, TEXTS, schema
 
 ROWS_IN_GROUP = 131_072
 TEXT_ROWS_IN_GROUP = 4_096
@@ -29,39 +29,35 @@ def write(table: str, rows: Sequence[msgspec.Struct], target: Path) -> int:
 
 
 def arrow(table: str, rows: Sequence[msgspec.Struct]) -> pa.Table:
-    columns: list[pa.Array] = []
     shape = schema(table)
-    for field in shape:
-        if field.name == "fingerprint":
-            values: list[Any] = [row.fingerprint() for row in rows if isinstance(row, Revision)]
-        else:
-            values = [getattr(row, field.name) for row in rows]
-        columns.append(_column(values, field.type))
+    columns = [_column([*map(attrgetter(field.name), rows)], field.type) for field in shape]
     return pa.Table.from_arrays(columns, schema=shape)
 
 
 def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
     """An array from its parts. `pa.array` would load pandas (half a second) to ask whether a list is one of its own."""
-    there = [value is not None for value in values]
-    valid = None if all(there) else _bits(there)
+    valid = _bits([value is not None for value in values]) if None in values else None
     if pa.types.is_string(kind):
-        parts = [b"" if value is None else value.encode("utf-8", "replace") for value in values]
-        return pa.Array.from_buffers(
-            kind, len(values), [valid, _offsets(len(part) for part in parts), pa.py_buffer(b"".join(parts))]
-        )
+        data = "".join(filter(None, values)).encode("utf-8", "replace")
+        parts: list[Any] = [value or "" for value in values]
+        if len(data) != sum(map(len, parts)):  # not ASCII alone
+            parts = [part.encode("utf-8", "replace") for part in parts]
+        return pa.Array.from_buffers(kind, len(values), [valid, _offsets(parts), pa.py_buffer(data)])
     if pa.types.is_list(kind):
-        inner = _column([part for value in values for part in value or ()], kind.value_type)
-        return pa.Array.from_buffers(
-            kind, len(values), [valid, _offsets(len(value or ()) for value in values)], children=[inner]
-        )
+        lists = [value or () for value in values]
+        inner = _column([part for value in lists for part in value], kind.value_type)
+        return pa.Array.from_buffers(kind, len(values), [valid, _offsets(lists)], children=[inner])
     if pa.types.is_boolean(kind):
-        return pa.Array.from_buffers(kind, len(values), [valid, _bits([bool(value) for value in values])])
-    numbers = np.fromiter((value or 0 for value in values), np.int64, len(values))  # also times, in ms
-    return pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(numbers)])
+        return pa.Array.from_buffers(kind, len(values), [valid, _bits(values)])
+    if valid is not None:
+        values = [value or 0 for value in values]
+    return pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(np.array(values, np.int64))])  # times: in ms
 
 
-def _offsets(lengths: Iterable[int]) -> pa.Buffer:
-    return pa.py_buffer(np.fromiter(itertools.accumulate(lengths, initial=0), np.int32))
+def _offsets(parts: Sequence[Sized]) -> pa.Buffer:
+    ends = np.zeros(len(parts) + 1, np.int32)
+    np.cumsum([*map(len, parts)], out=ends[1:])
+    return pa.py_buffer(ends)
 
 
 def _bits(values: list[bool]) -> pa.Buffer:

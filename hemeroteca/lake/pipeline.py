@@ -137,7 +137,9 @@ def _literal(field: Any, value: Any, dates: _Dates) -> Any:
 def _pattern(value: Any, options: str) -> str:
     if not isinstance(value, str) or len(value) > 1000:
         raise PipelineError("$regex takes a text of at most 1000 characters")
-    return f"(?{options}){value}" if options and re.fullmatch("[imsx]+", options) else value
+    if not isinstance(options, str) or not re.fullmatch("[imsx]*", options):
+        raise PipelineError("$options takes letters of i, m, s and x")
+    return f"(?{options}){value}" if options else value
 
 
 def _project(table: ir.Table, argument: Any, dates: _Dates) -> ir.Table:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,7 +17,7 @@ TABLES = (REVISIONS, TEXTS, EARLIER, EVENTS)
 BUCKETS = 16  # of a wiki's articles, by page id
 
 
-class Revision(msgspec.Struct, kw_only=True):
+class Revision(msgspec.Struct, kw_only=True, dict=True):
     """One revision as the wiki told it at `extraction_date`. What the wiki hides is None and has its flag."""
 
     wiki: str  # host and path of the wiki: es.wikipedia.org
@@ -49,15 +51,16 @@ class Revision(msgspec.Struct, kw_only=True):
     extraction_date: int = 0  # ms since 1970, UTC
     version: int = 0  # of the article's history; a later one replaces an earlier one
 
+    @cached_property
     def fingerprint(self) -> int:
         """64 bits over everything but when we looked, and but what only a request with text tells."""
-        row = msgspec.structs.astuple(self)
-        values = [v for name, v in zip(self.__struct_fields__, row, strict=True) if name not in _NOT_COMPARED]
+        values = _compared(self)
         return int.from_bytes(hashlib.blake2b(msgspec.msgpack.encode(values), digest_size=8).digest(), signed=True)
 
 
 # The title is the article's; the content format comes with the text only, and says nothing the model does not.
 _NOT_COMPARED = {"extraction_date", "version", "title", "ns", "locale", "contentformat", "text_sha1", "slots"}
+_compared = attrgetter(*(name for name in Revision.__struct_fields__ if name not in _NOT_COMPARED))
 
 
 class Text(msgspec.Struct, kw_only=True):

@@ -32,6 +32,7 @@ DEFINITIONS = {
 class Experiment(msgspec.Struct):
     policies: list[str]
     files: list[str] = []
+    trace: str = ""  # a history itself, as the CSV text of such a file
     processes: list[str] = []
     subscription: int | None = None  # the history of its pages, of this instance
     budget: str = "same-as:simple"
@@ -144,6 +145,8 @@ def _history(order: Experiment, own: Trace | None, seed: int) -> Trace:
     if order.days < 0 or not math.isfinite(order.days):
         raise ValueError(f"--days must be zero or more, not {order.days}")
     real = [traces.read(Path(name)) for name in order.files] + ([own] if own is not None else [])
+    if order.trace:
+        real.append(traces.parse(order.trace.splitlines(), "the trace"))
     parts = []
     if real:
         joined = traces.join(real).important(order.min_importance)

@@ -85,7 +85,7 @@ def read(path: Path) -> Trace:
     """A trace from a CSV file; the error says which line is wrong and why."""
     try:
         with _open(path) as file:
-            return _parse(file, str(path))
+            return parse(file, str(path))
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise ValueError(
             f"cannot read the trace {path}: {error}; give a CSV or CSV.GZ with site,page,seconds"
@@ -98,7 +98,8 @@ def _open(path: Path) -> IO[str]:
     return gzip.open(path, "rt", encoding="utf-8", newline="") if packed else path.open(encoding="utf-8", newline="")
 
 
-def _parse(lines: Iterable[str], name: str) -> Trace:
+def parse(lines: Iterable[str], name: str) -> Trace:
+    """A trace from lines of CSV; `name` is what errors call them. Raises ValueError."""
     times: dict[tuple[str, str], list[tuple[float, ...]]] = {}
     latest, columns = 0.0, 5
     for number, row in enumerate(csv.reader(lines), start=1):

@@ -55,10 +55,13 @@ def capture_address(origin: str, stamp: str, url: str) -> str:
     return f"{origin}/{stamp}/{url}"
 
 
-def entrance(origin: str, key: str, stamp: str, url: str) -> str:
-    """The same behind a ticket, for archives that are not open to all."""
+def entrance(origin: str, key: str, stamp: str, url: str, publication: str = "") -> str:
+    """The same behind a ticket, for archives that are not open to all. With the name of a published collection the
+    door leads to what belongs to that one only."""
     to = quote(f"/{stamp}/{url}", safe="")
-    return f"{origin}/_/enter?ticket={sign(key, 'ticket', int(time.time()) + TICKET_SECONDS)}&to={to}"
+    kind = f"ticket {publication}" if publication else "ticket"
+    ticket = sign(key, kind, int(time.time()) + TICKET_SECONDS)
+    return f"{origin}/_/enter?ticket={ticket}&to={to}" + (f"&publication={publication}" if publication else "")
 
 
 def key_of(secret: str) -> str:

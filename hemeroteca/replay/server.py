@@ -16,6 +16,7 @@ index or its collections, and no loader that would go to the web.
 
 import hashlib
 import hmac
+import ipaddress
 import json
 import os
 import re
@@ -40,6 +41,7 @@ import gevent
 import pywb
 import requests
 import tldextract
+from gevent.local import local
 from gevent.pool import Pool
 from gevent.pywsgi import WSGIHandler, WSGIServer
 from gevent.socket import socket
@@ -136,10 +138,13 @@ ONLY_AT_THE_CONSOLE = (
 )
 OWN_FILES = {"frame.js": "text/javascript", "message.js": "text/javascript", "frame.css": "text/css"}
 PYWB_FILES = ("wombat.js", "wombatWorkers.js", "wb_frame.js", "autoFetchWorker.js")
-TICKET = re.compile(r"/~(\d{1,12})\.([a-z0-9.:_\[\]-]{1,260})\.([0-9a-f]{64})(/.*)", re.S)
+TICKET = re.compile(r"/~(\d{1,12})\.([a-z0-9.:_\[\]-]{1,260})\.([0-9a-f]{64})(?:~([a-z0-9-]{1,60}))?(/.*)", re.S)
 CAPTURE = re.compile(r"/(?:(\d{0,14})([a-z]{2,4}_)?/)?(?=https?:)", re.I)
 
 SUFFIXES = tldextract.TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
+
+# Of the request under way: the published collection its reader may see; empty: a member, who may see everything.
+ASKED = local()
 
 Start = Callable[[str, list[tuple[str, str]]], Any]
 Environ = dict[str, Any]
@@ -189,6 +194,7 @@ class Replay:
         return []
 
     def answer(self, environ: Environ, start: Start) -> Iterable[bytes]:
+        ASKED.publication = ""
         refusal = refused(environ)
         if refusal:
             return plain(start, *refusal)
@@ -204,9 +210,12 @@ class Replay:
         if not OPEN:
             ticket = Ticket.of(environ)
             if ticket is not None:
+                ASKED.publication = ticket.publication
                 return self.for_members(ticket, environ, start)
-            if not has_pass(environ):
+            passed = pass_of(environ)
+            if passed is None:
                 return self.closed(environ, start)
+            ASKED.publication = passed
             if raw(environ["REQUEST_URI"]):
                 return plain(start, "403 Forbidden", ONLY_AT_THE_CONSOLE)
             if place := framed(environ):
@@ -253,8 +262,10 @@ class Replay:
         if name == "enter":
             return enter(environ, start)
         if name == "captures":
-            if not OPEN and not has_pass(environ):
+            passed = "" if OPEN else pass_of(environ)
+            if passed is None:
                 return plain(start, "401 Unauthorized", "This archive is for members.")
+            ASKED.publication = passed
             url = parse_qs(environ.get("QUERY_STRING", "")).get("url", [""])[0]
             headers = [("Content-Type", "application/json"), ("Cache-Control", "no-cache")]
             return answer(start, "200 OK", headers, json.dumps(self.pages.moments_of(url)).encode(), FRAME_POLICY)
@@ -361,6 +372,7 @@ class Pages(RewriterApp):  # type: ignore[misc]
             "language": "es" if kwargs["texts"] is TEXTS["es"] else "en",
             "console": CONSOLE,
             "versions": versions_of(wb_url.get_url()),
+            "publication": f"/c/{ASKED.publication}" if ASKED.publication else "",
             "origin": ORIGIN,
             "pages": kwargs["pages"],
         }
@@ -390,11 +402,12 @@ class Ticket(NamedTuple):
     site: str
     signature: str
     path: str  # what is asked for
+    publication: str = ""  # the published collection it is for; empty: for members
 
     @classmethod
     def new(cls, path: str, environ: Environ) -> "Ticket":
-        until, site = int(time.time()) + PAGE_SECONDS, site_of(path)
-        return cls(until, site, cls._signed(until, site, environ), path)
+        until, site, publication = int(time.time()) + PAGE_SECONDS, site_of(path), ASKED.publication
+        return cls(until, site, cls._signed(until, site, environ, publication), path, publication)
 
     @classmethod
     def of(cls, environ: Environ) -> "Ticket | None":
@@ -405,13 +418,14 @@ class Ticket(NamedTuple):
         found = TICKET.fullmatch(uri)
         if not found or int(found[1]) < time.time():
             return None
-        ticket = cls(int(found[1]), found[2], found[3], found[4])
-        right = hmac.compare_digest(ticket.signature, cls._signed(ticket.until, ticket.site, environ))
+        ticket = cls(int(found[1]), found[2], found[3], found[5], found[4] or "")
+        expected = cls._signed(ticket.until, ticket.site, environ, ticket.publication)
+        right = hmac.compare_digest(ticket.signature, expected)
         return ticket if right else None
 
     @property
     def text(self) -> str:
-        return f"{self.until}.{self.site}.{self.signature}"
+        return f"{self.until}.{self.site}.{self.signature}" + (f"~{self.publication}" if self.publication else "")
 
     @property
     def address(self) -> str:
@@ -438,8 +452,8 @@ class Ticket(NamedTuple):
         return [*self.headers(allowed=True), *leave]
 
     @staticmethod
-    def _signed(until: int, site: str, environ: Environ) -> str:
-        told = f"page {until} {site} {asker(environ)}"
+    def _signed(until: int, site: str, environ: Environ, publication: str) -> str:
+        told = json.dumps(["page", until, site, asker(environ), publication])  # no value can be read as two
         return hmac.new(KEY.encode(), told.encode(), hashlib.sha256).hexdigest()
 
 
@@ -453,7 +467,7 @@ class Index(RemoteIndexSource):  # type: ignore[misc]
 
     def _get_api_url(self, params: dict[str, Any]) -> str:
         """`alt_url` is the address with what was sent to it, under which answers to POST are filed."""
-        url = f"{INDEX}/cdx?url={quote(params.get('alt_url') or params['url'], safe='')}"
+        url = f"{INDEX}/cdx?url={quote(params.get('alt_url') or params['url'], safe='')}{only_published()}"
         if params.get("matchType", "exact") != "exact":
             return f"{url}&matchType={params['matchType']}&limit=100"
         url += "&matchType=exact"
@@ -461,7 +475,9 @@ class Index(RemoteIndexSource):  # type: ignore[misc]
 
     def ask(self, url: str, more: str) -> list[str]:
         """Timestamps of captures of an address."""
-        place = f"{INDEX}/cdx?url={quote(url, safe='')}&matchType=exact&output=json&fl=timestamp&{more}"
+        place = (
+            f"{INDEX}/cdx?url={quote(url, safe='')}&matchType=exact&output=json&fl=timestamp&{more}{only_published()}"
+        )
         answered = self.sesh.get(place, timeout=READ_SECONDS)
         answered.raise_for_status()
         return [str(json.loads(line)["timestamp"]) for line in answered.text.splitlines() if line]
@@ -563,7 +579,7 @@ class Server(WSGIServer):  # type: ignore[misc]
     held: Counter[str] = Counter()
 
     def handle(self, sock: Any, address: Any) -> None:
-        who = ":".join(address[0].split(":")[:4]) if ":" in address[0] else address[0]
+        who = network(address[0])
         if self.held[who] >= CONNECTIONS_EACH and not who.startswith("127."):
             sock.close()
             return
@@ -583,7 +599,7 @@ def refused(environ: Environ) -> tuple[str, str] | None:
         return "421 Misdirected Request", f"Archived pages are shown at {ORIGIN} and under no other name."
     if environ["REQUEST_METHOD"] == "POST":  # a page asks for what it once got in this way
         length = environ.get("CONTENT_LENGTH") or "0"
-        if not length.isdigit() or int(length) > MOST_SENT:
+        if not re.fullmatch(r"[0-9]{1,18}", length) or int(length) > MOST_SENT:
             return "413 Content Too Large", f"No answer to more than {MOST_SENT} bytes is kept."
     elif environ["REQUEST_METHOD"] not in ("GET", "HEAD") and not asks_leave(environ):
         return "405 Method Not Allowed", "An archive can be read; nothing can be changed in it."
@@ -606,17 +622,32 @@ def enter(environ: Environ, start: Start) -> Iterable[bytes]:
     if not CAPTURE.match(to) or "\r" in to or "\n" in to:
         to = "/"
     place = ORIGIN + quote(to, safe="/:?#[]@!$&'()*+,;=%~")
-    if OPEN or has_pass(environ):
+    name = asked.get("publication", [""])[0]
+    if not re.fullmatch(r"[a-z0-9-]{0,60}", name):
+        name = ""
+    if OPEN or pass_of(environ) in ("", name):
         return moved(start, place)
-    if not valid("ticket", asked.get("ticket", [""])[0]):
+    kind = f" {name}" if name else ""
+    if not valid(f"ticket{kind}", asked.get("ticket", [""])[0]):
         return plain(start, "403 Forbidden", f"This link is too old. Go back to {CONSOLE} and follow it again.")
-    cookie = f"{COOKIE}={signed('pass', int(time.time()) + PASS_SECONDS)}; Path=/; HttpOnly; SameSite=Lax"
+    value = signed(f"pass{kind}", int(time.time()) + PASS_SECONDS) + (f"~{name}" if name else "")
+    cookie = f"{COOKIE}={value}; Path=/; HttpOnly; SameSite=Lax"
     return moved(start, place, [("Set-Cookie", cookie + ("; Secure" if ORIGIN.startswith("https:") else ""))])
 
 
-def has_pass(environ: Environ) -> bool:
+def pass_of(environ: Environ) -> str | None:
+    """What a reader may see by the pass in their cookie: a published collection, everything (empty), nothing (None)."""
     pairs = (pair.strip().partition("=") for pair in environ.get("HTTP_COOKIE", "").split(";"))
-    return any(name == COOKIE and valid("pass", value) for name, _, value in pairs)
+    for name, _, value in pairs:
+        text, _, publication = value.partition("~")
+        if name == COOKIE and valid(f"pass {publication}" if publication else "pass", text):
+            return str(publication)
+    return None
+
+
+def only_published() -> str:
+    """For questions to our index: only what belongs to the collection of the reader's pass."""
+    return f"&publication={ASKED.publication}" if ASKED.publication else ""
 
 
 def signed(kind: str, until: int) -> str:
@@ -679,9 +710,20 @@ def site_of(path: str) -> str:
 def asker(environ: Environ) -> str:
     """Who asks, by address (/64 of IPv6): of a proxy on this machine, whom it speaks for."""
     address = environ.get("REMOTE_ADDR", "")
-    if address.startswith("127.") or address == "::1":
+    if network(address).startswith("127.") or address == "::1":
         address = environ.get("HTTP_X_FORWARDED_FOR", "").rpartition(",")[2].strip() or "here"
-    return ":".join(address.split(":")[:4]) if ":" in address else address
+    return network(address)
+
+
+def network(address: str) -> str:
+    """One who commands an IPv6 address commands the /64 around it, however it is written."""
+    try:
+        ip = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is None:
+        return str(ipaddress.ip_network(f"{ip}/64", strict=False))
+    return str(getattr(ip, "ipv4_mapped", ip))
 
 
 def kept(headers: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -732,7 +774,8 @@ def place_of(name: str, cdx: Any) -> str:
 
 
 def versions_of(url: str) -> str:
-    return f"{CONSOLE}/page?url={quote(url, safe='')}"
+    place = f"/c/{ASKED.publication}" if ASKED.publication else ""
+    return f"{CONSOLE}{place}/page?url={quote(url, safe='')}"
 
 
 def texts_for(environ: Environ) -> dict[str, str]:

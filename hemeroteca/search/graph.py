@@ -122,6 +122,14 @@ class LinkGraph:
             if (name := file.name.split(".")[0]).isdigit() and int(name) < number:
                 file.unlink(missing_ok=True)
 
+    def forget_texts(self, texts: frozenset[tuple[int, str]]) -> None:
+        """Let go of these texts of links, whoever wrote them: of each only the target is known. No writer beside it."""
+        for file in self.path.glob("*.anchors"):
+            known = _load_anchors(file)
+            kept = [entry for entry in known if entry not in texts]
+            if len(kept) < len(known):
+                _pack(file, kept)
+
     def _compact_anchors(self, last: str) -> None:
         """Small files of link texts into larger ones; the oldest go when there is too much."""
         files = [file for file in sorted(self.path.glob("*.anchors")) if file.name.split(".")[0] <= last]

@@ -26,9 +26,11 @@ from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.search.graph import LinkGraph, LinkRanks, rank_pages_and_hosts
 from hemeroteca.search.index import (
     HEAP_BYTES,
+    VERSIONS,
     Index,
     IndexUnusableError,
     SearchError,
+    deleted_documents,
     index_exists,
     open_index,
     replacement,
@@ -69,6 +71,43 @@ def forget(path: Path, addresses: Iterable[str], heap_bytes: int = HEAP_BYTES) -
                 writer.delete(number)
             writer.commit()
     return len(keys)
+
+
+def forget_texts(path: Path, texts: frozenset[tuple[int, str]], heap_bytes: int = HEAP_BYTES) -> None:
+    """Take texts of links (key of the page they lead to, text) out of the link graph and out of the documents there."""
+    if not texts:
+        return
+    LinkGraph(path / "links").forget_texts(texts)
+    (path / TEXTS).unlink(missing_ok=True)
+    targets = sorted({target for target, _ in texts})
+    for folder in (path, path / VERSIONS):
+        if not index_exists(folder):
+            continue
+        index = open_index(None, folder)
+        with index.writer(heap_bytes) as writer:
+            for target in targets:
+                one = [index.get(target)] if folder == path else index.versions(target)
+                for document in one:
+                    if document is not None and document.anchors:
+                        lines = document.anchors.split("\n")
+                        document.anchors = "\n".join(line for line in lines if (target, line) not in texts)
+                        writer.put(document, True)
+            writer.commit()
+
+
+def expunge(path: Path, heap_bytes: int = HEAP_BYTES) -> int:
+    """Write indexes anew whose files still hold deleted documents: until the engine merges them, their words lie there.
+    How many documents were written. Nobody else may write the index meanwhile; searches go on."""
+    count = 0
+    for folder in (path, path / VERSIONS):
+        if not index_exists(folder) or not deleted_documents(folder):
+            continue
+        index = open_index(None, folder)
+        with replacement(folder, heap_bytes) as writer:
+            for document in index.sample(index.count()):
+                writer.put(document, replaces=False)
+                count += 1
+    return count
 
 
 def changed_anchors(index: Index, graph: LinkGraph, seconds: float = 60.0) -> Iterator[tuple[SearchDocument, str]]:

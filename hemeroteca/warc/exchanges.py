@@ -18,6 +18,7 @@ from hemeroteca.warc.builder import DEVICE, FINAL_URL
 from hemeroteca.warc.capture import Capture, Original
 from hemeroteca.warc.keys import DOM, SCREENSHOT
 from hemeroteca.warc.reader import MAX_HEADERS, MAX_PAYLOAD, Record
+from hemeroteca.warc.segments import NUMBER, Segmented, Segments
 
 IN_MEMORY = 1 << 20
 
@@ -44,33 +45,49 @@ class Problem(msgspec.Struct, frozen=True):
     lost: bool  # whether something that belongs here was left out because of it
 
 
-def captures(path: Path, spool: Path, max_payload: int = 0, name: str = "") -> Iterator[Exchange | Problem]:
+def captures(
+    path: Path, spool: Path, max_payload: int = 0, name: str = "", segments: Segments | None = None
+) -> Iterator[Exchange | Problem]:
     """Every record of a file: those that are captures, and warcinfo records, which tell where they come from. Bodies
     longer than a megabyte are put into the folder `spool`; who takes the capture discards them. `name`: of the file in
-    reports. Nothing is left out without a `Problem` that says so."""
+    reports. `segments`: parts of records that go on in another file; who gives them asks for `unfinished` at the end.
+    Nothing is left out without a `Problem` that says so."""
     name = name or path.name
     max_payload = max_payload or max(MAX_PAYLOAD, _MAX_PACKED * path.stat().st_size)
     requests: list[_Request] = []
     held: list[Exchange] = []  # until the next records show whether they belong to one of them
+    parts = segments if segments is not None else Segments()
     try:
         for found in scan.scan(path, max_payload=max_payload):
             if isinstance(found, scan.Damage):
                 yield Problem(name, found.offset, found.reason, bool(found.length))
                 continue
-            record = found.record
+            record, begun, note = found.record, found.offset, ""
+            if record.kind == "continuation":
+                joined = parts.add(record, max_payload)
+                if isinstance(joined, str):
+                    yield Problem(name, begun, joined, True)
+                if not isinstance(joined, Segmented):
+                    continue
+                record, note = joined.record, joined.note
+                begun = joined.offset if joined.file == name else begun
+            elif record.headers.get(NUMBER, "").strip() == "1":
+                if (waited := parts.begin(record, name, begun)) is not None:
+                    yield from _unfinished(waited, spool)
+                continue
             if record.kind == "request":
-                request = _Request.read(record, found.offset)
+                request = _Request.read(record, begun)
                 if not any(request.give(one) for one in reversed(held)):
                     requests.append(request)
                     if len(requests) > _MANY:
                         yield requests.pop(0).alone(name)
                 continue
-            taken = _exchange(record, name, found.offset, spool)
+            taken = _exchange(record, name, begun, spool, note)
             if isinstance(taken, Problem):
                 yield taken
                 continue
             if taken.note:
-                yield Problem(name, found.offset, taken.note, taken.partial)
+                yield Problem(name, begun, taken.note, taken.partial)
             whole = next((one for one in reversed(held) if _belongs(taken.capture, one.capture)), None)
             if whole is not None:
                 whole.capture.attached = [*whole.capture.attached, taken.capture]
@@ -83,10 +100,25 @@ def captures(path: Path, spool: Path, max_payload: int = 0, name: str = "") -> I
                 yield _checked(held.pop(0))
         while held:
             yield _checked(held.pop(0))
+        if segments is None:
+            yield from unfinished(parts, spool)
         yield from (request.alone(name) for request in requests)
     finally:
         for one in held:
             one.capture.discard()
+
+
+def unfinished(segments: Segments, spool: Path) -> Iterator[Exchange | Problem]:
+    """Records whose last part is in no file: what there is of them."""
+    for found in segments.rest():
+        yield from _unfinished(found, spool)
+
+
+def _unfinished(found: Segmented, spool: Path) -> Iterator[Exchange | Problem]:
+    taken = _exchange(found.record, found.file, found.offset, spool)
+    if isinstance(taken, Exchange):
+        yield Problem(found.file, found.offset, taken.note, taken.partial)
+    yield taken
 
 
 def dechunk(body: IO[bytes]) -> tuple[IO[bytes], str]:
@@ -190,7 +222,9 @@ def _checked(exchange: Exchange) -> Exchange | Problem:
     return Problem(exchange.file, exchange.offset, reason, True)
 
 
-def _exchange(record: Record, name: str, offset: int, spool: Path) -> Exchange | Problem:
+def _exchange(record: Record, name: str, offset: int, spool: Path, flaw: str = "") -> Exchange | Problem:
+    """`flaw`: what is already known to be wrong with the record."""
+
     def wrong(reason: str) -> Problem:
         return Problem(name, offset, reason, True)
 
@@ -214,13 +248,13 @@ def _exchange(record: Record, name: str, offset: int, spool: Path) -> Exchange |
     if kind == "response" and _CHUNKED.search(record.head):
         body, problem = dechunk(record.body)
         note = f"the body of {url[:200]} {problem}" if problem else ""
-    in_parts = "warc-segment-number" in fields
+    in_parts = NUMBER in fields
     if record.missing:
         note = f"the record of {url} lacks its last {record.missing} bytes; what there is was taken"
     elif in_parts:
-        note = f"the record of {url} is the first part of several, which are not put together"
-    elif not note and (damage := record.problems()):
-        note = f"the record of {url} is damaged: {damage[0]}"
+        note = f"the last parts of the record of {url} are not here; what there is was taken"
+    elif not note and (damage := flaw or next(iter(record.problems()), "")):
+        note = f"the record of {url} is damaged: {damage}"
     data, path = _keep(body, spool)
     capture = Capture(
         url=keys.address_about(kind, url, record.record_id) if kind in keys.ABOUT else url,

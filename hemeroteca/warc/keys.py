@@ -51,6 +51,31 @@ def index_key(url: str) -> str:
     return key[:MAX_KEY] + "#" + hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
+def ranges(url: str, match: str) -> tuple[tuple[str, str], ...]:
+    """The keys that belong to an address, as half-open ranges in order: `exact` (one key, the end is empty), `prefix`,
+    `host` or `domain`. Raises UrlError."""
+    key = index_key(url)
+    if match == "exact":
+        return ((key, ""),)
+    if match == "prefix":
+        if url.endswith("/") and not key.endswith("/"):
+            key += "/"
+        elif url.endswith("?") and not key.endswith("?"):
+            key += "?"
+        return ((key, after_prefix(key)),)
+    host = key.split(")")[0]
+    if match == "host":
+        return ((f"{host})/", f"{host}*"),)
+    start = f"{host})" if "," in host else f"{host},"
+    # `)` and `,` sort before `-`; other ports follow after it, behind names that only begin alike
+    return (start, f"{host}-"), (f"{host}:", f"{host};")
+
+
+def after_prefix(prefix: str) -> str:
+    """The least text greater than every text that begins with `prefix`."""
+    return prefix + "\U0010ffff"
+
+
 def address(url: str, method: str, content_type: str, content: bytes) -> str:
     """The address an answer is filed under."""
     if method.upper() in ("", "GET"):

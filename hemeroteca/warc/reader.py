@@ -113,6 +113,10 @@ class Record:
             hasher.update(chunk)
         return hasher.digest()
 
+    def has_block(self, stated: str) -> bool:
+        """Whether that is the digest of the whole block, as far as it can be checked."""
+        return self._agrees(stated, self.head)
+
     def has_payload(self, stated: str, unchunked: IO[bytes] | None = None) -> bool:
         """Whether that is the digest of the payload, as some tool or other writes it: with its chunks or without."""
         if _algorithm(stated) not in _ALGORITHMS:

@@ -1,8 +1,8 @@
 """Budgets of the instance, of collections, sites and subscriptions: what pays for a visit.
 
-A bucket fills evenly over the day and holds minutes' worth of it, so that what was saved up (a paused instance, a clock
-that jumped, a site that was down) can never be spent at once. What is left of a budget, or owed, is written with the
-visits it was spent on: a restart, a pause or an edit alters nothing.
+A bucket fills evenly over the day and holds minutes' worth of it (`watch_saved_minutes`), so that what was saved up (a
+paused instance, a clock that jumped, a site that was down) can never be spent at once. What is left of a budget, or
+owed, is written with the visits it was spent on: a restart, a pause or an edit alters nothing.
 """
 
 import logging
@@ -19,8 +19,7 @@ from hemeroteca.watch.models import Collection as CollectionRow
 from hemeroteca.watch.scheduler_state import ActiveSubscription, SchedulerState
 
 DAY = 86_400.0
-HELD_SECONDS = 600.0  # worth of the budget that can be saved up …
-MIN_HELD = 1.0  # … but always one visit
+MIN_HELD = 1.0  # visits that can be saved up, however small a budget is
 INSTANCE = "instance"
 PAID_BACK_MS = 2 * DAY_MS  # after which nothing can be owed any more: a budget is closed for a day at most
 UNLIMITED = 24.0  # visits a day and page that an instance without limits may make at most; they come spread out
@@ -34,6 +33,7 @@ class Bucket(msgspec.Struct):
     per_day: float = 0.0
     held: float = 0.0
     at: float = 0.0
+    saved: float = 600.0  # s worth of it that can be saved up
 
     def fill(self, now: float) -> None:
         """Follow the clock; a step backwards gives nothing and takes nothing."""
@@ -65,7 +65,7 @@ class Bucket(msgspec.Struct):
             self.held = max(self.held - amount, -self.per_day)  # at most a day of closure
 
     def _capacity(self) -> float:
-        return max(self.per_day * HELD_SECONDS / DAY, MIN_HELD)
+        return max(self.per_day * self.saved / DAY, MIN_HELD)
 
 
 class Budget(msgspec.Struct):
@@ -167,6 +167,11 @@ class Budgets:
         """Whether a whole visit can be paid for."""
         return all(budget.open for _, budget in self._of(sub, site, told))
 
+    def decides(self, sub: ActiveSubscription) -> bool:
+        """Whether a person gave it, or its collection, visits a day: those are made, on the pages worth most."""
+        shared = self.collections.get(sub.collection) if sub.collection is not None else None
+        return bool(sub.budget.visits.per_day or (shared is not None and shared.visits.per_day))
+
     def start(self, sub: ActiveSubscription, site: str, told: bool) -> None:
         """Pay for a visit that is chosen now."""
         for name, budget in self._of(sub, site, told):
@@ -223,6 +228,8 @@ class Budgets:
 
     def _take_up(self, owner: str, budget: Budget) -> Budget:
         kept = self._kept.pop(owner, None)
+        for bucket in (budget.visits, budget.bytes):
+            bucket.saved = self._state.config.watch_saved_minutes * 60
         if kept is not None:
             for bucket, held in ((budget.visits, kept.visits), (budget.bytes, kept.bytes)):
                 bucket.held, bucket.at = held, kept.at_ms / 1000

@@ -91,7 +91,7 @@ def _names(by: str, site: str, subscription: int | None) -> dict[int, str]:
     topic = Coalesce("subscription__category__name", "subscription__collection__category__name")
     columns = {"collection": "subscription__collection__name", "category": topic, "all": "listing"}
     column: Any = columns.get(by, by)
-    empty = "all" if by == "all" else "unknown" if by == "behaviour" else "none"
+    empty = "all" if by == "all" else "unknown" if by in ("behaviour", "group") else "none"
     found = queries.watched(site=site, subscription=subscription).values_list("key", column)
     return {key: str(name) if name not in (None, "") else empty for key, name in found}
 

@@ -36,6 +36,28 @@ class Collection(models.Model):
         db_table_comment = "subscriptions that belong together"
 
 
+class Publication(models.Model):
+    """A collection that everybody may read at an address of its own, even where the archive is closed."""
+
+    collection_id: int
+
+    collection = models.OneToOneField(Collection, models.CASCADE, db_comment="what is published")
+    slug = models.CharField(max_length=60, unique=True, db_comment="its address: /c/SLUG")
+    title = models.CharField(max_length=200, db_comment="heading of its pages")
+    description = models.TextField(default="", db_comment="what it is, for its readers; plain text")
+    colour = models.CharField(max_length=7, default="", db_comment="of its heading, #rrggbb; empty: the console's")
+    picture = models.BinaryField(default=b"", db_comment="picture of its heading, PNG made here; empty none")
+    patterns = models.JSONField(
+        default=dict, db_comment="what was decided to be public: subscriptions by number, with what each covered then"
+    )
+    actor = models.CharField(max_length=150, db_comment="who decided to publish it")
+    published_ms = models.BigIntegerField(db_comment="since when")
+
+    class Meta:
+        db_table = "publication"
+        db_table_comment = "collections that everybody may read"
+
+
 class Subscription(models.Model):
     """Somebody wants to know when a page or a site changes."""
 
@@ -71,7 +93,11 @@ class Subscription(models.Model):
     )
     notify = models.JSONField(default=list, db_comment="conditions of notices; one must hold; empty: every change")
     requisites = models.BooleanField(default=True, db_comment="images, styles and scripts of its pages are fetched too")
-    active = models.BooleanField(default=True, db_comment="false: paused by a person")
+    active = models.BooleanField(default=True, db_comment="false: paused by a person, or not approved")
+    proposed_ms = models.BigIntegerField(
+        default=0, db_comment="when it was proposed and waits for approval; 0: decided"
+    )
+    refusal = models.TextField(default="", db_comment="why a director refused it; empty: approved or not decided")
     crawl = models.OneToOneField(Crawl, models.PROTECT, db_comment="standing crawl that visits its pages")
     created_ms = models.BigIntegerField(db_comment="when it was made")
     learned_ms = models.BigIntegerField(
@@ -83,8 +109,10 @@ class Subscription(models.Model):
     )
     last_error = models.TextField(default="", db_comment="why the last of those visits failed, for people")
     alerted_ms = models.BigIntegerField(default=0, db_comment="failing_since_ms of the failure that was told; 0 none")
-    group = models.CharField(max_length=6, default="low", db_comment="high, medium or low, by daily_chance")
-    daily_chance = models.FloatField(default=0.0, db_comment="P: share of days on which one of its pages changes")
+    group = models.CharField(max_length=6, default="", db_comment="high, medium or low, by daily_chance; empty unknown")
+    daily_chance = models.FloatField(
+        null=True, db_comment="P: share of days on which one of its pages changes; null before a second visit"
+    )
     behaviour = models.CharField(max_length=8, default="", db_comment="steady, periodic, bursty, silent; empty unknown")
     check_ms = models.BigIntegerField(default=0, db_comment="when somebody last asked for a visit at once; 0 never")
     in_burst = models.BooleanField(default=False, db_comment="its pages change far more than usual these days")
@@ -115,8 +143,10 @@ class WatchedPage(models.Model):
     change_days = models.IntegerField(default=0, db_comment="days on which an important change was seen")
     chance = models.FloatField(default=0.0, db_comment="of a change at the last visit, as predicted before it")
     failures = models.IntegerField(default=0, db_comment="visits without a useful answer in a row")
-    group = models.CharField(max_length=6, default="low", db_comment="high, medium or low, by daily_chance")
-    daily_chance = models.FloatField(default=0.0, db_comment="P: chance of an important change on a day, by its rate")
+    group = models.CharField(max_length=6, default="", db_comment="high, medium or low, by daily_chance; empty unknown")
+    daily_chance = models.FloatField(
+        null=True, db_comment="P: chance of an important change on a day, by its rate; null before a second visit"
+    )
     behaviour = models.CharField(max_length=8, default="", db_comment="steady, periodic, bursty, silent; empty unknown")
     reason = models.JSONField(default=dict, db_comment="why it was or will be visited: code and values for a sentence")
     next_reason = models.JSONField(default=dict, db_comment="why the next visit is expected then; empty: it is due now")
@@ -151,6 +181,7 @@ class Observation(models.Model):
     cost_ms = models.IntegerField(default=0, db_comment="how long the server and we needed for the answer")
     chance = models.FloatField(null=True, db_comment="chance of an important change as predicted before the visit")
     imported = models.BooleanField(default=False, db_comment="learned from the archive, not from a visit we planned")
+    reason = models.JSONField(default=dict, db_comment="why it was visited then, as watched_page.reason; may be empty")
 
     class Meta:
         db_table = "observation"

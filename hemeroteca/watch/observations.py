@@ -40,7 +40,7 @@ from hemeroteca.predict import (
 )
 from hemeroteca.predict.estimators import maximum_likelihood
 from hemeroteca.predict.traces import Trace
-from hemeroteca.warc.keys import index_key
+from hemeroteca.warc.keys import after_prefix, index_key
 from hemeroteca.warc.timestamps import read_moment
 from hemeroteca.watch import services
 from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS, MAX_INTERVAL_HOURS, planner_hour, planner_ms
@@ -56,6 +56,7 @@ MAX_DESCRIBED = 400  # newest observations of a page, to tell how often it chang
 DESCRIBED_DAYS = 90  # of a subscription, the last ones, and …
 MAX_OBSERVATIONS = 200_000  # … the newest observations
 MIN_BURST = 5  # changes
+GOLDEN = 0.618034  # whose multiples lie evenly between whole numbers, however many there are
 PLANNER_FILE = "planner.state"
 FRESH_FILE = "planner.fresh"  # learned anew, on its way to the engine
 
@@ -100,6 +101,8 @@ def learn_from_cdx(subscription: Subscription, lines: Iterable[str]) -> int:
             rows.append(_Seen(at_ms, status, found != digest, None, 0, 0))
             digest = found
         learned += _learn_rows(subscription, url, rows, 0.0)
+    if learned:
+        _describe_subscription(subscription.pk, services.now_ms())
     return learned
 
 
@@ -183,7 +186,7 @@ def _summarise(subscription: Subscription, page: Page, key: int) -> None:
     hits = [at for at, _, important in seen if important]
     days = sum(interval for _, interval, _ in seen) / DAY_MS
     change_days = len({at // DAY_MS for at in hits})
-    chance = daily_chance(rate_of(seen))
+    chance = _chance(seen)
     values = {
         "first_ms": seen[0][0],
         "last_ms": seen[-1][0],
@@ -193,7 +196,7 @@ def _summarise(subscription: Subscription, page: Page, key: int) -> None:
         "observed_days": days,
         "change_days": change_days,
         "daily_chance": chance,
-        "group": group(chance),
+        "group": _group(chance),
     }
     WatchedPage.objects.update_or_create(
         key=key,
@@ -251,7 +254,7 @@ def _captures(url: str, kind: str) -> Iterator[CaptureRow]:
         if kind == "domain":
             host = urls.registrable_domain(host) or host
         start = index_key(f"http://{host}/").partition(")")[0] + ("" if kind == "domain" else ")")
-    end = queries.after_prefix(start)
+    end = after_prefix(start)
     yield from islice(queries.between(start, end), MAX_CAPTURES)
 
 
@@ -341,10 +344,13 @@ def add_pages(planner: Planner, pages: Sequence[tuple[int, str, str, int]], late
 
 
 def trace_of(subscription: Subscription) -> tuple[Trace, str]:
-    """The changes seen of a subscription's pages as a history to simulate on, and the date it begins."""
+    """The changes seen of a subscription's pages as a history to simulate on, and the date it begins. Pages of another
+    archive that nobody here has visited yet have a number for a name."""
     rows = Observation.objects.filter(subscription=subscription).order_by("seen_ms")
-    pages = dict(WatchedPage.objects.filter(subscription=subscription).values_list("key", "url"))
-    seen = [row for row in rows.values_list("key", "seen_ms", "important", "bytes") if row[0] in pages]
+    mine = WatchedPage.objects.filter(subscription=subscription)
+    listings = set(mine.exclude(listing="").values_list("key", flat=True))
+    seen = [row for row in rows.values_list("key", "seen_ms", "important", "bytes") if row[0] not in listings]
+    pages = {key: f"{subscription.url}#{key}" for key, *_ in seen} | dict(mine.values_list("key", "url"))
     if not seen:
         raise Invalid(
             f"no page of subscription {subscription.pk} has been visited yet; there is no history to simulate"
@@ -359,7 +365,9 @@ def trace_of(subscription: Subscription) -> tuple[Trace, str]:
         tuple(pages[key] for key in hits),
         tuple(np.array([hour for hour, _ in times], np.float64) for times in hits.values()),
         math.ceil((seen[-1][1] + 1 - start_ms) / DAY_MS) * 24.0,
-        tuple(np.array([size for _, size in times], np.float64) for times in hits.values()),
+        tuple(np.array([size for _, size in times], np.float64) for times in hits.values())
+        if any(size for times in hits.values() for _, size in times)
+        else (),
     )
     return trace, datetime.fromtimestamp(start_ms / 1000, UTC).date().isoformat()
 
@@ -423,10 +431,10 @@ def describe(keys: Iterable[int], now_ms: int) -> None:
             continue
         newest = Observation.objects.filter(key=key).order_by("-seen_ms")
         seen = list(newest.values_list("seen_ms", "interval_ms", "important")[:MAX_DESCRIBED])
-        chance = daily_chance(rate_of(seen))
+        chance = _chance(seen)
         times = sorted(planner_hour(at) for at, _, hit in seen if hit)[-MAX_CHANGES:]
         found = behaviour(times, planner_hour(page.first_ms), planner_hour(now_ms)) if page.visits >= 3 else None
-        values = {"daily_chance": chance, "group": group(chance).value, "behaviour": str(found or page.behaviour)}
+        values = {"daily_chance": chance, "group": _group(chance), "behaviour": str(found or page.behaviour)}
         WatchedPage.objects.filter(key=key).update(**values)
         described.add(page.subscription_id)
     for number in described:
@@ -434,33 +442,60 @@ def describe(keys: Iterable[int], now_ms: int) -> None:
 
 
 def _describe_subscription(number: int, now_ms: int) -> None:
-    since_ms = now_ms - DESCRIBED_DAYS * DAY_MS
-    chances = dict(WatchedPage.objects.filter(subscription=number, listing="").values_list("key", "daily_chance"))
-    rows = Observation.objects.filter(subscription=number, interval_ms__gt=0, seen_ms__gte=since_ms).order_by("-pk")
+    """By the last days that were seen; pages of another archive count, though nobody here has visited them yet."""
+    own = Observation.objects.filter(subscription=number, interval_ms__gt=0, seen_ms__lte=now_ms)
+    end_ms = own.aggregate(last=Max("seen_ms"))["last"] or now_ms
+    since_ms = end_ms - DESCRIBED_DAYS * DAY_MS
+    mine = WatchedPage.objects.filter(subscription=number, listing="", daily_chance__isnull=False)
+    chances = dict(mine.values_list("key", "daily_chance"))
+    rows = own.filter(seen_ms__gte=since_ms).order_by("-pk")
     seen = list(rows.values_list("key", "seen_ms", "interval_ms", "important")[:MAX_OBSERVATIONS])
-    seen = sorted((row for row in seen if row[0] in chances), key=lambda row: row[1])
+    listings = set(WatchedPage.objects.filter(subscription=number).exclude(listing="").values_list("key", flat=True))
+    seen = sorted((row for row in seen if row[0] not in listings), key=lambda row: row[1])
+    unmet: dict[int, list[tuple[int, int, bool]]] = {}
+    for key, at, gap, hit in seen:
+        if key not in chances:
+            unmet.setdefault(key, []).append((at, gap, hit))
+    chances |= {key: daily_chance(rate_of(visits)) for key, visits in unmet.items()}
     spans = (((at - gap) // DAY_MS, at // DAY_MS, hit, chances[key]) for key, at, gap, hit in seen)
-    chance = site_chance(spans)
-    hits = [at for _, at, _, hit in seen if hit]
-    start = planner_hour(seen[0][1] - seen[0][2]) if seen else planner_hour(now_ms)
-    found = behaviour(_spread(hits)[-MAX_CHANGES:], start, planner_hour(now_ms))
-    Subscription.objects.filter(pk=number).update(
-        daily_chance=chance, group=group(chance).value, behaviour=str(found or "")
-    )
+    chance = site_chance(spans) if seen else None
+    hits = [(at - gap, at) for _, at, gap, hit in seen if hit]
+    start = planner_hour(seen[0][1] - seen[0][2]) if seen else planner_hour(end_ms)
+    found = behaviour(_spread(hits)[-MAX_CHANGES:], start, planner_hour(end_ms)) if seen else None
+    Subscription.objects.filter(pk=number).update(daily_chance=chance, group=_group(chance), behaviour=str(found or ""))
     _note_bursts(number, hits, now_ms)
 
 
-def _spread(hits: Sequence[int]) -> list[float]:
-    """Hours of changes found on the same day, evenly over it: when exactly they happened, nobody saw."""
-    days: Counter[int] = Counter(at // DAY_MS for at in hits)
-    return [
-        planner_hour((day + (place + 0.5) / count) * DAY_MS)
-        for day, count in sorted(days.items())
-        for place in range(count)
-    ]
+def _chance(seen: Sequence[tuple[int, int, bool]]) -> float | None:
+    """P of a page; None before its second visit."""
+    return daily_chance(rate_of(seen)) if any(gap for _, gap, _ in seen) else None
 
 
-def _note_bursts(number: int, hits: Sequence[int], now_ms: int) -> None:
+def _group(chance: float | None) -> str:
+    """Empty while nothing was seen twice: nobody can say."""
+    return "" if chance is None else group(chance).value
+
+
+def _spread(hits: Sequence[tuple[int, int]]) -> list[float]:
+    """Hours of changes, in order, each seen between two visits (ms): those between the same days evenly over them.
+
+    When exactly a page changed, nobody saw. All at the visit that found them, the changes of weeks would look like one
+    exceptional day wherever many pages are visited together.
+    """
+    spans: Counter[tuple[int, int]] = Counter()
+    for before, at in hits:
+        last = at // DAY_MS
+        spans[min(before // DAY_MS + 1, last), last] += 1
+    times: list[float] = []
+    for number, ((first, last), count) in enumerate(sorted(spans.items())):
+        # the middle of one day; of longer spans, which overlap, each another place, or all middles would meet
+        place = 0.5 if first == last else (0.5 + number * GOLDEN) % 1
+        step = (last + 1 - first) / count
+        times += [planner_hour((first + (turn + place) * step) * DAY_MS) for turn in range(count)]
+    return sorted(times)
+
+
+def _note_bursts(number: int, hits: Sequence[tuple[int, int]], now_ms: int) -> None:
     """Keep the exceptional days of a subscription; the engine hears when one begins and when it is over."""
     times = _spread(hits)
     usual = len(times) / max(times[-1] - times[0], 24.0) if times else 0.0
@@ -468,19 +503,29 @@ def _note_bursts(number: int, hits: Sequence[int], now_ms: int) -> None:
     for one in bursts(times) if len(times) >= MIN_BURST else ():
         start_ms, end_ms = (int(planner_ms(hour)) // DAY_MS * DAY_MS for hour in (one.start, one.end))
         end_ms += DAY_MS
-        expected = usual * (end_ms - start_ms) / HOUR_MS
-        if one.changes < max(MIN_BURST, 2 * expected):
+        if one.changes < max(MIN_BURST, 2 * usual * (end_ms - start_ms) / HOUR_MS):
             continue
-        values = {"end_ms": end_ms, "changes": one.changes, "usual": round(expected, 2)}
-        overlapping = Burst.objects.filter(subscription=number, start_ms__lt=end_ms, end_ms__gt=start_ms).first()
-        if overlapping is not None:
-            Burst.objects.filter(pk=overlapping.pk).update(**values)
-        else:
-            Burst.objects.create(subscription_id=number, start_ms=start_ms, **values)
-        last_ms = end_ms
+        last_ms = max(last_ms, end_ms)
+        _keep_burst(number, start_ms, end_ms, times, usual)
     in_burst = last_ms > now_ms - DAY_MS
     if Subscription.objects.filter(pk=number).exclude(in_burst=in_burst).update(in_burst=in_burst):
         services.changed()
+
+
+def _keep_burst(number: int, start_ms: int, end_ms: int, times: Sequence[float], usual: float) -> None:
+    """A burst that goes on, or closes the gap between two, is one, of which people were told once."""
+    near = Burst.objects.filter(subscription=number, start_ms__lte=end_ms, end_ms__gte=start_ms)
+    known = list(near.order_by("start_ms"))
+    start_ms = min([start_ms, *(row.start_ms for row in known)])
+    end_ms = max([end_ms, *(row.end_ms for row in known)])
+    changes = sum(start_ms <= planner_ms(hour) < end_ms for hour in times)
+    expected = round(usual * (end_ms - start_ms) / HOUR_MS, 2)
+    row = known[0] if known else Burst(subscription_id=number)
+    row.start_ms, row.end_ms, row.changes, row.usual = start_ms, end_ms, changes, expected
+    row.told = any(other.told for other in known)
+    with transaction.atomic():
+        Burst.objects.filter(pk__in=[other.pk for other in known[1:]]).delete()
+        row.save()
 
 
 # sources

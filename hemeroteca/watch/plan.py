@@ -27,6 +27,8 @@ from hemeroteca.watch.scheduler_state import HOST_QUEUE, ActivePage, SchedulerSt
 SAVE_SECONDS = 1800.0  # between two copies of what was learned
 SIGNAL_REST = 60.0  # s after a visit from which a signal may bring another
 MAX_SIGNALLED = 8  # pages visited at a time because of signals alone: sources that lie are found out by these
+MAX_PASSED = 500  # pages passed over in one look because their budget is used up: others wait behind them
+MAX_UNWORTHY = 20  # pages passed over because a change is unlikely
 HASTE = 0.5  # of the usual interval, or of the chance that is worth a visit, while a site has a burst
 PLAN_SHARE = 0.004  # of one core, for planning
 MIN_PLAN_PAUSE = 20.0  # s between two plans
@@ -230,7 +232,7 @@ class PageChoice:
                     continue  # its subscription was set aside meanwhile
                 chosen.append(key)
                 sub = state.subs[page.sub]
-                state.under_way.start(key, VisitUnderWay(sub.crawl, page.site))
+                state.under_way.start(key, VisitUnderWay(sub.crawl, page.site, why=state.writes.chosen_for(key)))
                 state.budgets.start(sub, page.site, told=key in state.announcements.waiting)
             if not state.budgets.instance.open:
                 break
@@ -356,18 +358,18 @@ class PageChoice:
         if not plan:
             return
         plan.plan(now, state.budgets.instance.visits)
-        in_vain = 0
-        while in_vain < 20 and (key := plan.planner.next()) is not None:
+        passed = unworthy = 0
+        while passed < MAX_PASSED and unworthy < MAX_UNWORTHY and (key := plan.planner.next()) is not None:
             if not self._allowed(key, now):
-                in_vain += state.pages.get(key) is not None and key not in state.under_way
+                passed += 1
                 continue
             page = state.pages[key]
             sub = state.subs[page.sub]
             chance = float(plan.planner.chance([key], planner_hour(now * 1000))[0])
             overdue = now * 1000 - page.last_ms >= sub.max_ms
             worth = WORTH * HASTE if sub.in_burst else WORTH
-            if not (sub.budget.visits.per_day or overdue or chance * min(sub.weight, 2.0) >= worth):
-                in_vain += 5
+            if not (state.budgets.decides(sub) or overdue or chance * min(sub.weight, 2.0) >= worth):
+                unworthy += 1
                 continue
             state.next_visit.explain(key, now, chance)
             yield key

@@ -1,7 +1,7 @@
 """Questions about watching: subscriptions, pages by group, changes, sources, channels."""
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.db.models import Count, Min, Model, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
@@ -15,6 +15,7 @@ from hemeroteca.watch.models import (
     Change,
     Channel,
     Collection,
+    Observation,
     ReadMark,
     Revision,
     SignalSource,
@@ -22,6 +23,7 @@ from hemeroteca.watch.models import (
     WatchedPage,
 )
 
+MAX_LISTED = 200  # proposals on one page
 Row = TypeVar("Row", bound=Model)
 
 
@@ -53,12 +55,14 @@ def patterns_of(collection: str) -> tuple[str, ...]:
     """What the subscriptions of a collection are about, as the CDX server takes it."""
     if not Collection.objects.filter(name=collection).exists():
         raise NotFound(f"there is no collection {collection!r}; `hemeroteca watch collection list` shows them")
-    patterns = []
-    for url, scope in Subscription.objects.filter(collection__name=collection).values_list("url", "scope"):
-        host = urls.host(url)
-        kinds = {"host": f"{urls.origin(url)}/*", "domain": f"*.{host}", "prefix": f"{url}*"}
-        patterns.append(kinds.get(scope.get("kind", ""), url))
-    return tuple(sorted(patterns))
+    found = Subscription.objects.filter(collection__name=collection).values_list("url", "scope")
+    return tuple(sorted(pattern_of(url, scope) for url, scope in found))
+
+
+def pattern_of(url: str, scope: dict[str, Any]) -> str:
+    """What one subscription is about, in the same way."""
+    kinds = {"host": f"{urls.origin(url)}/*", "domain": f"*.{urls.host(url)}", "prefix": f"{url}*"}
+    return kinds.get(scope.get("kind", ""), url)
 
 
 def crawls_of(collection: str) -> tuple[int, ...]:
@@ -77,10 +81,14 @@ def subscriptions(
     behaviour: str = "",
     address: str = "",
     active: bool | None = None,
+    proposed: bool | None = None,
 ) -> list[Subscription]:
-    """Newest first. `category`: by name or code; `address`: those whose pages it may be one of, or part of one."""
+    """Newest first. `category`: by name or code; `address`: those whose pages it may be one of, or part of one;
+    `proposed`: only those that wait for approval, or only others."""
     found = Subscription.objects.select_related("collection__category", "category", "owner", "crawl").order_by("-pk")
     found = _among(found, pk__lt=before, collection__name=collection, active=active, group=group, behaviour=behaviour)
+    if proposed is not None:
+        found = found.filter(proposed_ms__gt=0) if proposed else found.filter(proposed_ms=0)
     if category:
         own = "pk" if category.isdecimal() else "name__iexact"
         mine = Q(**{f"category__{own}": category})
@@ -88,6 +96,17 @@ def subscriptions(
     if address:
         found = found.filter(_at(address))
     return list(found[:limit])
+
+
+def proposals(owner: User | None = None) -> list[Subscription]:
+    """Sites that wait for approval, the oldest first; of one person, or of all."""
+    found = Subscription.objects.filter(proposed_ms__gt=0).select_related("owner", "collection")
+    return list((found.filter(owner=owner) if owner else found).order_by("proposed_ms")[:MAX_LISTED])
+
+
+def refused(owner: User | None) -> list[Subscription]:
+    """What directors refused of one person's proposals, with their reasons."""
+    return list(Subscription.objects.filter(owner=owner).exclude(refusal="").order_by("-pk")[:MAX_LISTED])
 
 
 def _at(address: str) -> Q:
@@ -115,7 +134,7 @@ def figures(numbers: list[int]) -> dict[int, dict[str, int]]:
 def site_groups() -> dict[str, int]:
     """How many subscriptions are in each group."""
     counts = dict(Subscription.objects.values_list("group").annotate(Count("pk")))
-    return {name: counts.get(name, 0) for name in ("high", "medium", "low")}
+    return {name: counts.get("" if name == "unknown" else name, 0) for name in ("high", "medium", "low", "unknown")}
 
 
 def unread(user: User | None, numbers: Sequence[int]) -> dict[int, int]:
@@ -128,6 +147,13 @@ def unread(user: User | None, numbers: Sequence[int]) -> dict[int, int]:
         read |= Q(subscription=number, pk__lte=last)
     rows = Change.objects.filter(subscription__in=numbers).exclude(read)
     return dict(rows.values_list("subscription").annotate(Count("pk")))
+
+
+def read_until(user: User | None, number: int) -> int | None:
+    """The newest change of a subscription that a person has read; None for a stranger, who reads nothing."""
+    if user is None:
+        return None
+    return ReadMark.objects.filter(user=user, subscription=number).values_list("change", flat=True).first() or 0
 
 
 def next_visits(numbers: Sequence[int]) -> dict[int, WatchedPage]:
@@ -176,6 +202,22 @@ def groups(*, site: str = "", collection: str = "") -> dict[str, dict[str, int]]
         counts = dict(found.values_list(name).annotate(Count("key")))
         result[name] = {str(key or "unknown"): count for key, count in sorted(counts.items())}
     return result
+
+
+def decisions(
+    limit: int, subscription: int, *, url: str = "", before: int | None = None
+) -> list[tuple[Observation, str]]:
+    """Visits of a subscription with their reasons, newest first, and the address of each."""
+    found = Observation.objects.filter(subscription=subscription)
+    if url:
+        try:
+            found = found.filter(key=urls.key(urls.canonical(url)))
+        except urls.UrlError:
+            return []
+    found = found.filter(pk__lt=before) if before is not None else found
+    visits = list(found.order_by("-pk")[:limit])
+    addresses = dict(WatchedPage.objects.filter(key__in={one.key for one in visits}).values_list("key", "url"))
+    return [(one, addresses.get(one.key, "")) for one in visits]
 
 
 def changes(

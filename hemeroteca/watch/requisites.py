@@ -1,8 +1,9 @@
 """Requisites of watched pages (styles, pictures, scripts): looked at again with new versions and from time to time.
 
 A picture or style replaced at the same address changes no byte of the pages that show it. Each requisite is asked for
-conditionally, with a new version of a page that needs it but at most every `REST_MS`, and the ones seen longest ago
-now and then: one for every `VISITS` visits of pages.
+conditionally, with a new version of a page that needs it but at most every `REST_MS`. Styles, which are few and change
+the look of every page, are looked at one by one with any visit of the site once they are `OLD_MS` old; of all others
+the one seen longest ago with every fiftieth visit (`VISITS`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,6 +24,7 @@ REST_MS = 2 * DAY_MS
 OLD_MS = 7 * DAY_MS
 VISITS = 50
 MAX_KNOWN = 20_000  # requisites of a subscription, the first met
+MAX_STYLES = 50
 MAX_WAITING = 500
 STYLE = "text/css"
 
@@ -36,20 +38,24 @@ class Requisites:
     def __init__(self, state: "SchedulerState") -> None:
         self._state = state
         self._known: dict[int, dict[int, Requisite]] = {}  # by subscription
+        self._styles: dict[int, dict[int, Requisite]] = {}  # those of them that are styles
         self._waiting: dict[int, dict[int, None]] = {}
         self._visits: dict[int, int] = {}
 
     def load(self, sub: "ActiveSubscription") -> None:
         rows = Visit.objects.filter(crawl=sub.crawl, role=UrlRole.REQUISITE, state=State.DONE).order_by("pk")
-        found = rows.values_list("page__key", "page__visited_ms")[:MAX_KNOWN]
-        self._known[sub.id] = {key: Requisite(visited_ms) for key, visited_ms in found}
+        known, styles = self._known.setdefault(sub.id, {}), self._styles.setdefault(sub.id, {})
+        for key, visited_ms, url in rows.values_list("page__key", "page__visited_ms", "page__url")[:MAX_KNOWN]:
+            known[key] = Requisite(visited_ms)
+            if url.partition("?")[0].lower().endswith(".css") and len(styles) < MAX_STYLES:
+                styles[key] = known[key]
 
     def forget(self, number: int) -> None:
-        for part in (self._known, self._waiting, self._visits):
+        for part in (self._known, self._styles, self._waiting, self._visits):
             part.pop(number, None)
 
     def needed(self, sub: "ActiveSubscription", visit: AnsweredVisit) -> None:
-        """A page was visited: its requisites are looked at when it has a new version."""
+        """A page was visited: its requisites are looked at when it has a new version, old ones of the site at times."""
         known = self._known.setdefault(sub.id, {})
         for key in visit.requisites:
             if (one := known.get(key)) is not None:
@@ -57,9 +63,10 @@ class Requisites:
         if visit.changed and not visit.first:
             self._want(sub.id, [key for key in visit.requisites if self._rested(known.get(key), visit.at_ms, REST_MS)])
         self._visits[sub.id] = self._visits.get(sub.id, 0) + 1
-        if known and self._visits[sub.id] % VISITS == 0:
-            oldest = min(known, key=lambda key: known[key].last_ms)
-            self._want(sub.id, [oldest] if self._rested(known[oldest], visit.at_ms, OLD_MS) else [])
+        turn = known if self._visits[sub.id] % VISITS == 0 else self._styles.get(sub.id)
+        if turn:
+            oldest = min(turn, key=lambda key: turn[key].last_ms)
+            self._want(sub.id, [oldest] if self._rested(turn[oldest], visit.at_ms, OLD_MS) else [])
 
     def seen(self, sub: "ActiveSubscription", site: str, visit: AnsweredVisit) -> None:
         """A requisite was visited. What differs is a change of a page that needs it: a style in its view, else in its
@@ -69,6 +76,9 @@ class Requisites:
             return
         one = known.setdefault(visit.key, Requisite(visit.at_ms))
         before, one.last_ms = one.last_ms, visit.at_ms
+        styles = self._styles.setdefault(sub.id, {})
+        if visit.mime == STYLE and len(styles) < MAX_STYLES:
+            styles[visit.key] = one
         difference = visit.difference
         if not visit.changed or visit.first or (difference is not None and not difference.important):
             return

@@ -52,6 +52,7 @@ MAX_CHECKED = 100  # pages visited when somebody asks for a visit at once, those
 RETRY_FAULTS = 600.0  # s until a subscription that could not be worked with is tried again
 RESTART_SECONDS = (5.0, 600.0)  # until a new scheduler is tried: first, and at most
 CALM_SECONDS = 120.0  # of work without failure after which it counts as well again
+FIRST = '{"code": "first"}'  # the reason of a first visit
 REFUSED = {401, 403, 407, 408, 425, 429}  # answers that say nothing about the page; so do those from 500 on
 
 log = logging.getLogger("hemeroteca.watch")
@@ -163,7 +164,7 @@ class Scheduler:
         if page is None:
             self._welcome(sub, site, visit)
         else:
-            self._seen_again(sub, site, page, visit)
+            self._seen_again(sub, site, page, visit, ended.why if ended is not None else "{}")
 
     def judges(self, crawl: int, url: str) -> list[Judge]:
         """How a page is compared for each subscription that covers it; that of the crawl first."""
@@ -200,10 +201,10 @@ class Scheduler:
             self.state.plan.add(sub.id, [(visit.key, site, visit.url, visit.at_ms)])
         next_ms, why = self.state.next_visit.then(sub, page, visit)
         self.state.writes.new_page(visit, sub.id, site, next_ms, {"code": "first"}, why)
-        self.state.writes.observation(visit, sub.id, 0, False, None)
+        self.state.writes.observation(visit, sub.id, 0, False, None, FIRST)
         self.state.runs.add(sub.id, visit, again=False, important=False)
 
-    def _seen_again(self, sub: ActiveSubscription, site: str, page: ActivePage, visit: AnsweredVisit) -> None:
+    def _seen_again(self, sub: ActiveSubscription, site: str, page: ActivePage, visit: AnsweredVisit, why: str) -> None:
         """A page that was seen before: did it change, was that foreseen, and when is it visited next?"""
         interval = max(visit.at_ms - page.last_ms, 0)
         if page.sub != sub.id and not visit.changed and interval < HOUR_MS:
@@ -213,7 +214,7 @@ class Scheduler:
         hour = planner_hour(visit.at_ms)
         chance = self.state.plan.chance(visit.key, hour)
         told = self.state.announcements.verify(visit.key, page, important)
-        self.state.writes.observation(visit, sub.id, interval, important, chance)
+        self.state.writes.observation(visit, sub.id, interval, important, chance, why)
         self.state.runs.add(sub.id, visit, again=interval > 0, important=important)
         for place, (number, difference) in enumerate(judged.items()):
             self.state.writes.change(visit, number, difference, site, page.last_ms, first=not place)
@@ -227,8 +228,8 @@ class Scheduler:
         self.state.plan.unsaved = True
         if chance is not None and not told and interval >= HOUR_MS:  # a signal, or a moment, says nothing about habits
             page.wait = self.state.next_visit.until_likely(owner, chance, interval)
-        next_ms, why = self.state.next_visit.then(owner, page, visit)
-        self.state.writes.page_seen(visit.key, visit.at_ms, interval, next_ms, why, important, chance or 0.0)
+        next_ms, then = self.state.next_visit.then(owner, page, visit)
+        self.state.writes.page_seen(visit.key, visit.at_ms, interval, next_ms, then, important, chance or 0.0)
 
     def ended(self, endings: list[Ending]) -> None:
         """Visits of standing crawls that have ended: those that brought no answer, or were not allowed, are learned
@@ -367,6 +368,8 @@ class ActiveSubscriptions:
         if new:
             self._state.add_subscription(sub)
             self._load_pages(sub)
+        else:
+            self._state.place(sub)
         if row.check_ms > sub.check_ms:
             sub.check_ms = row.check_ms
             mine = [(page.last_ms, key) for key, page in self._state.pages.items() if page.sub == row.pk]

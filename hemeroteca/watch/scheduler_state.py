@@ -68,6 +68,7 @@ class ActiveSubscription:
     newcomers_at: float = 0.0
     check_ms: int = 0  # when somebody last asked for a visit at once
     in_burst: bool = False  # its pages change far more than usual these days
+    places: tuple[str, ...] = ()  # where `SchedulerState` looks for it: its domain, or the addresses of its pages
 
 
 class ActivePage(msgspec.Struct, gc=False):
@@ -90,6 +91,7 @@ class VisitUnderWay(msgspec.Struct, gc=False):
     site: str
     planned: bool = True  # of a watched page; paid for when it was chosen
     source: int = 0  # who named the page, which nobody knew
+    why: str = "{}"  # the reason it was chosen for, as JSON
 
 
 class UnderWay:
@@ -145,7 +147,8 @@ class SchedulerState:
         self.now = clock()  # as of the last look
         self.subs: dict[int, ActiveSubscription] = {}
         self.by_crawl: dict[int, ActiveSubscription] = {}
-        self.by_domain: dict[str, dict[int, ActiveSubscription]] = {}
+        # by domain; those of single pages by their addresses, for there may be thousands of one domain
+        self._by_place: dict[str, dict[int, ActiveSubscription]] = {}
         self.pages: dict[int, ActivePage] = {}
         self.polled: set[int] = set()  # feeds and sitemaps among the pages
         self.under_way = UnderWay()
@@ -159,20 +162,33 @@ class SchedulerState:
 
     def add_subscription(self, sub: ActiveSubscription) -> None:
         self.subs[sub.id] = self.by_crawl[sub.crawl] = sub
-        self.by_domain.setdefault(sub.domain, {})[sub.id] = sub
+        self.place(sub)
+
+    def place(self, sub: ActiveSubscription) -> None:
+        """Note what a subscription may cover; again when its scope was changed."""
+        self._displace(sub)
+        scope = sub.matcher.scope
+        sub.places = scope.seeds if scope.kind == "page" else (sub.domain,)
+        for place in sub.places:
+            self._by_place.setdefault(place, {})[sub.id] = sub
+
+    def _displace(self, sub: ActiveSubscription) -> None:
+        for place in sub.places:
+            there = self._by_place.get(place, {})
+            there.pop(sub.id, None)
+            if not there:
+                self._by_place.pop(place, None)
 
     def remove_subscription(self, number: int) -> None:
         sub = self.subs.pop(number)
         self.by_crawl.pop(sub.crawl, None)
         self.closed.pop(sub.crawl, None)
-        self.by_domain[sub.domain].pop(number)
-        if not self.by_domain[sub.domain]:
-            del self.by_domain[sub.domain]
+        self._displace(sub)
 
     def covering(self, sub: ActiveSubscription, url: str) -> list[ActiveSubscription]:
         """All subscriptions a page belongs to; the one that has it visited first."""
-        alike = self.by_domain.get(domain_of(url), {})
-        return [sub, *(s for s in alike.values() if s is not sub and s.matcher.refusal(url, 0) is None)]
+        near = *self._by_place.get(domain_of(url), {}).values(), *self._by_place.get(url, {}).values()
+        return [sub, *(s for s in near if s is not sub and s.matcher.refusal(url, 0) is None)]
 
     def is_shut(self, sub: ActiveSubscription, now: float) -> bool:
         """Whether a subscription is outside its windows; the engine is told until when."""
@@ -221,13 +237,13 @@ class PendingWrites:
         self._new[visit.key] = (visit.key, sub, site, visit.url, kind, *times, json.dumps(why), json.dumps(then or {}))
 
     def observation(
-        self, visit: AnsweredVisit, sub: int, interval_ms: int, important: bool, chance: float | None
+        self, visit: AnsweredVisit, sub: int, interval_ms: int, important: bool, chance: float | None, why: str
     ) -> None:
         d = visit.difference
         sums = (d.view, d.form, d.content) if d else (None, None, None)
         flags = visit.status, visit.not_modified, visit.changed, important
         cost = visit.bytes, visit.stored, visit.cost_ms
-        self._observations.append((visit.key, sub, visit.at_ms, interval_ms, *flags, *sums, *cost, chance, False))
+        self._observations.append((visit.key, sub, visit.at_ms, interval_ms, *flags, *sums, *cost, chance, False, why))
 
     def page_seen(
         self, key: int, at_ms: int, interval_ms: int, next_ms: int, then: Reason, important: bool, chance: float
@@ -239,6 +255,10 @@ class PendingWrites:
 
     def page_chosen(self, key: int, next_ms: int, why: Reason) -> None:
         self._chosen[key] = (next_ms, json.dumps(why), key)
+
+    def chosen_for(self, key: int) -> str:
+        """Why a page was chosen just now, as JSON."""
+        return str(self._chosen[key][1]) if key in self._chosen else "{}"
 
     def page_failed(self, key: int, next_ms: int, hours: float) -> None:
         self._failed[key] = (next_ms, json.dumps({"code": "then-retry", "hours": round(hours, 2)}), key)
@@ -319,15 +339,15 @@ class PendingWrites:
 _NEW = """
 INSERT INTO watched_page (key, subscription_id, site, url, listing, first_ms, last_ms, next_ms, reason, next_reason,
     visits, changes, changed_ms, observed_days, change_days, chance, failures, "group", daily_chance, behaviour)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, 1, 0, 0, 0.0, 0, 0.0, 0, 'low', 0.0, '')
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, 1, 0, 0, 0.0, 0, 0.0, 0, '', NULL, '')
 ON CONFLICT (key) DO UPDATE SET subscription_id = excluded.subscription_id, listing = excluded.listing,
     last_ms = excluded.last_ms, next_ms = excluded.next_ms, visits = watched_page.visits + 1, failures = 0,
     next_reason = excluded.next_reason
 """
 _OBSERVED = """
 INSERT INTO observation (key, subscription_id, seen_ms, interval_ms, status, conditional, changed, important,
-    "view", form, content, bytes, stored, cost_ms, chance, imported)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+    "view", form, content, bytes, stored, cost_ms, chance, imported, reason)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 """
 _SEEN = """
 UPDATE watched_page SET last_ms = %s, next_ms = %s, next_reason = %s, visits = visits + 1, changes = changes + %s,

@@ -6,24 +6,35 @@ import re
 import secrets
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 import msgspec
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Max, QuerySet
+from django.db.models import Max, Q, QuerySet
 
 from hemeroteca import change, urls
-from hemeroteca.accounts import SYSTEM, Actor, require
+from hemeroteca.accounts import SYSTEM, Actor, audit, can, require
 from hemeroteca.accounts.models import User
-from hemeroteca.errors import Conflict, Invalid, NotFound
+from hemeroteca.errors import Conflict, Denied, Invalid, NotFound
 from hemeroteca.frontier import services as frontier
 from hemeroteca.ingest.costly import check_rules
 from hemeroteca.ingest.rules import Comparison, CrawlOptions
+from hemeroteca.plain import whole_number
 from hemeroteca.predict import POLICIES, policy_of
 from hemeroteca.watch import conditions, time_windows
-from hemeroteca.watch.fields import CATEGORIES, CHANNEL, COLLECTION, MAX_HOURS, SUBSCRIPTION, ChannelOrder, Order
+from hemeroteca.watch.fields import (
+    CATEGORIES,
+    CHANNEL,
+    COLLECTION,
+    MAX_HOURS,
+    SUBSCRIPTION,
+    ChannelOrder,
+    Order,
+    plain,
+)
 from hemeroteca.watch.models import (
     Category,
     Change,
@@ -40,6 +51,14 @@ from hemeroteca.watch.policy_pages import calendar_of
 MIN_FIXED_HOURS = 1 / 60
 MODES = tuple(POLICIES)
 MAX_CODE = 9999  # of a category
+MAX_PROPOSALS = 50  # of one person that are not approved
+# What a site may cost and how it is visited: decided by directors, also for the sites of others.
+DIRECTED = frozenset(
+    {
+        "scope", "include", "exclude", "depth", "requisites", "collection", "mode", "min_hours", "max_hours", "weight",
+        "visits_per_day", "bytes_per_day",
+    }
+)  # fmt: skip
 # Fields of an order that are not columns of their own: each has its place in `_read` and `order_of`.
 PLACED = {
     "url",
@@ -146,8 +165,8 @@ def remove_collection(actor: Actor, name: str) -> None:
 
 def find_collection(name: str) -> Collection:
     found = Collection.objects.filter(name=name.strip()).first()
-    if found is None and name.strip().isdigit():
-        found = Collection.objects.filter(pk=int(name)).first()
+    if found is None and (number := whole_number(name.strip())) is not None:
+        found = Collection.objects.filter(pk=number).first()
     if found is None:
         raise NotFound(f"there is no collection {name!r}; `hemeroteca watch collection list` shows them")
     return found
@@ -157,8 +176,15 @@ def find_collection(name: str) -> Collection:
 
 
 def subscribe(actor: Actor, order: Order, owner: User | None = None) -> tuple[Subscription, bool]:
-    """Watch a page or site. The same address with the same scope again changes nothing: (subscription, is new)."""
-    require(actor, "watch.subscribe")
+    """Watch a page or site. The same address with the same scope again changes nothing: (subscription, is new).
+
+    From who may only propose, it waits until a director approves it.
+    """
+    require(actor, "watch.propose")
+    proposed = not can(actor, "watch.subscribe")
+    if proposed:
+        order = replace(order, active=False)
+        _check_proposal(actor, order)
     values, options, seeds = _read(order)
     for other in Subscription.objects.filter(url=values["url"]):
         if scope_of(other).kind == options.scope.kind:
@@ -172,9 +198,31 @@ def subscribe(actor: Actor, order: Order, owner: User | None = None) -> tuple[Su
             category=find_category(order.category) if order.category else None,
             crawl=crawl,
             created_ms=now_ms(),
+            proposed_ms=now_ms() if proposed else 0,
         )
         changed()
+    audit.note(actor, "proposed" if proposed else "subscribed", subscription.url, str(subscription.pk))
     return subscription, True
+
+
+def approve(actor: Actor, number: int) -> Subscription:
+    """A proposed site is watched from now on; one that was refused, after all."""
+    subscription = _undecided(actor, number)
+    Subscription.objects.filter(pk=number).update(proposed_ms=0, refusal="")
+    audit.note(actor, "approved", subscription.url, str(number))
+    return edit(SYSTEM, subscription.pk, {"active": True})
+
+
+def refuse(actor: Actor, number: int, reason: str) -> Subscription:
+    """A proposed site is not watched; its owner reads why, and may change it or take it back."""
+    subscription = _undecided(actor, number)
+    reason = plain(reason).strip()[:1000]
+    if not reason:
+        raise Invalid("say why it is refused; whoever proposed it will read it")
+    subscription.proposed_ms, subscription.refusal = 0, reason
+    subscription.save(update_fields=["proposed_ms", "refusal"])
+    audit.note(actor, "refused", subscription.url, reason)
+    return subscription
 
 
 def edit(actor: Actor, number: int, changes: Mapping[str, Any]) -> Subscription:
@@ -188,8 +236,16 @@ def edit(actor: Actor, number: int, changes: Mapping[str, Any]) -> Subscription:
                 + ("; subscribe to the other address instead" if name == "url" else "")
             )
     order = order_of(subscription)
+    waits = bool(subscription.proposed_ms or subscription.refusal)
+    if not waits and not can(actor, "watch.subscribe"):
+        _check_directed(order, changes)
     for name, value in changes.items():
         setattr(order, name, value)
+    if waits:  # what was refused is proposed anew
+        order.active = False
+        subscription.proposed_ms, subscription.refusal = now_ms(), ""
+        if order.collection:
+            find_collection(order.collection)
     values, options, seeds = _read(order)
     with transaction.atomic():
         if options.scope != scope_of(subscription) or "scope" in changes:
@@ -201,6 +257,8 @@ def edit(actor: Actor, number: int, changes: Mapping[str, Any]) -> Subscription:
         subscription.save()
         frontier.keep_crawl(subscription.crawl_id, seeds, options, running=order.active)
         changed()
+    if actor is not SYSTEM:
+        audit.note(actor, "subscription changed", subscription.url, ", ".join(sorted(changes)))
     return subscription
 
 
@@ -216,6 +274,8 @@ def pause(actor: Actor, number: int) -> Subscription:
 
 
 def resume(actor: Actor, number: int) -> Subscription:
+    if find(number, actor, "watch.change").proposed_ms:
+        raise Conflict(f"subscription {number} waits for a director's approval; it begins when it has it")
     return edit(actor, number, {"active": True})
 
 
@@ -228,13 +288,15 @@ def remove(actor: Actor, number: int) -> None:
         Observation.objects.filter(subscription=subscription).update(subscription=None)
         subscription.delete()
         changed()
+    audit.note(actor, "subscription ended", subscription.url)
 
 
 def check_now(actor: Actor, number: int) -> Subscription:
     """Have its pages visited at once, whatever was planned: all of them, or the ones that waited longest."""
     subscription = find(number, actor, "watch.change")
     if not subscription.active:
-        raise Conflict(f"{subscription.name!r} is paused; resume it first")
+        waits = "waits for approval" if subscription.proposed_ms else "is paused; resume it first"
+        raise Conflict(f"{subscription.name!r} {waits}")
     subscription.check_ms = now_ms()
     subscription.save(update_fields=["check_ms"])
     changed()
@@ -404,6 +466,34 @@ def now_ms() -> int:
 
 
 # helpers
+
+
+def _check_proposal(actor: Actor, order: Order) -> None:
+    """Proposals are bounded, and make no collections."""
+    if order.collection:
+        find_collection(order.collection)
+    mine = Subscription.objects.filter(Q(proposed_ms__gt=0) | ~Q(refusal=""), owner=actor.user).count()
+    if mine >= MAX_PROPOSALS:
+        raise Conflict(f"{mine} sites you proposed are not approved; wait for a decision, or take some back")
+
+
+def _check_directed(order: Order, changes: Mapping[str, Any]) -> None:
+    def plain_list(value: Any) -> Any:
+        return list(value) if isinstance(value, list | tuple) else value
+
+    wanted = sorted(
+        name for name in DIRECTED & changes.keys() if plain_list(changes[name]) != plain_list(getattr(order, name))
+    )
+    if wanted:
+        raise Denied(f"only a director changes {', '.join(wanted)} of a site that is watched; ask one", "role-needed")
+
+
+def _undecided(actor: Actor, number: int) -> Subscription:
+    require(actor, "watch.approve")
+    subscription = find(number)
+    if not (subscription.proposed_ms or subscription.refusal):
+        raise Conflict(f"subscription {number} is no proposal; pause or end it instead")
+    return subscription
 
 
 def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:

@@ -149,7 +149,7 @@ def _files(subscription: int | None, found: Sequence[SiteRun]) -> list[list[str]
 def admission(subscription: int | None) -> SiteReport:
     rows = []
     wanted = Subscription.objects.order_by("pk")
-    measured = {row.name: row for row in metrics.measure("subscription")}
+    measured = {row.name: row for row in metrics.measure("subscription", subscription=subscription)}
     for sub in wanted.filter(pk=subscription) if subscription is not None else wanted:
         found = measured.get(str(sub.pk))
         if found is None:
@@ -185,7 +185,9 @@ def storage(subscription: int | None) -> SiteReport:
     versions = Counter(
         dict(_observed(subscription).filter(changed=True).values_list("subscription").annotate(Count("pk")))
     )
-    pages = dict(WatchedPage.objects.values_list("subscription").annotate(Count("key")))
+    watched = WatchedPage.objects.all()
+    watched = watched if subscription is None else watched.filter(subscription=subscription)
+    pages = dict(watched.values_list("subscription").annotate(Count("key")))
     rows = []
     for number, stored in sums.annotate(stored=Sum("stored")).values_list("subscription", "stored"):
         if number not in names:
@@ -281,12 +283,10 @@ def frequencies(subscription: int | None) -> SiteReport:
     by = "all" if subscription is None else "subscription"
     pages = WatchedPage.objects.filter(listing="")
     pages = pages if subscription is None else pages.filter(subscription=subscription)
-    chances = list(pages.values_list("daily_chance", flat=True))
+    chances = list(pages.filter(daily_chance__isnull=False).values_list("daily_chance", flat=True))
     table: list[Sequence[Any]] = []
     for hours in FREQUENCIES:
-        for row in metrics.measure(by, fixed_hours=hours):
-            if subscription is not None and row.name != str(subscription):
-                continue
+        for row in metrics.measure(by, fixed_hours=hours, subscription=subscription):
             if not table:
                 table.append(["as it is", row.visits, row.changes, row.lost, row.unnecessary, row.stored])
             vain = row.fixed_visits - row.fixed_changes

@@ -83,7 +83,9 @@ def as_csv(subscriptions: Iterable[Subscription]) -> str:
     for subscription in subscriptions:
         order = order_of(subscription)
         cells = [spreadsheet_cell(field.write(getattr(order, name))) for name, field in SUBSCRIPTION.items()]
-        writer.writerow([*cells, round(subscription.daily_chance, 4), subscription.group, subscription.behaviour])
+        chance = subscription.daily_chance
+        known = "" if chance is None else round(chance, 4)
+        writer.writerow([*cells, known, subscription.group, subscription.behaviour])
     return out.getvalue()
 
 

@@ -25,6 +25,7 @@ from hemeroteca.config import Config
 from hemeroteca.errors import Denied, NotFound, Refused, Unavailable
 from hemeroteca.extract.decode import decode_body
 from hemeroteca.fetch import Fetcher, FetchSettings, Request, Result
+from hemeroteca.plain import whole_number
 from hemeroteca.wiki.budget import Budget
 
 MAX_BODY_BYTES = 64 << 20
@@ -235,8 +236,8 @@ def _post(content: bytes | None) -> dict[str, Any]:
 
 def _seconds(text: str) -> float:
     """Of a Retry-After: a number, or a date."""
-    if text.strip().isdigit():
-        return float(text.strip())
+    if (seconds := whole_number(text.strip())) is not None:
+        return float(seconds)
     if text:
         from hemeroteca.warc.timestamps import from_http_date
 

@@ -19,6 +19,7 @@ import msgspec
 
 from hemeroteca.errors import Invalid, Unavailable
 from hemeroteca.lake.revisions import Revision, Text
+from hemeroteca.plain import whole_number
 from hemeroteca.warc import timestamps
 from hemeroteca.wiki import answers, commits
 from hemeroteca.wiki.answers import Page
@@ -29,6 +30,7 @@ from hemeroteca.wiki.models import Article, Wiki
 
 CHUNK = 1 << 20
 MAX_TEXT_BYTES = 64 << 20  # of one element
+MAX_NAMESPACE = 100_000
 UNPACKERS = ("7z", "7zz", "7zr", "7za")
 
 
@@ -249,9 +251,10 @@ def _revision(
 
     parts = {etree.QName(part).localname: part for part in element}
     number, stamp = _text(parts, "id"), timestamps.from_iso(_text(parts, "timestamp") or "")
-    if not (number or "").isdigit() or stamp is None or not page.get("id", "").isdigit():
+    revid, pageid = _number(number), _number(page.get("id"))
+    if revid is None or stamp is None or pageid is None:
         return None
-    of = Page(title=page.get("title", ""), pageid=int(page["id"]), ns=int(page.get("ns") or 0))
+    of = Page(title=page.get("title", ""), pageid=pageid, ns=_namespace(page.get("ns") or ""))
     person = {etree.QName(part).localname: part for part in parts.get("contributor", ())}
     hidden = {name for name in ("contributor", "comment", "text") if name in parts and parts[name].get("deleted")}
     ip, user, userid = _text(person, "ip"), _text(person, "username"), _text(person, "id")
@@ -272,7 +275,7 @@ def _revision(
         ns=of.ns,
         pageid=of.pageid,
         title=of.title,
-        revid=int(number or 0),
+        revid=revid,
         parentid=_number(parent) or 0,
         timestamp=stamp,
         user=None if "contributor" in hidden else name,
@@ -298,8 +301,13 @@ def _revision(
     return of, row, texts
 
 
+def _namespace(text: str) -> int:
+    number = whole_number(text.removeprefix("-")) or 0
+    return 0 if number > MAX_NAMESPACE else -number if text.startswith("-") else number
+
+
 def _number(text: str | None) -> int | None:
-    return int(text) if text and text.isdigit() else None
+    return whole_number(text) if text else None
 
 
 def _text(parts: dict[str, Any], name: str) -> str | None:
@@ -361,11 +369,12 @@ def _history_row(cells: list[str], wiki: str, locale: str, now: int) -> tuple[Pa
         return cells[_PLACE[name]] if _PLACE[name] < len(cells) else ""
 
     stamp = timestamps.from_iso(cell("event_timestamp").partition(".")[0])
-    if not cell("revision_id").isdigit() or not cell("page_id").isdigit() or stamp is None:
+    revid, pageid = _number(cell("revision_id")), _number(cell("page_id"))
+    if revid is None or pageid is None or stamp is None:
         return None
     title = (cell("page_title") or cell("page_title_historical")).replace("_", " ")
     space = cell("page_namespace") or cell("page_namespace_historical")
-    of = Page(title=title, pageid=int(cell("page_id")), ns=int(space) if space.lstrip("-").isdigit() else 0)
+    of = Page(title=title, pageid=pageid, ns=_namespace(space))
     hidden = set(cell("revision_deleted_parts").split(","))
     sha1 = answers.hexadecimal(cell("revision_text_sha1"))
     user = cell("event_user_text") or cell("event_user_text_historical")
@@ -376,15 +385,15 @@ def _history_row(cells: list[str], wiki: str, locale: str, now: int) -> tuple[Pa
         ns=of.ns,
         pageid=of.pageid,
         title=title,
-        revid=int(cell("revision_id")),
-        parentid=int(cell("revision_parent_id")) if cell("revision_parent_id").isdigit() else None,
+        revid=revid,
+        parentid=_number(cell("revision_parent_id")),
         timestamp=stamp,
         user=None if "user" in hidden else user or None,
-        userid=int(cell("event_user_id")) if cell("event_user_id").isdigit() else 0,
+        userid=_number(cell("event_user_id")) or 0,
         anon=cell("event_user_is_anonymous") == "true" and answers.is_address(user),
         temp=answers.is_temporary(user, None),
         minor=cell("revision_minor_edit") == "true",
-        size=int(cell("revision_text_bytes")) if cell("revision_text_bytes").isdigit() else None,
+        size=_number(cell("revision_text_bytes")),
         sha1=sha1,
         text_sha1=sha1,
         contentmodel=cell("revision_content_model") or None,

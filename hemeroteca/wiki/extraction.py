@@ -87,7 +87,7 @@ class Extraction:
         self.gathers = False  # whoever reads many articles at once says when they are written
         self._progress = progress
         self._buffer = Buffer(wiki)
-        self._files = commits.lake_files()
+        self.files = commits.lake_files()
 
     def read_titles(self, titles: Sequence[str]) -> None:
         """At most 50 titles; what is read of them is kept when this returns."""
@@ -203,7 +203,7 @@ class ArticleWork:
         self._page = page
         self._wiki = extraction.wiki
         self._version = article.version
-        self.known = load_known(self._wiki, article, extraction._files) if known is None else known
+        self.known = load_known(self._wiki, article, extraction.files) if known is None else known
         self._newest = (article.last_revision_ms, article.last_revision)
         self._fields: dict[str, Any] = {}
         self._log: list[dict[str, Any]] | None = None  # entries that came with the revisions, when those are all
@@ -329,12 +329,12 @@ class ArticleWork:
             known = self.known.fingerprints.get(row.revid)
             if known is None:
                 new.append(row)
-            elif known != row.fingerprint():
+            elif known != row.fingerprint:
                 changed.append(row)
             self._newest = max(self._newest, (row.timestamp, row.revid))
         earlier = self._stored({row.revid for row in changed}) if changed else []
         for row in (*new, *changed):
-            self.known.fingerprints[row.revid] = row.fingerprint()
+            self.known.fingerprints[row.revid] = row.fingerprint
             self.known.times[row.revid] = row.timestamp
         fresh: dict[str, Text] = {}
         for text in texts:
@@ -389,7 +389,7 @@ class ArticleWork:
                 yield rows, texts
 
     def _stored(self, revids: set[int]) -> list[Revision]:
-        return stored(self._wiki, self._article, self._all._files, revids)
+        return stored(self._wiki, self._article, self._all.files, revids)
 
 
 def _log_of(title: str, limit: int | str) -> dict[str, Any]:
@@ -413,11 +413,20 @@ def load_known(wiki: Wiki, article: Article, files: Any) -> Known:
             if row["version"] >= rows.get(row["revid"], (0, -1))[1]:
                 rows[row["revid"]] = (row["fingerprint"], row["version"])
     known.fingerprints = {revid: fingerprint for revid, (fingerprint, _) in rows.items()}
-    for name in manifest.bases.get(TEXTS, ()):
-        known.texts.update(row["sha1"] for row in _rows(files, name, article.pageid, ["sha1"]))
+    known.texts = _texts(files, manifest, article.pageid)
     for name in manifest.bases.get(EVENTS, ()):
         known.events.update(row["logid"] for row in _rows(files, name, article.pageid, ["logid"]))
     return known
+
+
+def stored_texts(wiki: Wiki, article: Article, files: Any) -> set[str]:
+    """sha1s of the texts that are kept of an article."""
+    return _texts(files, commits.part(wiki, article.pageid), article.pageid) if article.version else set()
+
+
+def _texts(files: Any, manifest: Any, pageid: int) -> set[str]:
+    names = manifest.bases.get(TEXTS, ())
+    return {row["sha1"] for name in names for row in _rows(files, name, pageid, ["sha1"])}
 
 
 def stored(wiki: Wiki, article: Article, files: Any, revids: set[int] | None = None) -> list[Revision]:

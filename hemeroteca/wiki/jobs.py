@@ -1,6 +1,7 @@
 """Long work of the wiki room: extract, refresh, verify, import, export, compact."""
 
 import time
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import msgspec
 from django.conf import settings
 
 from hemeroteca.accounts import SYSTEM
-from hemeroteca.errors import Refused
+from hemeroteca.errors import Conflict, Refused
 from hemeroteca.jobs import ActiveJob, Interrupted, kind
 from hemeroteca.jobs import queries as job_queries
 from hemeroteca.jobs import services as job_services
@@ -132,7 +133,10 @@ def extract(job: ActiveJob, order: Extract) -> Extracted:
 
 
 def _in_parts(job: ActiveJob, order: Extract, place: Place) -> Extracted:
-    """One job for each part of the articles. Whoever works on the queue takes one; so do we, until all have ended."""
+    """One job for each part of the articles. Whoever works on the queue takes one; so do we, until all have ended.
+
+    Cancelled, it cancels its parts; resumed, it resumes them.
+    """
     if not place.parts:
         with services.opened(order.wiki) as (wiki, client, _):
             titles = list(islice(extraction.chosen(client, wiki, order), services.MAX_TITLES))
@@ -147,6 +151,20 @@ def _in_parts(job: ActiveJob, order: Extract, place: Place) -> Extracted:
             )
             place.parts.append(job_services.submit(SYSTEM, "wiki.extract", part).pk)
         job.keep(msgspec.to_builtins(place))
+    for ended in Job.objects.filter(pk__in=place.parts, state__in=(Job.State.CANCELLED, Job.State.FAILED)):
+        with suppress(Conflict):  # another process took it just now
+            job_services.resume(SYSTEM, ended.pk)  # the order was taken up again
+    try:
+        return _work_off(job, place)
+    except Interrupted:
+        if job.cancelled:
+            for number in place.parts:
+                with suppress(Conflict):  # it has ended
+                    job_services.cancel(SYSTEM, number)
+        raise
+
+
+def _work_off(job: ActiveJob, place: Place) -> Extracted:
     runner = Runner()
 
     def told(done: int, total: int | None, message: str) -> None:
@@ -213,7 +231,7 @@ def follow(job: ActiveJob, order: Follow) -> streams.Followed:
     """Hear what a wiki announces; articles that are kept become due."""
     with services.opened(order.wiki) as (wiki, client, _):
         if order.stream:
-            return streams.follow_events(wiki, client, order.stream, order.seconds, lambda n: job.progress(n))
+            return streams.follow_events([wiki], client, order.stream, order.seconds, lambda n: job.progress(n))
         return streams.follow_changes(wiki, client, lambda n: job.progress(n))
 
 

@@ -92,6 +92,12 @@ def top_editors(table: ir.Table) -> ir.Table:
     return counted.order_by([ibis.desc("edits"), ibis.asc("user")]).limit(TOP)
 
 
+def most(counted: ir.Table) -> ir.Table:
+    """The rows with the greatest `count`, all of them; counted once, where a subquery would count twice."""
+    highest = counted.mutate(highest=counted["count"].max().over(ibis.window()))
+    return highest.filter(highest["count"] == highest.highest).drop("highest")
+
+
 def concentration(table: ir.Table) -> ir.Table:
     """How far edits are the work of few: share of the most active tenth, and the Gini coefficient."""
     named = table.filter(table.user.notnull())

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from threading import Lock
+from threading import BoundedSemaphore, Lock
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -19,7 +19,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from hemeroteca.accounts import Actor, require
-from hemeroteca.errors import Invalid, NotFound, Unavailable
+from hemeroteca.errors import Busy, Invalid, NotFound, Unavailable
 from hemeroteca.jobs import queries as jobs
 from hemeroteca.warc import timestamps
 from hemeroteca.wiki import commits, filters
@@ -272,11 +272,12 @@ def mode(actor: Actor, attribute: str, given: Mapping[str, Any]) -> Mode:
     def ask(lake: Lake) -> list[dict[str, Any]]:
         import ibis
 
+        from hemeroteca.wiki import metrics
+
         table = filters.apply(lake.revisions, _named(found))
         value = table.timestamp.date() if attribute == "date" else table[attribute]
         counted = table.filter(value.notnull()).group_by(value=value).aggregate(count=ibis._.count())
-        most = counted.filter(counted["count"] == counted["count"].max())
-        return lake.rows(most.order_by("value").limit(MAX_PAGE_SIZE))
+        return lake.rows(metrics.most(counted).order_by("value").limit(MAX_PAGE_SIZE))
 
     rows = cached(("mode", attribute, found), ask)
     values = [row["value"].isoformat() if attribute == "date" else row["value"] for row in rows]
@@ -517,15 +518,32 @@ def _confined(text: str) -> Answer:
         if key in _cache:
             return _cache[key]
     sources, made = views.for_sandbox(commits.lake_files(), commits.manifest())
-    try:
-        answer = sandbox.ask(text, sources, made, (*engine.QUERYABLE, views.HISTORY))
-    except sandbox.QueryRefused as error:
-        raise Invalid(str(error), "query-refused")
+    with _turn():
+        try:
+            answer = sandbox.ask(text, sources, made, (*engine.QUERYABLE, views.HISTORY))
+        except sandbox.QueryRefused as error:
+            raise Invalid(str(error), "query-refused")
     with _lock:
         _cache[key] = answer
         while len(_cache) > CACHED:
             _cache.popitem(last=False)
     return answer
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    """One query after the other, one that waits; others are told to come again, and the console has its threads."""
+    if not _places.acquire(blocking=False):
+        raise Busy("other queries are being run; ask again in a moment")
+    try:
+        with _at_work:
+            yield
+    finally:
+        _places.release()
+
+
+_at_work = Lock()
+_places = BoundedSemaphore(2)
 
 
 def _named(found: Filters) -> Filters:

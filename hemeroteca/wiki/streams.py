@@ -118,12 +118,16 @@ def follow_changes(wiki: Wiki, client: WikiClient, progress: Callable[[int], Non
 
 
 def follow_events(
-    wiki: Wiki, client: WikiClient, url: str, seconds: float, progress: Callable[[int], None]
+    wikis: Sequence[Wiki], client: WikiClient, url: str, seconds: float, progress: Callable[[int], None]
 ) -> Followed:
-    """Listen to a stream of events (server-sent) for so long, or for one connection."""
+    """Listen to the stream of events (server-sent) of a farm, for so long or for one connection.
+
+    All its wikis hear one connection, which goes on after the last event that they heard.
+    """
     result = Followed()
     end = now_ms() + int(seconds * 1000)
-    position = wiki.event_id
+    by_host = {wiki.name.partition("/")[0].partition(":")[0]: wiki for wiki in wikis}
+    position = next((wiki.event_id for wiki in wikis if wiki.event_id), "")
     while True:
         left = (end - now_ms()) / 1000 if seconds else STREAM_SECONDS
         headers: tuple[tuple[str, str], ...] = (("Accept", "text/event-stream"),)
@@ -132,20 +136,21 @@ def follow_events(
         reply = client.stream(url, min(max(left, 1.0), STREAM_SECONDS), headers, MAX_STREAM_BYTES)
         if reply.status != 200:
             raise Unavailable(f"the stream {url} answered {reply.failure or f'HTTP {reply.status}'}; try again later")
-        titles: set[str] = set()
-        numbers: set[int] = set()
+        heard: dict[str, tuple[set[str], set[int]]] = {host: (set(), set()) for host in by_host}
         for identity, event in events(reply.body):
             position = identity or position
-            change = _change(event, wiki)
-            if change is None:
+            change = _change(event)
+            if change is None or change[0] not in heard:
                 result.dropped += 1
                 continue
             result.changes += 1
-            titles.add(change[0])
-            if change[1]:
-                numbers.add(change[1])
-        result.articles += services.note_signals(wiki, titles, numbers, now_ms())
-        Wiki.objects.filter(pk=wiki.pk).update(event_id=position)
+            titles, numbers = heard[change[0]]
+            titles.add(change[1])
+            if change[2]:
+                numbers.add(change[2])
+        for host, (titles, numbers) in heard.items():
+            result.articles += services.note_signals(by_host[host], titles, numbers, now_ms())
+        Wiki.objects.filter(pk__in=[wiki.pk for wiki in wikis]).update(event_id=position)
         progress(result.changes)
         if not seconds or now_ms() >= end:
             result.requests, result.until = client.requests, position
@@ -168,17 +173,15 @@ def events(body: bytes) -> Iterator[tuple[str, str]]:
             yield identity, "\n".join(data)
 
 
-def _change(data: str, wiki: Wiki) -> tuple[str, int] | None:
-    """Title and page id of an event of this wiki; None for canaries, other wikis and what cannot be read."""
+def _change(data: str) -> tuple[str, str, int] | None:
+    """Host, title and page id of an event; None for canaries and what cannot be read."""
     try:
         event = msgspec.json.decode(data)
         meta = event.get("meta", {})
         if meta.get("domain") == "canary":
             return None
-        if str(event.get("server_name") or meta.get("domain") or "") != wiki.name.partition("/")[0].partition(":")[0]:
-            return None
         title = str(event.get("title") or event.get("page_title", "").replace("_", " "))
-        return title, int(event.get("page_id") or 0)
+        return str(event.get("server_name") or meta.get("domain") or ""), title, int(event.get("page_id") or 0)
     except (msgspec.DecodeError, AttributeError, ValueError, TypeError):
         return None
 

@@ -1,8 +1,9 @@
 """The process of `hemeroteca serve` that keeps articles up to date: `python -m hemeroteca.wiki.upkeep`.
 
 Every `wiki_follow_seconds` it asks each wiki what changed (one request, mostly) and reads the articles that are due:
-those the wiki announced, and those whose policy says so. It may be killed at any moment. It ends when no article is
-kept up to date; an extraction lets the supervisor start it again.
+those the wiki announced, and those whose policy says so. With `wiki_stream` it hears of the wikis of that farm by one
+connection instead, and goes on after the last event it heard. It may be killed at any moment. It ends when no article
+is kept up to date; an extraction lets the supervisor start it again.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class Upkeep:
         from django.conf import settings
 
         self._follow_seconds = settings.CONFIG.wiki_follow_seconds
+        self._stream = settings.CONFIG.wiki_stream
+        self._stream_held = 0.0  # until when a stream that failed is left alone; recent changes are asked for meanwhile
         self._stopped = threading.Event()
         self._due: dict[int, float] = {}  # of wikis, by their rows: when each is asked again (monotonic)
         self._held: dict[int, float] = {}  # of those that did not answer: until when they are left alone
@@ -55,11 +58,34 @@ class Upkeep:
             self._stopped.wait(PAUSE)
 
     def round(self) -> None:
+        self._listen()
         for wiki in self._wikis():
             if self._stopped.is_set():
                 return
             if time.monotonic() >= self._held.get(wiki.pk, 0.0):
                 self._keep(wiki)
+
+    def _listen(self) -> None:
+        """Hear the stream for one connection; its wikis need not be asked then."""
+        from hemeroteca.errors import Refused
+        from hemeroteca.wiki import address, services, streams
+
+        if not self._stream or time.monotonic() < self._stream_held:
+            return
+        farm = address.farm_of(self._stream)
+        wikis = [wiki for wiki in self._wikis() if wiki.farm == farm]
+        if not wikis:
+            return
+        try:
+            with services.opened(wikis[0].api_url) as (_, client, _):
+                streams.follow_events(wikis, client, self._stream, 0.0, self._go_on)
+            for wiki in wikis:
+                self._due[wiki.pk] = time.monotonic() + self._follow_seconds
+        except _StoppedError:
+            return
+        except Refused as error:
+            self._stream_held = time.monotonic() + FAILED_SECONDS
+            log.warning("recent changes are asked for, for a while: %s", error)
 
     def _keep(self, wiki: Wiki) -> None:
         from hemeroteca.errors import Refused

@@ -27,6 +27,7 @@ from hemeroteca.wiki.extraction import (
     ArticleWork,
     Extraction,
     Known,
+    stored_texts,
 )
 from hemeroteca.wiki.models import Article
 
@@ -40,6 +41,27 @@ class Position(msgspec.Struct):
     began_ms: int = 0
 
 
+class Seen:
+    """sha1s of texts that are kept, by page; a text that comes back is not kept again."""
+
+    def __init__(self) -> None:
+        self._began_ms = now_ms()
+        self._texts: dict[int, set[str]] = {}
+        self._loaded: set[int] = set()  # pages that were kept before this walk, or before the kill it goes on after
+
+    def of(self, work: Extraction, article: Article) -> set[str]:
+        texts = self._texts.setdefault(article.pageid, set())
+        earlier = work.options.text and 0 < article.first_extraction_ms < self._began_ms
+        if earlier and article.pageid not in self._loaded:
+            self._loaded.add(article.pageid)
+            texts |= stored_texts(work.wiki, article, work.files)
+        return texts
+
+    def forget(self) -> None:
+        if sum(map(len, self._texts.values())) > MAX_SEEN:
+            self._texts.clear()
+
+
 class NotOffered(Exception):  # noqa: N818 - a state, not an error
     """The wiki is too old for `allrevisions` (before 1.27)."""
 
@@ -47,11 +69,10 @@ class NotOffered(Exception):  # noqa: N818 - a state, not an error
 def read(work: Extraction, position: Position, keep: Callable[[Position], None]) -> None:
     """Every revision of every article (namespace 0), then the log. `keep` is told the position after each commit."""
     position.began_ms = position.began_ms or now_ms()
-    seen: dict[int, set[str]] = {}
+    seen = Seen()
     for pages, further in _answers(work, position.further):
         _take(work, pages, seen)
-        if sum(map(len, seen.values())) > MAX_SEEN:
-            seen.clear()
+        seen.forget()
         if work.full or further is None:
             _write(work)
             position.further = further or {}
@@ -93,8 +114,7 @@ def _answers(
         yield list(pages.values()), further
 
 
-def _take(work: Extraction, pages: list[tuple[Page, list[Revision], list[Text]]], seen: dict[int, set[str]]) -> None:
-    """`seen`: sha1s of texts that this walk kept, by page; a text that comes back is not kept again."""
+def _take(work: Extraction, pages: list[tuple[Page, list[Revision], list[Text]]], seen: Seen) -> None:
     articles = _articles(work, [page for page, _, _ in pages])
     for page, rows, texts in pages:
         article = articles[page.pageid]
@@ -113,9 +133,8 @@ def _take(work: Extraction, pages: list[tuple[Page, list[Revision], list[Text]]]
         if work.options.text and not article.text_complete:
             kept = max(kept, article.text_position_ms)
         fresh = min(row.timestamp for row in rows) > kept
-        ArticleWork(work, article, page, Known(texts=seen.setdefault(page.pageid, set())) if fresh else None).take(
-            rows, texts, fields
-        )
+        known = Known(texts=seen.of(work, article)) if fresh else None
+        ArticleWork(work, article, page, known).take(rows, texts, fields)
     work.result.articles += sum(not article.version for article in articles.values())
 
 

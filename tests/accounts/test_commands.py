@@ -18,12 +18,12 @@ def run():
 
 
 def test_add_list_password_remove(run):
-    added = run("user", "add", "Eva", "--role", "editor", "--password", "-", input="una frase bien larga\n")
+    added = run("user", "add", "Eva", "--role", "director", "--password", "-", input="una frase bien larga\n")
     assert added.exit_code == 0, added.output
     assert "una frase" not in added.output
     assert User.objects.get(name="eva").check_password("una frase bien larga")
     (line,) = run("user", "list", "--json").output.splitlines()
-    assert json.loads(line)["role"] == "editor"
+    assert json.loads(line)["role"] == "director"
     assert "eva" in run("user", "list").output
     changed = run("user", "password", "eva")
     assert User.objects.get().check_password(changed.output.split()[-1]), "a random password is shown, once"
@@ -44,10 +44,10 @@ def test_mistakes_are_told_in_one_line(run):
 
 
 def test_a_token_is_printed_once_and_can_be_revoked(run):
-    services.add_user(SYSTEM, "eva", Role.EDITOR, "una frase bien larga")
+    services.add_user(SYSTEM, "eva", Role.DIRECTOR, "una frase bien larga")
     created = run("token", "create", "eva", "--label", "script", "--role", "reader", "--days", "30")
     secret = created.stdout.splitlines()[0]
-    assert services.token_actor(secret).roles == (Role.EDITOR, Role.READER)
+    assert services.token_actor(secret).roles == (Role.DIRECTOR, Role.READER)
     (line,) = run("token", "list", "--json").output.splitlines()
     row = json.loads(line)
     assert row["expires_at"]

@@ -1,1 +1,1 @@
-from tests.console.conftest import administrator, editor, instance, world  # noqa: F401 - the same small archive
+from tests.console.conftest import administrator, director, instance, world  # noqa: F401 - the same small archive

@@ -38,8 +38,8 @@ def call(client):
 
 
 @pytest.fixture
-def token(editor):
-    return services.create_token(SYSTEM, editor, "test").secret
+def token(director):
+    return services.create_token(SYSTEM, director, "test").secret
 
 
 def is_problem(answer, status):
@@ -62,6 +62,8 @@ class TestReading:
         assert "<b>panaderos</b>" in result["snippet"]
         assert result["score"] > 0
         assert result["captured_at"].startswith("2025-11-15T")
+        status, capture, _ = call("GET", f"/captures/{result['capture']}")
+        assert (status, capture["url"], capture["captured_at"]) == (200, BREAD, result["captured_at"])
         assert found["total"] == 1
         assert found["next_cursor"] is None
 
@@ -182,7 +184,7 @@ class TestReading:
 
 
 class TestOrders:
-    def test_an_editor_orders_lists_stops_and_resumes(self, call, instance, token):
+    def test_a_director_orders_lists_stops_and_resumes(self, call, instance, token):
         status, crawl, _ = call("POST", "/crawls", token, ORDER)
         assert status == 201
         assert crawl["seeds"] == ["https://a.example/"]
@@ -223,7 +225,7 @@ class TestOrders:
         crawl.refresh_from_db()
         assert (crawl.state, crawl.stop_requested) == ("running", False)
 
-    def test_what_a_crawl_holds_back_is_listed_and_taken(self, call, instance, token, editor):
+    def test_what_a_crawl_holds_back_is_listed_and_taken(self, call, instance, token, director):
         crawl = Crawl.objects.get(pk=call("POST", "/crawls", token, ORDER)[1]["id"])
         Crawl.objects.update(state=Crawl.State.FINISHED)
         hold_back(crawl, "https://a.example/1", "https://a.example/2", "https://b.example/")
@@ -269,12 +271,12 @@ class TestOrders:
 
 
 class TestAccess:
-    def test_writes_need_a_token_of_an_editor(self, call, instance, editor):
+    def test_writes_need_a_token_of_a_director(self, call, instance, director):
         problem = call("POST", "/crawls", body=ORDER)[2]
         is_problem(problem, 401)
         assert problem.headers["WWW-Authenticate"].startswith("Bearer")
         is_problem(call("POST", "/crawls", "hem_wrong", ORDER)[2], 401)
-        reading = services.create_token(SYSTEM, editor, "", Role.READER).secret
+        reading = services.create_token(SYSTEM, director, "", Role.READER).secret
         is_problem(call("POST", "/crawls", reading, ORDER)[2], 403)
         assert not Crawl.objects.exists()
 
@@ -290,16 +292,16 @@ class TestAccess:
             is_problem(call("GET", path)[2], 401)
         assert call("GET", "/search?q=x", token)[0] == 200
 
-    def test_the_session_of_the_console_works_but_only_with_its_csrf_token(self, instance, editor):
+    def test_the_session_of_the_console_works_but_only_with_its_csrf_token(self, instance, director):
         browser = Client(enforce_csrf_checks=True)
-        browser.force_login(editor)
+        browser.force_login(director)
         refused = browser.post("/api/v1/crawls", json.dumps(ORDER), "application/json")
         assert "CSRF" in is_problem(refused, 403)["detail"]
         browser.get("/sign-in")
         header = {"X-CSRFToken": browser.cookies["csrftoken"].value}
         assert browser.post("/api/v1/crawls", json.dumps(ORDER), "application/json", headers=header).status_code == 201
 
-    def test_signing_out_ends_the_session_for_the_api_too(self, client, instance, editor, settings):
+    def test_signing_out_ends_the_session_for_the_api_too(self, client, instance, director, settings):
         settings.CONFIG = replaced(settings.CONFIG, open_search=False)
         client.post("/sign-in", {"name": "eva", "password": PASSWORD})
         assert client.get("/api/v1/status").status_code == 200
@@ -375,7 +377,7 @@ def test_sites_have_rules_of_comparison(call, token, world):
     assert "cannot be read" in problem["detail"]
 
 
-def test_sites_are_for_editors_and_their_dangers_for_administrators(call, token, world):
+def test_sites_are_for_directors_and_their_dangers_for_administrators(call, token, world):
     assert call("GET", "/sites/example.org")[0] == 401
     assert call("GET", "/sites/nobody.example", token)[0] == 404
     assert call("PATCH", "/sites/example.org", token, {"ignore_robots": True})[0] == 403

@@ -8,9 +8,13 @@ from django.db import connection
 from django.test import Client
 
 from hemeroteca.accounts import SYSTEM
+from hemeroteca.errors import Busy
 from hemeroteca.frontier.models import Host
 from hemeroteca.ingest import costly
+from hemeroteca.lake import sandbox
+from hemeroteca.wiki import queries
 from tests.console.world import BREAD, NOW, article
+from tests.waiting import PATIENCE, wait_for
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
@@ -89,3 +93,34 @@ def test_many_readers_of_one_long_document_cost_as_much_as_one(world, reads, kin
     assert Client().get(f"/v/{number}").status_code == 200, "it is known now"
     assert len(begun) == 1
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10 <= costly.MEMORY
+
+
+def test_queries_of_members_leave_the_console_its_threads(world, monkeypatch):
+    """One at a time and one that waits: eight at once would hold every thread of the console, with half a GB each."""
+    going_on, told = threading.Event(), []
+
+    def long(*given):
+        told.append("begun")
+        going_on.wait(PATIENCE)
+        return sandbox.Answer(columns=("a",), rows=((1,),))
+
+    def ask(number):
+        try:
+            queries.sql(SYSTEM, f"SELECT {number}")
+            told.append("answered")
+        finally:
+            connection.close()
+
+    monkeypatch.setattr(sandbox, "ask", long)
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(2)]
+    for thread, left in zip(threads, (1, 0), strict=True):
+        thread.start()
+        wait_for(lambda left=left: queries._places._value == left, lambda: told)
+    for number in range(2, 8):
+        with pytest.raises(Busy):
+            queries.sql(SYSTEM, f"SELECT {number}")
+    assert told == ["begun"]
+    going_on.set()
+    for thread in threads:
+        thread.join()
+    assert told.count("answered") == 2

@@ -4,6 +4,7 @@ import pytest
 from django.test import Client
 
 from hemeroteca.accounts import SYSTEM
+from hemeroteca.accounts import services as accounts
 from hemeroteca.watch import services as watch
 from tests.console.world import BREAD
 
@@ -93,6 +94,12 @@ PATHS = [
     "/suggest?q=%00",
     "/suggest/options?q=%00",
     "/indexnow?url=http://[&key=aaaaaaaaaa",
+    "/bot?host=%00",
+    "/bot?host=http://[",
+    "/api/v1/wiki/articles?title=%00",
+    "/api/v1/wiki/revisions?user=%00",
+    "/api/v1/notes?tag=%00",
+    "/c/a?q=%00",
     "/warc/%00",
     "/warc/..%2fx",
 ]
@@ -107,6 +114,13 @@ def test_no_strange_request_makes_the_server_fail(world, administrator, who):
         client.force_login(administrator)
     failed = [path for path in PATHS if client.get(path).status_code >= 500]
     assert failed == []
+
+
+@pytest.mark.parametrize("token", ["hem_\x00" + "a" * 40, "hemdev_\x00" + "a" * 40, "\x00", "hem_é" + "a" * 40])
+def test_a_token_of_any_letters_is_only_unknown(db, token):
+    client = Client(raise_request_exception=False, headers={"Authorization": f"Bearer {token}"})
+    assert client.get("/api/v1/status").status_code == 401
+    assert client.post("/fleet/v1/lease", b"{}", "application/json").status_code == 401
 
 
 @pytest.mark.parametrize(
@@ -142,3 +156,35 @@ def test_bodies_without_a_sense_are_refused(world, administrator, path, kind):
     for checks in (False, True):
         client.handler.enforce_csrf_checks = checks
         assert client.generic("POST", path, b"\xff{]--", kind).status_code < 500
+
+
+NO_NUMBERS = ["²", "9" * 5000, "-1", "1e3", "٣" * 30]
+
+
+@pytest.mark.parametrize("text", NO_NUMBERS)
+def test_what_looks_like_a_number_and_is_none(world, administrator, text):
+    """Where a name may be a number, and in the fields of forms."""
+    client = Client(raise_request_exception=False)
+    client.force_login(administrator)
+    token = accounts.create_token(SYSTEM, administrator, "x").secret
+    key = {"Authorization": f"Bearer {token}"}
+    asked = [
+        client.put(f"/api/v1/publications/{text[:90]}", "{}", "application/json", headers=key),
+        client.delete(f"/api/v1/watch/collections/{text[:90]}", headers=key),
+        client.post(
+            "/api/v1/fetch",
+            '{"urls": ["http://a.example/"]}',
+            "application/json",
+            headers=key | {"Prefer": f"wait={text[:900]}"},
+        ),
+        client.post("/crawls", {"seeds": "http://a.example/", "limit": text, "scope": "host"}),
+        client.post(
+            "/crawls", {"seeds": "http://a.example/", "depth": text, "scope": "host", "do": "keep", "name": "x"}
+        ),
+        client.post("/account", {"do": "session", "session": text}),
+        client.post("/geo/focus", {"limit": text, "target": "ows", "seeds": "http://a.example/", "order": "keywords"}),
+        client.post("/simulator", {"days": text, "source": text, "warmup": "1", "pages": "1", "seed": "1"}),
+        client.post("/archive/upload", {"name": "a.warc", "size": text}),
+        client.post("/archive/erase", {"do": "lift", "takedown": text}),
+    ]
+    assert [answer.request["PATH_INFO"] for answer in asked if answer.status_code >= 500] == []

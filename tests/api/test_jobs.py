@@ -63,11 +63,11 @@ def test_the_list_goes_on_with_a_cursor(call):
 def test_only_those_who_may(call, client):
     job = services.submit(SYSTEM, "test.count", Count(3))
     assert client.get("/api/v1/jobs").status_code == 401
-    for role in (Role.READER, Role.EDITOR):
+    for role in (Role.READER, Role.DIRECTOR):
         assert call("POST", "/jobs", {"kind": "test.alone"}, role)[0] == 403
         assert call("POST", f"/jobs/{job.pk}/cancel", role=role)[0] == 403
     assert call("GET", f"/jobs/{job.pk}", role=Role.READER)[0] == 403
-    assert call("GET", f"/jobs/{job.pk}", role=Role.EDITOR)[0] == 200
+    assert call("GET", f"/jobs/{job.pk}", role=Role.DIRECTOR)[0] == 200
     assert call("GET", "/jobs", role=Role.READER) == (200, {"items": [], "next_cursor": None})
 
 

@@ -41,7 +41,7 @@ def page(captured_ms, text):
 def call(client, folder):
     tokens = {}
 
-    def ask(method, path, body=None, role=Role.EDITOR):
+    def ask(method, path, body=None, role=Role.DIRECTOR):
         if role not in tokens:
             user = accounts.add_user(SYSTEM, role.value, role, "una frase bien larga")
             tokens[role] = accounts.create_token(SYSTEM, user, "test").secret
@@ -56,7 +56,7 @@ def call(client, folder):
 
 def test_saving_listing_and_forgetting_a_search(call):
     status, made = call("POST", "/searches", {"query": "pan OR queso", "name": "Comida"})
-    assert (status, made["name"], made["found"], made["owner"]) == (201, "Comida", 0, "editor")
+    assert (status, made["name"], made["found"], made["owner"]) == (201, "Comida", 0, "director")
     assert made["feed"] == "/search.rss?q=pan%20OR%20queso"
     assert [row["id"] for row in call("GET", "/searches", role=Role.READER)[1]] == [made["id"]]
     assert call("POST", "/searches", {"query": "x"}, role=Role.READER)[0] == 403
@@ -86,7 +86,7 @@ def test_the_past_is_searched_when_it_is_asked_for_and_kept(call, folder):
     assert call("GET", "/search?q=cien+at:2024-04&versions=false")[1]["total"] == 0
 
 
-def test_editors_set_rules_and_only_administrators_what_makes_us_impolite(call):
+def test_directors_set_rules_and_only_administrators_what_makes_us_impolite(call):
     status, site = call("PATCH", "/sites/A.example", {"exclude": ["aside", "*[class=ad*]"], "render": "never"})
     assert (status, site["exclude"], site["render"]) == (200, ["aside", "*[class=ad*]"], "never")
     assert call("PATCH", "/sites/a.example", {"include": ["div[["]})[0] == 422
@@ -107,7 +107,7 @@ def test_hosts_are_raised_blocked_and_forgotten(call):
     assert len(call("GET", "/search?q=pan")[1]["items"]) == 1
 
 
-def test_only_editors_judge_hosts_and_mistakes_are_named(call):
+def test_only_directors_judge_hosts_and_mistakes_are_named(call):
     assert call("PUT", "/preferences/a.example", {"factor": 2}, role=Role.READER)[0] == 403
     status, problem = call("PUT", "/preferences/a%20b", {"factor": 2})
     assert status == 422

@@ -69,7 +69,7 @@ def test_who_asked_and_why_is_kept_without_what_was_said(archive):
     with pytest.raises(NotFound):
         erasure.ask(SYSTEM, Wanted(capture=uuid4()), "because")
     with pytest.raises(Denied):
-        erasure.ask(Actor("eva", roles=(Role.EDITOR,)), Wanted(("http://example.org/",)), "because")
+        erasure.ask(Actor("eva", roles=(Role.DIRECTOR,)), Wanted(("http://example.org/",)), "because")
     assert not Erasure.objects.exists()
     erase(archive, Wanted(("http://example.org/about",)), "court order 12/24")
     (row,) = erasure.recent(SYSTEM)

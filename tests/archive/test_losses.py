@@ -1,7 +1,9 @@
 """What an archive must neither lose nor invent: long bodies, answers to other methods, revisits without an original,
 records about others; and what it will hold if it goes on so."""
 
+import base64
 import gzip
+import hashlib
 import os
 
 import pytest
@@ -70,6 +72,77 @@ def test_a_long_body_is_imported_unless_it_is_packed_like_a_bomb(tmp_path, take,
     bomb = ({"WARC-Target-URI": "http://b.example/"}, HEAD + bytes(8 << 20))
     (tmp_path / "bomb.warc.gz").write_bytes(gzip.compress(records(bomb)))
     assert take(tmp_path / "bomb.warc.gz").lost == 1
+
+
+def segments(*blocks: bytes, number: int = 1, total: int = 0) -> list[tuple[dict[str, str], bytes]]:
+    """Parts of one record; the last says how long the whole is, when that is given."""
+    found = []
+    for at, block in enumerate(blocks, number):
+        fields = {"WARC-Segment-Number": str(at), "WARC-Record-ID": f"<urn:uuid:00000000-0000-4000-9000-{at:012}>"}
+        if at > 1:
+            fields |= {"WARC-Type": "continuation", "Content-Type": ""}
+            fields |= {"WARC-Segment-Origin-ID": "<urn:uuid:00000000-0000-4000-9000-000000000001>"}
+        found.append((fields, block))
+    if total:
+        found[-1][0]["WARC-Segment-Total-Length"] = str(total)
+    return found
+
+
+def test_a_record_in_parts_is_put_together(tmp_path, take):
+    body = os.urandom(3 << 20)
+    parts = segments(HEAD + body[: 1 << 20], body[1 << 20 : 2 << 20], body[2 << 20 :], total=len(HEAD) + len(body))
+    digest = "sha1:" + base64.b32encode(hashlib.sha1(body).digest()).decode()
+    parts[0][0]["WARC-Payload-Digest"] = digest  # of the whole
+    other = ({"WARC-Target-URI": "http://b.example/"}, HEAD + b"between")
+    (tmp_path / "parts.warc").write_bytes(records(parts[0], other, *parts[1:]))
+    done = take(tmp_path / "parts.warc")
+    assert (done.taken, done.lost, done.problems) == (2, 0, [])
+    row = next(row for row in queries.all_rows() if row.url == "http://a.example/")
+    assert row.truncated == ""
+    assert row.location(tmp_path / "warc").read().payload() == body
+    again = take(tmp_path / "parts.warc")
+    assert (again.taken, again.known, again.lost) == (0, 2, 0)
+
+
+def test_parts_of_a_record_in_two_files_are_put_together(tmp_path, take):
+    parts = segments(HEAD + b"one ", b"two ", b"three", total=len(HEAD) + 13)
+    (tmp_path / "1.warc").write_bytes(records(*parts[:2]))
+    (tmp_path / "2.warc").write_bytes(records(parts[2]))
+    done = take(tmp_path / "1.warc", tmp_path / "2.warc")
+    assert (done.taken, done.lost, done.problems) == (1, 0, [])
+    assert next(iter(queries.all_rows())).location(tmp_path / "warc").read().payload() == b"one two three"
+
+
+@pytest.mark.parametrize(
+    ("parts", "taken", "reason"),
+    [
+        (segments(HEAD + b"one ", b"two "), 1, "last parts"),
+        (segments(b"two ", number=2, total=99), 0, "without its first"),
+        ([segments(HEAD + b"one ", b"")[0], *segments(b"four", number=4, total=99)], 1, "does not follow"),
+        (segments(HEAD + b"one ", b"two ", total=9), 1, "its last part says 9"),
+    ],
+    ids=["no end", "no beginning", "a gap", "another length"],
+)
+def test_parts_that_do_not_fit_are_told(tmp_path, take, parts, taken, reason):
+    (tmp_path / "parts.warc").write_bytes(records(*parts))
+    done = take(tmp_path / "parts.warc")
+    assert done.taken == taken
+    assert any(reason in problem.reason for problem in done.problems), done.problems
+    assert (done.lost > 0) == (reason != "its last part says 9")
+    assert list((tmp_path / "spool").iterdir()) == []
+
+
+def test_a_redirect_that_leads_elsewhere_is_a_new_version(tmp_path, take):
+    """It has no body that could differ, and its status is the same."""
+
+    def redirect(day: int, to: str) -> tuple[dict[str, str], bytes]:
+        return {"WARC-Date": f"2024-01-0{day}T00:00:00Z"}, f"HTTP/1.1 302 Found\r\nLocation: {to}\r\n\r\n".encode()
+
+    led = [redirect(day, to) for day, to in enumerate(("/a", "/a", "/b", "/b", "/a"), 1)]
+    (tmp_path / "one.warc").write_bytes(records(*led))
+    take(tmp_path / "one.warc")
+    flags = [row.version for row in sorted(queries.all_rows(), key=lambda row: row.captured_ms)]
+    assert flags == [True, False, True, False, True]
 
 
 def test_an_id_used_twice_does_not_make_two_captures_one(tmp_path, take):

@@ -211,6 +211,23 @@ def test_a_threshold_and_weights_of_the_site_decide():
     assert not compare(old, new, ChangeRules(weights=("text=0",))).important
 
 
+def test_a_weight_of_one_half_halves_its_component_and_nothing_else():
+    # One word of a page for another: by default its text counts t, its colours c. With text=0.5 the vectors hold t/2
+    # and c; with colours=0 they hold t and 0.
+    style = "<title>x</title><style>p {{ color: {} }}</style>"
+    old, new = (
+        html("<p>one word of many</p>", style.format("red")),
+        html("<p>one term of many</p>", style.format("tan")),
+    )
+    whole = compare(old, new)
+    text, colours = whole.content["text"], whole.view["colours"]
+    assert min(text, colours) > 0
+    half = compare(old, new, ChangeRules(weights=("text=0.5",)))
+    assert (half.content["text"], half.view["colours"]) == (pytest.approx(text / 2, abs=1e-6), colours)
+    none = compare(old, new, ChangeRules(weights=("colours=0",)))
+    assert (none.content["text"], none.view["colours"]) == (text, 0)
+
+
 def test_noise_can_be_left_in():
     old, new = html("<p>3 minutes ago</p>"), html("<p>4 minutes ago</p>")
     assert compare(old, new, ChangeRules(noise=False)).important

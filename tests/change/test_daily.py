@@ -104,6 +104,9 @@ def test_what_an_editor_did_is_above_the_threshold(later, component):
         ("<table><tr><td>Tren</td><td>10:32</td></tr></table>", "<table><tr><td>Tren</td><td>10:45</td></tr></table>"),
         ("<dl><dt>Apertura</dt><dd>9:30</dd></dl>", "<dl><dt>Apertura</dt><dd>10:30</dd></dl>"),
         ("<p>3 de mayo de 2024 18:00</p>", "<p>3 de mayo de 2024 19:00</p>"),
+        ("<div>10.32 €</div>", "<div>10.45 €</div>"),
+        ("<div>$10.32</div>", "<div>$10.45</div>"),
+        ("<div>10.32</div>", "<div>10.45</div>"),
         ("<article><p>Nublado</p></article>", "<article><p>Soleado</p></article>"),
         ('<main class="weather"><p>Mañana 21 °C</p></main>', '<main class="weather"><p>Mañana 3 °C</p></main>'),
         ("".join(f"<p>{h}:15</p>" for h in range(8, 13)), "".join(f"<p>{h}:20</p>" for h in range(8, 13))),
@@ -115,6 +118,49 @@ def test_what_an_editor_did_is_above_the_threshold(later, component):
 )
 def test_what_the_page_is_about_counts_even_if_it_looks_like_a_clock_or_a_banner(old, new):
     assert compare(html(f"<h1>Una página</h1>{old}"), html(f"<h1>Una página</h1>{new}")).important
+
+
+TUESDAY = 1_794_911_520_000  # 2026-11-17 10:32 UTC, a Tuesday
+LATER = TUESDAY + (24 * 60 + 13) * 60_000  # Wednesday at 10:45
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [  # as they stood at the two visits, here and in other zones
+        ("It is 10:32", "It is 10:45"),
+        ("Caracas 6:32 a. m.", "Caracas 6:45 a. m."),
+        ("नई दिल्ली 16:02:11", "नई दिल्ली 16:15:40"),
+        ("Reloj: 11:32:59", "Reloj: 11:46:02"),
+        ("Today: 17/11/2026", "Today: 18/11/2026"),
+        ("Caracas, martes 17 de noviembre de 2026", "Caracas, miércoles 18 de noviembre de 2026"),
+        ("Tue Nov 17 10:32:11 2026", "Wed Nov 18 10:45:12 2026"),
+        ("build 1794911520", "build 1794998700"),
+    ],
+)
+def test_a_clock_is_known_at_the_second_visit_because_it_moved_as_the_visits_did(old, new):
+    def page(text, at_ms):
+        return html(f"<h1>Diario</h1><div class=x>{text}</div><p>{' '.join(NEWS)}</p>", at_ms=at_ms)
+
+    assert compare(page(old, TUESDAY), page(new, LATER)).total == 0
+    # the same texts at other moments are news: three days later, an hour and seven minutes later
+    assert compare(page(old, TUESDAY), page(new, LATER + (3 * 24 * 60 + 67) * 60_000)).important
+    assert compare(page(old, 0), page(new, LATER)).important  # and where nobody knows when it was
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The train leaves at 18:05", "The train leaves at 18:40"),
+        ("Concert: 21 November 2026", "Concert: 22 November 2026"),
+        ("It costs 10.32", "It costs 10.45"),
+        ("10.32 €", "10.45 €"),
+        ("".join(f"<p>{name} 10:32</p>" for name in NEWS * 2), "".join(f"<p>{name} 10:45</p>" for name in NEWS * 2)),
+        ("It is 10:32. Rain", "It is 10:45. Snow"),
+    ],
+)
+def test_times_and_prices_that_are_not_those_of_the_visits_count(old, new):
+    pages = [html(f"<h1>Diario</h1><div>{text}</div>", at_ms=at) for text, at in ((old, TUESDAY), (new, LATER))]
+    assert compare(*pages).important
 
 
 def test_text_that_nobody_sees_is_not_compared():

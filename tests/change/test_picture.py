@@ -61,3 +61,39 @@ def test_without_pillow_the_reason_is_noted(monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
     change = compare(Snapshot(b"a", "text/plain", screenshot=b"1"), Snapshot(b"b", "text/plain", screenshot=b"2"))
     assert change.notes == ["pictures-need-pillow"]
+
+
+def test_the_places_that_differ_are_framed_and_counted():
+    from hemeroteca.change import picture
+
+    old, new = png(), png(box=(100, 400, 300, 500))
+    found = picture.marked(old, new)
+    assert found.places == 1
+    assert found.share == pytest.approx(200 * 100 / (1280 * 2000), rel=0.3)
+    drawn = image.open(io.BytesIO(found.png))
+    assert drawn.size == (picture.WIDTH, found.height) == (960, 1500)
+    assert drawn.getpixel((150, 337)) == (0, 0, 0), "what differs as it is"
+    assert any(drawn.getpixel((x, 337)) == picture.MARK for x in range(60, 80)), "its frame"
+    assert picture.marked(old, old).places == 0
+    longer = picture.marked(old, png(size=(1280, 2600)))
+    assert (longer.places, longer.height) == (1, 1950)
+
+
+@pytest.mark.parametrize("data", [b"", b"\x89PNG\r\n\x1a\n" + b"\0" * 40, b"GIF89a"])
+def test_what_is_no_picture_is_refused(data):
+    from hemeroteca.change import picture
+
+    for draw in (picture.thumbnail, picture.cover, lambda data: picture.marked(data, png())):
+        with pytest.raises(ValueError, match="picture"):
+            draw(data)
+
+
+def test_a_picture_with_too_many_pixels_is_refused_before_it_is_read():
+    from hemeroteca.change import picture
+
+    huge = bytearray(png(size=(10, 10)))
+    huge[16:24] = (100_000).to_bytes(4, "big") * 2
+    with pytest.raises(ValueError, match="picture"):
+        picture.thumbnail(bytes(huge))
+    assert picture.pixels(bytes(huge)) == 10**10
+    assert picture.pixels(b"GIF") == 0

@@ -145,6 +145,30 @@ def filled(tmp_path_factory):
         yield data, seed, first, again
 
 
+@pytest.fixture(scope="module")
+def aged(tmp_path_factory):
+    """A data folder with sixty days of a watched page, most of which brought nothing new."""
+    folder = tmp_path_factory.mktemp("aged")
+    data, url = folder / "data", "http://old.example/"
+    days = [f"2024-{1 + day // 28:02d}-{1 + day % 28:02d}T00:00:00Z" for day in range(60)]
+    texts = [(url, day, f"version {number // 3} {'word ' * (number // 3)}") for number, day in enumerate(days)]
+    main = "from hemeroteca.cli import main; main()"
+    from tests.engine.test_imports import write_warc  # needs models, and programs of this module import it before them
+
+    run(main, data, "archive", "import", write_warc(folder / "old.warc.gz", texts))
+    run(main, data, "watch", "add", url)
+    run(main, data, "watch", "learn", "1")
+    # the engine would know the page after its first visit
+    run(
+        "import django; django.setup(); from hemeroteca.watch.models import Subscription, WatchedPage; "
+        "from hemeroteca import urls; sub = Subscription.objects.get(); "
+        "place = {'site': 'old.example', 'url': sub.url}; "
+        "WatchedPage.objects.create(subscription=sub, key=urls.key(sub.url), first_ms=1, last_ms=1, **place)",
+        data,
+    )
+    return data
+
+
 READING = [
     ["status"], ["archive", "stats"], ["archive", "verify"], ["archive", "versions", "SEED", "--all"],
     ["archive", "get", "SEED"], ["job", "list"], ["job", "show", "1"], ["watch", "add", "SEED"], ["watch", "list"],
@@ -204,14 +228,43 @@ def test_that_nobody_can_reach_us_is_said_once(filled):
         (["archive", "export"], "all.csv"),
         (["watch", "export"], "watched.csv"),
         (["geo", "export"], "services.geojson"),
+        (["wiki", "export"], "histories.csv"),
         (["archive", "get", "SEED", "-o"], "page.html"),
+        (["simulate", "--pages", "5", "--days", "90", "--plot"], "chart.svg"),
     ],
 )
 def test_a_file_handed_out_is_readable_and_replaces_nothing_unless_told(filled, tmp_path, words, name):
     data, seed, _, _ = filled
-    main = "import os; os.umask(0o022); from hemeroteca.cli import main; main()"
-    target = tmp_path / name
     order = [seed if word == "SEED" else word for word in words]
+    hands_out_safely(data, order, tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (["archive", "prune", "--one-per", "year", "--report"], "gone.jsonl"),
+        (["archive", "prune", "--one-per", "year", "--report"], "gone.csv"),
+        (["predict", "calibrate", "--plot"], "reliability.svg"),
+        (["archive", "diff", "http://old.example/", "--output"], "changes.html"),
+    ],
+)
+def test_so_is_one_about_the_past(aged, tmp_path, words, name):
+    hands_out_safely(aged, words, tmp_path / name)
+
+
+def test_every_command_that_hands_out_a_file_is_among_them():
+    marks = (
+        test_a_file_handed_out_is_readable_and_replaces_nothing_unless_told.pytestmark
+        + test_so_is_one_about_the_past.pytestmark
+    )
+    shown = {" ".join(words) for mark in marks for words, _ in mark.args[1]}
+    able = {words for words, command in LEAVES.items() if any("--force" in param.opts for param in command.params)}
+    assert {words for words in able if not any(one.startswith(words) for one in shown)} == set()
+
+
+def hands_out_safely(data, order, target):
+    name = target.name
+    main = "import os; os.umask(0o022); from hemeroteca.cli import main; main()"
     run(main, data, *order, target)
     assert stat.S_IMODE(target.stat().st_mode) == 0o644
     before = target.read_bytes()
@@ -223,7 +276,7 @@ def test_a_file_handed_out_is_readable_and_replaces_nothing_unless_told(filled, 
     run(main, data, *order, target, "--force")
     assert target.read_bytes() != b"mine"
     format_ = {"warc.gz": "warc", "csv": "csv", "geojson": "geojson"}.get(name.partition(".")[2])
-    more = ["--format", format_] if format_ and words[1] == "export" and words[0] != "watch" else []
+    more = ["--format", format_] if format_ and order[1] == "export" and order[0] != "watch" else []
     shown = subprocess.run(
         [sys.executable, "-c", main, *order, "-", *more],
         env={**os.environ, "HEMEROTECA_DATA": str(data), "HEMEROTECA_DATABASE": ""},
@@ -231,7 +284,11 @@ def test_a_file_handed_out_is_readable_and_replaces_nothing_unless_told(filled, 
         timeout=PATIENCE,
         check=True,
     )
-    assert shown.stdout == target.read_bytes() or name.endswith(".warc.gz")  # which says its own name
+    if order[1] == "prune":
+        assert shown.stdout.count(b"\n") > 30  # as JSON lines, whatever the file is
+    elif not name.endswith(".warc.gz"):  # which says its own name
+        said, kept = (re.sub(rb"^# written .*", b"", data) for data in (shown.stdout, target.read_bytes()))
+        assert said == kept
     assert shown.stdout
     assert not Path("-").exists()
 

@@ -41,8 +41,13 @@ def reader(db):
 
 
 @pytest.fixture
-def editor(db):
-    return services.add_user(SYSTEM, "eva", Role.EDITOR, PASSWORD)
+def director(db):
+    return services.add_user(SYSTEM, "eva", Role.DIRECTOR, PASSWORD)
+
+
+@pytest.fixture
+def subscriber(db):
+    return services.add_user(SYSTEM, "sol", Role.SUBSCRIBER, PASSWORD)
 
 
 @pytest.fixture

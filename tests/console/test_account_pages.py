@@ -18,15 +18,15 @@ def signed_in(user, password=PASSWORD):
     return client
 
 
-def test_a_token_is_made_shown_once_and_revoked(instance, editor):
-    client = signed_in(editor)
+def test_a_token_is_made_shown_once_and_revoked(instance, director):
+    client = signed_in(director)
     sent = {"do": "token", "label": "guión", "role": "reader", "days": "30", "scopes": ["archive"]}
     shown = client.post("/account", sent)
     secret = shown.context["made"].secret
     assert secret in shown.content.decode()
     assert secret not in client.get("/account").content.decode()
     actor = services.token_actor(secret)
-    assert (actor.roles, actor.scopes) == ((Role.EDITOR, Role.READER), frozenset({"archive"}))
+    assert (actor.roles, actor.scopes) == ((Role.DIRECTOR, Role.READER), frozenset({"archive"}))
     assert ApiToken.objects.get().expires is not None
     client.post("/account", {"do": "revoke", "prefix": ApiToken.objects.get().prefix})
     assert services.token_actor(secret) is None
@@ -61,15 +61,15 @@ def test_guessing_the_old_password_is_slowed_down(instance, reader):
     assert "Too many" in answer.context["failure"]
 
 
-def test_every_other_browser_is_signed_out_at_once(instance, reader, editor):
-    here, elsewhere, other = signed_in(reader), signed_in(reader), signed_in(editor)
+def test_every_other_browser_is_signed_out_at_once(instance, reader, director):
+    here, elsewhere, other = signed_in(reader), signed_in(reader), signed_in(director)
     here.post("/account", {"do": "sessions"})
     assert [client.get("/account").status_code for client in (here, elsewhere, other)] == [200, 302, 200]
 
 
 def test_people_are_added_given_roles_and_locked_out(instance, administrator):
     client = signed_in(administrator)
-    client.post("/people", {"do": "add", "name": "Nora", "role": "editor", "password": NEW})
+    client.post("/people", {"do": "add", "name": "Nora", "role": "director", "password": NEW})
     nora = User.objects.get(name="nora")
     session = signed_in(nora, NEW)
     client.post("/people", {"do": "role", "name": "nora", "role": "reader"})

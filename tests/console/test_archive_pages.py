@@ -125,11 +125,11 @@ def test_links_lead_to_replay_for_readers_who_can_reach_it(client, world, settin
     assert client.get("/", headers={"Host": "replay.example.org"}).status_code == 421
 
 
-def test_members_of_a_closed_archive_get_a_ticket_and_strangers_none(client, world, settings, editor):
+def test_members_of_a_closed_archive_get_a_ticket_and_strangers_none(client, world, settings, director):
     place = f"/v/{world.captures[BREAD][1].record_id}/replay"
     settings.CONFIG = replace(settings.CONFIG, replay_url="https://replay.example.org", open_search=False)
     assert client.get(place)["Location"].startswith("/sign-in?")
-    client.force_login(editor)
+    client.force_login(director)
     assert client.get(place)["Location"].startswith("https://replay.example.org/_/enter?ticket=")
 
 

@@ -10,6 +10,7 @@ from babel.messages.pofile import read_po
 from django.utils.translation.template import templatize
 
 import hemeroteca
+from hemeroteca import config
 
 ROOT = Path(hemeroteca.__file__).parent
 CATALOGUE = ROOT / "console/locale/es/LC_MESSAGES/django.po"
@@ -42,6 +43,12 @@ def test_every_text_is_translated():
     used = {text if isinstance(text, str) else text[0] for _, text, _, _ in texts()}
     assert len(used) > 300
     assert used - known == set()
+
+
+def test_every_setting_is_explained_in_spanish():
+    with CATALOGUE.open("rb") as file:
+        known = translations(read_po(file))
+    assert {purpose for _, _, purpose in config.describe()} - known.keys() == set()
 
 
 def test_the_compiled_catalogue_is_fresh():

@@ -3,12 +3,13 @@
 import uuid
 
 import pytest
+import segno
 
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM, Actor
-from hemeroteca.fleet import coordinator, services, shapes, vantage
+from hemeroteca.fleet import coordinator, loads, protocol, services, vantage
 from hemeroteca.fleet.dispatch import Verdict, keep
-from hemeroteca.fleet.models import Answer, Device, Observation, VantageRun
+from hemeroteca.fleet.models import Answer, Device, LoadSecond, LoadTest, Observation, VantageRun
 from hemeroteca.fleet.trust import Standing
 from hemeroteca.frontier.models import Crawl
 
@@ -17,7 +18,16 @@ pytestmark = pytest.mark.browser
 
 def worked(device, count=40):
     """What a device did: answers that were judged, as the engine writes them."""
-    coordinator.connect(device, shapes.Hello(version="0.1.0", system="Linux", activities=("crawls",)), "192.0.2.7")
+    coordinator.connect(
+        device,
+        protocol.Hello(
+            version="0.1.0",
+            system="Linux",
+            activities=("crawls", "clients"),
+            caps=protocol.LentCaps(parallel=8, bytes_per_month=10**10, hours="22-7", cpu_percent=20, min_delay=0.5),
+        ),
+        "192.0.2.7",
+    )
     Device.objects.filter(pk=device.pk).update(country="CL")
     crawl = Crawl.objects.create(
         fingerprint="x", seeds=[], options={"scope": {"kind": "page", "seeds": []}}, created_ms=1
@@ -38,6 +48,10 @@ def test_an_owner_adds_a_device_and_gets_one_command(journey, reader):
     assert "worker.pyz --server" in command
     code = command.split("--code ")[1].strip()
     assert services.redeem_code(code).startswith("hemdev_")
+    page.get_by_role("button", name=page.say("Copy it", "Copiarlo")).click()
+    page.get_by_text(page.say("On a telephone or tablet", "En un teléfono o una tableta")).click()
+    drawn = page.locator(".qr path[stroke]").get_attribute("d")
+    assert drawn in segno.make(command, micro=False).svg_inline()  # the same command
     page.look("start")
     device = Device.objects.get(name="Pi de casa")
     assert device.owner == reader
@@ -62,8 +76,8 @@ def test_an_owner_adds_a_device_and_gets_one_command(journey, reader):
     page.look("credits")
 
 
-def test_a_name_that_cannot_be_is_told_and_devices_of_others_are_not_shown(journey, reader, editor):
-    device, _ = services.add_device(SYSTEM, "of eva", editor)
+def test_a_name_that_cannot_be_is_told_and_devices_of_others_are_not_shown(journey, reader, director):
+    device, _ = services.add_device(SYSTEM, "of eva", director)
     page = journey("/fleet/devices", reader)
     assert "of eva" not in page.locator("main").inner_text()
     page.locator("input[name=name]").fill("///")
@@ -71,6 +85,30 @@ def test_a_name_that_cannot_be_is_told_and_devices_of_others_are_not_shown(journ
     assert "///" in page.locator(".message.error").inner_text()
     page.goto(f"{page.site}/fleet/devices/{device.pk}")
     assert "of eva" not in page.locator("main").inner_text()
+
+
+def test_a_person_asks_to_be_a_client_the_operator_approves_and_urls_are_ordered(journey, administrator, reader):
+    services.ask(Actor.of(reader), reader, "study how news sites change")
+    page = journey("/fleet/operate", administrator)
+    assert "study how news" in page.locator("main").inner_text()
+    page.look("operate")
+    page.get_by_role("button", name=page.say("Approve", "Aprobar")).click()
+    reader.refresh_from_db()
+    assert reader.fleet_client.state == "approved"
+    page.locator("select[name=strategy]").select_option("less-busy")
+    page.get_by_role("button", name=page.say("Change settings", "Cambiar los ajustes")).click()
+    assert services.fleet_settings().strategy == "less-busy"
+    page.locator("input[name=host]").first.fill("shop.example")
+    page.get_by_role("button", name=page.say("Close it", "Cerrarlo")).click()
+    assert services.closed_reason("www.shop.example")
+    page.goto(f"{page.site}/fleet/jobs")
+    page.locator("textarea[name=urls]").fill("https://shop.example/a\nhttps://example.org/../etc/passwd")
+    page.get_by_role("button", name=page.say("Fetch them", "Pedirlas")).click()
+    text = page.locator("main").inner_text()
+    assert "closed to the fleet" in text
+    page.look("job")
+    page.goto(f"{page.site}/fleet/jobs")
+    page.look("jobs")
 
 
 def test_a_vantage_report_names_who_saw_something_else(journey, administrator):
@@ -96,3 +134,23 @@ def test_a_vantage_report_names_who_saw_something_else(journey, administrator):
     page.get_by_role("button", name=page.say("End this check", "Terminar esta comparación")).click()
     check.refresh_from_db()
     assert check.state == "ended"
+
+
+def test_a_load_test_waits_for_its_proof_and_shows_its_curves(journey, administrator):
+    page = journey("/fleet/load-tests", administrator)
+    page.locator("input[name=url]").fill("https://shop.example/")
+    page.get_by_role("button", name=page.say("Propose it", "Proponerla")).click()
+    test = LoadTest.objects.get()
+    assert loads.proof(test) in page.locator("code.command").inner_text()
+    page.look("proposed")
+    LoadTest.objects.update(state="finished", addresses=["192.0.2.1"], started_ms=1, ended_ms=2)
+    for second in range(20):
+        LoadSecond.objects.create(
+            test=test, second=second, given=second, asked=second, errors=second // 8, statuses={"200": second},
+            times={"45": second, "50": second // 5},
+        )  # fmt: skip
+    page.reload()
+    page.locator(".chart canvas, .chart svg").first.wait_for()
+    page.look("finished")
+    page.goto(f"{page.site}/fleet/load-tests")
+    page.look("tests")

@@ -36,12 +36,12 @@ def test_the_menu_shows_only_what_whoever_looks_may_see(client, world, reader):
 
 @pytest.mark.django_db
 @pytest.mark.database
-def test_a_job_is_for_its_owner_and_for_editors(client, instance, reader, editor):
+def test_a_job_is_for_its_owner_and_for_directors(client, instance, reader, director):
     job = jobs.submit(SYSTEM, "search.rebuild", {})
     client.force_login(reader)
     assert client.get(f"/jobs/{job.pk}").status_code == 403
     assert client.get(f"/jobs/{job.pk}/progress").status_code == 403
-    client.force_login(editor)
+    client.force_login(director)
     assert client.get(f"/jobs/{job.pk}").status_code == 200
     assert client.get("/jobs/99999999999999999999").status_code == 404
     assert "HX-Refresh" not in client.get(f"/jobs/{job.pk}/progress")

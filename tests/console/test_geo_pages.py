@@ -109,7 +109,7 @@ class TestJourneys:
             for n in range(1, 200)
         )
         page.reload()
-        page.locator("figure.chart[data-drawn]").wait_for()
+        page.locator("figure.chart[data-drawn]").first.wait_for()
         assert page.locator(".tiles b").all_inner_texts()[:2] == ["199", "28"]
         page.look("harvest")
 

@@ -1,13 +1,17 @@
 """The first page tells what is new, results open archived copies, help in both languages, errors as pages."""
 
 import logging
+import re
 
 import pytest
 from django.test import RequestFactory
 from django.utils import translation
 
+from hemeroteca import urls
 from hemeroteca.console import error_pages
 from hemeroteca.console.help import IDEAS
+from hemeroteca.ingest.search_document import SearchDocument
+from hemeroteca.search.index.versions import rebuild_versions
 from tests.console.world import BREAD
 
 browser = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -36,6 +40,17 @@ class TestFirstPage:
         assert f'"auto"><a href="{BREAD}"' in page
         assert "Live page" not in page
 
+    def test_words_that_only_a_past_version_has_are_found_with_a_hint(self, client, world, instance):
+        past = SearchDocument(
+            key=urls.key(BREAD), url=BREAD, title="Antes", text="la tahona vendía hogazas", host="diario.example",
+            language="es", captured_ms=1_600_000_000_000,
+        )  # fmt: skip
+        rebuild_versions(instance.index_dir, [past], 15_000_000)
+        page = text(client, "/?q=hogazas")
+        assert "these past versions did" in page
+        assert "Antes" in page
+        assert "these past versions did" not in text(client, "/?q=panaderos")
+
     def test_days_become_part_of_the_query(self, client, world):
         answer = client.get("/?q=pan+date:2020&from=2025-01-01&to=")
         assert answer.status_code == 302
@@ -45,9 +60,9 @@ class TestFirstPage:
 
 @pytest.mark.django_db
 @pytest.mark.database
-def test_history_is_of_one_person_and_can_be_erased(client, world, reader, editor):
+def test_history_is_of_one_person_and_can_be_erased(client, world, reader, director):
     assert client.get("/history").status_code == 302  # strangers sign in first
-    for person, query in ((editor, "harbour"), (reader, "panaderos")):
+    for person, query in ((director, "harbour"), (reader, "panaderos")):
         client.force_login(person)
         client.get("/", {"q": query})
     shown = text(client, "/history")
@@ -55,7 +70,7 @@ def test_history_is_of_one_person_and_can_be_erased(client, world, reader, edito
     assert "harbour" not in shown
     client.post("/history")
     assert "panaderos" not in text(client, "/history")
-    client.force_login(editor)
+    client.force_login(director)
     assert "harbour" in text(client, "/history")
 
 
@@ -72,6 +87,18 @@ class TestHelp:
         assert heading not in spanish
         assert english.count("<p>") == spanish.count("<p>")
         assert english.count("<li>") == spanish.count("<li>")
+
+    def test_the_demonstration_has_a_tour_whose_links_lead_somewhere(self, client, world, administrator, settings):
+        client.force_login(administrator)
+        assert "/help/tour" not in text(client, "/")
+        settings.CONFIG = settings.CONFIG.__class__(**{**vars(settings.CONFIG), "demo": True})
+        assert "/help/tour" in text(client, "/")
+        links = re.findall(
+            r'<li><a href="([^"]+)"', text(client, "/help/tour").partition("<ol>")[2].partition("</ol>")[0]
+        )
+        assert len(links) == 10
+        for link in links:
+            text(client, link)
 
     def test_what_is_no_idea_is_not_found(self, client, instance):
         text(client, "/help/nonsense", 404)

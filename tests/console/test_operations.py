@@ -10,7 +10,7 @@ from hemeroteca.archive.models import Tally
 from hemeroteca.archive.stats import DAY_MS
 from hemeroteca.errors import Conflict, Invalid
 from hemeroteca.frontier import services
-from hemeroteca.frontier.models import Crawl, Host, Page, Visit
+from hemeroteca.frontier.models import Crawl, CrawlOrder, Host, Page, Visit
 from hemeroteca.frontier.visit import State
 from hemeroteca.ingest.rules import CrawlOptions
 from hemeroteca.jobs.models import Job
@@ -104,25 +104,33 @@ class TestPages:
         Crawl.objects.update(state=Crawl.State.FINISHED)
         assert client.get(f"/crawls/{crawl.pk}/live")["HX-Refresh"] == "true"
 
-    def test_an_expression_that_cannot_be_read_is_told(self, client, crawl, editor):
-        client.force_login(editor)
+    def test_an_expression_that_cannot_be_read_is_told(self, client, crawl, director):
+        client.force_login(director)
         answer = client.post(f"/crawls/{crawl.pk}", {"do": "exclude", "expression": "("}, follow=True)
         assert "message error" in answer.content.decode()
         assert services.options_of(Crawl.objects.get(pk=crawl.pk)).scope.exclude == ()
 
-    def test_settings_are_for_administrators_and_hide_secrets(self, client, instance, settings, editor, administrator):
+    def test_settings_are_for_administrators_and_hide_secrets(
+        self, client, instance, settings, director, administrator
+    ):
         from dataclasses import replace
 
         settings.CONFIG = replace(
             settings.CONFIG, wiki_token="s3cr3t-token", database="postgresql://ana:s3cr3t@db/x", delay=2.5
         )
-        client.force_login(editor)
+        client.force_login(director)
         assert client.get("/settings").status_code == 403
         client.force_login(administrator)
         shown = client.get("/settings").content.decode()
         assert "s3cr3t" not in shown
         assert "postgresql://ana:(set)@db/x" in shown
         assert "<b>2.5</b>" in shown
+
+    def test_settings_are_explained_in_the_language_of_the_reader(self, client, instance, administrator):
+        client.force_login(administrator)
+        told = client.get("/settings", headers={"Accept-Language": "es"}).content.decode()
+        assert "segundos que pasan como mínimo entre dos peticiones a un servidor" in told
+        assert "least seconds between two requests" not in told
 
     def test_a_backup_is_a_job_and_a_path_that_is_none_is_refused(self, client, instance, tmp_path, administrator):
         client.force_login(administrator)
@@ -196,3 +204,82 @@ class TestInABrowser:
         page.goto(page.site + "/settings")
         page.get_by_text("user_agent", exact=True).wait_for()
         page.look("settings")
+
+
+@pytest.mark.database
+def test_an_order_is_kept_run_paused_and_forgotten(client, world, director, reader):
+    client.force_login(director)
+    order = {
+        "seeds": "https://diario.example/",
+        "scope": "prefix",
+        "name": "El diario",
+        "every": "24",
+        "exclude": "/x/",
+    }
+    assert client.post("/crawls", order | {"do": "keep"}).status_code == 302
+    row = CrawlOrder.objects.get()
+    assert (row.every_hours, row.options["scope"]["exclude"]) == (24.0, ["/x/"])
+    told = client.get("/crawls").content.decode()
+    assert "El diario" in told
+    assert "every 24 h" in told
+    answer = client.post("/crawls", {"do": "run", "order": "El diario"})
+    row.refresh_from_db()
+    assert answer["Location"] == f"/crawls/{row.last_crawl_id}"
+    client.post("/crawls", {"do": "pause", "order": "El diario"})
+    assert not CrawlOrder.objects.get().active
+    assert client.post("/crawls", order | {"do": "keep", "name": ""}).status_code == 422
+    client.force_login(reader)
+    assert client.post("/crawls", {"do": "forget", "order": "El diario"}).status_code == 403
+    client.force_login(director)
+    client.post("/crawls", {"do": "forget", "order": "El diario"})
+    assert not CrawlOrder.objects.exists()
+
+
+@pytest.mark.database
+def test_a_crawl_tells_its_log_its_hosts_and_what_it_captured_last(client, world):
+    told = client.get(f"/crawls/{world.crawl.pk}").content.decode()
+    assert "Where the queue is longest" in told
+    assert "diario.example" in told
+    assert "Captured last" in told
+    assert 'id="log"' in told
+    assert "<b>ordered</b>" in told
+
+
+@pytest.mark.database
+def test_processes_and_logs_are_for_administrators(client, world, director, administrator):
+    client.force_login(director)
+    assert client.get("/workers").status_code == client.get("/logs").status_code == 403
+    client.force_login(administrator)
+    assert "No “hemeroteca serve” keeps processes here" in client.get("/workers").content.decode()
+    assert client.post("/workers", {"do": "stop", "process": "engine"}).status_code == 302
+    (world.instance.log_dir / "hemeroteca.log").write_text(
+        "2026-01-31 10:00:00Z engine started (process 1)\n2026-01-31 10:00:01Z web: INFO <b>hola</b>\n"
+        "2026-01-31 10:00:02Z jobs-2: INFO job 7\nhalf a line\n"
+    )
+    told = client.get("/logs").content.decode()
+    assert "&lt;b&gt;hola&lt;/b&gt;" in told
+    assert told.index("job 7") < told.index("hola") < told.index("engine started"), "the newest first"
+    assert "hola" not in client.get("/logs", {"process": "jobs"}).content.decode()
+    assert "hola" in client.get("/logs", {"q": "HOLA"}).content.decode()
+
+
+class TestKeptOrdersInABrowser:
+    pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+    def test_an_order_is_kept_and_run(self, journey, administrator):
+        page = journey("/crawls", administrator)
+        page.locator("textarea[name=seeds]").fill("https://diario.example/otra")
+        page.locator("form.order summary").click()
+        page.get_by_label(page.say("Name of the order", "Nombre del encargo")).fill("El diario")
+        page.locator("select[name=every]").select_option("168")
+        page.look("order")
+        page.get_by_role("button", name=page.say("Keep the order", "Guardar el encargo")).click()
+        page.get_by_text(page.say("every 168 h", "cada 168 h")).wait_for()
+        page.look("orders")
+        page.get_by_role("button", name=page.say("Run now", "Ejecutar ahora")).click()
+        page.get_by_role("heading", name=page.say("Log", "Registro")).wait_for()
+        page.look("crawl")
+        page.goto(f"{page.site}/workers")
+        page.look("processes")
+        page.goto(f"{page.site}/logs")
+        page.look("logs")

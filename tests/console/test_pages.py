@@ -7,6 +7,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
+from django.utils import translation
 
 from hemeroteca.accounts import Role
 from hemeroteca.accounts.models import User
@@ -119,15 +120,15 @@ class TestSearching:
         assert "<option value=" in text(client.get("/suggest/options", {"q": "pana"}))
         assert "panaderos" in text(client.get("/suggest/options", {"q": "pana"}))
 
-    def test_only_people_who_signed_in_teach_completions(self, client, world, instance, editor):
+    def test_only_people_who_signed_in_teach_completions(self, client, world, instance, director):
         log = instance.index_dir / "suggest" / "queries.log"
         client.get("/", {"q": "panaderos"})
         assert not log.exists()
-        client.force_login(editor)
+        client.force_login(director)
         client.get("/", {"q": "zanahoria"})  # finds nothing
         client.get("/", {"q": "panaderos"})
         day, person, query = log.read_text().rstrip("\n").split("\t")
-        assert (int(person), query) == (editor.pk, "panaderos")
+        assert (int(person), query) == (director.pk, "panaderos")
         assert int(day) > 20_000
 
     def test_a_query_that_is_cut_says_so(self, client, world):
@@ -135,8 +136,8 @@ class TestSearching:
         shown = text(client.get("/", {"q": "pan " * 600, "lang": "es"}, headers={"Accept-Language": "es"}))
         assert "solo se leyeron los primeros 2000 caracteres de la consulta" in shown
 
-    def test_what_somebody_asked_is_not_shown_to_strangers(self, client, world, instance, editor):
-        client.force_login(editor)
+    def test_what_somebody_asked_is_not_shown_to_strangers(self, client, world, instance, director):
+        client.force_login(director)
         client.get("/", {"q": "panaderos y OR hornos"})
         learn(instance.index_dir, portal.searcher().index)
         shown = text(client.get("/suggest/options", {"q": "panaderos"}))
@@ -191,9 +192,9 @@ class TestBrowsersAndFeedReaders:
     def test_whoever_asks_only_for_the_head_gets_it(self, client, world, address):
         assert client.head(address).status_code == 200
 
-    def test_a_feed_reader_reads_a_closed_archive_with_the_feed_s_own_key(self, client, world, settings, editor):
+    def test_a_feed_reader_reads_a_closed_archive_with_the_feed_s_own_key(self, client, world, settings, director):
         settings.CONFIG = replaced(settings.CONFIG, open_search=False)
-        client.force_login(editor)
+        client.force_login(director)
         page = text(client.get("/", {"q": "pan"}))
         address = html.unescape(re.search(r'<link rel="alternate"[^>]*href="([^"]+)"', page)[1])
         client.logout()
@@ -214,11 +215,11 @@ class TestBrowsersAndFeedReaders:
         image = next(part for part in root if part.tag.endswith("}Image"))
         assert (image.get("width"), image.get("height")) == ("16", "16")
 
-    def test_closed_archives_answer_members_only(self, client, world, settings, editor):
+    def test_closed_archives_answer_members_only(self, client, world, settings, director):
         settings.CONFIG = replaced(settings.CONFIG, open_search=False)
         for address in ("/suggest?q=pan", "/search.rss?q=pan"):
             assert client.get(address).status_code == 401
-        client.force_login(editor)
+        client.force_login(director)
         for address in ("/suggest?q=pan", "/search.rss?q=pan"):
             assert client.get(address).status_code == 200
 
@@ -343,8 +344,8 @@ class TestStatusAndCrawls:
         assert client.post(f"/crawls/{world.crawl.pk}", {"do": "stop"}).status_code == 403
         assert Crawl.objects.count() == 1
 
-    def test_an_editor_orders_stops_and_resumes(self, client, instance, editor):
-        client.force_login(editor)
+    def test_a_director_orders_stops_and_resumes(self, client, instance, director):
+        client.force_login(director)
         answer = client.post("/crawls", {"seeds": "a.example\nhttps://b.example/", "scope": "domain", "limit": "100"})
         crawl = Crawl.objects.get()
         assert answer.headers["Location"] == f"/crawls/{crawl.pk}"
@@ -358,8 +359,8 @@ class TestStatusAndCrawls:
         crawl.refresh_from_db()
         assert crawl.state == Crawl.State.RUNNING
 
-    def test_what_is_held_back_is_on_the_page_of_the_crawl_and_one_click_takes_it(self, client, instance, editor):
-        client.force_login(editor)
+    def test_what_is_held_back_is_on_the_page_of_the_crawl_and_one_click_takes_it(self, client, instance, director):
+        client.force_login(director)
         client.post("/crawls", {"seeds": "a.example", "scope": "host"})
         crawl = Crawl.objects.get()
         Crawl.objects.update(state=Crawl.State.FINISHED, counts={"reasons": {"http-404": 1}, "notes": {"duplicate": 3}})
@@ -384,13 +385,13 @@ class TestStatusAndCrawls:
         assert 'value="take"' not in text(client.get(f"/crawls/{world.crawl.pk}"))
         assert client.post(f"/crawls/{world.crawl.pk}", {"do": "take"}).status_code == 403
 
-    def test_words_are_no_addresses(self, client, instance, editor):
-        client.force_login(editor)
+    def test_words_are_no_addresses(self, client, instance, director):
+        client.force_login(director)
         assert client.post("/crawls", {"seeds": "hello world", "scope": "host"}).status_code == 422
         assert not Crawl.objects.exists()
 
-    def test_a_wrong_order_is_explained_and_kept_in_the_form(self, client, instance, editor):
-        client.force_login(editor)
+    def test_a_wrong_order_is_explained_and_kept_in_the_form(self, client, instance, director):
+        client.force_login(director)
         for order in (
             {"seeds": "ftp://a.example/"},
             {"seeds": ""},
@@ -405,7 +406,7 @@ class TestStatusAndCrawls:
 
 
 class TestPeople:
-    def test_signing_in_and_out(self, client, instance, editor):
+    def test_signing_in_and_out(self, client, instance, director):
         wrong = client.post("/sign-in", {"name": "eva", "password": "no"})
         assert wrong.status_code == 403
         assert "Name or password is wrong" in text(wrong)
@@ -417,35 +418,35 @@ class TestPeople:
         assert "Sign in" in text(client.get("/"))
 
     @pytest.mark.parametrize("target", ["https://evil.example/", "//evil.example/", "javascript:alert(1)", "\\\\evil"])
-    def test_signing_in_never_leads_elsewhere(self, client, instance, editor, target):
+    def test_signing_in_never_leads_elsewhere(self, client, instance, director, target):
         answer = client.post("/sign-in", {"name": "eva", "password": PASSWORD, "next": target})
         assert answer.headers["Location"] == "/"
 
-    def test_a_closed_instance_asks_everybody_to_sign_in(self, client, world, settings, editor):
+    def test_a_closed_instance_asks_everybody_to_sign_in(self, client, world, settings, director):
         settings.CONFIG = replaced(settings.CONFIG, open_search=False)
         capture = world.captures[BREAD][0].record_id
         paths = ["/", "/status", "/status/live", "/crawls", f"/page?url={BREAD}"]
         paths += [f"/v/{capture}", f"/v/{capture}/copy", f"/v/{capture}/original"]
         for path in paths:
             assert client.get(path).headers["Location"].startswith("/sign-in?next="), path
-        client.force_login(editor)
+        client.force_login(director)
         for path in paths:
             assert client.get(path).status_code == 200, path
 
-    def test_djangos_admin_is_for_administrators_and_has_the_same_door(self, client, instance, editor, administrator):
+    def test_djangos_admin_is_for_administrators_and_has_the_same_door(self, client, instance, director, administrator):
         assert client.get("/admin/login/?next=/admin/").headers["Location"] == "/sign-in?next=/admin/"
-        client.force_login(editor)
+        client.force_login(director)
         assert client.get("/admin/").status_code == 302
         client.force_login(administrator)
         for path in ("/admin/", "/admin/accounts/user/", "/admin/accounts/user/add/", "/admin/accounts/apitoken/"):
             assert client.get(path).status_code == 200, path
-        assert client.get(f"/admin/accounts/user/{editor.pk}/change/").status_code == 200
+        assert client.get(f"/admin/accounts/user/{director.pk}/change/").status_code == 200
 
     def test_an_administrator_adds_a_person_in_djangos_admin(self, client, instance, administrator):
         client.force_login(administrator)
         fields = {
             "name": "Nueva",
-            "role": "editor",
+            "role": "director",
             "usable_password": "true",
             "password1": PASSWORD,
             "password2": PASSWORD,
@@ -453,7 +454,7 @@ class TestPeople:
         assert client.post("/admin/accounts/user/add/", fields).status_code == 302
         assert User.objects.get(name="nueva").check_password(PASSWORD)
 
-    def test_a_form_without_its_token_is_refused_in_words(self, editor, instance):
+    def test_a_form_without_its_token_is_refused_in_words(self, director, instance):
         from django.test import Client
 
         answer = Client(enforce_csrf_checks=True).post("/sign-in", {"name": "eva", "password": PASSWORD})
@@ -526,3 +527,12 @@ def test_durations_for_people():
     assert [tags.seconds(n) for n in (0, 0.5, 59, 60, 3600, 3661, 90000)] == [
         "0 s", "0.5 s", "59 s", "1 min", "1 h", "1 h 1 min", "1 d 1 h"
     ]  # fmt: skip
+
+
+def test_spanish_writes_its_months_small():
+    noon = 1_763_200_000_000
+    with translation.override("es"):
+        assert tags.exactly(noon) == "15 nov 2025 09:46:40 UTC"
+        assert "15 nov 2025" in tags.day(noon)
+    with translation.override("en"):
+        assert tags.exactly(noon) == "15 Nov 2025 09:46:40 UTC"

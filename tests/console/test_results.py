@@ -150,8 +150,8 @@ class Letters:
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def test_what_a_saved_search_ignores_is_said_when_it_is_saved(client, world, editor):
-    client.force_login(editor)
+def test_what_a_saved_search_ignores_is_said_when_it_is_saved(client, world, director):
+    client.force_login(director)
     page = text(client.post("/searches", {"query": "pan before:nunca"}, follow=True))
     assert "You will be told" in page
     assert "`before:nunca` was ignored" in html.unescape(page)
@@ -185,8 +185,8 @@ class TestExplaining:
 
 
 class TestJudging:
-    def test_a_host_is_judged_beside_its_result_and_the_reader_comes_back(self, client, world, editor, instance):
-        client.force_login(editor)
+    def test_a_host_is_judged_beside_its_result_and_the_reader_comes_back(self, client, world, director, instance):
+        client.force_login(director)
         page = text(client.get("/", {"q": "pan"}))
         assert 'name="host" value="diario.example"' in page
         answer = client.post("/preferences", {"host": "diario.example", "factor": "0", "next": "/?q=pan"}, follow=True)
@@ -197,10 +197,10 @@ class TestJudging:
         client.post("/preferences", {"host": "diario.example", "factor": ""})
         assert BREAD in text(client.get("/", {"q": "pan"}))
 
-    def test_all_judgements_are_on_one_page(self, client, world, editor, instance):
+    def test_all_judgements_are_on_one_page(self, client, world, director, instance):
         prefer(instance.index_dir, "diario.example", 2)
         prefer(instance.index_dir, "evil.example", 0)
-        client.force_login(editor)
+        client.force_login(director)
         page = text(client.get("/preferences"))
         assert "diario.example" in page
         assert "blocked, with its subdomains" in page
@@ -216,15 +216,15 @@ class TestJudging:
             {"host": "a.example", "factor": "x"},
         ],
     )
-    def test_what_cannot_be_is_said(self, client, world, editor, instance, given):
-        client.force_login(editor)
+    def test_what_cannot_be_is_said(self, client, world, director, instance, given):
+        client.force_login(director)
         answer = client.post("/preferences", given)
         assert answer.status_code == 422
         assert 'role="alert"' in text(answer)
         assert load_preferences(instance.index_dir).boosts == {}
 
-    def test_nobody_is_sent_to_another_site(self, client, world, editor, instance):
-        client.force_login(editor)
+    def test_nobody_is_sent_to_another_site(self, client, world, director, instance):
+        client.force_login(director)
         for elsewhere in ("https://evil.example/", "//evil.example", "javascript:alert(1)"):
             answer = client.post("/preferences", {"host": "a.example", "factor": "2", "next": elsewhere})
             assert answer.headers["Location"] == "/preferences"

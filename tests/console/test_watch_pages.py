@@ -1,6 +1,10 @@
 """Watch and the simulator as people use them: a site added, looked at, changed, told of; policies compared."""
 
+import gzip
+from uuid import uuid4
+
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
@@ -9,9 +13,14 @@ from hemeroteca.jobs.runner import Runner
 from hemeroteca.watch import observations, services
 from hemeroteca.watch.fields import ChannelOrder, Order
 from hemeroteca.watch.models import Change, Channel, Observation, SiteRun, Subscription, WatchedPage
-from tests.console.world import BREAD
+from tests.console.world import BREAD, NOW
 
 DAY = 86_400_000
+LOOKS = b"""<!doctype html><html><head><base href="/looks/"><meta http-equiv=refresh content="1;url=http://evil">
+<link rel=stylesheet href="../style.css"><link rel=preload href=/evil.js><script src=/evil.js></script></head>
+<body onload=evil()><h1 onclick="evil()">Bread</h1><img src="https://diario.example/bread.png" srcset="/evil 2x">
+<a href="javascript:evil()">x</a><iframe src=/evil></iframe>
+<form action=/evil><button formaction=/evil>Go</button></form>"""
 browser = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
@@ -65,6 +74,21 @@ class TestPages:
         assert "No watched site is like that" in client.get("/watch?address=nowhere.test").content.decode()
         assert client.get("/watch?format=csv")["Content-Type"].startswith("text/csv")
 
+    def test_a_few_pages_of_a_site_are_listed_and_all_when_asked(self, client, watched, reader):
+        client.force_login(reader)
+        for number in range(20):
+            WatchedPage.objects.create(
+                key=1000 + number, subscription=watched, site="diario.example", first_ms=1, last_ms=1, next_ms=number,
+                url=f"https://diario.example/n/{number}", reason={"code": "first"}, next_reason={"code": "first"},
+            )  # fmt: skip
+        names = [f">diario.example/n/{number}<" for number in range(20)]
+        few = client.get(f"/watch/{watched.pk}").content.decode()
+        everything = client.get(f"/watch/{watched.pk}?pages=all").content.decode()
+        assert 5 < sum(name in few for name in names) <= 15
+        assert "?pages=all#pages" in few
+        assert all(name in everything for name in names)
+        assert "?pages=all#pages" not in everything
+
     def test_a_fixed_frequency_is_compared(self, client, watched, reader):
         # 40 days at one visit in 480 hours: two visits, which find a change each but hardly more.
         client.force_login(reader)
@@ -79,8 +103,8 @@ class TestPages:
         assert client.get(f"/watch/{watched.pk}/edit").status_code == 403
         assert Subscription.objects.filter(pk=watched.pk).exists()
 
-    def test_a_refusal_shows_the_form_as_it_was_sent(self, client, watched, editor):
-        client.force_login(editor)
+    def test_a_refusal_shows_the_form_as_it_was_sent(self, client, watched, director):
+        client.force_login(director)
         answer = client.post("/watch/add", {"url": "https://a.example/", "scope": "host", "category": "nothing"})
         assert answer.status_code == 422
         assert "category set" in answer.content.decode()
@@ -88,22 +112,22 @@ class TestPages:
         assert answer.status_code == 422
         assert 'value="magic"' in answer.content.decode()
 
-    def test_lists_are_imported_and_each_line_is_told(self, client, watched, editor):
-        client.force_login(editor)
+    def test_lists_are_imported_and_each_line_is_told(self, client, watched, director):
+        client.force_login(director)
         asked = {"addresses": "https://a.example/\n\nnot an address", "collection": "New"}
         answer = client.post("/watch/import", asked)
         shown = answer.content.decode()
         assert Subscription.objects.filter(url="https://a.example/", collection__name="New").exists()
         assert "not an address" in shown
 
-    def test_a_channel_is_tested_from_the_page(self, client, watched, editor):
-        client.force_login(editor)
+    def test_a_channel_is_tested_from_the_page(self, client, watched, director):
+        client.force_login(director)
         services.add_channel(SYSTEM, ChannelOrder(target="http://127.0.0.1:9/", kind="webhook", name="hook"))
         answer = client.post("/watch/channels", {"channel": Channel.objects.get().pk, "do": "test"}, follow=True)
         assert "not delivered" in answer.content.decode()
 
-    def test_parts_of_the_page_are_offered_and_tried_on_past_versions(self, client, watched, editor):
-        client.force_login(editor)
+    def test_parts_of_the_page_are_offered_and_tried_on_past_versions(self, client, watched, director):
+        client.force_login(director)
         shown = client.get(f"/watch/{watched.pk}/elements", {"url": BREAD, "keep": "h1"}).content.decode()
         assert 'name="keep" value="main"' in shown
         assert "would" in shown
@@ -113,8 +137,129 @@ class TestPages:
         assert "<html" not in tried.content.decode()
         assert 'role="alert"' in tried.content.decode()
 
-    def test_categories_are_edited(self, client, watched, editor):
-        client.force_login(editor)
+    def test_the_rules_in_force_are_shown_whatever_page_is_picked_from(self, client, watched, director):
+        client.force_login(director)
+        services.edit(SYSTEM, watched.pk, {"keep": ("main > p:nth-of-type(2)",)})
+        shown = client.get(f"/watch/{watched.pk}/elements", {"url": BREAD}).content.decode()
+        assert 'value="main &gt; p:nth-of-type(2)" checked' in shown
+
+    def test_the_picked_page_has_its_looks_and_no_scripts_of_its_own(self, client, watched, director, world):
+        client.force_login(director)
+        style, image = (world.page(f"https://diario.example/{name}") for name in ("style.css", "bread.png"))
+        world.capture(style, b"@import 'x.css'; h1 { color: red }</style><script>1</script>", NOW, "text/css")
+        world.capture(image, b"\x89PNG picture", NOW, "image/png")
+        page = world.page("https://diario.example/looks")
+        row = world.capture(page, LOOKS, NOW + 1)
+        answer = client.get(f"/watch/{watched.pk}/elements/{row.record_id}")
+        shown = answer.content.decode()
+        assert "h1 { color: red }" in shown
+        assert "@import" not in shown
+        assert 'src="data:image/png;base64,' in shown
+        assert shown.count("<script nonce=") == 1  # ours
+        assert "<script src=" not in shown
+        assert "</style><script" not in shown
+        shown, _, ours = shown.partition("<script nonce=")
+        assert "postMessage" in ours
+        for gone in ("onclick", "evil", "http-equiv", "javascript:", "<iframe", "srcset", "<base"):
+            assert gone not in shown, gone
+        policy = answer["Content-Security-Policy"]
+        assert policy.startswith("sandbox allow-scripts; default-src 'none'")
+        assert "allow-same-origin" not in policy
+        assert client.get(f"/watch/{watched.pk}/elements/{uuid4()}").status_code == 404
+
+    def test_conditions_are_rows_and_every_kind_can_be_given_and_taken_away(self, client, watched, director):
+        client.force_login(director)
+        form = {"url": watched.url, "scope": "host", "mode": "auto", "threshold": "0.05", "weight": "1"}
+        form |= dict.fromkeys(("min_hours", "max_hours", "visits_per_day", "bytes_per_day"), "0")
+        kinds = ["appears", "vanishes", "above", "below", "importance", "below"]
+        values = ["sold out", " new  words ", "12,5", "3", "0.9", ""]
+        answer = client.post(
+            f"/watch/{watched.pk}/edit", {**form, "condition": kinds, "condition_value": values}, follow=True
+        )
+        kept = ["appears sold out", "vanishes new words", "above 12.5", "below 3", "importance 0.9"]
+        assert Subscription.objects.get(pk=watched.pk).notify == kept, answer.content.decode()
+        shown = client.get(f"/watch/{watched.pk}/edit").content.decode()
+        assert shown.count('name="condition"') == 7
+        assert 'value="sold out"' in shown
+        wrong = client.post(f"/watch/{watched.pk}/edit", {**form, "condition": ["above"], "condition_value": ["much"]})
+        assert wrong.status_code == 422
+        assert 'value="much"' in wrong.content.decode()
+        client.post(f"/watch/{watched.pk}/edit", {**form, "condition": ["above"], "condition_value": [""]})
+        assert Subscription.objects.get(pk=watched.pk).notify == []
+
+    def test_figures_by_group_and_category_stand_beside_a_fixed_frequency(self, client, watched, reader):
+        # One site, 41 visits, 20 changes (P = .5: medium, news); every 480 hours two visits in 40 days would see 2.
+        client.force_login(reader)
+        for by, name in (("group", "medium"), ("category", "news"), ("collection", "Prensa")):
+            shown = client.get(f"/watch/figures?by={by}&hours=480").content.decode()
+            assert f'href="/watch?{by}={name}"' in shown
+            cells = [cell.split("<")[0].strip() for cell in shown.split('<td class="number">')[1:]]
+            assert cells[:3] == ["1", "41", "20"]
+            assert cells[6] == "2"
+
+    def test_changes_are_new_until_they_are_read(self, client, watched, reader):
+        client.force_login(reader)
+        assert ">new</span>" in client.get(f"/watch/{watched.pk}").content.decode()
+        client.post(f"/watch/{watched.pk}", {"do": "read"})
+        assert ">new</span>" not in client.get(f"/watch/{watched.pk}").content.decode()
+
+    def test_every_visit_is_listed_with_its_reason(self, client, watched, reader):
+        client.force_login(reader)
+        last = Observation.objects.order_by("-pk").first()
+        Observation.objects.filter(pk=last.pk).update(
+            reason={"code": "interval", "policy": "simple", "hours": 24}, chance=0.37
+        )
+        shown = client.get(f"/watch/{watched.pk}/decisions").content.decode()
+        assert shown.count("an important change") == 20
+        assert shown.count("nothing new") == 20
+        assert shown.count("the first version") == 1
+        assert "0.37" in shown
+        assert "simple" in shown
+        assert (
+            "nothing new"
+            not in client.get(
+                f"/watch/{watched.pk}/decisions", {"url": "https://diario.example/other"}
+            ).content.decode()
+        )
+
+    def test_pictures_before_and_after_are_shown_where_a_browser_took_them(self, client, watched, reader, world):
+        client.force_login(reader)
+        assert "<img" not in client.get(f"/watch/{watched.pk}").content.decode().partition('class="changes"')[2]
+        Change.objects.update(record_id=world.captures[BREAD][1].record_id)
+        for row in world.captures[BREAD][:2]:
+            world.capture(
+                type("Shot", (), {"url": f"urn:screenshot:{BREAD}", "pk": None}),
+                b"\x89PNG",
+                row.captured_ms,
+                "image/png",
+            )
+        shown = client.get(f"/watch/{watched.pk}").content.decode()
+        for row in world.captures[BREAD][:2]:
+            assert f'src="/v/{row.record_id}/picture?width=320"' in shown
+
+    def test_a_history_of_ones_own_is_uploaded_and_simulated(self, client, world, reader):
+        # Two pages for ten days: one changes daily at noon (10 changes), one on day 5. Visited daily, none is lost;
+        # every 168 hours once (hour 168), one change of each page is seen and 9 of 11 are lost.
+        client.force_login(reader)
+        lines = ["site,page,seconds", *(f"s,a,{day * 86400 + 43200}" for day in range(10)), "s,b,475200"]
+        asked = {"source": "upload", "budget": "own", "days": "10", "warmup": "0", "pages": "1", "seed": "0"}
+        asked |= {"policies": ["fixed:24", "fixed:168"]}
+        text = "\n".join(lines).encode()
+        for name, data in (("t.csv", text), ("t.csv.gz", gzip.compress(text))):
+            answer = client.post("/simulator", {**asked, "trace": SimpleUploadedFile(name, data)})
+            assert answer.status_code == 302
+            assert Runner().drain(exclusive=False) == 1
+            facts = Job.objects.latest("pk").result["facts"]
+            assert facts["pages"] == 2
+            found = [(row["visits"], row["changes"], row["lost"]) for row in facts["policies"]]
+            assert found == [(20, 11, 0), (2, 11, 9)]
+        for wrong in (b"s,a", b"s,a,never", b"\xff\xfe", b"\x1f\x8b rubbish", b"s,a,1\n" * 400_000):
+            answer = client.post("/simulator", {**asked, "trace": SimpleUploadedFile("t.csv", wrong)})
+            assert answer.status_code == 422, wrong[:20]
+        assert client.post("/simulator", asked).status_code == 422  # no file
+
+    def test_categories_are_edited(self, client, watched, director):
+        client.force_login(director)
         assert client.post("/watch/categories", {"code": "320", "name": "museums"}).status_code == 302
         assert "museums" in client.get("/watch/categories").content.decode()
         assert client.post("/watch/categories", {"code": "301", "do": "remove"}).status_code == 422
@@ -130,8 +275,8 @@ class TestPages:
 class TestInABrowser:
     pytestmark = browser
 
-    def test_a_site_is_added_looked_at_and_changed(self, journey, watched, editor):
-        page = journey("/watch", editor)
+    def test_a_site_is_added_looked_at_and_changed(self, journey, watched, director):
+        page = journey("/watch", director)
         page.look("list")
         page.get_by_role("searchbox").or_(page.locator("form.search input[name=url]")).first.fill("example.net")
         page.get_by_role("button", name=page.say("Watch a site", "Vigilar un sitio")).click()
@@ -152,25 +297,43 @@ class TestInABrowser:
         page.get_by_text(page.say("visited now", "se visitan ahora")).wait_for()
         assert Subscription.objects.get(pk=watched.pk).check_ms
         page.get_by_role("link", name=page.say("Change", "Modificar"), exact=True).click()
-        page.locator("textarea[name=notify]").fill("below 10")
+        page.locator("select[name=condition]").first.select_option("below")
+        page.locator("input[name=condition_value]").first.fill("10")
         page.look("edit")
         page.get_by_role("button", name=page.say("Save", "Guardar")).click()
         page.get_by_text("below 10").wait_for()
         assert Subscription.objects.get(pk=watched.pk).notify == ["below 10"]
 
-    def test_parts_of_a_page_are_picked_and_tried_on_past_versions(self, journey, watched, editor, world):
+    def test_parts_of_a_page_are_picked_and_tried_on_past_versions(self, journey, watched, director, world):
         services.edit(SYSTEM, watched.pk, {"scope": "host"})
-        page = journey(f"/watch/{watched.pk}/elements?url={BREAD}", editor)
+        page = journey(f"/watch/{watched.pk}/elements?url={BREAD}", director)
         page.get_by_text(page.say("What that would have meant", "Qué habría supuesto")).wait_for()
+        frame = page.frame_locator("#picked-page")
+        frame.locator("main p").first.click()
+        page.locator("#picked-name").get_by_text("main > p:nth-of-type(1)").wait_for()
+        page.get_by_role("button", name=page.say("Wider", "Más amplio")).click()
+        page.locator("#picked-name").get_by_text("main", exact=True).wait_for()
+        page.get_by_role("button", name=page.say("This does not count", "Esto no cuenta")).click()
+        frame.locator("main[data-hm-ignore]").wait_for()
+        page.locator("#chosen-ignore input").uncheck()
+        frame.locator("nav a").click()
+        page.get_by_role("button", name=page.say("Only this counts", "Solo cuenta esto")).click()
+        page.get_by_text(page.say("would not count", "no contaría")).first.wait_for()  # both versions have the same
+        page.locator("#chosen-keep input").uncheck()
+        frame.locator("h1").click()
+        page.get_by_role("button", name=page.say("Only this counts", "Solo cuenta esto")).click()
+        page.locator("#chosen-keep code").get_by_text("h1").wait_for()
+        page.get_by_text(page.say("would be told", "se avisaría")).first.wait_for()
         page.look("parts")
-        page.locator("input[name=keep]").first.check()
-        page.locator("#tried").wait_for()
         page.get_by_role("button", name=page.say("Save", "Guardar")).click()
         page.get_by_text(page.say("The changes are in force.", "Los cambios están en vigor.")).wait_for()
-        assert Subscription.objects.get(pk=watched.pk).comparison["keep"]
+        assert Subscription.objects.get(pk=watched.pk).comparison["keep"] == ["h1"]
+        page.goto(f"{page.site}/watch/{watched.pk}/decisions")
+        page.get_by_text(page.say("nothing new", "nada nuevo")).first.wait_for()
+        page.look("decisions")
 
-    def test_channels_and_categories_are_kept(self, journey, watched, editor):
-        page = journey("/watch/channels", editor)
+    def test_channels_and_categories_are_kept(self, journey, watched, director):
+        page = journey("/watch/channels", director)
         page.look("empty")
         page.locator("input[name=target]").fill("https://hooks.example/x")
         page.get_by_role("button", name=page.say("Add the channel", "Añadir el canal")).click()
@@ -178,14 +341,18 @@ class TestInABrowser:
         page.look("channel")
         page.goto(f"{page.site}/watch/categories")
         page.look("categories")
+        page.goto(f"{page.site}/watch/figures")
+        page.locator("input[name=hours]").fill("480")
+        page.get_by_text(page.say("every 480 hours", "cada 480 horas")).wait_for()
+        page.look("figures")
         page.goto(f"{page.site}/watch/import")
         page.locator("textarea[name=addresses]").fill("https://one.example/\nwrong")
         page.get_by_role("button", name=page.say("Import", "Importar")).click()
         page.locator("ul.tiles").wait_for()
         page.look("import")
 
-    def test_policies_are_compared_as_a_job(self, journey, watched, editor):
-        page = journey("/simulator", editor)
+    def test_policies_are_compared_as_a_job(self, journey, watched, director):
+        page = journey("/simulator", director)
         page.look("form")
         page.locator("input[name=pages]").fill("10")
         page.locator("input[name=days]").fill("120")

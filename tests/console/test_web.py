@@ -6,12 +6,13 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 
 import pytest
 import waitress.server
 
 from hemeroteca.console import web
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_for
 
 
 def test_a_request_that_drips_is_ended_in_time_however_slowly_it_goes_on(monkeypatch):
@@ -35,6 +36,39 @@ def test_a_request_that_drips_is_ended_in_time_however_slowly_it_goes_on(monkeyp
                     except TimeoutError:
                         continue
     finally:
+        server.close()
+
+
+def test_who_does_not_read_what_they_asked_for_holds_half_of_the_threads_and_not_for_ever(monkeypatch):
+    """Each of these answers is longer than what is buffered, and would hold a thread for as long as nobody reads it."""
+    monkeypatch.setattr(web, "WRITE_SECONDS", 2.0)
+    monkeypatch.setattr(waitress.server.TcpWSGIServer, "channel_class", web.BoundedChannel)
+    ended = []
+
+    def answer(environ, start):
+        start("200 OK", [("Content-Type", "text/plain")])
+        return [b"here"] if environ["PATH_INFO"] == "/short" else long()
+
+    def long():
+        try:
+            for _ in range(1 << 20):
+                yield bytes(1 << 16)
+        finally:
+            ended.append(1)
+
+    server = waitress.server.create_server(answer, host="127.0.0.1", port=0, threads=web.THREADS)
+    threading.Thread(target=server.run, daemon=True).start()
+    wires = [socket.create_connection(("127.0.0.1", server.effective_port), PATIENCE) for _ in range(2 * web.THREADS)]
+    try:
+        for wire in wires:
+            wire.sendall(b"GET /long HTTP/1.1\r\nHost: x\r\n\r\n")
+        with urllib.request.urlopen(f"http://127.0.0.1:{server.effective_port}/short", timeout=PATIENCE) as short:
+            assert short.read() == b"here"
+        wait_for(lambda: len(ended) == len(wires), lambda: f"{len(ended)} of {len(wires)} were left")
+        assert web.BoundedChannel.slow._value == web.SLOW_READERS
+    finally:
+        for wire in wires:
+            wire.close()
         server.close()
 
 

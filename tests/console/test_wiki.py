@@ -37,11 +37,11 @@ def texts(answer):
 class TestPages:
     pytestmark = database
 
-    def test_an_empty_instance_says_what_to_do(self, client, instance, editor):
+    def test_an_empty_instance_says_what_to_do(self, client, instance, director):
         stranger = texts(client.get("/wiki"))
         assert "No article is kept yet." in stranger
         assert 'class="button" href="/wiki/extract"' not in stranger
-        client.force_login(editor)
+        client.force_login(director)
         assert 'class="button" href="/wiki/extract"' in texts(client.get("/wiki"))
 
     def test_articles_are_found_by_a_part_of_their_title(self, client, histories):
@@ -63,10 +63,10 @@ class TestPages:
         assert texts(table).splitlines()[1].startswith("Ana,10,")
         assert client.get("/wiki/articles/99999999999999999999").status_code == 404
 
-    def test_an_extraction_is_ordered_or_refused_with_the_form_as_it_was(self, client, histories, editor, reader):
+    def test_an_extraction_is_ordered_or_refused_with_the_form_as_it_was(self, client, histories, director, reader):
         client.force_login(reader)
         assert client.get("/wiki/extract").status_code == 403
-        client.force_login(editor)
+        client.force_login(director)
         order = {"wiki": "http://127.0.0.1:9/w/api.php", "titles": "Plaza\n\nMérida", "text": "1", "policy": "auto"}
         answer = client.post("/wiki/extract", order)
         job = Job.objects.get()
@@ -77,8 +77,8 @@ class TestPages:
         assert "“many” is not a whole number." in texts(refused)
         assert "Plaza" in texts(refused)
 
-    def test_an_article_is_looked_at_when_people_say(self, client, histories, editor):
-        client.force_login(editor)
+    def test_an_article_is_looked_at_when_people_say(self, client, histories, director):
+        client.force_login(director)
         path = f"/wiki/articles/{histories[0].pk}"
         client.post(path, {"do": "policy", "policy": "never"})
         assert Article.objects.get(title="Caracas").policy == "never"
@@ -102,8 +102,8 @@ class TestPages:
 class TestInABrowser:
     pytestmark = browser
 
-    def test_from_the_list_to_an_article_and_its_comparison(self, journey, histories, editor):
-        page = journey("/wiki", editor)
+    def test_from_the_list_to_an_article_and_its_comparison(self, journey, histories, director):
+        page = journey("/wiki", director)
         page.look("articles")
         page.get_by_role("link", name="Caracas").click()
         page.locator("figure.chart[data-drawn] svg").nth(5).wait_for()
@@ -117,8 +117,8 @@ class TestInABrowser:
         page.get_by_role("link", name=page.say("Unusual", "Inusual")).click()
         page.look("unusual")
 
-    def test_a_question_is_asked_drawn_and_taken_home(self, journey, histories, editor):
-        page = journey("/wiki/query", editor)
+    def test_a_question_is_asked_drawn_and_taken_home(self, journey, histories, director):
+        page = journey("/wiki/query", director)
         page.get_by_role(
             "link", name=page.say("Edits of each month and article", "Ediciones por mes y artículo")
         ).click()
@@ -136,8 +136,8 @@ class TestInABrowser:
         page.complaints.clear()  # the browser names the status 422
         page.look("refused")
 
-    def test_an_extraction_is_ordered_and_followed(self, journey, histories, editor):
-        page = journey("/wiki/extract", editor)
+    def test_an_extraction_is_ordered_and_followed(self, journey, histories, director):
+        page = journey("/wiki/extract", director)
         page.look("form")
         page.locator("input[name=wiki]").fill("http://127.0.0.1:9/w/api.php")
         page.locator("textarea[name=titles]").fill("Plaza")

@@ -4,9 +4,11 @@ import pytest
 
 from simweb import SimWeb
 from tests.engine.system import System
+from tests.waiting import wait_for
 
 DELAY = 0.05
 CRAWL_DELAY = 0.2
+LONG_DELAY = 5.0  # a new engine has begun before
 CLOCKS = 0.9  # the server sees the end of a response a little later than we do
 
 
@@ -35,3 +37,17 @@ def test_the_adaptive_delay_follows_the_response_time(tmp_path):
         stats = web.stats()
         assert stats.max_active == 1
         assert stats.min_gap > 0.03  # three times a response of about 50 ms, however it varies
+
+
+def test_after_a_kill_every_host_rests_before_it_is_asked_again(tmp_path):
+    """The moments at which hosts were asked die with the engine when they were not on disk yet."""
+    with SimWeb(seed=13, hosts=1, pages_per_host=8, robots="open", trouble=0) as web:
+        system = System(tmp_path / "data", resolve=web.resolve, delay_factor=0, commit_seconds=600)
+        order = ["crawl", *web.seed_urls(1), "--delay", str(LONG_DELAY), "--no-requisites"]
+        first = system.start(*order)
+        wait_for(lambda: web.stats().requests == 1, "the first request")
+        system.kill(first)
+        second = system.start(*order)
+        wait_for(lambda: web.stats().requests == 2, "the next one")
+        system.kill(second)
+        assert web.stats().min_gap >= LONG_DELAY * CLOCKS

@@ -7,7 +7,7 @@ import ssl
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -99,6 +99,8 @@ class RawServer:
             connection.close()
 
     def close(self) -> None:
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)  # else the thread that waits in `accept` takes one more
         self._socket.close()
         for connection in list(self._open):
             try:

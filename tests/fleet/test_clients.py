@@ -1,6 +1,7 @@
 """What a client of the fleet sees: orders, results in order, events, webhooks, signatures."""
 
 import base64
+import dataclasses
 import hashlib
 import json
 import re
@@ -13,6 +14,8 @@ from django.test import Client as Browser
 
 from hemeroteca.accounts import SYSTEM, Role
 from hemeroteca.accounts import services as accounts
+from hemeroteca.api.fetch import MAX_WAITS
+from hemeroteca.fetch.client import GuardedClient, Reply
 from hemeroteca.fleet import dispatch, fetches, opt_out, services
 from hemeroteca.fleet.dispatch import Resolved
 from hemeroteca.fleet.models import ClosedHost, FetchJob, FetchResult
@@ -102,6 +105,29 @@ def test_events_tell_each_result_once_and_the_end(operator):
     assert rest.count("event: result") == 1
 
 
+def test_readers_of_events_and_waits_leave_threads_for_others(operator, monkeypatch):
+    job = operator.ask("POST", "fetch", {"urls": ["http://a.test/1", "http://a.test/2"]}).json()["id"]
+    resolve(job, "http://a.test/1")
+    naps: list[float] = []
+    monkeypatch.setattr("hemeroteca.api.fetch.time.sleep", naps.append)
+    seated = [operator.ask("GET", f"fetch/{job}/events") for _ in range(MAX_WAITS)]  # each holds a thread
+    late = operator.ask("GET", f"fetch/{job}/events")
+    told = b"".join(late.streaming_content).decode()
+    assert told.count("event: result") == 1  # what there is …
+    assert told.endswith("retry: 5000\n\n")  # … and when to come for more
+    rest = operator.ask("GET", f"fetch/{job}/results?wait=30").json()
+    assert len(rest["results"]) == 1
+    waited = operator.ask("GET", f"fetch/{job}/results?wait=30&cursor={rest['next_cursor']}").json()
+    assert waited["results"] == []
+    assert not naps  # nobody waited
+    for one in (*seated, late):
+        one.close()  # some of them were never read
+    naps.clear()
+    monkeypatch.setattr("hemeroteca.api.fetch.time.sleep", lambda _: resolve(job, "http://a.test/2"))
+    waited = operator.ask("GET", f"fetch/{job}/results?wait=30&cursor={rest['next_cursor']}").json()
+    assert [one["url"] for one in waited["results"]] == ["http://a.test/2"]  # there is room again
+
+
 class Ear:
     def __init__(self) -> None:
         self.heard: list[tuple[bytes, dict]] = []
@@ -155,8 +181,6 @@ def test_a_webhook_is_signed_and_tried_again(operator, ear):
 
 
 def test_a_webhook_at_a_private_address_is_not_called(operator, ear, monkeypatch):
-    import dataclasses
-
     address = f"http://127.0.0.1:{ear.server.server_port}/hook"
     job = operator.ask("POST", "fetch", {"urls": ["http://a.test/"], "webhook": address}).json()["id"]
     row = FetchJob.objects.select_related("client", "crawl").get(public_id=job)
@@ -177,6 +201,46 @@ def test_a_host_is_closed_only_by_whoever_controls_it(ear, monkeypatch):
     assert b"is closed to the fleet" in browser.post("/bot", {"host": host}).content
     assert ClosedHost.objects.get().by_owner
     assert services.closed_reason("127.0.0.1")
+
+
+@pytest.mark.parametrize(
+    "host", ["a.test:8080", "a.test/x?y=", "a.test#", "b@a.test", "a.test\\x", "a b", "", "\x00", "["]
+)
+def test_nobody_has_us_ask_ports_and_paths_of_their_choice(monkeypatch, host):
+    asked = []
+    monkeypatch.setattr(GuardedClient, "send", lambda self, url, **_: asked.append(url))
+    answer = Browser().post("/bot", {"host": host})
+    assert answer.status_code == (422 if host else 200)
+    assert asked == []
+
+
+def test_strangers_do_not_learn_what_names_of_our_network_mean(monkeypatch):
+    reason = "refused-address: 10.1.2.3 is not on the public internet"
+    monkeypatch.setattr(GuardedClient, "send", lambda self, url, **_: Reply(0, reason=reason))
+    told = Browser().post("/bot", {"host": "intranet.test"}).content
+    assert b"was not found" in told
+    assert b"10.1.2.3" not in told
+
+
+def test_slow_hosts_do_not_hold_the_console(monkeypatch):
+    monkeypatch.setattr(opt_out, "_LOOKS", threading.BoundedSemaphore(1))
+    answers = []
+
+    def send(self, url, **_):  # while one is looked at, another is asked for
+        answers.append(Browser().post("/bot", {"host": "b.test"}).status_code)
+        return Reply(0, reason="slow")
+
+    monkeypatch.setattr(GuardedClient, "send", send)
+    assert b"was not found" in Browser().post("/bot", {"host": "a.test"}).content
+    assert set(answers) == {429}
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_closed_archive_tells_nobody_which_hosts_it_knows(settings, is_open):
+    settings.CONFIG = dataclasses.replace(settings.CONFIG, open_search=is_open)
+    told = Browser().get("/bot", {"host": "a.test"}).content
+    assert (b"pages" in told.partition(b"<h2>")[2]) == is_open
+    assert opt_out.proof("a.test").encode() in told
 
 
 def test_requests_are_signed_for_one_host_and_everybody_can_check_it():

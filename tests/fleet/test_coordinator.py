@@ -9,8 +9,8 @@ from django.test import Client as Browser
 from hemeroteca.accounts import SYSTEM, Role
 from hemeroteca.accounts import services as accounts
 from hemeroteca.fetch import Guard
-from hemeroteca.fleet import coordinator, dispatch, services, shapes
-from hemeroteca.fleet.device.records import Answer, Results
+from hemeroteca.fleet import coordinator, dispatch, protocol, queries, services
+from hemeroteca.fleet.device.answers import Answer, Results
 from hemeroteca.fleet.models import Block, Device, UploadPart
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
@@ -50,10 +50,10 @@ class Volunteer:
 
 
 def offer(device: Device, urls: list[str] = URLS, seconds: float = 60.0, **more: object) -> int:
-    hosts: dict[str, list[shapes.Task]] = {}
+    hosts: dict[str, list[protocol.Task]] = {}
     for url in urls:
-        hosts.setdefault(url.split("/")[2], []).append(shapes.Task(url=url))
-    work = shapes.Work(hosts=[shapes.HostWork(host=name, delay=1.0, tasks=tasks) for name, tasks in hosts.items()])
+        hosts.setdefault(url.split("/")[2], []).append(protocol.Task(url=url))
+    work = protocol.Work(hosts=[protocol.HostWork(host=name, delay=1.0, tasks=tasks) for name, tasks in hosts.items()])
     one = dispatch.Offer(share=device.pk, activity="crawls", urls=len(urls), work=work, seconds=seconds, **more)
     return dispatch.offer([one])[0]
 
@@ -240,6 +240,30 @@ def test_a_heartbeat_tells_what_to_drop_and_which_hosts_closed():
     assert "it lied" in pi.post("beat", {}).json()["stop"]
 
 
+def test_its_owner_sees_the_limits_of_a_device_and_what_it_says():
+    pi = Volunteer("pi").connect(caps={"bytes_per_month": 10**9, "hours": "22-7", "parallel": 8})
+    assert pi.post("beat", {"says": "takes no work: the machine runs on its battery"}).status_code == 200
+    (seen,) = queries.devices(SYSTEM)
+    assert (seen.caps.bytes_per_month, seen.caps.hours, seen.caps.parallel) == (10**9, "22-7", 8)
+    assert "battery" in seen.says
+    assert pi.post("beat", {"says": "x" * 201}).status_code == 400
+    pi.post("disconnect", {})
+    (seen,) = queries.devices(SYSTEM)
+    assert (seen.state, seen.says) == ("offline", "")
+
+
+def test_kinds_of_pages_an_owner_refuses_are_never_handed_out():
+    coordinator._settings_at.cache_clear()  # those of the test before are remembered for two seconds
+    prude = Volunteer("prude").connect(categories=["general", "news"])
+    offer(prude.row, category="politics")
+    refused = prude.post("lease", {"urls": 64})
+    assert (refused.status_code, refused.json()["code"]) == (503, "come-back")
+    offer(prude.row, category="news")
+    assert prude.lease()["block"]
+    open_minded = Volunteer("open", "bea").connect(categories=["politics"])
+    assert open_minded.lease()["block"]  # what the other refuses may be taken by somebody else
+
+
 def test_goodbye_ends_leases_and_a_new_start_is_no_fault():
     pi = Volunteer("pi").connect()
     number = offer(pi.row)
@@ -279,3 +303,54 @@ def test_a_new_engine_leaves_alone_what_devices_hold():
     assert all(until > services.now_ms() + 30_000 for until in held.values())
     assert pi.send(lease, warc(answer(URLS[0]))).status_code == 410
     assert pi.post("lease", {}).status_code == 503
+
+
+def test_a_host_rests_after_its_device_however_often_the_engine_begins_anew():
+    pi = Volunteer("pi").connect()
+    offer(pi.row, ["http://a.test/"])
+    offer(pi.row, ["http://b.test/"])
+    offer(pi.row, ["http://c.test/"])
+    pi.lease()
+    back = pi.lease()
+    assert pi.send(back, warc(answer("http://b.test/"))).status_code == 200  # and no engine has read it
+    pi.lease()
+    Block.objects.filter(pk=back["block"] + 1).update(deadline_ms=services.now_ms() - 60_000)  # long over
+    first, second = dispatch.recover(), dispatch.recover()
+    assert set(first) == {"a.test", "b.test"}
+    assert first["b.test"] <= services.now_ms() + 1000  # one delay after it came back, not after its deadline
+    assert set(second) >= {"a.test"}  # the device may hold it still, though the first engine took it back
+
+
+def test_nothing_is_put_aside_for_a_device_that_rests():
+    pi = Volunteer("pi").connect()
+    assert [one.id for one in dispatch.lenders()] == [pi.row.pk]
+    pi.post("beat", {"says": "takes no work: it is not between 22-7 o'clock", "resting": True})
+    assert dispatch.lenders() == []
+    shown = queries.devices(SYSTEM)[0]
+    assert (shown.state, shown.says) == ("online", "takes no work: it is not between 22-7 o'clock")
+    assert pi.post("lease", {}).status_code == 503  # it asks again: it works again
+    assert [one.id for one in dispatch.lenders()] == [pi.row.pk]
+
+
+def test_a_block_that_takes_longer_is_renewed_but_not_for_ever():
+    pi = Volunteer("pi").connect()
+    offer(pi.row, seconds=60.0)
+    lease = pi.lease()
+    address, nonce = f"blocks/{lease['block']}/renew", lease["nonce"]
+    Block.objects.update(deadline_ms=services.now_ms() + 1000)
+    assert pi.post(address, X_Nonce=nonce).json() == {"seconds": 60.0}
+    assert Block.objects.get().deadline_ms > services.now_ms() + 50_000
+    Block.objects.update(leased_ms=services.now_ms() - coordinator.MAX_RENEWALS_MS + 30_000)
+    assert pi.post(address, X_Nonce=nonce).status_code == 410
+    assert pi.send(lease, warc(answer(URLS[0]))).status_code == 200  # what it has still counts
+
+
+def test_a_full_fleet_tells_further_devices_to_come_back():
+    services.change_settings(SYSTEM, {"max_devices": "1"})
+    coordinator._settings_at.cache_clear()
+    Volunteer("pi").connect()
+    late = Volunteer("pc", "bea").post("connect", {"version": "0.1.0"})
+    assert (late.status_code, late.json()["code"]) == (503, "come-back")
+    assert 5 <= late.json()["seconds"] <= 30
+    assert Volunteer("pi2", "ana").post("connect", {"version": "0.0.1"}).json()["code"] == "too-old"
+    coordinator._settings_at.cache_clear()

@@ -1,24 +1,32 @@
 """The program on a volunteer's machine: what it refuses whatever it is told, what it asks, what it shows."""
 
 import ast
+import gzip
+import os
 import socket
 import subprocess
 import sys
 import threading
+import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from hemeroteca.fetch import Guard
 from hemeroteca.fleet import zipapp
 from hemeroteca.fleet.device import consent, fetching, signs
+from hemeroteca.fleet.device.answers import Answer
 from hemeroteca.fleet.device.caps import Caps, Meter
 from hemeroteca.fleet.device.fetching import RequestOrder
-from hemeroteca.fleet.device.page import Page
-from hemeroteca.fleet.device.records import Answer
+from hemeroteca.fleet.device.link import Refused
+from hemeroteca.fleet.device.stages import Worker
+from hemeroteca.fleet.device.status_page import Page
+from tests.waiting import PATIENCE, wait_for
 
 
 def resolves_to(*addresses: str):
@@ -116,6 +124,69 @@ def test_bodies_are_cut_at_their_limit_and_networks_opened_one_by_one(site):
     assert opened.check("10.0.0.1")
 
 
+def test_a_site_that_drips_its_answer_is_left_when_the_time_is_over():
+    """A host is somebody else's after the deadline: no request may outlast its time, byte by byte."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        ended = threading.Event()
+
+        def drip() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(b"HTTP/1.1 200 OK\r\nX: ")
+                while not ended.wait(0.05):
+                    try:
+                        connection.sendall(b"x")
+                    except OSError:
+                        return
+
+        threading.Thread(target=drip, daemon=True).start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        answer = fetch(url, Guard(allow_private=True), any_port=True, timeout=0.4)
+        ended.set()
+    assert answer.failure == "timeout"
+    assert answer.seconds < PATIENCE
+
+
+def test_a_machine_on_battery_busy_or_on_a_metered_network_is_left_alone(tmp_path, monkeypatch):
+    supplies = tmp_path / "supplies"
+    for name, facts in {
+        "BAT0": {"type": "Battery", "status": "Discharging"},
+        "AC": {"type": "Mains", "online": "0"},
+    }.items():
+        (supplies / name).mkdir(parents=True)
+        for fact, value in facts.items():
+            (supplies / name / fact).write_text(value + "\n")
+    assert signs.on_battery("linux", supplies)
+    (supplies / "AC" / "online").write_text("1\n")
+    assert not signs.on_battery("linux", supplies)
+    programs = {
+        "nmcli": "GENERAL.METERED:no (guessed)",
+        "pmset": "Now drawing from 'Battery Power'",
+        "termux-battery-status": '{"plugged": "UNPLUGGED", "status": "DISCHARGING"}',
+    }
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+
+    def says(name: str, words: str) -> None:
+        (tmp_path / name).write_text(f"#!/bin/sh\ncat <<'END'\n{words}\nEND\n")
+        (tmp_path / name).chmod(0o755)
+
+    for name, words in programs.items():
+        says(name, words)
+    assert signs.on_battery("darwin")
+    assert signs.on_battery("linux", tmp_path / "none")  # Termux: nobody else may read them
+    assert not signs.is_metered()
+    monkeypatch.setattr(os, "getloadavg", lambda: (3.0 * (os.cpu_count() or 1), 0.0, 0.0))
+    now = [0.0]
+    lent = signs.Machine(Caps(on_battery=True, max_load=2.0), lambda: now[0])
+    assert "busy" in lent.reason
+    monkeypatch.setattr(os, "getloadavg", lambda: (0.1, 0.0, 0.0))
+    says("nmcli", "GENERAL.METERED:yes (guessed)")
+    assert "busy" in lent.reason  # looked at now and then only
+    now[0] += signs.LOOK_SECONDS
+    assert "paid by volume" in lent.reason
+    assert not signs.Machine(Caps(on_battery=True, on_metered=True, max_load=2.0)).reason
+
+
 def test_consent_is_typed_per_activity_and_kept(tmp_path):
     file = tmp_path / "consent.json"
     answers = iter(["agree", "yes", "", "AGREE"])
@@ -148,6 +219,182 @@ def test_a_network_that_answers_for_everything_is_recognised():
     assert signs.network(honest) == ""
     assert signs.intercepted(Answer("", failure="tls", detail="self-signed certificate in certificate chain"))
     assert not signs.intercepted(Answer("", failure="tls", detail="certificate has expired"))
+
+
+def test_a_portal_and_intercepted_tls_are_told_from_single_odd_sites():
+    now = [0.0]
+    tampering = signs.Tampering(lambda: now[0])
+    signed_by_itself = Answer("", failure="tls", detail="self-signed certificate")
+    away = Answer("", status=302, response_head=b"HTTP/1.1 302 Found\r\nLocation: http://login.hotel.test/\r\n\r\n")
+    for _ in range(5):  # one site, however often, is that site's own matter
+        assert not tampering.note("a.one.test", signed_by_itself)
+        assert not tampering.note("b.one.test", away)
+    assert not tampering.note("two.org", signed_by_itself)
+    assert not tampering.note("two.org", away)
+    assert not tampering.reason
+    assert tampering.note("three.net", away)
+    assert tampering.reason == "everything leads to hotel.test"
+    now[0] += signs.TAMPERED_SECONDS + 1
+    assert not tampering.reason
+    for host in ("two.org", "three.net"):
+        tampering.note(host, signed_by_itself)
+    assert tampering.note("four.net", signed_by_itself)
+    assert "intercepted" in tampering.reason
+    assert signs.Tampering().note("five.net", Answer("", status=511))  # the portal says it itself
+    assert not signs.Tampering().note("six.net", Answer("", status=200))
+
+
+class Waiting:
+    """Requests that are answered when the test says so."""
+
+    def __init__(self) -> None:
+        self.orders: dict[str, tuple[RequestOrder, Callable[[Answer], None]]] = {}
+
+    def submit(self, order: RequestOrder, done: Callable[[Answer], None]) -> None:
+        self.orders[order.url] = order, done
+
+    def answer(self, url: str, **facts: object) -> None:
+        _, done = self.orders.pop(url)
+        done(Answer(url, **{"status": 200, "seconds": 0.01, **facts}))
+
+    def close(self) -> None:
+        pass
+
+
+class OneBlock:
+    """A coordinator that has a single block, and keeps what comes back."""
+
+    def __init__(self, urls: Sequence[str], seconds: float = 600.0) -> None:
+        hosts = [{"host": urlsplit(url).hostname, "delay": 0.0, "tasks": [{"url": url}]} for url in urls]
+        self._work = [{"block": 1, "nonce": "n", "seconds": seconds, "work": {"hosts": hosts, "timeout": 30.0}}]
+        self.returned: list[bytes] = []
+        self.beats: list[dict] = []
+
+    def post(self, path: str, value: object = None, headers: object = None) -> dict:
+        if path == "lease":
+            if not self._work:
+                raise Refused(503, "come-back", "no work", 600.0)
+            return self._work.pop()
+        if path == "beat":
+            self.beats.append(value)
+        return {"device": "d", "agent": "test/1", "heartbeat_seconds": 0.1} if path == "connect" else {}
+
+    def upload(self, block, nonce, file, part_bytes, live, wait) -> None:
+        file.seek(0)
+        self.returned.append(gzip.decompress(file.read()))
+
+
+@pytest.fixture
+def worker():
+    """Begins a worker with these URLs in hand; it ends with the test."""
+    begun = []
+
+    def begin(urls, seconds=600.0, min_delay=0.0, **caps):
+        fetching, link = Waiting(), OneBlock(urls, seconds)
+        kept = Caps(min_delay=min_delay, on_battery=True, on_metered=True, **caps)
+        made = Worker(link, fetching, kept, Meter(kept, None), ["crawls"], parallel=32, check_network=False,
+                      say=lambda line: None)  # fmt: skip
+        threading.Thread(target=made.run, daemon=True).start()
+        begun.append(made)
+        return made, fetching, link
+
+    yield begin
+    for made in begun:
+        made.stop()
+
+
+def test_many_hosts_of_one_network_are_asked_a_few_at_a_time(worker):
+    urls = [f"http://h{n}.test/" for n in range(12)]
+    _, fetching, link = worker([*urls, *(f"{url}more" for url in urls)], per_network=4)
+    wait_for(lambda: len(fetching.orders) == 12, "all are asked: nobody knows where they are")
+    for n, url in enumerate(urls):
+        fetching.answer(url, ip=f"93.184.216.{n}")
+    wait_for(lambda: len(fetching.orders) == 4, "four of that network are asked again")
+    most = 0
+    while not link.returned:
+        wait_for(lambda: fetching.orders or link.returned, "the next one is asked")
+        most = max(most, len(fetching.orders))
+        for url in list(fetching.orders)[:1]:
+            fetching.answer(url, ip="93.184.216.1")
+    assert most == 4
+
+
+def test_a_device_keeps_its_own_pause_at_a_host_whatever_the_block_says(worker):
+    _, fetching, _ = worker([*(f"http://slow.test/{n}" for n in range(3)), "http://other.test/"], min_delay=3600.0)
+    wait_for(lambda: len(fetching.orders) == 2, "one request to each host")
+    fetching.answer("http://slow.test/0")
+    fetching.answer("http://other.test/")
+    moment = time.monotonic() + 0.3
+    wait_for(lambda: time.monotonic() > moment, "the device has looked again")
+    assert not fetching.orders
+
+
+def test_no_request_begins_when_it_could_outlast_the_lease(worker):
+    """A host belongs to somebody else from the deadline on."""
+    _, fetching, link = worker(["http://a.test/1", "http://a.test/2"], seconds=20.0)  # a request may take 30
+    wait_for(lambda: link.returned, "all of it is given back")
+    assert not fetching.orders
+
+
+def test_speed_is_that_of_pages_and_told_once_it_is_known(worker):
+    """A file of rules, answered at once, would make a device look a hundred times faster than it is."""
+    urls = [f"http://h{n}.test/{name}" for n in range(32) for name in ("robots.txt", "page")]
+    made, fetching, _ = worker(urls)
+    wait_for(lambda: len(fetching.orders) == 32, "all hosts are asked")
+    for url in urls[::2]:
+        fetching.answer(url, seconds=0.001)
+    assert made._speed() == 0
+    wait_for(lambda: len(fetching.orders) == 32, "all pages are asked")
+    for url in urls[1::2]:
+        fetching.answer(url, seconds=0.2)
+    assert made._speed() == pytest.approx(32 / 0.2)
+
+
+def test_a_device_holds_no_more_hosts_than_it_can_ask(worker):
+    """Hosts in hand are closed to everybody else."""
+    urls = [f"http://h{n}.test/{page}" for n in range(200) for page in range(2)]
+    made, fetching, _ = worker(urls)
+    wait_for(lambda: len(fetching.orders) == 32, "as many as may be under way")
+    made._hold = most = 1024
+    for _ in range(100):
+        fetching.answer(next(iter(fetching.orders)))
+        wait_for(lambda: len(fetching.orders) == 32, "the next one")
+    assert made._hold < most  # more than a hundred hosts wait, though they could be asked
+
+
+def test_in_a_network_that_lies_nothing_is_handed_in_and_no_work_taken(worker):
+    urls = [f"http://site{n}.n{n}.test/" for n in range(5)]
+    made, fetching, link = worker(urls)
+    wait_for(lambda: len(fetching.orders) == 5, "all are asked")
+    away = b"HTTP/1.1 302 Found\r\nLocation: http://login.hotel.example/\r\n\r\n"
+    fetching.answer(urls[0], body=b"an honest answer", response_head=b"HTTP/1.1 200 OK\r\n\r\n")
+    for url in urls[1:4]:
+        fetching.answer(url, status=302, response_head=away)
+    assert made.state == "takes no work: everything leads to hotel.example"
+    fetching.answer(urls[4], status=0, failure="connection")
+    wait_for(lambda: link.returned, "the block is returned")
+    assert b"hotel" not in link.returned[0]
+    assert b"honest" not in link.returned[0]  # from before somebody noticed: nobody can tell
+
+
+def test_a_device_that_takes_no_work_tells_the_coordinator(worker):
+    _, fetching, link = worker([f"http://{name}.test/" for name in ("a.one", "b.two", "c.three")])
+    wait_for(lambda: len(fetching.orders) == 3, "all are asked")
+    for url in list(fetching.orders):
+        fetching.answer(url, status=403)
+    wait_for(lambda: link.beats and link.beats[-1]["resting"], "it rests, and says so")
+    assert "sites refuse this address" in link.beats[-1]["says"]
+
+
+def test_processor_time_is_lent_in_the_share_that_was_given():
+    meter = Meter(Caps(cpu_percent=1), None)
+    begun, burnt = time.monotonic(), time.process_time()
+    while time.process_time() - burnt < 0.05:
+        sum(range(1000))
+    pause = meter.pause()
+    used, passed = time.process_time() - burnt, time.monotonic() - begun
+    assert pause == pytest.approx(used / 0.01 - passed, rel=0.2)
+    assert Meter(Caps(), None).pause() == 0.0
 
 
 def test_the_data_of_a_month_are_counted_over_starts(tmp_path):

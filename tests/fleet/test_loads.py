@@ -14,7 +14,7 @@ from hemeroteca.accounts import SYSTEM, Actor, Role
 from hemeroteca.accounts import services as accounts
 from hemeroteca.errors import Conflict, Invalid
 from hemeroteca.fetch import Guard
-from hemeroteca.fleet import coordinator, loads, services, shapes
+from hemeroteca.fleet import coordinator, loads, protocol, services
 from hemeroteca.fleet.device.load import PATH, Load
 from hemeroteca.fleet.models import Device, LoadSecond, LoadTest
 from hemeroteca.jobs.models import Job
@@ -141,7 +141,7 @@ def running(target: Target, config, rate: int, **more) -> tuple[Actor, LoadTest,
     devices = []
     for number in range(3):
         device, _ = services.add_device(actor, f"d{number}", actor.user)
-        coordinator.connect(device, shapes.Hello(version="0.1.0", activities=("load",)), f"127.0.{number}.1")
+        coordinator.connect(device, protocol.Hello(version="0.1.0", activities=("load",)), f"127.0.{number}.1")
         device.refresh_from_db()
         devices.append(device)
     loads._helpers.cache_clear()

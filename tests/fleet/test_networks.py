@@ -6,7 +6,7 @@ import random
 import signal
 import sqlite3
 import subprocess
-import time
+from collections import Counter
 from itertools import pairwise
 
 import pytest
@@ -19,6 +19,7 @@ pytestmark = pytest.mark.slow
 HOSTS = [f"203.0.113.{n}" for n in range(1, 7)]
 EACH = 12
 DELAY = 0.3
+CLOCK = 0.03  # the site notes the end of an answer before it is on its way
 COORDINATOR = "192.0.2.1"
 SERVER = f"http://{COORDINATOR}:8970"
 CURL = [PYTHON, "-m", "hemeroteca", "worker"]
@@ -44,6 +45,7 @@ class Fleet:
             "HEMEROTECA_DELAY_FACTOR": "0",
             "HEMEROTECA_REPLAY": "0",
             "HEMEROTECA_INGEST_PROCESSES": "1",
+            "HEMEROTECA_WEB_PROCESSES": "2",
         }
         sites = laboratory.machine(*HOSTS)
         laboratory.start(sites, PYTHON, "-c", SITE, str(self.requests), *HOSTS, log=folder / "site.log")
@@ -144,7 +146,6 @@ def test_kills_and_cuts_lose_nothing_double_nothing_and_hurry_no_host(laboratory
     urls = [f"http://{host}/page-{n}" for n in range(EACH) for host in HOSTS]
     job = fleet.ask("POST", "/api/v1/fetch", {"urls": urls})["id"]
     dice = random.Random(17)
-    engine_killed = []
 
     def resolved() -> int:
         found = fleet.ask("GET", f"/api/v1/fetch/{job}")
@@ -155,6 +156,7 @@ def test_kills_and_cuts_lose_nothing_double_nothing_and_hurry_no_host(laboratory
     for number, blow in enumerate(blows):
         goal = (number + 1) * len(urls) * 0.6 / len(blows)
         wait_for(lambda goal=goal: resolved() >= goal, lambda: (tmp_path / "serve.log").read_text()[-2000:])
+        os.kill(fleet.proxy.pid, signal.SIGUSR2)  # a cut lasts until the next blow
         if blow.startswith("worker"):
             seat = int(blow[-1])
             laboratory.kill(workers[seat])
@@ -162,15 +164,12 @@ def test_kills_and_cuts_lose_nothing_double_nothing_and_hurry_no_host(laboratory
             workers[seat] = fleet.worker(machine, port, token, *program)
         elif blow == "cut":
             os.kill(fleet.proxy.pid, signal.SIGUSR1)
-            before = fleet.rows("SELECT max(pk) FROM (SELECT max(id) AS pk FROM fleet_block)")
-            assert before
-            os.kill(fleet.proxy.pid, signal.SIGUSR2)
         else:
             module = {"web": "hemeroteca.console.web", "engine": "hemeroteca.engine"}[blow]
-            for process in fleet.children(module):
-                if blow == "engine":
-                    engine_killed.append(time.monotonic())
-                os.kill(process, signal.SIGKILL)
+            killed = fleet.children(module)
+            assert killed, blow
+            os.kill(dice.choice(killed), signal.SIGKILL)  # of two coordinators one goes on
+    os.kill(fleet.proxy.pid, signal.SIGUSR2)
     wait_for(
         lambda: (fleet.ask("GET", f"/api/v1/fetch/{job}") or {}).get("state") == "finished",
         lambda: fleet.rows("SELECT url, reason FROM fleet_result WHERE resolved_ms = 0")[:5],
@@ -185,22 +184,25 @@ def test_kills_and_cuts_lose_nothing_double_nothing_and_hurry_no_host(laboratory
             break
     assert sorted(one["url"] for one in found) == sorted(urls)  # each exactly once
     assert {one["status"] for one in found} == {200}
-    assert any(one["devices"] for one in found)  # the fleet did it, or part of it
     asked = [json.loads(line) for line in fleet.requests.read_text().splitlines()]
-    assert {"198.51.100.11", "192.0.2.77", COORDINATOR} >= {one[2] for one in asked}
-    assert {"198.51.100.11", "192.0.2.77"} & {one[2] for one in asked}  # a slow machine may let one of them do all
+    assert {one[2] for one in asked} == {"198.51.100.11", "192.0.2.77", COORDINATOR}  # all three took part
     for host in HOSTS:
         visits = sorted((one[3], one[4]) for one in asked if one[0] == host)
         for (_, ended), (began, _) in pairwise(visits):
-            after_kill = any(0 <= began - killed < 15 for killed in engine_killed)
-            assert began >= ended, (host, began - ended)
-            assert began - ended >= DELAY * 0.8 or after_kill, (host, began - ended)
+            assert began - ended >= DELAY - CLOCK, (host, began - ended)
 
     assert fleet.rows("SELECT sum(balance) FROM fleet_account") == [(0,)]
     assert fleet.rows("SELECT count(*) FROM fleet_transfer WHERE reason LIKE 'fetch %'") == [(len(urls),)]
-    paid = dict(fleet.rows("SELECT kind, sum(balance) FROM fleet_account GROUP BY kind"))
-    assert paid["device"] + paid["operator"] == 1000 * len(urls)
-    assert paid.get("job", 0) == 0
+    owed = Counter()  # by what the client was told of each URL: 70 % to its devices in equal parts, the rest to us
+    for one in found:
+        shares = [700 // len(one["devices"])] * len(one["devices"]) if one["devices"] else []
+        owed.update(dict(zip(one["devices"], shares, strict=True)))
+        owed["operator"] += 1000 - sum(shares)
+    paid = fleet.rows(
+        "SELECT coalesce(pseudonym, kind), balance FROM fleet_account "
+        "LEFT JOIN fleet_device ON fleet_device.id = number AND kind = 'device'"
+    )
+    assert {name: amount for name, amount in paid if amount} == {**owed, "issued": -1000 * len(urls)}
     facts = [json.loads(line) for line in fleet.hemeroteca("fleet", "devices", "--json").splitlines()]
     assert all(one["counts"].get("invalid", 0) == 0 for one in facts)
 

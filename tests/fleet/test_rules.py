@@ -1,12 +1,15 @@
 """The pure rules: who is checked, who gets a block, what looks like an attack, whether two answers say the same."""
 
+from statistics import mean
+
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hemeroteca.fleet import accounting, agreement, refusals, simulator, strategies, trust
+from hemeroteca.fleet import accounting, agreement, assignment, refusals, trust, trust_simulator
 from hemeroteca.fleet.accounting import Kind
-from hemeroteca.fleet.strategies import STRATEGIES, Candidate, Work
+from hemeroteca.fleet.assignment import STRATEGIES, Candidate, Work
 from hemeroteca.fleet.trust import Check, Standing
 from hemeroteca.warc import Capture
 
@@ -17,7 +20,7 @@ def test_a_new_device_is_always_checked_and_a_known_one_sometimes():
     for row in (10, 20, 100, 10_000):
         checks = [trust.check_for(Standing(row), draw) for draw in draws]
         checked = sum(check is not Check.NONE for check in checks) / len(checks)
-        assert checked == pytest.approx(0.05 + 0.95 / row, abs=0.001)
+        assert checked == pytest.approx(0.05 + 0.95 / min(row, 50), abs=0.001)
         assert checks.count(Check.AUDIT) / len(checks) == pytest.approx(0.05, abs=0.001)  # never fewer
         assert checked == pytest.approx(trust.share_checked(Standing(row)), abs=0.001)
 
@@ -31,29 +34,36 @@ def test_one_wrong_result_takes_all_trust_and_ten_right_ones_bring_it_back():
     for _ in range(9):
         standing = standing.confirmed()
     assert standing.slowed
+    assert standing.confirmed(old=True).slowed  # what it took before it was caught earns nothing
     assert not standing.confirmed().slowed
 
 
-def test_with_a_fifth_of_liars_almost_nothing_wrong_stays_and_checking_is_cheap():
-    for mix in (
-        simulator.Mix(),
-        simulator.Mix(lying=20, patient=0, colluding=0),
-        simulator.Mix(lying=0, patient=20, colluding=0),
-        simulator.Mix(lying=0, patient=0, colluding=20),
-    ):
-        found = simulator.simulate(mix, 60_000, seed=3)
-        assert found.liars >= 0.18
-        assert found.undetected <= 0.001, mix
-        assert found.honest_slowed == 0
-    usual = simulator.simulate(simulator.Mix(), 60_000, seed=3)
-    assert usual.overhead <= 0.12
-    assert usual.caught["lying"] == 7
-    assert usual == simulator.simulate(simulator.Mix(), 60_000, seed=3)  # the seed decides everything
+PATIENT = trust_simulator.Mix(lying=0, patient=20, colluding=0)
+COLLUDING = trust_simulator.Mix(lying=0, patient=0, colluding=20)
+
+
+@pytest.mark.parametrize("lie_rate", [0.01, 0.05, 0.2])
+@pytest.mark.parametrize("mix", [trust_simulator.Mix(), PATIENT, COLLUDING], ids=["mixed", "patient", "colluding"])
+def test_with_a_fifth_of_liars_almost_nothing_wrong_stays_and_checking_is_cheap(mix, lie_rate):
+    """Whatever they lie with: a hundredth is the worst for 200,000 URLs (decision 0078)."""
+    fleet = msgspec.structs.replace(mix, lie_rate=lie_rate)
+    runs = [trust_simulator.simulate(fleet, seed=seed) for seed in (5, 6)]
+    assert fleet.liars == pytest.approx(0.2)
+    assert mean(run.undetected for run in runs) <= 0.001
+    assert mean(run.overhead for run in runs) <= 0.12
+    assert all(run.honest_slowed == 0 for run in runs)
+
+
+def test_the_seed_decides_everything():
+    first = trust_simulator.simulate(trust_simulator.Mix(), 20_000, seed=3)
+    assert first == trust_simulator.simulate(trust_simulator.Mix(), 20_000, seed=3)
+    assert first != trust_simulator.simulate(trust_simulator.Mix(), 20_000, seed=4)
+    assert first.caught["lying"] == 7
 
 
 def test_without_any_check_the_liars_would_get_through(monkeypatch):
-    monkeypatch.setattr(trust, "check_for", lambda standing, draw, audited: Check.NONE)
-    assert simulator.simulate(simulator.Mix(), 10_000).undetected > 0.01
+    monkeypatch.setattr(trust, "check_for", lambda standing, draw: Check.NONE)
+    assert trust_simulator.simulate(trust_simulator.Mix(), 10_000).undetected > 0.01
 
 
 def test_strategies_choose_as_their_names_say():
@@ -74,7 +84,7 @@ def test_among_equally_fast_devices_the_nearest_gets_the_block():
     near = Candidate(2, speed=5.0, place=(40.0, -4.0))
     far = Candidate(1, speed=5.0, place=(-10.0, -75.0))
     assert STRATEGIES["auto"].place(Work(urls=10, place=(41.0, -3.0)), [far, near]) == 2
-    assert strategies.distance((40.0, -4.0), (-10.0, -75.0)) == pytest.approx(9500, rel=0.05)
+    assert assignment.distance((40.0, -4.0), (-10.0, -75.0)) == pytest.approx(9500, rel=0.05)
 
 
 def test_the_oracle_of_the_split():

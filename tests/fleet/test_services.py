@@ -7,9 +7,10 @@ from hemeroteca.accounts import services as accounts
 from hemeroteca.errors import Conflict, Denied, Invalid, NotFound
 from hemeroteca.fleet import accounting, dispatch, fetches, queries, services
 from hemeroteca.fleet.accounting import Kind, Side
-from hemeroteca.fleet.dispatch import Lender, Resolved
+from hemeroteca.fleet.dispatch import Lender, Resolved, Verdict
 from hemeroteca.fleet.fetches import FetchJobOrder
-from hemeroteca.fleet.models import Device, Entry, FetchResult, Transfer
+from hemeroteca.fleet.models import Answer, Device, Entry, FetchResult, Transfer
+from hemeroteca.fleet.trust import Standing
 from hemeroteca.frontier.models import Crawl
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
@@ -156,6 +157,35 @@ def test_an_answer_of_the_cache_pays_no_device_and_a_complaint_refunds(ana, bea)
     assert accounting.balance(Kind.CLIENT, services.client_of(actor).pk) == 99_000
     assert accounting.total() == 0
     assert Entry.objects.count() >= 8
+
+
+def test_a_caught_device_loses_what_nobody_confirmed_as_far_back_as_forty_checks(ana, bea):
+    device, _ = services.add_device(SYSTEM, "pi", bea)
+    actor = Actor.of(ana)
+    services.approve(SYSTEM, services.ask(actor, ana, "study how news sites change"))
+    urls = [f"http://a.test/{n}" for n in range(4)]
+    job = fetches.order(actor, FetchJobOrder(urls=urls))
+    rows = {row.url: row for row in FetchResult.objects.filter(job=job)}
+
+    def judged(url: str, verdict: Answer.Verdict, checks: int, version: str = "2") -> Verdict:
+        return Verdict(device.pk, version, job.crawl_id, rows[url].key, 200, 10, verdict, checks=checks)
+
+    def resolved(url: str) -> Resolved:
+        return Resolved(job=job.pk, key=rows[url].key, status=200, devices=[lender(device)])
+
+    accepted = [(urls[0], 7, "2"), (urls[1], 8, "2"), (urls[2], 40, "2"), (urls[3], 1, "1")]
+    verdicts = [judged(url, Answer.Verdict.UNCHECKED, checks, version) for url, checks, version in accepted]
+    known = {(device.pk, "2"): Standing(47, 47), (device.pk, "1"): Standing(1, 1)}
+    dispatch.keep(verdicts, known, [resolved(url) for url in urls], 70)
+    assert accounting.balance(Kind.DEVICE, device.pk) == 4 * 700
+    lie = Verdict(device.pk, "2", job.crawl_id, 99, 200, 10, Answer.Verdict.INVALID, checks=47)
+    dispatch.keep([lie], {(device.pk, "2"): Standing(47, 47).refuted()}, [], 70)
+    withdrawn = {row.url: row.withdrawn for row in FetchResult.objects.filter(job=job)}
+    assert withdrawn == {urls[0]: False, urls[1]: True, urls[2]: True, urls[3]: True}  # of another version: all
+    assert accounting.balance(Kind.DEVICE, device.pk) == 700
+    assert accounting.total() == 0
+    device.refresh_from_db()
+    assert device.state == "slowed"
 
 
 def test_clients_need_approval_credits_and_a_quota(ana):

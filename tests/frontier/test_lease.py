@@ -193,6 +193,23 @@ def test_what_waits_for_its_host_again_fails_with_the_host():
     assert frontier.lease(9.0) is None
 
 
+def test_an_origin_that_is_given_up_takes_no_other_of_its_host_with_it():
+    """A link to a closed port must not fail the pages of the site that still wait."""
+    frontier, crawl = watched("http://a.test:81/0", "http://a.test/1", "http://a.test/2", "http://a.test:81/3")
+    visit = leased(frontier, 1.0)
+    while not visit.url.startswith("http://a.test:81/"):
+        visit.lease.give_back(visit, due=5.0)
+        visit = leased(frontier, 2.0)
+    visit.lease.answered(visit, 2.0, 1.0)
+    visit.lease.fail(visit, "gone")
+    frontier.give_up(visit.host, "gone", "http://a.test:81")
+    frontier.write(3)
+    failed = {url for url, state in states().items() if state == State.FAILED}
+    assert failed == {"http://a.test:81/0", "http://a.test:81/3"}
+    assert frontier.queued[crawl] == 2
+    assert leased(frontier, 9.0).url in ("http://a.test/1", "http://a.test/2")
+
+
 def test_the_deadline_ends_what_the_lessee_did_not():
     frontier, crawl = watched("http://a.test/1", max_tries=2)
     lease = frontier.lease(1.0, "device 7", 60.0)

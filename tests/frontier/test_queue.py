@@ -54,6 +54,22 @@ def test_a_visit_that_ended_leaves_the_queue_and_one_that_did_not_survives_a_cra
     assert again.add(candidates(crawl, "http://a.test/1", "http://a.test/2")) == 0
 
 
+def test_after_a_kill_hosts_rest_for_their_delay():
+    crawl = order()
+    first = opened(crawl, "http://known.test/1", "http://known.test/2", "http://new.test/1")
+    visits = [leased(first, 10.0), leased(first, 10.0)]
+    known = next(visit for visit in visits if "known" in visit.url)
+    finish(known, at=15.0, delay=5.0)
+    first.write(2)  # of new.test nothing is written before the process dies
+    again = Frontier(1000, clock=lambda: 100.0)
+    again.rest_all(2.0)
+    again.open_crawl(crawl.pk)
+    assert again.lease(101.9) is None
+    assert leased(again, 102.0).url == "http://new.test/1"
+    assert again.lease(104.9) is None
+    assert leased(again, 105.0).url == "http://known.test/2"
+
+
 def test_a_page_is_not_leased_twice_before_it_is_written():
     crawl = order()
     frontier = opened(crawl, *(f"http://a.test/{n}" for n in range(200)))

@@ -5,7 +5,7 @@ import pytest
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.errors import Refused
-from hemeroteca.frontier import services
+from hemeroteca.frontier import queries, services
 from hemeroteca.frontier.models import Crawl, Visit
 from hemeroteca.frontier.visit import State
 from hemeroteca.ingest.rules import CrawlOptions
@@ -82,3 +82,11 @@ def test_an_order_that_has_finished_visits_its_pages_once_more_when_it_is_given_
 def test_an_unknown_order_of_visits_is_refused_with_the_known_ones():
     with pytest.raises(Refused, match="order=random is not known; write one of: "):
         services.submit_crawl(SYSTEM, ["a.test"], CrawlOptions(scope=urls.Scope(kind="host"), order="random"))
+
+
+def test_a_damaged_delay_does_not_stop_a_start():
+    services.submit_crawl(SYSTEM, ["a.test"], CrawlOptions(scope=urls.Scope(kind="host"), delay=7.0))
+    services.submit_crawl(SYSTEM, ["b.test"], CrawlOptions(scope=urls.Scope(kind="host")))
+    assert queries.longest_delay(2.0) == 7.0
+    Crawl.objects.update(options={"delay": "soon"})
+    assert queries.longest_delay(2.0) == 2.0

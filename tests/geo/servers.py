@@ -4,6 +4,7 @@
 `tests/.geo-servers`. Each server is started once per run, on a free port, and ended by its own id.
 """
 
+import json
 import os
 import shutil
 import socket
@@ -211,6 +212,17 @@ resources:
       spatial: {{bbox: [-2, 40, 1, 43], crs: "http://www.opengis.net/def/crs/OGC/1.3/CRS84"}}
     providers:
       - {{type: stac, name: FileSystem, data: {folder}/stac, file_types: [.json]}}
+  metadata:
+    type: collection
+    title: Records of Aragon
+    description: what there is
+    keywords: [records]
+    links: []
+    extents:
+      spatial: {{bbox: [-2, 40, 1, 43], crs: "http://www.opengis.net/def/crs/OGC/1.3/CRS84"}}
+    providers:
+      - {{type: record, name: TinyDBCatalogue, data: {folder}/records.tinydb, id_field: externalId, time_field: created,
+         title_field: title}}
   hello-world:
     type: process
     processor: {{name: HelloWorld}}
@@ -362,6 +374,23 @@ def pywps(folder: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
 
 
+RECORDED = {f"record-{number:02}": f"https://maps-{number}.example/geoserver/ows" for number in range(25)}
+
+
+def records_of(addresses: dict[str, str]) -> str:
+    """The records of pygeoapi's catalogue, each naming a service, as its own database holds them."""
+    made = {
+        str(place): {
+            "id": name, "type": "Feature", "time": {"interval": ["2001-10-30", "2007-10-30"]},
+            "geometry": {"type": "Point", "coordinates": [0, 41]},
+            "properties": {"externalId": name, "title": f"Record {name}", "type": "service", "created": "2010-01-01"},
+            "links": [{"rel": "item", "type": "application/xml", "href": f"{url}?service=WMS&request=GetCapabilities"}],
+        }
+        for place, (name, url) in enumerate(addresses.items(), 1)
+    }  # fmt: skip
+    return json.dumps({"_default": made})
+
+
 @contextmanager
 def pygeoapi(folder: Path) -> Iterator[str]:
     python = python_of("pygeoapi")
@@ -369,6 +398,8 @@ def pygeoapi(folder: Path) -> Iterator[str]:
     base = f"http://127.0.0.1:{port}"
     (folder / "stac").mkdir(exist_ok=True)
     (folder / "points.json").write_text(POINTS)
+    (folder / "stac" / "towns.json").write_text(POINTS)
+    (folder / "records.tinydb").write_text(records_of(RECORDED))
     config, openapi = folder / "pygeoapi.yml", folder / "openapi.yml"
     config.write_text(PYGEOAPI.format(port=port, base=base, folder=folder))
     environment = {"PYGEOAPI_CONFIG": str(config), "PYGEOAPI_OPENAPI": str(openapi)}

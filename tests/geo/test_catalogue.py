@@ -124,11 +124,11 @@ def test_only_owners_and_administrators_withdraw(django_user_model):
 
     take(CAPABILITIES)
     number = Service.objects.get().pk
-    editor = Actor.of(django_user_model.objects.create(name="ed", role="editor"))
+    director = Actor.of(django_user_model.objects.create(name="ed", role="director"))
     with pytest.raises(Denied):
-        services.withdraw(editor, number)
-    services.claim(editor, number)
-    assert services.withdraw(editor, number).state == "withdrawn"
+        services.withdraw(director, number)
+    services.claim(director, number)
+    assert services.withdraw(director, number).state == "withdrawn"
 
 
 def test_files_of_the_catalogue(tmp_path):
@@ -363,3 +363,29 @@ def test_keywords_are_linked_to_concepts_of_every_thesaurus_in_any_language(open
     )
     thesauri.import_thesaurus(SYSTEM, "water", [path])
     assert found() == [("ríos", "http://x.example/river"), ("Rivers", "http://x.example/river")]
+
+
+def test_a_keyword_finds_its_concept_in_every_language(open_catalogue, client, tmp_path, settings):
+    """By any of its labels or by its address; whole words only."""
+    from hemeroteca.frontier import thesauri
+    from hemeroteca.instance import Instance
+
+    settings.INSTANCE = Instance(tmp_path / "data")
+    settings.INSTANCE.create()
+    for host, word in (("es.example", "mares"), ("de.example", "Meer"), ("no.example", "marco")):
+        words = f"<KeywordList><Keyword>{word}</Keyword></KeywordList>"
+        take(f"https://{host}/wms?service=WMS&request=GetCapabilities", WMS.replace("<Fees>", words + "<Fees>", 1))
+
+    def found(keyword: str) -> set[str]:
+        entries = client.get("/api/v1/geo/services", {"keyword": keyword, "state": "all"}).json()["items"]
+        return {one["endpoint"].split("/")[2] for one in entries}
+
+    assert found("Meer") == {"de.example"}
+    path = tmp_path / "sea.ttl"
+    path.write_text(
+        "@prefix skos: <http://www.w3.org/2004/02/skos/core#> . <http://x.example/sea> a skos:Concept ; "
+        'skos:prefLabel "sea"@en, "mar"@es, "Meer"@de .',
+        "utf-8",
+    )
+    thesauri.import_thesaurus(SYSTEM, "sea", [path])
+    assert found("sea") == found("Meer") == found("http://x.example/sea") == {"es.example", "de.example"}

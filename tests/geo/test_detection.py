@@ -60,6 +60,7 @@ def test_a_plain_wms_is_read():
         lambda text: text.replace("<WMS_Cap", "<wms:WMS_Cap").replace("</WMS_Cap", "</wms:WMS_Cap"),
         lambda text: text.replace("<Title>Rivers</Title>", "<Title>Rivers & lakes &nbsp; r&eacute;</Title>"),
         lambda text: text.replace("<Title>Rivers</Title>", "<Title>Rivers\x00\x0b</Title>"),
+        lambda text: "\x00" + text,
         lambda text: text.replace("wms?", "wms?map=a.map&amp;x=1&y=2&"),
         lambda text: text + "<br/>Warning: something after the end",
         lambda text: text.replace("</Capability></WMS_Capabilities>", ""),

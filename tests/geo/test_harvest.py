@@ -5,6 +5,7 @@ import json
 import pytest
 
 from hemeroteca import config
+from hemeroteca.accounts import SYSTEM
 from hemeroteca.errors import Unavailable
 from hemeroteca.geo import harvest
 
@@ -241,3 +242,45 @@ def test_a_second_harvest_tells_what_is_new_changed_and_vanished(http_files, tmp
         "one",
         "three",
     ]
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
+def test_serve_harvests_a_catalogue_again_and_keeps_the_report(settings, tmp_path, http_files):
+    """Once when it is due; one that cannot be had is tried again as rarely as the others, and nothing vanishes."""
+    from hemeroteca.geo.models import Harvest, HarvestRecord
+    from hemeroteca.geo.orders import order_harvests
+    from hemeroteca.instance import Instance
+    from hemeroteca.jobs import services as jobs
+    from hemeroteca.jobs.models import Job
+    from hemeroteca.jobs.runner import Runner
+
+    files = {
+        "/waf/": '<html><title>Index of /waf</title><a href="one.xml">1</a></html>',
+        "/waf/one.xml": iso("one", "A", "{base}/none/wms"),
+    }
+    base, _ = http_files(files)
+    settings.INSTANCE = Instance(tmp_path / "data")
+    settings.INSTANCE.create()
+    settings.CONFIG = config.load(data=tmp_path / "data", allow_private=True, delay=0.0, geo_harvest_hours=1.0)
+    Runner().run(jobs.submit(SYSTEM, "geo.harvest", {"url": f"{base}/waf/", "kind": "waf"}, here=True))
+    assert order_harvests(settings.CONFIG) == 0, "it was harvested just now"
+
+    Harvest.objects.update(last_ms=1)
+    assert order_harvests(settings.CONFIG) == 1
+    assert order_harvests(settings.CONFIG) == 0, "it is ordered already"
+    files["/waf/two.xml"] = iso("two", "B", "{base}/none/wms")
+    files["/waf/"] += '<a href="two.xml">2</a>'
+    assert Runner().drain(exclusive=False) == 1
+    report = Harvest.objects.get().report
+    assert (report["added"], report["changed"], report["vanished"], report["failed"]) == (1, 0, 0, 0)
+
+    Harvest.objects.update(last_ms=1)
+    del files["/waf/"]
+    assert order_harvests(settings.CONFIG) == 1
+    Runner().drain(exclusive=False)
+    assert Job.objects.filter(state="queued").count() == 0
+    report = Harvest.objects.get().report
+    assert (report["failed"], bool(report["reason"])) == (1, True)
+    assert order_harvests(settings.CONFIG) == 0, "it was tried just now"
+    assert HarvestRecord.objects.count() == 2

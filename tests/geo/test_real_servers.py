@@ -128,3 +128,45 @@ def test_inspect_of_an_address(real_servers, tmp_path):
     url = f"{real_servers.pycsw}/csw?service=CSW&request=GetCapabilities&version=2.0.2"
     found = json.loads(system.run("geo", "inspect", url, "--json").stdout)
     assert (found["type"], found["version"], found["title"]) == ("csw", "2.0.2", "Catalogue of Aragon")
+
+
+def test_records_and_stac_of_pygeoapi_are_harvested_to_their_end(real_servers, tmp_path):
+    """At addresses that give people HTML; more records than a page holds."""
+    from hemeroteca import config
+    from hemeroteca.geo import harvest
+    from tests.geo.servers import RECORDED
+
+    errands = harvest.Errands(config.load(data=tmp_path, allow_private=True, delay=0.0))
+    base = real_servers.pygeoapi
+    assert harvest.guess_kind(base, errands) == "records"
+    found = {one.identifier: one.addresses for one in harvest.harvest("records", base, errands)}
+    assert found == {name: [f"{url}?service=WMS&request=GetCapabilities"] for name, url in RECORDED.items()}
+    assert harvest.guess_kind(f"{base}/stac", errands) == "stac"
+    names = [one.identifier for one in harvest.harvest("stac", f"{base}/stac", errands)]
+    assert names == ["pygeoapi-stac", "files-stac"], "the HTML of a catalogue is not another one"
+
+
+def test_oai_pmh_of_pycsw_is_harvested_to_its_end(tmp_path):
+    """pycsw wants the prefix beside the token, and begins anew after the end."""
+    from hemeroteca import config
+    from hemeroteca.geo import harvest
+    from tests.geo import servers
+
+    folder, records = tmp_path / "pycsw", tmp_path / "records"
+    folder.mkdir()
+    records.mkdir()
+    spaces = (
+        'xmlns:csw="http://www.opengis.net/cat/csw/2.0.2" xmlns:dc="http://purl.org/dc/elements/1.1/" '
+        'xmlns:dct="http://purl.org/dc/terms/"'
+    )
+    wanted = {f"id-{number}": [f"https://maps-{number}.example/geoserver/ows?service=WMS"] for number in range(27)}
+    for name, (address,) in wanted.items():
+        (records / f"{name}.xml").write_text(
+            f"<csw:Record {spaces}><dc:identifier>{name}</dc:identifier><dc:title>{name}</dc:title><dc:type>service"
+            f'</dc:type><dct:references scheme="OGC:WMS">{address}</dct:references></csw:Record>'
+        )
+    errands = harvest.Errands(config.load(data=tmp_path, allow_private=True, delay=0.0))
+    with servers.pycsw(folder, records) as base:
+        assert harvest.guess_kind(f"{base}/csw?mode=oaipmh", errands) == "oai"
+        found = list(harvest.harvest("oai", f"{base}/csw?mode=oaipmh", errands))
+    assert [len(found), {one.identifier: one.addresses for one in found}] == [27, wanted]

@@ -111,7 +111,7 @@ def test_the_same_pages_are_found_with_and_without(monkeypatch: pytest.MonkeyPat
 
     def found() -> list[object]:
         ingest = Ingest()
-        ingest.learn(CrawlRules(1, options, 200))
+        ingest.learn(CrawlRules(crawl=1, options=options, max_depth=200))
         answers = [ingest(*capture(f"http://a.test/x/{number}", page)) for number, page in enumerate(pages)]
         return [(answer.candidates, answer.edges, answer.notes) for answer in answers]
 

@@ -36,6 +36,14 @@ def test_what_takes_too_long_is_ended_and_known_to_be_so(reads):
     assert costly.run(abs, -3) == 3, "another process does the next"
 
 
+def test_a_process_that_cannot_start_in_time_says_nothing_about_what_was_to_be_read(reads, monkeypatch):
+    with monkeypatch.context() as busy:
+        busy.setattr(costly._Process, "ready", lambda process: False)
+        with pytest.raises(Busy):
+            costly.run(abs, -5)
+    assert costly.run(abs, -5) == 5
+
+
 def test_what_takes_too_much_memory_is_refused_and_the_rest_goes_on(reads):
     with pytest.raises((MemoryError, Invalid)):
         costly.run(bytes, costly.MEMORY)

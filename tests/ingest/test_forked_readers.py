@@ -27,7 +27,7 @@ from tests.waiting import wait_for
 selector, answers = selectors.DefaultSelector(), []
 pool = Pool(2, selector, answers.extend, readers)
 scope = urls.Scope(kind="host", seeds=("http://a.test/",))
-pool.learn(CrawlRules(1, CrawlOptions(scope=scope), 200))
+pool.learn(CrawlRules(crawl=1, options=CrawlOptions(scope=scope), max_depth=200))
 def turn():
     for key, mask in selector.select(0.1):
         key.data(key.fd, mask)

@@ -26,7 +26,7 @@ def running():
     answers = []
     pool = Pool(1, selector, answers.extend)
     scope = urls.Scope(kind="host", seeds=("http://a.test/",))
-    pool.learn(CrawlRules(1, CrawlOptions(scope=scope), 200))
+    pool.learn(CrawlRules(crawl=1, options=CrawlOptions(scope=scope), max_depth=200))
 
     def until(count):
         wait_for(lambda: len(answers) >= count, turn=turn)

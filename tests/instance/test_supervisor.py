@@ -242,3 +242,48 @@ def test_listening_on_localhost_uses_one_port_for_all_its_addresses():
     finally:
         for one in sockets:
             one.close()
+
+
+OBEY = """
+import logging, sys, json
+from pathlib import Path
+from hemeroteca.instance import Instance
+from hemeroteca.instance.supervisor import RestartLimits, Program, Supervisor
+logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
+instance = Instance(Path(sys.argv[2]))
+programs = [Program(name, [sys.executable, "-uc", code], may_stop=name != "web")
+            for name, code in json.loads(sys.argv[1]).items()]
+Supervisor(programs, lambda name, line: print(f"{name}> {line}", flush=True), RestartLimits(grace_seconds=0.5),
+           ear=instance.ear("supervisor"), told=instance.processes_path).run()
+"""
+
+
+def test_a_process_is_stopped_started_and_restarted_by_order_and_is_told_of(start, tmp_path):
+    from hemeroteca.instance import Instance
+    from hemeroteca.instance.processes import processes
+
+    instance = Instance(tmp_path / "data")
+    told = lambda: {one.facts.name: one for one in processes(instance)}  # noqa: E731
+    assert told() == {}, "nobody keeps processes here"
+    programs = {"web": STAYS, "engine": STUBBORN}
+    running = start([sys.executable, "-c", OBEY, json.dumps(programs), str(instance.data)])
+    first = int(running.wait_for(r"engine> pid (\d+)"))
+    running.wait_for(r"web> pid (\d+)")
+    wait_for(lambda: told()["engine"].facts.pid == first)
+    assert told()["engine"].memory_bytes > 1_000_000
+    assert instance.order("stop", "web")
+    assert instance.order("stop", "nobody")
+    assert instance.order("stop", "engine")
+    running.wait_for("engine> asked to stop")
+    running.wait_for("engine has not ended as ordered; killing it")
+    wait_for(lambda: told()["engine"].facts.state == "stopped")
+    assert (told()["engine"].facts.pid, told()["engine"].facts.ending) == (0, "killed by SIGKILL")
+    assert told()["web"].facts.state == "running", "it may not be stopped: nobody could start it again"
+    assert instance.order("start", "engine")
+    second = int(running.wait_for(r"engine> pid (\d+)", times=2))
+    assert second != first
+    web = told()["web"].facts.pid
+    assert instance.order("restart", "web")
+    assert int(running.wait_for(r"web> pid (\d+)", times=2)) != web
+    assert "died" not in running.text, "an end that was ordered is no death"
+    wait_for(lambda: told()["web"].facts.starts == 2)

@@ -1,11 +1,14 @@
 """A job is ordered, runs, tells how far it is, can be cancelled and resumed, and is never run by two at once."""
 
+import os
+import subprocess
+import sys
 import threading
 
 import pytest
 from django.conf import settings
 
-from hemeroteca.accounts import STRANGER, SYSTEM, Actor, PermissionDenied, Role
+from hemeroteca.accounts import STRANGER, SYSTEM, Actor, PermissionDenied, Role, audit
 from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.jobs import queries, services, workers
 from hemeroteca.jobs.models import Job
@@ -32,6 +35,25 @@ def test_a_queued_job_is_run_by_a_worker():
     first, second = count(3), count(4)
     assert Runner().drain(exclusive=False) == 2
     assert [queries.find(SYSTEM, job.pk).result for job in (first, second)] == [{"total": 6}, {"total": 10}]
+
+
+def test_jobs_that_people_order_stand_in_the_audit_log(django_user_model):
+    person = Actor.of(django_user_model.objects.create(name="ana", role=Role.ADMINISTRATOR))
+    ordered, by_command, by_schedule = services.submit(person, "test.count", Count(1)), count(here=True), count()
+    noted = {(entry.who, entry.thing, entry.detail) for entry in audit.entries(SYSTEM, act="job ordered")}
+    assert noted == {("ana", "test.count", str(ordered.pk)), ("system", "test.count", str(by_command.pk))}
+    assert by_schedule.pk not in (ordered.pk, by_command.pk)
+
+
+def test_an_order_loads_its_own_room_only():
+    """Those of all others cost half a second of every order."""
+    program = (
+        "import django, sys; django.setup(); from hemeroteca.jobs import kinds; kinds.find('wiki.extract'); "
+        "print(sorted(name for name in sys.modules if name.endswith('.jobs')))"
+    )
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "hemeroteca.django_settings"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['hemeroteca.jobs', 'hemeroteca.wiki.jobs']"
 
 
 def test_wrong_orders_are_refused():
@@ -204,3 +226,20 @@ def test_of_many_who_try_one_gets_a_job():
     for thread in threads:
         thread.join()
     assert sorted(taken) == sorted(Job.objects.values_list("pk", flat=True))
+
+
+def test_no_more_jobs_of_a_kind_run_at_once_than_may(monkeypatch):
+    import dataclasses
+
+    limited = dataclasses.replace(settings.CONFIG, job_limits=("test.count=1", "nonsense", "x=y"))
+    monkeypatch.setattr(settings, "CONFIG", limited)
+    assert queries.limits() == {"test.count": 1}
+    first, second = count(3), count(4)
+    claimed = services.claim(exclusive=False)
+    assert claimed is not None
+    assert claimed.pk == first.pk
+    assert services.claim(exclusive=False) is None, "the second one of the kind waits"
+    Runner().run(claimed)
+    taken = services.claim(exclusive=False)
+    assert taken is not None
+    assert taken.pk == second.pk

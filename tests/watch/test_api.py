@@ -7,9 +7,10 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM, Role
 from hemeroteca.accounts import services as accounts
-from hemeroteca.watch import change_feeds
+from hemeroteca.watch import change_feeds, observations
 from hemeroteca.watch.models import Channel, Subscription, WatchedPage
 from tests.watch.driving import World, subscribe
 
@@ -30,8 +31,8 @@ class Caller:
 
 
 @pytest.fixture
-def editor():
-    return Caller(Role.EDITOR)
+def director():
+    return Caller(Role.DIRECTOR)
 
 
 @pytest.fixture
@@ -39,22 +40,22 @@ def reader():
     return Caller(Role.READER)
 
 
-def test_a_subscription_is_made_read_changed_paused_and_ended(editor):
-    made = editor("post", "/subscriptions", {"url": "https://news.test/", "collection": "press", "max_hours": 48})
+def test_a_subscription_is_made_read_changed_paused_and_ended(director):
+    made = director("post", "/subscriptions", {"url": "https://news.test/", "collection": "press", "max_hours": 48})
     assert made.status_code == 201
     number = made.json()["id"]
-    assert made.json()["owner"] == "editor-1"
-    assert editor("post", "/subscriptions", {"url": "https://news.test/"}).status_code == 200
-    changed = editor("patch", f"/subscriptions/{number}", {"mode": "fixed 12", "windows": ["mon-fri"]})
+    assert made.json()["owner"] == "director-1"
+    assert director("post", "/subscriptions", {"url": "https://news.test/"}).status_code == 200
+    changed = director("patch", f"/subscriptions/{number}", {"mode": "fixed 12", "windows": ["mon-fri"]})
     assert changed.status_code == 200
     assert (changed.json()["mode"], changed.json()["max_hours"]) == ("fixed 12", 48)
     assert changed.json()["windows"] == ["mon,tue,wed,thu,fri"]
-    assert editor("post", f"/subscriptions/{number}/pause").json()["active"] is False
-    assert editor("post", f"/subscriptions/{number}/resume").json()["active"] is True
-    assert [row["id"] for row in editor("get", "/subscriptions").json()["items"]] == [number]
-    assert editor("get", "/collections").json()[0]["subscriptions"] == 1
-    assert editor("delete", f"/subscriptions/{number}").status_code == 204
-    assert editor("get", f"/subscriptions/{number}").status_code == 404
+    assert director("post", f"/subscriptions/{number}/pause").json()["active"] is False
+    assert director("post", f"/subscriptions/{number}/resume").json()["active"] is True
+    assert [row["id"] for row in director("get", "/subscriptions").json()["items"]] == [number]
+    assert director("get", "/collections").json()[0]["subscriptions"] == 1
+    assert director("delete", f"/subscriptions/{number}").status_code == 204
+    assert director("get", f"/subscriptions/{number}").status_code == 404
 
 
 def test_a_reader_may_look_and_not_order(reader):
@@ -72,47 +73,47 @@ def test_strangers_get_no_subscriptions():
     "order",
     [{"url": "nonsense://x"}, {"url": "https://a.test/", "mode": "x"}, {"url": "https://a.test/", "threshold": 2}, {}],
 )
-def test_what_cannot_be_done_is_a_problem_with_a_reason(editor, order):
-    answer = editor("post", "/subscriptions", order)
+def test_what_cannot_be_done_is_a_problem_with_a_reason(director, order):
+    answer = director("post", "/subscriptions", order)
     assert answer.status_code == 422
     assert answer.json()["detail"]
 
 
-def test_a_list_is_imported_with_a_report(editor):
+def test_a_list_is_imported_with_a_report(director):
     file = SimpleUploadedFile("list.csv", b"url,name\nhttps://a.test/,A\nbad address,B\n")
-    answer = editor.client.post("/api/v1/watch/subscriptions/import", {"file": file})
+    answer = director.client.post("/api/v1/watch/subscriptions/import", {"file": file})
     assert answer.status_code == 200
     assert (answer.json()["new"], answer.json()["refused"]) == (1, 1)
     assert answer.json()["lines"][1]["number"] == 3
 
 
-def test_pages_say_why_they_are_visited_in_the_readers_language(editor, tmp_path):
-    editor("post", "/subscriptions", {"url": "https://news.test/", "mode": "fixed 12", "scope": "host"})
+def test_pages_say_why_they_are_visited_in_the_readers_language(director, tmp_path):
+    director("post", "/subscriptions", {"url": "https://news.test/", "mode": "fixed 12", "scope": "host"})
     world = World(tmp_path)
     subscription = Subscription.objects.get()
     world.add(subscription, "https://news.test/a", [5.0])
     world.run(30, step=1)
-    (page,) = editor("get", "/pages").json()["items"]
+    (page,) = director("get", "/pages").json()["items"]
     assert page["visits"] >= 2
     assert "the policy fixed" in page["why"]
-    spanish = editor("get", "/page?url=https://news.test/a", headers={"accept-language": "es"}).json()
+    spanish = director("get", "/page?url=https://news.test/a", headers={"accept-language": "es"}).json()
     assert "la política fixed" in spanish["why"]
-    assert editor("get", "/groups").json()["group"]
-    assert editor("get", "/pages?group=high").json()["items"] or WatchedPage.objects.get().group != "high"
-    (change,) = editor("get", "/changes").json()["items"]
+    assert director("get", "/groups").json()["group"]
+    assert director("get", "/pages?group=high").json()["items"] or WatchedPage.objects.get().group != "high"
+    (change,) = director("get", "/changes").json()["items"]
     assert change["url"] == "https://news.test/a"
-    assert editor("get", "/metrics?by=collection").json()[0]["visits"] >= 2
-    sheet = editor("get", "/metrics?by=site&format=csv")
+    assert director("get", "/metrics?by=collection").json()[0]["visits"] >= 2
+    sheet = director("get", "/metrics?by=site&format=csv")
     assert sheet.headers["Content-Type"].startswith("text/csv")
     assert b"news.test" in sheet.content
 
 
-def test_feeds_are_open_with_their_key_even_when_search_is_closed(editor, monkeypatch):
+def test_feeds_are_open_with_their_key_even_when_search_is_closed(director, monkeypatch):
     import dataclasses
 
     from django.conf import settings
 
-    made = editor("post", "/subscriptions", {"url": "https://news.test/"}).json()
+    made = director("post", "/subscriptions", {"url": "https://news.test/"}).json()
     monkeypatch.setattr(settings, "CONFIG", dataclasses.replace(settings.CONFIG, open_search=False))
     stranger = Client(headers={"host": "localhost"})
     assert stranger.get(made["feed"]).status_code == 200
@@ -122,15 +123,15 @@ def test_feeds_are_open_with_their_key_even_when_search_is_closed(editor, monkey
     assert stranger.get(f"{made['feed']}&format=rss").content.startswith(b"<?xml")
 
 
-def test_a_channel_never_shows_its_target_and_its_secret_only_once(editor):
-    made = editor("post", "/channels", {"target": "https://hooks.test/secret-path"})
+def test_a_channel_never_shows_its_target_and_its_secret_only_once(director):
+    made = director("post", "/channels", {"target": "https://hooks.test/secret-path"})
     assert made.status_code == 201
     assert made.json()["secret"]
-    listed = editor("get", "/channels")
+    listed = director("get", "/channels")
     assert "secret" not in listed.content.decode()
     number = made.json()["id"]
-    assert editor("post", f"/channels/{number}/pause").json()["active"] is False
-    assert editor("delete", f"/channels/{number}").status_code == 204
+    assert director("post", f"/channels/{number}/pause").json()["active"] is False
+    assert director("delete", f"/channels/{number}").status_code == 204
     assert not Channel.objects.exists()
 
 
@@ -145,8 +146,8 @@ def test_every_field_of_the_description_is_described():
                 assert parameter.get("description") or parameter["schema"].get("description"), (path, parameter)
 
 
-def test_subscriptions_can_be_taken_along(editor, reader):
-    editor("post", "/subscriptions", {"url": "https://news.test/", "collection": "press"})
+def test_subscriptions_can_be_taken_along(director, reader):
+    director("post", "/subscriptions", {"url": "https://news.test/", "collection": "press"})
     table = reader("get", "/subscriptions/export")
     assert table.headers["Content-Type"].startswith("text/csv")
     assert "https://news.test/,https://news.test/,host," in table.content.decode()
@@ -154,9 +155,9 @@ def test_subscriptions_can_be_taken_along(editor, reader):
     assert 'htmlUrl="https://news.test/"' in outline
 
 
-def test_a_feed_keeps_its_id_and_is_sent_only_when_it_changed(editor):
-    editor("post", "/subscriptions", {"url": "https://news.test/", "collection": "press"})
-    (collection,) = editor("get", "/collections").json()
+def test_a_feed_keeps_its_id_and_is_sent_only_when_it_changed(director):
+    director("post", "/subscriptions", {"url": "https://news.test/", "collection": "press"})
+    (collection,) = director("get", "/collections").json()
     address = collection["feed"]
     client = Client(headers={"host": "localhost"})
     first = client.get(address)
@@ -182,5 +183,9 @@ def test_reports_come_as_rows_csv_and_a_chart(reader, tmp_path):
     assert reader("get", "/reports/intervals?format=chart").json()["mark"] == "bar"
     assert reader("get", "/reports/nothing").status_code in (404, 422)
     shown = reader("get", f"/subscriptions/{sub.pk}").json()
-    assert (shown["group"], shown["in_burst"]) == ("low", False)
+    assert (shown["group"], shown["daily_chance"], shown["in_burst"]) == ("", None, False)  # nobody described it yet
+    observations.describe([urls.key("https://news.test/a")], int(world.now * 1000))
+    shown = reader("get", f"/subscriptions/{sub.pk}").json()
+    assert shown["group"] in ("high", "medium", "low")
+    assert 0 < shown["daily_chance"] < 1
     assert "daily_chance" in reader("get", "/pages").json()["items"][0]

@@ -2,6 +2,7 @@
 
 import platform
 import random
+import uuid
 from itertools import pairwise
 
 import pytest
@@ -9,10 +10,12 @@ import pytest
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM, Actor, Role
 from hemeroteca.accounts import services as accounts
+from hemeroteca.archive.models import Capture, WarcFile
 from hemeroteca.errors import Conflict, Invalid
 from hemeroteca.frontier.models import Host, Page, Visit
 from hemeroteca.ingest.difference import Difference
 from hemeroteca.urls.candidate import UrlRole
+from hemeroteca.warc.keys import index_key
 from hemeroteca.watch import (
     metrics,
     notices,
@@ -109,6 +112,40 @@ def test_exceptional_days_are_kept_told_and_hurried_after():
     assert row[4] == 20
 
 
+def test_changes_of_weeks_found_on_one_day_are_no_exceptional_day():
+    # 40 pages, visited together every 30 days; 20 of them had changed on day 30, the others on day 60. By the day of
+    # the visit that would be 20 in a day where 40 in 30 days make 1.3 usual. Spread over the 30 days in which they
+    # happened, they are .67 on each of 60 days: none is exceptional. Ten a day on days 61 and 62 are: of 60 changes in
+    # 62 days 1.9 are usual in two days.
+    sub = subscribe()
+    keys = [seen(sub, f"https://news.test/{n}", [(0, False), (30, n < 20), (60, n >= 20)]) for n in range(40)]
+    describe(*keys, day=60.5)
+    assert not Burst.objects.exists()
+    keys += [seen(sub, f"https://news.test/new/{n}", [(60, False), (61, True), (62, True)]) for n in range(10)]
+    describe(*keys, day=62.5)
+    burst = Burst.objects.get()
+    assert (burst.start_ms, burst.end_ms) == (DAY0 + 61 * DAY_MS, DAY0 + 63 * DAY_MS)
+    assert (burst.changes, burst.usual) == (20, pytest.approx(1.9, abs=0.1))
+
+
+def test_a_burst_that_closes_the_gap_between_two_is_one_and_told_once():
+    # Known and told: days 38–40 and 43. Twenty changes on days 41 and 42 join them: one burst of days 38–43.
+    sub = subscribe()
+    services.add_channel(SYSTEM, ChannelOrder(target="https://hooks.test/x", kind="webhook"))
+    for first, end in ((38, 41), (43, 44)):
+        Burst.objects.create(
+            subscription=sub, start_ms=DAY0 + first * DAY_MS, end_ms=DAY0 + end * DAY_MS, changes=5, usual=1, told=True
+        )
+    keys = [seen(sub, "https://news.test/a", [(d, d % 4 == 0 and d > 0) for d in range(37)])]
+    keys += [seen(sub, f"https://news.test/{n}", [(40, False), (41, True), (42, True)]) for n in range(10)]
+    describe(*keys, day=42.5)
+    burst = Burst.objects.get()
+    assert (burst.start_ms, burst.end_ms) == (DAY0 + 38 * DAY_MS, DAY0 + 44 * DAY_MS)
+    assert burst.changes == 20
+    notices.write_notices()
+    assert not Notice.objects.exists()
+
+
 def test_intervals_are_shortened_during_a_burst(tmp_path):
     # `simple` waits 24, 48, 72 … hours after visits in vain; in a burst half of it. From day 10 on, 20 days:
     # at most 5 visits without one (the waits are 5 days and more by then); with one, about twice as many.
@@ -173,6 +210,54 @@ def test_a_stylesheet_is_looked_at_again_with_new_versions_and_its_change_is_one
     assert 5 <= len(asked) <= 10
     change = Change.objects.get(url=style)
     assert (change.view, change.form, change.content) == (0.3, 0.0, 0.0)
+    assert change.key == urls.key("https://news.test/a")
+
+
+def test_the_style_of_a_page_that_never_changes_is_looked_at_every_week(tmp_path):
+    # Visited daily for 29 days in vain: the style, seen on day 0, is looked at on days 7, 14, 21 and 28.
+    style = "https://news.test/style.css"
+    sub = subscribe(mode="fixed 24")
+    world = World(tmp_path)
+    requisite(world, sub, style, first=True)
+    world.changes[style] = []
+    world.add(sub, "https://news.test/a", [])
+    asked = []
+    for day in range(1, 30):
+        world.now = START + day * 86_400
+        _, again = world.scheduler.due(world.now, world.crawls)
+        for found in again:
+            if found.role == UrlRole.REQUISITE:
+                asked.append(day)
+                requisite(world, sub, style)
+            else:
+                world._visit(found.crawl, found.url)
+        world.write()
+        for _ in world.scheduler.state.requisites.due():  # wanted by this day's visit
+            asked.append(day)
+            requisite(world, sub, style)
+    assert asked == [7, 14, 21, 28]
+
+
+def test_a_picture_replaced_at_its_address_is_a_change_of_content(tmp_path):
+    # Its bytes cannot be compared as text: another digest is a whole change, 1.0, of the content of a page with it.
+    picture = "https://news.test/photo.png"
+    sub = subscribe(mode="fixed 24")
+    world = World(tmp_path)
+    requisite(world, sub, picture, first=True)
+    needing(world, picture)
+    world.changes[picture] = []
+    world.add(sub, "https://news.test/a", [24.0 * d + 1 for d in range(4)])
+    world.now += 3 * 86_400
+    world.scheduler.observed(
+        AnsweredVisit(
+            crawl=sub.crawl_id, key=urls.key(picture), page=0, host=0, url=picture, role=UrlRole.REQUISITE,
+            at_ms=int(world.now * 1000), status=200, first=False, changed=True, not_modified=False, bytes=9, stored=9,
+            cost_ms=5, mime="image/png",
+        )
+    )  # fmt: skip
+    world.write()
+    change = Change.objects.get(url=picture)
+    assert (change.view, change.form, change.content, change.total) == (0.0, 0.0, 1.0, 1.0)
     assert change.key == urls.key("https://news.test/a")
 
 
@@ -242,6 +327,33 @@ def test_runs_of_a_site_are_kept_with_their_figures(tmp_path):
     assert found.as_chart()["encoding"]["y"]["field"] == "versions"
 
 
+def test_a_run_names_the_warc_files_it_wrote(tmp_path):
+    # Two runs of one page each, on days 0 and 1, written to the files a, then a and b (it was full). One of another
+    # crawl (c), one from before the first run (d) and one of another site (e) belong to neither.
+    sub, other = subscribe(mode="fixed 24"), subscribe("https://other.test/")
+    world = World(tmp_path)
+    world.add(sub, "https://news.test/x", [])
+    world.now = START + 86_400
+    world._visit(sub.crawl_id, "https://news.test/x")
+    world.write()
+    for name, day, crawl, url in (
+        ("a", 0, sub.crawl_id, "https://news.test/x"),
+        ("a", 1, sub.crawl_id, "https://news.test/x"),
+        ("b", 1.01, sub.crawl_id, "https://news.test/y"),
+        ("c", 1, other.crawl_id, "https://news.test/x"),
+        ("d", -1, sub.crawl_id, "https://news.test/x"),
+        ("e", 1, sub.crawl_id, "https://other.test/x"),
+    ):
+        file, _ = WarcFile.objects.get_or_create(name=f"{name}.warc.gz", defaults={"created_ms": 0})
+        Capture.objects.create(
+            record_id=uuid.uuid4(), url=url, urlkey=index_key(url), captured_ms=DAY0 + int(day * DAY_MS), status=200,
+            digest="d", kind="response", version=True, warc=file, offset=0, length=700, body_size=2000, crawl_id=crawl,
+        )  # fmt: skip
+    found = site_reports.report("rounds", sub.pk)
+    place = found.columns.index("warc_files")
+    assert [row[place] for row in found.rows] == [["a.warc.gz"], ["a.warc.gz", "b.warc.gz"]]
+
+
 def test_admission_is_a_verdict_of_three_figures():
     # Ten daily visits, five with a change: λ = −ln(.5)/24 h, lost = 10·ln 2 − 5 = 1.93 of 6.93 = .279 ≤ .5.
     # Stored 5·1000 + 5·100 + the first 100 = 5,600 against ten copies of 1,000: .56 ≤ 1.
@@ -280,6 +392,59 @@ def test_weekdays_and_intervals():
     table = site_reports.report("frequencies", sub.pk).rows
     assert table[1][:2] == ["every 24 h", 28]
     assert table[1][2] == pytest.approx(4, abs=0.01)
+
+
+def test_holidays_are_days_of_their_own():
+    # In Spain 1, 6 January, 3 and 6 April 2026 … are holidays. Daily visits from 1 January on, 14 days: 2 … 14 January
+    # end a day each; a change on every day but the 6th. P(holiday) = 0 of 1, of every weekday 1, and Tuesday the 6th is
+    # no Tuesday: one is left (13th).
+    sub = subscribe(country="ES")
+    seen(sub, "https://news.test/a", [(d + 0.5, d != 5) for d in range(14)])
+    rows = {row[0]: row[1:] for row in site_reports.report("weekdays", sub.pk).rows}
+    assert rows["holiday"][0] == 1
+    assert rows["holiday"][1] == pytest.approx(0, abs=0.01)
+    assert rows["tue"] == [1, pytest.approx(1, abs=0.01)]
+
+
+def test_figures_are_kept_apart_by_group():
+    # One site that changed on 9 of 10 days (high), one on none (low): 11 visits each, 9 and 0 changes; of the visits
+    # after the first, 1 and 10 in vain.
+    keys = []
+    for name, days in (("busy", range(1, 10)), ("calm", ())):
+        sub = subscribe(f"https://{name}.test/")
+        keys.append(seen(sub, f"https://{name}.test/a", [(d, d in days) for d in range(11)]))
+    describe(*keys, day=11)
+    found = {row.name: (row.visits, row.changes, row.unnecessary) for row in metrics.measure("group")}
+    assert found == {"high": (11, 9, 1), "low": (11, 0, 10)}
+
+
+def test_nobody_knows_a_group_before_the_second_visit():
+    sub = subscribe()
+    key = seen(sub, "https://news.test/a", [(0, False)])
+    describe(key, day=1)
+    sub.refresh_from_db()
+    page = WatchedPage.objects.get()
+    assert (sub.group, sub.daily_chance, page.group, page.daily_chance) == ("", None, "", None)
+    assert queries.site_groups() == {"high": 0, "medium": 0, "low": 0, "unknown": 1}
+    Observation.objects.create(
+        key=key, subscription=sub, seen_ms=DAY0 + DAY_MS, interval_ms=DAY_MS, status=200, changed=False, important=False
+    )
+    describe(key, day=1)
+    sub.refresh_from_db()
+    assert (sub.group, sub.daily_chance) == ("low", 0.0)
+
+
+def test_every_visit_keeps_why_it_was_made(tmp_path):
+    # `fixed 24`: the first visit, then one a day by its interval (before the second, a part of it: pages are spread).
+    sub = subscribe(mode="fixed 24")
+    world = World(tmp_path)
+    world.add(sub, "https://news.test/a", [])
+    world.run(72)
+    told = [(one.reason["code"], one.reason.get("hours")) for one, _ in queries.decisions(10, sub.pk)]
+    assert [code for code, _ in told] == ["interval", "interval", "interval", "first"]
+    assert [hours for _, hours in told[:2]] == [24, 24]
+    assert {url for _, url in queries.decisions(10, sub.pk)} == {"https://news.test/a"}
+    assert queries.decisions(10, sub.pk, url="https://news.test/other") == []
 
 
 def test_categories_are_a_coded_list_that_filters_and_measures():
@@ -389,6 +554,10 @@ def test_a_new_subscription_begins_with_the_dates_of_another_archive(tmp_path):
     assert observations.learn_from_cdx(sub, observations.read_cdx(str(file))) == 3
     rows = Observation.objects.order_by("seen_ms").values_list("interval_ms", "important")
     assert list(rows) == [(0, False), (31 * DAY_MS, True), (28 * DAY_MS, False)]
+    # Its group is known before the first visit: 744/(e^{744λ} − 1) = 672 hours, λ = ln(2.107)/744 = .001002 an hour,
+    # P = 1 − e^{−24λ} = .0238; of the site 31 days with .0238/(1 − .9762³¹) = .0452 each, of 59 days: .0238. Low.
+    sub.refresh_from_db()
+    assert (sub.group, sub.daily_chance) == ("low", pytest.approx(0.0238, abs=0.0005))
     assert observations.learn_from_cdx(sub, observations.read_cdx(str(file))) == 0
     until = DAY0 + DAY_MS
     days = metrics.series(since_ms=0, until_ms=until, url="https://news.test/a")
@@ -416,7 +585,7 @@ def test_a_check_at_once_waits_for_no_policy_and_is_made_once(tmp_path):
 
 
 def test_each_person_has_read_what_they_have_read():
-    ana, leo = (accounts.add_user(SYSTEM, name, Role.EDITOR, "correct horse battery") for name in ("ana", "leo"))
+    ana, leo = (accounts.add_user(SYSTEM, name, Role.DIRECTOR, "correct horse battery") for name in ("ana", "leo"))
     sub = subscribe()
 
     def change() -> None:

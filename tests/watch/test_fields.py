@@ -105,7 +105,7 @@ def test_an_order_means_the_same_in_every_face(face, monkeypatch):
                 words += [word for value in values for word in (option, str(value))]
         assert CliRunner().invoke(command_line("watch"), words).exit_code == 0
     elif face == "api":
-        user = accounts.add_user(SYSTEM, "ana", Role.EDITOR, "correct horse battery")
+        user = accounts.add_user(SYSTEM, "ana", Role.DIRECTOR, "correct horse battery")
         token = accounts.create_token(SYSTEM, user, "test").secret
         client = Client(headers={"host": "localhost", "authorization": f"Bearer {token}"})
         answer = client.post("/api/v1/watch/subscriptions", json.dumps(VALUES), content_type="application/json")

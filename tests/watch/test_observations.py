@@ -188,7 +188,7 @@ def test_metrics_count_and_estimate_as_they_say():
     quiet = rows["other.test"]
     assert (quiet.changes, quiet.lost, quiet.freshness, quiet.delay_hours) == (0, 0.0, 1.0, None)
     assert metrics.measure("collection", until_ms=end)[0].name == "press"
-    assert {row.name for row in metrics.measure("group", until_ms=end)} == {"low"}
+    assert {row.name for row in metrics.measure("group", until_ms=end)} == {"low", "unknown"}
     assert metrics.measure("all", until_ms=end)[0].visits == 23
     assert metrics.measure("site", since_ms=end) == []
 

@@ -1,4 +1,4 @@
-"""Who is no editor changes only what is theirs: subscriptions, channels, sources, saved searches."""
+"""Who is no director changes only what is theirs: subscriptions, channels, sources, saved searches."""
 
 import json
 
@@ -17,11 +17,11 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 @pytest.fixture
 def ana():
-    """She was an editor, made things, and is a reader now."""
-    user = accounts.add_user(SYSTEM, "ana", Role.EDITOR, "correct horse battery")
-    editor = Actor.of(user)
-    services.subscribe(editor, Order(url="https://ana.test/"))
-    services.add_channel(editor, ChannelOrder(target="https://hooks.test/ana"))
+    """She was a director, made things, and is a reader now."""
+    user = accounts.add_user(SYSTEM, "ana", Role.DIRECTOR, "correct horse battery")
+    director = Actor.of(user)
+    services.subscribe(director, Order(url="https://ana.test/"))
+    services.add_channel(director, ChannelOrder(target="https://hooks.test/ana"))
     services.subscribe(SYSTEM, Order(url="https://other.test/"))
     services.add_channel(SYSTEM, ChannelOrder(target="https://hooks.test/other"))
     user.role = Role.READER

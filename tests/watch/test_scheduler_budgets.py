@@ -1,7 +1,10 @@
 """Budgets hold: of the instance, of collections, sites and subscriptions, also over a restart."""
 
+from collections import Counter
+
 import pytest
 
+from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.frontier import services as frontier
 from hemeroteca.frontier.models import Host, Page, Visit
@@ -52,6 +55,40 @@ def test_site_and_collection_budgets_hold(tmp_path):
     assert world.visits["https://news.test/a"] - 1 <= 10
     assert sum(world.visits.values()) - 2 <= 20
     assert world.visits["https://other.test/a"] > 5
+
+
+def test_a_budget_of_a_collection_is_used_fully_and_holds_up_nobody_else(tmp_path):
+    # 100 lively pages share 20 visits a day, ten quiet ones of another subscription have 10: in ten days of one look
+    # in 12 hours (what is saved up lasts for one) 200 and 100, less the day that the first visits of 100 pages cost and
+    # less what does not make a whole visit.
+    services.set_collection(SYSTEM, "press", {"visits_per_day": 20})
+    lively = subscribe(collection="press")
+    quiet = subscribe("https://quiet.test/")
+    world = World(tmp_path, watch_saved_minutes=720)
+    for number in range(100):
+        world.add(lively, f"https://news.test/{number}", [12.0 * n for n in range(20)])
+    for number in range(10):
+        world.add(quiet, f"https://quiet.test/{number}", [])
+    services.edit(SYSTEM, quiet.pk, {"visits_per_day": 10})
+    world.scheduler.refresh()
+    first = len(world.log)
+    world.run(10 * 24, step=12)
+    made = Counter(urls.host(url) for _, url in world.log[first:])
+    assert 150 <= made["news.test"] <= 200
+    assert 85 <= made["quiet.test"] <= 100
+
+
+def test_a_collection_without_lively_pages_uses_its_budget_too(tmp_path):
+    # Two pages that never change: alone, each would be visited when a change is 40 % likely, ever more seldom. With 4
+    # visits a day for their collection, ten days make 40, less the
+    # two first ones and parts of an hour that are lost when a whole visit is saved up.
+    services.set_collection(SYSTEM, "press", {"visits_per_day": 4})
+    sub = subscribe(collection="press")
+    world = World(tmp_path)
+    for name in "ab":
+        world.add(sub, f"https://news.test/{name}", [])
+    world.run(10 * 24)
+    assert 28 <= sum(world.visits.values()) - 2 <= 40
 
 
 def test_a_budget_of_bytes_closes_until_it_is_paid_back(tmp_path):

@@ -1,5 +1,7 @@
 """Several subscriptions over one page: each judges a change by its own rules and tells its own channels."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from hemeroteca import urls
@@ -91,6 +93,29 @@ def test_each_subscription_that_covers_a_page_judges_by_its_own_rules(monkeypatc
         assert [len(queries.changes(subscription=numbers[name])) for name in numbers] == [3, 2, 1, 0]
 
 
+@pytest.mark.slow
+def test_a_clock_on_a_page_is_no_change_from_the_second_visit_on(monkeypatch):
+    # Four visits of a page that says what time it is, two hours east of here; before the last one the price changes.
+    with Receiver() as site:
+
+        def show(price: str = "ten euros") -> None:
+            now = datetime.now(UTC) + timedelta(hours=2)
+            site.pages["/"] = shop(clock=f"{now:%H:%M:%S} o'clock by this site", price=price)
+
+        show()
+        services.subscribe(SYSTEM, Order(url=f"{site.url}/", scope="page", mode="fixed 6", requisites=False))
+        seen = []
+
+        def meanwhile(days: Days) -> None:
+            seen.append(queries.changes())
+            show("twelve euros" if len(seen) >= 4 else "ten euros")
+
+        Days(StillWeb(), days=1.25, step_hours=6, meanwhile=meanwhile).run(monkeypatch)
+    assert seen[:4] == [[], [], [], []]
+    assert WatchedPage.objects.get().visits >= 4
+    assert ["twelve" in change.diff for change in queries.changes()] == [True]
+
+
 def test_subscriptions_with_the_same_rules_share_a_comparison_and_others_have_their_own(tmp_path):
     for scope, ignore in (("host", ()), ("prefix", ()), ("page", ["#clock"])):
         services.subscribe(SYSTEM, Order(url="https://news.test/a/", scope=scope, ignore=ignore))
@@ -110,6 +135,9 @@ def test_subscriptions_with_the_same_rules_share_a_comparison_and_others_have_th
         (elsewhere.pk,)
     ]
     assert [j.subscriptions for j in world.scheduler.judges(crawls[0], "https://news.test/b")] == [(first,)]
+    services.edit(SYSTEM, third, {"scope": "host"})  # what covered one page covers all of them from now on
+    world.scheduler.refresh()
+    assert [j.subscriptions for j in world.scheduler.judges(crawls[0], "https://news.test/b")] == [(first,), (third,)]
 
 
 def test_without_a_verdict_of_its_own_a_subscription_has_its_threshold(tmp_path):

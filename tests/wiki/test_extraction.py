@@ -225,6 +225,29 @@ def test_an_order_is_cut_into_parts_for_several_workers(run, mediawiki):
     assert {part.state for part in parts} == {"done"}
 
 
+def test_cancelling_an_order_cancels_its_parts_and_resuming_resumes_them(house, mediawiki):
+    from hemeroteca.jobs import services
+    from hemeroteca.jobs.models import Job
+    from hemeroteca.jobs.runner import Runner
+
+    order = Extract(wiki=mediawiki.api_url, titles=["Caracas", "Valencia", "Plaza"], workers=3)
+    job = services.submit(SYSTEM, "wiki.extract", order, here=True)
+    runner = Runner()
+
+    def show(done, total, message):
+        if "parts" in message:  # it was cut; the first part has not begun
+            runner.cancel()
+
+    assert runner.run(job, show).state == "cancelled"
+    parts = Job.objects.filter(kind="wiki.extract", arguments__workers=1)
+    assert [part.state for part in parts] == ["cancelled"] * 3
+    assert not Article.objects.exists()
+    again = Runner().run(services.resume(SYSTEM, job.pk, here=True))
+    assert (again.state, again.result["articles"]) == ("done", 3)
+    assert {part.state for part in parts.all()} == {"done"}
+    assert parts.count() == 3, "the same parts"
+
+
 def test_a_bot_password_signs_in(run, house, mediawiki):
     """A wiki that shows its pages to accounts only, read with a bot password of few rights."""
     import dataclasses

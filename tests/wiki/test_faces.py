@@ -33,7 +33,7 @@ def kept(house):
 
 @pytest.fixture
 def api(kept):
-    user = accounts.add_user(SYSTEM, "eva", Role.EDITOR, "a-long-password-1")
+    user = accounts.add_user(SYSTEM, "eva", Role.DIRECTOR, "a-long-password-1")
     secret = accounts.create_token(SYSTEM, user, "test").secret
     client = Client(headers={"Authorization": f"Bearer {secret}"})
 

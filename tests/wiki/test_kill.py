@@ -64,7 +64,23 @@ def test_the_undisturbed_run_holds_everything(undisturbed):
 def test_a_worker_killed_at_any_step_leaves_the_store_of_an_undisturbed_run(mediawiki, undisturbed, tmp_path):
     place = Place(tmp_path / "data")
     place.run("order", mediawiki.api_url, *TITLES)
-    chance = random.Random(16)
+    work_and_die(place, random.Random(16))
+    place.run("work")
+    assert place.run("dump") == undisturbed
+
+
+def test_an_extraction_of_the_whole_wiki_is_killed_too(mediawiki, tmp_path):
+    alone, killed = Place(tmp_path / "alone"), Place(tmp_path / "killed")
+    for place in (alone, killed):
+        place.run("order", mediawiki.api_url)
+    alone.run("work")
+    work_and_die(killed, random.Random(17))
+    killed.run("work")
+    assert killed.run("dump") == alone.run("dump")
+
+
+def work_and_die(place: Place, chance: random.Random) -> None:
+    """Let workers of an order kill themselves in its middle, some times."""
     deaths = 0
     while deaths < KILLS:
         worker = place.start("work", die=chance.randint(1, 30))
@@ -74,8 +90,6 @@ def test_a_worker_killed_at_any_step_leaves_the_store_of_an_undisturbed_run(medi
         assert worker.returncode in (-9, 3), err  # 3: blamed for the ends of its workers; the next one resumes it
         deaths += worker.returncode == -9
     assert deaths >= 2, "it was killed in its middle"
-    place.run("work")
-    assert place.run("dump") == undisturbed
 
 
 def test_two_workers_with_postgresql_and_s3_each_killed_at_random(mediawiki, undisturbed, s3, tmp_path, request):

@@ -1,5 +1,6 @@
 """What wikis announce: recent changes and streams of events make articles due, at a fraction of the requests."""
 
+import dataclasses
 import json
 
 import pytest
@@ -121,6 +122,48 @@ def test_events_are_heard_once_and_canaries_dropped(run, house, request):
     assert "last-event-id" not in asked[0]
     assert '"offset": 3' in asked[1]["last-event-id"], "it goes on after the last whole event"
     assert '"offset": 4' in Wiki.objects.get().event_id
+
+
+def test_serve_hears_the_stream_instead_of_asking_and_goes_on_after_the_last_event(run, house, request):
+    """`wiki_stream`: no recent changes are asked for; when the stream fails they are."""
+    from hemeroteca.wiki.upkeep import Upkeep
+
+    def change(title):
+        return {"meta": {"domain": "127.0.0.1"}, "server_name": "127.0.0.1", "title": title}
+
+    said = [stream(change("T"), {"meta": {"domain": "canary"}, "title": "U"}), stream(change("U"), start=3)]
+
+    def answer(parameters):
+        if parameters["path"] == "/v2/stream/recentchange":
+            return (200, {"Content-Type": "text/event-stream"}, said.pop(0)) if said else (404, {}, b"gone")
+        if parameters.get("list") == "recentchanges":
+            return 200, {}, {"query": {"recentchanges": []}}
+        return usual(parameters) or history(revision(1), revision(2))
+
+    server = Recorded(answer)
+    request.addfinalizer(server.close)
+    api = f"{server.url}/w/api.php"
+    house.CONFIG = dataclasses.replace(house.CONFIG, wiki_stream=f"{server.url}/v2/stream/recentchange")
+    run("wiki.extract", Extract(wiki=api, titles=["T"]))
+    wiki = Wiki.objects.get()
+    other = Article.objects.create(wiki=wiki, pageid=99, title="U", due_ms=1 << 50, complete=True)
+    Article.objects.update(due_ms=1 << 50)
+    server.asked.clear()
+    upkeep = Upkeep()
+    upkeep.round()
+    article = Article.objects.get(title="T")
+    assert article.due_ms < 1 << 50
+    assert article.announced_ms == 0, "it was read at once"
+    assert Article.objects.get(pk=other.pk).due_ms == 1 << 50, "a canary announces nothing"
+    upkeep.round()
+    assert Article.objects.get(pk=other.pk).due_ms < 1 << 50
+    heard = [headers for parameters, headers in server.asked if parameters["path"].endswith("recentchange")]
+    assert "last-event-id" not in heard[0]
+    assert '"offset": 2' in heard[1]["last-event-id"]
+    assert not [parameters for parameters, _ in server.asked if parameters.get("list") == "recentchanges"]
+    again = Upkeep()  # the stream is gone now
+    again.round()
+    assert [parameters for parameters, _ in server.asked if parameters.get("list") == "recentchanges"]
 
 
 def test_a_cut_event_is_left_to_the_next_look():

@@ -37,14 +37,15 @@ def main() -> None:
     from hemeroteca.jobs.models import Job
     from hemeroteca.jobs.runner import Runner
     from hemeroteca.lake.files import LakeFiles
-    from hemeroteca.wiki import commits, extraction
+    from hemeroteca.wiki import commits, extraction, whole
     from hemeroteca.wiki.jobs import Extract
 
     schema.prepare()
-    commits.MAX_ROWS, extraction.AT_ONCE = 15, "20"
+    commits.MAX_ROWS, extraction.AT_ONCE, whole.AT_ONCE = 15, "20", "20"
     verb, *words = sys.argv[1:]
     if verb == "order":
-        services.submit(SYSTEM, "wiki.extract", Extract(wiki=words[0], titles=words[1:], text=True))
+        order = Extract(wiki=words[0], titles=words[1:], text=True, whole=not words[1:])
+        services.submit(SYSTEM, "wiki.extract", order)
     elif verb == "work":
         LakeFiles.put = mortal(LakeFiles.put)
         commits._go_live = mortal(commits._go_live)

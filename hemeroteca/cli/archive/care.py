@@ -1,5 +1,6 @@
 """`hemeroteca archive verify|stats|prune|offload`: files checked, counted, thinned out, brought elsewhere."""
 
+from contextlib import nullcontext
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -17,6 +18,8 @@ from hemeroteca.cli.common import (
     Json,
     give_up,
     growth_line,
+    must_be_new,
+    outgoing,
     printable,
     refuse,
     setup,
@@ -112,7 +115,8 @@ def prune(
     yes: Annotated[bool, typer.Option("--yes", help="Do it. Without this it is only said what would go.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go; so it is without --yes.")] = False,
     report: Annotated[
-        Path | None, typer.Option(help="List each capture that goes in this file: .csv, or .jsonl (JSON lines).")
+        Path | None,
+        typer.Option(help="List each capture that goes in this file: .csv or .jsonl (JSON lines); - prints them."),
     ] = None,
     force: Force = False,
     background: Background = False,
@@ -122,10 +126,12 @@ def prune(
     """Let go of captures that brought nothing new. Every version stays."""
     if yes and dry_run:
         give_up("--yes and --dry-run say the opposite; leave one out", USAGE)
-    if report is not None and report.is_file() and not force:
-        give_up(f"{report} exists already; name another file, or replace it with --force")
-    if report is not None and format_of(report) not in (Format.csv, Format.json):
+    printed = str(report) == "-"
+    if printed and (as_json or background):
+        give_up("--report - prints the list; leave --json and --background away", USAGE)
+    if report is not None and not printed and format_of(report) not in (Format.csv, Format.json):
         give_up(f"{report} is to be a list; name it .csv or .jsonl", USAGE)
+    must_be_new(report, force)
     setup(data, must_exist=True)
     from django.conf import settings
 
@@ -137,18 +143,19 @@ def prune(
         give_up("say what may go: --older-than DATE or --one-per day|week|month|year", USAGE)
     rules = pruning.Retention(moment(older_than) if older_than else None, one_per.value if one_per else "", keep_newest)
     selection = select(urls, "", "", False)
-    if yes:
-        order = Prune(selection, rules, str(report.absolute()) if report else "")
-        done = run_job("archive.prune", order, pruning.Pruned, as_json, background)
-    else:
-        try:
-            with listed_in(report) as tell_each:
-                done = pruning.prune(settings.INSTANCE.warc_dir, selection, rules, True, tell_each)
-        except Refused as error:
-            refuse(error)
+    with outgoing(report, True, ".jsonl") if report is not None else nullcontext() as file:
+        if yes:
+            order = Prune(selection, rules, str(file.absolute()) if file else "")
+            done = run_job("archive.prune", order, pruning.Pruned, as_json, background)
+        else:
+            try:
+                with listed_in(file) as tell_each:
+                    done = pruning.prune(settings.INSTANCE.warc_dir, selection, rules, True, tell_each)
+            except Refused as error:
+                refuse(error)
     if as_json:
         tell({**asdict(done), "dry_run": not yes})
-    else:
+    elif not printed:
         for url, count in list(done.pages.items())[:SHOWN]:
             typer.echo(printable(f"{count:6} of {url}"))
         if len(done.pages) > SHOWN:
@@ -174,6 +181,10 @@ def erase(
     since: Annotated[str, typer.Option("--from", help="Captures from this time on: 2026, 20260131.")] = "",
     until: Annotated[str, typer.Option("--to", help="Captures up to this time.")] = "",
     reason: Annotated[str, typer.Option(help="Who asked for it, and why; it stays in the audit.")] = "",
+    keep_out: Annotated[
+        bool | None,
+        typer.Option(help="Also take it down: nothing captures it again. By default for whole addresses."),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do it. Without this it is only said what would go.")] = False,
     background: Background = False,
     as_json: Json = False,
@@ -181,7 +192,8 @@ def erase(
 ) -> None:
     """Erase pages or a capture for good: out of search, index, WARC files and the object store.
 
-    Backups, exports and other archives are not reached. `hemeroteca archive erasures` is the audit.
+    Whole addresses are taken down too: crawls and imports leave them out until `archive takedown lift`. Backups,
+    downloads and other archives are not reached. `hemeroteca archive erasures` is the audit.
     """
     setup(data, must_exist=True)
     from uuid import UUID
@@ -203,7 +215,7 @@ def erase(
                 records = size(sum(row.length for row in found))
                 typer.echo(f"{len(found)} captures with {records} would be erased; --yes does it")
             return
-        row = erasure.ask(actor(), wanted, reason)
+        row = erasure.ask(actor(), wanted, reason, keep_out)
         done = run_job("archive.erase", Erase(row.pk), erasure.Erased, as_json, background)
     except Refused as error:
         refuse(error)
@@ -232,6 +244,71 @@ def erasures(as_json: Json = False, data: Data = None) -> None:
             tell({"id": row.pk, "what": what, **moments, **facts})
         else:
             typer.echo(printable(f"{row.pk}  {iso(row.asked_ms)}  {row.captures} captures  {what}  {row.reason}"))
+
+
+takedown = typer.Typer(no_args_is_help=True, help="Addresses that are not captured any more, with reason.")
+
+
+@takedown.command("add")
+def take_down(
+    url: Annotated[str, typer.Argument(help="Address; `example.org/*`: all that begin so; `*.example.org`: a domain.")],
+    match: Annotated[Match, typer.Option(help="What belongs to the address.")] = Match.exact,
+    reason: Annotated[str, typer.Option(help="Who asked for it, and why.")] = "",
+    as_json: Json = False,
+    data: Data = None,
+) -> None:
+    """Let nothing capture an address again. What is archived stays; `archive erase` takes that out too."""
+    setup(data)
+    from hemeroteca.cli.common import actor
+    from hemeroteca.frontier import takedowns
+
+    try:
+        row = takedowns.take_down(actor(), url, match.value, reason)
+    except Refused as error:
+        refuse(error)
+    if as_json:
+        tell({"id": row.pk, "url": row.url, "match": row.match, "reason": row.reason})
+    else:
+        typer.echo(printable(f"takedown {row.pk}: {row.url} ({row.match}) is not captured any more"))
+
+
+@takedown.command("list")
+def taken_down(
+    lifted: Annotated[bool, typer.Option("--all", help="Also those that were lifted.")] = False,
+    as_json: Json = False,
+    data: Data = None,
+) -> None:
+    """Addresses that are not captured, newest first."""
+    setup(data, must_exist=True)
+    from hemeroteca.cli.common import actor
+    from hemeroteca.frontier import takedowns
+    from hemeroteca.warc.timestamps import iso
+
+    for row in takedowns.listed(actor(), lifted):
+        if as_json:
+            names = ("url", "match", "reason", "actor", "lifted_by")
+            moments = {"made_at": iso(row.made_ms), "lifted_at": iso(row.lifted_ms) if row.lifted_ms else None}
+            tell({"id": row.pk, **{name: getattr(row, name) for name in names}, **moments})
+        else:
+            state = f"lifted by {row.lifted_by}" if row.lifted_ms else "holds"
+            typer.echo(printable(f"{row.pk}  {iso(row.made_ms)}  {row.url} ({row.match})  {state}  {row.reason}"))
+
+
+@takedown.command("lift")
+def lift(
+    number: Annotated[int, typer.Argument(min=1, help="Number of the takedown.")],
+    data: Data = None,
+) -> None:
+    """Let an address be captured again."""
+    setup(data, must_exist=True)
+    from hemeroteca.cli.common import actor
+    from hemeroteca.frontier import takedowns
+
+    try:
+        row = takedowns.lift(actor(), number)
+    except Refused as error:
+        refuse(error)
+    typer.echo(printable(f"{row.url} may be captured again"))
 
 
 def offload(

@@ -93,5 +93,72 @@ def get(
         raise typer.Exit(1)
 
 
+def tag(
+    url: Url,
+    tags: Annotated[list[str] | None, typer.Argument(help="Tags to add.", show_default=False)] = None,
+    remove: Annotated[list[str] | None, typer.Option("--remove", help="A tag to take away; may be repeated.")] = None,
+    as_json: Json = False,
+    data: Data = None,
+) -> None:
+    """Tags of a page: without more arguments they are shown."""
+    setup(data)
+    from hemeroteca.archive import notes
+    from hemeroteca.cli.common import actor, refuse
+    from hemeroteca.errors import Refused
+
+    try:
+        known = notes.tags_of(url)
+        if tags or remove:
+            gone = {text.strip().lower() for text in remove or ()}
+            known = notes.set_tags(actor(), url, [one for one in (*known, *(tags or ())) if one not in gone])
+    except Refused as error:
+        refuse(error)
+    if as_json:
+        tell({"url": url, "tags": known})
+    else:
+        typer.echo(printable(", ".join(known)))
+
+
+def note(
+    url: Url,
+    text: Annotated[str, typer.Argument(help="What to write; without it the notes are shown.")] = "",
+    as_json: Json = False,
+    data: Data = None,
+) -> None:
+    """Notes about a page: written, or shown newest first."""
+    setup(data)
+    from hemeroteca.archive import notes
+    from hemeroteca.cli.common import actor, refuse
+    from hemeroteca.errors import Refused
+    from hemeroteca.warc.timestamps import iso
+
+    try:
+        found = [notes.add_note(actor(), url, text)] if text else notes.notes_of(url)
+    except Refused as error:
+        refuse(error)
+    for one in found:
+        if as_json:
+            tell({"id": one.pk, "url": one.url, "text": one.text, "actor": one.actor, "made_at": iso(one.made_ms)})
+        else:
+            typer.echo(printable(f"{one.pk}  {iso(one.made_ms)}  {one.actor}: {one.text}"))
+
+
+def noted(
+    words: Annotated[str, typer.Argument(help="Words of a note, a tag or the address.")] = "",
+    with_tag: Annotated[str, typer.Option("--tag", help="Only pages with this tag.")] = "",
+    as_json: Json = False,
+    data: Data = None,
+) -> None:
+    """Pages that people tagged or wrote about, the last first."""
+    setup(data, must_exist=True)
+    from hemeroteca.archive import notes
+
+    for one in notes.find(words, with_tag, 1000):
+        if as_json:
+            tell({"url": one.url, "tags": list(one.tags), "notes": one.notes})
+        else:
+            typer.echo(printable(f"{one.url}  [{', '.join(one.tags)}]  {one.notes} notes"))
+
+
 def _no_capture(url: str) -> str:
     return f"there is no capture of {url}; `hemeroteca crawl {url} --scope page` makes one"

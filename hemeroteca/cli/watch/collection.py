@@ -53,3 +53,30 @@ def remove(name: str, data: common.Data = None) -> None:
     with watching(data, must_exist=True) as services:
         services.remove_collection(common.actor(), name)
         typer.echo(f"the collection {name} is gone")
+
+
+@app.command("publish")
+def publish(
+    name: Annotated[str, typer.Argument(help="Name of the collection.")],
+    slug: Annotated[str, typer.Option(help="Address under /c/; made of the name when left out.")] = "",
+    title: Annotated[str, typer.Option(help="Heading; the name when left out.")] = "",
+    description: Annotated[str, typer.Option(help="For its readers.")] = "",
+    colour: Annotated[str, typer.Option(help="Of the heading, #rrggbb.")] = "",
+    data: common.Data = None,
+) -> None:
+    """Let everybody read a collection at an address of its own, also where the archive is closed."""
+    with watching(data, must_exist=True):
+        from hemeroteca.watch import publications
+
+        row = publications.publish(common.actor(), name, slug, title, description, colour)
+        typer.echo(common.printable(f"{row.title} can be read by everybody at /c/{row.slug}"))
+
+
+@app.command("unpublish")
+def unpublish(name: Annotated[str, typer.Argument(help="Name of the collection.")], data: common.Data = None) -> None:
+    """Let only those read a collection who may read the archive."""
+    with watching(data, must_exist=True):
+        from hemeroteca.watch import publications
+
+        publications.unpublish(common.actor(), name)
+        typer.echo(common.printable(f"the collection {name} is not published any more"))

@@ -39,6 +39,23 @@ class By(StrEnum):
     all = "all"
 
 
+def proposals(data: common.Data = None, json: common.Json = False) -> None:
+    """Show the sites that people proposed and no director decided on."""
+    with watching(data, must_exist=True):
+        from hemeroteca.watch import queries
+
+        found = queries.subscriptions(proposed=True)
+        if json:
+            for row in found:
+                common.tell(shared.subscription_facts(row))
+            return
+        rows = []
+        for row in found:
+            cells = [str(row.pk), row.owner.name if row.owner else "", shared.moment(row.proposed_ms)]
+            rows.append(([*cells, f"{row.url}  ({row.scope['kind']})"], [row.purpose]))
+        shared.show(("number", "who", "when", "address"), rows, "nobody waits for a decision")
+
+
 def listing(
     collection: Annotated[str, typer.Option(help="Only of this collection.")] = "",
     category: Annotated[str, typer.Option(help="Only of this category, by name or code.")] = "",
@@ -64,7 +81,7 @@ def listing(
             counts = figures.get(row.pk, {})
             state, reason = shared.state(row)
             about = ", ".join(filter(None, (row.scope["kind"], row.collection.name if row.collection else "")))
-            cells = [str(row.pk), state, shared.mode(row), f"{row.group} {row.daily_chance:.2f}"]
+            cells = [str(row.pk), state, shared.mode(row), shared.group(row.group, row.daily_chance)]
             cells += [f"{counts.get(name) or 0:,}" for name in ("pages", "visits", "changes")]
             named = f"{row.name}: " if row.name != row.url else ""
             rows.append(([*cells, f"{row.url}  ({named}{about})"], [reason]))
@@ -106,7 +123,7 @@ def show(
         rows = [
             (
                 [
-                    *(f"{page.visits:,}", f"{page.changes:,}", page.listing or page.group),
+                    *(f"{page.visits:,}", f"{page.changes:,}", page.listing or page.group or "unknown"),
                     *(shared.moment(page.last_ms), shared.moment(page.next_ms), page.url),
                 ],
                 [sentence(page.reason, language.value), sentence(page.next_reason, language.value)],
@@ -155,8 +172,8 @@ def pages(
                     *(
                         f"{page.visits:,}",
                         f"{page.changes:,}",
-                        page.group,
-                        f"{page.daily_chance:.2f}",
+                        page.group or "unknown",
+                        "" if page.daily_chance is None else f"{page.daily_chance:.2f}",
                         page.behaviour or "unknown",
                     ),
                     *(shared.moment(page.last_ms), page.url),

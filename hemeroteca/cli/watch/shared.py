@@ -55,7 +55,8 @@ def subscription_facts(row: "Subscription") -> dict[str, Any]:
     from hemeroteca.watch import services
 
     order = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(services.order_of(row)).items()}
-    known = {"owner": row.owner.name if row.owner else None, "crawl": row.crawl_id}
+    known = {"owner": row.owner.name if row.owner else None, "crawl": row.crawl_id, "state": state(row)[0]}
+    known["refusal"] = row.refusal
     return {
         "id": row.pk,
         **order,
@@ -75,6 +76,10 @@ def page_facts(page: "WatchedPage", language: str) -> dict[str, Any]:
 
 def state(row: "Subscription") -> tuple[str, str]:
     """active, paused, failing or stopped, and why."""
+    if row.proposed_ms:
+        return "proposed", f"waits for a director since {moment(row.proposed_ms)}"
+    if row.refusal:
+        return "refused", row.refusal
     if not row.active:
         return "paused", ""
     if row.fault:
@@ -87,6 +92,11 @@ def state(row: "Subscription") -> tuple[str, str]:
 
 def mode(row: "Subscription") -> str:
     return f"fixed {row.fixed_hours:g} h" if row.mode == "fixed" else row.mode
+
+
+def group(name: str, chance: float | None) -> str:
+    """With P; unknown before a second visit."""
+    return "unknown" if chance is None else f"{name} {chance:.2f}"
 
 
 def moment(ms: int) -> str:

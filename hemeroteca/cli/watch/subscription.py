@@ -31,7 +31,8 @@ def add(
             if json:
                 common.tell({**subscription_facts(made), "new": new})
             else:
-                typer.echo(f"{made.pk}  {made.url}" + ("" if new else "  (was watched already)"))
+                waits = "  (waits for approval)" if made.proposed_ms else ""
+                typer.echo(f"{made.pk}  {made.url}" + (waits if new else "  (was watched already)"))
 
 
 @options.with_fields(SUBSCRIPTION, edit=True)
@@ -73,6 +74,22 @@ def remove(number: options.Number, data: common.Data = None) -> None:
     with watching(data, must_exist=True) as services:
         services.remove(common.actor(), number)
         typer.echo(f"subscription {number} has ended")
+
+
+def approve(number: options.Number, data: common.Data = None) -> None:
+    """Have a proposed site watched."""
+    with watching(data, must_exist=True) as services:
+        typer.echo(f"{services.approve(common.actor(), number).url} is watched now")
+
+
+def refuse(
+    number: options.Number,
+    reason: Annotated[str, typer.Option(help="Why; whoever proposed it reads it.")],
+    data: common.Data = None,
+) -> None:
+    """Refuse a proposed site; it stays in its owner's list with the reason."""
+    with watching(data, must_exist=True) as services:
+        typer.echo(f"{services.refuse(common.actor(), number, reason).url} is refused")
 
 
 def learn(

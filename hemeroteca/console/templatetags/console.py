@@ -3,6 +3,7 @@
 import html
 import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -12,6 +13,7 @@ from django.urls import reverse
 from django.utils.formats import date_format, number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language
 
 from hemeroteca import __version__
 from hemeroteca.console import charts, reasons
@@ -71,14 +73,14 @@ def when(ms: int | None) -> SafeString | str:
 def stamp(ms: int | None) -> str:
     """The same as plain text, for names that are read aloud."""
     moment_ = moment(ms or 0)
-    return f"{date_format(moment_, 'j M Y H:i')} UTC" if moment_ else "–"
+    return f"{_written(moment_, 'j M Y H:i')} UTC" if moment_ else "–"
 
 
 @register.filter
 def exactly(ms: int | None) -> str:
     """A capture's moment, to the second and always in UTC: as the calendar, the replay bar and citations tell it."""
     moment_ = moment(ms or 0)
-    return f"{date_format(moment_, 'j M Y H:i:s')} UTC" if moment_ else "–"
+    return f"{_written(moment_, 'j M Y H:i:s')} UTC" if moment_ else "–"
 
 
 @register.filter
@@ -88,7 +90,12 @@ def day(ms: int | None) -> SafeString | str:
 
 def _time(ms: int | None, element: str, form: str) -> SafeString | str:
     moment_ = moment(ms or 0)
-    return format_html(element, moment_.isoformat(timespec="seconds"), date_format(moment_, form)) if moment_ else "–"
+    return format_html(element, moment_.isoformat(timespec="seconds"), _written(moment_, form)) if moment_ else "–"
+
+
+def _written(at: datetime, form: str) -> str:
+    """A date in the reader's language. Spanish writes its months small."""
+    return date_format(at, form.replace("M", "b") if get_language() == "es" else form)
 
 
 @register.filter

@@ -1,12 +1,13 @@
 """The program on a volunteer's machine. Python 3.9, standard library only, and nothing of Hemeroteca but the address
 guard: it is packed into one file (`fleet.zipapp`). It executes nothing it receives and never updates itself.
 
-    program    options, first start, Ctrl-C
-    worker     three stages that never wait for each other: ask, fetch, return
+    startup    options, first start, Ctrl-C
+    stages     the worker: three stages that never wait for each other: ask, fetch, return
     link       what is said to the coordinator
     fetching   requests with the standard library, behind the guard
-    records    answers as a compressed WARC
+    answers    what sites answered, as a compressed WARC
     caps       how much of the machine is lent;  signs: battery, busy machine, network that lies, sites that refuse
     consent    what the owner agreed to, in typed words
-    page       the loopback page: what happens now, and Stop
+    load       a part in a load test
+    status_page  the loopback page: what happens now, and Stop
 """

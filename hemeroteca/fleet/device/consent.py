@@ -10,7 +10,7 @@ ACTIVITIES = {
     "crawls": "pages for the archive of this server",
     "clients": "pages that people approved by its operator ask for (you do not know who, nor why)",
     "vantage": "the same pages from many countries, to see where they differ (may include censored ones)",
-    "load": "many requests to sites whose owners asked for a load test",
+    "load": "the same page many times, from sites whose owners asked for a load test",
 }
 CATEGORIES = (
     "general", "news", "politics", "religion", "health", "social", "circumvention", "gambling", "drugs", "adult",

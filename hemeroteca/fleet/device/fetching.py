@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import http.client
+import io
 import queue
 import socket
 import ssl
@@ -17,7 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from hemeroteca.fetch.guard import Guard
-from hemeroteca.fleet.device.records import Answer
+from hemeroteca.fleet.device.answers import Answer
 
 PORTS = {"http": 80, "https": 443}
 MAX_HEAD = 64 << 10
@@ -137,8 +138,9 @@ def _exchange(
 ) -> None:
     sock: socket.socket = socket.socket(family, socket.SOCK_STREAM)
     try:
-        sock.settimeout(min(20.0, order.timeout))
+        sock.settimeout(min(20.0, _left(order, begun)))
         sock.connect((address, port))
+        sock.settimeout(_left(order, begun))
         if parts.scheme == "https":
             sock = ssl.create_default_context().wrap_socket(sock, server_hostname=host)
             if order.certificate and isinstance(sock, ssl.SSLSocket):
@@ -154,6 +156,7 @@ def _exchange(
         lines += ["Accept-Encoding: gzip", "Connection: close"]
         answer.request_head = ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1", "replace")
         answer.started = time.time()
+        sock.settimeout(_left(order, begun))
         sock.sendall(answer.request_head)
         _read(order, answer, sock, begun)
     finally:
@@ -161,8 +164,7 @@ def _exchange(
 
 
 def _read(order: RequestOrder, answer: Answer, sock: socket.socket, begun: float) -> None:
-    sock.settimeout(_left(order, begun))
-    response = http.client.HTTPResponse(sock, method=order.method)
+    response = http.client.HTTPResponse(_Timed(sock, order, begun), method=order.method)  # type: ignore[arg-type]
     try:
         response.begin()
         fields = response.getheaders()
@@ -175,7 +177,6 @@ def _read(order: RequestOrder, answer: Answer, sock: socket.socket, begun: float
         answer.status = response.status
         pieces, size = [], 0
         while size <= order.max_bytes:
-            sock.settimeout(_left(order, begun))
             piece = response.read1(1 << 16)
             if not piece:
                 break
@@ -186,6 +187,23 @@ def _read(order: RequestOrder, answer: Answer, sock: socket.socket, begun: float
             answer.truncated = "length"
     finally:
         response.close()
+
+
+class _Timed(io.RawIOBase):
+    """A socket that is read until the request's time is over, however slowly its bytes drip."""
+
+    def __init__(self, sock: socket.socket, order: RequestOrder, begun: float) -> None:
+        self._sock, self._order, self._begun = sock, order, begun
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        return io.BufferedReader(self)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self._sock.settimeout(_left(self._order, self._begun))
+        return self._sock.recv_into(buffer)
 
 
 def _left(order: RequestOrder, begun: float) -> float:

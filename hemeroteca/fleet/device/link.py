@@ -86,7 +86,7 @@ class Link:
         file.seek(0)
         while chunk := file.read(1 << 20):
             whole.update(chunk)
-        size, at, pause = file.tell(), -1, 0.5
+        size, at, pause = file.tell(), 0, 0.5  # -1: after a cut, ask how much is there
         while live():
             try:
                 if at < 0:

@@ -6,33 +6,61 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+import sys
 import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from hemeroteca.fleet.device.answers import Answer
 from hemeroteca.fleet.device.caps import Caps
-from hemeroteca.fleet.device.records import Answer
 
+LOOK_SECONDS = 15.0  # between looks at the machine
 REST_SECONDS = 3600.0
+TAMPERED_SECONDS = 900.0
 REFUSALS = 3  # of unrelated hosts …
 REFUSAL_SECONDS = 600.0  # … within so long: they do not want this address
 CHALLENGES = (b"cf-challenge", b"captcha", b"challenge-platform", b"are you a robot", b"unusual traffic")
 
 
-def machine(caps: Caps) -> str:
-    """Why the machine itself should be left alone now."""
-    if not caps.on_battery and on_battery():
-        return "the machine runs on its battery"
-    if caps.max_load and hasattr(os, "getloadavg") and os.getloadavg()[0] / (os.cpu_count() or 1) > caps.max_load:
-        return "the machine is busy with something else"
-    if not caps.on_metered and is_metered():
-        return "the network is paid by volume"
-    return ""
+class Machine:
+    """Why the machine itself should be left alone now. Looked at now and then: a sign may cost a process."""
+
+    def __init__(self, caps: Caps, clock: Callable[[], float] = time.monotonic) -> None:
+        self._caps = caps
+        self._clock = clock
+        self._due = 0.0
+        self._why = ""
+
+    @property
+    def reason(self) -> str:
+        now = self._clock()
+        if now >= self._due:
+            self._due = now + LOOK_SECONDS
+            self._why = self._look()
+        return self._why
+
+    def _look(self) -> str:
+        caps = self._caps
+        if not caps.on_battery and on_battery():
+            return "the machine runs on its battery"
+        if caps.max_load and hasattr(os, "getloadavg") and os.getloadavg()[0] / (os.cpu_count() or 1) > caps.max_load:
+            return f"the machine is busy with something else (a load above {caps.max_load:g} per core: --max-load)"
+        if not caps.on_metered and is_metered():
+            return "the network is paid by volume"
+        return ""
 
 
-def on_battery() -> bool:
-    supplies = Path("/sys/class/power_supply")
+def on_battery(system: str = sys.platform, supplies: Path = Path("/sys/class/power_supply")) -> bool:
+    if system == "darwin":
+        return "'Battery Power'" in _told("pmset", "-g", "batt")
+    if system == "win32":
+        import ctypes
+
+        power = (ctypes.c_ubyte * 12)()  # SYSTEM_POWER_STATUS; its first byte: 0 no mains, 1 mains, 255 unknown
+        known = ctypes.windll.kernel32.GetSystemPowerStatus(ctypes.byref(power))  # type: ignore[attr-defined]
+        return bool(known) and power[0] == 0
     try:
         kinds = {one: (one / "type").read_text().strip() for one in supplies.iterdir()}
         mains = [one for one, kind in kinds.items() if kind in ("Mains", "USB")]
@@ -44,22 +72,21 @@ def on_battery() -> bool:
             and not plugged
         )
     except OSError:
-        return False
+        return '"status": "DISCHARGING"' in _told("termux-battery-status")  # Android shows its batteries to nobody else
 
 
 def is_metered() -> bool:
-    """As NetworkManager says, where it is."""
+    """As NetworkManager says or guesses, where it is."""
+    told = _told("nmcli", "-t", "-f", "GENERAL.METERED", "dev", "show")
+    return any(line.partition(":")[2].startswith("yes") for line in told.splitlines())
+
+
+def _told(*command: str) -> str:
+    """What a program of the system says; nothing where it is not."""
     try:
-        told = subprocess.run(
-            ["nmcli", "-t", "-f", "GENERAL.METERED", "dev", "show"],
-            capture_output=True,
-            text=True,
-            timeout=3,
-            check=False,
-        )
+        return subprocess.run(command, capture_output=True, text=True, timeout=3, check=False).stdout
     except (OSError, subprocess.SubprocessError):
-        return False
-    return any(line.endswith(":yes") for line in told.stdout.splitlines())
+        return ""
 
 
 def network(resolve: Callable[..., object] = socket.getaddrinfo) -> str:
@@ -79,6 +106,40 @@ def intercepted(answer: Answer) -> str:
     if answer.failure == "tls" and (("self" in told and "signed" in told) or "unable to get local issuer" in told):
         return "TLS is intercepted on this network"
     return ""
+
+
+class Tampering:
+    """Somebody stands between this device and the sites: TLS that nobody signed, everything leads to one place, or a
+    portal that says so. Seen at three unrelated sites, the device takes no work for a while."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._seen: deque[tuple[float, str, str]] = deque()  # when, at which site, what
+        self._until = 0.0
+        self._why = ""
+
+    def note(self, host: str, answer: Answer) -> bool:
+        """Whether this answer settles it: what was brought lately is not to be trusted."""
+        what = "a portal wants to be answered first" if answer.status == 511 else intercepted(answer)
+        here = _site(host)
+        if not what and 300 <= answer.status < 400:
+            there = _site(urlsplit(answer.header("location")).hostname or "")
+            what = f"everything leads to {there}" if there and there != here else ""
+        if not what:
+            return False
+        now = self._clock()
+        self._seen.append((now, here, what))
+        while self._seen[0][0] < now - REFUSAL_SECONDS:
+            self._seen.popleft()
+        if answer.status != 511 and len({site for _, site, found in self._seen if found == what}) < REFUSALS:
+            return False
+        self._until, self._why = now + TAMPERED_SECONDS, what
+        self._seen.clear()
+        return True
+
+    @property
+    def reason(self) -> str:
+        return self._why if self._until > self._clock() else ""
 
 
 class Refusals:

@@ -4,7 +4,7 @@
 (function () {
   "use strict";
   var bar = document.getElementById("bar");
-  var console_ = bar.dataset.console;
+  var console_ = bar.dataset.console + bar.dataset.publication;
   var timeline = document.getElementById("timeline");
   var address = document.getElementById("address");
   // One zone, named, to the second: two versions of one minute read differently, and the same as in the calendar.

@@ -170,6 +170,13 @@ def count_documents(path: Path) -> int:
     return count(folder_of(path))
 
 
+def deleted_documents(path: Path) -> int:
+    """How many documents of the index in a folder were deleted and still lie in its files."""
+    from hemeroteca.search.tantivy.segments import deleted
+
+    return deleted(folder_of(path))
+
+
 def replacement(path: Path, heap_bytes: int = HEAP_BYTES) -> AbstractContextManager[IndexWriter]:
     """Writes a new index that takes the place of the one in `path` when the block ends; searches go on meanwhile.
 

@@ -93,6 +93,7 @@ def texts(page: SearchDocument) -> list[tuple[str, str]]:
     return found
 
 
+@lru_cache(maxsize=8)  # a page goes into two indexes: as it is, and as a version
 def without_stuffing(text: str) -> str:
     """The text with words written hundreds of times only to be found replaced, all but a few times each.
 

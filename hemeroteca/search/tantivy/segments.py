@@ -20,9 +20,16 @@ class Meta(msgspec.Struct):
 
 def count(folder: Path) -> int:
     """Documents of the last commit; 0 where there is no index, or one that cannot be read."""
+    return sum(segment.max_doc for segment in _segments(folder)) - deleted(folder)
+
+
+def deleted(folder: Path) -> int:
+    """Documents that are deleted and still lie in the files: their segments were not merged since."""
+    return sum(segment.deletes.num_deleted_docs for segment in _segments(folder) if segment.deletes)
+
+
+def _segments(folder: Path) -> list[Segment]:
     try:
-        meta = msgspec.json.decode((folder / "meta.json").read_bytes(), type=Meta)
+        return msgspec.json.decode((folder / "meta.json").read_bytes(), type=Meta).segments
     except (OSError, msgspec.MsgspecError):
-        return 0
-    deleted = sum(segment.deletes.num_deleted_docs for segment in meta.segments if segment.deletes)
-    return sum(segment.max_doc for segment in meta.segments) - deleted
+        return []

@@ -30,7 +30,7 @@
   }
   function draw(figure, spec) {
     var plot = figure.querySelector(".plot"), spanish = document.documentElement.lang === "es";
-    var config = Object.assign(look(), spec.config || {});
+    var config = Object.assign(look(), { timeFormat: spanish ? "%-d %b %Y" : "%b %-d, %Y" }, spec.config || {});
     var shown = Object.assign({ width: "container", height: 220, autosize: { type: "fit", contains: "padding" } }, spec, { config: config });
     shown.description = figure.querySelector("figcaption").textContent;
     delete shown.title;  // the caption says it

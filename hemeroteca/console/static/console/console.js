@@ -1,4 +1,5 @@
-// The only script of our own: times in the reader's zone, and keys of the search page. Pages are whole without it.
+// The only script of our own: times in the reader's zone, keys of the search page, copying a command. Pages are whole
+// without it.
 (function () {
   "use strict";
   var language = document.documentElement.lang || undefined;
@@ -27,6 +28,17 @@
       var next = results[event.key === "j" ? at + 1 : Math.max(0, at - 1)];
       if (next) next.focus();
     }
+  });
+  // a button that copies what another element says; where the browser does not allow it, the text is selected
+  document.querySelectorAll("button[data-copy]").forEach(function (button) {
+    var source = document.getElementById(button.getAttribute("data-copy"));
+    button.hidden = false;
+    button.addEventListener("click", function () {
+      function done() { button.textContent = button.getAttribute("data-copied"); }
+      window.getSelection().selectAllChildren(source);
+      if (navigator.clipboard) navigator.clipboard.writeText(source.textContent).then(done, function () {});
+      else if (document.execCommand("copy")) done();
+    });
   });
   document.addEventListener("htmx:afterSwap", function (event) { localise(event.target); });
 })();

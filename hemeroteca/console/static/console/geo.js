@@ -2,6 +2,7 @@
 // The ground is a coast line and a grid of our own; nothing is fetched from elsewhere.
 (function () {
   "use strict";
+  var L = window.L;  // ours from here on: the library of the charts has a name like it
   var CELL = 72, SMALL = 14;  // px: side of a cell of clusters; boxes below that are shown as points
   function colour(name) {
     return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();

@@ -62,9 +62,10 @@ class _Device(msgspec.Struct, eq=False):
     number: int
     standing: trust.Standing = trust.Standing()
     late: int = 0
+    caught: bool = False  # with the block it has in hand
     next_block: float = 0.0
-    single: set[int] = set()  # its results that nobody checked
-    paired: set[int] = set()  # those that only another device confirmed
+    single: dict[int, int] = {}  # its results that nobody checked → how many checks it had passed then
+    paired: dict[int, int] = {}  # those that only another device confirmed, likewise
 
 
 class Simulation:
@@ -72,12 +73,11 @@ class Simulation:
         self._random = random.Random(seed)  # noqa: S311 - a game, no secret
         self._mix = mix
         self._devices = [
-            _Device(kind, number, single=set(), paired=set())
+            _Device(kind, number, single={}, paired={})
             for number, kind in enumerate(kind for kind in KINDS for _ in range(getattr(mix, kind)))
         ]
         self._wrong: dict[int, bool] = {}  # result → whether it is wrong, while it counts
         self._voices: dict[int, int] = {}  # result that only devices vouch for → how many of them are not caught
-        self._alarm = trust.Alarm()
         self._fetches = self._extra = self._withdrawn = self._expired = self._done = 0
         self._marks: list[tuple[int, int]] = []  # results and further fetches, as time goes on
         self._salt = self._random.random()
@@ -99,6 +99,7 @@ class Simulation:
     def _turn(self, device: _Device, queue: list[int], now: float) -> float:
         """A device takes a block; gives the seconds until it asks again."""
         block = [queue.pop() for _ in range(min(BLOCK, len(queue)))]
+        device.caught = False
         if device.kind == "hoarding" and self._random.random() < 0.8:
             queue.extend(block)
             self._expired += len(block)
@@ -118,10 +119,9 @@ class Simulation:
     def _result(self, device: _Device, url: int) -> bool:
         """Judge one result; False when it is thrown away and the URL must be asked again."""
         wrong = self._lies(device, url)
-        check = trust.check_for(device.standing, self._random.random(), self._alarm.audited)
-        self._alarm.calm(len(self._devices))
+        check = trust.check_for(device.standing, self._random.random())
         if check is trust.Check.NONE:
-            device.single.add(url)
+            device.single[url] = device.standing.valid
         elif check is trust.Check.AUDIT:
             self._extra += 1
             if not self._verdict(device, url, wrong):
@@ -144,27 +144,30 @@ class Simulation:
             self._extra += 2
             self._verdict(partner, url, other_wrong)
             return self._verdict(device, url, wrong)
-        device.standing, partner.standing = device.standing.confirmed(), partner.standing.confirmed()
-        device.paired.add(url)
-        partner.paired.add(url)
+        device.standing = device.standing.confirmed(device.caught)
+        partner.standing = partner.standing.confirmed()
+        device.paired[url] = device.standing.valid
+        partner.paired[url] = partner.standing.valid
         self._voices[url] = 2
         return True
 
     def _verdict(self, device: _Device, url: int, wrong: bool) -> bool:
         """The engine has asked itself."""
         if not wrong:
-            device.standing = device.standing.confirmed()
+            device.standing = device.standing.confirmed(device.caught)
             return True
-        if device.standing.is_sure:
-            self._alarm.caught()
+        device.caught = True
         device.standing = device.standing.refuted()
         self._withdraw(device)
         return False
 
     def _withdraw(self, device: _Device) -> None:
         """What nobody but devices that lied vouches for counts no more; it is fetched again, by the engine."""
-        suspect = set(device.single)
-        for url in device.paired:
+        since = device.standing.valid - trust.SEALED_AFTER
+        suspect = {url for url, checks in device.single.items() if checks > since}
+        for url, checks in device.paired.items():
+            if checks <= since:
+                continue
             self._voices[url] -= 1
             if not self._voices[url]:
                 suspect.add(url)

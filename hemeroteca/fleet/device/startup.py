@@ -16,8 +16,10 @@ from hemeroteca.fleet.device import consent
 from hemeroteca.fleet.device.caps import Caps, Meter
 from hemeroteca.fleet.device.fetching import ThreadFetching
 from hemeroteca.fleet.device.link import Link, LinkError, Refused
-from hemeroteca.fleet.device.page import Page
-from hemeroteca.fleet.device.worker import Worker
+from hemeroteca.fleet.device.stages import Worker
+from hemeroteca.fleet.device.status_page import Page
+
+BUSY = 2.0  # load per core from which on a machine has enough to do
 
 
 def parser(name: str = "worker.pyz") -> argparse.ArgumentParser:
@@ -41,7 +43,9 @@ def parser(name: str = "worker.pyz") -> argparse.ArgumentParser:
     made.add_argument("--min-delay", type=float, default=0.5, help="seconds between two requests to one host, at least")
     made.add_argument("--cpu-percent", type=int, default=0, help="of one core; 0: no limit")
     made.add_argument("--per-network", type=int, default=4, help="requests under way to one public network; 0: any")
-    made.add_argument("--max-load", type=float, default=0.0, help="no work while the load per core is above")
+    made.add_argument(
+        "--max-load", type=float, help=f"no work while the load per core is above (default {BUSY:g}; 0: never mind)"
+    )
     made.add_argument("--on-battery", action="store_true", help="work on battery too")
     made.add_argument("--on-metered", action="store_true", help="work on a network paid by volume too")
     made.add_argument("--version", action="version", version=__version__)
@@ -63,6 +67,7 @@ def main(
 
 def run(options: argparse.Namespace, make_fetching: Callable[[argparse.Namespace, Guard], Any]) -> int:
     state = Path(options.state).expanduser() if options.state else Path.home() / ".hemeroteca-worker"
+    state.mkdir(parents=True, exist_ok=True)
     token = _token(options, state)
     laboratory = options.allow_private or bool(options.allow_network)
     ask = input if sys.stdin is not None and sys.stdin.isatty() else None
@@ -78,13 +83,13 @@ def run(options: argparse.Namespace, make_fetching: Callable[[argparse.Namespace
         disk_bytes=options.disk_bytes,
         hours=options.hours,
         min_delay=options.min_delay,
-        max_load=options.max_load,
+        max_load=options.max_load if options.max_load is not None else 0.0 if laboratory else BUSY,
         cpu_percent=options.cpu_percent,
         per_network=options.per_network,
         on_battery=options.on_battery,
         on_metered=options.on_metered,
     )
-    meter = Meter(caps, state / "used.json" if state.is_dir() else None)
+    meter = Meter(caps, state / "used.json")
     guard = Guard(options.allow_private, options.allow_network)
     worker = Worker(
         Link(options.server, token, options.insecure),
@@ -126,7 +131,6 @@ def _token(options: argparse.Namespace, state: Path) -> str:
     kept = state / "token"
     if options.code:
         token = str(Link(options.server, "", options.insecure).post("code", {"code": options.code})["token"])
-        state.mkdir(parents=True, exist_ok=True)
         with os.fdopen(os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write(token)
         return token

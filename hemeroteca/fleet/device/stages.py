@@ -22,11 +22,11 @@ from urllib.parse import urlsplit
 from hemeroteca import __version__
 from hemeroteca.fetch.guard import Guard
 from hemeroteca.fleet.device import consent, signs
+from hemeroteca.fleet.device.answers import Answer, Results
 from hemeroteca.fleet.device.caps import Caps, Meter
 from hemeroteca.fleet.device.fetching import RequestOrder
 from hemeroteca.fleet.device.link import Link, LinkError, Refused
 from hemeroteca.fleet.device.load import Load
-from hemeroteca.fleet.device.records import Answer, Results
 
 FIRST_HOLD = 32  # URLs in hand at first …
 MAX_HOLD = 1024  # … and at most
@@ -109,12 +109,17 @@ class Worker:
         self._stop = threading.Event()
         self._asking = threading.Event()
         self._called = threading.Event()  # what it waits for is there
+        self._machine = signs.Machine(caps)
         self._refusals = signs.Refusals()
+        self._tampering = signs.Tampering()
         self._under_way: dict[str, float] = {}  # URL → since when
         self._hold = FIRST_HOLD
-        self._seconds = 0.0  # of a request, on average
+        self._seconds = 0.0  # of a request, on average …
+        self._measured = 0  # … over so many
         self._welcome: dict[str, Any] = {}
         self._waiting_bytes = 0
+        self._resting = False  # it takes no work now
+        self._sent_away = ""  # why the coordinator wants no more of it
         self.counts: Counter[str] = Counter()
         self.state = "begins"
         self.log: deque[str] = deque(maxlen=LOG_LINES)
@@ -128,7 +133,7 @@ class Worker:
             stage.start()
         reason = self._ask()
         self._leave()
-        return reason
+        return reason or self._sent_away
 
     def stop(self) -> None:
         """Take nothing more, return what is done, give back the rest. May be called from a signal handler."""
@@ -159,6 +164,9 @@ class Worker:
         pause = 1.0
         while not self._stop.is_set():
             reason = self._unwilling()
+            if not reason and self._check_network and not self._blocks:
+                reason = signs.network()
+            self._resting = bool(reason)
             if reason:
                 self._tell(f"takes no work: {reason}")
                 self._wait(15.0)
@@ -172,6 +180,7 @@ class Worker:
                             "system": _system(),
                             "activities": self._activities,
                             "categories": self._categories,
+                            "caps": self._lent(),
                         },
                     )
                     connected = True
@@ -199,11 +208,22 @@ class Worker:
                     self._wait(error.seconds)
         return ""
 
+    def _lent(self) -> dict[str, Any]:
+        """The bounds of the owner, for the pages that show the device."""
+        caps = self._caps
+        return {
+            "parallel": self._parallel,
+            "bytes_per_second": caps.bytes_per_second,
+            "bytes_per_month": caps.bytes_per_month,
+            "disk_bytes": caps.disk_bytes,
+            "hours": caps.hours[:10],
+            "cpu_percent": caps.cpu_percent,
+            "min_delay": caps.min_delay,
+        }
+
     def _unwilling(self) -> str:
-        found = self._refusals.reason or self._meter.reason(self._waiting_bytes) or signs.machine(self._caps)
-        if not found and self._check_network and not self._blocks:
-            found = signs.network()
-        return found
+        found = self._refusals.reason or self._tampering.reason
+        return found or self._meter.reason(self._waiting_bytes) or self._machine.reason
 
     def _wants(self) -> int:
         """URLs there is room for; none while more than half of what it may hold is not begun."""
@@ -258,7 +278,7 @@ class Worker:
 
     def _speed(self) -> float:
         """URLs per second it could do: what runs at once, by the time a request takes."""
-        return self._parallel / self._seconds if self._seconds else 0.0
+        return self._parallel / self._seconds if self._seconds and self._measured >= self._parallel else 0.0
 
     # fetch
 
@@ -293,6 +313,10 @@ class Worker:
             busy[host.network] += 1
             self._send(host, host.jobs.popleft(), now)
         held = sum(len(host.jobs) for host in self._hosts.values())
+        ready = sum(1 for host in self._hosts.values() if host.jobs and not host.busy and host.at <= now)
+        if len(self._under_way) >= self._parallel and ready > 2 * self._parallel:  # others may have what it cannot use
+            used = held * (1 - ready / len(self._hosts))
+            self._hold = max(FIRST_HOLD, min(self._hold, max(self._hold - 8, int(2 * used))))
         if held <= self._hold / 2:
             if len(self._under_way) < self._parallel and self._blocks:
                 self._hold = min(MAX_HOLD, self._hold * 2) if held < self._parallel * 8 else self._hold
@@ -324,7 +348,7 @@ class Worker:
             host.at = now + max(wait, asked)
             self._place(host, answer.ip)
             self._under_way.pop(job.url, None)
-            self._seconds = 0.9 * self._seconds + 0.1 * answer.seconds if self._seconds else answer.seconds
+            self._measure(job.url, answer)
             self._meter.count(len(answer.body) + len(answer.response_head) + len(answer.request_head))
             self.counts[f"{answer.status // 100}xx" if answer.status else "no answer"] += 1
             self._refusals.note(host.name, answer)
@@ -333,13 +357,28 @@ class Worker:
                 for other in list(host.jobs):
                     self._end(other.block)
                 host.jobs.clear()
-            told = signs.intercepted(answer)
-            if not job.block.dropped and (not told or job.certificate):  # for a vantage check that is what it sees
-                job.block.results.add(answer)
-            if told and not job.certificate:
-                self._tell(f"takes no work: {told}")
+            if not job.block.dropped and (job.certificate or not signs.intercepted(answer)):
+                job.block.results.add(answer)  # intercepted TLS: only a vantage check wants to know
+            if not job.certificate and self._tampering.note(host.name, answer):
+                self._forget_answers()
             self._end(job.block)
             self._lock.notify_all()
+
+    def _measure(self, url: str, answer: Answer) -> None:
+        """How long a request takes here: an average that forgets. Files of rules are quicker than pages."""
+        if not answer.status or url.endswith("/robots.txt"):
+            return
+        self._measured += 1
+        share = max(0.05, 1 / self._measured)
+        self._seconds += share * (answer.seconds - self._seconds)
+
+    def _forget_answers(self) -> None:
+        """This network lies: nothing that is still in hand is handed in, and nobody is blamed for it."""
+        self._tell(f"takes no work: {self._tampering.reason}")
+        for block in self._blocks.values():
+            if block.left:
+                block.results.close()
+                block.results = Results(f"hemeroteca-worker/{__version__}")
 
     def _place(self, host: Host, ip: str) -> None:
         host.network = _network(ip)
@@ -405,16 +444,25 @@ class Worker:
     # beats
 
     def _beats(self) -> None:
-        while not self._stop.wait(min(5.0, float(self._welcome.get("heartbeat_seconds") or 5.0))):
+        while not self._stop.wait(min(5.0, float(self._welcome.get("heartbeat_seconds") or 0.5))):
             if not self._welcome:
                 continue
+            if reason := self._unwilling():
+                self._resting = True
+                self._tell(f"takes no work: {reason}")
             try:
                 self._renew()
                 with self._lock:
                     numbers = list(self._blocks)
-                orders = self._link.post("beat", {"blocks": numbers})
+                orders = self._link.post(
+                    "beat", {"blocks": numbers, "says": self.state[:200], "resting": self._resting}
+                )
                 self._obey(orders, set(numbers))
-            except (LinkError, Refused):
+            except Refused as error:
+                if error.status == 401:  # its token was taken away
+                    self._sent_away = str(error)
+                    self.stop()
+            except LinkError:
                 continue
 
     def _renew(self) -> None:

@@ -3,6 +3,8 @@
 `device.link` speaks the same without this module, because it has only the standard library.
 """
 
+from typing import Annotated
+
 import msgspec
 
 PROTOCOL = 1
@@ -15,6 +17,10 @@ USUAL_CATEGORIES = ("general", "news", "health", "social")  # without a word of 
 AGENT = "HemerotecaFleet"  # closes a site to the fleet alone, in robots.txt
 
 
+Number = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]  # as a database keeps it
+Words = Annotated[str, msgspec.Meta(max_length=200, pattern=r"\A[^\x00]*\Z")]  # … and PostgreSQL no NUL
+
+
 class FleetSettings(msgspec.Struct, frozen=True):
     """Changed with `hemeroteca fleet set`; everybody obeys within seconds."""
 
@@ -24,16 +30,30 @@ class FleetSettings(msgspec.Struct, frozen=True):
     task_seconds: float = 30.0  # a single request may take
     max_devices: int = 1000  # connected at once; further ones are told to come back
     device_percent: int = 70  # of what a client pays; the rest is the operator's
+    probe_percent: int = 1  # of URLs are asked although the answer is known: they look like any other
     local: bool = True  # the engine fetches as well while devices are connected
+
+
+class LentCaps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The bounds its owner set on a device, for people: nobody else can change them. 0: none."""
+
+    parallel: Number = 0  # requests under way
+    bytes_per_second: Number = 0
+    bytes_per_month: Number = 0
+    disk_bytes: Number = 0
+    hours: Annotated[str, msgspec.Meta(pattern=r"\A[^\x00]{0,10}\Z")] = ""
+    cpu_percent: Number = 0
+    min_delay: float = 0.0  # s between two requests to one host
 
 
 class Hello(msgspec.Struct, forbid_unknown_fields=True):
     """Of a device, when it begins."""
 
-    version: str
-    system: str = ""
+    version: Words
+    system: Words = ""
     activities: tuple[str, ...] = ("crawls",)
     categories: tuple[str, ...] = USUAL_CATEGORIES
+    caps: LentCaps = LentCaps()
 
 
 class Welcome(msgspec.Struct):
@@ -89,9 +109,9 @@ class Lease(msgspec.Struct):
 class Beat(msgspec.Struct, forbid_unknown_fields=True):
     """A device lives, and what it holds."""
 
-    blocks: list[int] = []
-    paused: bool = False
-    reason: str = ""  # why it takes no work: a captive portal, a metered link, …
+    blocks: list[Number] = []
+    says: Words = ""  # what it does now, or why not
+    resting: bool = False  # it takes no work now: nothing is put aside for it
 
 
 class Orders(msgspec.Struct):

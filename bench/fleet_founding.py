@@ -1,0 +1,190 @@
+"""The founding experiments of the fleet repeated: parallelism, size of blocks, devices, strategies × sites.
+
+Scaled down: real devices (threads of this process, each asking and returning over HTTP) and a real coordinator, sites
+on loopback that answer the later the further away the asker is. Half a second between two requests to a
+host, everywhere and for everybody; every machine has at most 8 requests under way where nothing else is said.
+"""
+
+import http.client
+import os
+import socket
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from bench.fleet import Coordinator, Sites
+from bench.report import Row
+from hemeroteca.fetch import Guard
+from hemeroteca.fleet.assignment import STRATEGIES, distance
+from hemeroteca.fleet.device import fetching
+from hemeroteca.fleet.device.caps import Caps, Meter
+from hemeroteca.fleet.device.fetching import ThreadFetching
+from hemeroteca.fleet.device.link import Link
+from hemeroteca.fleet.device.stages import Worker
+from hemeroteca.fleet.geolocation import CENTRES
+
+PORT = 8978
+DELAY = 0.5
+SECONDS_PER_KM = 3e-5  # there and back, three times
+COUNTRIES = (
+    "ES", "FR", "DE", "GB", "IT", "PL", "SE", "US", "CA", "MX", "BR", "AR", "CL", "JP", "KR", "IN", "AU", "ZA", "NG",
+    "EG",
+)  # fmt: skip
+HOMES = ("ES", "US", "BR", "JP", "DE", "AU", "ZA")  # of the devices
+RUN_SECONDS = 4.0  # at most so much work is ordered
+PARTS = os.environ.get("BENCH_FOUNDING", "parallelism,blocks,devices,strategies").split(",")
+
+
+class Placed(ThreadFetching):
+    """Requests from an address of a country: the site knows by it how far away the device is."""
+
+    def __init__(self, source: str, parallel: int) -> None:
+        self._source = source
+        super().__init__(Guard(allow_private=True), parallel, any_port=True)
+
+    def _run(self) -> None:
+        _thread.source = self._source
+        super()._run()
+
+
+class _Socket(socket.socket):
+    def connect(self, address: Any) -> None:
+        self.bind((_thread.source, 0))
+        super().connect(address)
+
+
+_thread = threading.local()
+fetching.socket = SimpleNamespace(**{**vars(socket), "socket": _Socket})  # type: ignore[attr-defined]
+
+
+class Device:
+    def __init__(self, coordinator: Coordinator, token: str, home: str, parallel: int) -> None:
+        caps = Caps(min_delay=0.1, on_battery=True, on_metered=True)
+        link = PlacedLink(coordinator.server, token)
+        link.source = f"127.{20 + COUNTRIES.index(home)}.255.1"
+        self.worker = Worker(
+            link, Placed(link.source, parallel), caps, Meter(caps, None), ["crawls"], parallel=parallel,
+            check_network=False,
+            say=lambda line: None, guard=Guard(allow_private=True), any_port=True,
+        )  # fmt: skip
+        self._thread = threading.Thread(target=self.worker.run, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self.worker.stop()
+        self._thread.join(60)
+
+
+class PlacedLink(Link):
+    """Speaks to the coordinator from an address of its country."""
+
+    source = ""
+
+    def _connection(self, fresh: bool) -> http.client.HTTPConnection:
+        connection = super()._connection(fresh)
+        connection.source_address = (self.source, 0)  # it connects with the next request
+        return connection
+
+
+def way(source: str, site: str) -> float:
+    """Seconds a request takes. Mixed sites have each a pace of their own; the engine is at the first of the homes."""
+    _, group, _, last = map(int, site.split("."))
+    if group == 1:
+        return (0.05, 0.1, 0.2, 0.4, 0.8)[last % 5]
+    if group == 2:
+        return 0.2
+    place = int(source.split(".")[1])
+    home = COUNTRIES[place - 20] if place >= 20 else HOMES[0]
+    return 0.05 + SECONDS_PER_KM * distance(CENTRES[home], CENTRES[COUNTRIES[group - 20]])
+
+
+SITES = {
+    "one delayed host": ["127.2.0.1"],
+    "mixed": [f"127.1.0.{n + 1}" for n in range(120)],
+    "20 countries": [f"127.{20 + n % 20}.0.{n // 20 + 1}" for n in range(120)],
+}
+
+
+class Laboratory:
+    def __init__(self) -> None:
+        self.sites = Sites(way)
+        places = Path(os.environ.get("TMPDIR", "/tmp")) / f"bench-countries-{os.getpid()}.csv"
+        lines = [f"127.{20 + n}.0.0,127.{20 + n}.255.255,{name}" for n, name in enumerate(COUNTRIES)]
+        places.write_text("\n".join(lines))
+        self._places = places
+        self.coordinator = Coordinator(PORT, HEMEROTECA_ADDRESS_DATABASE=str(places), HEMEROTECA_DELAY=str(DELAY))
+        self.tokens = [self.coordinator.device(f"d{n}") for n in range(len(HOMES))]
+        self._runs = 0
+
+    def run(self, kind: str, devices: int, parallel: int = 8, **settings: object) -> float:
+        """Pages per second of a crawl between its first tenth and its last third: how it begins, and how its slowest
+        hosts end, is a matter of chance."""
+        given = {"strategy": "auto", "max_block": 64, **settings}
+        self.coordinator.run("fleet", "set", *(f"{name}={value}" for name, value in given.items()))
+        lent = [Device(self.coordinator, self.tokens[n], HOMES[n], parallel) for n in range(devices)]
+        try:
+            self.coordinator.wait_for(devices)
+            return self._timed(kind, devices, parallel)
+        finally:
+            for one in lent:
+                one.stop()
+
+    def _timed(self, kind: str, devices: int, parallel: int) -> float:
+        self._runs += 1
+        hosts = SITES[kind]
+        most = min(len(hosts) / DELAY, max(1, devices) * parallel * 6)
+        each = max(2, min(16, round(most * RUN_SECONDS / len(hosts))))
+        enough = max(60, int(most * RUN_SECONDS))  # a single request at a time needs no more to be measured
+        urls = [f"http://{host}:{self.sites.port}/{self._runs}-{n}" for n in range(each) for host in hosts][:enough]
+        self.sites.pages.clear()
+        crawl = self.coordinator.crawl(urls)
+        counted = int(0.7 * len(urls))
+        until = time.monotonic() + 60
+        while len(times := self._asked()) < counted and time.monotonic() < until:
+            time.sleep(0.05)
+        self.coordinator.stop(crawl)  # its rest must not disturb the next one
+        times = times[len(urls) // 10 : counted]
+        return (len(times) - 1) / (times[-1] - times[0])
+
+    def _asked(self) -> list[float]:
+        """When each page of this run was asked for the first time."""
+        mine = b"/%d-" % self._runs
+        return sorted(at for (_, path), at in list(self.sites.pages.items()) if path.startswith(mine))
+
+    def close(self) -> None:
+        self.coordinator.close()
+        self._places.unlink()
+
+
+def main() -> list[Row]:
+    laboratory = Laboratory()
+    try:
+        direct = {kind: laboratory.run(kind, 0) for kind in SITES for _ in range(2)}  # the first one reads robots.txt
+        return list(_rows(laboratory, direct))
+    finally:
+        laboratory.close()
+
+
+def _rows(laboratory: Laboratory, direct: dict[str, float]) -> "list[Row]":
+    def shown(kind: str, rate: float) -> str:
+        return f"{rate:.1f} ({rate / direct[kind]:.2f} ×)"
+
+    rows = [Row(f"one machine, direct, {kind}", f"{rate:.1f} pages/s") for kind, rate in direct.items()]
+    run = laboratory.run
+    if "parallelism" in PARTS:
+        found = [f"{p}: {shown('mixed', run('mixed', 1, p))}" for p in (1, 8, 32, 128)]
+        rows.append(Row("requests under way, one device, mixed", ", ".join(found)))
+    if "blocks" in PARTS:
+        found = [f"{b}: {shown('mixed', run('mixed', 2, max_block=b))}" for b in (1, 8, 64)]
+        rows.append(Row("largest block, two devices, mixed", ", ".join(found)))
+    if "devices" in PARTS:
+        found = [f"{d}: {shown('mixed', run('mixed', d))}" for d in (1, 2, 4, 7)]
+        rows.append(Row("devices, mixed", ", ".join(found)))
+    if "strategies" in PARTS:
+        for kind in SITES:
+            found = [f"{name}: {shown(kind, run(kind, 4, strategy=name))}" for name in STRATEGIES]
+            goal = "1 × is right" if kind == "one delayed host" else ""
+            rows.append(Row(f"strategies, four devices, {kind}", ", ".join(found), goal))
+    return rows

@@ -1,0 +1,118 @@
+"""`hemeroteca fleet load-test`: tests of a site by whoever controls it."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Column, Table
+
+from hemeroteca.cli.common import Data, Json, actor, printable, setup, tell, unmarked
+
+app = typer.Typer(no_args_is_help=True, help="Load tests of a site, by whoever proves to control it.")
+Id = Annotated[UUID, typer.Argument(help="Of the test; `list` shows it.")]
+
+
+@app.command()
+def propose(
+    url: Annotated[str, typer.Argument(help="Page to ask for, again and again.")],
+    user: Annotated[str, typer.Option("--user", help="Whose test it is: a client of the fleet, or an administrator.")],
+    rate: Annotated[int, typer.Option(min=1, help="Requests per second at the top, of all devices.")] = 10,
+    ramp_seconds: Annotated[int, typer.Option(min=1, help="Until the top is reached.")] = 30,
+    hold_seconds: Annotated[int, typer.Option(min=1, help="At the top.")] = 60,
+    data: Data = None,
+    json: Json = False,
+) -> None:
+    """Propose a test; says which line the site must show, in which file, before it can start."""
+    setup(data)
+    from hemeroteca.accounts import Actor
+    from hemeroteca.accounts import services as accounts
+    from hemeroteca.fleet import loads
+
+    wanted = loads.LoadTestOrder(url=url, rate=rate, ramp_seconds=ramp_seconds, hold_seconds=hold_seconds)
+    made = loads.propose(Actor.of(accounts.find_user(user)), wanted)
+    if json:
+        tell(_facts(made))
+        return
+    typer.echo(str(made.public_id))
+    typer.echo(f"put this line into {loads.PATH} of {made.host}, at every address of it: {loads.proof(made)}", err=True)
+
+
+@app.command("list")
+def listing(data: Data = None, json: Json = False) -> None:
+    """Tests, newest first."""
+    setup(data)
+    from hemeroteca.fleet import loads
+
+    found = loads.tests(actor())
+    if json:
+        for one in found:
+            tell(_facts(one))
+        return
+    table = Table(Column("id", no_wrap=True), "page", "owner", "state", "per second", "why")
+    for one in found:
+        row = (str(one.public_id), unmarked(one.url), one.owner.name, one.state, str(one.rate), unmarked(one.reason))
+        table.add_row(*row)
+    Console().print(table)
+
+
+@app.command()
+def start(test: Id, data: Data = None, json: Json = False) -> None:
+    """Read the proof at every address, and begin; `hemeroteca serve` must run."""
+    setup(data)
+    from django.conf import settings
+
+    from hemeroteca.fleet import loads
+
+    found = loads.start(actor(), loads.find(actor(), test), settings.CONFIG)
+    tell(_facts(found)) if json else typer.echo(f"{found.host} is tested at {', '.join(found.addresses)}")
+
+
+@app.command()
+def stop(test: Id, data: Data = None) -> None:
+    """Nothing more is handed out from this moment."""
+    setup(data)
+    from hemeroteca.fleet import loads
+
+    found = loads.find(actor(), test)
+    loads.stop(actor(), found)
+    typer.echo(f"{test}: {found.state}")
+
+
+@app.command()
+def show(test: Id, data: Data = None, json: Json = False) -> None:
+    """Requests, errors and percentiles of answer times, second by second."""
+    setup(data)
+    from hemeroteca.fleet import loads
+
+    found = loads.find(actor(), test)
+    report = loads.report(found)
+    if json:
+        tell({**_facts(found), "report": msgspec.to_builtins(report)})
+        return
+    typer.echo(printable(f"{found.url}: {found.state} {found.reason}".rstrip()))
+    typer.echo(f"{report.asked} requests, {report.errors} errors")
+    typer.echo(f"answer times: p50 {report.p50} ms, p95 {report.p95} ms, p99 {report.p99} ms")
+    table = Table("second", "planned", "asked", "errors", "p50 ms", "p95 ms", "p99 ms")
+    for one in report.seconds:
+        table.add_row(*(str(value) for value in msgspec.structs.astuple(one)))
+    Console().print(table)
+
+
+def _facts(test: Any) -> dict[str, Any]:
+    from hemeroteca.fleet import loads
+
+    return {
+        "id": str(test.public_id),
+        "url": test.url,
+        "owner": test.owner.name,
+        "state": test.state,
+        "reason": test.reason,
+        "rate": test.rate,
+        "ramp_seconds": test.ramp_seconds,
+        "hold_seconds": test.hold_seconds,
+        "addresses": test.addresses,
+        "proof_path": loads.PATH,
+        "proof": loads.proof(test),
+    }

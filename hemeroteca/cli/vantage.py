@@ -1,0 +1,110 @@
+"""`hemeroteca fleet vantage`: the same pages seen from devices in different countries and networks."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Column, Table
+
+from hemeroteca.cli.common import Data, Json, actor, printable, setup, stamp, tell, unmarked
+from hemeroteca.warc.timestamps import moment
+
+app = typer.Typer(no_args_is_help=True, help="The same pages seen from devices in different countries and networks.")
+Id = Annotated[UUID, typer.Argument(help="Of the check; `list` shows it.")]
+
+
+@app.command()
+def order(
+    urls: Annotated[list[str], typer.Argument(help="Pages to look at.")],
+    user: Annotated[str, typer.Option("--user", help="Whose check it is: a client of the fleet, or an administrator.")],
+    title: Annotated[str, typer.Option(help="What it is called.")] = "",
+    category: Annotated[str, typer.Option(help="Kind of pages; owners of devices may leave it out.")] = "general",
+    country: Annotated[list[str] | None, typer.Option(help="Only from here, two letters; several times.")] = None,
+    every_hours: Annotated[int, typer.Option(min=0, help="Again after so many hours; 0: once.")] = 0,
+    data: Data = None,
+    json: Json = False,
+) -> None:
+    """Have pages compared, once or again and again; prints the id of the check."""
+    setup(data)
+    from hemeroteca.accounts import Actor
+    from hemeroteca.accounts import services as accounts
+    from hemeroteca.fleet import vantage
+
+    wanted = vantage.VantageOrder(
+        urls=urls, title=title, category=category, countries=country or [], every_hours=every_hours
+    )
+    made = vantage.order(Actor.of(accounts.find_user(user)), wanted)
+    tell(_facts(made)) if json else typer.echo(str(made.public_id))
+
+
+@app.command("list")
+def listing(data: Data = None, json: Json = False) -> None:
+    """Checks, newest first."""
+    setup(data)
+    from hemeroteca.fleet import vantage
+
+    found = vantage.checks(actor())
+    if json:
+        for one in found:
+            tell(_facts(one))
+        return
+    table = Table(Column("id", no_wrap=True), "title", "owner", "category", "URLs", "next run")
+    for one in found:
+        due = stamp(moment(one.next_ms)) if one.next_ms else ""
+        table.add_row(str(one.public_id), unmarked(one.title), one.owner.name, one.category, str(len(one.urls)), due)
+    Console().print(table)
+
+
+@app.command()
+def show(
+    check: Id,
+    run: Annotated[int, typer.Option(min=0, help="Number of a run; 0: the last one.")] = 0,
+    data: Data = None,
+    json: Json = False,
+) -> None:
+    """What each place saw: where the pages differ, and who saw it."""
+    setup(data)
+    from hemeroteca.fleet import vantage
+
+    found = vantage.find(actor(), check)
+    chosen = next((one for one in vantage.runs(found) if not run or one.pk == run), None)
+    report = vantage.report(chosen) if chosen is not None else None
+    if json:
+        tell({**_facts(found), "report": msgspec.to_builtins(report)})
+        return
+    if report is None:
+        typer.echo("no run has begun yet; `hemeroteca serve` begins it")
+        return
+    typer.echo(f"run {report.run}, {stamp(moment(report.started_ms))}: {report.state}")
+    for one in report.urls:
+        typer.echo(printable(f"{one.verdict:9} {one.status or '-'} {one.places} places  {one.url}"))
+        for other in one.differences:
+            who = other.device or "the server"
+            place = " ".join(part for part in (other.country, other.network) if part)
+            typer.echo(printable(f"          {other.what}: {other.detail} ({who} {place})"))
+
+
+@app.command()
+def end(check: Id, data: Data = None) -> None:
+    """No further run begins; what was seen stays."""
+    setup(data)
+    from hemeroteca.fleet import vantage
+
+    found = vantage.find(actor(), check)
+    vantage.end(actor(), found)
+    typer.echo(f"{check} has ended")
+
+
+def _facts(check: Any) -> dict[str, Any]:
+    return {
+        "id": str(check.public_id),
+        "title": check.title,
+        "owner": check.owner.name,
+        "state": check.state,
+        "category": check.category,
+        "countries": check.countries,
+        "every_hours": check.every_hours,
+        "urls": check.urls,
+    }

@@ -1,0 +1,99 @@
+"""Orders that are kept: given by hand or by the clock, once, and what happened to their crawls is told."""
+
+import pytest
+
+from hemeroteca import urls
+from hemeroteca.accounts import SYSTEM, Actor, Role
+from hemeroteca.errors import Conflict, Denied, Invalid, NotFound
+from hemeroteca.frontier import crawl_orders, queries, services
+from hemeroteca.frontier.models import Crawl, CrawlOrder
+from hemeroteca.frontier.values import Counts
+from hemeroteca.ingest.rules import CrawlOptions
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
+HOUR = 3_600_000
+OPTIONS = CrawlOptions(scope=urls.Scope(kind="host"), limit=10)
+
+
+def keep(every=0.0, name="diario", actor=SYSTEM, **options):
+    return crawl_orders.save(actor, name, ["https://diario.example"], OPTIONS, every, **options)
+
+
+def finish(crawl):
+    services.mark_ended(crawl.pk, Crawl.State.FINISHED, "", Counts(pages=3, failed=1))
+
+
+def test_the_clock_gives_an_order_once_and_again_when_its_time_comes():
+    row = keep(every=24)
+    now = row.next_ms
+    (first,) = crawl_orders.give_due(now)
+    assert crawl_orders.give_due(now) == [], "once, whoever asks"
+    assert (first.seeds, first.options["limit"]) == (["https://diario.example/"], 10)
+    finish(first)
+    assert crawl_orders.give_due(now + 23 * HOUR) == []
+    (second,) = crawl_orders.give_due(now + 24 * HOUR)
+    assert second.pk != first.pk
+    assert second.options["again"], "its pages are visited again"
+    row.refresh_from_db()
+    assert (row.last_crawl_id, row.next_ms) == (second.pk, now + 48 * HOUR)
+
+
+def test_what_was_missed_is_not_made_up_for_and_a_run_under_way_is_left_alone():
+    row = keep(every=1)
+    (crawl,) = crawl_orders.give_due(row.next_ms + 10 * HOUR + 5)
+    row.refresh_from_db()
+    later = row.next_ms
+    assert crawl_orders.give_due(later) == []
+    row.refresh_from_db()
+    assert f"crawl {crawl.pk}, its last run, is still under way" in row.note
+    assert row.next_ms == later + HOUR
+    finish(crawl)
+    assert len(crawl_orders.give_due(row.next_ms)) == 1
+    row.refresh_from_db()
+    assert row.note == ""
+
+
+def test_by_hand_only_and_paused_orders_wait_for_a_person():
+    row = keep()
+    assert crawl_orders.give_due(row.created_ms + 10**12) == []
+    keep(every=24, name="pausada")
+    crawl_orders.pause(SYSTEM, "pausada", False)
+    assert crawl_orders.give_due(row.created_ms + 10**12) == []
+    assert crawl_orders.run(SYSTEM, "diario").pk == CrawlOrder.objects.get(name="diario").last_crawl_id
+    crawl_orders.pause(SYSTEM, "pausada", True)
+    assert CrawlOrder.objects.get(name="pausada").next_ms >= row.created_ms
+    crawl_orders.remove(SYSTEM, "pausada")
+    with pytest.raises(NotFound):
+        crawl_orders.run(SYSTEM, "pausada")
+
+
+def test_an_order_is_checked_when_it_is_kept():
+    with pytest.raises(Invalid):
+        keep(every=0.01)
+    with pytest.raises(Invalid):
+        crawl_orders.save(SYSTEM, "x", ["ftp://no.example"], OPTIONS)
+    with pytest.raises(Invalid):
+        keep(name="  ")
+    with pytest.raises(Denied):
+        keep(actor=Actor("leo", roles=(Role.READER,)))
+    rude = CrawlOptions(scope=urls.Scope(kind="host"), ignore_robots=True)
+    with pytest.raises(Denied):
+        crawl_orders.save(Actor("eva", roles=(Role.DIRECTOR,)), "x", ["https://a.example"], rude)
+    assert keep(every=1).pk == keep(every=2).pk, "the same name changes the order"
+
+
+def test_what_happened_to_a_crawl_is_in_its_log():
+    crawl = crawl_orders.run(SYSTEM, keep().name)
+    services.mark_started(crawl.pk)
+    services.exclude(SYSTEM, crawl.pk, "/calendar/")
+    services.stop_crawl(Actor("eva", roles=(Role.DIRECTOR,)), crawl.pk)
+    services.mark_ended(crawl.pk, Crawl.State.STOPPED, "stopped by a person", Counts(pages=7, failed=2))
+    services.resume_crawl(SYSTEM, crawl.pk)
+    told = [(event.what, event.actor) for event in reversed(queries.events(crawl.pk))]
+    assert told == [
+        ("ordered", "system"), ("began", ""), ("excluded", "system"), ("stopping", "eva"), ("stopped", ""),
+        ("resumed", "system"),
+    ]  # fmt: skip
+    assert "7 pages, 2 failed; stopped by a person" in [event.detail for event in queries.events(crawl.pk)]
+    with pytest.raises(Conflict):
+        services.exclude(SYSTEM, crawl.pk, "/calendar/")
