@@ -18,7 +18,7 @@ from zlib import crc32
 
 import msgspec
 
-from hemeroteca.focus.matcher import fold
+from hemeroteca.focus.matcher import fold_words
 
 BITS = 18
 DISCOUNT = 0.7  # what a target is worth to the link one step before it
@@ -33,6 +33,7 @@ GROUPS_REMEMBERED = 100_000
 MAX_WORDS = 12  # of an anchor, a context, an address
 RATE = 0.25
 PAGES_REMEMBERED = 50_000
+WORDS_REMEMBERED = 50_000  # whose feature is not worked out again
 
 MIN_SHARE = 0.002  # what is thought of a link is never surer than this, nor than its opposite
 
@@ -41,13 +42,14 @@ _NO_WORDS = [b"-"]
 _MASK = (1 << BITS) - 1
 _NUMBER = re.compile(r"(?<![a-z])[a-z]*\d[a-z\d]*", re.I)  # numbers and codes: 12, 8f3a, v2
 _DIGIT = re.compile(r"\d")
+_DIGIT_BYTE = re.compile(rb"\d")
 _PARTS = re.compile(r"//([^/?#]*)([^?#]*)\??([^#]*)")
 
 
 class Features(NamedTuple):
     """What the learners see of a link."""
 
-    words: list[int]  # of the classifier: numbers of hashed features, each once
+    words: set[int]  # of the classifier: numbers of hashed features
     groups: tuple[int, ...]  # it belongs to, from the widest to the narrowest
 
 
@@ -128,7 +130,7 @@ class LinkModel:
                         rate[1] += given
             page = link.parent
 
-    def _step(self, words: list[int], label: float) -> None:
+    def _step(self, words: set[int], label: float) -> None:
         weights, squares = self._weights, self._squares
         error = 1.0 / (1.0 + exp(-max(-30.0, min(30.0, _BIAS + sum([weights[one] for one in words]))))) - label
         for one in words:
@@ -141,31 +143,56 @@ def features(url: str, host: str, anchor: str, context: str, parent_url: str, pa
     found = _PARTS.search(url)
     path, query = (found[2], found[3]) if found else ("", "")
     shape = shape_of(path, query)
-    parent_host, parent_shape = _page_shape(parent_url)
+    parent_host, parent_shape, hashed = _page_features(parent_url, int(page * 5))
+    kin, own, of_host = _host_features(host)
     file = path[path.rfind("/") + 1 :]
     ending = file[file.rfind(".") :][:7] if "." in file else ""
-    names = f"h{host}\ns{shape}\np{parent_shape}\nr{int(page * 5)}\no{host == parent_host}\ne{ending}"
-    hashed = [crc32(name) & _MASK for name in names.encode("utf-8", "replace").split(b"\n")]  # numbers of features
-    for salt, text in ((1, anchor), (2, context), (3, f"{path} {query}")):
-        text = text[:MAX_TEXT]
-        if _DIGIT.search(text):
-            text = _NUMBER.sub("0", text)
-        words = fold(text).split()[:MAX_WORDS] or _NO_WORDS
-        hashed += [crc32(word, salt) & _MASK for word in words]
-    kin, own = _host_names(host)
-    hashed.append(crc32(kin, 4) & _MASK)
+    shape_name = shape.encode("utf-8", "replace")
+    hashed = [*hashed, *of_host, crc32(b"s" + shape_name) & _MASK, _SAME_HOST if host == parent_host else _OTHER_HOST]
+    hashed.append(crc32(b"e" + ending.encode("utf-8", "replace")) & _MASK)
+    texts = fold_words(anchor[:MAX_TEXT], context[:MAX_TEXT], f"{path} {query}"[:MAX_TEXT])
+    for numbers, words in zip(_WORDS, texts, strict=True):
+        hashed += [numbers[word] for word in words[:MAX_WORDS] or _NO_WORDS]
     under = crc32(f"{parent_shape}>{shape} {int(page * 4)}".encode("utf-8", "replace"))
-    shaped = crc32(shape.encode("utf-8", "replace"), 7)
+    shaped = crc32(shape_name, 7)
     groups = (shaped, under, crc32(kin, shaped), crc32(kin, under), crc32(own, under))
-    return Features(list(set(hashed)), groups)
+    return Features(set(hashed), groups)
+
+
+class _WordNumbers(dict[bytes, int]):
+    """Words of anchors, contexts or addresses → the numbers of their features; numbers and codes are all one word."""
+
+    def __init__(self, salt: int) -> None:
+        self._salt = salt
+
+    def __missing__(self, word: bytes) -> int:
+        number = crc32(b"0" if _DIGIT_BYTE.search(word) else word, self._salt) & _MASK
+        if len(self) < WORDS_REMEMBERED:
+            self[word] = number
+        return number
+
+
+_WORDS = (_WordNumbers(1), _WordNumbers(2), _WordNumbers(3))
+_SAME_HOST, _OTHER_HOST = crc32(b"oTrue") & _MASK, crc32(b"oFalse") & _MASK
 
 
 @lru_cache(10_000)
-def _host_names(host: str) -> tuple[bytes, bytes]:
-    """The first label of a host's name without numbers, which hosts of one kind often share (ide, sig, geoportal, www),
-    and its whole name."""
-    kin = _NUMBER.sub("", host.partition(".")[0]).strip("-_")
-    return kin.encode("utf-8", "replace"), host.encode("utf-8", "replace")
+def _host_features(host: str) -> tuple[bytes, bytes, tuple[int, int]]:
+    """The first label of a host's name without numbers, which hosts of one kind often share (ide, sig, geoportal, www);
+    its whole name; and the features of both."""
+    label = _NUMBER.sub("", host.partition(".")[0]).strip("-_")
+    kin, own = label.encode("utf-8", "replace"), host.encode("utf-8", "replace")
+    return kin, own, (crc32(b"h" + own) & _MASK, crc32(kin, 4) & _MASK)
+
+
+@lru_cache(1000)
+def _page_features(url: str, relevance: int) -> tuple[str, str, tuple[int, int]]:
+    """Host and shape of the address of a page, and the features its links have from it."""
+    found = _PARTS.search(url)
+    host, shape = (found[1], shape_of(found[2], found[3])) if found else ("", "")
+    names = f"p{shape}", f"r{relevance}"
+    first, second = (crc32(name.encode("utf-8", "replace")) & _MASK for name in names)
+    return host, shape, (first, second)
 
 
 def _log_odds(share: float) -> float:
@@ -173,25 +200,22 @@ def _log_odds(share: float) -> float:
     return log(share / (1.0 - share))
 
 
-@lru_cache(1000)
-def _page_shape(url: str) -> tuple[str, str]:
-    """Host and shape of the address of a page."""
-    found = _PARTS.search(url)
-    return (found[1], shape_of(found[2], found[3])) if found else ("", "")
-
-
 def shape_of(path: str, query: str = "") -> str:
     """An address without what differs between pages of one kind: `/record/~` of `/record/red-hidrografica-12`."""
     parts = path.split("/")[:8]
     last = len(parts) - 1
     for place, part in enumerate(parts):
+        if part.isalpha() and len(part) <= 20:
+            continue
         parted = part.count("-") + part.count("_")
         if len(part) > 20 or parted > 1 or (parted and place == last and part[-1:].isdigit()):
             parts[place] = "~" + part[part.rfind(".") :] if "." in part[-6:] else "~"
-        else:
-            parts[place] = _NUMBER.sub("0", part) if _DIGIT.search(part) else part
-    names = sorted(pair.partition("=")[0].lower() for pair in query.split("&")[:8]) if query else []
-    return "/".join(parts) + ("?" + "&".join(names) if names else "")
+        elif _DIGIT.search(part):
+            parts[place] = _NUMBER.sub("0", part)
+    shape = "/".join(parts)
+    if not query:
+        return shape
+    return f"{shape}?{'&'.join(sorted([pair.partition('=')[0].lower() for pair in query.split('&')[:8]]))}"
 
 
 _BIAS = log(0.02 / 0.98)  # before anything is learned one link in fifty is taken to be good
