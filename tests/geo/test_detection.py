@@ -175,7 +175,7 @@ def test_a_layer_not_closed_costs_no_feature_type():
         ('{"@odata.context": "x", "value": [{"name": "Customers", "url": "Customers"}]}', "none of the types"),
         ('{"openapi": "3.0.0", "info": {"title": "WMS"}, "paths": {}}', "none of the types"),
         ('{"tilesets": ["dinner", "kitchen"], "links": []}', "none of the types"),
-        ('{"geometryType": "esriGeometryPoint", "spatialReference": {"wkid": 4326}, "features": []}', "none of the types"),
+        ('{"geometryType": "esriGeometryPoint", "spatialReference": {}, "features": []}', "none of the types"),
         ("<TileMapServer><TileMapService href='http://x.example/tms/1.0.0/'/></TileMapServer>", "TileMapServer"),
         ("<catalog xmlns='http://www.unidata.ucar.edu/namespaces/thredds/InvCatalog/v1.0'/>", "catalog"),
         ("<mdb:MD_Metadata xmlns:mdb='http://standards.iso.org/iso/19115/-3/mdb/2.0'/>", "metadata"),
