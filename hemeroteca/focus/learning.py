@@ -4,6 +4,7 @@ Two learners. A classifier (logistic regression on hashed words of address, anch
 observation) carries what was learned from one site to the next. Rates of groups of links (the same shape of address,
 the same under pages of one shape, the same on hosts named alike, the same on this host) tell within a few visits which
 parts of a site are worth it. What words and wide groups say counts alike; what the narrow ones say moves it further.
+How far is learned too (`weigh`): on some webs the sites of one kind are alike, on others each is its own.
 
 A link that led to a target is worth 1, one that led elsewhere 0. Lists and records are no targets but lead to them, so
 a target also credits the links on the way to it: `DISCOUNT` for each step, and never more than 1 in all.
@@ -12,18 +13,26 @@ a target also credits the links on the way to it: `DISCOUNT` for each step, and 
 import re
 from collections import OrderedDict
 from functools import lru_cache
+from itertools import islice
 from math import exp, log
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 import msgspec
 
 from hemeroteca.focus.matcher import fold_words
 
+if TYPE_CHECKING:
+    import numpy as np
+
 BITS = 18
 DISCOUNT = 0.7  # what a target is worth to the link one step before it
 MAX_STEPS = 4  # links before a target that are credited
-INERTIA = 4.0  # visits of a group that count as much as what was thought of its links before
+# Visits of a group that count as much as what was thought of its links before: at first, and what is tried.
+INERTIA = 4.0
+INERTIAS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 200.0)
+MIN_WEIGHED, MAX_WEIGHED = 40, 1500  # links they are chosen on
+UNRIPE = 30  # links followed last, whose worth is not known yet
 # Visits of a group that count, from the widest to the narrowest: a shape; under pages of a shape; a shape on hosts that
 # are named alike (ide.example.es, ide.example.org); there under pages of a shape; the same on this host. Wide ones mix
 # good and bad sites and count less.
@@ -58,6 +67,8 @@ class _Followed(msgspec.Struct, gc=False):
 
     features: Features
     parent: int  # key of the page it stands on
+    before: float = -1.0  # what was thought of it without its groups, when it was followed; -1: not known
+    target: float = 0.0  # 1: it led to one
     credit: float = 0.0  # from targets behind it
 
 
@@ -69,6 +80,7 @@ class LinkModel:
         self._squares = [1.0] * (1 << BITS)
         self._rates: OrderedDict[int, list[float]] = OrderedDict()  # group → visits, what they were worth
         self._followed: OrderedDict[int, _Followed] = OrderedDict()  # by the key of the page
+        self._inertia = [INERTIA] * len(MAX_COUNTED)  # of each kind of group
         self.targets = 0
 
     def chance(self, features: Features) -> float:
@@ -83,12 +95,37 @@ class LinkModel:
             if place == WIDE:
                 worth = 1.0 / (1.0 + exp(-(_log_odds(before) + _log_odds(worth)) / 2))
             if rate := rates.get(group):
-                visits = min(rate[0], MAX_COUNTED[place])
-                worth = (rate[1] / rate[0] * visits + INERTIA * worth) / (visits + INERTIA)
+                visits, inertia = min(rate[0], MAX_COUNTED[place]), self._inertia[place]
+                worth = (rate[1] / rate[0] * visits + inertia * worth) / (visits + inertia)
         return worth
 
-    def observe(self, page: int, parent: int, features: Features, target: bool) -> None:
-        """A link was followed, to a target or not."""
+    def weigh(self) -> None:
+        """Choose the inertia of each kind of group, from the widest to the narrowest: the one by which the other links
+        of their groups foretell best what the links followed so far were worth."""
+        import numpy as np  # only here: few processes follow links
+
+        ripe = [link for link in islice(reversed(self._followed.values()), UNRIPE, None) if link.before >= 0.0]
+        links = ripe[:MAX_WEIGHED]
+        if len(links) < MIN_WEIGHED:
+            return
+        own = np.array([link.target + link.credit for link in links])
+        wanted = np.minimum(own, 1.0)
+        before = worth = np.array([link.before for link in links])
+        for place, most in enumerate(MAX_COUNTED):
+            if place == WIDE:
+                odds = [np.log(share / (1.0 - share)) for share in (_kept(before), _kept(worth))]
+                worth = 1.0 / (1.0 + np.exp(-sum(odds) / 2))
+            rates = [self._rates.get(link.features.groups[place], _NO_RATE) for link in links]
+            others = np.maximum(np.array([rate[0] for rate in rates]) - 1.0, 0.0)  # without the link itself
+            share = np.maximum(np.array([rate[1] for rate in rates]) - own, 0.0) / np.maximum(others, 1.0)
+            visits = np.minimum(others, most)
+            moved = [(share * visits + inertia * worth) / (visits + inertia) for inertia in INERTIAS]
+            losses = [-np.mean(wanted * np.log(_kept(one)) + (1 - wanted) * np.log(1 - _kept(one))) for one in moved]
+            best = int(np.argmin(losses))
+            self._inertia[place], worth = INERTIAS[best], moved[best]
+
+    def observe(self, page: int, parent: int, features: Features, before: float, target: bool) -> None:
+        """A link was followed, to a target or not; `before`: what was thought of it without its groups."""
         worth = 1.0 if target else 0.0
         self._step(features.words, worth)
         for group in features.groups:
@@ -97,14 +134,14 @@ class LinkModel:
             rate[1] += worth
         while len(self._rates) > GROUPS_REMEMBERED:
             self._rates.popitem(last=False)
-        self.remember(page, parent, features)
+        self.remember(page, parent, features, before, worth)
         if target:
             self.targets += 1
             self._credit(parent)
 
-    def remember(self, page: int, parent: int, features: Features) -> None:
+    def remember(self, page: int, parent: int, features: Features, before: float = -1.0, target: float = 0.0) -> None:
         """The way to a page, for the credit that targets behind it give."""
-        self._followed[page] = _Followed(features, parent)
+        self._followed[page] = _Followed(features, parent, before, target)
         if len(self._followed) > PAGES_REMEMBERED:
             self._followed.popitem(last=False)
 
@@ -143,13 +180,13 @@ def features(url: str, host: str, anchor: str, context: str, parent_url: str, pa
     found = _PARTS.search(url)
     path, query = (found[2], found[3]) if found else ("", "")
     shape = shape_of(path, query)
-    parent_host, parent_shape, hashed = _page_features(parent_url, int(page * 5))
+    parent_host, parent_shape, of_page = _page_features(parent_url, int(page * 5))
     kin, own, of_host = _host_features(host)
     file = path[path.rfind("/") + 1 :]
     ending = file[file.rfind(".") :][:7] if "." in file else ""
     shape_name = shape.encode("utf-8", "replace")
-    hashed = [*hashed, *of_host, crc32(b"s" + shape_name) & _MASK, _SAME_HOST if host == parent_host else _OTHER_HOST]
-    hashed.append(crc32(b"e" + ending.encode("utf-8", "replace")) & _MASK)
+    hashed = [*of_page, *of_host, _SAME_HOST if host == parent_host else _OTHER_HOST]
+    hashed += [crc32(b"s" + shape_name) & _MASK, crc32(b"e" + ending.encode("utf-8", "replace")) & _MASK]
     texts = fold_words(anchor[:MAX_TEXT], context[:MAX_TEXT], f"{path} {query}"[:MAX_TEXT])
     for numbers, words in zip(_WORDS, texts, strict=True):
         hashed += [numbers[word] for word in words[:MAX_WORDS] or _NO_WORDS]
@@ -193,6 +230,13 @@ def _page_features(url: str, relevance: int) -> tuple[str, str, tuple[int, int]]
     names = f"p{shape}", f"r{relevance}"
     first, second = (crc32(name.encode("utf-8", "replace")) & _MASK for name in names)
     return host, shape, (first, second)
+
+
+_NO_RATE = [0.0, 0.0]
+
+
+def _kept(shares: "np.ndarray") -> "np.ndarray":
+    return shares.clip(MIN_SHARE, 1.0 - MIN_SHARE)
 
 
 def _log_odds(share: float) -> float:
