@@ -70,6 +70,8 @@ class _Followed(msgspec.Struct, gc=False):
     before: float = -1.0  # what was thought of it without its groups, when it was followed; -1: not known
     target: float = 0.0  # 1: it led to one
     credit: float = 0.0  # from targets behind it
+    promised: float = 0.0  # the most that a link of its page, not followed yet, was worth since all were scored anew
+    hoped: float = 0.0  # of that, what its groups count beyond its credit
 
 
 class LinkModel:
@@ -99,6 +101,24 @@ class LinkModel:
                 worth = (rate[1] / rate[0] * visits + inertia * worth) / (visits + inertia)
         return worth
 
+    def promise(self, page: int, worth: float) -> None:
+        """A link on that page is queued, and thought to be worth that."""
+        link = self._followed.get(page)
+        if link is not None and worth > link.promised:
+            link.promised = worth
+
+    def hope(self) -> None:
+        """Count what the queued links of visited pages promise: a list whose records wait to be followed has not
+        failed. To be called before all that is queued is scored anew."""
+        for link in self._followed.values():
+            hoped = 0.0 if link.target else max(DISCOUNT * link.promised - link.credit, 0.0)
+            if abs(hoped - link.hoped) > MIN_SHARE:
+                for group in link.features.groups:
+                    if rate := self._rates.get(group):
+                        rate[1] += hoped - link.hoped
+                link.hoped = hoped
+            link.promised = 0.0
+
     def weigh(self) -> None:
         """Choose the inertia of each kind of group, from the widest to the narrowest: the one by which the other links
         of their groups foretell best what the links followed so far were worth."""
@@ -108,7 +128,7 @@ class LinkModel:
         links = ripe[:MAX_WEIGHED]
         if len(links) < MIN_WEIGHED:
             return
-        own = np.array([link.target + link.credit for link in links])
+        own = np.array([link.target + link.credit + link.hoped for link in links])
         wanted = np.minimum(own, 1.0)
         before = worth = np.array([link.before for link in links])
         for place, most in enumerate(MAX_COUNTED):

@@ -180,6 +180,7 @@ class Learned(Strategy):
     def promise(self, candidate: Candidate, cues: Cues, parent: _Standing) -> Potential:
         seen = _features(candidate, cues)
         worth = self.model.worth(seen, self.before(seen, cues, parent))
+        self.model.promise(candidate.parent, worth)
         host = self._patience(candidate.host)
         return Potential(worth * host, learned=worth, host=host, bound=parent.bound)
 
@@ -207,6 +208,7 @@ class Learned(Strategy):
 
     def rescored(self) -> None:
         super().rescored()
+        self.model.hope()
         self.model.weigh()
 
     def _patience(self, host: str) -> float:
@@ -221,6 +223,7 @@ class Focused(Learned):
         inherited, neighbourhood, potential = shark(cues, parent.relevance, parent.inherited, self.tuning)
         seen = _features(candidate, cues)
         worth = self.model.worth(seen, self._mixed(seen, cues, potential))
+        self.model.promise(candidate.parent, worth)
         host = self._patience(candidate.host)
         return Potential(
             worth * host,
