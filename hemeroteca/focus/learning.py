@@ -4,6 +4,7 @@ Two learners. A classifier (logistic regression on hashed words of address, anch
 observation) carries what was learned from one site to the next. Rates of groups of links (the same shape of address,
 the same under pages of one shape, the same on hosts named alike, the same on this host) tell within a few visits which
 parts of a site are worth it. What words and wide groups say counts alike; what the narrow ones say moves it further.
+How far is learned too (`weigh`): on some webs the sites of one kind are alike, on others each is its own.
 
 A link that led to a target is worth 1, one that led elsewhere 0. Lists and records are no targets but lead to them, so
 a target also credits the links on the way to it: `DISCOUNT` for each step, and never more than 1 in all.
@@ -12,18 +13,26 @@ a target also credits the links on the way to it: `DISCOUNT` for each step, and 
 import re
 from collections import OrderedDict
 from functools import lru_cache
+from itertools import islice
 from math import exp, log
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 import msgspec
 
-from hemeroteca.focus.matcher import fold
+from hemeroteca.focus.matcher import fold_words
+
+if TYPE_CHECKING:
+    import numpy as np
 
 BITS = 18
 DISCOUNT = 0.7  # what a target is worth to the link one step before it
 MAX_STEPS = 4  # links before a target that are credited
-INERTIA = 4.0  # visits of a group that count as much as what was thought of its links before
+# Visits of a group that count as much as what was thought of its links before: at first, and what is tried.
+INERTIA = 4.0
+INERTIAS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 200.0)
+MIN_WEIGHED, MAX_WEIGHED = 40, 1500  # links they are chosen on
+UNRIPE = 30  # links followed last, whose worth is not known yet
 # Visits of a group that count, from the widest to the narrowest: a shape; under pages of a shape; a shape on hosts that
 # are named alike (ide.example.es, ide.example.org); there under pages of a shape; the same on this host. Wide ones mix
 # good and bad sites and count less.
@@ -33,6 +42,7 @@ GROUPS_REMEMBERED = 100_000
 MAX_WORDS = 12  # of an anchor, a context, an address
 RATE = 0.25
 PAGES_REMEMBERED = 50_000
+WORDS_REMEMBERED = 50_000  # whose feature is not worked out again
 
 MIN_SHARE = 0.002  # what is thought of a link is never surer than this, nor than its opposite
 
@@ -41,13 +51,14 @@ _NO_WORDS = [b"-"]
 _MASK = (1 << BITS) - 1
 _NUMBER = re.compile(r"(?<![a-z])[a-z]*\d[a-z\d]*", re.I)  # numbers and codes: 12, 8f3a, v2
 _DIGIT = re.compile(r"\d")
+_DIGIT_BYTE = re.compile(rb"\d")
 _PARTS = re.compile(r"//([^/?#]*)([^?#]*)\??([^#]*)")
 
 
 class Features(NamedTuple):
     """What the learners see of a link."""
 
-    words: list[int]  # of the classifier: numbers of hashed features, each once
+    words: set[int]  # of the classifier: numbers of hashed features
     groups: tuple[int, ...]  # it belongs to, from the widest to the narrowest
 
 
@@ -56,7 +67,11 @@ class _Followed(msgspec.Struct, gc=False):
 
     features: Features
     parent: int  # key of the page it stands on
+    before: float = -1.0  # what was thought of it without its groups, when it was followed; -1: not known
+    target: float = 0.0  # 1: it led to one
     credit: float = 0.0  # from targets behind it
+    promised: float = 0.0  # the most that a link of its page, not followed yet, was worth since all were scored anew
+    hoped: float = 0.0  # of that, what its groups count beyond its credit
 
 
 class LinkModel:
@@ -67,6 +82,7 @@ class LinkModel:
         self._squares = [1.0] * (1 << BITS)
         self._rates: OrderedDict[int, list[float]] = OrderedDict()  # group → visits, what they were worth
         self._followed: OrderedDict[int, _Followed] = OrderedDict()  # by the key of the page
+        self._inertia = [INERTIA] * len(MAX_COUNTED)  # of each kind of group
         self.targets = 0
 
     def chance(self, features: Features) -> float:
@@ -81,12 +97,55 @@ class LinkModel:
             if place == WIDE:
                 worth = 1.0 / (1.0 + exp(-(_log_odds(before) + _log_odds(worth)) / 2))
             if rate := rates.get(group):
-                visits = min(rate[0], MAX_COUNTED[place])
-                worth = (rate[1] / rate[0] * visits + INERTIA * worth) / (visits + INERTIA)
+                visits, inertia = min(rate[0], MAX_COUNTED[place]), self._inertia[place]
+                worth = (rate[1] / rate[0] * visits + inertia * worth) / (visits + inertia)
         return worth
 
-    def observe(self, page: int, parent: int, features: Features, target: bool) -> None:
-        """A link was followed, to a target or not."""
+    def promise(self, page: int, worth: float) -> None:
+        """A link on that page is queued, and thought to be worth that."""
+        link = self._followed.get(page)
+        if link is not None and worth > link.promised:
+            link.promised = worth
+
+    def hope(self) -> None:
+        """Count what the queued links of visited pages promise: a list whose records wait to be followed has not
+        failed. To be called before all that is queued is scored anew."""
+        for link in self._followed.values():
+            hoped = 0.0 if link.target else max(DISCOUNT * link.promised - link.credit, 0.0)
+            if abs(hoped - link.hoped) > MIN_SHARE:
+                for group in link.features.groups:
+                    if rate := self._rates.get(group):
+                        rate[1] += hoped - link.hoped
+                link.hoped = hoped
+            link.promised = 0.0
+
+    def weigh(self) -> None:
+        """Choose the inertia of each kind of group, from the widest to the narrowest: the one by which the other links
+        of their groups foretell best what the links followed so far were worth."""
+        import numpy as np  # only here: few processes follow links
+
+        ripe = [link for link in islice(reversed(self._followed.values()), UNRIPE, None) if link.before >= 0.0]
+        links = ripe[:MAX_WEIGHED]
+        if len(links) < MIN_WEIGHED:
+            return
+        own = np.array([link.target + link.credit + link.hoped for link in links])
+        wanted = np.minimum(own, 1.0)
+        before = worth = np.array([link.before for link in links])
+        for place, most in enumerate(MAX_COUNTED):
+            if place == WIDE:
+                odds = [np.log(share / (1.0 - share)) for share in (_kept(before), _kept(worth))]
+                worth = 1.0 / (1.0 + np.exp(-sum(odds) / 2))
+            rates = [self._rates.get(link.features.groups[place], _NO_RATE) for link in links]
+            others = np.maximum(np.array([rate[0] for rate in rates]) - 1.0, 0.0)  # without the link itself
+            share = np.maximum(np.array([rate[1] for rate in rates]) - own, 0.0) / np.maximum(others, 1.0)
+            visits = np.minimum(others, most)
+            moved = [(share * visits + inertia * worth) / (visits + inertia) for inertia in INERTIAS]
+            losses = [-np.mean(wanted * np.log(_kept(one)) + (1 - wanted) * np.log(1 - _kept(one))) for one in moved]
+            best = int(np.argmin(losses))
+            self._inertia[place], worth = INERTIAS[best], moved[best]
+
+    def observe(self, page: int, parent: int, features: Features, before: float, target: bool) -> None:
+        """A link was followed, to a target or not; `before`: what was thought of it without its groups."""
         worth = 1.0 if target else 0.0
         self._step(features.words, worth)
         for group in features.groups:
@@ -95,14 +154,14 @@ class LinkModel:
             rate[1] += worth
         while len(self._rates) > GROUPS_REMEMBERED:
             self._rates.popitem(last=False)
-        self.remember(page, parent, features)
+        self.remember(page, parent, features, before, worth)
         if target:
             self.targets += 1
             self._credit(parent)
 
-    def remember(self, page: int, parent: int, features: Features) -> None:
+    def remember(self, page: int, parent: int, features: Features, before: float = -1.0, target: float = 0.0) -> None:
         """The way to a page, for the credit that targets behind it give."""
-        self._followed[page] = _Followed(features, parent)
+        self._followed[page] = _Followed(features, parent, before, target)
         if len(self._followed) > PAGES_REMEMBERED:
             self._followed.popitem(last=False)
 
@@ -128,7 +187,7 @@ class LinkModel:
                         rate[1] += given
             page = link.parent
 
-    def _step(self, words: list[int], label: float) -> None:
+    def _step(self, words: set[int], label: float) -> None:
         weights, squares = self._weights, self._squares
         error = 1.0 / (1.0 + exp(-max(-30.0, min(30.0, _BIAS + sum([weights[one] for one in words]))))) - label
         for one in words:
@@ -141,31 +200,63 @@ def features(url: str, host: str, anchor: str, context: str, parent_url: str, pa
     found = _PARTS.search(url)
     path, query = (found[2], found[3]) if found else ("", "")
     shape = shape_of(path, query)
-    parent_host, parent_shape = _page_shape(parent_url)
+    parent_host, parent_shape, of_page = _page_features(parent_url, int(page * 5))
+    kin, own, of_host = _host_features(host)
     file = path[path.rfind("/") + 1 :]
     ending = file[file.rfind(".") :][:7] if "." in file else ""
-    names = f"h{host}\ns{shape}\np{parent_shape}\nr{int(page * 5)}\no{host == parent_host}\ne{ending}"
-    hashed = [crc32(name) & _MASK for name in names.encode("utf-8", "replace").split(b"\n")]  # numbers of features
-    for salt, text in ((1, anchor), (2, context), (3, f"{path} {query}")):
-        text = text[:MAX_TEXT]
-        if _DIGIT.search(text):
-            text = _NUMBER.sub("0", text)
-        words = fold(text).split()[:MAX_WORDS] or _NO_WORDS
-        hashed += [crc32(word, salt) & _MASK for word in words]
-    kin, own = _host_names(host)
-    hashed.append(crc32(kin, 4) & _MASK)
+    shape_name = shape.encode("utf-8", "replace")
+    hashed = [*of_page, *of_host, _SAME_HOST if host == parent_host else _OTHER_HOST]
+    hashed += [crc32(b"s" + shape_name) & _MASK, crc32(b"e" + ending.encode("utf-8", "replace")) & _MASK]
+    texts = fold_words(anchor[:MAX_TEXT], context[:MAX_TEXT], f"{path} {query}"[:MAX_TEXT])
+    for numbers, words in zip(_WORDS, texts, strict=True):
+        hashed += [numbers[word] for word in words[:MAX_WORDS] or _NO_WORDS]
     under = crc32(f"{parent_shape}>{shape} {int(page * 4)}".encode("utf-8", "replace"))
-    shaped = crc32(shape.encode("utf-8", "replace"), 7)
+    shaped = crc32(shape_name, 7)
     groups = (shaped, under, crc32(kin, shaped), crc32(kin, under), crc32(own, under))
-    return Features(list(set(hashed)), groups)
+    return Features(set(hashed), groups)
+
+
+class _WordNumbers(dict[bytes, int]):
+    """Words of anchors, contexts or addresses → the numbers of their features; numbers and codes are all one word."""
+
+    def __init__(self, salt: int) -> None:
+        self._salt = salt
+
+    def __missing__(self, word: bytes) -> int:
+        number = crc32(b"0" if _DIGIT_BYTE.search(word) else word, self._salt) & _MASK
+        if len(self) < WORDS_REMEMBERED:
+            self[word] = number
+        return number
+
+
+_WORDS = (_WordNumbers(1), _WordNumbers(2), _WordNumbers(3))
+_SAME_HOST, _OTHER_HOST = crc32(b"oTrue") & _MASK, crc32(b"oFalse") & _MASK
 
 
 @lru_cache(10_000)
-def _host_names(host: str) -> tuple[bytes, bytes]:
-    """The first label of a host's name without numbers, which hosts of one kind often share (ide, sig, geoportal, www),
-    and its whole name."""
-    kin = _NUMBER.sub("", host.partition(".")[0]).strip("-_")
-    return kin.encode("utf-8", "replace"), host.encode("utf-8", "replace")
+def _host_features(host: str) -> tuple[bytes, bytes, tuple[int, int]]:
+    """The first label of a host's name without numbers, which hosts of one kind often share (ide, sig, geoportal, www);
+    its whole name; and the features of both."""
+    label = _NUMBER.sub("", host.partition(".")[0]).strip("-_")
+    kin, own = label.encode("utf-8", "replace"), host.encode("utf-8", "replace")
+    return kin, own, (crc32(b"h" + own) & _MASK, crc32(kin, 4) & _MASK)
+
+
+@lru_cache(1000)
+def _page_features(url: str, relevance: int) -> tuple[str, str, tuple[int, int]]:
+    """Host and shape of the address of a page, and the features its links have from it."""
+    found = _PARTS.search(url)
+    host, shape = (found[1], shape_of(found[2], found[3])) if found else ("", "")
+    names = f"p{shape}", f"r{relevance}"
+    first, second = (crc32(name.encode("utf-8", "replace")) & _MASK for name in names)
+    return host, shape, (first, second)
+
+
+_NO_RATE = [0.0, 0.0]
+
+
+def _kept(shares: "np.ndarray") -> "np.ndarray":
+    return shares.clip(MIN_SHARE, 1.0 - MIN_SHARE)
 
 
 def _log_odds(share: float) -> float:
@@ -173,25 +264,22 @@ def _log_odds(share: float) -> float:
     return log(share / (1.0 - share))
 
 
-@lru_cache(1000)
-def _page_shape(url: str) -> tuple[str, str]:
-    """Host and shape of the address of a page."""
-    found = _PARTS.search(url)
-    return (found[1], shape_of(found[2], found[3])) if found else ("", "")
-
-
 def shape_of(path: str, query: str = "") -> str:
     """An address without what differs between pages of one kind: `/record/~` of `/record/red-hidrografica-12`."""
     parts = path.split("/")[:8]
     last = len(parts) - 1
     for place, part in enumerate(parts):
+        if part.isalpha() and len(part) <= 20:
+            continue
         parted = part.count("-") + part.count("_")
         if len(part) > 20 or parted > 1 or (parted and place == last and part[-1:].isdigit()):
             parts[place] = "~" + part[part.rfind(".") :] if "." in part[-6:] else "~"
-        else:
-            parts[place] = _NUMBER.sub("0", part) if _DIGIT.search(part) else part
-    names = sorted(pair.partition("=")[0].lower() for pair in query.split("&")[:8]) if query else []
-    return "/".join(parts) + ("?" + "&".join(names) if names else "")
+        elif _DIGIT.search(part):
+            parts[place] = _NUMBER.sub("0", part)
+    shape = "/".join(parts)
+    if not query:
+        return shape
+    return f"{shape}?{'&'.join(sorted([pair.partition('=')[0].lower() for pair in query.split('&')[:8]]))}"
 
 
 _BIAS = log(0.02 / 0.98)  # before anything is learned one link in fifty is taken to be good

@@ -35,10 +35,18 @@ def fold_all(texts: Iterable[str]) -> tuple[bytes, list[int]]:
     return b" " + encoded.translate(_TABLE) + b" ", ends
 
 
+def fold_words(*texts: str) -> list[list[bytes]]:
+    """The words of each of a few short texts."""
+    encoded = _encoded("\n".join([text.replace("\n", " ") for text in texts]))
+    return [line.split() for line in encoded.translate(_LINE_TABLE).split(b"\n")]
+
+
 def _encoded(text: str) -> bytes:
     if not text.isascii():
-        if any(accent in text for accent in _COMBINED):  # letters and their accents apart, as some systems write them
-            text = unicodedata.normalize("NFC", text)
+        for accent in _COMBINED:
+            if accent in text:  # letters and their accents apart, as some systems write them
+                text = unicodedata.normalize("NFC", text)
+                break
         for mark in _MARKS:
             if mark in text:
                 text = text.replace(mark, " ")
@@ -123,3 +131,4 @@ def _fold_table() -> bytes:
 
 
 _TABLE = _fold_table()
+_LINE_TABLE = _TABLE[:10] + b"\n" + _TABLE[11:]

@@ -21,7 +21,7 @@ LAST = -1.0  # links beyond the depth bound
 PAGES_REMEMBERED = 50_000
 HOSTS_REMEMBERED = 100_000
 RESCORE_EVERY = 25  # visits after which what is queued is scored anew, at first …
-RESCORE_SHARE = 10  # … and later one in so many of all visits
+RESCORE_SHARE = 60  # … and later one in so many of all visits
 PATIENCE = 25.0  # visits of a host without a target after which, with spread 1, its links count half
 SURE_AFTER = 4.0  # targets after which what was learned counts as much as what was known before
 
@@ -179,24 +179,37 @@ class Learned(Strategy):
 
     def promise(self, candidate: Candidate, cues: Cues, parent: _Standing) -> Potential:
         seen = _features(candidate, cues)
-        worth = self.model.worth(seen, self.model.chance(seen))
+        worth = self.model.worth(seen, self.before(seen, cues, parent))
+        self.model.promise(candidate.parent, worth)
         host = self._patience(candidate.host)
         return Potential(worth * host, learned=worth, host=host, bound=parent.bound)
+
+    def before(self, seen: Features, cues: Cues, parent: _Standing) -> float:
+        """What is thought of a link without what became of others in its groups."""
+        return self.model.chance(seen)
 
     def visited(self, page: VisitedPage) -> None:
         super().visited(page)
         link = page.link
         if link is not None:
-            seen = _features(link, link.cues) if link.cues is not None else self.model.features_of(link.parent)
+            cues, before = link.cues, -1.0
+            seen = _features(link, cues) if cues is not None else self.model.features_of(link.parent)
+            if seen is not None and cues is not None:
+                before = self.before(seen, cues, self._pages.get(link.parent) or self._unknown(cues))
             if seen is None:
                 pass
             elif page.moved:
                 self.model.remember(page.key, link.parent, seen)
             else:
-                self.model.observe(page.key, link.parent, seen, bool(page.target))
+                self.model.observe(page.key, link.parent, seen, before, bool(page.target))
         self._fruitless[page.host] = 0 if page.target else self._fruitless.pop(page.host, 0) + 1
         if len(self._fruitless) > HOSTS_REMEMBERED:
             self._fruitless.popitem(last=False)
+
+    def rescored(self) -> None:
+        super().rescored()
+        self.model.hope()
+        self.model.weigh()
 
     def _patience(self, host: str) -> float:
         """The spread over hosts: one that brings nothing for long steps back behind the others."""
@@ -207,11 +220,10 @@ class Focused(Learned):
     """The default: Shark-Search and hints of the address to begin with, and ever more what this crawl has learned."""
 
     def promise(self, candidate: Candidate, cues: Cues, parent: _Standing) -> Potential:
-        inherited, neighbourhood, shark_potential = shark(cues, parent.relevance, parent.inherited, self.tuning)
-        known = 1.0 - (1.0 - shark_potential) * (1.0 - cues.address)
+        inherited, neighbourhood, potential = shark(cues, parent.relevance, parent.inherited, self.tuning)
         seen = _features(candidate, cues)
-        trust = self.tuning.learn * self.model.targets / (self.model.targets + SURE_AFTER)
-        worth = self.model.worth(seen, (1.0 - trust) * known + trust * self.model.chance(seen))
+        worth = self.model.worth(seen, self._mixed(seen, cues, potential))
+        self.model.promise(candidate.parent, worth)
         host = self._patience(candidate.host)
         return Potential(
             worth * host,
@@ -221,6 +233,15 @@ class Focused(Learned):
             host=host,
             bound=parent.bound,
         )
+
+    def before(self, seen: Features, cues: Cues, parent: _Standing) -> float:
+        return self._mixed(seen, cues, shark(cues, parent.relevance, parent.inherited, self.tuning)[2])
+
+    def _mixed(self, seen: Features, cues: Cues, shark_potential: float) -> float:
+        """What was known before the crawl, and ever more what its words have taught."""
+        known = 1.0 - (1.0 - shark_potential) * (1.0 - cues.address)
+        trust = self.tuning.learn * self.model.targets / (self.model.targets + SURE_AFTER)
+        return (1.0 - trust) * known + trust * self.model.chance(seen)
 
 
 def shark(cues: Cues, relevance: float, inherited: float, tuning: Tuning) -> tuple[float, float, float]:

@@ -92,7 +92,19 @@ def _ogc(data: Json, url: str) -> Description | None:
                 )
             )
         return found
-    if not links:
+    tilesets = [one for one in _list(data, "tilesets") if isinstance(one, dict)]
+    if not tilesets and links and _text(data, "dataType"):
+        tilesets = [data]  # one of them, by itself
+    if tilesets and all(one.keys() & _OF_TILESET for one in tilesets) and not relations & _LANDING:
+        found = _ogc_description(data, url, ["ogcapi-tiles"], "", "tiles")
+        for one in tilesets[:MAX_LAYERS]:
+            matrices = _text(one, "tileMatrixSetId") or _text(one, "tileMatrixSetURI").rpartition("/")[2]
+            title = _text(one, "title")[:1000]
+            systems = places.crs_names([_text(one, "crs")])
+            found.layers.append(Layer(name=title[:500] or matrices, title=title, crs=systems))
+        return _summed(found)
+    is_catalogue = isinstance(data.get("id"), str) and _text(data, "itemType").lower() in ("record", "records")
+    if not links and not is_catalogue:
         return None
     if relations & _LANDING and not {"features", "value", "id"} <= data.keys():
         types, version = _conformance(conforms)
@@ -110,7 +122,8 @@ def _ogc(data: Json, url: str) -> Description | None:
             return _ogc_description(data, url, types, version, "")
         if types and ("tilesets" in data or relations & {"tiles", "tilesets-vector", "tilesets-map"}):
             return _ogc_description(data, url, types, version, "tiles")
-    if isinstance(data.get("id"), str) and isinstance(data.get("extent"), dict) and relations & _OF_COLLECTION:
+    is_collection = isinstance(data.get("id"), str) and isinstance(data.get("extent"), dict)
+    if is_catalogue or (is_collection and relations & _OF_COLLECTION):
         types = _types_of_collections([data]) or ["ogcapi-features"]
         found = _ogc_description(data, url, types, "", f"collections/{data['id']}")
         layer = _collection(data, url)
@@ -122,6 +135,7 @@ def _ogc(data: Json, url: str) -> Description | None:
 _LANDING = names(
     "conformance service-desc service-doc data processes tilesets-vector tilesets-map tilesets-coverage map"
 )
+_OF_TILESET = names("tileMatrixSetURI tileMatrixSetId tileMatrixSet tileMatrixSetDefinition")
 _OF_COLLECTION = names("items item data coverage tiles tilesets-vector tilesets-map map edr schema queryables")
 _KIND_OF_RELATION = (
     ("data", "ogcapi-features"),

@@ -176,7 +176,9 @@ def _wms(root: Element, description: Description) -> None:
         above = inherited.get(parent) if parent is not None else None
         layer = _wms_layer(element, above, swapped)
         inherited[element] = layer
-        systems.update(dict.fromkeys(layer.crs if above is None or layer.crs is not above.crs else ()))
+        if above is None or layer.crs is not above.crs:
+            for system in layer.crs:
+                systems[system] = None
         if above is None:
             boxes.append(layer.bbox)
             if not description.title:
@@ -229,10 +231,9 @@ def _wms_layer(element: Element, above: Layer | None, swapped: bool) -> Layer:
         layer.bbox = layer.bbox or above.bbox
         layer.temporal = layer.temporal or above.temporal
     names = places.crs_names(own)
-    if not names:
-        layer.crs = above.crs if above is not None else []
-    else:
-        layer.crs = list(dict.fromkeys((*names, *(above.crs if above is not None else ()))))[:MAX_CRS]
+    if above is not None and above.crs:
+        names = list(dict.fromkeys((*names, *above.crs))) if names else above.crs
+    layer.crs = names if len(names) <= MAX_CRS else names[:MAX_CRS]
     return layer
 
 
@@ -433,9 +434,7 @@ def _offering(element: Element) -> Layer:
             begin, end = texts(period, _SPAN) if period is not None else ("", "")
             layer.temporal = (begin[:40], end[:40]) if begin or end else None
     if not identifier:
-        identifier = (
-            next((value for key, value in element.attrib.items() if key.rpartition("}")[2] == "id"), "") or name
-        )
+        identifier = attribute(element, "id") or name
     layer.name, layer.title = identifier[:500], name[:1000]
     del layer.formats[50:], layer.keywords[MAX_KEYWORDS:]
     return layer
@@ -649,12 +648,14 @@ def _keywords(element: Element | None) -> list[str]:
     """`Keyword` elements, or one text with commas (WMS 1.0, WFS 1.0)."""
     if element is None:
         return []
-    found = [text(part) for name, part in named(element) if name in ("Keyword", "keyword")]
-    if not found and not len(element):
+    if len(element):
+        found = [text(part)[:200] for name, part in named(element) if name in ("Keyword", "keyword")]
+    else:
         found = (element.text or "").replace(";", ",").split(",")
         if len(found) == 1 and len(found[0]) > 60:
             found = found[0].split()
-    return _distinct(" ".join(one.split())[:200] for one in found if one.strip())[:MAX_KEYWORDS]
+        found = [" ".join(one.split())[:200] for one in found]
+    return [one for one in dict.fromkeys(found) if one][:MAX_KEYWORDS]
 
 
 def _all_keywords(element: Element | None) -> list[str]:

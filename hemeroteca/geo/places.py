@@ -31,11 +31,13 @@ def crs_name(text: str) -> str:
 
 def crs_names(texts: Iterable[str]) -> list[str]:
     """Each once, in order; WMS 1.0 and 1.1.0 put several into one element."""
-    found: dict[str, None] = {}
-    for text in texts:
-        for part in text.split():
-            found[crs_name(part)] = None
-    return list(found)
+    return list(_crs_names(tuple(texts)))
+
+
+@lru_cache(64)
+def _crs_names(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Remembered: layers of one service list the same systems, often hundreds."""
+    return tuple(dict.fromkeys(crs_name(part) for text in texts for part in text.split()))
 
 
 def is_geographic(crs: str) -> bool:
@@ -79,8 +81,8 @@ def numbers(text: str) -> list[float]:
 def box(west: object, south: object, east: object, north: object) -> BBox | None:
     """A box in degrees; None when it is none on this planet. Sides that change places are put right, except west and
     east, which may say that it crosses the date line."""
-    w, s, e, n = number(west), number(south), number(east), number(north)
-    if w is None or s is None or e is None or n is None:
+    w = number(west)
+    if w is None or (s := number(south)) is None or (e := number(east)) is None or (n := number(north)) is None:
         return None
     if s > n:
         s, n = n, s
@@ -91,7 +93,11 @@ def box(west: object, south: object, east: object, north: object) -> BBox | None
         return None
     if w > e and (w - e < 1e-9 or not (-180 <= w <= 180 and -180 <= e <= 180)):
         w, e = e, w
-    return (_round(w), max(-90.0, _round(s)), _round(e), min(90.0, _round(n)))
+    if s < -90.0:
+        s = -90.0
+    if n > 90.0:
+        n = 90.0
+    return (round(w, 8) + 0.0, round(s, 8) + 0.0, round(e, 8) + 0.0, round(n, 8) + 0.0)  # + 0.0: no negative zero
 
 
 def of_corners(lower: str, upper: str, latitude_before: bool = False) -> BBox | None:
@@ -132,7 +138,3 @@ def from_mercator(west: float, south: float, east: float, north: float) -> BBox 
         min(180.0, math.degrees(east / radius)),
         latitude(north),
     )
-
-
-def _round(value: float) -> float:
-    return round(value, 8) + 0.0

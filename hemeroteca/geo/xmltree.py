@@ -180,21 +180,7 @@ def text(element: Element | None, *path: str) -> str:
         element = child(element, *path)
     if element is None:
         return ""
-    return _single_spaced("".join(element.itertext()) if len(element) else element.text)
-
-
-def texts(element: Element, names: Mapping[str, int]) -> list[str]:
-    """The texts of children with these names, each at its place: one pass where `text` would take one for each."""
-    found = [""] * len(names)
-    for part in element:
-        tag = part.tag
-        place = names.get(_LOCALS.get(tag) or local(part))
-        if place is not None and not found[place]:
-            found[place] = text(part)
-    return found
-
-
-def _single_spaced(value: str | None) -> str:
+    value = "".join(element.itertext()) if len(element) else element.text
     if not value:
         return ""
     if value.isprintable() and "  " not in value:  # the only space that is printable is the plain one
@@ -202,10 +188,21 @@ def _single_spaced(value: str | None) -> str:
     return " ".join(value.split())
 
 
-def named(element: Element) -> list[tuple[str, Element]]:
+def texts(element: Element, names: Mapping[str, int]) -> list[str]:
+    """The texts of children with these names, each at its place: one pass where `text` would take one for each."""
+    found = [""] * len(names)
+    for part in element:
+        place = names.get(_LOCALS.get(part.tag) or local(part))
+        if place is not None and not found[place]:
+            found[place] = text(part) if len(part) else (part.text or "").strip()
+    return found
+
+
+def named(element: Element) -> Iterator[tuple[str, Element]]:
     """The children with their local names."""
+    parts = element[:]
     known = _LOCALS
-    return [(known.get(part.tag) or local(part), part) for part in element]
+    return zip([known.get(part.tag) or local(part) for part in parts], parts, strict=True)
 
 
 def attribute(element: Element | None, name: str) -> str:

@@ -150,3 +150,49 @@ def test_seeds_go_before_all_links():
     visited(strategy, relevance=1.0)
     seed = Candidate(5, "http://s.test/", "s.test", 1)
     assert strategy.score(seed) > strategy.score(link(page=1.0, address=1.0, context=1.0))
+
+
+def test_a_list_whose_records_wait_has_not_failed():
+    """Lists of two kinds were read, and nothing they lead to was followed yet; only one has records of a good kind."""
+    strategy = Learned(Tuning(spread=0))
+    visited(strategy, key=1)
+    for number in range(20):  # records lead to targets, pages to nothing
+        for kind, target in (("registro", "service"), ("noticia", "")):
+            found = link(f"http://a.test/{kind}/{number}", anchor=kind)
+            visited(strategy, key=100 + 2 * number + bool(target), link=found, target=target)
+    queued = []
+    for number in range(8):
+        for key, kind, item in ((1000 + number, "catalogo", "registro"), (2000 + number, "archivo", "noticia")):
+            visited(strategy, key=key, link=link(f"http://a.test/{kind}/{number}", anchor="lista"))
+            queued += [link(f"http://b.test/{item}/{key}", parent=key, anchor=item)]
+    for _ in range(2):
+        for one in queued:
+            strategy.score(one)
+        strategy.rescored()
+    leads = strategy.score(link("http://a.test/catalogo/99", anchor="lista"))
+    leads_nowhere = strategy.score(link("http://a.test/archivo/99", anchor="lista"))
+    assert leads > 3 * leads_nowhere
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_a_crawl_learns_whether_sites_of_one_kind_are_alike(alike):
+    """Every third record leads to a target: on every site, or all those of every third site."""
+    strategy = Learned(Tuning(spread=0))
+    key = 10
+    for host in range(60):
+        for number in range(6):
+            key += 1
+            target = (host + number) % 3 == 0 if alike else host % 3 == 0
+            found = link(f"http://ide-{host}.test/registro/{number}", anchor="registro", parent_url="http://z.test/")
+            strategy.visited(VisitedPage(key=key, host=found.host, link=found, target="service" if target else ""))
+        strategy.rescored()
+    for number in range(3):  # a new site, where nothing was found so far
+        key += 1
+        found = link(f"http://ide-98.test/registro/{number}", anchor="registro", parent_url="http://z.test/")
+        strategy.visited(VisitedPage(key=key, host=found.host, link=found))
+    strategy.rescored()
+    there, elsewhere = (
+        strategy.score(link(f"http://ide-{host}.test/registro/9", anchor="registro", parent_url="http://z.test/"))
+        for host in (98, 99)
+    )
+    assert (there > elsewhere / 2) is alike, (there, elsewhere)
