@@ -99,15 +99,12 @@ def without_stuffing(text: str) -> str:
 
     Something stands in their places: a text that got short would be taken for one that is about nothing else.
     """
-    if len(text) < STUFFED_TEXT or not _may_be_stuffed(text):
+    if len(text) < STUFFED_TEXT or not _is_stuffed(text):
         return text
     words = text.split()
-    times = Counter(words)
-    stuffed = max(times.values()) >= STUFFED * len(words)
-    if not stuffed and len(times) > DISTINCT * min(len(words), MAX_DISTINCT):
-        return text
     most = max(REPEATED, len(words) // 50)
-    left = {word: REPEATED for word, count in times.items() if count > most and word[0].isalpha()}  # numbers: a table
+    # numbers: a table
+    left = {word: REPEATED for word, count in Counter(words).items() if count > most and word[0].isalpha()}
     for at, word in enumerate(words):
         if (more := left.get(word)) is not None:
             left[word] = more - 1
@@ -116,11 +113,16 @@ def without_stuffing(text: str) -> str:
     return " ".join(words)
 
 
-def _may_be_stuffed(text: str) -> bool:
-    """By some of its words, which costs a tenth of counting them all."""
-    pieces = (text[at : at + 60].split(None, 2) for at in range(0, len(text), len(text) // 32 + 1))
-    sample = Counter(piece[1] for piece in pieces if len(piece) > 1)
-    return len(sample) <= 24 or max(sample.values()) >= 4
+def _is_stuffed(text: str) -> bool:
+    from hemeroteca.extract import native  # a search puts nothing into the index, and starts sooner without
+
+    found = native.is_stuffed(text, STUFFED, DISTINCT, MAX_DISTINCT)
+    if found is not None:
+        return found
+    times = Counter(text.split())
+    words = times.total()
+    often = max(times.values(), default=0)
+    return words > 0 and (often >= STUFFED * words or len(times) <= DISTINCT * min(words, MAX_DISTINCT))
 
 
 def language_number(code: str) -> int:
