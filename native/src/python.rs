@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, packed::Searcher};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -104,17 +104,21 @@ fn is_stuffed(text: &str, share: f64, distinct: f64, most: usize) -> bool {
 
 /// Byte strings that are looked for together.
 #[pyclass(frozen)]
-struct Signs(AhoCorasick);
+struct Signs {
+    packed: Option<Searcher>, // by the processor's wide instructions, where it has them
+    automaton: AhoCorasick,
+}
 
 #[pymethods]
 impl Signs {
     #[new]
     fn new(signs: Vec<Vec<u8>>) -> PyResult<Signs> {
-        AhoCorasick::new(signs).map(Signs).map_err(|error| PyValueError::new_err(error.to_string()))
+        let automaton = AhoCorasick::new(&signs).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Signs { packed: Searcher::new(&signs), automaton })
     }
 
     /// Whether any of them is in `data`.
     fn are_in(&self, data: &[u8]) -> bool {
-        self.0.is_match(data)
+        self.packed.as_ref().map_or_else(|| self.automaton.is_match(data), |packed| packed.find(data).is_some())
     }
 }
