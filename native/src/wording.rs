@@ -62,16 +62,26 @@ fn say(text: &str, own: &HashSet<String>, exact: &mut Vec<u8>, worded: &mut Vec<
 
 /// Whether one word makes up `share` of a text, or all different ones no more than `distinct` of `most` or fewer.
 pub fn is_stuffed(text: &str, share: f64, distinct: f64, most: usize) -> bool {
-    let mut times: HashMap<&str, usize, FixedState> = HashMap::default();
-    let mut words = 0;
-    for word in text.split(is_space).filter(|word| !word.is_empty()) {
-        *times.entry(word).or_default() += 1;
-        words += 1;
-    }
+    let (times, words) = if text.is_ascii() {
+        counted(text.as_bytes().split(|&sign| is_space(char::from(sign))))
+    } else {
+        counted(text.split(is_space).map(str::as_bytes))
+    };
     let Some(&often) = times.values().max() else {
         return false;
     };
     often as f64 >= share * words as f64 || times.len() as f64 <= distinct * words.min(most) as f64
+}
+
+/// How often each word comes, and how many words there are.
+fn counted<'t>(words: impl Iterator<Item = &'t [u8]>) -> (HashMap<&'t [u8], usize, FixedState>, usize) {
+    let mut times = HashMap::with_capacity_and_hasher(1024, FixedState::default());
+    let mut all = 0;
+    for word in words.filter(|word| !word.is_empty()) {
+        *times.entry(word).or_default() += 1;
+        all += 1;
+    }
+    (times, all)
 }
 
 /// What is white space to Python.
