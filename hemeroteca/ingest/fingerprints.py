@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from functools import lru_cache
 
 from hemeroteca import extract
 from hemeroteca.extract import native
@@ -40,6 +41,7 @@ _NUMBER = re.compile(r"[0-9]+")
 _FURNITURE = re.compile(r"\.(?:css|js|mjs|ico|woff2?|ttf)\b", re.IGNORECASE).search
 
 
+@lru_cache(1000)  # most numbers are those of the host, or of the page before
 def _forms(number: str) -> list[str]:
     """How the number of an address may stand on its page; a year, or what is counted, with its neighbours."""
     value = int(number[:18])

@@ -5,6 +5,7 @@ narrowed, ordered and ranked.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from urllib.parse import unquote
 
@@ -72,28 +73,35 @@ def numbers(page: SearchDocument) -> dict[str, int]:
     return found
 
 
-def texts(page: SearchDocument) -> list[tuple[str, str]]:
+def texts(page: SearchDocument) -> Sequence[tuple[str, str]]:
     """What a page is found by, as (field, text).
 
     BM25F: a word of the title counts as several words of the text. The terms go into the same field, so that their
     weight is saturated together and one list of postings per word is read.
     """
-    kind = analysis.field_of(page.language)
+    return _texts(
+        page.language, page.url[:MAX_ADDRESS], page.title, page.headings, page.description, page.anchors, page.text
+    )
+
+
+@lru_cache(maxsize=8)  # a page goes into two indexes: as it is, and as a version
+def _texts(
+    language: str, address: str, title: str, headings: str, description: str, anchors: str, text: str
+) -> Sequence[tuple[str, str]]:
+    kind = analysis.field_of(language)
     body = BODIES[kind]
-    address = page.url[:MAX_ADDRESS]
-    found = [("title", page.title), ("url", unquote(address) if "%" in address else address)]
-    if page.anchors:
-        found.append(("anchor", page.anchors))
-    found += [(body, analysis.prepared(page.title, kind))] * TITLE_TIMES
+    found = [("title", title), ("url", unquote(address) if "%" in address else address)]
+    if anchors:
+        found.append(("anchor", anchors))
+    found += [(body, analysis.prepared(title, kind))] * TITLE_TIMES
     found += [
         (body, analysis.prepared(without_stuffing(part), kind))
-        for part in (page.headings, page.description, page.anchors, page.text)
+        for part in (headings, description, anchors, text)
         if part
     ]
     return found
 
 
-@lru_cache(maxsize=8)  # a page goes into two indexes: as it is, and as a version
 def without_stuffing(text: str) -> str:
     """The text with words written hundreds of times only to be found replaced, all but a few times each.
 
