@@ -51,6 +51,7 @@ def main() -> list[Row]:
     if not machine.apt("openjdk-17-doc", "nginx-light", "wget", "httrack"):
         print("skipped: openjdk-17-doc, nginx, wget and httrack cannot be installed here (needs root once)")
         return []
+    machine.compile_modules()
     with machine.nginx(SITE) as port:
         address = f"http://127.0.0.1:{port}/"
         # The speed of a shared machine swings: in turns, and the better of two runs counts for both.

@@ -40,6 +40,11 @@ def fresh(name: str) -> Path:
     return folder
 
 
+def compile_modules() -> None:
+    """As `make setup` does, and pip for the peers: a copy that was edited since would be compiled at every start."""
+    subprocess.run([sys.executable, "-m", "compileall", "-q", "hemeroteca"], cwd=HERE.parent, check=True)
+
+
 def apt(*packages: str) -> bool:
     """Install Debian packages when allowed; whether they are there afterwards."""
     query = ["dpkg-query", "-W", "-f", "${Status}\n", *packages]

@@ -124,16 +124,16 @@ class Orders:
 
     def _stop_and_end(self, moment: float) -> None:
         engine = self._engine
-        for number in services.crawls_revised(engine.runs):
+        asked = services.asked_of_crawls(engine.runs)
+        for number in asked.revised:
             engine.runs[number].options = services.current_options(number)
             engine.intake.teach(engine.runs[number])
             engine.commit()
             engine.frontier.reload_crawl(number)
-        asked_to_stop = services.crawls_to_stop(engine.runs)
         wait_until = self._all_wait_until()
         for run in list(engine.runs.values()):
             limit = run.options.max_seconds
-            if run.id in asked_to_stop:
+            if run.id in asked.stop:
                 if not run.stopping:
                     engine.fleet.stop(run.id)
                 run.stopping = run.stopping or "stopped by a person"

@@ -14,7 +14,7 @@ import numpy as np
 import re2
 from numpy.typing import NDArray
 
-from hemeroteca.extract import bombs, css, nesting
+from hemeroteca.extract import bombs, css, native, nesting
 from hemeroteca.extract.document import Limits, names
 
 BREAK = "\t"
@@ -30,6 +30,7 @@ MAX_NAMES = 200  # of hidden classes and ids that are looked for
 MAX_UNSEEN = 5000  # places where the name of something hidden occurs
 MAX_TAG_HEAD = 4096  # bytes between the beginning of a tag and such a name
 
+_STYLED = native.Signs((b"<style", b"<STYLE"))
 _SHEET = re.compile(rb"<style\b([^>]{0,500})>(.*?)</style", re.I | re.S)
 _MAY_HIDE = re.compile(rb"none|hidden|collapse|font-size|-\d{2}", re.I)
 # the beginning of a tag up to a name in its class or id
@@ -88,7 +89,7 @@ def cut(data: bytes, limits: Limits, note: Callable[[str], None]) -> bytes:
 
 def hide(data: bytes) -> bytes:
     """UTF-8 `data` with the attribute `hidden` on what the page's own style sheet does not show."""
-    if b"<style" not in data and b"<STYLE" not in data:
+    if not _STYLED.are_in(data):
         return data
     sheets = b"\n".join(found[2] for found in _SHEET.finditer(data) if b"print" not in found[1])
     names = css.unseen(sheets.decode("utf-8", "replace")) if _MAY_HIDE.search(sheets) else None

@@ -4,6 +4,7 @@
 """
 
 import os
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -46,16 +47,18 @@ class Read(msgspec.Struct, array_like=True, gc=False):
 
 
 def load() -> Any:
-    """The compiled module; None where it is absent, of another version, or not wanted."""
+    """The compiled module; None where it is absent, of another version or an older build of it, or not wanted."""
     if os.environ.get(OFF) == "0":
         return None
     try:
         import hemeroteca_native as module
     except ImportError:
         return None
-    return module if module.__version__ == hemeroteca.__version__ else None
+    built = module.__version__ == hemeroteca.__version__ and all(hasattr(module, name) for name in _NAMES)
+    return module if built else None
 
 
+_NAMES = ("Reader", "Signs", "fingerprints", "is_stuffed", "simhash")
 _module = load()
 _decode = msgspec.msgpack.Decoder(Read).decode
 _NOWHERE = Place(b"", 0, 0)
@@ -72,6 +75,32 @@ def read(data: bytes, limits: Limits, *, context: bool = False, place: Place | N
 def simhash(text: bytes, digits: bool = True) -> int | None:
     """The fingerprint of a text (`search.document.simhash`); None: there is no compiled reader."""
     return None if _module is None else _module.simhash(text, digits)
+
+
+def fingerprints(text: str, shown: str, own: set[str]) -> tuple[int, int] | None:
+    """Those of `ingest.fingerprints`; None: there is no compiled reader."""
+    if _module is None:
+        return None
+    return _module.fingerprints(text.encode("utf-8", "replace"), shown.encode("utf-8", "replace"), own)
+
+
+def is_stuffed(text: str, share: float, distinct: float, most: int) -> bool | None:
+    """That of `search.index.document_fields`; None: there is no compiled reader. Half a character raises
+    UnicodeEncodeError."""
+    return None if _module is None else _module.is_stuffed(text, share, distinct, most)
+
+
+class Signs:
+    """Byte strings, any of which may be in a body; one pass over it looks for all."""
+
+    def __init__(self, signs: Sequence[bytes]) -> None:
+        self._signs = signs
+        self._compiled = _module.Signs(list(signs)) if _module is not None else None
+
+    def are_in(self, data: bytes) -> bool:
+        if self._compiled is None:
+            return any(sign in data for sign in self._signs)
+        return self._compiled.are_in(data)
 
 
 @lru_cache(8)

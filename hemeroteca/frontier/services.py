@@ -4,11 +4,12 @@
 import hashlib
 import time
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
 
 from hemeroteca import urls
 from hemeroteca.accounts import Actor, audit, require
@@ -336,20 +337,21 @@ def running_crawls(only: int | None, known: Collection[int] = ()) -> list[Crawl]
     return list(crawls.filter(pk__in=new)) if new else []
 
 
-def crawls_to_stop(ids: Collection[int]) -> set[int]:
-    return _marked(ids, stop_requested=True)
+class Asked(NamedTuple):
+    """Crawls of which people asked something since the last look."""
+
+    stop: set[int]
+    revised: set[int]  # options or queue were changed: who asks reads them anew
 
 
-def crawls_revised(ids: Collection[int]) -> set[int]:
-    """Those whose options or queue a person changed since the last call; who asks reads them anew."""
-    found = _marked(ids, revised=True)
-    if found:
-        Crawl.objects.filter(pk__in=found).update(revised=False)
-    return found
-
-
-def _marked(ids: Collection[int], **mark: bool) -> set[int]:
-    return set(Crawl.objects.filter(**mark).values_list("pk", flat=True)).intersection(ids) if ids else set()
+def asked_of_crawls(ids: Collection[int]) -> Asked:
+    """What people asked of these crawls; one question, for it is put four times a second."""
+    rows = Crawl.objects.filter(Q(stop_requested=True) | Q(revised=True)).values_list("pk", "stop_requested", "revised")
+    found = [row for row in rows if row[0] in ids] if ids else []
+    revised = {pk for pk, _, was in found if was}
+    if revised:
+        Crawl.objects.filter(pk__in=revised).update(revised=False)
+    return Asked({pk for pk, stop, _ in found if stop}, revised)
 
 
 def options_of(crawl: Crawl) -> CrawlOptions:

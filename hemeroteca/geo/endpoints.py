@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from hemeroteca import urls
 
 if TYPE_CHECKING:
-    import re2
+    from hemeroteca.extract.native import Signs
 
 
 def names(text: str) -> frozenset[str]:
@@ -107,7 +107,7 @@ _HINT = re.compile(
     r"|/(?:FROST-Server|sensorthings)/|/pygeoapi(?:/|$)",
     re.I,
 )
-# Signs that are worth looking for in a body: found by memmem, a few microseconds each.
+# Signs that are worth looking for in a body.
 _SIGNS = (
     b"GetCapabilities", b"getcapabilities", b"GETCAPABILITIES", b"/wms", b"/WMS", b"/wfs", b"/WFS", b"/wmts", b"/WMTS",
     b"/ows", b"/csw", b"geoserver", b"mapserv", b"/rest/services", b"MapServer", b"=WMS", b"=wms", b"tileset.json",
@@ -119,15 +119,14 @@ _LAST = re.compile(r"/(wms|wfs|wcs|wmts|csw|wps|sos|wcts)(?:\.\w{2,4}|server)?/?
 
 def has_signs(data: bytes) -> bool:
     """Whether a page or script names anything that services have in their addresses."""
-    return _signs().search(data) is not None
+    return _signs().are_in(data)
 
 
 @cache
-def _signs() -> "re2._Regexp":
-    """One pass over a page instead of one per sign."""
-    import re2
+def _signs() -> "Signs":
+    from hemeroteca.extract.native import Signs  # only here: models import this module
 
-    return re2.compile(b"|".join(_SIGNS))
+    return Signs(_SIGNS)
 
 
 def may_be_service(url: str) -> bool:

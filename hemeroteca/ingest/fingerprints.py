@@ -2,8 +2,10 @@
 
 import hashlib
 import re
+from functools import lru_cache
 
 from hemeroteca import extract
+from hemeroteca.extract import native
 from hemeroteca.ingest.search_document import LOOKED_AT, without_digits
 
 
@@ -15,10 +17,17 @@ def fingerprints(url: str, document: extract.Document, digest: str) -> tuple[int
         return _hash(digest), _hash(digest)
     shown = [link.href for link in document.links if link.kind in ("requisite", "frame") and not _FURNITURE(link.href)]
     named = [link.text for link in document.links if link.kind == "page" and "/" not in link.text]
-    says = _without_addresses("\n".join((document.title, (document.main or document.text)[:LOOKED_AT], *named)))
+    text = "\n".join((document.title, (document.main or document.text)[:LOOKED_AT], *named))
     own = {form for text in _NUMBER.findall(url) for form in _forms(text)}
+    after = "\n".join(("", *shown))
+    return native.fingerprints(text, after, own) or _fingerprints(text, after, own)
+
+
+def _fingerprints(text: str, after: str, own: set[str]) -> tuple[int, int]:
+    """The same without the compiled reader. `own`: numbers that are left out; `after`: what is shown."""
+    says = _without_addresses(text)
     exact = _NUMBER.sub(lambda number: "" if number[0] in own else number[0], says) if own else says
-    return _hash("\n".join((exact, *shown))), _hash("\n".join((without_digits(says), *shown)))
+    return _hash(exact + after), _hash(without_digits(says) + after)
 
 
 def _without_addresses(text: str) -> str:
@@ -32,6 +41,7 @@ _NUMBER = re.compile(r"[0-9]+")
 _FURNITURE = re.compile(r"\.(?:css|js|mjs|ico|woff2?|ttf)\b", re.IGNORECASE).search
 
 
+@lru_cache(1000)  # most numbers are those of the host, or of the page before
 def _forms(number: str) -> list[str]:
     """How the number of an address may stand on its page; a year, or what is counted, with its neighbours."""
     value = int(number[:18])

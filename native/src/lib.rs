@@ -18,8 +18,10 @@ mod styles;
 mod tags;
 mod targets;
 mod text;
+mod wording;
 
 pub use likeness::{simhash, without_digits};
 pub use page::{Limits, read};
 pub use source::Reason;
 pub use targets::Place;
+pub use wording::{fingerprints, is_stuffed};

@@ -1,16 +1,19 @@
 //! The Python module `hemeroteca_native`.
 
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use aho_corasick::{AhoCorasick, packed::Searcher};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::{Limits, Place, likeness, read};
+use crate::{Limits, Place, likeness, read, wording};
 
 #[pymodule]
 mod hemeroteca_native {
     #[pymodule_export]
-    use super::{Reader, simhash};
+    use super::{Reader, Signs, fingerprints, is_stuffed, simhash};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals)]
@@ -85,4 +88,37 @@ impl Reader {
 #[pyo3(signature = (text, digits = true))]
 fn simhash(text: &[u8], digits: bool) -> u64 {
     if digits { likeness::simhash(text) } else { likeness::simhash(&likeness::without_digits(text)) }
+}
+
+/// See `ingest.fingerprints`; both texts in UTF-8.
+#[pyfunction]
+fn fingerprints(text: &[u8], shown: &[u8], own: HashSet<String>) -> (u64, u64) {
+    wording::fingerprints(&String::from_utf8_lossy(text), shown, &own)
+}
+
+/// See `search.index.document_fields`.
+#[pyfunction]
+fn is_stuffed(text: &str, share: f64, distinct: f64, most: usize) -> bool {
+    wording::is_stuffed(text, share, distinct, most)
+}
+
+/// Byte strings that are looked for together.
+#[pyclass(frozen)]
+struct Signs {
+    packed: Option<Searcher>, // by the processor's wide instructions, where it has them
+    automaton: AhoCorasick,
+}
+
+#[pymethods]
+impl Signs {
+    #[new]
+    fn new(signs: Vec<Vec<u8>>) -> PyResult<Signs> {
+        let automaton = AhoCorasick::new(&signs).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Signs { packed: Searcher::new(&signs), automaton })
+    }
+
+    /// Whether any of them is in `data`.
+    fn are_in(&self, data: &[u8]) -> bool {
+        self.packed.as_ref().map_or_else(|| self.automaton.is_match(data), |packed| packed.find(data).is_some())
+    }
 }

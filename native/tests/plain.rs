@@ -1,7 +1,7 @@
 //! What is plain is read, what is not is refused with its reason. That both readings agree is tested from Python
 //! (tests/extract/test_native.py), which has the other one.
 
-use hemeroteca_native::{Limits, Place, Reason, read, simhash, without_digits};
+use hemeroteca_native::{Limits, Place, Reason, fingerprints, is_stuffed, read, simhash, without_digits};
 
 const LIMITS: Limits = Limits {
     html_bytes: 4 << 20,
@@ -78,4 +78,24 @@ fn texts_alike_have_fingerprints_alike() {
     let other = text.replacen("word", "ward", 1);
     assert!((simhash(text.as_bytes()) ^ simhash(other.as_bytes())).count_ones() < 8);
     assert_eq!(without_digits(b"a1b22c"), b"abc");
+}
+
+#[test]
+fn what_a_page_says_without_addresses_and_its_own_numbers() {
+    let own = ["7".to_owned()].into();
+    let found = |text: &str| fingerprints(text, b"", &own);
+    assert_eq!(found("page 7 of 70 is at http://x.test/7 and /y"), found("page  of 70 is at  and "));
+    assert_ne!(found("page 7 of 70").0, found("page 7 of 71").0);
+    assert_eq!(found("page 7 of 70").1, found("page 8 of 71").1);
+    assert_ne!(found("and/or"), found("and"));
+    assert_ne!(fingerprints("a", b"\nb", &own), found("a"));
+}
+
+#[test]
+fn words_that_are_only_repeated() {
+    let prose = (0..1000).map(|number| format!("word{number} ")).collect::<String>();
+    for (text, stuffed) in [("", false), (" \u{a0}\x1f", false), ("buy ", true), (&*prose, false)] {
+        assert_eq!(is_stuffed(&text.repeat(3), 0.2, 0.05, 20_000), stuffed, "{text:.40}");
+    }
+    assert!(is_stuffed(&prose.repeat(25), 0.2, 0.05, 20_000));
 }

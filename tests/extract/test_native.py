@@ -327,6 +327,22 @@ def test_a_reader_of_another_version_is_not_used(monkeypatch: pytest.MonkeyPatch
     assert native.load() is None
 
 
+def test_an_older_build_of_the_same_version_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(native.load(), "Signs")
+    assert native.load() is None
+
+
+@settings(derandomize=True, max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from([b"/wms", b"<style", b"/w", b"ms", b"<STYLE", b"x", b"<", b"a" * 40]) | st.binary(max_size=9)
+    )
+)
+def test_signs_are_found_wherever_they_stand(pieces: list[bytes]) -> None:
+    signs, data = (b"/wms", b"<style", b"<STYLE", b"aaaa"), b"".join(pieces)
+    assert native.Signs(signs).are_in(data) == any(sign in data for sign in signs)
+
+
 def test_it_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(native.OFF, "0")
     assert native.load() is None

@@ -5,6 +5,7 @@ narrowed, ordered and ranked.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from urllib.parse import unquote
 
@@ -72,42 +73,46 @@ def numbers(page: SearchDocument) -> dict[str, int]:
     return found
 
 
-def texts(page: SearchDocument) -> list[tuple[str, str]]:
+def texts(page: SearchDocument) -> Sequence[tuple[str, str]]:
     """What a page is found by, as (field, text).
 
     BM25F: a word of the title counts as several words of the text. The terms go into the same field, so that their
     weight is saturated together and one list of postings per word is read.
     """
-    kind = analysis.field_of(page.language)
+    return _texts(
+        page.language, page.url[:MAX_ADDRESS], page.title, page.headings, page.description, page.anchors, page.text
+    )
+
+
+@lru_cache(maxsize=8)  # a page goes into two indexes: as it is, and as a version
+def _texts(
+    language: str, address: str, title: str, headings: str, description: str, anchors: str, text: str
+) -> Sequence[tuple[str, str]]:
+    kind = analysis.field_of(language)
     body = BODIES[kind]
-    address = page.url[:MAX_ADDRESS]
-    found = [("title", page.title), ("url", unquote(address) if "%" in address else address)]
-    if page.anchors:
-        found.append(("anchor", page.anchors))
-    found += [(body, analysis.prepared(page.title, kind))] * TITLE_TIMES
+    found = [("title", title), ("url", unquote(address) if "%" in address else address)]
+    if anchors:
+        found.append(("anchor", anchors))
+    found += [(body, analysis.prepared(title, kind))] * TITLE_TIMES
     found += [
         (body, analysis.prepared(without_stuffing(part), kind))
-        for part in (page.headings, page.description, page.anchors, page.text)
+        for part in (headings, description, anchors, text)
         if part
     ]
     return found
 
 
-@lru_cache(maxsize=8)  # a page goes into two indexes: as it is, and as a version
 def without_stuffing(text: str) -> str:
     """The text with words written hundreds of times only to be found replaced, all but a few times each.
 
     Something stands in their places: a text that got short would be taken for one that is about nothing else.
     """
-    if len(text) < STUFFED_TEXT or not _may_be_stuffed(text):
+    if len(text) < STUFFED_TEXT or not _is_stuffed(text):
         return text
     words = text.split()
-    times = Counter(words)
-    stuffed = max(times.values()) >= STUFFED * len(words)
-    if not stuffed and len(times) > DISTINCT * min(len(words), MAX_DISTINCT):
-        return text
     most = max(REPEATED, len(words) // 50)
-    left = {word: REPEATED for word, count in times.items() if count > most and word[0].isalpha()}  # numbers: a table
+    # numbers: a table
+    left = {word: REPEATED for word, count in Counter(words).items() if count > most and word[0].isalpha()}
     for at, word in enumerate(words):
         if (more := left.get(word)) is not None:
             left[word] = more - 1
@@ -116,11 +121,16 @@ def without_stuffing(text: str) -> str:
     return " ".join(words)
 
 
-def _may_be_stuffed(text: str) -> bool:
-    """By some of its words, which costs a tenth of counting them all."""
-    pieces = (text[at : at + 60].split(None, 2) for at in range(0, len(text), len(text) // 32 + 1))
-    sample = Counter(piece[1] for piece in pieces if len(piece) > 1)
-    return len(sample) <= 24 or max(sample.values()) >= 4
+def _is_stuffed(text: str) -> bool:
+    from hemeroteca.extract import native  # a search puts nothing into the index, and starts sooner without
+
+    found = native.is_stuffed(text, STUFFED, DISTINCT, MAX_DISTINCT)
+    if found is not None:
+        return found
+    times = Counter(text.split())
+    words = times.total()
+    often = max(times.values(), default=0)
+    return words > 0 and (often >= STUFFED * words or len(times) <= DISTINCT * min(words, MAX_DISTINCT))
 
 
 def language_number(code: str) -> int:

@@ -11,7 +11,6 @@ import msgspec
 
 from hemeroteca.ingest.search_document import SearchDocument, document_key
 from hemeroteca.search.index import HEAP_BYTES, VERSIONS, Index, SearchError, index_exists, open_index, replacement
-from hemeroteca.search.query.parser import asks_for_the_past
 
 _PENDING = 2000  # pages remembered until they are committed
 
@@ -27,6 +26,8 @@ def has_versions(index_dir: Path) -> bool:
 
 def choose(index_dir: Path, query: str, versions: bool | None = None) -> Path:
     """The index a query is for: that of all versions when that is asked for, or when there is one for its `at:`."""
+    from hemeroteca.search.query.parser import asks_for_the_past  # a crawl, which only writes, starts sooner without
+
     kept = has_versions(index_dir)
     if versions and not kept:
         raise SearchError(
