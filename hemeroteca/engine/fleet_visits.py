@@ -9,6 +9,7 @@ import random
 import time
 from collections import Counter, OrderedDict, defaultdict
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hemeroteca.engine.runs import Run
@@ -46,6 +47,7 @@ AHEAD_SECONDS = 3.0  # of a device's work that waits for it: more would keep hos
 FIRST_BLOCK = 16  # URLs, for a device nobody has measured
 HOST_SECONDS = 10.0  # of one host's visits in a block: more would hold the host too long, fewer cost too much
 MAX_PER_HOST = 10
+MIN_HOSTS = 6  # of a block, where so many have work
 UNWANTED_SECONDS = 20.0  # a block nobody takes is the engine's again …
 URGENT_SECONDS = 8.0  # … earlier when somebody waits for a single URL, and then the engine makes the visit
 USUAL_SECONDS = 5.0  # of a request, for the deadline of a block: few take longer
@@ -332,7 +334,7 @@ class FleetVisits:
                 return True
 
             lease = self._engine.frontier.lease(
-                now, "fleet", LEASE_SECONDS, max_visits=size, per_host=self._per_host, choose=choose
+                now, "fleet", LEASE_SECONDS, max_visits=size, per_host=partial(self._per_host, size), choose=choose
             )
             if lease is None:
                 continue
@@ -345,8 +347,11 @@ class FleetVisits:
                 return True
         return False
 
-    def _per_host(self, host: HostQueue) -> int:
-        return max(1, min(MAX_PER_HOST, int(HOST_SECONDS / max(host.delay, self._config.delay, 0.1))))
+    def _per_host(self, size: int, host: HostQueue) -> int:
+        """Visits of a host in a block of so many: a small block has several hosts too, so that a device that has just
+        come need not wait for the delay of a single one."""
+        by_time = int(HOST_SECONDS / max(host.delay, self._config.delay, 0.1))
+        return max(1, min(MAX_PER_HOST, by_time, size // MIN_HOSTS))
 
     def _block_size(self, lender: Lender) -> int:
         if not lender.speed:
