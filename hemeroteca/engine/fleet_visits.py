@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 1.0  # between looks at who is connected
 OFFER_SECONDS = 0.05  # between looks at what could be offered
-AHEAD_SECONDS = 3.0  # of a device's work that waits for it: more would keep hosts from others
+AHEAD_SECONDS = 2.0  # of a device's work that waits for it: more would keep hosts from others
 FIRST_BLOCK = 16  # URLs, for a device nobody has measured
 HOST_SECONDS = 10.0  # of one host's visits in a block: more would hold the host too long, fewer cost too much
 MAX_PER_HOST = 10
-MIN_HOSTS = 6  # of a block, where so many have work
+MIN_HOSTS = 8  # of a block, where so many have work
 UNWANTED_SECONDS = 20.0  # a block nobody takes is the engine's again …
 URGENT_SECONDS = 8.0  # … earlier when somebody waits for a single URL, and then the engine makes the visit
 USUAL_SECONDS = 5.0  # of a request, for the deadline of a block: few take longer
@@ -306,6 +306,9 @@ class FleetVisits:
         """Keep so much waiting for each device that it never waits for us."""
         if self._engine.frontier.next_time() is None or not self._engine.runs:
             return
+        waiting = dispatch.waiting()
+        for one in self._lenders.values():
+            one.waiting = waiting.get(one.id, 0)
         hungry = [one for one in self._lenders.values() if not one.slowed or not one.pending]
         for lender in sorted(hungry, key=lambda one: one.waiting):
             size = self._block_size(lender)

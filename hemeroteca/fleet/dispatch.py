@@ -151,6 +151,13 @@ def lenders() -> list[Lender]:
     return list(found.values())
 
 
+def waiting() -> dict[int, int]:
+    """URLs that wait for each device, as they are now: asked often, so in plain words."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT share_id, SUM(urls) FROM fleet_block WHERE state = 'waiting' GROUP BY share_id")
+        return dict(cursor.fetchall())
+
+
 def offer(offers: Sequence[Offer]) -> list[int]:
     """Put blocks where devices find them; gives their numbers."""
     now = now_ms()

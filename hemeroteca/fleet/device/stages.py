@@ -28,8 +28,8 @@ from hemeroteca.fleet.device.fetching import RequestOrder
 from hemeroteca.fleet.device.link import Link, LinkError, Refused
 from hemeroteca.fleet.device.load import Load
 
-AHEAD_SECONDS = 5.0  # of work it wants in hand …
-SPARE = 1.25  # … and this much more: requests differ in length
+AHEAD_SECONDS = 3.0  # of work it wants in hand …
+SPARE = 1.15  # … and this much more: requests differ in length
 FIRST_SECONDS = 0.5  # that a request is thought to take, before one was made
 MAX_HELD = 1024  # URLs in hand
 SWEEP_SECONDS = 0.5  # between looks for what cannot be begun any more
