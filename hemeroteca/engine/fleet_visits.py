@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 1.0  # between looks at who is connected
 OFFER_SECONDS = 0.05  # between looks at what could be offered
 AHEAD_SECONDS = 2.0  # of a device's work that waits for it: more would keep hosts from others
+MAX_AHEAD_BLOCKS = 8  # … whatever speed it claims
 FIRST_BLOCK = 16  # URLs, for a device nobody has measured
 HOST_SECONDS = 10.0  # of one host's visits in a block: more would hold the host too long, fewer cost too much
 MAX_PER_HOST = 10
@@ -313,7 +314,7 @@ class FleetVisits:
         for lender in sorted(hungry, key=lambda one: one.waiting):
             size = self._block_size(lender)
             for _ in range(4):
-                if lender.waiting >= max(size, lender.speed * AHEAD_SECONDS):
+                if lender.waiting >= min(max(size, lender.speed * AHEAD_SECONDS), MAX_AHEAD_BLOCKS * size):
                     break
                 if not self._offer_block(lender, size, now):
                     break

@@ -268,6 +268,7 @@ def results(block: Block, urls: Sequence[str], guard: Guard, spool: Path) -> dic
     requests: dict[str, bytes] = {}
     reports: dict[str, protocol.FetchReport] = {}
     wanted = set(urls)
+    left = coordinator.max_upload(len(wanted))  # bytes, unpacked: a small upload may hold far more
     with tempfile.NamedTemporaryFile(dir=spool, prefix="fleet-") as file:
         for part in coordinator.parts(block.pk):
             file.write(part)
@@ -278,8 +279,11 @@ def results(block: Block, urls: Sequence[str], guard: Guard, spool: Path) -> dic
             if isinstance(one, scan.Damage):
                 continue
             record = one.record
+            left -= record.size
+            if left < 0:
+                break
             if record.kind == "metadata":
-                reports.update(_reports(record))
+                reports = reports or _reports(record, wanted)
             elif record.url not in wanted:
                 continue
             elif record.kind == "request":
@@ -309,12 +313,12 @@ def results(block: Block, urls: Sequence[str], guard: Guard, spool: Path) -> dic
     return found
 
 
-def _reports(record: Record) -> dict[str, protocol.FetchReport]:
+def _reports(record: Record, wanted: set[str]) -> dict[str, protocol.FetchReport]:
     try:
         told = msgspec.json.decode(record.body.read(MAX_REPORT_BYTES), type=list[protocol.FetchReport])
     except msgspec.MsgspecError:
         return {}
-    return {one.url: one for one in told}
+    return {one.url: one for one in told if one.url in wanted}
 
 
 def _result(record: Record, block: Block, guard: Guard, spool: Path) -> Result | None:

@@ -24,7 +24,7 @@ from hemeroteca.fleet.device.answers import Answer
 from hemeroteca.fleet.device.caps import Caps, Meter
 from hemeroteca.fleet.device.fetching import RequestOrder
 from hemeroteca.fleet.device.link import Refused
-from hemeroteca.fleet.device.stages import Worker
+from hemeroteca.fleet.device.stages import MAX_HELD, Worker
 from hemeroteca.fleet.device.status_page import Page
 from tests.waiting import PATIENCE, wait_for
 
@@ -355,11 +355,19 @@ def test_a_device_holds_no_more_hosts_than_it_can_ask(worker):
     urls = [f"http://h{n}.test/{page}" for n in range(200) for page in range(2)]
     made, fetching, _ = worker(urls)
     wait_for(lambda: len(fetching.orders) == 32, "as many as may be under way")
-    made._hold = most = 1024
-    for _ in range(100):
-        fetching.answer(next(iter(fetching.orders)))
+    for _ in range(32):
+        fetching.answer(next(iter(fetching.orders)), seconds=1.0)
         wait_for(lambda: len(fetching.orders) == 32, "the next one")
-    assert made._hold < most  # more than a hundred hosts wait, though they could be asked
+    with made._lock:
+        assert made._room() == 0  # more than a hundred hosts wait, though they could be asked
+
+
+def test_many_urls_of_few_hosts_are_not_enough_to_do(worker):
+    """They must be asked one after the other: a device that counted URLs would have its slots stand idle."""
+    made, fetching, _ = worker([f"http://h{n % 32}.test/{n}" for n in range(32 * 20)], min_delay=3600.0)
+    wait_for(lambda: len(fetching.orders) == 32, "every host is asked")
+    with made._lock:
+        assert made._room() == MAX_HELD - 32 * 19  # what it could begin soon is nothing
 
 
 def test_in_a_network_that_lies_nothing_is_handed_in_and_no_work_taken(worker):

@@ -184,6 +184,7 @@ class Worker:
                             "activities": self._activities,
                             "categories": self._categories,
                             "caps": self._lent(),
+                            "blocks": list(self._blocks),
                         },
                     )
                     connected = True
