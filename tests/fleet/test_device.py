@@ -187,12 +187,16 @@ def test_a_machine_on_battery_busy_or_on_a_metered_network_is_left_alone(tmp_pat
     assert not signs.Machine(Caps(on_battery=True, on_metered=True, max_load=2.0)).reason
 
 
-def test_consent_is_typed_per_activity_and_kept(tmp_path):
+def test_consent_is_typed_per_activity_and_kept(tmp_path, capsys):
     file = tmp_path / "consent.json"
     answers = iter(["agree", "yes", "", "AGREE"])
     assert consent.agreed(file, "http://s", ask=lambda question: next(answers)) == ["crawls", "load"]
     assert consent.agreed(file, "http://s") == ["crawls", "load"]
+    capsys.readouterr()
     assert consent.agreed(file, "http://other") == ["crawls"]  # another server was not agreed to
+    told = capsys.readouterr().out
+    assert "Each visited site sees the address of your connection" in told  # also where nobody can be asked
+    assert "pages for the archive of this server and nothing else" in told
     with pytest.raises(ValueError, match="no activity"):
         consent.agreed(file, "http://s", given="crawls,mining")
 
@@ -368,6 +372,18 @@ def test_many_urls_of_few_hosts_are_not_enough_to_do(worker):
     wait_for(lambda: len(fetching.orders) == 32, "every host is asked")
     with made._lock:
         assert made._room() == MAX_HELD - 32 * 19  # what it could begin soon is nothing
+
+
+def test_its_owner_sees_how_much_of_what_it_lends_is_used(worker):
+    made, fetching, _ = worker([f"http://h{n}.test/" for n in range(8)])
+    wait_for(lambda: len(fetching.orders) == 8, "all are asked")
+    now = time.monotonic()
+    with made._lock:
+        made._noted, made._busy_seconds, made._work_seconds = now, 0.0, 0.0
+        made._note_use(now + 10.0)
+        assert made._busy_seconds / made._work_seconds == 8
+    summary = dict(made.facts())["Now"]
+    assert any("of 32 requests under way on average while it had work" in line for line in summary), summary
 
 
 def test_in_a_network_that_lies_nothing_is_handed_in_and_no_work_taken(worker):

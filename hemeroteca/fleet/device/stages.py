@@ -117,6 +117,8 @@ class Worker:
         self._tampering = signs.Tampering()
         self._under_way: dict[str, float] = {}  # URL → since when
         self._sweep_due = 0.0
+        self._busy_seconds = self._work_seconds = 0.0  # of requests, and with blocks in hand …
+        self._noted = time.monotonic()  # … until then
         self._seconds = 0.0  # of a request, on average …
         self._measured = 0  # … over so many
         self._welcome: dict[str, Any] = {}
@@ -149,12 +151,15 @@ class Worker:
         now = time.monotonic()
         with self._lock:
             live = [f"{now - since:5.1f} s  {url}" for url, since in sorted(self._under_way.items())]
+            self._note_use(now)
             held = sum(len(host.jobs) for host in self._hosts.values())
             blocks = len(self._blocks)
+            used = self._busy_seconds / self._work_seconds if self._work_seconds else 0.0
         numbers = [f"{name}: {count}" for name, count in sorted(self.counts.items())]
         summary = [
             self.state,
             f"{held} URLs of {blocks} blocks in hand",
+            f"{used:.1f} of {self._parallel} requests under way on average while it had work",
             f"{self._meter.used} bytes this month",
             *numbers,
         ]
@@ -261,6 +266,7 @@ class Worker:
         )
         self._tell("works")
         with self._lock:
+            self._note_use(time.monotonic())
             self._blocks[block.number] = block
             for given in work["hosts"]:
                 self._take(given, block, float(work.get("max_delay", 30.0)))
@@ -331,7 +337,14 @@ class Worker:
             self._asking.set()
         return max(0.001, soonest)
 
+    def _note_use(self, now: float) -> None:
+        """How much of what it lends is used: before what is under way or in hand changes."""
+        passed, self._noted = now - self._noted, now
+        self._busy_seconds += passed * len(self._under_way)
+        self._work_seconds += passed * bool(self._blocks)
+
     def _send(self, host: Host, job: Job, now: float) -> None:
+        self._note_use(now)
         host.busy = True
         self._under_way[job.url] = now
         order = RequestOrder(
@@ -348,6 +361,7 @@ class Worker:
     def _answered(self, host: Host, job: Job, answer: Answer) -> None:
         with self._lock:
             now = time.monotonic()
+            self._note_use(now)
             host.busy = False
             wait = max(host.delay, min(host.max_delay, host.factor * answer.seconds))
             asked = _retry_after(answer) if answer.status in (429, 503) else 0.0
@@ -416,6 +430,7 @@ class Worker:
             self._forget(block)
 
     def _forget(self, block: Block) -> None:
+        self._note_use(time.monotonic())
         self._blocks.pop(block.number, None)
         block.results.close()
 
