@@ -79,6 +79,7 @@ def _leases(device, token: str) -> Row:
     import io
 
     from hemeroteca.console.wsgi import application
+    from hemeroteca.fleet.models import Block
 
     def ask(path: str, body: bytes) -> bytes:
         environ = {
@@ -94,10 +95,14 @@ def _leases(device, token: str) -> Row:
     for _ in range(20):
         found = ask("lease", b'{"urls": 64}')
         assert b'"block"' in found, found
-    before = time.process_time()
+    spent = 0.0
     for _ in range(BLOCKS):
-        ask("lease", b'{"urls": 64}')
-    each = (time.process_time() - before) / BLOCKS
+        before = time.process_time()
+        found = ask("lease", b'{"urls": 64}')
+        spent += time.process_time() - before
+        assert b'"block"' in found, found
+        Block.objects.filter(state=Block.State.LEASED).update(state=Block.State.DONE)  # no device may hold so many
+    each = spent / BLOCKS
     rate = BLOCK / each
     figure = f"{rate:,.0f} URLs/s ({each * 1000:.2f} ms of CPU a block of {BLOCK})"
     return Row(

@@ -33,7 +33,9 @@ COUNTRIES = (
     "EG",
 )  # fmt: skip
 HOMES = ("ES", "US", "BR", "JP", "DE", "AU", "ZA")  # of the devices
-RUN_SECONDS = 4.0  # at most so much work is ordered
+JOIN_SECONDS = 8.0  # at most, until every device has brought a page; a single host keeps all but one waiting
+SETTLE_SECONDS = 3.0
+COUNT_SECONDS = 6.0
 PARTS = os.environ.get("BENCH_FOUNDING", "parallelism,blocks,devices,strategies").split(",")
 
 
@@ -72,8 +74,7 @@ class Device:
         self._thread = threading.Thread(target=self.worker.run, daemon=True)
         self._thread.start()
 
-    def stop(self) -> None:
-        self.worker.stop()
+    def join(self) -> None:
         self._thread.join(60)
 
 
@@ -119,39 +120,36 @@ class Laboratory:
         self._runs = 0
 
     def run(self, kind: str, devices: int, parallel: int = 8, **settings: object) -> float:
-        """Pages per second of a crawl between its first tenth and its last third: how it begins, and how its slowest
-        hosts end, is a matter of chance."""
+        """Pages per second that the sites see once every device is at work."""
         given = {"strategy": "auto", "max_block": 64, **settings}
         self.coordinator.run("fleet", "set", *(f"{name}={value}" for name, value in given.items()))
         lent = [Device(self.coordinator, self.tokens[n], HOMES[n], parallel) for n in range(devices)]
         try:
             self.coordinator.wait_for(devices)
-            return self._timed(kind, devices, parallel)
+            return self._measured(kind, lent, parallel)
         finally:
             for one in lent:
-                one.stop()
+                one.worker.stop()
+            for one in lent:
+                one.join()
 
-    def _timed(self, kind: str, devices: int, parallel: int) -> float:
+    def _measured(self, kind: str, lent: list[Device], parallel: int) -> float:
         self._runs += 1
         hosts = SITES[kind]
-        most = min(len(hosts) / DELAY, max(1, devices) * parallel * 6)
-        each = max(2, min(16, round(most * RUN_SECONDS / len(hosts))))
-        enough = max(60, int(most * RUN_SECONDS))  # a single request at a time needs no more to be measured
-        urls = [f"http://{host}:{self.sites.port}/{self._runs}-{n}" for n in range(each) for host in hosts][:enough]
+        most = min(len(hosts) / DELAY, max(1, len(lent)) * parallel * 6)
+        each = 2 + round(most * (JOIN_SECONDS + SETTLE_SECONDS + COUNT_SECONDS) / len(hosts))
+        urls = [f"http://{host}:{self.sites.port}/{self._runs}-{n}" for n in range(each) for host in hosts]
         self.sites.pages.clear()
         crawl = self.coordinator.crawl(urls)
-        counted = int(0.7 * len(urls))
-        until = time.monotonic() + 60
-        while len(times := self._asked()) < counted and time.monotonic() < until:
+        until = time.monotonic() + JOIN_SECONDS
+        while time.monotonic() < until and not (self.sites.pages and all(one.worker.counts["2xx"] for one in lent)):
             time.sleep(0.05)
+        time.sleep(SETTLE_SECONDS)
+        since = time.monotonic()
+        time.sleep(COUNT_SECONDS)
+        rate = self.sites.rate(since, time.monotonic())
         self.coordinator.stop(crawl)  # its rest must not disturb the next one
-        times = times[len(urls) // 10 : counted]
-        return (len(times) - 1) / (times[-1] - times[0])
-
-    def _asked(self) -> list[float]:
-        """When each page of this run was asked for the first time."""
-        mine = b"/%d-" % self._runs
-        return sorted(at for (_, path), at in list(self.sites.pages.items()) if path.startswith(mine))
+        return rate
 
     def close(self) -> None:
         self.coordinator.close()
@@ -174,13 +172,13 @@ def _rows(laboratory: Laboratory, direct: dict[str, float]) -> "list[Row]":
     rows = [Row(f"one machine, direct, {kind}", f"{rate:.1f} pages/s") for kind, rate in direct.items()]
     run = laboratory.run
     if "parallelism" in PARTS:
-        found = [f"{p}: {shown('mixed', run('mixed', 1, p))}" for p in (1, 8, 32, 128)]
+        found = [f"{p}: {shown('mixed', run('mixed', 1, p))}" for p in (1, 2, 4, 8, 16, 32, 64, 128)]
         rows.append(Row("requests under way, one device, mixed", ", ".join(found)))
     if "blocks" in PARTS:
-        found = [f"{b}: {shown('mixed', run('mixed', 2, max_block=b))}" for b in (1, 8, 64)]
+        found = [f"{b}: {shown('mixed', run('mixed', 2, max_block=b))}" for b in (1, 2, 4, 8, 16, 32, 64)]
         rows.append(Row("largest block, two devices, mixed", ", ".join(found)))
     if "devices" in PARTS:
-        found = [f"{d}: {shown('mixed', run('mixed', d))}" for d in (1, 2, 4, 7)]
+        found = [f"{d}: {shown('mixed', run('mixed', d))}" for d in range(1, 8)]
         rows.append(Row("devices, mixed", ", ".join(found)))
     if "strategies" in PARTS:
         for kind in SITES:

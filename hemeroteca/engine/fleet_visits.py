@@ -9,6 +9,7 @@ import random
 import time
 from collections import Counter, OrderedDict, defaultdict
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hemeroteca.engine.runs import Run
@@ -42,10 +43,12 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 1.0  # between looks at who is connected
 OFFER_SECONDS = 0.05  # between looks at what could be offered
-AHEAD_SECONDS = 3.0  # of a device's work that waits for it: more would keep hosts from others
+AHEAD_SECONDS = 2.0  # of a device's work that waits for it: more would keep hosts from others
+MAX_AHEAD_BLOCKS = 8  # … whatever speed it claims
 FIRST_BLOCK = 16  # URLs, for a device nobody has measured
 HOST_SECONDS = 10.0  # of one host's visits in a block: more would hold the host too long, fewer cost too much
 MAX_PER_HOST = 10
+MIN_HOSTS = 8  # of a block, where so many have work
 UNWANTED_SECONDS = 20.0  # a block nobody takes is the engine's again …
 URGENT_SECONDS = 8.0  # … earlier when somebody waits for a single URL, and then the engine makes the visit
 USUAL_SECONDS = 5.0  # of a request, for the deadline of a block: few take longer
@@ -304,11 +307,14 @@ class FleetVisits:
         """Keep so much waiting for each device that it never waits for us."""
         if self._engine.frontier.next_time() is None or not self._engine.runs:
             return
+        waiting = dispatch.waiting()
+        for one in self._lenders.values():
+            one.waiting = waiting.get(one.id, 0)
         hungry = [one for one in self._lenders.values() if not one.slowed or not one.pending]
         for lender in sorted(hungry, key=lambda one: one.waiting):
             size = self._block_size(lender)
             for _ in range(4):
-                if lender.waiting >= max(size, lender.speed * AHEAD_SECONDS):
+                if lender.waiting >= min(max(size, lender.speed * AHEAD_SECONDS), MAX_AHEAD_BLOCKS * size):
                     break
                 if not self._offer_block(lender, size, now):
                     break
@@ -332,7 +338,7 @@ class FleetVisits:
                 return True
 
             lease = self._engine.frontier.lease(
-                now, "fleet", LEASE_SECONDS, max_visits=size, per_host=self._per_host, choose=choose
+                now, "fleet", LEASE_SECONDS, max_visits=size, per_host=partial(self._per_host, size), choose=choose
             )
             if lease is None:
                 continue
@@ -345,8 +351,11 @@ class FleetVisits:
                 return True
         return False
 
-    def _per_host(self, host: HostQueue) -> int:
-        return max(1, min(MAX_PER_HOST, int(HOST_SECONDS / max(host.delay, self._config.delay, 0.1))))
+    def _per_host(self, size: int, host: HostQueue) -> int:
+        """Visits of a host in a block of so many: a small block has several hosts too, so that a device that has just
+        come need not wait for the delay of a single one."""
+        by_time = int(HOST_SECONDS / max(host.delay, self._config.delay, 0.1))
+        return max(1, min(MAX_PER_HOST, by_time, size // MIN_HOSTS))
 
     def _block_size(self, lender: Lender) -> int:
         if not lender.speed:

@@ -290,6 +290,7 @@ class Visits:
             or row.kind != "response"
             or row.digest != visit.digest
             or row.truncated
+            or row.status == 206  # a part, as a client of the fleet may have asked for
             or row.body_size > MAX_SERVED
         ):
             return None
@@ -297,7 +298,7 @@ class Visits:
             record = row.location(self._engine.instance.warc_dir).read()
         except WarcReadError:
             return None
-        if options.job and not _may_be_shared(record.head):
+        if _depends_on_client(record.head) or (options.job and not _may_be_shared(record.head)):
             return None
         visit.served = True
         body = record.payload()
@@ -325,9 +326,13 @@ def _path(url: str) -> str:
 def _may_be_shared(head: bytes) -> bool:
     """Whether a shared cache may keep an answer (RFC 9111)."""
     control = ",".join(heads.header_all(head, "cache-control")).lower()
-    return (
-        not any(word in control for word in ("no-store", "private", "no-cache")) and heads.header(head, "vary") != "*"
-    )
+    return not any(word in control for word in ("no-store", "private", "no-cache"))
+
+
+def _depends_on_client(head: bytes) -> bool:
+    """Whether another would have got another answer: it names headers that clients of the fleet may send."""
+    named = {name.strip().lower() for name in ",".join(heads.header_all(head, "vary")).split(",")}
+    return not named.isdisjoint(("*", "accept", "accept-language"))
 
 
 def _only_set_a_cookie(visit: Visit, result: Result) -> bool:

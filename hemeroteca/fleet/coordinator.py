@@ -36,6 +36,8 @@ SPEED_MEMORY = 0.7  # of what was measured before
 LOST = "lost"  # nonce of a block whose device began anew
 MAX_LATE = 3  # blocks in a row that never came back, after which a device is slowed
 MAX_RENEWALS_MS = 3600_000  # no lease is renewed beyond an hour
+MAX_HELD = 2048  # URLs in the hands of a device: their hosts are closed to all others; a worker wants half of that
+MAX_CLOSED = 1000  # hosts told at a heartbeat, the last ones first
 
 
 class ComeBack(Unavailable):
@@ -63,8 +65,10 @@ def connect(device: Device, hello: protocol.Hello, address: str) -> protocol.Wel
     limit = fleet_settings().max_devices
     if not device.connected and Device.objects.filter(connected=True, seen_ms__gt=_alive()).count() >= limit:
         raise ComeBack(f"{limit} devices are connected, which is the most this fleet takes; it will ask again")
-    # A device that begins anew has lost what it held; the hosts of those blocks stay closed until their deadline.
-    Block.objects.filter(device=device.pk, state=Block.State.LEASED).update(nonce=LOST)
+    # What a device that begins anew does not name it has lost; the hosts of those blocks stay closed until their
+    # deadline. One that was only cut off names what it still works at.
+    held = Block.objects.filter(device=device.pk, state=Block.State.LEASED)
+    held.exclude(pk__in=hello.blocks[:1000]).update(nonce=LOST)
     network = network_of(address)
     Device.objects.filter(pk=device.pk).update(
         connected=True,
@@ -93,6 +97,8 @@ def lease(device: Device, want: protocol.Want) -> protocol.Lease:
     now = now_ms()
     if device.state == Device.State.SLOWED and device.next_block_ms > now:
         raise ComeBack(f"this device is slowed ({device.reason}): one block a day until it is believed again")
+    if _held(device) >= MAX_HELD:
+        raise ComeBack(f"this device holds {MAX_HELD} URLs or more; it gets others when it has returned some")
     leased = _take(device, now)
     _note(device, leased.urls if leased is not None else 0, want.speed, now)
     if leased is None:
@@ -139,7 +145,9 @@ def receive(device: Device, number: int, nonce: str, start: int, data: bytes, sh
         for part in parts(number):
             found.update(part)
         if found.hexdigest() == sha256.lower():
-            Block.objects.filter(pk=number).update(state=Block.State.RETURNED, returned_ms=now_ms())
+            live = Block.objects.filter(pk=number, state=Block.State.LEASED)
+            if not live.update(state=Block.State.RETURNED, returned_ms=now_ms()):
+                raise Gone(f"the deadline of block {number} has passed; its URLs belong to somebody else now")
             Device.objects.filter(pk=device.pk).update(late=0, seen_ms=now_ms())
             wrong = ""
         else:
@@ -169,10 +177,10 @@ def beat(device: Device, told: protocol.Beat) -> protocol.Orders:
             pk__in=told.blocks[:1000], device=device.pk, state=Block.State.LEASED, deadline_ms__gt=now
         ).values_list("pk", flat=True)
     )
-    closed = ClosedHost.objects.filter(at_ms__gt=now - MAX_RENEWALS_MS).values_list("host", flat=True)
+    closed = ClosedHost.objects.filter(at_ms__gt=now - MAX_RENEWALS_MS).order_by("-at_ms")
     return protocol.Orders(
         drop=[number for number in told.blocks[:1000] if number not in live],
-        closed=list(closed[:1000]),
+        closed=list(closed.values_list("host", flat=True)[:MAX_CLOSED]),
         stop=stop,
         work=Block.objects.filter(state=Block.State.WAITING, share=device.pk).exists(),
         load="load" in device.activities and device.state == Device.State.ACTIVE and loads.waiting(),
@@ -223,6 +231,15 @@ def fleet_settings() -> protocol.FleetSettings:
 @lru_cache(maxsize=1)
 def _settings_at(moment: int, data: object) -> protocol.FleetSettings:
     return services.fleet_settings()
+
+
+def _held(device: Device) -> int:
+    """URLs of the blocks a device has, those it lost included: their hosts wait for the deadline."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT COALESCE(SUM(urls), 0) FROM fleet_block WHERE state = 'leased' AND device_id = %s", [device.pk]
+        )
+        return int(cursor.fetchone()[0])
 
 
 class _Leased(NamedTuple):

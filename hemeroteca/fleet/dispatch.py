@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Count, Q, Sum
 
 from hemeroteca.fetch import Guard, Request, Result
@@ -151,6 +151,13 @@ def lenders() -> list[Lender]:
     return list(found.values())
 
 
+def waiting() -> dict[int, int]:
+    """URLs that wait for each device, as they are now: asked often, so in plain words."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT share_id, SUM(urls) FROM fleet_block WHERE state = 'waiting' GROUP BY share_id")
+        return dict(cursor.fetchall())
+
+
 def offer(offers: Sequence[Offer]) -> list[int]:
     """Put blocks where devices find them; gives their numbers."""
     now = now_ms()
@@ -189,6 +196,10 @@ def unwanted(before_ms: int) -> list[int]:
 
 def returned() -> list[Block]:
     """Blocks whose results have arrived, the first one first."""
+    with connection.cursor() as cursor:  # asked twenty times a second, mostly in vain: a plain question is cheap
+        cursor.execute("SELECT 1 FROM fleet_block WHERE state = 'returned' LIMIT 1")
+        if cursor.fetchone() is None:
+            return []
     rows = Block.objects.filter(state=Block.State.RETURNED).order_by("returned_ms").select_related("device")
     return list(rows.defer("work")[:16])
 
@@ -257,6 +268,7 @@ def results(block: Block, urls: Sequence[str], guard: Guard, spool: Path) -> dic
     requests: dict[str, bytes] = {}
     reports: dict[str, protocol.FetchReport] = {}
     wanted = set(urls)
+    left = coordinator.max_upload(len(wanted))  # bytes, unpacked: a small upload may hold far more
     with tempfile.NamedTemporaryFile(dir=spool, prefix="fleet-") as file:
         for part in coordinator.parts(block.pk):
             file.write(part)
@@ -267,8 +279,11 @@ def results(block: Block, urls: Sequence[str], guard: Guard, spool: Path) -> dic
             if isinstance(one, scan.Damage):
                 continue
             record = one.record
+            left -= record.size
+            if left < 0:
+                break
             if record.kind == "metadata":
-                reports.update(_reports(record))
+                reports = reports or _reports(record, wanted)
             elif record.url not in wanted:
                 continue
             elif record.kind == "request":
@@ -298,12 +313,12 @@ def results(block: Block, urls: Sequence[str], guard: Guard, spool: Path) -> dic
     return found
 
 
-def _reports(record: Record) -> dict[str, protocol.FetchReport]:
+def _reports(record: Record, wanted: set[str]) -> dict[str, protocol.FetchReport]:
     try:
         told = msgspec.json.decode(record.body.read(MAX_REPORT_BYTES), type=list[protocol.FetchReport])
     except msgspec.MsgspecError:
         return {}
-    return {one.url: one for one in told}
+    return {one.url: one for one in told if one.url in wanted}
 
 
 def _result(record: Record, block: Block, guard: Guard, spool: Path) -> Result | None:

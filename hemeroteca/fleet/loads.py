@@ -166,9 +166,12 @@ def start(actor: Actor, test: LoadTest, config: Config, resolve: Resolve = socke
         raise Conflict(f"this test is {test.state}; propose another")
     if reason := verify(test, config, resolve):
         raise Conflict(f"the proof does not count: {reason}", "not-proven")
-    if LoadTest.objects.filter(host=test.host, state=LoadTest.State.RUNNING).exists():
-        raise Conflict(f"another test of {test.host} runs; wait for its end or stop it")
-    LoadTest.objects.filter(pk=test.pk).update(state=LoadTest.State.RUNNING, started_ms=now_ms())
+    with transaction.atomic():
+        mine = LoadTest.objects.filter(pk=test.pk, state=LoadTest.State.PROVEN)
+        if not mine.update(state=LoadTest.State.RUNNING, started_ms=now_ms()):
+            raise Conflict("this test was started or stopped meanwhile")
+        if LoadTest.objects.filter(host=test.host, state=LoadTest.State.RUNNING).exclude(pk=test.pk).exists():
+            raise Conflict(f"another test of {test.host} runs; wait for its end or stop it")
     audit(actor.name, "started load test", f"{test.url[:200]} at {', '.join(test.addresses)}")
     jobs.submit(SYSTEM, "fleet.load", {"test": test.pk})
     test.refresh_from_db()

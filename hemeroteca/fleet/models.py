@@ -109,6 +109,7 @@ class Block(models.Model):
         indexes = [
             models.Index(fields=["share", "id"], name="fleet_share", condition=models.Q(state="waiting")),
             models.Index(fields=["deadline_ms"], name="fleet_leased", condition=models.Q(state="leased")),
+            models.Index(fields=["device"], name="fleet_held", condition=models.Q(state="leased")),
             models.Index(fields=["returned_ms"], name="fleet_returned", condition=models.Q(state="returned")),
         ]
 

@@ -54,6 +54,7 @@ class Hello(msgspec.Struct, forbid_unknown_fields=True):
     activities: tuple[str, ...] = ("crawls",)
     categories: tuple[str, ...] = USUAL_CATEGORIES
     caps: LentCaps = LentCaps()
+    blocks: list[Number] = []  # that it still has in hand: it was cut off, not started anew
 
 
 class Welcome(msgspec.Struct):

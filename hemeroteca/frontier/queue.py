@@ -206,8 +206,8 @@ class Frontier:
                 lease = self._books.take(lease or Lease(self._books, lessee, now + seconds), host, host.ready.popleft())
                 taken += 1
                 host.best = host.ready[0].score if host.ready else visit.score
-                if taken < max_visits and not self._has_visit(host):
-                    break
+                if place + 1 < most and not self._has_visit(host) and not self._refill(host, now):
+                    break  # what it gives is not bounded by how much of it was in memory
         return lease
 
     def rest(self, host_name: str, until: float) -> None:

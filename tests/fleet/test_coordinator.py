@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from pathlib import Path
 
 import pytest
 from django.test import Client as Browser
@@ -11,7 +12,8 @@ from hemeroteca.accounts import services as accounts
 from hemeroteca.fetch import Guard
 from hemeroteca.fleet import coordinator, dispatch, protocol, queries, services
 from hemeroteca.fleet.device.answers import Answer, Results
-from hemeroteca.fleet.models import Block, Device, UploadPart
+from hemeroteca.fleet.models import Block, ClosedHost, Device, UploadPart
+from hemeroteca.warc import scan
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
@@ -177,6 +179,39 @@ def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch):
     assert found[URLS[1]].status == 200  # the rest goes on
 
 
+def test_many_small_bombs_are_not_unpacked_either(tmp_path, monkeypatch):
+    """Each record may be as long as a page, all together only as long as the pages that were asked for."""
+    monkeypatch.setattr(coordinator, "MAX_BODY_BYTES", 1 << 20)
+    unpacked = []
+    monkeypatch.setattr(dispatch, "_result", lambda record, *_: unpacked.append(record.size))
+    pi = Volunteer("pi").connect()
+    offer(pi.row)
+    lease = pi.lease()
+    assert pi.send(lease, warc(*(answer(URLS[0], b"\0" * (1 << 20)) for _ in range(20)))).status_code == 200
+    brought(lease["block"], tmp_path)
+    assert len(unpacked) == len(URLS) + 1
+    assert sum(unpacked) <= coordinator.max_upload(len(URLS))
+
+
+def test_reports_of_other_urls_and_further_reports_are_not_kept(tmp_path):
+    """They would fill the memory of the engine: a megabyte packed is a million reports unpacked."""
+    pi = Volunteer("pi").connect()
+    offer(pi.row)
+    lease = pi.lease()
+    data = warc(*(Answer(f"http://n{n}.test/", failure="x") for n in range(50)), Answer(URLS[0], failure="timeout"))
+    data += warc(Answer(URLS[1], failure="timeout"))
+    assert pi.send(lease, data).status_code == 200
+    records = [one.record for one in scan.scan(_file(tmp_path, data)) if one.record.kind == "metadata"]
+    assert list(dispatch._reports(records[0], set(URLS))) == [URLS[0]]
+    assert list(brought(lease["block"], tmp_path)) == [URLS[0]]
+
+
+def _file(folder: Path, data: bytes) -> Path:
+    file = folder / "brought.warc.gz"
+    file.write_bytes(data)
+    return file
+
+
 def test_what_was_not_asked_or_comes_from_a_private_address_is_passed_over(tmp_path):
     pi = Volunteer("pi").connect()
     offer(pi.row)
@@ -291,6 +326,69 @@ def test_a_device_that_hoards_blocks_is_slowed():
     pi.row.refresh_from_db()
     assert pi.row.state == Device.State.SLOWED
     assert pi.post("lease", {}).status_code == 503
+
+
+@pytest.mark.parametrize("begins_anew", [False, True])
+def test_nobody_hoards_more_hosts_than_a_device_can_use(monkeypatch, begins_anew):
+    """Neither by taking block after block, nor by saying each time that the last ones were lost."""
+    monkeypatch.setattr(coordinator, "MAX_HELD", 2 * len(URLS))
+    pi, pc = Volunteer("pi").connect(), Volunteer("pc", "bea").connect()
+    for _ in range(3):
+        offer(pi.row)
+    leases = [pi.lease()]
+    if begins_anew:
+        pi.connect()
+    leases.append(pi.lease())
+    if begins_anew:
+        pi.connect(blocks=[leases[1]["block"]])
+    refused = pi.post("lease", {"urls": 64})
+    assert (refused.status_code, refused.json()["code"]) == (503, "come-back")
+    assert "returned some" in refused.json()["error"]
+    assert pi.send(leases[1], warc(*(answer(url) for url in URLS))).status_code == 200
+    assert pi.lease()["block"]
+    assert pc.post("lease", {}).status_code == 503  # which was the last one
+
+
+def test_a_device_that_was_only_cut_off_goes_on_with_what_it_has():
+    pi, pc = Volunteer("pi").connect(), Volunteer("pc", "bea").connect()
+    offer(pi.row)
+    offer(pi.row)
+    kept, lost = pi.lease(), pi.lease()
+    pc.connect(blocks=[kept["block"], lost["block"]])  # another's word counts for nothing
+    pi.connect(blocks=[kept["block"]])
+    data = warc(*(answer(url) for url in URLS))
+    assert pc.send(kept, data).status_code == 404
+    assert pi.send(kept, data).status_code == 200
+    assert pi.send(lost, data).status_code == 404
+
+
+def test_results_that_arrive_in_the_moment_their_lease_ends_are_not_taken(monkeypatch):
+    """The engine ends the lease while the last piece is being read: its URLs belong to somebody else already."""
+    pi = Volunteer("pi").connect()
+    number = offer(pi.row)
+    lease = pi.lease()
+    parts = coordinator.parts
+
+    def ending(block: int):
+        Block.objects.filter(pk=block).update(state=Block.State.EXPIRED)
+        return parts(block)
+
+    monkeypatch.setattr(coordinator, "parts", ending)
+    assert pi.send(lease, warc(*(answer(url) for url in URLS))).status_code == 410
+    assert Block.objects.get(pk=number).state != Block.State.RETURNED
+    assert not dispatch.returned()
+
+
+def test_the_host_that_closed_last_is_told_first(monkeypatch):
+    """Whoever closes many hosts must not keep devices from hearing of the others."""
+    monkeypatch.setattr(coordinator, "MAX_CLOSED", 2)
+    pi = Volunteer("pi").connect()
+    now = services.now_ms()
+    monkeypatch.setattr(services, "now_ms", lambda: now)
+    for place, host in enumerate(("a.test", "b.test", "c.test")):
+        services.close_host(SYSTEM, host, "its owner asked")
+        ClosedHost.objects.filter(host=host).update(at_ms=now + place)
+    assert pi.post("beat", {}).json()["closed"] == ["c.test", "b.test"]
 
 
 def test_a_new_engine_leaves_alone_what_devices_hold():

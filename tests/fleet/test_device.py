@@ -24,7 +24,7 @@ from hemeroteca.fleet.device.answers import Answer
 from hemeroteca.fleet.device.caps import Caps, Meter
 from hemeroteca.fleet.device.fetching import RequestOrder
 from hemeroteca.fleet.device.link import Refused
-from hemeroteca.fleet.device.stages import Worker
+from hemeroteca.fleet.device.stages import MAX_HELD, Worker
 from hemeroteca.fleet.device.status_page import Page
 from tests.waiting import PATIENCE, wait_for
 
@@ -187,12 +187,16 @@ def test_a_machine_on_battery_busy_or_on_a_metered_network_is_left_alone(tmp_pat
     assert not signs.Machine(Caps(on_battery=True, on_metered=True, max_load=2.0)).reason
 
 
-def test_consent_is_typed_per_activity_and_kept(tmp_path):
+def test_consent_is_typed_per_activity_and_kept(tmp_path, capsys):
     file = tmp_path / "consent.json"
     answers = iter(["agree", "yes", "", "AGREE"])
     assert consent.agreed(file, "http://s", ask=lambda question: next(answers)) == ["crawls", "load"]
     assert consent.agreed(file, "http://s") == ["crawls", "load"]
+    capsys.readouterr()
     assert consent.agreed(file, "http://other") == ["crawls"]  # another server was not agreed to
+    told = capsys.readouterr().out
+    assert "Each visited site sees the address of your connection" in told  # also where nobody can be asked
+    assert "pages for the archive of this server and nothing else" in told
     with pytest.raises(ValueError, match="no activity"):
         consent.agreed(file, "http://s", given="crawls,mining")
 
@@ -355,11 +359,31 @@ def test_a_device_holds_no_more_hosts_than_it_can_ask(worker):
     urls = [f"http://h{n}.test/{page}" for n in range(200) for page in range(2)]
     made, fetching, _ = worker(urls)
     wait_for(lambda: len(fetching.orders) == 32, "as many as may be under way")
-    made._hold = most = 1024
-    for _ in range(100):
-        fetching.answer(next(iter(fetching.orders)))
+    for _ in range(32):
+        fetching.answer(next(iter(fetching.orders)), seconds=1.0)
         wait_for(lambda: len(fetching.orders) == 32, "the next one")
-    assert made._hold < most  # more than a hundred hosts wait, though they could be asked
+    with made._lock:
+        assert made._room() == 0  # more than a hundred hosts wait, though they could be asked
+
+
+def test_many_urls_of_few_hosts_are_not_enough_to_do(worker):
+    """They must be asked one after the other: a device that counted URLs would have its slots stand idle."""
+    made, fetching, _ = worker([f"http://h{n % 32}.test/{n}" for n in range(32 * 20)], min_delay=3600.0)
+    wait_for(lambda: len(fetching.orders) == 32, "every host is asked")
+    with made._lock:
+        assert made._room() == MAX_HELD - 32 * 19  # what it could begin soon is nothing
+
+
+def test_its_owner_sees_how_much_of_what_it_lends_is_used(worker):
+    made, fetching, _ = worker([f"http://h{n}.test/" for n in range(8)])
+    wait_for(lambda: len(fetching.orders) == 8, "all are asked")
+    now = time.monotonic()
+    with made._lock:
+        made._noted, made._busy_seconds, made._work_seconds = now, 0.0, 0.0
+        made._note_use(now + 10.0)
+        assert made._busy_seconds / made._work_seconds == 8
+    summary = dict(made.facts())["Now"]
+    assert any("of 32 requests under way on average while it had work" in line for line in summary), summary
 
 
 def test_in_a_network_that_lies_nothing_is_handed_in_and_no_work_taken(worker):

@@ -15,11 +15,13 @@ from hemeroteca.accounts import services as accounts
 from hemeroteca.errors import Conflict, Invalid
 from hemeroteca.fetch import Guard
 from hemeroteca.fleet import coordinator, loads, protocol, services
+from hemeroteca.fleet.device import load
+from hemeroteca.fleet.device.answers import Answer
 from hemeroteca.fleet.device.load import PATH, Load
 from hemeroteca.fleet.models import Device, LoadSecond, LoadTest
 from hemeroteca.jobs.models import Job
 from tests.fleet.test_liars import Served
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE, wait_for
 
 
 class Target:
@@ -217,6 +219,59 @@ def test_a_device_reads_the_proof_itself_whatever_the_coordinator_says(target, p
     told = Load(FakeLink(plan), Guard(), False, "x", lambda: False).run(lambda answer: None)
     assert "takes no part" in told  # and never asks an address that is not public
     assert len(target.asked) <= 1
+
+
+def test_what_waits_behind_a_slow_site_is_never_sent_after_the_end(monkeypatch):
+    """Stop means stop: all threads wait for answers, and further requests of the plan wait for a thread."""
+    proof, address = "hemeroteca-load-" + "1" * 32, "127.0.0.1"
+    plan = {"test": "t", "requests": 20, "url": "http://shop.test/x", "address": address, "proof": proof,
+            "seconds": 0.01}  # fmt: skip
+    asked, answers = [], threading.Event()
+
+    class Ending(FakeLink):
+        def post(self, path, value):
+            if len(self.plans) == 1:  # the end
+                wait_for(lambda: len(asked) == load.MAX_PER_SECOND, "every thread asks")
+            return super().post(path, value)
+
+    link = Ending({**plan, "second": 0})
+    link.plans.insert(1, {**plan, "second": 1})
+
+    def slow(order, *_):
+        if order.url.endswith(load.PATH):
+            return Answer(order.url, 200, body=proof.encode())
+        asked.append(order.url)
+        answers.wait(PATIENCE)
+        return Answer(order.url, 200)
+
+    monkeypatch.setattr(load, "fetch", slow)
+    monkeypatch.setattr(load, "LATE_SECONDS", PATIENCE)
+    told = Load(link, Guard(allow_private=True), True, "x", lambda: False).run(lambda answer: None)
+    assert told == "the load test is over"
+    threads = [one for one in threading.enumerate() if one.name.startswith("ThreadPoolExecutor")]
+    answers.set()
+    for one in threads:
+        one.join(PATIENCE)
+    assert len(asked) == load.MAX_PER_SECOND
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
+def test_a_test_that_was_stopped_meanwhile_does_not_begin(target, laboratory, monkeypatch):
+    actor, test = proposed(target)
+    target.proofs = dict.fromkeys(("127.0.0.1", "127.0.0.2"), loads.proof(test))
+    verify = loads.verify
+
+    def slowly(given, *more):
+        found = verify(given, *more)
+        loads.stop(actor, LoadTest.objects.get(pk=given.pk))
+        return found
+
+    monkeypatch.setattr(loads, "verify", slowly)
+    with pytest.raises(Conflict, match="meanwhile"):
+        loads.start(actor, test, laboratory, both)
+    test.refresh_from_db()
+    assert test.state == LoadTest.State.STOPPED
 
 
 @pytest.mark.slow

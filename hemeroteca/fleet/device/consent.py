@@ -47,9 +47,12 @@ def agreed(
                 return [name for name in kept.get("activities", []) if name in ACTIVITIES]
         except (ValueError, OSError):
             pass
-    if ask is None:
-        return ["crawls", "clients"] if laboratory else ["crawls"]
+    if ask is None and laboratory:
+        return ["crawls", "clients"]
     print(EXPLANATION.format(server=server))
+    if ask is None:
+        print(f"Nobody can be asked here, so it fetches {ACTIVITIES['crawls']} and nothing else; --consent says more.")
+        return ["crawls"]
     chosen = []
     for name, words in ACTIVITIES.items():
         answer = ask(f"It may fetch {words}.\n  Type `agree` to allow it, or press Enter to leave it off: ")

@@ -27,6 +27,7 @@ PROOF = re.compile(r"hemeroteca-load-[0-9a-f]{32}")
 MAX_PER_SECOND = 20
 PROOF_SECONDS = 15.0
 REQUEST_SECONDS = 10.0
+LATE_SECONDS = 1.0  # after its moment a request is not made any more
 STEP = 1.1  # between two classes of answer times; class 0: a millisecond
 
 
@@ -42,12 +43,12 @@ class Load:
 
     def run(self, note: Callable[[Answer], None]) -> str:
         """Until there is nothing to do; gives why, for people."""
-        with ThreadPoolExecutor(MAX_PER_SECOND) as pool:
-            plan: dict[str, Any] = {}
+        pool = ThreadPoolExecutor(MAX_PER_SECOND)
+        try:
             while not self._stopped():
                 begun = time.monotonic()
                 try:
-                    plan = self._link.post("load", self._told())
+                    plan: dict[str, Any] = self._link.post("load", self._told())
                 except (LinkError, Refused) as error:
                     return f"the load test stops here: {error}"
                 if plan.get("over"):
@@ -57,6 +58,8 @@ class Load:
                         return f"takes no part in the load test: {reason}"
                     self._second(plan, pool, begun, note)
                 time.sleep(max(0.05, begun + min(float(plan.get("seconds") or 1.0), 30.0) - time.monotonic()))
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)  # what waits behind a slow site is never sent
         return ""
 
     def _refusal(self, plan: dict[str, Any]) -> str:
@@ -85,9 +88,11 @@ class Load:
                 time.sleep(pause)
             if self._stopped():
                 return
-            pool.submit(self._request, plan, note)
+            pool.submit(self._request, plan, note, time.monotonic() + LATE_SECONDS)
 
-    def _request(self, plan: dict[str, Any], note: Callable[[Answer], None]) -> None:
+    def _request(self, plan: dict[str, Any], note: Callable[[Answer], None], until: float) -> None:
+        if time.monotonic() > until:  # all threads wait for a slow site: it is not sent what it missed, all at once
+            return
         order = RequestOrder(str(plan["url"]), self._agent, timeout=REQUEST_SECONDS, max_bytes=1 << 20)
         answer = fetch(order, self._guard, self._any_port, pinned(str(plan["address"])))
         note(answer)

@@ -1,5 +1,5 @@
-"""The worker: three stages that never wait for each other. *Ask* leases blocks and prefetches when half of what it
-holds is begun; *fetch* asks the hosts, one request at a time each; *return* uploads what is complete.
+"""The worker: three stages that never wait for each other. *Ask* leases blocks, before politeness leaves it with less
+than it could do; *fetch* asks the hosts, one request at a time each; *return* uploads what is complete.
 
 Deadlines count by the monotonic clock from before the lease was asked for, so that they end here before they end at the
 coordinator; no request begins later than deadline − time-out: a host that somebody else has now is never asked here.
@@ -28,8 +28,11 @@ from hemeroteca.fleet.device.fetching import RequestOrder
 from hemeroteca.fleet.device.link import Link, LinkError, Refused
 from hemeroteca.fleet.device.load import Load
 
-FIRST_HOLD = 32  # URLs in hand at first …
-MAX_HOLD = 1024  # … and at most
+AHEAD_SECONDS = 3.0  # of work it wants in hand …
+SPARE = 1.15  # … and this much more: requests differ in length
+FIRST_SECONDS = 0.5  # that a request is thought to take, before one was made
+MAX_HELD = 1024  # URLs in hand
+SWEEP_SECONDS = 0.5  # between looks for what cannot be begun any more
 LOG_LINES = 200
 MAX_NETWORKS = 10_000  # of hosts that are remembered
 MARGIN = 2.0  # s of a lease that are not used
@@ -113,7 +116,9 @@ class Worker:
         self._refusals = signs.Refusals()
         self._tampering = signs.Tampering()
         self._under_way: dict[str, float] = {}  # URL → since when
-        self._hold = FIRST_HOLD
+        self._sweep_due = 0.0
+        self._busy_seconds = self._work_seconds = 0.0  # of requests, and with blocks in hand …
+        self._noted = time.monotonic()  # … until then
         self._seconds = 0.0  # of a request, on average …
         self._measured = 0  # … over so many
         self._welcome: dict[str, Any] = {}
@@ -146,12 +151,15 @@ class Worker:
         now = time.monotonic()
         with self._lock:
             live = [f"{now - since:5.1f} s  {url}" for url, since in sorted(self._under_way.items())]
+            self._note_use(now)
             held = sum(len(host.jobs) for host in self._hosts.values())
             blocks = len(self._blocks)
+            used = self._busy_seconds / self._work_seconds if self._work_seconds else 0.0
         numbers = [f"{name}: {count}" for name, count in sorted(self.counts.items())]
         summary = [
             self.state,
             f"{held} URLs of {blocks} blocks in hand",
+            f"{used:.1f} of {self._parallel} requests under way on average while it had work",
             f"{self._meter.used} bytes this month",
             *numbers,
         ]
@@ -181,15 +189,18 @@ class Worker:
                             "activities": self._activities,
                             "categories": self._categories,
                             "caps": self._lent(),
+                            "blocks": list(self._blocks),
                         },
                     )
                     connected = True
                     self._tell(f"connected as {self._welcome.get('device', '')}")
-                if self._wants() <= 0:
+                with self._lock:
+                    room = self._room()
+                if not room:
                     self._asking.wait(0.2)
                     self._asking.clear()
                     continue
-                self._lease()
+                self._lease(room)
                 pause = 1.0
             except LinkError as error:
                 connected = False
@@ -199,7 +210,6 @@ class Worker:
             except Refused as error:
                 if error.code == "come-back":
                     self._tell(f"waits {error.seconds:.0f} s: {error}" if error.seconds > 3 else "works")
-                    self._idle()
                     self._wait(error.seconds)
                 elif error.status in (401, 403):
                     return str(error)
@@ -225,15 +235,25 @@ class Worker:
         found = self._refusals.reason or self._tampering.reason
         return found or self._meter.reason(self._waiting_bytes) or self._machine.reason
 
-    def _wants(self) -> int:
-        """URLs there is room for; none while more than half of what it may hold is not begun."""
-        with self._lock:
-            held = sum(len(host.jobs) for host in self._hosts.values())
-        return self._hold - held if held <= self._hold / 2 else 0
+    def _room(self) -> int:
+        """URLs there is room for; none while it has enough to do. A host's URLs count as often as it may be asked
+        soon: a hundred of one host keep nobody busy, and hosts in hand are closed to everybody else."""
+        now = time.monotonic()
+        each = self._seconds or FIRST_SECONDS
+        held = soon = 0
+        for host in self._hosts.values():
+            held += len(host.jobs)
+            left = AHEAD_SECONDS - max(0.0, host.at - now)
+            if left > 0:
+                soon += min(len(host.jobs), 1 + int(left / (each + max(host.delay, host.factor * each))))
+        idle = len(self._under_way) < self._parallel  # whatever the reason: a limit of its own, hosts that must wait
+        if not idle and soon >= SPARE * self._parallel * max(1.0, AHEAD_SECONDS / each):
+            return 0
+        return max(0, MAX_HELD - held)
 
-    def _lease(self) -> None:
+    def _lease(self, room: int) -> None:
         begun = time.monotonic()
-        found = self._link.post("lease", {"urls": self._wants(), "speed": self._speed()})
+        found = self._link.post("lease", {"urls": room, "speed": self._speed()})
         work = found["work"]
         block = Block(
             number=int(found["block"]),
@@ -246,6 +266,7 @@ class Worker:
         )
         self._tell("works")
         with self._lock:
+            self._note_use(time.monotonic())
             self._blocks[block.number] = block
             for given in work["hosts"]:
                 self._take(given, block, float(work.get("max_delay", 30.0)))
@@ -270,12 +291,6 @@ class Worker:
             host.network = self._networks.get(name, "")
             host.jobs.append(Job(url, block, str(task.get("method", "GET")), headers + signature, looks))
 
-    def _idle(self) -> None:
-        """There is no work: what it may hold need not grow."""
-        with self._lock:
-            if not self._blocks:
-                self._hold = FIRST_HOLD
-
     def _speed(self) -> float:
         """URLs per second it could do: what runs at once, by the time a request takes."""
         return self._parallel / self._seconds if self._seconds and self._measured >= self._parallel else 0.0
@@ -294,38 +309,42 @@ class Worker:
         pause = self._meter.pause()
         if pause or self._stop.is_set():
             return min(pause or 0.5, 1.0)
-        soonest = 1.0
+        sweeps = now >= self._sweep_due
+        if sweeps:
+            self._sweep_due = now + SWEEP_SECONDS
+        soonest = SWEEP_SECONDS
         most = self._caps.per_network
         busy = Counter(host.network for host in self._hosts.values() if host.busy)
         for host in list(self._hosts.values()):
-            self._drop_late(host, now)
+            if sweeps:
+                self._give_up_late(host, now)
             if not host.jobs:
                 if not host.busy and host.at <= now:
                     del self._hosts[host.name]
                 continue
-            if len(self._under_way) >= self._parallel:
+            if len(self._under_way) >= self._parallel and not sweeps:
                 break
             if host.busy or (host.network and 0 < most <= busy[host.network]):
                 continue
             if host.at > now:
                 soonest = min(soonest, host.at - now)
-                continue
-            busy[host.network] += 1
-            self._send(host, host.jobs.popleft(), now)
-        held = sum(len(host.jobs) for host in self._hosts.values())
-        ready = sum(1 for host in self._hosts.values() if host.jobs and not host.busy and host.at <= now)
-        if len(self._under_way) >= self._parallel and ready > 2 * self._parallel:  # others may have what it cannot use
-            used = held * (1 - ready / len(self._hosts))
-            self._hold = max(FIRST_HOLD, min(self._hold, max(self._hold - 8, int(2 * used))))
-        if held <= self._hold / 2:
-            if len(self._under_way) < self._parallel and self._blocks:
-                self._hold = min(MAX_HOLD, self._hold * 2) if held < self._parallel * 8 else self._hold
+            elif len(self._under_way) < self._parallel:
+                self._give_up_late(host, now)
+                if host.jobs:
+                    busy[host.network] += 1
+                    self._send(host, host.jobs.popleft(), now)
+        if self._room():
             self._asking.set()
-        elif len(self._under_way) < self._parallel and self._hold < MAX_HOLD:
-            self._hold = min(MAX_HOLD, self._hold + 8)  # hosts that must wait: more of them are needed
         return max(0.001, soonest)
 
+    def _note_use(self, now: float) -> None:
+        """How much of what it lends is used: before what is under way or in hand changes."""
+        passed, self._noted = now - self._noted, now
+        self._busy_seconds += passed * len(self._under_way)
+        self._work_seconds += passed * bool(self._blocks)
+
     def _send(self, host: Host, job: Job, now: float) -> None:
+        self._note_use(now)
         host.busy = True
         self._under_way[job.url] = now
         order = RequestOrder(
@@ -342,6 +361,7 @@ class Worker:
     def _answered(self, host: Host, job: Job, answer: Answer) -> None:
         with self._lock:
             now = time.monotonic()
+            self._note_use(now)
             host.busy = False
             wait = max(host.delay, min(host.max_delay, host.factor * answer.seconds))
             asked = _retry_after(answer) if answer.status in (429, 503) else 0.0
@@ -386,7 +406,7 @@ class Worker:
         if len(self._networks) > MAX_NETWORKS:
             self._networks.pop(next(iter(self._networks)))
 
-    def _drop_late(self, host: Host, now: float) -> None:
+    def _give_up_late(self, host: Host, now: float) -> None:
         """What cannot be begun any more before the deadline, or must not, is given back."""
         gone = [
             job
@@ -410,6 +430,7 @@ class Worker:
             self._forget(block)
 
     def _forget(self, block: Block) -> None:
+        self._note_use(time.monotonic())
         self._blocks.pop(block.number, None)
         block.results.close()
 
