@@ -114,6 +114,11 @@ def runs(subscription: int | None, files: bool = False) -> SiteReport:
     )  # fmt: skip
 
 
+def last_run(subscription: int) -> tuple[Any, ...] | None:
+    """The newest round as it is now: whether something was added since one has looked."""
+    return SiteRun.objects.filter(subscription=subscription).order_by("-start_ms").values_list().first()
+
+
 def _round(row: SiteRun) -> list[Any]:
     rate = round(row.pages / max((row.end_ms - row.start_ms) / 60_000, 1.0), 2)
     sums = [row.pages, row.versions, row.changes, row.received, row.stored]
