@@ -313,6 +313,7 @@ def _made_figures(row: Subscription, days: int, everything: bool, summary: Mappi
     series = metrics.series(since_ms=now - days * DAY_MS, until_ms=now + 1, subscription=row.pk)
     runs = site_reports.runs(row.pk)
     pages = queries.pages(ALL_PAGES if everything else PAGES, subscription=row.pk)
+    measured = metrics.measure("subscription", subscription=row.pk)
     context = {
         "row": row,
         "days": days,
@@ -321,11 +322,11 @@ def _made_figures(row: Subscription, days: int, everything: bool, summary: Mappi
         "runs": [[_ms(row[0]), _ms(row[1]), *row[2:]] for row in runs.rows[-1 : -RUNS - 1 : -1]],
         "run_figures": runs.summary,
         "run_chart": _run_chart(runs) if len(runs.rows) > 1 else None,
-        "admission": _admission(row.pk),
+        "admission": _admission(row.pk, measured),
         "storage": _storage(row.pk),
         "pages_listed": [{"page": page, "why": _said(page.reason), "then": _said(page.next_reason)} for page in pages],
         "more_pages": not everything and len(pages) == PAGES,
-        **_compared(row.pk, 24.0),
+        **_compared(measured, 24.0),
     }
     soonest = queries.next_visits([row.pk]).get(row.pk)
     return {
@@ -371,11 +372,11 @@ def compared(request: HttpRequest, number: int) -> HttpResponse:
     """The schedule as it was beside a fixed frequency; the slider asks for it."""
     row = services.find(min(number, (1 << 63) - 1), Actor.of(request.user))
     hours = min(max(number_in(request.GET.get("hours", ""), 24), MIN_SLIDER), MAX_SLIDER)
-    return render(request, "console/watch/compared.html", {"row": row, **_compared(row.pk, float(hours))})
+    found = metrics.measure("subscription", fixed_hours=float(hours), subscription=row.pk)
+    return render(request, "console/watch/compared.html", {"row": row, **_compared(found, float(hours))})
 
 
-def _compared(number: int, hours: float) -> dict[str, Any]:
-    found = metrics.measure("all", fixed_hours=hours, subscription=number)
+def _compared(found: list[metrics.Metrics], hours: float) -> dict[str, Any]:
     if not found:
         return {"compared": None, "hours": hours}
     (own,) = found
@@ -428,8 +429,8 @@ def _run_chart(runs: site_reports.SiteReport) -> dict[str, Any]:
     return charts.spec(rows, "start", "versions", titles=(_("Run"), _("New versions")))
 
 
-def _admission(number: int) -> dict[str, Any] | None:
-    rows = site_reports.admission(number).rows
+def _admission(number: int, measured: list[metrics.Metrics]) -> dict[str, Any] | None:
+    rows = site_reports.admission(number, measured).rows
     if not rows:
         return None
     _number, _name, admitted, lost, volume, machine = rows[0]
