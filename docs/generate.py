@@ -77,7 +77,8 @@ def permissions() -> str:
     """Who may do what, and the pages, routes and commands that do it."""
     models()  # Django must know them
     from hemeroteca.accounts.permissions import ACTIONS, Role, Strangers
-    from hemeroteca.api.routes import PROTOCOLS, ROUTES
+    from hemeroteca.api.protocols import PROTOCOLS
+    from hemeroteca.api.routes import ROUTES
     from hemeroteca.cli import ACTIONS as COMMANDS_ACTIONS
     from hemeroteca.console.routes import PAGES
 

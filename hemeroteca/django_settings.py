@@ -170,8 +170,14 @@ ACCOUNT_RATE_LIMITS = {
 }  # fmt: skip
 MFA_ADAPTER = "hemeroteca.accounts.adapter.TwoFactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
-CACHES = {  # of limits; in the one web process
-    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 20_000}}
+CACHES = {  # in each web process: limits, and pieces of pages that are dear to make
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 20_000}},
+    "figures": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "figures",
+        "TIMEOUT": 60,
+        "OPTIONS": {"MAX_ENTRIES": 200},
+    },
 }
 LANGUAGE_CODE = "en"
 LANGUAGES = [("es", "Español"), ("en", "English")]

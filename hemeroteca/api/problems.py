@@ -4,17 +4,16 @@ import json
 import logging
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.http.multipartparser import MultiPartParserError
-from ninja import NinjaAPI
-from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from hemeroteca.errors import Busy, Conflict, Denied, Invalid, NotFound, Refused, Unavailable
-from hemeroteca.warc.store import WarcReadError
-from hemeroteca.watch.signals import SignalError
+
+if TYPE_CHECKING:
+    from ninja import NinjaAPI
 
 log = logging.getLogger("hemeroteca.api")
 
@@ -66,8 +65,13 @@ def status_of(error: Refused) -> int:
     return next((status for kind, status in statuses.items() if isinstance(error, kind)), 400)
 
 
-def install(api: NinjaAPI) -> None:
+def install(api: "NinjaAPI") -> None:
     """Answer the exceptions of operations with problems."""
+    # only here: the middleware below stands in every web process, the API in those that were asked for it
+    from ninja.errors import AuthenticationError, HttpError, ValidationError
+
+    from hemeroteca.warc.store import WarcReadError
+    from hemeroteca.watch.signals import SignalError
 
     @api.exception_handler(HttpError)
     def http_error(request: HttpRequest, error: HttpError) -> HttpResponse:

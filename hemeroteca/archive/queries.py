@@ -111,12 +111,14 @@ def closest(url: str, ms: int) -> CaptureRow | None:
 def newest_pages(limit: int, looked_at: int = 500) -> list[CaptureRow]:
     """The last new versions of pages, newest first, one of each, among the last captures."""
     found: dict[str, CaptureRow] = {}
-    for row in rows("capture.id > %s AND version = %s", [last_id() - looked_at, True], "capture.id DESC", looked_at):
-        if row.status == 200 and row.mime in ("text/html", "application/xhtml+xml", "application/pdf"):
+    where = "capture.id > %s AND version = %s AND status = 200 AND mime IN (%s, %s, %s)"
+    values = [last_id() - looked_at, True, "text/html", "application/xhtml+xml", "application/pdf"]
+    for size in (4 * limit, looked_at):  # the first few are enough, unless one page changes all the time
+        for row in rows(where, values, "capture.id DESC", size):
             found.setdefault(row.url, row)
         if len(found) >= limit:
             break
-    return list(found.values())
+    return list(found.values())[:limit]
 
 
 def ids_of(captures: Sequence[tuple[str, int]]) -> dict[tuple[str, int], UUID]:

@@ -1,5 +1,6 @@
 """The `hemeroteca` command: nouns and verbs, one small module each. This one only wires them."""
 
+import gc
 import os
 import sys
 from importlib import import_module
@@ -259,6 +260,7 @@ def command_line(called: str | None = None) -> typer.Typer:
 
 
 def main() -> None:
+    gc.set_threshold(20_000)  # what a command makes first is modules, and they stay
     outgoing.keep_to_owner()
     try:
         completing = COMPLETING in os.environ  # a shell asks how a line may go on: about any command

@@ -68,12 +68,14 @@ def setup(
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hemeroteca.django_settings")
     try:
         import django
-        from django.conf import settings as django_settings
+        from django.apps import apps
         from django.db import DatabaseError, OperationalError
 
         if rooms:
-            django_settings.INSTALLED_APPS = [f"hemeroteca.{room}" for room in rooms]
-        django.setup()
+            # without what else `django.setup` does: it loads Django's views for an address prefix we do not have
+            apps.populate([f"hemeroteca.{room}" for room in rooms])
+        else:
+            django.setup()
         from hemeroteca.instance import schema
 
         schema.prepare()

@@ -5,6 +5,7 @@ import io
 import secrets
 from collections.abc import Mapping
 from datetime import datetime
+from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
+from django.core.cache import caches
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import filesizeformat
+from django.template.loader import render_to_string
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -270,32 +273,18 @@ def site(request: HttpRequest, number: int) -> HttpResponse:
         return _act(request, actor, row)
     days = number_in(request.GET.get("days", ""), DAYS[1])
     days = days if days in DAYS else DAYS[1]
-    now = services.now_ms()
-    series = metrics.series(since_ms=now - days * DAY_MS, until_ms=now + 1, subscription=row.pk)
-    runs = site_reports.runs(row.pk)
     everything = request.GET.get("pages") == "all"
-    pages = queries.pages(ALL_PAGES if everything else PAGES, subscription=row.pk)
-    figures = queries.figures([row.pk]).get(row.pk, {})
-    soonest = queries.next_visits([row.pk]).get(row.pk)
+    summary = queries.site_summary(row.pk)
+    read_until = queries.read_until(actor.user, row.pk)
     context = {
-        **_listed(row, figures, soonest, queries.unread(actor.user, [row.pk]).get(row.pk, 0)),
-        "visits": figures.get("visits") or 0,
-        "seen": figures.get("changes") or 0,
+        **_listed(row, summary, None, queries.count_changes(row.pk, read_until) if read_until is not None else 0),
+        **_figures(row, days, everything, summary),
+        "visits": summary["visits"] or 0,
+        "seen": summary["changes"] or 0,
         "chance": row.daily_chance,
         "scope": SCOPES.get(row.scope.get("kind", ""), ""),
-        "days": days,
-        "all_days": DAYS,
-        "charts": _charts(series),
-        "runs": [[_ms(row[0]), _ms(row[1]), *row[2:]] for row in runs.rows[-1 : -RUNS - 1 : -1]],
-        "run_figures": runs.summary,
-        "run_chart": _run_chart(runs) if len(runs.rows) > 1 else None,
-        "admission": _admission(row.pk),
-        "storage": _storage(row.pk),
-        "bursts": [(_ms(burst[0]), burst[4]) for burst in site_reports.bursts(row.pk).rows[:10]],
         "changes": [_change(change) for change in queries.changes(CHANGES, subscription=row.pk)],
-        "read_until": queries.read_until(actor.user, row.pk),
-        "pages_listed": [{"page": page, "why": _said(page.reason), "then": _said(page.next_reason)} for page in pages],
-        "more_pages": not everything and len(pages) == PAGES,
+        "read_until": read_until,
         "sources": queries.sources(row.pk),
         "channels": [one for one in queries.channels() if notices.concerns(one, row)]
         if can(actor, "watch.channels")
@@ -303,9 +292,51 @@ def site(request: HttpRequest, number: int) -> HttpResponse:
         "feed": change_feeds.address(subscription=row.pk),
         "may_change": can(actor, "watch.change", row),
         "may_end": can(actor, "watch.end", row),
-        **_compared(row.pk, 24.0),
     }
     return render(request, "console/watch/site.html", context)
+
+
+def _figures(row: Subscription, days: int, everything: bool, summary: Mapping[str, Any]) -> dict[str, Any]:
+    """What is the same of a site for everybody: made anew when a page was visited or planned, else every minute."""
+    asked = (row.pk, row.created_ms, row.active, days, everything, get_language())
+    state = (*asked, *summary.values(), site_reports.last_run(row.pk))
+    key = blake2b(repr(state).encode()).hexdigest()
+    kept = caches["figures"].get(key)
+    if kept is None:
+        kept = _made_figures(row, days, everything, summary)
+        caches["figures"].set(key, kept)
+    return kept
+
+
+def _made_figures(row: Subscription, days: int, everything: bool, summary: Mapping[str, Any]) -> dict[str, Any]:
+    now = services.now_ms()
+    series = metrics.series(since_ms=now - days * DAY_MS, until_ms=now + 1, subscription=row.pk)
+    runs = site_reports.runs(row.pk)
+    pages = queries.pages(ALL_PAGES if everything else PAGES, subscription=row.pk)
+    measured = metrics.measure("subscription", subscription=row.pk)
+    context = {
+        "row": row,
+        "days": days,
+        "all_days": DAYS,
+        "charts": _charts(series),
+        "runs": [[_ms(row[0]), _ms(row[1]), *row[2:]] for row in runs.rows[-1 : -RUNS - 1 : -1]],
+        "run_figures": runs.summary,
+        "run_chart": _run_chart(runs) if len(runs.rows) > 1 else None,
+        "admission": _admission(row.pk, measured),
+        "storage": _storage(row.pk),
+        "pages_listed": [{"page": page, "why": _said(page.reason), "then": _said(page.next_reason)} for page in pages],
+        "more_pages": not everything and len(pages) == PAGES,
+        **_compared(measured, 24.0),
+    }
+    soonest = queries.next_visits([row.pk]).get(row.pk)
+    return {
+        "next_ms": soonest.next_ms if soonest and row.active else 0,
+        "why": _said(soonest.next_reason) if soonest and row.active else "",
+        "storage": context["storage"],
+        "bursts": [(_ms(burst[0]), burst[4]) for burst in site_reports.bursts(row.pk).rows[:10]],
+        "with_charts": bool(context["charts"] or context["run_chart"]),
+        "drawn": render_to_string("console/watch/site_figures.html", context),
+    }
 
 
 def _ms(when: datetime | None) -> int:
@@ -341,11 +372,11 @@ def compared(request: HttpRequest, number: int) -> HttpResponse:
     """The schedule as it was beside a fixed frequency; the slider asks for it."""
     row = services.find(min(number, (1 << 63) - 1), Actor.of(request.user))
     hours = min(max(number_in(request.GET.get("hours", ""), 24), MIN_SLIDER), MAX_SLIDER)
-    return render(request, "console/watch/compared.html", {"row": row, **_compared(row.pk, float(hours))})
+    found = metrics.measure("subscription", fixed_hours=float(hours), subscription=row.pk)
+    return render(request, "console/watch/compared.html", {"row": row, **_compared(found, float(hours))})
 
 
-def _compared(number: int, hours: float) -> dict[str, Any]:
-    found = metrics.measure("all", fixed_hours=hours, subscription=number)
+def _compared(found: list[metrics.Metrics], hours: float) -> dict[str, Any]:
     if not found:
         return {"compared": None, "hours": hours}
     (own,) = found
@@ -398,8 +429,8 @@ def _run_chart(runs: site_reports.SiteReport) -> dict[str, Any]:
     return charts.spec(rows, "start", "versions", titles=(_("Run"), _("New versions")))
 
 
-def _admission(number: int) -> dict[str, Any] | None:
-    rows = site_reports.admission(number).rows
+def _admission(number: int, measured: list[metrics.Metrics]) -> dict[str, Any] | None:
+    rows = site_reports.admission(number, measured).rows
     if not rows:
         return None
     _number, _name, admitted, lost, volume, machine = rows[0]

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from hemeroteca.watch.scheduler import SafeScheduler
 
 MAX_PAUSE = 0.25  # s between looks at orders from outside
-IDLE_PAUSE = 1.0  # the same while there is nothing to do; whoever orders something wakes us (`Instance.wake`)
+IDLE_PAUSE = 2.0  # the same while there is nothing to do; whoever orders something wakes us (`Instance.wake`)
 FLEET_PAUSE = 0.05  # s between looks at what devices brought, and at what they could be given
 SERVICES_SECONDS = 300.0  # between looks whether geographic services are due to be checked
 DRAIN_SECONDS = 10.0  # for requests under way when the engine is asked to stop
@@ -259,7 +259,7 @@ class Engine:
         return self._only is None and not self.at_work and all(run.standing for run in self.runs.values())
 
     def _look(self) -> None:
-        """About four times a second (once when idle): orders from outside; tell the world."""
+        """About four times a second (every other second when idle): orders from outside; tell the world."""
         moment = time.monotonic()
         self._look_due = moment + (IDLE_PAUSE if self._is_idle() else MAX_PAUSE)
         self._orders.look(moment)

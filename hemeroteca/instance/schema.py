@@ -14,12 +14,12 @@ from django.apps import apps
 
 def prepare() -> None:
     """Make or bring up to date the tables. Of several processes that start at once, one does it."""
+    if not migrations_waiting():
+        return
     from django.conf import settings
     from django.core.management import call_command
     from django.db import connection
 
-    if not migrations_waiting():
-        return
     with settings.INSTANCE.alone("prepare.lock"):
         if not migrations_waiting():
             return
@@ -30,11 +30,14 @@ def prepare() -> None:
 
 
 def migrations_waiting() -> bool:
-    """Whether a migration has not been applied. Without importing them: this is asked at every start."""
+    """Whether a migration has not been applied. Without importing them, or Django's: this is asked at every start."""
     from django.db import connection
-    from django.db.migrations.recorder import MigrationRecorder
 
-    return not set(migrations()) <= MigrationRecorder(connection).applied_migrations().keys()
+    if "django_migrations" not in connection.introspection.table_names():
+        return True
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT app, name FROM django_migrations")
+        return not set(migrations()) <= set(cursor.fetchall())
 
 
 def create_tables() -> None:

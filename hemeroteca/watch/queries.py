@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from django.db.models import Count, Min, Model, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import Avg, Count, Max, Min, Model, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 
 from hemeroteca import urls
@@ -131,6 +131,17 @@ def figures(numbers: list[int]) -> dict[int, dict[str, int]]:
     }
 
 
+def site_summary(number: int) -> dict[str, Any]:
+    """What the pages of a subscription come to, in figures that differ after every visit and every new plan."""
+    return WatchedPage.objects.filter(subscription=number).aggregate(
+        pages=Count("key"),
+        visits=Sum("visits"),
+        changes=Sum("changes"),
+        last_ms=Max("last_ms"),
+        plan=Avg("next_ms"),  # not the sum, which may be too large a number
+    )
+
+
 def site_groups() -> dict[str, int]:
     """How many subscriptions are in each group."""
     counts = dict(Subscription.objects.values_list("group").annotate(Count("pk")))
@@ -154,6 +165,11 @@ def read_until(user: User | None, number: int) -> int | None:
     if user is None:
         return None
     return ReadMark.objects.filter(user=user, subscription=number).values_list("change", flat=True).first() or 0
+
+
+def count_changes(number: int, after: int) -> int:
+    """Important changes of a subscription since the change `after`."""
+    return Change.objects.filter(subscription=number, pk__gt=after).count()
 
 
 def next_visits(numbers: Sequence[int]) -> dict[int, WatchedPage]:
@@ -248,8 +264,10 @@ def changes(
 
 
 def sources(subscription: int | None = None) -> list[SignalSource]:
-    found = SignalSource.objects.select_related("subscription").order_by("pk")
-    return list(found.filter(subscription=subscription) if subscription is not None else found[:1000])
+    found = SignalSource.objects.order_by("pk")
+    if subscription is not None:
+        return list(found.filter(subscription=subscription))
+    return list(found.select_related("subscription")[:1000])
 
 
 def channels() -> list[Channel]:

@@ -313,7 +313,8 @@ def mark_read(actor: Actor, number: int) -> None:
 
 def find(number: int, actor: Actor = SYSTEM, action: str = "watch.subscriptions") -> Subscription:
     """A subscription with which somebody may do something."""
-    found = Subscription.objects.select_related("collection", "category", "owner", "crawl").filter(pk=number).first()
+    rows = Subscription.objects.select_related("collection__category", "category", "owner", "crawl")
+    found = rows.filter(pk=number).first()
     if found is None:
         raise NotFound(f"there is no subscription {number}; `hemeroteca watch list` shows them")
     require(actor, action, found)

@@ -12,7 +12,6 @@ frequencies  lost, vain visits and mean P beside fixed frequencies
 import csv
 import io
 import shutil
-from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from statistics import fmean, mode, pstdev
@@ -21,7 +20,7 @@ from typing import Any
 import msgspec
 import numpy as np
 from django.conf import settings
-from django.db.models import Count, Max, Min, QuerySet, Sum
+from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
 from hemeroteca.errors import NotFound
@@ -114,6 +113,11 @@ def runs(subscription: int | None, files: bool = False) -> SiteReport:
     )  # fmt: skip
 
 
+def last_run(subscription: int) -> tuple[Any, ...] | None:
+    """The newest round as it is now: whether something was added since one has looked."""
+    return SiteRun.objects.filter(subscription=subscription).order_by("-start_ms").values_list().first()
+
+
 def _round(row: SiteRun) -> list[Any]:
     rate = round(row.pages / max((row.end_ms - row.start_ms) / 60_000, 1.0), 2)
     sums = [row.pages, row.versions, row.changes, row.received, row.stored]
@@ -146,19 +150,22 @@ def _files(subscription: int | None, found: Sequence[SiteRun]) -> list[list[str]
     return [sorted(each) for each in names]
 
 
-def admission(subscription: int | None) -> SiteReport:
+def admission(subscription: int | None, found: Sequence[metrics.Metrics] | None = None) -> SiteReport:
+    """`found`: what `metrics.measure` has told of each subscription already."""
     rows = []
     wanted = Subscription.objects.order_by("pk")
-    measured = {row.name: row for row in metrics.measure("subscription", subscription=subscription)}
+    if found is None:
+        found = metrics.measure("subscription", subscription=subscription)
+    measured = {row.name: row for row in found}
     for sub in wanted.filter(pk=subscription) if subscription is not None else wanted:
-        found = measured.get(str(sub.pk))
-        if found is None:
+        own = measured.get(str(sub.pk))
+        if own is None:
             continue
         span = _observed(sub.pk).aggregate(first=Min("seen_ms"), last=Max("seen_ms"))
         seconds = max(((span["last"] or 0) - (span["first"] or 0)) / 1000, 1.0)
-        lost = found.lost / (found.lost + found.changes) if found.changes else 0.0
-        volume = found.stored / found.fixed_bytes if found.fixed_bytes else 0.0
-        machine = found.cost_seconds / seconds
+        lost = own.lost / (own.lost + own.changes) if own.changes else 0.0
+        volume = own.stored / own.fixed_bytes if own.fixed_bytes else 0.0
+        machine = own.cost_seconds / seconds
         admitted = lost <= MAX_LOST and volume <= 1 and machine < MAX_MACHINE
         rows.append([sub.pk, sub.name, admitted, round(lost, 4), round(volume, 4), round(machine, 6)])
     return SiteReport(
@@ -177,24 +184,26 @@ def admission(subscription: int | None) -> SiteReport:
 
 def storage(subscription: int | None) -> SiteReport:
     now_ms = services.now_ms()
-    names = dict(Subscription.objects.values_list("pk", Coalesce("collection__name", "name")))
-    sums = _observed(subscription).values("subscription").order_by("subscription")
-    recent = _observed(subscription).filter(seen_ms__gte=now_ms - 30 * DAY_MS, imported=False)
-    grown = dict(recent.values_list("subscription").annotate(Sum("stored")))
-    first = dict(sums.annotate(first=Min("seen_ms")).values_list("subscription", "first"))
-    versions = Counter(
-        dict(_observed(subscription).filter(changed=True).values_list("subscription").annotate(Count("pk")))
-    )
+    wanted = Subscription.objects.all() if subscription is None else Subscription.objects.filter(pk=subscription)
+    names = dict(wanted.values_list("pk", Coalesce("collection__name", "name")))
     watched = WatchedPage.objects.all()
     watched = watched if subscription is None else watched.filter(subscription=subscription)
     pages = dict(watched.values_list("subscription").annotate(Count("key")))
+    recent = Q(seen_ms__gte=now_ms - 30 * DAY_MS, imported=False)
+    sums = _observed(subscription).values_list("subscription").order_by("subscription")
+    sums = sums.annotate(
+        first=Min("seen_ms"),
+        held=Sum("stored"),
+        grown=Sum("stored", filter=recent, default=0),
+        versions=Count("pk", filter=Q(changed=True)),
+    )
     rows = []
-    for number, stored in sums.annotate(stored=Sum("stored")).values_list("subscription", "stored"):
+    for number, first, stored, grown, versions in sums:
         if number not in names:
             continue
-        days = min(max((now_ms - first[number]) / DAY_MS, 1.0), 30.0)
-        per_day = grown.get(number, 0) / days
-        one = [number, names[number], pages.get(number, 0), versions[number], stored, round(per_day)]
+        days = min(max((now_ms - first) / DAY_MS, 1.0), 30.0)
+        per_day = grown / days
+        one = [number, names[number], pages.get(number, 0), versions, stored, round(per_day)]
         rows.append([*one, round(stored + 365 * per_day)])
     free = shutil.disk_usage(settings.INSTANCE.data).free
     per_day = sum(row[5] for row in rows)

@@ -17,7 +17,8 @@ from typer.testing import CliRunner
 from hemeroteca import cli
 from hemeroteca.accounts import STRANGER, SYSTEM, Actor, Role, can, services
 from hemeroteca.accounts.permissions import ACTIONS, SCOPES, Strangers, may_try
-from hemeroteca.api.routes import PROTOCOLS, api
+from hemeroteca.api.protocols import PROTOCOLS
+from hemeroteca.api.routes import api
 from hemeroteca.cli import common
 from hemeroteca.console.routes import PAGES
 from tests.console.conftest import PASSWORD, instance  # noqa: F401

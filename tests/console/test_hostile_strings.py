@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 from django.test import Client
 
-from hemeroteca.api.routes import PROTOCOLS
+from hemeroteca.api.protocols import PROTOCOLS
 from hemeroteca.console.routes import PAGES
 from tests.accounts.test_every_route import filled
 from tests.console.world import BREAD, HOSTILE

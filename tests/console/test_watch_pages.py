@@ -89,6 +89,28 @@ class TestPages:
         assert all(name in everything for name in names)
         assert "?pages=all#pages" not in everything
 
+    def test_its_figures_are_kept_until_it_is_visited_or_planned_anew(
+        self, client, watched, reader, django_assert_max_num_queries
+    ):
+        client.force_login(reader)
+        address = f"/watch/{watched.pk}"
+        first = client.get(address).content.decode()
+        assert "raspberry" in first
+        with django_assert_max_num_queries(20):
+            assert "raspberry" in client.get(address).content.decode()
+        SiteRun.objects.create(
+            subscription=watched,
+            start_ms=services.now_ms(),
+            end_ms=services.now_ms(),
+            pages=3,
+            machine="second-machine",
+        )
+        assert "second-machine" in client.get(address).content.decode()
+        WatchedPage.objects.filter(subscription=watched).update(next_ms=2_000_000_000_000)
+        assert client.get(address).content.decode().count("2033-05-18T03:33:20") == 2  # above, and in the list of pages
+        services.pause(SYSTEM, watched.pk)
+        assert client.get(address).content.decode().count("2033-05-18T03:33:20") == 1
+
     def test_a_fixed_frequency_is_compared(self, client, watched, reader):
         # 40 days at one visit in 480 hours: two visits, which find a change each but hardly more.
         client.force_login(reader)

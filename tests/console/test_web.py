@@ -94,3 +94,21 @@ def test_under_https_cookies_are_secure_and_browsers_stay_with_it(tmp_path):
     assert done.stdout.split() == [
         "max-age=31536000", "True", "Lax", "__Host-sessionid", "True", "True", "Lax",
     ], done.stderr[-2000:]  # fmt: skip
+
+
+def test_pages_need_no_library_of_the_api_which_comes_with_the_first_request_for_it(tmp_path):
+    code = (
+        "import django, sys; django.setup(); from django.conf import settings as s; s.INSTANCE.create(); "
+        "from django.test import Client; from django.urls import reverse; c = Client(headers={'host': 'localhost'}); "
+        "print(c.get('/sign-in').status_code, 'ninja' in sys.modules); "
+        "print(reverse('cdx'), reverse('api:openapi-json'), c.get('/api/v1/docs').status_code, 'ninja' in sys.modules)"
+    )
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("HEMEROTECA_")} | {
+        "HEMEROTECA_DATA": str(tmp_path / "data"),
+        "HEMEROTECA_CONFIG": os.devnull,
+        "DJANGO_SETTINGS_MODULE": "hemeroteca.django_settings",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert done.stdout.split() == ["200", "False", "/cdx", "/api/v1/openapi.json", "200", "True"], done.stderr[-2000:]

@@ -9,7 +9,7 @@ import urllib.request
 
 import pytest
 
-from hemeroteca.api.routes import PROTOCOLS
+from hemeroteca.api.protocols import PROTOCOLS
 from hemeroteca.console.routes import PAGES
 from tests.accounts.test_every_route import filled
 from tests.console.world import BREAD
