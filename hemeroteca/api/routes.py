@@ -185,6 +185,7 @@ ROUTES = (
     Route(PATCH, "/watch/subscriptions/{number}", "watch.change", watch.edit, "Change a subscription"),
     Route(POST, "/watch/subscriptions/{number}/pause", "watch.change", watch.pause, "Pause"),
     Route(POST, "/watch/subscriptions/{number}/resume", "watch.change", watch.resume, "Go on"),
+    Route(POST, "/watch/subscriptions/{number}/check", "watch.change", watch.check, "Visit its pages now"),
     Route(POST, "/watch/subscriptions/{number}/approve", "watch.approve", watch.approve, "Approve a proposed site"),
     Route(POST, "/watch/subscriptions/{number}/refuse", "watch.approve", watch.refuse, "Refuse a proposed site"),
     Route(DELETE, "/watch/subscriptions/{number}", "watch.end", watch.remove, "End a subscription", 204),

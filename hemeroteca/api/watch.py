@@ -132,6 +132,11 @@ def resume(request: HttpRequest, number: Number) -> shapes.SubscriptionOut:
     return shapes.subscription_out(services.resume(access.caller(request), number))
 
 
+def check(request: HttpRequest, number: Number) -> shapes.SubscriptionOut:
+    """All of them, or the hundred that waited longest; whatever was planned."""
+    return shapes.subscription_out(services.check_now(access.caller(request), number))
+
+
 def approve(request: HttpRequest, number: Number) -> shapes.SubscriptionOut:
     """It is watched from now on."""
     return shapes.subscription_out(services.approve(access.caller(request), number))

@@ -107,6 +107,7 @@ ACTIONS = {
     "watch show": "watch.subscriptions",
     "watch export": "watch.subscriptions",
     "watch edit": "watch.change",
+    "watch check": "watch.change",
     "watch pause": "watch.change",
     "watch resume": "watch.change",
     "watch remove": "watch.end",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hemeroteca import usage
 from hemeroteca.archive import queries
+from hemeroteca.archive.rendered import dom_of
 from hemeroteca.engine.rendering import led_away, picture_place
 from hemeroteca.engine.runs import Run
 from hemeroteca.engine.sinks import Arrival, Trip
@@ -18,12 +19,14 @@ from hemeroteca.ingest.rules import CrawlRules, Rules
 from hemeroteca.ingest.worker import Task
 from hemeroteca.urls.candidate import UrlRole
 from hemeroteca.warc import Capture
+from hemeroteca.watch.answered_visit import tells_of_page
 
 if TYPE_CHECKING:
     from hemeroteca.engine.loop import Engine
 
 BATCH = 32  # captures taken together: one look-up of their digests
 MAX_NOTES = 10  # of a rendering
+MAX_RECALLED = 50  # captures of a page looked through for one that shows it
 
 
 class Intake:
@@ -133,6 +136,8 @@ class Intake:
     # inside
 
     def _rules(self, visit: Visit, result: Result, run: Run) -> Rules:
+        if run.standing and visit.page:
+            self._recall(visit)
         host = self._frontier.host(visit.host)
         rules = Rules(
             crawl=visit.crawl,
@@ -156,6 +161,22 @@ class Intake:
             scheduler = self._engine.scheduler if run.standing else None
             self._noise.prepare(rules, scheduler.judges(run.id, visit.url) if scheduler is not None else ())
         return rules
+
+    def _recall(self, visit: Visit) -> None:
+        """What a page to be watched was before, when its last visit does not tell: an import or another crawl may have
+        captured it, and an answer that refused it says nothing of it."""
+        scheduler, told = self._engine.scheduler, not visit.status or tells_of_page(visit.status)
+        if scheduler is None or (
+            told and visit.visited_ms and (visit.role != UrlRole.PAGE or scheduler.watches(visit.key))
+        ):
+            return
+        newest = queries.captures_of(visit.url, limit=MAX_RECALLED, newest_first=True)
+        row = next((row for row in newest if row.url == visit.url and tells_of_page(row.status)), None)
+        if row is None and not told:
+            visit.digest, visit.visited_ms = "", 0
+        elif row is not None and (row.captured_ms > visit.visited_ms or not told):
+            visit.digest = (dom_of(row) or row).digest
+            visit.visited_ms, visit.status = row.captured_ms, row.status
 
     def _add_rendered(self, capture: Capture, rules: Rules, visit: Visit, rendered: Rendered) -> None:
         rules.notes = [note for note in rendered.notes if not note.startswith("not-rendered")][:MAX_NOTES]

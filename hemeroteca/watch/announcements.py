@@ -124,7 +124,7 @@ class Announcements:
         if listing is None:
             self._state.writes.page_seen(visit.key, visit.at_ms, visit.at_ms - since, next_ms, {}, False, 0.0)
             return
-        self._state.writes.new_page(visit, sub.id, site, next_ms, {"code": "listing", "hours": page.poll})
+        self._state.writes.new_page(visit, sub.id, site, visit.at_ms, next_ms, {"code": "listing", "hours": page.poll})
         source = observations.listing_source(sub.id, site, visit.url, listing, visit.at_ms)
         if source not in self.sources:
             self.sources[source] = AnnouncementSource(listing.kind, sub.id, "")

@@ -10,12 +10,20 @@ from hemeroteca.ingest.difference import Difference, FeedListing
 HOUR_MS = 3_600_000
 DAY_MS = 86_400_000
 MAX_INTERVAL_HOURS = 720.0  # between two visits when nobody set a maximum: the cap of the 2015 rule
+# Answers that say nothing about a page; nor do those from 500 on.
+REFUSED = frozenset({401, 403, 407, 408, 425, 429})
+MAX_CHECKED = 100  # pages visited when somebody asks for a visit at once, those that waited longest
 WORTH = 0.4  # chance of a change from which a visit pays when no budget decides
 YOUNG_HOURS = (24.0, 48.0, 96.0)  # until the first visits of a page nobody knows yet, where no budget decides
 
 # Planner time: hours since a Monday's midnight not long ago, for its times of a page have 24 bits.
 PLANNER_ORIGIN = date(2024, 1, 1)
 _ORIGIN_MS = int(datetime(2024, 1, 1, tzinfo=UTC).timestamp() * 1000)
+
+
+def tells_of_page(status: int) -> bool:
+    """Whether an answer shows the page as it is: one that is gone does, one that is refused does not."""
+    return status not in REFUSED and status < 500
 
 
 def planner_hour(ms: float) -> float:
@@ -45,6 +53,7 @@ class AnsweredVisit(msgspec.Struct, gc=False):
     bytes: int
     stored: int
     cost_ms: int
+    before_ms: int = 0  # when the version before was last seen, by whomever; 0: never
     record_id: UUID | None = None
     difference: Difference | None = None
     listing: FeedListing | None = None

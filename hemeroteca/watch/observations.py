@@ -25,7 +25,7 @@ from hemeroteca.archive import queries
 from hemeroteca.archive.values import CaptureRow
 from hemeroteca.errors import Invalid
 from hemeroteca.fetch.client import GuardedClient
-from hemeroteca.frontier.models import Page
+from hemeroteca.frontier.models import Page, Visit
 from hemeroteca.ingest.difference import FeedListing
 from hemeroteca.predict import (
     Calibration,
@@ -40,10 +40,18 @@ from hemeroteca.predict import (
 )
 from hemeroteca.predict.estimators import maximum_likelihood
 from hemeroteca.predict.traces import Trace
+from hemeroteca.urls.candidate import UrlRole
 from hemeroteca.warc.keys import after_prefix, index_key
 from hemeroteca.warc.timestamps import read_moment
 from hemeroteca.watch import services
-from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS, MAX_INTERVAL_HOURS, planner_hour, planner_ms
+from hemeroteca.watch.answered_visit import (
+    DAY_MS,
+    HOUR_MS,
+    MAX_INTERVAL_HOURS,
+    planner_hour,
+    planner_ms,
+    tells_of_page,
+)
 from hemeroteca.watch.models import Burst, Observation, SignalSource, Subscription, WatchedPage
 from hemeroteca.watch.policy_pages import History, calendar_of
 
@@ -56,6 +64,7 @@ MAX_DESCRIBED = 400  # newest observations of a page, to tell how often it chang
 DESCRIBED_DAYS = 90  # of a subscription, the last ones, and …
 MAX_OBSERVATIONS = 200_000  # … the newest observations
 MIN_BURST = 5  # changes
+END_SHARE = 0.5  # of the changes of a usual day of a burst, for a day at its ends to belong to it
 GOLDEN = 0.618034  # whose multiples lie evenly between whole numbers, however many there are
 PLANNER_FILE = "planner.state"
 FRESH_FILE = "planner.fresh"  # learned anew, on its way to the engine
@@ -173,9 +182,16 @@ def _learn_rows(subscription: Subscription, url: str, captures: Sequence[Capture
     page = Page.objects.filter(key=key).select_related("host").first()
     with transaction.atomic():
         Observation.objects.bulk_create(rows)
-        if page is not None and rows:
+        counted = WatchedPage.objects.filter(key=key).values_list("visits", flat=True).first()
+        again = counted is not None and counted < len(known)  # what earlier subscriptions saw counts for a later one
+        if page is not None and (rows or again) and not _is_requisite(page):
             _summarise(subscription, page, key)
     return len(rows)
+
+
+def _is_requisite(page: Page) -> bool:
+    roles = set(Visit.objects.filter(page=page).values_list("role", flat=True))
+    return roles == {UrlRole.REQUISITE}
 
 
 def _summarise(subscription: Subscription, page: Page, key: int) -> None:
@@ -259,7 +275,7 @@ def _captures(url: str, kind: str) -> Iterator[CaptureRow]:
 
 
 def _useful(captures: list[CaptureRow]) -> list[CaptureRow]:
-    return [c for c in captures if c.status < 500 and c.status not in (401, 403, 408, 429)]
+    return [c for c in captures if tells_of_page(c.status)]
 
 
 def _near(at_ms: int, known: set[int]) -> bool:
@@ -477,7 +493,13 @@ def _group(chance: float | None) -> str:
 
 
 def _spread(hits: Sequence[tuple[int, int]]) -> list[float]:
-    """Hours of changes, in order, each seen between two visits (ms): those between the same days evenly over them.
+    """Hours of changes, in order, each seen between two visits (ms)."""
+    return [hour for hour, _, _ in _placed(hits)]
+
+
+def _placed(hits: Sequence[tuple[int, int]]) -> list[tuple[float, int, int]]:
+    """Changes in order, each seen between two visits (ms): an hour, and the first and last day it may have been. Those
+    between the same days lie evenly over them.
 
     When exactly a page changed, nobody saw. All at the visit that found them, the changes of weeks would look like one
     exceptional day wherever many pages are visited together.
@@ -486,13 +508,38 @@ def _spread(hits: Sequence[tuple[int, int]]) -> list[float]:
     for before, at in hits:
         last = at // DAY_MS
         spans[min(before // DAY_MS + 1, last), last] += 1
-    times: list[float] = []
+    found: list[tuple[float, int, int]] = []
     for number, ((first, last), count) in enumerate(sorted(spans.items())):
         # the middle of one day; of longer spans, which overlap, each another place, or all middles would meet
         place = 0.5 if first == last else (0.5 + number * GOLDEN) % 1
         step = (last + 1 - first) / count
-        times += [planner_hour((first + (turn + place) * step) * DAY_MS) for turn in range(count)]
-    return sorted(times)
+        found += [(planner_hour((first + (turn + place) * step) * DAY_MS), first, last) for turn in range(count)]
+    return sorted(found)
+
+
+def exceptional_days(hits: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """First and last day (since 1970) of each time in which changes, each seen between two visits (ms), came far
+    faster than usual.
+
+    It is dated by when pages changed, not by when that was found: a day at its ends counts only when changes, a share
+    of what its days have, must have happened by the first, or not before the last.
+    """
+    placed = _placed(hits)
+    times = [hour for hour, _, _ in placed]
+    usual = len(times) / max(times[-1] - times[0], 24.0) if times else 0.0
+    found = []
+    for one in bursts(times) if len(times) >= MIN_BURST else ():
+        start, end = (int(planner_ms(hour)) // DAY_MS for hour in (one.start, one.end))
+        if one.changes < max(MIN_BURST, 2 * usual * (end + 1 - start) * 24):
+            continue
+        inside = [span for hour, *span in placed if one.start <= hour <= one.end]
+        needed = END_SHARE * len(inside) / (end + 1 - start)
+        while start < end and sum(last <= start for _, last in inside) < needed:
+            start += 1
+        while start < end and sum(first >= end for first, _ in inside) < needed:
+            end -= 1
+        found.append((start, end))
+    return found
 
 
 def _note_bursts(number: int, hits: Sequence[tuple[int, int]], now_ms: int) -> None:
@@ -500,11 +547,8 @@ def _note_bursts(number: int, hits: Sequence[tuple[int, int]], now_ms: int) -> N
     times = _spread(hits)
     usual = len(times) / max(times[-1] - times[0], 24.0) if times else 0.0
     last_ms = 0
-    for one in bursts(times) if len(times) >= MIN_BURST else ():
-        start_ms, end_ms = (int(planner_ms(hour)) // DAY_MS * DAY_MS for hour in (one.start, one.end))
-        end_ms += DAY_MS
-        if one.changes < max(MIN_BURST, 2 * usual * (end_ms - start_ms) / HOUR_MS):
-            continue
+    for start, end in exceptional_days(hits):
+        start_ms, end_ms = start * DAY_MS, (end + 1) * DAY_MS
         last_ms = max(last_ms, end_ms)
         _keep_burst(number, start_ms, end_ms, times, usual)
     in_burst = last_ms > now_ms - DAY_MS

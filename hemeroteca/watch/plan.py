@@ -78,6 +78,7 @@ class Plan:
         began = time.process_time()
         if self._newcomers:
             self.take_in()
+            self.learn()
         until_next = visits.per_day / 86_400 * plan_pause(self._cost)
         self.planner.plan(planner_hour(now * 1000), max(1, int(max(visits.whole, until_next))))
         self._cost = time.process_time() - began
@@ -127,7 +128,11 @@ class Plan:
     def learn(self) -> None:
         """Tell the planner what was seen since the last look, all at once: it is one pass over its arrays."""
         lessons = {key: lesson for key, lesson in self._lessons.items() if key in self.planner}
-        self._lessons = {}
+        if len(lessons) < len(self._lessons):  # newcomers that were known before have something to tell at once
+            waiting = {page[0] for _, page in self._newcomers} - lessons.keys()
+            self._lessons = {key: lesson for key, lesson in self._lessons.items() if key in waiting}
+        else:
+            self._lessons = {}
         if lessons:
             keys = np.fromiter(lessons, np.int64, len(lessons))
             hits = np.array([important for _, important in lessons.values()])
@@ -137,15 +142,15 @@ class Plan:
         """Of an important change, said before the visit is known."""
         return float(self.planner.chance([key], hour)[0]) if key in self.planner else None
 
-    def take_over(self) -> None:
-        """At the start what was kept; later, what the chores learned anew."""
+    def take_over(self) -> bool:
+        """At the start what was kept; later, what the chores learned anew. Whether there was any."""
         first = not self._state.subs and not len(self.planner)
         fresh = self._state.data / observations.FRESH_FILE
         kept = observations.load_planner(fresh)
         if kept is None and first:
             kept = observations.load_planner(self._state.data / observations.PLANNER_FILE)
         if kept is None:
-            return
+            return False
         self.planner, number = kept
         self._put_to_rest()
         rows = Observation.objects.filter(pk__gt=number, imported=False).order_by("seen_ms", "pk")
@@ -158,6 +163,7 @@ class Plan:
                 self.add(sub.id, known.values_list("key", "site", "url", "last_ms"))
         self.unsaved = True
         self._plan_at = 0.0
+        return True
 
     def let_go(self, keys: Sequence[int], forget: bool) -> None:
         """Pages that are watched no longer; unless they are forgotten, what was learned waits for their return."""

@@ -1,6 +1,8 @@
 """Questions about watching: subscriptions, pages by group, changes, sources, channels."""
 
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from django.db.models import Avg, Count, Max, Min, Model, OuterRef, Q, QuerySet, Subquery, Sum
@@ -9,6 +11,7 @@ from django.db.models.functions import Coalesce
 from hemeroteca import urls
 from hemeroteca.accounts.models import User
 from hemeroteca.errors import NotFound
+from hemeroteca.watch.answered_visit import MAX_CHECKED
 from hemeroteca.watch.fields import CATEGORIES
 from hemeroteca.watch.models import (
     Category,
@@ -96,6 +99,31 @@ def subscriptions(
     if address:
         found = found.filter(_at(address))
     return list(found[:limit])
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What became of a visit at once."""
+
+    pages: int  # to be visited
+    visited: int
+    failed: int  # did not answer, and are tried again later
+    changed: list[str]  # addresses that were found changed
+
+
+def checked(row: Subscription) -> Checked:
+    """Of the visit that was asked for last."""
+    now_ms = time.time_ns() // 1_000_000
+    mine = WatchedPage.objects.filter(Q(subscription=row) | Q(key=urls.key(row.url)))
+    pages = min(mine.count(), MAX_CHECKED)
+    failed = mine.filter(last_ms__lt=row.check_ms, failures__gt=0, next_ms__gt=now_ms).count()
+    changes = Change.objects.filter(subscription=row, seen_ms__gte=row.check_ms).order_by("url")
+    return Checked(
+        pages=pages,
+        visited=min(mine.filter(last_ms__gte=row.check_ms).count(), pages),
+        failed=failed,
+        changed=list(changes.values_list("url", flat=True).distinct()[:MAX_LISTED]),
+    )
 
 
 def proposals(owner: User | None = None) -> list[Subscription]:

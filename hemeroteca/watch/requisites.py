@@ -74,7 +74,7 @@ class Requisites:
         known = self._known.setdefault(sub.id, {})
         if visit.key not in known and len(known) >= MAX_KNOWN:
             return
-        one = known.setdefault(visit.key, Requisite(visit.at_ms))
+        one = known.setdefault(visit.key, Requisite(min(visit.before_ms or visit.at_ms, visit.at_ms)))
         before, one.last_ms = one.last_ms, visit.at_ms
         styles = self._styles.setdefault(sub.id, {})
         if visit.mime == STYLE and len(styles) < MAX_STYLES:

@@ -14,7 +14,7 @@ The engine holds a `SafeScheduler`: watching that fails cannot end the crawl.
 import heapq
 import logging
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -33,7 +33,14 @@ from hemeroteca.predict import policy_of
 from hemeroteca.urls.candidate import Candidate, UrlRole
 from hemeroteca.watch import observations, queries
 from hemeroteca.watch.announcements import GONE, POLL_HOURS, Announcements
-from hemeroteca.watch.answered_visit import HOUR_MS, MAX_INTERVAL_HOURS, AnsweredVisit, planner_hour
+from hemeroteca.watch.answered_visit import (
+    HOUR_MS,
+    MAX_CHECKED,
+    MAX_INTERVAL_HOURS,
+    AnsweredVisit,
+    planner_hour,
+    tells_of_page,
+)
 from hemeroteca.watch.budgets import Budgets
 from hemeroteca.watch.fields import plain
 from hemeroteca.watch.models import Subscription, WatchedPage
@@ -48,12 +55,10 @@ from hemeroteca.watch.time_windows import Window
 
 LOOK_SECONDS = 1.0  # between two looks
 SWEEP_SECONDS = 60.0  # between looks at what changes slowly
-MAX_CHECKED = 100  # pages visited when somebody asks for a visit at once, those that waited longest
 RETRY_FAULTS = 600.0  # s until a subscription that could not be worked with is tried again
 RESTART_SECONDS = (5.0, 600.0)  # until a new scheduler is tried: first, and at most
 CALM_SECONDS = 120.0  # of work without failure after which it counts as well again
 FIRST = '{"code": "first"}'  # the reason of a first visit
-REFUSED = {401, 403, 407, 408, 425, 429}  # answers that say nothing about the page; so do those from 500 on
 
 log = logging.getLogger("hemeroteca.watch")
 T = TypeVar("T")
@@ -143,7 +148,7 @@ class Scheduler:
         planned = ended is not None and ended.planned
         self.state.budgets.spend(sub, site, visit.bytes, int(visit.role != UrlRole.REQUISITE), planned)
         self.state.outages.host_answered(site)
-        if visit.status in REFUSED or visit.status >= 500:
+        if not tells_of_page(visit.status):
             self.state.outages.no_answer(sub, visit.key, visit.url, f"http-{visit.status}", visit.at_ms)
             return
         self.state.outages.well_again(sub)
@@ -161,10 +166,16 @@ class Scheduler:
         if visit.role == UrlRole.SITEMAP:
             return
         self.state.requisites.needed(sub, visit)
+        if page is None and visit.before_ms:
+            page = self._take_up(sub, site, visit)
         if page is None:
             self._welcome(sub, site, visit)
         else:
             self._seen_again(sub, site, page, visit, ended.why if ended is not None else "{}")
+
+    def watches(self, key: int) -> bool:
+        """Whether a page is under watch already: what it was at its last visit is known."""
+        return key in self.state.pages
 
     def judges(self, crawl: int, url: str) -> list[Judge]:
         """How a page is compared for each subscription that covers it; that of the crawl first."""
@@ -191,18 +202,28 @@ class Scheduler:
 
     def _welcome(self, sub: ActiveSubscription, site: str, visit: AnsweredVisit) -> None:
         """A page seen for the first time."""
-        self.state.outages.forget_entrances(key=visit.key)
-        page = self.state.pages[visit.key] = ActivePage(sub.id, site, visit.at_ms)
-        hour = planner_hour(visit.at_ms)
-        if sub.policy is not None:
-            sub.policy.add([(visit.key, hour)])
-        else:
-            self.state.plan.visit_early(visit.key, page)
-            self.state.plan.add(sub.id, [(visit.key, site, visit.url, visit.at_ms)])
+        page = self._begin_page(sub, site, visit, visit.at_ms)
         next_ms, why = self.state.next_visit.then(sub, page, visit)
-        self.state.writes.new_page(visit, sub.id, site, next_ms, {"code": "first"}, why)
+        self.state.writes.new_page(visit, sub.id, site, visit.at_ms, next_ms, {"code": "first"}, why)
         self.state.writes.observation(visit, sub.id, 0, False, None, FIRST)
         self.state.runs.add(sub.id, visit, again=False, important=False)
+
+    def _take_up(self, sub: ActiveSubscription, site: str, visit: AnsweredVisit) -> ActivePage:
+        """A page somebody else captured before (a crawl, an import, a subscription that ended): watching begins with
+        what it was then, so that this visit shows whether it changed since."""
+        before_ms = min(visit.before_ms, visit.at_ms)
+        self.state.writes.new_page(visit, sub.id, site, before_ms, 0, {"code": "archive"})
+        return self._begin_page(sub, site, visit, before_ms)
+
+    def _begin_page(self, sub: ActiveSubscription, site: str, visit: AnsweredVisit, last_ms: int) -> ActivePage:
+        self.state.outages.forget_entrances(key=visit.key)
+        page = self.state.pages[visit.key] = ActivePage(sub.id, site, last_ms)
+        if sub.policy is not None:
+            sub.policy.add([(visit.key, planner_hour(last_ms))])
+        else:
+            self.state.plan.visit_early(visit.key, page)
+            self.state.plan.add(sub.id, [(visit.key, site, visit.url, last_ms)])
+        return page
 
     def _seen_again(self, sub: ActiveSubscription, site: str, page: ActivePage, visit: AnsweredVisit, why: str) -> None:
         """A page that was seen before: did it change, was that foreseen, and when is it visited next?"""
@@ -222,7 +243,7 @@ class Scheduler:
         owner = self.state.subs.get(page.sub, sub)
         if owner.policy is not None:
             owner.policy.observe(visit.key, hour, important)
-        elif visit.key in self.state.plan.planner:
+        else:
             self.state.plan.observe(visit.key, hour, important)
             self.state.plan.visit_early(visit.key, page)
         self.state.plan.unsaved = True
@@ -312,11 +333,16 @@ class ActiveSubscriptions:
         One that cannot be worked with is left out, with its reason; the others go on.
         """
         self._revision = queries.revision()
-        self._state.plan.take_over()
+        learned = self._state.plan.take_over()
         rows = {row.pk: row for row in Subscription.objects.select_related("collection", "crawl").filter(active=True)}
         kept = set(Subscription.objects.values_list("pk", flat=True))
-        for number in [n for n, sub in self._state.subs.items() if n not in rows or _key(rows[n]) != sub.key]:
+        gone = [n for n, sub in self._state.subs.items() if n not in rows or _key(rows[n]) != sub.key]
+        for number in gone:
             self._let_go(number, forget=number not in kept)
+        if learned or gone:  # pages learned of the archive, or left to others
+            for sub in list(self._state.subs.values()):
+                with self.alone(sub.id):
+                    self._load_pages(sub)
         for number in self.faults.keys() - rows.keys():
             del self.faults[number]
         for number, row in rows.items():
@@ -368,11 +394,16 @@ class ActiveSubscriptions:
         if new:
             self._state.add_subscription(sub)
             self._load_pages(sub)
+            self._load_visits(sub)
         else:
             self._state.place(sub)
         if row.check_ms > sub.check_ms:
             sub.check_ms = row.check_ms
-            mine = [(page.last_ms, key) for key, page in self._state.pages.items() if page.sub == row.pk]
+            mine = [
+                (page.last_ms, key)
+                for key, page in self._state.pages.items()
+                if page.sub == row.pk or key in sub.seeds  # its own address may be visited for another subscription
+            ]
             waited = [key for last_ms, key in heapq.nsmallest(MAX_CHECKED, mine) if last_ms < row.check_ms]
             self._state.asked |= dict.fromkeys(waited, row.check_ms)
 
@@ -417,7 +448,8 @@ class ActiveSubscriptions:
     def _load_pages(self, sub: ActiveSubscription) -> None:
         now_ms = int(self._state.now * 1000)
         columns = ("key", "site", "url", "last_ms", "listing", "failures", "visits")
-        rows = list(WatchedPage.objects.filter(subscription=sub.id).only(*columns))
+        known = WatchedPage.objects.filter(subscription=sub.id).only(*columns)
+        rows = [row for row in known if row.key not in self._state.pages]
         if any(row.last_ms > now_ms for row in rows):  # a wrong clock was ahead when they were visited
             self._state.writes.turn_back(now_ms)
         for row in rows:
@@ -435,6 +467,8 @@ class ActiveSubscriptions:
             sub.policy.add([(row.key, planner_hour(row.last_ms)) for row in ordinary])
         else:
             self._state.plan.add(sub.id, [(row.key, row.site, row.url, row.last_ms) for row in ordinary])
+
+    def _load_visits(self, sub: ActiveSubscription) -> None:
         queued = Visit.objects.filter(crawl=sub.crawl, state=State.QUEUED)
         for key, due_ms in queued.values_list("page__key", "due_ms"):
             if key in self._state.pages:
@@ -449,7 +483,9 @@ class ActiveSubscriptions:
         """Stop watching a subscription's pages; unless it was removed, what was learned waits for its return."""
         self._state.remove_subscription(number)
         gone = [key for key, page in self._state.pages.items() if page.sub == number]
-        self._state.plan.let_go(gone, forget)
+        left = {key for start in range(0, len(gone), 500) for key in _watched(gone[start : start + 500])}
+        self._state.plan.let_go([key for key in gone if key not in left], forget)
+        self._state.plan.let_go([key for key in gone if key in left], forget=False)
         if forget:
             self._state.budgets.forget_subscription(number)
         self._state.outages.forget_entrances(sub=number)
@@ -525,6 +561,9 @@ class SafeScheduler:
     def ended(self, endings: list[Ending]) -> None:
         self._try("learn from visits without an answer", lambda s: s.ended(endings), None)
 
+    def watches(self, key: int) -> bool:
+        return self._try("know its pages", lambda s: s.watches(key), True)
+
     def judges(self, crawl: int, url: str) -> list[Judge]:
         return self._try(f"compare {url}", lambda s: s.judges(crawl, url), [])
 
@@ -570,6 +609,11 @@ class SafeScheduler:
         if reason != self._logged:  # once per reason, however often it is tried
             log.error("%s", self.trouble, exc_info=error)
             self._logged = reason
+
+
+def _watched(keys: Collection[int]) -> Iterable[int]:
+    """Those of these pages that are somebody's still."""
+    return WatchedPage.objects.filter(key__in=keys).values_list("key", flat=True)
 
 
 def _key(row: Subscription) -> tuple[object, ...]:

@@ -230,11 +230,20 @@ class PendingWrites:
         return any(vars(self).values())
 
     def new_page(
-        self, visit: AnsweredVisit, sub: int, site: str, next_ms: int, why: Reason, then: Reason | None = None
+        self,
+        visit: AnsweredVisit,
+        sub: int,
+        site: str,
+        at_ms: int,
+        next_ms: int,
+        why: Reason,
+        then: Reason | None = None,
     ) -> None:
+        """`at_ms`: since when it is known; not this visit, where somebody else captured it before."""
         kind = visit.listing.kind if visit.listing else ""
-        times = visit.at_ms, visit.at_ms, next_ms
-        self._new[visit.key] = (visit.key, sub, site, visit.url, kind, *times, json.dumps(why), json.dumps(then or {}))
+        times, reasons = (at_ms, at_ms, next_ms), (json.dumps(why), json.dumps(then or {}))
+        counted = int(at_ms == visit.at_ms)  # what was captured before is counted where it is known
+        self._new[visit.key] = (visit.key, sub, site, visit.url, kind, *times, *reasons, counted)
 
     def observation(
         self, visit: AnsweredVisit, sub: int, interval_ms: int, important: bool, chance: float | None, why: str
@@ -341,7 +350,7 @@ INSERT INTO watched_page (key, subscription_id, site, url, listing, first_ms, la
     visits, changes, changed_ms, observed_days, change_days, chance, failures, "group", daily_chance, behaviour)
 VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, 1, 0, 0, 0.0, 0, 0.0, 0, '', NULL, '')
 ON CONFLICT (key) DO UPDATE SET subscription_id = excluded.subscription_id, listing = excluded.listing,
-    last_ms = excluded.last_ms, next_ms = excluded.next_ms, visits = watched_page.visits + 1, failures = 0,
+    last_ms = excluded.last_ms, next_ms = excluded.next_ms, visits = watched_page.visits + %s, failures = 0,
     next_reason = excluded.next_reason
 """
 _OBSERVED = """

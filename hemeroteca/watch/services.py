@@ -45,6 +45,7 @@ from hemeroteca.watch.models import (
     ReadMark,
     SignalSource,
     Subscription,
+    WatchedPage,
 )
 from hemeroteca.watch.policy_pages import calendar_of
 
@@ -268,6 +269,7 @@ def pause(actor: Actor, number: int) -> Subscription:
     with transaction.atomic():
         subscription.active = False
         subscription.save(update_fields=["active"])
+        _leave_pages(subscription)
         _stop(subscription)
         changed()
     return subscription
@@ -286,6 +288,7 @@ def remove(actor: Actor, number: int) -> None:
         _stop(subscription)
         _end_at_hubs(SignalSource.objects.filter(subscription=subscription))
         Observation.objects.filter(subscription=subscription).update(subscription=None)
+        _leave_pages(subscription)
         subscription.delete()
         changed()
     audit.note(actor, "subscription ended", subscription.url)
@@ -301,6 +304,23 @@ def check_now(actor: Actor, number: int) -> Subscription:
     subscription.save(update_fields=["check_ms"])
     changed()
     return subscription
+
+
+def find_watched(text: str, actor: Actor = SYSTEM, action: str = "watch.subscriptions") -> Subscription:
+    """A subscription by its number or address; of an address that is a page of several, the one that has it visited."""
+    number = whole_number(text.strip())
+    if number is not None:
+        return find(number, actor, action)
+    url = urls.typed(text)
+    found = Subscription.objects.filter(url=url).order_by("-active", "pk").values_list("pk", flat=True).first()
+    if found is None:
+        pages = WatchedPage.objects.filter(key=urls.key(url))
+        found = pages.values_list("subscription", flat=True).first()
+    if found is None:
+        raise NotFound(
+            f"{url} is not watched; `hemeroteca watch add {url}` begins, `hemeroteca watch list` shows what is"
+        )
+    return find(found, actor, action)
 
 
 def mark_read(actor: Actor, number: int) -> None:
@@ -572,6 +592,31 @@ def _collection(name: str) -> Collection | None:
 def _stop(subscription: Subscription) -> None:
     """Its standing crawl rests. Nothing is checked: what cannot be worked with any more can still be ended."""
     frontier.rest_crawl(subscription.crawl_id)
+
+
+def _leave_pages(subscription: Subscription) -> None:
+    """Pages that others want too are theirs from now on; a page is visited for one subscription only."""
+    domain = _domain(subscription.url)
+    others = Subscription.objects.filter(active=True).exclude(pk=subscription.pk).select_related("crawl").order_by("pk")
+    heirs = [
+        (other.pk, urls.ScopeMatcher(msgspec.convert(other.crawl.options["scope"], urls.Scope)))
+        for other in others
+        if _domain(other.url) == domain
+    ]
+    if not heirs:
+        return
+    left: dict[int, list[int]] = {}
+    for key, url in WatchedPage.objects.filter(subscription=subscription).values_list("key", "url"):
+        heir = next((number for number, matcher in heirs if matcher.refusal(url, 0) is None), None)
+        if heir is not None:
+            left.setdefault(heir, []).append(key)
+    for heir, keys in left.items():
+        for start in range(0, len(keys), 500):
+            WatchedPage.objects.filter(key__in=keys[start : start + 500]).update(subscription=heir)
+
+
+def _domain(url: str) -> str:
+    return urls.registrable_domain(urls.host(url)) or urls.host(url)
 
 
 def _end_at_hubs(sources: QuerySet[SignalSource]) -> None:

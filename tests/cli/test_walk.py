@@ -109,7 +109,8 @@ def call(words):
 
 ABSENT = [
     ["job", "show", "99"], ["job", "follow", "99"], ["job", "cancel", "99"], ["watch", "show", "99"],
-    ["watch", "learn", "99"], ["watch", "pause", "99"], ["watch", "remove", "99"], ["watch", "webhook", "99"],
+    ["watch", "learn", "99"], ["watch", "pause", "99"], ["watch", "check", "99"], ["watch", "check", "http://nope.test/"],
+    ["watch", "remove", "99"], ["watch", "webhook", "99"],
     ["watch", "edit", "99", "--mode", "simple"], ["watch", "channel", "remove", "9"], ["watch", "channel", "test", "9"],
     ["watch", "collection", "remove", "nope"], ["archive", "export", "/nowhere/x.csv", "--collection", "nope"],
     ["archive", "get", "http://nope.test/"], ["archive", "versions", "http://nope.test/"],

@@ -1,17 +1,19 @@
 """`hemeroteca watch` as a person uses it: whole addresses, options, clear errors, files out and in."""
 
 import json
+import time
 
 import pytest
+from django.conf import settings
 from typer.testing import CliRunner
 
 from hemeroteca.accounts import SYSTEM
 from hemeroteca.cli import command_line
 from hemeroteca.cli.watch import shared
-from hemeroteca.watch import services, subscription_files
+from hemeroteca.watch import queries, services, subscription_files
 from hemeroteca.watch.fields import Order
 from hemeroteca.watch.models import Subscription
-from tests.watch.driving import World
+from tests.watch.driving import World, subscribe
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
@@ -75,6 +77,48 @@ def test_what_cannot_be_done_is_said_with_what_to_do(run, arguments, said, code)
     result = run(*(number if argument == "NUMBER" else argument for argument in arguments))
     assert result.exit_code == code
     assert said in " ".join(result.output.split())
+
+
+def test_a_visit_now_is_asked_for_by_number_or_by_any_address_that_is_watched(run, tmp_path, monkeypatch):
+    site = subscribe("https://news.test/", mode="fixed 240")
+    page = services.subscribe(SYSTEM, Order(url="https://news.test/a", mode="fixed 240"))[0]
+    world = World(tmp_path, time.time())
+    for path in ("", "a", "b"):
+        world.add(site, f"https://news.test/{path}", [])
+    # Nobody serves: the order is kept, and there is nothing to wait for.
+    asked = json.loads(run("check", "https://news.test/b", "--json").stdout)
+    assert (asked["id"], asked["pages"], asked["visited"], asked["serving"]) == (site.pk, 3, 0, False)
+    assert "when `hemeroteca serve` runs" in run("check", str(site.pk)).stdout
+    refused = run("check", str(site.pk), "--wait", "5")
+    assert (refused.exit_code, "is not running" in refused.output) == (1, True)
+    # The scheduler obeys, though ten days were planned; what changed meanwhile is told.
+    world.run(1)
+    world.changes["https://news.test/b"] = [world.hours]
+    world.now += 3600
+    now_ms = int(world.now * 1000)
+    monkeypatch.setattr(services, "now_ms", lambda: now_ms)
+    monkeypatch.setattr(type(settings.INSTANCE), "served_at", lambda *_: "http://127.0.0.1:1")
+    run("check", str(site.pk))
+    world.scheduler.refresh()
+    assert sorted(world.look()) == ["https://news.test/", "https://news.test/a", "https://news.test/b"]
+    sub = Subscription.objects.get(pk=site.pk)
+    assert queries.checked(sub) == queries.Checked(3, 3, 0, ["https://news.test/b"])
+    # A page that is visited for the whole site is visited when its own subscription is asked for.
+    now_ms += 600_000
+    world.now += 600
+    monkeypatch.setattr(services, "now_ms", lambda: now_ms)
+    assert "1 pages are visited now" in run("check", "https://news.test/a").stdout
+    world.scheduler.refresh()
+    assert world.look() == ["https://news.test/a"]
+    # Waiting ends when all have answered; not with 0 when one has not.
+    monkeypatch.setattr(services, "now_ms", lambda: now_ms - 1)
+    done = run("check", str(page.pk), "--wait", "60", "--json")
+    assert (done.exit_code, json.loads(done.stdout)["visited"]) == (0, 1)
+    monkeypatch.setattr(services, "now_ms", lambda: now_ms + 1)
+    late = run("check", str(page.pk), "--wait", "0.01")
+    assert (late.exit_code, "0 of 1 pages visited" in late.output) == (1, True)
+    services.pause(SYSTEM, page.pk)
+    assert "resume it first" in run("check", str(page.pk)).output
 
 
 def test_what_is_exported_can_be_imported_again():

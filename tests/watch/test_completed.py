@@ -128,6 +128,24 @@ def test_changes_of_weeks_found_on_one_day_are_no_exceptional_day():
     assert (burst.changes, burst.usual) == (20, pytest.approx(1.9, abs=0.1))
 
 
+def test_a_burst_is_dated_by_when_pages_changed_not_by_when_that_was_found():
+    # Ten pages change on each of the days 41, 42 and 43. Seven are visited every noon. Two are left alone from day 42
+    # on and one from day 41 on, until day 46 finds that they changed: 29 changes in all, 3 of them on some day of 42 to
+    # 46 or 43 to 46. Spread over these days, or by the day of the visit, they would make the burst end later.
+    def noon(first: float, second: float) -> tuple[int, int]:
+        return tuple(int((DAY0 // DAY_MS + day + 0.5) * DAY_MS) for day in (first, second))
+
+    hits = [noon(day - 1, day) for day in range(4, 40, 4)]
+    hits += [noon(day - 1, day) for day in (41, 42, 43) for _ in range(7)]
+    hits += [noon(day - 1, day) for day in (41, 42) for _ in range(2)] + [noon(42, 46)] * 2
+    hits += [noon(40, 41), noon(41, 46)]
+    day = DAY0 // DAY_MS
+    assert observations.exceptional_days(sorted(hits)) == [(day + 41, day + 43)]
+    # One page that changes on five days in a row has one change a day; both of its ends count.
+    alone = [noon(day - 1, day) for day in (*range(4, 40, 12), *range(41, 46), 60, 75)]
+    assert observations.exceptional_days(alone) == [(day + 41, day + 45)]
+
+
 def test_a_burst_that_closes_the_gap_between_two_is_one_and_told_once():
     # Known and told: days 38–40 and 43. Twenty changes on days 41 and 42 join them: one burst of days 38–43.
     sub = subscribe()

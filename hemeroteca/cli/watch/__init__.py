@@ -12,6 +12,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "list": lists.listing,
     "show": lists.show,
     "edit": subscription.edit,
+    "check": subscription.check,
     "pause": subscription.pause,
     "resume": subscription.resume,
     "remove": subscription.remove,

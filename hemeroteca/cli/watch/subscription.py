@@ -1,9 +1,10 @@
 """What people order: begin, change, pause and end subscriptions, let them learn; files of them in CSV and OPML."""
 
 import sys
+import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +14,10 @@ from hemeroteca.cli.watch import options
 from hemeroteca.cli.watch.shared import find_owner, mode, subscription_facts, watching
 from hemeroteca.errors import Invalid
 from hemeroteca.watch.fields import SUBSCRIPTION, Order
+
+if TYPE_CHECKING:
+    from hemeroteca.watch.models import Subscription
+    from hemeroteca.watch.queries import Checked
 
 
 @options.with_fields(SUBSCRIPTION)
@@ -67,6 +72,54 @@ def resume(number: options.Number, data: common.Data = None) -> None:
     """Go on with a paused subscription."""
     with watching(data, must_exist=True) as services:
         typer.echo(f"{services.resume(common.actor(), number).url} is active")
+
+
+def check(
+    what: Annotated[str, typer.Argument(metavar="NUMBER|URL", help="A subscription, or an address that is watched.")],
+    wait: Annotated[
+        float, typer.Option(min=0, max=86_400, help="Seconds to wait for the visits, and tell what they found.")
+    ] = 0.0,
+    data: common.Data = None,
+    json: common.Json = False,
+) -> None:
+    """Have the pages of a subscription visited now, whatever was planned; `hemeroteca serve` does it.
+
+    Of a large site, the hundred that waited longest. With --wait it ends with 1 when not all answered in time.
+    """
+    with watching(data, must_exist=True) as services:
+        from django.conf import settings
+
+        from hemeroteca.watch import queries
+
+        actor = common.actor()
+        row = services.check_now(actor, services.find_watched(what, actor, "watch.change").pk)
+        served = bool(settings.INSTANCE.served_at())
+        if wait and not served:
+            common.give_up(
+                "`hemeroteca serve` is not running: the pages are visited when it starts; nothing to wait for"
+            )
+        found = _wait_for(row, wait) if wait else queries.checked(row)
+    if json:
+        common.tell({"id": row.pk, "url": row.url, "asked_ms": row.check_ms, "serving": served, **asdict(found)})
+    elif not wait:
+        typer.echo(f"{row.url}: {found.pages} pages are visited {'now' if served else 'when `hemeroteca serve` runs'}")
+    else:
+        typer.echo(f"{row.url}: {found.visited} of {found.pages} pages visited, {len(found.changed)} changed")
+        for url in found.changed:
+            typer.echo(common.printable(f"  {url}"))
+    if wait and found.visited < found.pages:
+        raise typer.Exit(1)
+
+
+def _wait_for(row: "Subscription", seconds: float) -> "Checked":
+    from hemeroteca.watch import queries
+
+    until = time.monotonic() + seconds
+    while True:
+        found = queries.checked(row)
+        if (found.pages and found.visited + found.failed >= found.pages) or time.monotonic() >= until:
+            return found
+        time.sleep(min(0.5, max(until - time.monotonic(), 0.0)))
 
 
 def remove(number: options.Number, data: common.Data = None) -> None:

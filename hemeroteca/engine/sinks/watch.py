@@ -34,6 +34,7 @@ class WatchSink:
                 at_ms=self._scheduler.now_ms,
                 status=status,
                 first=not visit.digest,
+                before_ms=visit.visited_ms if visit.digest else 0,
                 changed=not arrival.unchanged,
                 not_modified=status == 304,
                 bytes=done.size if status != 304 else 0,
