@@ -617,7 +617,7 @@ def _stamped(rows: Any) -> Any:
 
 def _sort(given: Mapping[str, Any], allowed: tuple[str, ...], usual: str) -> tuple[str, bool]:
     text = str(given.get("sort") or usual)
-    name = text.lstrip("-+")
+    name = text[1:] if text[0] in "-+" else text
     if name not in allowed:
         raise Invalid(f"sort is one of {', '.join(allowed)} (with a minus before it: descending), not {text!r}")
     return name, text.startswith("-")
