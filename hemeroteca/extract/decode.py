@@ -17,6 +17,7 @@ from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
 
 CHUNK = 64 << 10
 SMALL = 1 << 20  # up to here one call does it
+LARGE = 32 << 20  # and up to here where the end of a gzip body says that it is no longer
 MAX_LAYERS = 4  # nobody encodes more often by honest means
 
 _IsalError: type[Exception] = isal_zlib.IsalError  # type: ignore[assignment]  # its stub says: an instance
@@ -70,9 +71,11 @@ class _DamagedError(Exception):
 
 def _at_once(body: bytes, wbits: int, limit: int) -> bytes | None:
     """The common case, one small sound member; None sends everything else through the streams."""
+    size = int.from_bytes(body[-4:], "little") if wbits == GZIP else 0  # what it says; a lie ends in the streams
+    room = size if SMALL < size <= LARGE else SMALL
     stream = isal_zlib.decompressobj(wbits=wbits)
     try:
-        data: bytes = stream.decompress(body, min(limit, SMALL) + 1)
+        data: bytes = stream.decompress(body, min(limit, room) + 1)
     except _IsalError:
         return None
     if not stream.eof or stream.unused_data or len(data) > limit:

@@ -5,6 +5,7 @@ whether it counts.
 """
 
 import os
+import time
 import uuid
 from collections.abc import Iterable
 from pathlib import Path
@@ -26,6 +27,15 @@ class LakeFiles:
         drafts = self.folder / DRAFTS
         drafts.mkdir(mode=0o700, parents=True, exist_ok=True)
         return drafts / uuid.uuid4().hex
+
+    def sweep(self, seconds: float) -> None:
+        """Remove drafts that nobody has written to for so long: their writers were killed."""
+        for draft in (self.folder / DRAFTS).glob("*"):
+            try:
+                if draft.stat().st_mtime < time.time() - seconds:
+                    draft.unlink()
+            except FileNotFoundError:
+                pass  # it was given its name meanwhile
 
     def put(self, draft: Path, name: str) -> None:
         """Give a finished draft its name."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Sized
+from collections.abc import Collection, Sequence, Sized
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from hemeroteca.lake.revisions import KEYS, ORDER, TEXTS, schema
+from hemeroteca.lake.revisions import KEYS, ORDER, TEXTS, Text, schema
 
 ROWS_IN_GROUP = 131_072
 TEXT_ROWS_IN_GROUP = 4_096
-TEXT_PAGE_BYTES = 8 << 20  # consecutive texts of an article in one page: zstd stores what differs
+TEXT_PAGE_BYTES = 4 << 20  # consecutive texts of an article in one page: zstd stores what differs
 WRITE_LEVEL = 3  # of zstd: an extraction shall cost little; compaction packs tighter
 MERGE_LEVEL = 6
 DICTIONARIES = {"wiki", "locale", "title", "user", "contentmodel", "contentformat", "type", "action", "slots"}
@@ -26,6 +26,47 @@ DICTIONARIES = {"wiki", "locale", "title", "user", "contentmodel", "contentforma
 def write(table: str, rows: Sequence[msgspec.Struct], target: Path) -> int:
     """Write rows, in the table's order, to a file; its bytes."""
     return _store(table, arrow(table, rows), target, WRITE_LEVEL)
+
+
+class TextWriter:
+    """A file of texts, written as they come: one page of it is held, however long the histories are."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        self.rows = 0
+        self._keys: list[tuple[str, int, str]] = []  # of the texts in the page that is being filled
+        self._sizes: list[int] = []
+        self._page = memoryview(np.empty(TEXT_PAGE_BYTES, np.uint8))  # one place for all pages: new memory is costly
+        self._filled = 0
+        self._writer = pq.ParquetWriter(target, schema(TEXTS), **_settings(TEXTS, WRITE_LEVEL))
+
+    def add(self, text: Text) -> None:
+        data = text.text.encode("utf-8", "replace")
+        if self._filled + len(data) > TEXT_PAGE_BYTES or len(self._keys) >= TEXT_ROWS_IN_GROUP:
+            self._write()
+        if len(data) > len(self._page):
+            self._page = memoryview(np.empty(len(data), np.uint8))
+        self._page[self._filled : self._filled + len(data)] = data
+        self._filled += len(data)
+        self._keys.append((text.wiki, text.pageid, text.sha1))
+        self._sizes.append(len(data))
+        self.rows += 1
+
+    def close(self) -> int:
+        """The bytes of the file, which is then whole."""
+        self._write()
+        self._writer.close()
+        return self.target.stat().st_size
+
+    def _write(self) -> None:
+        if self._keys:
+            shape = schema(TEXTS)
+            keys = zip(*self._keys, strict=True)
+            columns = [_column(list(values), field.type) for values, field in zip(keys, shape, strict=False)]
+            page = pa.py_buffer(self._page[: self._filled])
+            columns.append(pa.Array.from_buffers(pa.string(), len(self._sizes), [None, _ends(self._sizes), page]))
+            self._writer.write_table(pa.Table.from_arrays(columns, schema=shape))
+        self._keys, self._sizes, self._filled = [], [], 0
 
 
 def arrow(table: str, rows: Sequence[msgspec.Struct]) -> pa.Table:
@@ -55,13 +96,25 @@ def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
 
 
 def _offsets(parts: Sequence[Sized]) -> pa.Buffer:
-    ends = np.zeros(len(parts) + 1, np.int32)
-    np.cumsum([*map(len, parts)], out=ends[1:])
+    return _ends([*map(len, parts)])
+
+
+def _ends(sizes: list[int]) -> pa.Buffer:
+    ends = np.zeros(len(sizes) + 1, np.int32)
+    np.cumsum(sizes, out=ends[1:])
     return pa.py_buffer(ends)
 
 
 def _bits(values: list[bool]) -> pa.Buffer:
     return pa.py_buffer(np.packbits(np.array(values, np.bool_), bitorder="little"))
+
+
+def without(table: str, source: Path, pageids: Collection[int], target: Path) -> tuple[int, int]:
+    """The rows of a file but those of some pages, as another file. Gives its rows and bytes."""
+    everything = pq.read_table(source, schema=schema(table))
+    pages = np.array(everything.column("pageid"))
+    rows = everything.take(_column(list(np.flatnonzero(~np.isin(pages, list(pageids)))), pa.int64()))
+    return rows.num_rows, _store(table, rows, target, WRITE_LEVEL)
 
 
 def merge(table: str, bases: Sequence[Path], updates: Sequence[Path], target: Path) -> tuple[int, int]:
@@ -96,17 +149,19 @@ def _store(table: str, rows: pa.Table, target: Path, level: int) -> int:
     order = _order(table, rows)
     if order is not None:
         rows = rows.take(order)
-    pq.write_table(
-        rows,
-        target,
-        compression="zstd",
-        compression_level=level,
-        use_dictionary=[name for name in rows.column_names if name in DICTIONARIES],
-        row_group_size=TEXT_ROWS_IN_GROUP if table == TEXTS else ROWS_IN_GROUP,
-        data_page_size=TEXT_PAGE_BYTES if table == TEXTS else 1 << 20,
-        write_page_index=True,
-    )
+    with pq.ParquetWriter(target, rows.schema, **_settings(table, level)) as writer:
+        writer.write_table(rows, row_group_size=TEXT_ROWS_IN_GROUP if table == TEXTS else ROWS_IN_GROUP)
     return target.stat().st_size
+
+
+def _settings(table: str, level: int) -> dict[str, Any]:
+    return {
+        "compression": "zstd",
+        "compression_level": level,
+        "use_dictionary": [name for name in schema(table).names if name in DICTIONARIES],
+        "data_page_size": TEXT_PAGE_BYTES if table == TEXTS else 1 << 20,
+        "write_page_index": True,
+    }
 
 
 def _order(table: str, rows: pa.Table) -> pa.Array | None:

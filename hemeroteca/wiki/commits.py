@@ -2,7 +2,8 @@
 
 The order that makes a kill harmless: the names of new files are noted as drafts; the files are written, whole and
 durable; one transaction makes them live, moves the articles on, and raises the version of the manifest. A file whose
-row never became live is swept away later. Two writers of one article: each commit names the version of the article it
+row never became live is swept away later, and so is a file of texts, which is written as they come, whose writer was
+killed before it had a name. Two writers of one article: each commit names the version of the article it
 began with, so the second one's rows are thrown away and it goes on from what the first one kept.
 """
 
@@ -26,7 +27,10 @@ from hemeroteca.wiki.budget import now_ms
 from hemeroteca.wiki.models import Article, LakeFile, LakeVersion, Wiki
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hemeroteca.lake.engine import Manifest
+    from hemeroteca.lake.parquet import TextWriter
 
 MAX_ROWS = 20_000  # held before they are written
 MAX_TEXT_BYTES = 48 << 20
@@ -64,12 +68,18 @@ class Buffer:
         self._wiki = wiki
         self._files = files or lake_files()
         self._changes: list[Change] = []
+        self._texts: dict[int, TextWriter] = {}  # by bucket
         self._rows = self._bytes = 0
 
-    def add(self, change: Change) -> None:
-        self._changes.append(change)
+    def add(self, change: Change, mixed: bool = False) -> None:
+        """Take a change. Its texts go to their file at once, unless articles come `mixed` and must be sorted first."""
         self._rows += len(change.revisions) + len(change.changed) + len(change.events) + 1
         self._bytes += sum(len(text.text) for text in change.texts)
+        if change.texts and not mixed:
+            for text in change.texts:
+                self._writer(bucket(text.pageid)).add(text)
+            change = msgspec.structs.replace(change, texts=[])
+        self._changes.append(change)
 
     @property
     def full(self) -> bool:
@@ -82,20 +92,58 @@ class Buffer:
     def write(self) -> None:
         """Keep everything gathered. Raises Overtaken with the articles whose part was thrown away."""
         lost: list[int] = []
+        texts = self._finished_texts()
         while self._changes:
             try:
-                commit(self._wiki, self._changes, self._files)
+                commit(self._wiki, self._changes, self._files, texts)
                 break
             except Overtaken as overtaken:
                 lost += overtaken.articles
                 self._changes = [change for change in self._changes if change.article not in overtaken.articles]
+                texts = self._texts_without(overtaken.articles, texts)
+        else:
+            _discard(texts, self._files)
         self._changes, self._rows, self._bytes = [], 0, 0
         if lost:
             raise Overtaken(lost)
 
+    def _writer(self, number: int) -> TextWriter:
+        from hemeroteca.lake.parquet import TextWriter
 
-def commit(wiki: Wiki, changes: Sequence[Change], files: LakeFiles) -> None:
-    """Keep these changes, all of them or none."""
+        if number not in self._texts:
+            self._texts[number] = TextWriter(self._files.draft())
+        return self._texts[number]
+
+    def _texts_without(self, articles: Sequence[int], texts: list[LakeFile]) -> list[LakeFile]:
+        """The same files without the texts of some articles: whoever was quicker has kept those."""
+        from hemeroteca.lake import parquet
+
+        pages = set(Article.objects.filter(pk__in=articles).values_list("pageid", flat=True))
+        kept: dict[int, tuple[Path, int, int]] = {}
+        for file in texts:
+            draft = self._files.draft()
+            rows, size = parquet.without(TEXTS, self._files.local(file.name), pages, draft)
+            if rows:
+                kept[file.bucket] = (draft, rows, size)
+        _discard(texts, self._files)
+        made = _note_drafts(self._wiki, {(TEXTS, number, False): rows for number, (_, rows, _) in kept.items()})
+        for file in made:
+            draft, _, file.bytes = kept[file.bucket]
+            self._files.put(draft, file.name)
+        return made
+
+    def _finished_texts(self) -> list[LakeFile]:
+        """The files of texts, whole and durable, not live yet."""
+        writers, self._texts = self._texts, {}
+        made = _note_drafts(self._wiki, {(TEXTS, number, False): writer.rows for number, writer in writers.items()})
+        for file in made:
+            file.bytes = writers[file.bucket].close()
+            self._files.put(writers[file.bucket].target, file.name)
+        return made
+
+
+def commit(wiki: Wiki, changes: Sequence[Change], files: LakeFiles, texts: Sequence[LakeFile] = ()) -> None:
+    """Keep these changes, all of them or none. `texts`: files of their texts that are in their place already."""
     versions: dict[int, int] = {}
     for change in changes:
         first = versions.setdefault(change.article, change.version)
@@ -115,8 +163,8 @@ def commit(wiki: Wiki, changes: Sequence[Change], files: LakeFiles) -> None:
             for article, values in fields.items():
                 values = {**values, "version": versions[article] + 1, "revisions": F("revisions") + added[article]}
                 Article.objects.filter(pk=article).update(**values)
-            if made:
-                _go_live(made)
+            if made or texts:
+                _go_live([*made, *texts])
                 _raise_version()
     except Overtaken:
         _discard(made, files)
@@ -222,6 +270,7 @@ def sweep(files: LakeFiles) -> int:
     old = list(LakeFile.objects.filter(state=LakeFile.State.DRAFT, changed_ms__lt=now - DRAFT_MS))
     old += LakeFile.objects.filter(state=LakeFile.State.DROPPED, changed_ms__lt=now - DROPPED_MS)
     _discard(old, files)
+    files.sweep(DRAFT_MS / 1000)
     return len(old)
 
 
@@ -243,20 +292,24 @@ def _write_files(wiki: Wiki, changes: Sequence[Change], files: LakeFiles) -> lis
         return []
     from hemeroteca.lake import parquet
 
-    made = [
-        LakeFile(
-            table=table, wiki=wiki, bucket=number, updates=replaces, rows=len(rows), changed_ms=now_ms(),
-            name=_name(table, wiki.pk, number),
-        )
-        for (table, number, replaces), rows in parts.items()
-    ]  # fmt: skip
-    LakeFile.objects.bulk_create(made)
-    made = list(LakeFile.objects.filter(name__in=[file.name for file in made]))
+    made = _note_drafts(wiki, {part: len(rows) for part, rows in parts.items()})
     for file in made:
         draft = files.draft()
         file.bytes = parquet.write(file.table, parts[file.table, file.bucket, file.updates], draft)
         files.put(draft, file.name)
     return made
+
+
+def _note_drafts(wiki: Wiki, parts: Mapping[tuple[str, int, bool], int]) -> list[LakeFile]:
+    """Rows for files to come: (table, bucket, whether they replace rows) and how many rows each has."""
+    made = [
+        LakeFile(
+            table=table, wiki=wiki, bucket=number, updates=replaces, rows=rows, changed_ms=now_ms(),
+            name=_name(table, wiki.pk, number),
+        )
+        for (table, number, replaces), rows in parts.items()
+    ]  # fmt: skip
+    return LakeFile.objects.bulk_create(made)
 
 
 def _name(table: str, wiki: int, number: int) -> str:

@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import shutil
 import subprocess
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,7 +48,7 @@ def read(path: Path, wiki: str, locale: str, text: bool, progress: Callable[[int
     """Import a dump, whichever of both it is."""
     now = now_ms()
     result = Imported()
-    with opened(path) as file:
+    with _told_when_broken(path), opened(path) as file:
         head = file.peek(4096)[:4096]  # type: ignore[attr-defined]
         if b"<mediawiki" in head:
             site = Site()
@@ -59,6 +60,14 @@ def read(path: Path, wiki: str, locale: str, text: bool, progress: Callable[[int
             raise Invalid(f"{path.name} is neither an XML dump of MediaWiki nor one of Wikimedia's history dumps (TSV)")
         _Import(wiki, locale, site, result, progress).take(rows)
     return result
+
+
+@contextmanager
+def _told_when_broken(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, zlib.error) as error:
+        raise Invalid(f"{path.name} is cut or damaged ({error}); what was read until there is kept")
 
 
 class Site(msgspec.Struct):
@@ -175,7 +184,10 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         )
         assert child.stdout is not None
         try:
-            yield io.BufferedReader(child.stdout, CHUNK)  # type: ignore[type-var]
+            file = io.BufferedReader(child.stdout, CHUNK)  # type: ignore[type-var]
+            yield file
+            if not file.read(1) and child.wait():
+                raise EOFError("the unpacker says that it is damaged")
         finally:
             child.stdout.close()
             child.kill()
@@ -389,7 +401,7 @@ def _history_row(cells: list[str], wiki: str, locale: str, now: int) -> tuple[Pa
         parentid=_number(cell("revision_parent_id")),
         timestamp=stamp,
         user=None if "user" in hidden else user or None,
-        userid=_number(cell("event_user_id")) or 0,
+        userid=None if "user" in hidden else _number(cell("event_user_id")) or 0,
         anon=cell("event_user_is_anonymous") == "true" and answers.is_address(user),
         temp=answers.is_temporary(user, None),
         minor=cell("revision_minor_edit") == "true",

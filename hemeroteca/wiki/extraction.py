@@ -35,6 +35,10 @@ LOG_TYPES = ("move", "delete", "merge", "import", "protect")
 Progress = Callable[[int, str], None]
 
 
+class Vanished(NotFound):
+    """An article was deleted while it was read."""
+
+
 class Extracted(msgspec.Struct):
     """What an extraction brought."""
 
@@ -127,6 +131,9 @@ class Extraction:
                 if article.pk in overtaken.articles:
                     continue
                 raise
+            except Vanished:  # the others are read nevertheless
+                self._note_deleted(article.title)
+                return article
             self.result.articles += 1
             return article
 
@@ -180,7 +187,7 @@ class Extraction:
         return True
 
     def keep(self, change: Change) -> None:
-        self._buffer.add(change)
+        self._buffer.add(change, mixed=self.gathers)
 
     def write(self) -> None:
         self._buffer.write()
@@ -377,8 +384,10 @@ class ArticleWork:
                 self._log = entries if len(entries) < REFRESH_LIMIT else None
             for found in answers.pages(answer.get("query", {})):
                 if answers.flag(found, "missing"):
-                    raise NotFound(f"{self._page.title!r} was deleted from {self._wiki.name} while it was read")
+                    raise Vanished(f"{self._page.title!r} was deleted from {self._wiki.name} while it was read")
                 page = answers.page(found)
+                if page.title != self._page.title:
+                    self._note_move(page)
                 rows, texts = [], []
                 for entry in found.get("revisions", ()):
                     row, brought = answers.revision(
@@ -387,6 +396,13 @@ class ArticleWork:
                     rows.append(row)
                     texts += brought
                 yield rows, texts
+
+    def _note_move(self, page: Page) -> None:
+        """The article got another title while it was read; what was read of it is the same article's."""
+        former = (*self._article.former_titles, self._article.title)
+        self._article.title, self._article.ns, self._page = page.title, page.ns, page
+        self._article.former_titles = list(dict.fromkeys(title for title in former if title != page.title))
+        self._fields |= {"title": page.title, "ns": page.ns, "former_titles": self._article.former_titles}
 
     def _stored(self, revids: set[int]) -> list[Revision]:
         return stored(self._wiki, self._article, self._all.files, revids)
@@ -486,6 +502,8 @@ def resolve(
     for answer, _ in client.walk(wiki.api_url, parameters):
         query = answer.get("query", {})
         redirects += [[entry["from"], entry["to"]] for entry in query.get("redirects", ())]
+        for entry in query.get("interwiki", ()):  # a title of another wiki
+            missing[entry["title"]] = None
         for found in answers.pages(query):
             page = answers.page(found)
             if page.missing or page.invalid or not page.pageid:

@@ -102,8 +102,9 @@ def day(text: str, name: str) -> datetime:
     """A day (2026-11-16, 20261116, or a time whose day counts), as its first moment, UTC without a zone."""
     try:
         moment = datetime.fromisoformat(text.strip())
-    except ValueError:
+        if moment.tzinfo is not None:
+            moment = moment.astimezone(UTC).replace(tzinfo=None)
+        _ = moment + timedelta(days=1)  # the last day there is has no end
+    except (ValueError, OverflowError):
         raise Invalid(f"{name} is a day like 2026-11-16, not {text!r}")
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(UTC).replace(tzinfo=None)
     return moment.replace(hour=0, minute=0, second=0, microsecond=0)

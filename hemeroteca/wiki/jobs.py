@@ -8,15 +8,16 @@ from typing import Any
 
 import msgspec
 from django.conf import settings
+from django.db.models import QuerySet
 
 from hemeroteca.accounts import SYSTEM
-from hemeroteca.errors import Conflict, Refused
+from hemeroteca.errors import Conflict, NotFound, Refused
 from hemeroteca.jobs import ActiveJob, Interrupted, kind
 from hemeroteca.jobs import queries as job_queries
 from hemeroteca.jobs import services as job_services
 from hemeroteca.jobs.models import Job
 from hemeroteca.jobs.runner import LOOK_SECONDS, Runner
-from hemeroteca.wiki import commits, dumps, export, extraction, services, streams, whole
+from hemeroteca.wiki import commits, dumps, export, extraction, queries, services, streams, whole
 from hemeroteca.wiki.budget import now_ms
 from hemeroteca.wiki.dumps import Imported
 from hemeroteca.wiki.export import Exported
@@ -208,10 +209,10 @@ def refresh(job: ActiveJob, order: Refresh) -> Refreshed:
     """Whatever is due: first 50 titles in one request, then only those that have something new."""
     total = Refreshed()
     due = Article.objects.filter(deleted=False).select_related("wiki").order_by("wiki", "pk")
+    if order.wiki:
+        due = _of_wiki(due, order.wiki)
     if not order.every:
         due = due.filter(due_ms__gt=0, due_ms__lte=now_ms())
-    if order.wiki:
-        due = due.filter(wiki__name=order.wiki)
     by_wiki: dict[int, list[Article]] = {}
     for article in due:
         by_wiki.setdefault(article.wiki_id, []).append(article)
@@ -239,10 +240,11 @@ def follow(job: ActiveJob, order: Follow) -> streams.Followed:
 def verify(job: ActiveJob, order: Verify) -> Extracted:
     """Walk all numbers of articles that are kept."""
     kept = Article.objects.filter(deleted=False).exclude(wiki__api_url="").select_related("wiki").order_by("wiki", "pk")
-    if order.titles:
-        kept = kept.filter(title__in=order.titles)
     if order.wiki:
-        kept = kept.filter(wiki__name=order.wiki)
+        kept = _of_wiki(kept, order.wiki)
+    if order.titles:
+        named = [queries.find_article(SYSTEM, title, wiki=order.wiki).pk for title in order.titles]
+        kept = kept.filter(pk__in=named)
     done, found = job.checkpoint or (0, None)
     result = msgspec.convert(found, Extracted) if found else Extracted()
     articles = list(kept)
@@ -259,6 +261,13 @@ def verify(job: ActiveJob, order: Verify) -> Extracted:
             result.requests += client.requests
         job.keep([place + 1, msgspec.to_builtins(result)])
     return result
+
+
+def _of_wiki(articles: QuerySet[Article], name: str) -> QuerySet[Article]:
+    if not Wiki.objects.filter(name=name).exists():
+        known = ", ".join(Wiki.objects.order_by("name").values_list("name", flat=True)[:20]) or "none"
+        raise NotFound(f"nothing is kept of a wiki named {name!r}; kept are {known}")
+    return articles.filter(wiki__name=name)
 
 
 @kind("wiki.import")

@@ -185,9 +185,11 @@ def find_article(actor: Actor, title: str, locale: str = "", wiki: str = "") -> 
     if wiki:
         found = found.filter(wiki__name=wiki)
     name = title.replace("_", " ").strip()
-    hits = list(found.filter(title=name)[:2]) or [
-        article for article in found.exclude(former_titles=[]) if name in article.former_titles
-    ]
+    hits = (
+        list(found.filter(title=name)[:2])
+        or [article for article in found.exclude(former_titles=[]) if name in article.former_titles]
+        or list(found.filter(title=capital(name))[:2])
+    )
     if not hits:
         raise NotFound(f"no article {name!r} is kept; `hemeroteca wiki extract` brings it, `wiki articles` lists them")
     if len(hits) > 1:
@@ -556,7 +558,12 @@ def _named(found: Filters) -> Filters:
     for article in Article.objects.exclude(former_titles=[]).select_related("wiki"):
         if name in article.former_titles and found.pageid in (None, article.pageid):
             return msgspec.structs.replace(found, title="", pageid=article.pageid, wiki=found.wiki or article.wiki.name)
-    return found
+    return msgspec.structs.replace(found, title=capital(name))
+
+
+def capital(title: str) -> str:
+    """A title as most wikis write it: they begin with a capital, however people type it."""
+    return title[:1].upper() + title[1:]
 
 
 def _extracted_on(lake: Lake, table: Any, given: Mapping[str, Any]) -> Any:
@@ -592,7 +599,7 @@ def _after(table: Any, name: str, down: bool, cursor: str) -> Any:
     column, number = table[name], table.revid
     if value is None:
         return table.filter(column.isnull(), number < revid if down else number > revid)
-    later = column < value if down else column > value
+    later = (column < value if down else column > value) | column.isnull()  # what is hidden comes last
     return table.filter(later | ((column == value) & (number < revid if down else number > revid)))
 
 
@@ -610,7 +617,7 @@ def _stamped(rows: Any) -> Any:
 
 def _sort(given: Mapping[str, Any], allowed: tuple[str, ...], usual: str) -> tuple[str, bool]:
     text = str(given.get("sort") or usual)
-    name = text.lstrip("-+")
+    name = text[1:] if text[0] in "-+" else text
     if name not in allowed:
         raise Invalid(f"sort is one of {', '.join(allowed)} (with a minus before it: descending), not {text!r}")
     return name, text.startswith("-")

@@ -17,6 +17,7 @@ from hemeroteca.warc import timestamps
 from hemeroteca.wiki import answers, schedule
 from hemeroteca.wiki.answers import Page
 from hemeroteca.wiki.budget import now_ms
+from hemeroteca.wiki.client import ApiError
 from hemeroteca.wiki.commits import Change, Overtaken
 from hemeroteca.wiki.extraction import (
     AT_ONCE,
@@ -70,6 +71,19 @@ def read(work: Extraction, position: Position, keep: Callable[[Position], None])
     """Every revision of every article (namespace 0), then the log. `keep` is told the position after each commit."""
     position.began_ms = position.began_ms or now_ms()
     seen = Seen()
+    try:
+        _walk(work, position, seen, keep)
+    except ApiError as error:
+        if error.error != "badcontinue" or not position.further:
+            raise
+        position.further = {}  # another version of MediaWiki by now: from the beginning, what is kept is known
+        _walk(work, position, seen, keep)
+    _read_log(work)
+    _write(work)
+    _finish(work, position.began_ms)
+
+
+def _walk(work: Extraction, position: Position, seen: Seen, keep: Callable[[Position], None]) -> None:
     for pages, further in _answers(work, position.further):
         _take(work, pages, seen)
         seen.forget()
@@ -78,9 +92,6 @@ def read(work: Extraction, position: Position, keep: Callable[[Position], None])
             position.further = further or {}
             if further is not None:
                 keep(position)
-    _read_log(work)
-    _write(work)
-    _finish(work, position.began_ms)
 
 
 def _answers(

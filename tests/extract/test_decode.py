@@ -75,6 +75,18 @@ def test_a_bomb_stops_at_the_limit(name: str) -> None:
     assert peak < 6 << 20
 
 
+def test_a_long_body_is_undone_whatever_its_end_says() -> None:
+    body = gzip.compress(TEXT * 30)
+    assert decode_body(body, "gzip", 1 << 24) == (TEXT * 30, "")
+    assert decode_body(body, "gzip", 1 << 20) == ((TEXT * 30)[: 1 << 20], "decompression-limit")
+    two = gzip.compress(TEXT * 30) + gzip.compress(TEXT * 20)
+    assert decode_body(two, "gzip", 1 << 24) == (TEXT * 50, "")
+    lie = body[:-4] + (4 << 20).to_bytes(4, "little")
+    data, note = decode_body(lie, "gzip", 1 << 24)
+    assert note == "bad-gzip"
+    assert (TEXT * 30).startswith(data)
+
+
 def test_a_bomb_in_a_bomb_stops_at_the_limit() -> None:
     bomb = gzip.compress(gzip.compress(bytes(64 << 20)))
     data, note = decode_body(bomb, "gzip, gzip", 1 << 20)

@@ -227,3 +227,151 @@ def test_a_private_address_is_refused_by_the_guard(house, run):
         pass
     assert not Wiki.objects.exists()
     assert not Article.objects.exists()
+
+
+def failed(order):
+    """The message of an extraction that fails for a reason the wiki gave."""
+    from hemeroteca.jobs import services
+    from hemeroteca.jobs.runner import Runner
+
+    job = Runner().run(services.submit(SYSTEM, "wiki.extract", order, here=True))
+    assert (job.state, job.code != "internal") == ("failed", True), job.message
+    return job
+
+
+def in_parts(*parts):
+    """Answers that continue each other, each a page with its revisions."""
+
+    def answer(parameters):
+        if "pageids" not in parameters:
+            return usual(parameters)
+        place = int(parameters.get("rvcontinue", "20260101000001|0").partition("|")[2])
+        body = {"query": {"pages": [{"pageid": 7, "ns": 0, **parts[place]}]}}
+        if place + 1 < len(parts):
+            body["continue"] = {"rvcontinue": f"20260101000001|{place + 1}", "continue": "||"}
+        return 200, {}, body
+
+    return answer
+
+
+def test_an_article_moved_while_it_is_read_has_one_title(run, serve):
+    server = serve(
+        in_parts({"title": "T", "revisions": [revision(1)]}, {"title": "U", "revisions": [revision(2), revision(3)]})
+    )
+    assert extract(run, server)["revisions"] == 3
+    article = Article.objects.get()
+    assert (article.title, article.former_titles, article.complete) == ("U", ["T"], True)
+    assert [(row["revid"], row["title"]) for row in queries.every_revision(SYSTEM, {"title": "T"})] == [
+        (1, "U"),
+        (2, "U"),
+        (3, "U"),
+    ]
+
+
+def test_an_article_deleted_while_it_is_read_does_not_stop_the_others(run, serve):
+    gone = in_parts({"title": "T", "revisions": [revision(1)]}, {"title": "T", "missing": True})
+
+    def answer(parameters):
+        if parameters.get("titles") == "T|Otro":
+            pages = [{"pageid": number, "ns": 0, "title": title} for number, title in ((7, "T"), (8, "Otro"))]
+            return 200, {}, {"query": {"pages": pages}}
+        if parameters.get("pageids") == "8":
+            page = {"pageid": 8, "ns": 0, "title": "Otro", "revisions": [revision(20)]}
+            return 200, {}, {"query": {"pages": [page]}}
+        return gone(parameters)
+
+    result = run("wiki.extract", Extract(wiki=f"{serve(answer).url}/w/api.php", titles=["T", "Otro"]))
+    assert (result["deleted"], result["articles"]) == (["T"], 1)
+    assert [row["revid"] for row in queries.every_revision(SYSTEM, {})] == [1, 20], "what was read of it is kept"
+    assert Article.objects.get(title="T").deleted
+
+
+def test_a_wiki_that_forgot_where_it_was_says_so_and_the_order_goes_on(run, serve):
+    forgets = {"error": {"code": "badcontinue", "info": "Invalid continue param."}}
+    told = in_parts({"title": "T", "revisions": [revision(1)]}, {"title": "T", "revisions": [revision(2)]})
+    bad = [True]
+
+    def answer(parameters):
+        return (200, {}, forgets) if bad and "rvcontinue" in parameters else told(parameters)
+
+    server = serve(answer)
+    assert "badcontinue" in failed(Extract(wiki=f"{server.url}/w/api.php", titles=["T"])).message
+    bad.clear()
+    extract(run, server)
+    assert [row["revid"] for row in queries.every_revision(SYSTEM, {})] == [1, 2]
+
+
+def test_a_walk_over_a_whole_wiki_begins_again_where_its_place_is_no_more(run, serve):
+    """The checkpoint of a walk that was interrupted names a place that the wiki, updated meanwhile, does not know."""
+    from hemeroteca.jobs import services
+    from hemeroteca.jobs.runner import Runner
+
+    def answer(parameters):
+        if parameters.get("list") != "allrevisions":
+            return usual(parameters)
+        if "arvcontinue" in parameters:
+            return 200, {}, {"error": {"code": "badcontinue", "info": "Invalid continue param."}}
+        return 200, {}, {"query": {"allrevisions": [{"pageid": 7, "ns": 0, "title": "T", "revisions": [revision(1)]}]}}
+
+    order = Extract(wiki=f"{serve(answer).url}/w/api.php", whole=True)
+    job = services.submit(SYSTEM, "wiki.extract", order, here=True)
+    job.checkpoint = {"titles": 0, "walk": {"further": {"arvcontinue": "old", "continue": "-||"}, "began_ms": 1}}
+    job.save()
+    done = Runner().run(job)
+    assert (done.state, done.result["revisions"]) == ("done", 1), done.message
+
+
+def test_titles_of_another_wiki_and_titles_that_are_none_are_told(run, serve):
+    def answer(parameters):
+        if "titles" not in parameters:
+            return usual(parameters) or history(revision(1))
+        pages = [
+            {"pageid": 7, "ns": 0, "title": "T"},
+            {"title": "%41", "invalid": True, "invalidreason": "percent"},
+            {"ns": 0, "title": "No", "missing": True},
+            {"ns": -1, "title": "Special:Version", "special": True},
+        ]
+        other = [{"title": "fr:Paris", "iw": "fr"}]
+        return 200, {}, {"query": {"normalized": [{"from": "t", "to": "T"}], "interwiki": other, "pages": pages}}
+
+    titles = ["t", "fr:Paris", "%41", "No", "Special:Version"]
+    result = run("wiki.extract", Extract(wiki=f"{serve(answer).url}/w/api.php", titles=titles))
+    assert result["articles"] == 1
+    assert sorted(result["missing"]) == ["%41", "No", "Special:Version", "fr:Paris"]
+
+
+def test_nothing_is_made_of_what_a_wiki_does_not_say(run, serve):
+    """A suppressed parent, size 0, an empty comment; everything hidden; the older format's flags."""
+    bare = {"revid": 1, "parentid": 0, "timestamp": "2026-01-01T00:00:01Z", "size": 0, "comment": "", "user": "Ana",
+            "userid": 1, "sha1": hashlib.sha1(b"").hexdigest(), "minor": "", "tags": [],
+            "slots": {"main": {"contentmodel": "wikitext", "contentformat": "text/x-wiki", "*": ""}}}  # fmt: skip
+    hidden = {"revid": 3, "parentid": 2, "timestamp": "2026-01-01T00:00:03Z", "userhidden": "", "commenthidden": "",
+              "sha1hidden": "", "suppressed": "", "size": 5, "tags": [],
+              "slots": {"main": {"texthidden": ""}}}  # fmt: skip
+    pages = {"7": {"pageid": 7, "ns": 0, "title": "T", "revisions": [bare, hidden]}}
+    extract(run, serve(lambda p: usual(p) or (200, {}, {"query": {"pages": pages}})), text=True)
+    first, second = queries.every_revision(SYSTEM, {}, text=True)
+    assert (first["size"], first["comment"], first["text"], first["minor"], first["parentid"]) == (0, "", "", True, 0)
+    assert {name: second[name] for name in ("user", "userid", "comment", "sha1", "text", "text_sha1")} == dict.fromkeys(
+        ("user", "userid", "comment", "sha1", "text", "text_sha1")
+    )
+    assert all(second[name] for name in ("userhidden", "commenthidden", "texthidden", "sha1hidden", "suppressed"))
+    assert second["parentid"] == 2, "though the wiki does not tell that one"
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [({"Retry-After": "Wed, 21 Oct 2099 07:28:00 GMT"}, None), ({"Retry-After": "soon"}, 5.0), ({}, 5.0)],
+)
+def test_how_long_to_wait_may_be_a_date_nonsense_or_missing(run, serve, no_waiting, headers, seconds):
+    waiting = [(429, headers, b"slow down")]
+
+    def answer(parameters):
+        if "pageids" in parameters:
+            return waiting.pop() if waiting else history(revision(1))
+        return usual(parameters)
+
+    assert extract(run, serve(answer))["revisions"] == 1
+    ((held, reason),) = no_waiting
+    assert reason == "HTTP 429"
+    assert held == seconds if seconds else held > 1e6

@@ -5,6 +5,7 @@ import csv
 import gzip
 import io
 import json
+import random
 import shutil
 import subprocess
 
@@ -88,6 +89,60 @@ def test_dumps_are_read_in_every_packing(run, tmp_path, packing):
     assert len(kept[0]["sha1"]) == 40
 
 
+def test_what_a_dump_hides_stays_hidden_and_its_sha1_is_read_as_the_api_writes_it(run, tmp_path):
+    from hemeroteca.wiki.answers import base36
+
+    sha1 = "0a4d55a8d778e5022fab701977c5d840bbc486d0"
+    rest = "<model>wikitext</model><format>text/x-wiki</format>"
+    revisions = [
+        f"<id>1</id><timestamp>2020-01-01T00:00:00Z</timestamp><contributor><username>Ana</username><id>5</id>"
+        f'</contributor><comment></comment>{rest}<text bytes="11" sha1="{base36(sha1)}" xml:space="preserve">Hello World'
+        f"</text><sha1>{base36(sha1)}</sha1>",
+        f'<id>2</id><parentid>1</parentid><timestamp>2020-01-02T00:00:00Z</timestamp><contributor deleted="deleted" />'
+        f'<minor/><comment deleted="deleted" />{rest}<text bytes="9" deleted="deleted" />',
+        f"<id>3</id><parentid>2</parentid><timestamp>2020-01-03T00:00:00Z</timestamp><contributor>"
+        f"<username>~2026-12345-6</username><id>9</id></contributor>{rest}<text bytes=\"0\" />",
+        f"<id>4</id><timestamp>2020-01-04T00:00:00Z</timestamp><contributor><ip>imported&gt;Eva</ip></contributor>"
+        f'{rest}<text bytes="70" location="tt:4" sha1="{base36(sha1)}" />',
+    ]  # fmt: skip
+    body = "".join(f"<revision>{revision}</revision>" for revision in revisions)
+    path = tmp_path / "dump.xml"
+    path.write_text(dump(f"<page><title>T</title><ns>0</ns><id>7</id>{body}</page>"), "utf-8")
+    assert run("wiki.import", Import(file=str(path), wiki="es.example.org"))["revisions"] == 4
+    first, hidden, empty, stub = queries.every_revision(SYSTEM, {}, text=True)
+    assert (first["sha1"], first["text"], first["comment"], first["size"]) == (sha1, "Hello World", "", 11)
+    nothing = ("user", "userid", "comment", "text", "sha1", "text_sha1")
+    assert {name: hidden[name] for name in nothing} == dict.fromkeys(nothing)
+    assert all(hidden[name] for name in ("userhidden", "commenthidden", "texthidden", "sha1hidden", "minor"))
+    assert (hidden["size"], hidden["parentid"]) == (9, 1)
+    assert (empty["size"], empty["text"], empty["temp"], empty["anon"]) == (0, "", True, False)
+    assert (stub["user"], stub["anon"], stub["text_sha1"], stub["size"]) == ("imported>Eva", False, sha1, 70)
+    assert stub["text"] == "Hello World", "the dump says it is the same text"
+
+
+@pytest.mark.parametrize("packing", ["xml.gz", "xml.bz2", "xml.7z", "tsv.gz", "tsv.bz2"])
+@pytest.mark.parametrize("damage", ["cut", "broken"])
+def test_a_damaged_dump_is_told_by_name(house, tmp_path, packing, damage):
+    from hemeroteca.jobs import services
+    from hemeroteca.jobs.runner import Runner
+
+    chance = random.Random(16)
+    noise = "".join(chance.choices("abcdefghijklmnop", k=60_000))
+    if packing.startswith("tsv"):
+        plain = ("\t".join(noise[n : n + 9] for n in range(70)) + "\n") * 200 + noise
+    else:
+        plain = dump(page("Caracas", [{"user": "Ana", "text": noise, "at": 1}]))
+    packers = {"gz": gzip.compress, "bz2": bz2.compress, "7z": lambda data: seven_zip(data, tmp_path)}
+    packed = packers[packing.rpartition(".")[2]](plain.encode())
+    half = len(packed) // 2
+    path = tmp_path / f"dump.{packing}"
+    path.write_bytes(packed[:half] if damage == "cut" else packed[:half] + bytes(200) + packed[half + 200 :])
+    job = Runner().run(services.submit(SYSTEM, "wiki.import", Import(file=str(path), wiki="w"), here=True))
+    assert job.state == "failed"
+    assert job.code != "internal", job.message
+    assert "dump" in job.message
+
+
 def test_wikimedias_history_dump_is_read(run, tmp_path):
     def line(**cells):
         return "\t".join(str(cells.get(name, "")) for name in COLUMNS) + "\n"
@@ -100,7 +155,7 @@ def test_wikimedias_history_dump_is_read(run, tmp_path):
              revision_minor_edit="true"),
         line(wiki_db="eswiki", event_entity="user", event_type="create"),
         line(**shared, revision_id=2, event_timestamp="2020-01-02 10:00:00.0", event_user_text="10.0.0.1",
-             event_user_is_anonymous="true", revision_deleted_parts="user,text"),
+             event_user_id=77, event_user_is_anonymous="true", revision_deleted_parts="user,text"),
         "broken\tline\n",
     ]  # fmt: skip
     path = tmp_path / "2026-10.eswiki.2020.tsv.bz2"
@@ -115,7 +170,7 @@ def test_wikimedias_history_dump_is_read(run, tmp_path):
         True,
     )
     assert first["sha1"] == "da39a3ee5e6b4b0d3255bfef95601890afd80709"
-    assert (second["user"], second["userhidden"], second["texthidden"]) == (None, True, True)
+    assert (second["user"], second["userid"], second["userhidden"], second["texthidden"]) == (None, None, True, True)
 
 
 @pytest.mark.parametrize("body", [b"", b"hello", b"<mediawiki><page><title>x", b"\x00" * 100])

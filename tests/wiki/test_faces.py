@@ -101,7 +101,18 @@ def test_unknown_parameters_are_refused_with_those_allowed(api, path):
 
 
 @pytest.mark.parametrize(
-    "given", [{"date": "yesterday"}, {"sizematch": 1}, {"datestart": "2026-03-04", "dateend": "2026-03-01"}]
+    "given",
+    [
+        {"date": "yesterday"},
+        {"date": "2026-02-30"},
+        {"dateend": "9999-12-31"},
+        {"datestart": "0001-01-01T00:00:00+14:00"},
+        {"sizematch": 1},
+        {"datestart": "2026-03-04", "dateend": "2026-03-01"},
+        {"date": "2026-03-04", "datestart": "2026-03-01"},
+        {"pageid": "seven"},
+        {"size": str(1 << 70)},
+    ],
 )
 def test_what_cannot_be_is_refused(api, given):
     assert api("count", 422, **given)["detail"]
@@ -124,6 +135,33 @@ def test_articles_and_revisions_in_parts(api):
     assert len(api("revisions", last_extraction_date="2026-11-01")["items"]) == 7
     assert api("revisions", first_extraction_date="2026-11-02")["items"] == []
     assert api("revisions", 422, sort="password")["detail"].startswith("sort is one of")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"page_size": 0}, {"page_size": 1001}, {"page": 0}, {"page": "x"}, {"page": 1 << 80}, {"cursor": "nonsense"},
+     {"cursor": "WzEsMl0"}, {"cursor": "é"}, {"sort": "--size"}, {"extraction_date": "never"}],
+)  # fmt: skip
+def test_parts_that_cannot_be_are_refused(api, given):
+    assert api("revisions", 422, **given)["detail"]
+
+
+@pytest.mark.parametrize("sort", ["user", "-user", "size", "-size"])
+def test_revisions_whose_user_or_size_is_hidden_are_in_some_part(api, sort):
+    keep([("Oculto", 3, 20 + n, f"2026-04-0{n}T00:00:00Z", None, None, None, []) for n in range(1, 4)])
+    seen, cursor = [], ""
+    while cursor is not None:
+        part = api("revisions", page_size=2, sort=sort, **({"cursor": cursor} if cursor else {}))
+        seen += [row["revid"] for row in part["items"]]
+        cursor = part["next_cursor"]
+    assert sorted(seen) == [10, 11, 12, 13, 14, 15, 16, 21, 22, 23]
+    assert len(seen) == len(set(seen))
+    assert set(seen[-3:]) == {21, 22, 23}, "what is hidden comes last"
+
+
+def test_a_title_is_found_as_people_type_it(api):
+    assert api("count", title="caracas") == api("count", title="Caracas") == {"count": 4}
+    assert api("count", title="no hay") == {"count": 0}
 
 
 def test_an_answer_has_an_etag_until_something_is_kept(api):
@@ -250,6 +288,47 @@ def test_commands_have_the_shapes_of_the_design(kept, capsys, monkeypatch):
     assert [row["title"] for row in lines("articles")] == ["Caracas", "Mérida"]
     assert lines("query", "SELECT count(*) AS n FROM revisions") == [{"n": 7}]
     assert lines("metrics", "Caracas", "--only", "minor") == [{"minor": [{"edits": 4, "minor": 0, "share": 0.0}]}]
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["count", "--date", "yesterday"], "date is a day like"),
+        (["count", "--sizematch", "1"], "give size too"),
+        (["avg"], "datestart and dateend are required"),
+        (["mode", "--of", "colour"], "attribute is one of"),
+        (["revisions", "--sort", "password"], "sort is one of"),
+        (["metrics", "Nadie"], "no article 'Nadie' is kept"),
+        (["metrics", "Caracas", "--only", "magic"], "there is no metric 'magic'"),
+        (["compare", "Caracas"], "name 2 to 10 articles"),
+        (["query", "DROP TABLE revisions"], "only one SELECT"),
+        (["query", "COPY revisions TO 'x.csv'"], "only one SELECT"),
+        (["query", "SELECT * FROM read_csv('x')"], "read_csv"),
+        (["query", "SELECT 1; SELECT 2"], "one SELECT at a time"),
+        (["query", "missing.json"], "cannot be read"),
+        (["status", "999"], "no job 999"),
+        (["verify", "Nadie"], "no article 'Nadie' is kept"),
+        (["verify", "--wiki", "xx.example.org"], "nothing is kept of a wiki named 'xx.example.org'"),
+        (["refresh", "--wiki", "xx.example.org"], "nothing is kept of a wiki named 'xx.example.org'"),
+        (["extract", "a|b", "--wiki", "http://127.0.0.1:9/api.php"], "cannot be the title"),
+        (["extract", "A", "--wiki", "not a wiki"], "not a wiki"),
+        (["extract", "A", "--wiki", "http://127.0.0.1:9/api.php", "--max-revisions", "-1"], "--max-revisions is -1"),
+        (["import", "no-such-dump.xml"], "no-such-dump.xml"),
+        (["export", "out.docx"], "docx"),
+        (["count", "--nonsense", "1"], "--nonsense"),
+    ],
+)
+def test_a_command_that_cannot_be_done_says_why(kept, capsys, monkeypatch, tmp_path, words, reason):
+    monkeypatch.setattr("hemeroteca.cli.common.setup", lambda *a, **k: None)
+    monkeypatch.chdir(tmp_path)
+    app = cli.command_line("wiki")
+    with pytest.raises(SystemExit) as end:
+        app(["wiki", *words, "--json"])
+    told = capsys.readouterr()
+    assert end.value.code != 0
+    assert reason in " ".join(told.err.split()) + " ".join(told.out.split())
+    assert "Traceback" not in told.err
+    assert not list(tmp_path.glob("out.*"))
 
 
 def test_compaction_changes_no_answer(kept, run):
