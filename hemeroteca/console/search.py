@@ -59,7 +59,7 @@ def search(request: HttpRequest) -> HttpResponse:
             context["documents"] = portal.searcher().index.count()
             context |= _news(Actor.of(request.user))
         else:
-            context |= found_for(asked, number, cursor, _languages(request))
+            context |= found_for(Actor.of(request.user), asked, number, cursor, _languages(request))
             if len(request.GET["q"].strip()) > LONGEST:
                 context["notes"] += translated([_CUT])
             if context["found"].total and number == 1:
@@ -83,7 +83,7 @@ def explain(request: HttpRequest) -> HttpResponse:
     query, url = request.GET.get("q", "").strip()[:2000], request.GET.get("url", "").strip()[:4096]
     context: dict[str, Any] = {"query": query, "url": url}
     try:
-        context |= explanation(portal.explain(query, url, _languages(request)))
+        context |= explanation(portal.explain(Actor.of(request.user), query, url, _languages(request)))
     except (NotFound, Unavailable) as error:
         context["failure"] = str(error)
     return render(request, "console/explain.html", context, status=404 if "failure" in context else 200)
