@@ -5,13 +5,16 @@ import re
 
 import pytest
 
+from hemeroteca import urls
 from hemeroteca.accounts import STRANGER, SYSTEM, Actor, services
 from hemeroteca.archive import notes
 from hemeroteca.archive.models import PageTag
-from hemeroteca.cli.search import lookup
+from hemeroteca.ingest.search_document import SearchDocument
 from hemeroteca.search import portal
+from hemeroteca.search.index import open_index
 from hemeroteca.search.query import conditions
 from hemeroteca.watch import saved_searches
+from tests.commands import run
 from tests.console.world import BREAD, HARBOUR
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
@@ -79,10 +82,16 @@ def test_over_the_api(client, tagged, reader):
     assert client.get("/api/v1/search?q=harbour").json()["items"][0]["tags"] == []
 
 
-def test_on_the_command_line(tagged, monkeypatch, capsys):
-    monkeypatch.setattr(lookup.common, "setup", lambda *_, **__: None)  # Django is ready, with the database of tests
-    lookup.find(["tag:puerto"], data=tagged.instance.data, json=True)
-    assert [json.loads(line)["url"] for line in capsys.readouterr().out.splitlines()] == [HARBOUR]
+def test_on_the_command_line(tmp_path):
+    command = "from hemeroteca.cli import main; main()"
+    run(command, tmp_path / "data", "archive", "tag", HARBOUR, "puerto")
+    writer = open_index(None, tmp_path / "data/index").writer(15_000_000)
+    writer.put(SearchDocument(key=urls.key(HARBOUR), url=HARBOUR, title="Storm", text="the harbour was closed"))
+    writer.commit()
+    writer.close()
+    done = run(command, tmp_path / "data", "search", "closed tag:puerto", "--json")
+    assert json.loads(done.stdout)["url"] == HARBOUR
+    assert "0 results" in run(command, tmp_path / "data", "search", "closed tag:otro").stdout
 
 
 def test_a_saved_search_tells_of_pages_that_get_a_tag(tagged, subscriber):

@@ -44,7 +44,7 @@ def tagged_for(query: str, data: Path | None) -> "Tagged | None":
 
     if not asks_for_tags(query):
         return None
-    common.setup(data, must_exist=True, rooms=("accounts", "frontier", "archive"))
+    common.setup(data, must_exist=True, rooms=("frontier", "archive"))
     from hemeroteca.archive import notes
 
     return notes.tagged
