@@ -23,7 +23,6 @@ from hemeroteca.search.results import Hit, Options, Results
 from hemeroteca.search.score_explanation import Explanation
 from hemeroteca.watch.saved_searches import feed_path
 
-RESULTS = 10
 FACET_VALUES = 6
 MOST_OFFERS, OFFER_SECONDS = 6, 1.0  # queries tried when one finds nothing, and for how long
 FACETS = {
@@ -106,7 +105,20 @@ class Asked:
         return self.link(each=True)
 
 
-def found_for(actor: Actor, asked: Asked, number: int, cursor: str, languages: tuple[str, ...]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Part:
+    """Which of the results."""
+
+    number: int = 1
+    cursor: str = ""  # of the page before: it knows what was shown, so that nothing comes twice while pages come in
+    size: int = 10
+
+    @property
+    def offset(self) -> int:
+        return (self.number - 1) * self.size
+
+
+def found_for(actor: Actor, asked: Asked, part: Part, languages: tuple[str, ...]) -> dict[str, Any]:
     """What the page shows. Raises SearchError."""
     by_meaning = asked.sort == "meaning"
     wanted = portal.reader_options(
@@ -118,11 +130,10 @@ def found_for(actor: Actor, asked: Asked, number: int, cursor: str, languages: t
         languages=languages,
     )
     searched = portal.searcher_for(asked.query, asked.past or None)
-    # the cursor of the page before knows what was shown, so that nothing comes twice while pages come in
-    found = searched.search(asked.query, limit=RESULTS, offset=(number - 1) * RESULTS, cursor=cursor, options=wanted)
+    found = searched.search(asked.query, limit=part.size, offset=part.offset, cursor=part.cursor, options=wanted)
     of_all_versions = searched is not portal.searcher()
     if not found.total and not of_all_versions and has_versions(settings.INSTANCE.index_dir):
-        past = found_for(actor, replace(asked, past=True), number, cursor, languages)
+        past = found_for(actor, replace(asked, past=True), part, languages)
         if past["found"].total:
             return {**past, "only_past": True}  # what stood there before is better than nothing
     known = frontier.pages_by_key(hit.page or hit.key for hit in found.hits)
@@ -130,11 +141,11 @@ def found_for(actor: Actor, asked: Asked, number: int, cursor: str, languages: t
     link = asked.link()
     return {
         "found": found,
-        "first": (number - 1) * RESULTS + 1,
+        "first": part.offset + 1,
         "notes": translated(found.notes),
         "meant": asked.link(query=found.suggestion) if found.suggestion else "",
-        "previous": f"{link}&p={number - 1}" if number > 1 else "",
-        "next": f"{link}&p={number + 1}&cursor={found.cursor}" if found.cursor else "",
+        "previous": f"{link}&p={part.number - 1}" if part.number > 1 else "",
+        "next": f"{link}&p={part.number + 1}&cursor={found.cursor}" if found.cursor else "",
         "results": [
             _result(asked, hit, known.get(hit.page or hit.key), wanted.preferences, tags.get(hit.url, []))
             for hit in found.hits

@@ -18,7 +18,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from hemeroteca.accounts import Actor, can
 from hemeroteca.accounts import services as accounts
 from hemeroteca.archive import queries as archive
-from hemeroteca.console.results import SORTS, Asked, explanation, found_for, translated
+from hemeroteca.console.middleware import display_of
+from hemeroteca.console.results import SORTS, Asked, Part, explanation, found_for, translated
 from hemeroteca.console.section import Page, Section
 from hemeroteca.errors import Invalid, NotFound, Unavailable
 from hemeroteca.search import portal
@@ -45,13 +46,14 @@ def search(request: HttpRequest) -> HttpResponse:
         past=request.GET.get("versions") == "1",
         each=request.GET.get("each") == "1",
     )
+    display = display_of(request)
     number = number_in(request.GET.get("p", ""), 1)
     cursor = request.GET.get("cursor", "")[:10_000]
     context: dict[str, Any] = {
         "query": asked.query,
         "asked": asked,
         "has_past": has_versions(settings.INSTANCE.index_dir),
-        "live_first": settings.CONFIG.title_opens_live,
+        "live_first": display.opens_live(settings.CONFIG.title_opens_live),
         "demo": settings.CONFIG.demo,
     }
     try:
@@ -59,7 +61,9 @@ def search(request: HttpRequest) -> HttpResponse:
             context["documents"] = portal.searcher().index.count()
             context |= _news(Actor.of(request.user))
         else:
-            context |= found_for(Actor.of(request.user), asked, number, cursor, _languages(request))
+            context |= found_for(
+                Actor.of(request.user), asked, Part(number, cursor, display.page_size), _languages(request)
+            )
             if len(request.GET["q"].strip()) > LONGEST:
                 context["notes"] += translated([_CUT])
             if context["found"].total and number == 1:

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from django import template
 from django.templatetags.static import static
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.formats import date_format, number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
@@ -65,15 +66,16 @@ def short_url(url: str) -> str:
 
 @register.filter
 def when(ms: int | None) -> SafeString | str:
-    """A moment in UTC; console.js turns it into the reader's own time."""
-    return _time(ms, '<time datetime="{}">{} UTC</time>', "j M Y H:i")
+    """A moment in the zone the reader chose, else in UTC, which console.js turns into the browser's own time."""
+    return _time(ms, '<time datetime="{}">{} {}</time>', "j M Y H:i")
 
 
 @register.filter
 def stamp(ms: int | None) -> str:
     """The same as plain text, for names that are read aloud."""
     moment_ = moment(ms or 0)
-    return f"{_written(moment_, 'j M Y H:i')} UTC" if moment_ else "–"
+    local = timezone.localtime(moment_) if moment_ else None
+    return f"{_written(local, 'j M Y H:i')} {local.tzname()}" if local else "–"
 
 
 @register.filter
@@ -90,7 +92,10 @@ def day(ms: int | None) -> SafeString | str:
 
 def _time(ms: int | None, element: str, form: str) -> SafeString | str:
     moment_ = moment(ms or 0)
-    return format_html(element, moment_.isoformat(timespec="seconds"), _written(moment_, form)) if moment_ else "–"
+    if not moment_:
+        return "–"
+    local = timezone.localtime(moment_)
+    return format_html(element, moment_.isoformat(timespec="seconds"), _written(local, form), local.tzname())
 
 
 def _written(at: datetime, form: str) -> str:
