@@ -132,9 +132,9 @@ def resume(request: HttpRequest, number: Number) -> shapes.SubscriptionOut:
     return shapes.subscription_out(services.resume(access.caller(request), number))
 
 
-def approve(request: HttpRequest, number: Number) -> shapes.SubscriptionOut:
-    """It is watched from now on."""
-    return shapes.subscription_out(services.approve(access.caller(request), number))
+def approve(request: HttpRequest, number: Number, given: shapes.ApprovalIn) -> shapes.SubscriptionOut:
+    """It is watched from now on; 409 when it was changed after you read it."""
+    return shapes.subscription_out(services.approve(access.caller(request), number, given.version))
 
 
 def refuse(request: HttpRequest, number: Number, given: shapes.RefusalIn) -> shapes.SubscriptionOut:

@@ -38,7 +38,7 @@
     }
   });
   // a button that copies what another element says; where the browser does not allow it, the text is selected
-  document.querySelectorAll("button[data-copy]").forEach(function (button) {
+  function offer_copies(root) { root.querySelectorAll("button[data-copy]").forEach(function (button) {
     var source = document.getElementById(button.getAttribute("data-copy"));
     button.hidden = false;
     button.addEventListener("click", function () {
@@ -47,6 +47,10 @@
       if (navigator.clipboard) navigator.clipboard.writeText(source.textContent).then(done, function () {});
       else if (document.execCommand("copy")) done();
     });
+  }); }
+  offer_copies(document);
+  document.addEventListener("htmx:afterSwap", function (event) {
+    localise(event.target);
+    offer_copies(event.target);
   });
-  document.addEventListener("htmx:afterSwap", function (event) { localise(event.target); });
 })();
