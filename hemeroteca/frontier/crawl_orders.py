@@ -93,7 +93,8 @@ def remove(actor: Actor, name: str) -> None:
 def give_due(now_ms: int) -> list[Crawl]:
     """Give what is due, once, however many engines ask; the crawls."""
     given = []
-    for row in CrawlOrder.objects.select_related("owner").filter(active=True, next_ms__gt=0, next_ms__lte=now_ms).order_by("next_ms")[:20]:
+    due = CrawlOrder.objects.filter(active=True, next_ms__gt=0, next_ms__lte=now_ms)
+    for row in due.select_related("owner", "last_crawl").order_by("next_ms")[:20]:
         step = int(min(max(row.every_hours, MIN_HOURS), MAX_HOURS) * HOUR_MS)
         later = row.next_ms + step * ((now_ms - row.next_ms) // step + 1)  # what was missed is not made up for
         if not CrawlOrder.objects.filter(pk=row.pk, next_ms=row.next_ms).update(next_ms=later):
