@@ -2,6 +2,7 @@
 
 permissions  `Actor` and the one table of who may do what: `can(actor, action, thing)`, `require(…)`
 services     people, passwords, sign-in and tokens; the only writer of these tables
+display      how somebody wants pages shown: language, time zone, page size, titles, theme
 throttle     slows down guessing of passwords
 models       the tables; passwords and tokens are kept as hashes only
 """

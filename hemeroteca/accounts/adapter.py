@@ -12,8 +12,10 @@ from allauth.mfa.adapter import DefaultMFAAdapter
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.core.mail import EmailMessage
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from hemeroteca.accounts import audit, mail, services, throttle
@@ -149,6 +151,18 @@ def invitation_of(request: HttpRequest) -> Any:
         sent = request.POST if request.method == "POST" else request.GET
         request.invitation = services.find_invitation(sent.get("invitation", ""))  # type: ignore[attr-defined]
     return request.invitation  # type: ignore[attr-defined]
+
+
+def send_invitation(actor: Actor, made: services.NewInvitation) -> bool:
+    """By mail, when there is an address and a mail server; whether it was."""
+    email = made.invitation.email
+    if not email or not mail.configured():
+        return False
+    text = gettext("%(name)s invites you to Hemeroteca. Make your account here within %(days)d days:")
+    text %= {"name": actor.name, "days": services.INVITATION_DAYS}
+    subject = "[Hemeroteca] " + gettext("You are invited")
+    mail.send(EmailMessage(subject, f"{text}\n\n{own_address(made.path)}\n", settings.DEFAULT_FROM_EMAIL, [email]))
+    return True
 
 
 def own_address(path: str) -> str:

@@ -46,6 +46,11 @@ class User(AbstractBaseUser):
         _("e-mail"), blank=True, default="", db_comment="where mail goes; proven ones are in account_emailaddress"
     )
     is_active = models.BooleanField(_("may sign in"), default=True, db_comment="false: locked out, kept for history")
+    display = models.JSONField(
+        default=dict,
+        blank=True,
+        db_comment="how they see pages: language, time zone, page size, titles, theme",
+    )
     created = models.DateTimeField(_("created"), default=timezone.now, db_comment="when the account was made")
     last_login = models.DateTimeField(_("last sign-in"), null=True, blank=True, db_comment="last sign-in; null never")
 

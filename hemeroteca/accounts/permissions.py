@@ -145,6 +145,8 @@ ACTIONS: dict[str, Permission] = {
     "account.invite": Permission("invite people", ADMINISTRATORS),
     "account.audit": Permission("read the audit log", ADMINISTRATORS),
     "account.favourites": Permission("keep favourites of one's own", READERS),
+    "account.self": Permission("see one's own account and keep preferences in it", READERS),
+    "account.display": _public("choose how pages are shown"),  # a stranger's choice stays in the browser
     "account.password": Permission("set a password", ADMINISTRATORS, owner=True),
     "account.tokens": Permission("see tokens", ADMINISTRATORS, owner=True),
     "account.token": Permission("make or revoke a token", ADMINISTRATORS, owner=True),

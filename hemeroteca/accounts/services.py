@@ -5,7 +5,7 @@ import hmac
 import secrets
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.contrib.auth import authenticate
 from django.contrib.auth.password_validation import validate_password
@@ -15,8 +15,12 @@ from django.db import transaction
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from msgspec import structs, to_builtins
 
 from hemeroteca.accounts import audit, throttle
+from hemeroteca.accounts.display import Display
+from hemeroteca.accounts.display import checked as checked_display
+from hemeroteca.accounts.display import read as read_display
 from hemeroteca.accounts.models import ApiToken, Favourite, Invitation, User
 from hemeroteca.accounts.permissions import SCOPES, SYSTEM, Actor, Role, covers, require
 from hemeroteca.errors import Conflict, Denied, Invalid, NotFound
@@ -255,6 +259,18 @@ def forget_titles(addresses: Iterable[str]) -> None:
         Favourite.objects.filter(url__in=names[start : start + 400]).update(title="")
 
 
+def set_display(actor: Actor, **changes: Any) -> Display:
+    """How pages are shown to somebody from now on; what is not named stays. Raises Invalid, which names the field."""
+    require(actor, "account.self")
+    if actor.user is None:
+        raise Invalid("preferences are kept for people; sign in")
+    now = read_display(actor.user.display)
+    display = checked_display(structs.asdict(now) | changes)
+    actor.user.display = to_builtins(display)
+    actor.user.save(update_fields=["display"])
+    return display
+
+
 def find_user(name: str) -> User:
     try:
         return User.objects.get_by_natural_key(name)
@@ -338,6 +354,14 @@ def revoke_token(actor: Actor, prefix: str) -> None:
 def users(actor: Actor) -> list[User]:
     require(actor, "account.users")
     return list(User.objects.order_by("name"))
+
+
+def with_two_factor(people: Iterable[User]) -> set[int]:
+    """Numbers of those among them who sign in with a code of an app, too."""
+    from allauth.mfa.models import Authenticator
+
+    found = Authenticator.objects.filter(type=Authenticator.Type.TOTP, user__in=list(people))
+    return set(found.values_list("user", flat=True))
 
 
 def tokens(actor: Actor, of: User | None = None) -> list[ApiToken]:

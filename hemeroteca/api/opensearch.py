@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import conditional_page, require_safe
 
-from hemeroteca.accounts import Actor, require
+from hemeroteca.accounts import SYSTEM, Actor, require
 from hemeroteca.api import access
 from hemeroteca.search import portal
 from hemeroteca.search.index import SearchError
@@ -63,10 +63,11 @@ def suggest(request: HttpRequest) -> HttpResponse:
 def feed(request: HttpRequest) -> HttpResponse:
     """The pages captured last that match every word of a query, as RSS. A page that changed comes again."""
     query = request.GET.get("q", "").strip()[:2000]
-    if not opens(feed_scope(query), request.GET.get("key", "")):
-        require(access.actor_of(request), "search.read")
+    # a key was made for somebody who may search, and opens what this query finds
+    actor = SYSTEM if opens(feed_scope(query), request.GET.get("key", "")) else access.actor_of(request)
+    require(actor, "search.read")
     try:
-        hits = _newest(query)
+        hits = _newest(actor, query)
     except SearchError as error:
         return HttpResponse(f"{error}\n", status=503, content_type="text/plain; charset=utf-8")
     root = Element("rss", {"version": "2.0", "xmlns:atom": ATOM})
@@ -93,6 +94,6 @@ def _entry(channel: Element, hit: Hit) -> None:
     add(item, "description", hit.snippet.replace("<b>", "").replace("</b>", ""))
 
 
-def _newest(query: str) -> list[Hit]:
-    options = portal.reader_options(sort="captured", every=True)
+def _newest(actor: Actor, query: str) -> list[Hit]:
+    options = portal.reader_options(actor, sort="captured", every=True)
     return portal.searcher().search(query, limit=_NEWEST, options=options).hits if query else []

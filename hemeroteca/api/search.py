@@ -40,6 +40,7 @@ class ResultOut(Schema):
     type: str = Field(description="Kind of document: html, pdf, text, …")
     author: str = Field(description="Who the page says wrote it; may be empty.")
     collections: list[str] = Field(description="Collections the page belongs to.")
+    tags: list[str] = Field(description="Tags people gave the page; empty for whoever may not read them.")
     versions: int = Field(description="Versions of the page in the archive, up to this one.")
     id: str = Field(description="Identifier of an imported document; empty for pages.")
     breadcrumbs: list[str] = Field(description="Host and path as readable steps.")
@@ -96,15 +97,17 @@ def search(
     semantic: Annotated[bool, Query(description="Order by meaning too; needs the extra `semantic`.")] = False,
     group: Annotated[bool, Query(description="One of several pages with about the same text stands for all.")] = True,
 ) -> ResultsOut:
+    actor = access.caller(request)
     options = portal.reader_options(
-        sort=sort, facets=facets, semantic=semantic, group=group, languages=_languages(request)
+        actor, sort=sort, facets=facets, semantic=semantic, group=group, languages=_languages(request)
     )
     found = portal.searcher_for(q, versions).search(q, limit=limit, cursor=cursor, options=options)
     facets_out = {
         name: [FacetOut(value=value, count=count) for value, count in counts] for name, counts in found.facets.items()
     }
     captures = queries.ids_of([(hit.url, hit.captured_ms) for hit in found.hits if hit.url and hit.captured_ms])
-    items = [_result(hit, captures.get((hit.url, hit.captured_ms))) for hit in found.hits]
+    tags = portal.tags(actor, found.hits)
+    items = [_result(hit, captures.get((hit.url, hit.captured_ms)), tags.get(hit.url, [])) for hit in found.hits]
     return filled(ResultsOut, found, items=items, next_cursor=found.cursor or None, facets=facets_out)
 
 
@@ -113,7 +116,7 @@ def explain(
     q: Annotated[str, Query(min_length=1, max_length=2000, description="The query.")],
     url: Annotated[str, Query(min_length=1, max_length=4096, description="Address of the page, or id of a document.")],
 ) -> WhyOut:
-    why = portal.explain(q, url, _languages(request))
+    why = portal.explain(access.caller(request), q, url, _languages(request))
     return filled(WhyOut, why, parts={name: part.score for name, part in why.parts.items()})
 
 
@@ -193,8 +196,9 @@ def _languages(request: HttpRequest) -> tuple[str, ...]:
     return portal.reader_languages(request.headers.get("Accept-Language", ""))
 
 
-def _result(hit: Hit, capture: uuid.UUID | None) -> ResultOut:
-    return filled(ResultOut, hit, capture=capture, until=moment(hit.until_ms), collections=list(hit.collections))
+def _result(hit: Hit, capture: uuid.UUID | None, tags: list[str]) -> ResultOut:
+    until, collections = moment(hit.until_ms), list(hit.collections)
+    return filled(ResultOut, hit, capture=capture, until=until, collections=collections, tags=tags)
 
 
 def _saved_out(row: SavedSearch) -> SearchOut:

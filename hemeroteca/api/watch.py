@@ -137,9 +137,9 @@ def check(request: HttpRequest, number: Number) -> shapes.SubscriptionOut:
     return shapes.subscription_out(services.check_now(access.caller(request), number))
 
 
-def approve(request: HttpRequest, number: Number) -> shapes.SubscriptionOut:
-    """It is watched from now on."""
-    return shapes.subscription_out(services.approve(access.caller(request), number))
+def approve(request: HttpRequest, number: Number, given: shapes.ApprovalIn) -> shapes.SubscriptionOut:
+    """It is watched from now on; 409 when it was changed after you read it."""
+    return shapes.subscription_out(services.approve(access.caller(request), number, given.version))
 
 
 def refuse(request: HttpRequest, number: Number, given: shapes.RefusalIn) -> shapes.SubscriptionOut:

@@ -81,6 +81,11 @@ class SubscriptionFacts(Schema):
     fault: str = Field(description="Why the engine cannot work with it at all; empty: it can.")
     created_at: datetime | None = Field(description="When it was made.")
     feed: str = Field(description="Address of the Atom feed of its changes; it needs no sign-in.")
+    version: str = Field(description="Names all that is ordered; another as soon as anything of it changes.")
+
+
+class ApprovalIn(RequestBody):
+    version: str = Field(max_length=64, description="`version` of the proposal you looked at.")
 
 
 class RefusalIn(RequestBody):
@@ -235,6 +240,7 @@ def subscription_out(row: Subscription, figures: dict[str, int] | None = None) -
         proposed_at=moment(row.proposed_ms),
         failing_since=moment(row.failing_since_ms),
         feed=change_feeds.address(subscription=row.pk),
+        version=services.version_of(row),
     )
 
 

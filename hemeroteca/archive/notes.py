@@ -5,6 +5,7 @@ A page is what the index files under one key, so a tag of `http://www.example.or
 
 import re
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from django.db.models import Count, Max, Q
 
 from hemeroteca import urls
 from hemeroteca.accounts import Actor, require
-from hemeroteca.archive.models import PageNote, PageTag
+from hemeroteca.archive.models import Capture, PageNote, PageTag
 from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.plain import storable
 from hemeroteca.warc.keys import index_key
@@ -35,6 +36,16 @@ class Noted(NamedTuple):
 
 def tags_of(url: str) -> list[str]:
     return list(PageTag.objects.filter(urlkey=_key(url)).order_by("tag").values_list("tag", flat=True))
+
+
+def tags_of_all(addresses: Iterable[str]) -> dict[str, list[str]]:
+    """The tags of several pages, by their addresses; those without any are left out."""
+    keys = {url: storable(index_key(url)) for url in addresses}
+    tagged: dict[str, list[str]] = {}
+    rows = PageTag.objects.filter(urlkey__in=set(keys.values())).order_by("tag")
+    for key, tag in rows.values_list("urlkey", "tag"):
+        tagged.setdefault(key, []).append(tag)
+    return {url: tagged[key] for url, key in keys.items() if key in tagged}
 
 
 def notes_of(url: str) -> list[PageNote]:
@@ -93,6 +104,20 @@ def tags(limit: int = 200) -> list[tuple[str, int]]:
     """Every tag with how many pages have it, the most used first."""
     found = PageTag.objects.values_list("tag").annotate(pages=Count("pk")).order_by("-pages", "tag")
     return [(tag, pages) for tag, pages in found[:limit]]
+
+
+def tagged(tag: str, most: int) -> list[int]:
+    """Keys (`page.key`) of the pages with a tag, those that got it last first; several spellings of an address that
+    are filed as one are all meant."""
+    rows = PageTag.objects.filter(tag=storable(tag)).order_by("-made_ms", "urlkey")
+    found = dict(rows.values_list("urlkey", "url")[:most])
+    names, filed = list(found), defaultdict(list)
+    for start in range(0, len(names), 400):
+        captures = Capture.objects.filter(urlkey__in=names[start : start + 400], page__isnull=False)
+        for urlkey, key in captures.values_list("urlkey", "page__key").distinct():
+            filed[urlkey].append(key)
+    every = (key for urlkey, url in found.items() for key in filed.get(urlkey) or [urls.key(url)])
+    return list(dict.fromkeys(every))[:most]
 
 
 def find(words: str = "", tag: str = "", limit: int = 50, offset: int = 0) -> list[Noted]:

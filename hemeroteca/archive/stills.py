@@ -23,6 +23,7 @@ PICTURES = frozenset(["image/png", "image/jpeg", "image/gif", "image/webp", "ima
 _GONE = ("script", "noscript", "iframe", "frame", "object", "embed", "base", "template", "applet", "source", "dialog")
 _LEFT = frozenset(["srcset", "action", "formaction", "ping", "background", "autofocus", "target", "contenteditable"])
 _IMPORT = re.compile(r"@import[^;]{0,2000};", re.I)
+_FETCHED = re.compile(r"url\(\s*(?!['\"]?\s*data:)[^)]*\)?", re.IGNORECASE)
 _STYLE_END = re.compile(r"</(?=style)", re.I)
 
 
@@ -55,7 +56,16 @@ def still(capture: CaptureRow) -> html.HtmlElement | None:
     return root
 
 
+def _quiet(style: str) -> str:
+    """A style that fetches nothing: the policy would refuse it, and the browser complain of each."""
+    return _FETCHED.sub('url("data:,")', style)
+
+
 def _disarm(element: html.HtmlElement) -> None:
+    if element.tag == "style" and element.text:
+        element.text = _quiet(element.text)
+    if element.get("style"):
+        element.set("style", _quiet(element.get("style")))
     for name in list(element.attrib):
         if name.startswith("on") or name in _LEFT:
             del element.attrib[name]
@@ -81,7 +91,7 @@ class _Inlined:
         style = html.Element("style")
         if link.get("media"):
             style.set("media", link.get("media"))
-        style.text = _STYLE_END.sub("<\\/", _IMPORT.sub("", found[0].decode("utf-8", "replace")))
+        style.text = _STYLE_END.sub("<\\/", _quiet(_IMPORT.sub("", found[0].decode("utf-8", "replace"))))
         link.getparent().replace(link, style)
 
     def picture(self, image: html.HtmlElement) -> None:

@@ -18,10 +18,9 @@ from allauth.mfa.totp import views as totp
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout, update_session_auth_hash
-from django.core.mail import EmailMessage
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -29,12 +28,16 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.generic import RedirectView
+from django.views.i18n import set_language
+from msgspec import structs
 
 from hemeroteca.accounts import Actor, PermissionDenied, Role, audit, mail
 from hemeroteca.accounts import services as accounts
-from hemeroteca.accounts.adapter import own_address
+from hemeroteca.accounts.adapter import own_address, send_invitation
+from hemeroteca.accounts.display import COOKIE, PAGE_SIZES, Display, checked, write_cookie, zone_names
 from hemeroteca.accounts.models import ROLES, User
 from hemeroteca.accounts.permissions import SCOPES, covers
+from hemeroteca.console.middleware import display_of
 from hemeroteca.console.section import Page, Section
 from hemeroteca.errors import Conflict, Invalid, NotFound
 from hemeroteca.plain import whole_number
@@ -202,8 +205,9 @@ def people(request: HttpRequest) -> HttpResponse:
                 return redirect("people")
         except (Conflict, Invalid, NotFound) as error:
             context["failure"] = str(error)
-    safe = set(Authenticator.objects.filter(type=Authenticator.Type.TOTP).values_list("user", flat=True))
-    context |= {"people": accounts.users(actor), "roles": ROLES.items(), "two_factor": safe, "mail": mail.configured()}
+    found = accounts.users(actor)
+    context |= {"people": found, "two_factor": accounts.with_two_factor(found)}
+    context |= {"roles": ROLES.items(), "mail": mail.configured()}
     context |= {"invitations": accounts.invitations(actor), "registration": settings.CONFIG.registration}
     return render(request, "console/people.html", context, status=422 if "failure" in context else 200)
 
@@ -240,17 +244,11 @@ def _invite(request: HttpRequest, actor: Actor) -> dict[str, Any]:
     if role not in ROLES:
         raise Invalid(_("There is no such role."))
     made = accounts.invite(actor, Role(role), email)
-    link = own_address(made.path)
-    sent = bool(email) and mail.configured()
-    if sent:
-        text = _("%(name)s invites you to Hemeroteca. Make your account here within %(days)d days:")
-        text %= {"name": actor.name, "days": accounts.INVITATION_DAYS}
-        subject = "[Hemeroteca] " + _("You are invited")
-        mail.send(EmailMessage(subject, f"{text}\n\n{link}\n", settings.DEFAULT_FROM_EMAIL, [email]))
-    return {"link": link, "email": email, "sent": sent}
+    return {"link": own_address(made.path), "email": email, "sent": send_invitation(actor, made)}
 
 
 ENTRIES = 100
+DISPLAY_SECONDS = 365 * 86_400  # that a browser keeps a stranger's preferences
 
 
 @require_safe
@@ -300,6 +298,52 @@ def favourites(request: HttpRequest) -> HttpResponse:
     return render(request, "console/favourites.html", {"favourites": accounts.favourites(actor)})
 
 
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def display(request: HttpRequest) -> HttpResponse:
+    """How pages are shown: kept with the account; a stranger's in the browser."""
+    actor, failure = Actor.of(request.user), ""
+    now = display_of(request)
+    if not actor.user:
+        now = structs.replace(now, language=request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""))
+    if request.method == "POST":
+        sent = {name: request.POST.get(name, "")[:64] for name in ("language", "time_zone", "titles", "theme")}
+        try:
+            now = checked({**sent, "page_size": whole_number(request.POST.get("page_size", "")) or 0})
+            with translation.override(now.language or translation.get_language()):
+                messages.success(request, _("Your preferences are kept."))
+            response = redirect("display")
+            if actor.user:
+                accounts.set_display(actor, **structs.asdict(now))
+            else:
+                _to_browser(request, response, now)
+            return response
+        except Invalid as error:
+            failure = str(error)
+    context = {"now": now, "failure": failure, "zones": zone_names(), "sizes": PAGE_SIZES}
+    return render(request, "console/display.html", context, status=422 if failure else 200)
+
+
+def _to_browser(request: HttpRequest, response: HttpResponse, chosen: Display) -> None:
+    """Two cookies: that of the switch of languages, and one for the rest."""
+    kept = {COOKIE: write_cookie(structs.replace(chosen, language="")), settings.LANGUAGE_COOKIE_NAME: chosen.language}
+    for name, value in kept.items():
+        if value:
+            response.set_cookie(
+                name, value, max_age=DISPLAY_SECONDS, httponly=True, samesite="Lax", secure=request.is_secure()
+            )
+        else:
+            response.delete_cookie(name)
+
+
+def language(request: HttpRequest) -> HttpResponseBase:
+    """The switch at the head of every page: for whoever has signed in it is kept with the account."""
+    actor, code = Actor.of(request.user), request.POST.get("language", "")
+    if request.method == "POST" and actor.user and code in dict(settings.LANGUAGES):
+        accounts.set_display(actor, language=code)
+    return set_language(request)
+
+
 def _ours(view: Any) -> Any:
     """A page of allauth: never kept by caches, passwords out of reports."""
     return sensitive_post_parameters()(never_cache(view))
@@ -314,6 +358,8 @@ SECTION = Section(
         Page("account", "account", own, "account.tokens", "account.token"),
         Page("people", "people", people, "account.users", "account.user"),
         Page("audit", "audit", audit_log, "account.audit"),
+        Page("account/preferences", "display", display, "account.display", "account.display"),
+        Page("language", "language", language, "instance.about", "instance.about"),
         Page("favourites", "favourites", favourites, "account.favourites", "account.favourites"),
         Page("sign-in", "sign-in", sign_in, "account.sign_in", "account.sign_in"),
         Page("sign-in", "account_login", sign_in, "account.sign_in", "account.sign_in"),
@@ -346,6 +392,7 @@ SECTION = Section(
     ),
     menu=(
         ("account", gettext_lazy("Your account")),
+        ("display", gettext_lazy("Preferences")),
         ("favourites", gettext_lazy("Favourites")),
         ("people", gettext_lazy("People")),
         ("audit", gettext_lazy("Audit log")),

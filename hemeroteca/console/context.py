@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from hemeroteca import __version__
 from hemeroteca.accounts import Actor, can
 from hemeroteca.accounts.permissions import may_try
+from hemeroteca.console.middleware import display_of
 from hemeroteca.console.routes import SECTIONS
 from hemeroteca.replay.addresses import origin_for
 
@@ -42,6 +43,7 @@ def shared(request: HttpRequest) -> dict[str, Any]:
         "languages": settings.LANGUAGES,
         "replay": bool(origin_for(request.headers.get("Host", ""), settings.CONFIG.replay_url)),
         "may": May(actor),
+        "display": display_of(request),
     }
 
 

@@ -77,12 +77,9 @@ def _told(arguments: dict[str, Any]) -> list[tuple[str, Any]]:
 @never_cache
 def progress(request: HttpRequest, number: int) -> HttpResponse:
     """How far a job is: `{% include "console/job_progress.html" %}` asks for it every second until it ends, and then
-    loads the page again that shows it."""
+    for the content of the page that shows it. The browser stays where it is: somebody may be leaving just then."""
     found = shown(queries.find(Actor.of(request.user), min(number, (1 << 63) - 1)))
-    response = render(request, "console/job_progress.html", {"job": found})
-    if found["ended"]:
-        response["HX-Refresh"] = "true"
-    return response
+    return render(request, "console/job_progress.html", {"job": found, "was_live": True})
 
 
 def _process(job: Any) -> str:

@@ -7,7 +7,9 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.utils import timezone, translation
 
+from hemeroteca.accounts.display import COOKIE, Display, read, read_cookie
 from hemeroteca.errors import Refused
 from hemeroteca.ingest.costly import asker
 
@@ -83,6 +85,34 @@ class SecurityHeaders:
         response.headers.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
         response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
         return response
+
+
+class ReaderDisplay:
+    """Shows pages as whoever asks chose it: by their account, or by a cookie of a stranger's browser.
+
+    A request that brings no cookie of ours is a program's, or somebody's first: nothing is looked up for it.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        signed_in = settings.SESSION_COOKIE_NAME in request.COOKIES and request.user.is_authenticated
+        if signed_in:
+            display = read(getattr(request.user, "display", None))
+        else:
+            display = read_cookie(request.COOKIES.get(COOKIE, ""))
+        request.display = display  # type: ignore[attr-defined]
+        if display.language:
+            translation.activate(display.language)
+            request.LANGUAGE_CODE = translation.get_language()
+        with timezone.override(display.zone):
+            return self.get_response(request)
+
+
+def display_of(request: HttpRequest) -> Display:
+    """How whoever asks wants pages shown."""
+    return getattr(request, "display", None) or Display()
 
 
 def _misdirected(text: str) -> HttpResponse:

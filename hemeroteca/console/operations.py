@@ -164,13 +164,11 @@ def crawl(request: HttpRequest, number: int) -> HttpResponse:
 @require_safe
 @never_cache
 def crawl_live(request: HttpRequest, number: int) -> HttpResponse:
-    """The part of a crawl's page that is asked for every two seconds while it runs; at its end the page is loaded
-    again."""
+    """The part of a crawl's page that is asked for every two seconds while it runs; at its end the content of the
+    page is."""
     found = _found(number)
-    response = render(request, "console/crawl_live.html", _live(found))
-    if found.state != Crawl.State.RUNNING:
-        response["HX-Refresh"] = "true"
-    return response
+    ended = found.state != Crawl.State.RUNNING
+    return render(request, "console/crawl_live.html", {**_live(found), "was_live": ended})
 
 
 @require_safe

@@ -163,7 +163,7 @@ def _context(request: HttpRequest, found: Published) -> dict[str, Any]:
 def _search(found: Published, query: str) -> list[dict[str, Any]]:
     """Hits of the collection. The condition narrows the query; what passes it by some trick is left out here."""
     name = found.collection.replace('"', " ")
-    options = portal.reader_options(suggest=False)
+    options = portal.reader_options(STRANGER, suggest=False)
     try:
         hits = portal.searcher().search(narrowed(query, f'collection:"{name}"'), LOOKED_AT, options=options).hits
     except Refused:

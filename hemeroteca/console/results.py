@@ -8,7 +8,9 @@ from urllib.parse import quote, urlencode
 from django.conf import settings
 from django.utils.translation import get_language_info, gettext_lazy
 from django.utils.translation import gettext as _
+from msgspec import structs
 
+from hemeroteca.accounts import Actor
 from hemeroteca.archive import queries as archive
 from hemeroteca.frontier import queries as frontier
 from hemeroteca.frontier.models import Page
@@ -21,7 +23,6 @@ from hemeroteca.search.results import Hit, Options, Results
 from hemeroteca.search.score_explanation import Explanation
 from hemeroteca.watch.saved_searches import feed_path
 
-RESULTS = 10
 FACET_VALUES = 6
 MOST_OFFERS, OFFER_SECONDS = 6, 1.0  # queries tried when one finds nothing, and for how long
 FACETS = {
@@ -31,6 +32,7 @@ FACETS = {
     "year": (gettext_lazy("Year"), "date:{}"),
     "collection": (gettext_lazy("Collection"), 'collection:"{}"'),
 }
+TAGGED = 'tag:"{}"'
 SORTS = {
     "relevance": gettext_lazy("Best first"),
     "newest": gettext_lazy("Newest first"),
@@ -103,10 +105,24 @@ class Asked:
         return self.link(each=True)
 
 
-def found_for(asked: Asked, number: int, cursor: str, languages: tuple[str, ...]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Part:
+    """Which of the results."""
+
+    number: int = 1
+    cursor: str = ""  # of the page before: it knows what was shown, so that nothing comes twice while pages come in
+    size: int = 10
+
+    @property
+    def offset(self) -> int:
+        return (self.number - 1) * self.size
+
+
+def found_for(actor: Actor, asked: Asked, part: Part, languages: tuple[str, ...]) -> dict[str, Any]:
     """What the page shows. Raises SearchError."""
     by_meaning = asked.sort == "meaning"
     wanted = portal.reader_options(
+        actor,
         sort="relevance" if by_meaning else asked.sort,
         facets=True,
         semantic=by_meaning,
@@ -114,30 +130,33 @@ def found_for(asked: Asked, number: int, cursor: str, languages: tuple[str, ...]
         languages=languages,
     )
     searched = portal.searcher_for(asked.query, asked.past or None)
-    # the cursor of the page before knows what was shown, so that nothing comes twice while pages come in
-    found = searched.search(asked.query, limit=RESULTS, offset=(number - 1) * RESULTS, cursor=cursor, options=wanted)
+    found = searched.search(asked.query, limit=part.size, offset=part.offset, cursor=part.cursor, options=wanted)
     of_all_versions = searched is not portal.searcher()
     if not found.total and not of_all_versions and has_versions(settings.INSTANCE.index_dir):
-        past = found_for(replace(asked, past=True), number, cursor, languages)
+        past = found_for(actor, replace(asked, past=True), part, languages)
         if past["found"].total:
             return {**past, "only_past": True}  # what stood there before is better than nothing
     known = frontier.pages_by_key(hit.page or hit.key for hit in found.hits)
+    tags = portal.tags(actor, found.hits)
     link = asked.link()
     return {
         "found": found,
-        "first": (number - 1) * RESULTS + 1,
+        "first": part.offset + 1,
         "notes": translated(found.notes),
         "meant": asked.link(query=found.suggestion) if found.suggestion else "",
-        "previous": f"{link}&p={number - 1}" if number > 1 else "",
-        "next": f"{link}&p={number + 1}&cursor={found.cursor}" if found.cursor else "",
-        "results": [_result(asked, hit, known.get(hit.page or hit.key), wanted.preferences) for hit in found.hits],
+        "previous": f"{link}&p={part.number - 1}" if part.number > 1 else "",
+        "next": f"{link}&p={part.number + 1}&cursor={found.cursor}" if found.cursor else "",
+        "results": [
+            _result(asked, hit, known.get(hit.page or hit.key), wanted.preferences, tags.get(hit.url, []))
+            for hit in found.hits
+        ],
         "facets": _facets(asked, found.facets),
         "conditions": [
             {"text": one.text, "link": asked.link(query=without(asked.query, one))} for one in filters(asked.query)
         ],
         "of_all_versions": of_all_versions,
-        "offers": [] if found.total else _offers(asked, of_all_versions, wanted.preferences),
-        "blocked": 0 if found.total else _blocked(asked, wanted.preferences),
+        "offers": [] if found.total else _offers(asked, of_all_versions, wanted),
+        "blocked": 0 if found.total else _blocked(asked, wanted),
     }
 
 
@@ -189,7 +208,7 @@ def _language(code: str) -> str:
         return code
 
 
-def _offers(asked: Asked, of_all_versions: bool, judged: Preferences) -> list[dict[str, Any]]:
+def _offers(asked: Asked, of_all_versions: bool, wanted: Options) -> list[dict[str, Any]]:
     """What would find something where this finds nothing: less of the query, or what stood there before."""
     tried = [replace(asked, query=query) for query in loosened(asked.query)[:MOST_OFFERS]]
     if not of_all_versions and has_versions(settings.INSTANCE.index_dir):
@@ -199,23 +218,24 @@ def _offers(asked: Asked, of_all_versions: bool, judged: Preferences) -> list[di
     for other in tried:
         if time.monotonic() > until:
             break
-        found = _counted(other, judged)
+        found = _counted(other, wanted)
         if found.total:
             offers.append({"asked": other, "link": other.link(), "found": found, "past": other.past and not asked.past})
     return offers
 
 
-def _blocked(asked: Asked, judged: Preferences) -> int:
+def _blocked(asked: Asked, wanted: Options) -> int:
     """How many results are not shown because their hosts are blocked."""
-    return _counted(asked, Preferences()).total if judged.blocks else 0
+    anybody = structs.replace(wanted, preferences=Preferences())
+    return _counted(asked, anybody).total if wanted.preferences.blocks else 0
 
 
-def _counted(asked: Asked, judged: Preferences) -> Results:
-    only = Options(preferences=judged, snippets=False, suggest=False, diverse=False)
+def _counted(asked: Asked, wanted: Options) -> Results:
+    only = Options(preferences=wanted.preferences, tagged=wanted.tagged, snippets=False, suggest=False, diverse=False)
     return portal.searcher_for(asked.query, asked.past or None).search(asked.query, limit=1, options=only)
 
 
-def _result(asked: Asked, hit: Hit, page: Page | None, judged: Preferences) -> dict[str, Any]:
+def _result(asked: Asked, hit: Hit, page: Page | None, judged: Preferences, tags: list[str]) -> dict[str, Any]:
     """An older version leads to its own copy, anything else to the latest."""
     kept = archive.closest(hit.url, hit.captured_ms) if hit.until_ms else archive.latest(hit.url)
     return {
@@ -226,4 +246,5 @@ def _result(asked: Asked, hit: Hit, page: Page | None, judged: Preferences) -> d
         "language": _language(hit.language),
         "more": asked.link(query=narrowed(asked.query, f"host:{hit.host}")),
         "factor": judged.boosts.get(hit.host),
+        "tags": [(tag, Asked(TAGGED.format(tag.replace('"', ""))).link()) for tag in tags],
     }

@@ -8,7 +8,6 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import URLPattern, URLResolver, path
 from django.views.generic import RedirectView
-from django.views.i18n import set_language
 
 from hemeroteca.accounts import STRANGER, Actor, PermissionDenied
 from hemeroteca.accounts.permissions import may_try
@@ -35,7 +34,6 @@ OTHERS = Section(
     "others",
     "",
     (
-        Page("language", "language", set_language, "instance.about", "instance.about"),
         Page("robots.txt", "robots", error_pages.robots, "instance.about"),
         Page("favicon.ico", "favicon", LOGO, "instance.about"),
         Page("charts/<str:name>", "charts", charts.library, "instance.about"),

@@ -18,7 +18,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from hemeroteca.accounts import Actor, can
 from hemeroteca.accounts import services as accounts
 from hemeroteca.archive import queries as archive
-from hemeroteca.console.results import SORTS, Asked, explanation, found_for, translated
+from hemeroteca.console.middleware import display_of
+from hemeroteca.console.results import SORTS, Asked, Part, explanation, found_for, translated
 from hemeroteca.console.section import Page, Section
 from hemeroteca.errors import Invalid, NotFound, Unavailable
 from hemeroteca.search import portal
@@ -45,13 +46,14 @@ def search(request: HttpRequest) -> HttpResponse:
         past=request.GET.get("versions") == "1",
         each=request.GET.get("each") == "1",
     )
+    display = display_of(request)
     number = number_in(request.GET.get("p", ""), 1)
     cursor = request.GET.get("cursor", "")[:10_000]
     context: dict[str, Any] = {
         "query": asked.query,
         "asked": asked,
         "has_past": has_versions(settings.INSTANCE.index_dir),
-        "live_first": settings.CONFIG.title_opens_live,
+        "live_first": display.opens_live(settings.CONFIG.title_opens_live),
         "demo": settings.CONFIG.demo,
     }
     try:
@@ -59,7 +61,9 @@ def search(request: HttpRequest) -> HttpResponse:
             context["documents"] = portal.searcher().index.count()
             context |= _news(Actor.of(request.user))
         else:
-            context |= found_for(asked, number, cursor, _languages(request))
+            context |= found_for(
+                Actor.of(request.user), asked, Part(number, cursor, display.page_size), _languages(request)
+            )
             if len(request.GET["q"].strip()) > LONGEST:
                 context["notes"] += translated([_CUT])
             if context["found"].total and number == 1:
@@ -83,7 +87,7 @@ def explain(request: HttpRequest) -> HttpResponse:
     query, url = request.GET.get("q", "").strip()[:2000], request.GET.get("url", "").strip()[:4096]
     context: dict[str, Any] = {"query": query, "url": url}
     try:
-        context |= explanation(portal.explain(query, url, _languages(request)))
+        context |= explanation(portal.explain(Actor.of(request.user), query, url, _languages(request)))
     except (NotFound, Unavailable) as error:
         context["failure"] = str(error)
     return render(request, "console/explain.html", context, status=404 if "failure" in context else 200)

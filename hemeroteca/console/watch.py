@@ -749,7 +749,8 @@ def proposals(request: HttpRequest) -> HttpResponse:
         number = number_in(request.POST.get("number", ""), 0)
         try:
             if request.POST.get("do") == "approve":
-                messages.success(request, _("%s is watched now.") % services.approve(actor, number).name)
+                approved = services.approve(actor, number, request.POST.get("version", ""))
+                messages.success(request, _("%s is watched now.") % approved.name)
             elif request.POST.get("do") == "refuse":
                 refused = services.refuse(actor, number, request.POST.get("reason", ""))
                 messages.success(request, _("%s is refused; whoever proposed it reads why.") % refused.name)
@@ -760,7 +761,10 @@ def proposals(request: HttpRequest) -> HttpResponse:
         except (Conflict, Invalid, NotFound) as error:
             failure = str(error)
     context = {
-        "waiting": queries.proposals(None if can(actor, "watch.approve") else actor.user),
+        "waiting": [
+            (row, services.order_of(row), services.version_of(row))
+            for row in queries.proposals(None if can(actor, "watch.approve") else actor.user)
+        ],
         "refused": queries.refused(actor.user),
         "scopes": SCOPES,
         "failure": failure,

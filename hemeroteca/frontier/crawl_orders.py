@@ -1,7 +1,7 @@
 """Orders of crawls that are kept: given again by hand or by the clock.
 
 The engine of `hemeroteca serve` gives those that are due. A run that is still under way is not begun twice: the clock
-goes on, and the order says why.
+goes on, and the order says why. So it does when whoever keeps it may not order it any more.
 """
 
 import math
@@ -11,8 +11,8 @@ from collections.abc import Iterable
 import msgspec
 from django.conf import settings
 
-from hemeroteca.accounts import SYSTEM, Actor, require
-from hemeroteca.errors import Conflict, Invalid, NotFound, Refused
+from hemeroteca.accounts import STRANGER, SYSTEM, Actor, require
+from hemeroteca.errors import Conflict, Denied, Invalid, NotFound, Refused
 from hemeroteca.frontier import services
 from hemeroteca.frontier.models import Crawl, CrawlOrder
 from hemeroteca.ingest.rules import CrawlOptions
@@ -40,7 +40,8 @@ def save(
         if CrawlOrder.objects.count() >= MAX_ORDERS:
             raise Conflict(f"{MAX_ORDERS} orders are kept already; remove one first")
         row = CrawlOrder(name=name, created_ms=_now_ms())
-    row.seeds, row.options, row.actor = checked, msgspec.to_builtins(options), actor.name
+    row.seeds, row.options = checked, msgspec.to_builtins(options)
+    row.actor, row.owner = actor.name, actor.user
     row.every_hours, row.active, row.note = every_hours, True, ""
     row.next_ms = max(first_ms, _now_ms()) if every_hours else 0
     row.save()
@@ -92,7 +93,8 @@ def remove(actor: Actor, name: str) -> None:
 def give_due(now_ms: int) -> list[Crawl]:
     """Give what is due, once, however many engines ask; the crawls."""
     given = []
-    for row in CrawlOrder.objects.filter(active=True, next_ms__gt=0, next_ms__lte=now_ms).order_by("next_ms")[:20]:
+    due = CrawlOrder.objects.filter(active=True, next_ms__gt=0, next_ms__lte=now_ms)
+    for row in due.select_related("owner", "last_crawl").order_by("next_ms")[:20]:
         step = int(min(max(row.every_hours, MIN_HOURS), MAX_HOURS) * HOUR_MS)
         later = row.next_ms + step * ((now_ms - row.next_ms) // step + 1)  # what was missed is not made up for
         if not CrawlOrder.objects.filter(pk=row.pk, next_ms=row.next_ms).update(next_ms=later):
@@ -108,9 +110,20 @@ def _give(row: CrawlOrder) -> Crawl:
     last = row.last_crawl
     if last is not None and last.state == Crawl.State.RUNNING:
         raise Conflict(f"crawl {last.pk}, its last run, is still under way")
-    crawl, _ = services.submit_crawl(SYSTEM, row.seeds, msgspec.convert(row.options, CrawlOptions))
+    try:
+        crawl, _ = services.submit_crawl(_keeper(row), row.seeds, msgspec.convert(row.options, CrawlOptions))
+    except Denied:
+        why = f"{row.actor}, who keeps it, may not order it any more"
+        raise Conflict(f"{why}; somebody who may can save it again under its name, or run it by hand")
     CrawlOrder.objects.filter(pk=row.pk).update(last_crawl=crawl, note="")
     return crawl
+
+
+def _keeper(row: CrawlOrder) -> Actor:
+    """Whoever keeps an order, with the role they have now; a stranger for somebody who was removed."""
+    if row.owner is not None:
+        return Actor.of(row.owner)
+    return SYSTEM if row.actor == SYSTEM.name else STRANGER
 
 
 def _now_ms() -> int:

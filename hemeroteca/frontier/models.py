@@ -1,5 +1,6 @@
 """Tables of the frontier. Times are milliseconds since 1970 UTC, as everywhere on the spine."""
 
+from django.conf import settings
 from django.db import models
 
 from hemeroteca.frontier.visit import State
@@ -54,6 +55,9 @@ class CrawlOrder(models.Model):
     last_crawl = models.ForeignKey(Crawl, models.SET_NULL, null=True, db_comment="crawl of its last run")
     note = models.TextField(default="", db_comment="why its last run could not begin; empty: it could")
     actor = models.CharField(max_length=150, db_comment="who keeps it")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, db_comment="the same as a person; null: a command"
+    )
     created_ms = models.BigIntegerField(db_comment="when it was made")
 
     class Meta:

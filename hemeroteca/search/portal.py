@@ -1,5 +1,6 @@
 """Search for people: the index of this instance, with the owner's judgement of hosts and the reader's languages."""
 
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,8 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation.trans_real import parse_accept_lang_header
 
-from hemeroteca.accounts import Actor, require
+from hemeroteca.accounts import Actor, can, require
+from hemeroteca.archive import notes
 from hemeroteca.errors import Invalid, NotFound
 from hemeroteca.search.analysis import code_of
 from hemeroteca.search.index import SearchError
@@ -15,7 +17,7 @@ from hemeroteca.search.index.versions import choose
 from hemeroteca.search.preferences import load_preferences
 from hemeroteca.search.preferences import prefer as judge
 from hemeroteca.search.ranking import Preferences
-from hemeroteca.search.results import Options
+from hemeroteca.search.results import Hit, Options
 from hemeroteca.search.score_explanation import Explanation, explained
 from hemeroteca.search.searcher import Searcher, open_searcher
 from hemeroteca.search.suggest.query_log import forget_queries, log_query, queries_of
@@ -41,9 +43,15 @@ def searcher_at(path: Path) -> Searcher:
     return open_searcher(settings.CONFIG, path)
 
 
-def reader_options(**wanted: Any) -> Options:
-    """Options of a search, with the owner's judgement of hosts."""
-    return Options(preferences=load_preferences(settings.INSTANCE.index_dir), **wanted)
+def reader_options(actor: Actor, **wanted: Any) -> Options:
+    """Options of somebody's search, with the owner's judgement of hosts."""
+    tagged = notes.tagged if can(actor, "archive.notes") else None
+    return Options(preferences=load_preferences(settings.INSTANCE.index_dir), tagged=tagged, **wanted)
+
+
+def tags(actor: Actor, hits: Iterable[Hit]) -> dict[str, list[str]]:
+    """Tags of what was found, by address, for whoever may read them."""
+    return notes.tags_of_all(hit.url for hit in hits if hit.url) if can(actor, "archive.notes") else {}
 
 
 def reader_languages(accept_language: str, chosen: str | None = None) -> tuple[str, ...]:
@@ -53,10 +61,10 @@ def reader_languages(accept_language: str, chosen: str | None = None) -> tuple[s
     return tuple(dict.fromkeys(code for code in found if code))[:5]
 
 
-def explain(query: str, address: str, languages: tuple[str, ...]) -> Explanation:
+def explain(actor: Actor, query: str, address: str, languages: tuple[str, ...]) -> Explanation:
     """Why a page stands where it does among the results."""
     try:
-        return explained(searcher(), query, address, reader_options(languages=languages))
+        return explained(searcher(), query, address, reader_options(actor, languages=languages))
     except SearchError as error:
         raise NotFound(str(error))
 

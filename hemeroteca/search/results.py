@@ -6,7 +6,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 import numpy as np
 
-from hemeroteca.search.query.clauses import Note
+from hemeroteca.search.query.clauses import Note, Tagged
 from hemeroteca.search.ranking import Preferences, Weights
 
 MAX_RESULTS = 1000  # that can be reached by paging
@@ -78,6 +78,7 @@ class Options(msgspec.Struct, kw_only=True, frozen=True):
     preferences: Preferences = Preferences()
     languages: tuple[str, ...] = ()  # the reader reads (ISO 639-1); their pages are preferred a little
     weights: Weights | None = None  # None: those of the index
+    tagged: Tagged | None = None  # where `tag:` looks; None: whoever asks may not see tags
     now_ms: int = 0  # 0: the clock
 
 

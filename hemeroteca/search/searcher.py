@@ -242,7 +242,8 @@ class _Search:
             self.known.length = self.reader.average("length")
         lexicon = Lexicon(self.reader, languages, self.known.forms, learned.spoken if learned else None)
         weights = ranking.for_texts(self.retrieval.weights, self.known.length)
-        plan = QueryPlanner(lexicon, weights, self.options.preferences.blocks, self.options.loose).plan(parsed)
+        blocks = self.options.preferences.blocks
+        plan = QueryPlanner(lexicon, weights, blocks, self.options.loose, self.options.tagged).plan(parsed)
         plan.counted = not plan.plain or sum(documents for _, _, documents in plan.scored) <= _COUNT_BELOW
         return plan
 

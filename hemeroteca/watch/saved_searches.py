@@ -16,6 +16,7 @@ from django.db.models import F
 
 from hemeroteca.accounts import STRANGER, Actor, can, require
 from hemeroteca.accounts.models import User
+from hemeroteca.archive import notes
 from hemeroteca.errors import Invalid, NotFound
 from hemeroteca.search.index import SearchError, folder_of
 from hemeroteca.search.preferences import load_preferences
@@ -166,7 +167,7 @@ def _facts(search: SavedSearch, searcher: Searcher, options: Options, keys: list
 
 
 def _options() -> Options:
-    return Options(every=True, preferences=load_preferences(settings.INSTANCE.index_dir))
+    return Options(every=True, tagged=notes.tagged, preferences=load_preferences(settings.INSTANCE.index_dir))
 
 
 def _searcher() -> Searcher:

@@ -6,7 +6,7 @@ import re
 import secrets
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 from uuid import UUID
 
@@ -206,12 +206,24 @@ def subscribe(actor: Actor, order: Order, owner: User | None = None) -> tuple[Su
     return subscription, True
 
 
-def approve(actor: Actor, number: int) -> Subscription:
-    """A proposed site is watched from now on; one that was refused, after all."""
-    subscription = _undecided(actor, number)
-    Subscription.objects.filter(pk=number).update(proposed_ms=0, refusal="")
+def approve(actor: Actor, number: int, version: str) -> Subscription:
+    """A proposed site is watched from now on; one that was refused, after all. `version`: what was looked at, as
+    `version_of` names it; whoever proposed the site may have changed it meanwhile."""
+    with transaction.atomic():
+        Subscription.objects.select_for_update().filter(pk=number).first()  # nobody changes it until it is decided
+        subscription = _undecided(actor, number)
+        if version != version_of(subscription):
+            raise Conflict(f"{subscription.name!r} was changed after you looked at it; look again, then decide")
+        Subscription.objects.filter(pk=number).update(proposed_ms=0, refusal="")
+        approved = edit(SYSTEM, subscription.pk, {"active": True})
     audit.note(actor, "approved", subscription.url, str(number))
-    return edit(SYSTEM, subscription.pk, {"active": True})
+    return approved
+
+
+def version_of(subscription: Subscription) -> str:
+    """A short name of all that was ordered: it is another one as soon as anything of it changes."""
+    written = msgspec.json.encode(asdict(order_of(subscription)), order="deterministic")
+    return hashlib.blake2b(written, digest_size=8).hexdigest()
 
 
 def refuse(actor: Actor, number: int, reason: str) -> Subscription:

@@ -8,12 +8,17 @@ from hypothesis.errors import Unsatisfiable
 
 from hemeroteca.accounts import SYSTEM, Role, services
 from hemeroteca.api.routes import api
+from hemeroteca.archive import notes
+from hemeroteca.frontier import crawl_orders
 from hemeroteca.ingest import costly
+from hemeroteca.ingest.rules import CrawlOptions
+from hemeroteca.urls import Scope
 from hemeroteca.watch import services as watch
 
 pytestmark = [pytest.mark.slow, pytest.mark.database, pytest.mark.django_db]
 
 EXAMPLES = 2  # of each operation and kind
+MANY = 15  # … where people write
 DOCUMENT = api.get_openapi_schema()
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
 
@@ -42,12 +47,31 @@ def test_no_request_makes_the_server_fail(world, reads, role):
     assert asked > 100
 
 
-def _try(operation, mode, client, headers):
+CLOSELY = ("/captures", "/orders", "/notes", "/tags", "/people", "/invitations", "/account", "/favourites")
+WRITING = ("POST", "PUT", "PATCH", "DELETE")
+
+
+def test_what_people_write_is_tried_more_closely(world, administrator, director):
+    """Save-now, kept orders, notes, tags, people: with many values, and with an order and a note that exist."""
+    crawl_orders.save(SYSTEM, "0", ["https://diario.example/"], CrawlOptions(scope=Scope()))
+    notes.add_note(SYSTEM, "https://diario.example/", "0")
+    headers = {"authorization": f"Bearer {services.create_token(SYSTEM, administrator, 'test').secret}"}
+    client = Client(raise_request_exception=False)
+    asked = 0
+    for found in SCHEMA.get_all_operations():
+        operation = found.ok()
+        if operation.method.upper() in WRITING and operation.path.startswith(tuple(f"/api/v1{p}" for p in CLOSELY)):
+            for mode in schemathesis.GenerationMode:
+                asked += _try(operation, mode, client, headers, MANY)
+    assert asked > 20 * MANY
+
+
+def _try(operation, mode, client, headers, examples=EXAMPLES):
     done = 0
 
     @given(case=operation.as_strategy(generation_mode=mode))
     @settings(
-        max_examples=EXAMPLES, deadline=None, database=None, derandomize=True, phases=[Phase.generate],
+        max_examples=examples, deadline=None, database=None, derandomize=True, phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
     def ask(case):

@@ -133,7 +133,10 @@ class TestInABrowser:
         page.look("upload")
         page.get_by_role("button", name=page.say("Send", "Enviar")).click()
         page.get_by_text("archive.import").first.wait_for()
+        page.evaluate("window.sameDocument = true")
         Runner().drain(exclusive=False)
+        page.get_by_role("heading", name=page.say("Result", "Resultado")).wait_for()
+        assert page.evaluate("window.sameDocument") is True, "the page of the job followed it without leaving"
         job = Job.objects.get()
         assert (job.state, job.result["taken"]) == ("done", 30), job.message
         page.goto(f"{page.site}/archive/upload")

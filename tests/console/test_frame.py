@@ -44,9 +44,13 @@ def test_a_job_is_for_its_owner_and_for_directors(client, instance, reader, dire
     client.force_login(director)
     assert client.get(f"/jobs/{job.pk}").status_code == 200
     assert client.get("/jobs/99999999999999999999").status_code == 404
-    assert "HX-Refresh" not in client.get(f"/jobs/{job.pk}/progress")
+    again = 'hx-trigger="load" hx-select="#content" hx-target="#content"'
+    assert again not in client.get(f"/jobs/{job.pk}/progress").content.decode()
     Job.objects.update(state="done")
-    assert client.get(f"/jobs/{job.pk}/progress")["HX-Refresh"] == "true"
+    answer = client.get(f"/jobs/{job.pk}/progress")
+    assert again in answer.content.decode()
+    assert "HX-Refresh" not in answer, "the browser does not leave by itself"
+    assert again not in client.get(f"/jobs/{job.pk}").content.decode(), "once"
 
 
 def test_a_chart_carries_its_figures_as_a_table_and_escapes_them():

@@ -99,10 +99,13 @@ class TestPages:
     def test_the_live_part_asks_for_the_page_again_at_the_end(self, client, crawl, reader):
         client.force_login(reader)
         answer = client.get(f"/crawls/{crawl.pk}/live")
-        assert "HX-Refresh" not in answer
+        assert 'hx-target="#content"' not in answer.content.decode()
         assert "news.example/broken" in answer.content.decode()
         Crawl.objects.update(state=Crawl.State.FINISHED)
-        assert client.get(f"/crawls/{crawl.pk}/live")["HX-Refresh"] == "true"
+        answer = client.get(f"/crawls/{crawl.pk}/live")
+        assert 'hx-trigger="load" hx-select="#content" hx-target="#content"' in answer.content.decode()
+        assert "HX-Refresh" not in answer, "the browser does not leave by itself"
+        assert 'hx-target="#content"' not in client.get(f"/crawls/{crawl.pk}").content.decode()
 
     def test_an_expression_that_cannot_be_read_is_told(self, client, crawl, director):
         client.force_login(director)

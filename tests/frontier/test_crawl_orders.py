@@ -4,6 +4,7 @@ import pytest
 
 from hemeroteca import urls
 from hemeroteca.accounts import SYSTEM, Actor, Role
+from hemeroteca.accounts import services as accounts
 from hemeroteca.errors import Conflict, Denied, Invalid, NotFound
 from hemeroteca.frontier import crawl_orders, queries, services
 from hemeroteca.frontier.models import Crawl, CrawlOrder
@@ -12,6 +13,7 @@ from hemeroteca.ingest.rules import CrawlOptions
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 HOUR = 3_600_000
+PASSWORD = "una frase bien larga"
 OPTIONS = CrawlOptions(scope=urls.Scope(kind="host"), limit=10)
 
 
@@ -97,3 +99,36 @@ def test_what_happened_to_a_crawl_is_in_its_log():
     assert "7 pages, 2 failed; stopped by a person" in [event.detail for event in queries.events(crawl.pk)]
     with pytest.raises(Conflict):
         services.exclude(SYSTEM, crawl.pk, "/calendar/")
+
+
+@pytest.mark.parametrize("loss", ["role", "locked out", "removed"])
+def test_the_clock_gives_nothing_for_who_may_not_order_it_any_more(loss):
+    accounts.add_user(SYSTEM, "root", Role.ADMINISTRATOR, PASSWORD)
+    eva = accounts.add_user(SYSTEM, "eva", Role.DIRECTOR, PASSWORD)
+    row = keep(every=24, actor=Actor.of(eva))
+    (crawl,) = crawl_orders.give_due(row.next_ms)
+    assert queries.events(crawl.pk)[0].actor == "eva", "in the name of who keeps it"
+    finish(crawl)
+    if loss == "role":
+        accounts.change_user(SYSTEM, "eva", role=Role.READER)
+    elif loss == "locked out":
+        accounts.change_user(SYSTEM, "eva", active=False)
+    else:
+        accounts.remove_user(SYSTEM, "eva")
+    row.refresh_from_db()
+    assert crawl_orders.give_due(row.next_ms) == []
+    row.refresh_from_db()
+    assert row.note.startswith("eva, who keeps it, may not order it any more; somebody who may can")
+    keep(every=24, actor=SYSTEM)
+    assert len(crawl_orders.give_due(CrawlOrder.objects.get().next_ms)) == 1, "another one keeps it now"
+
+
+def test_what_only_administrators_may_order_is_not_given_for_who_is_none_any_more():
+    accounts.add_user(SYSTEM, "root", Role.ADMINISTRATOR, PASSWORD)
+    ada = accounts.add_user(SYSTEM, "ada", Role.ADMINISTRATOR, PASSWORD)
+    hard = CrawlOptions(scope=urls.Scope(kind="host"), limit=10, ignore_robots=True)
+    row = crawl_orders.save(Actor.of(ada), "sin robots", ["https://diario.example"], hard, 24)
+    accounts.change_user(SYSTEM, "ada", role=Role.DIRECTOR)
+    assert crawl_orders.give_due(row.next_ms) == []
+    row.refresh_from_db()
+    assert "may not order it any more" in row.note

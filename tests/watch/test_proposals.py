@@ -1,6 +1,7 @@
 """Subscribers propose sites and manage their own; directors decide what is watched and what it may cost."""
 
 import json
+import re
 
 import pytest
 from django.test import Client
@@ -31,6 +32,23 @@ def runs(subscription):
     return Crawl.objects.get(pk=subscription.crawl_id).state == "running"
 
 
+def seen(subscription):
+    """The version of a proposal as it stands."""
+    return services.version_of(services.find(subscription.pk))
+
+
+@pytest.mark.parametrize("change", [{"scope": "domain"}, {"mode": "fixed 1"}, {"exclude": ["/x"]}, {"name": "Press"}])
+def test_what_is_approved_is_what_was_looked_at(sol, dora, change):
+    made, _ = services.subscribe(sol, Order(url="https://press.test/"))
+    looked_at = seen(made)
+    assert looked_at == seen(made)
+    services.edit(sol, made.pk, change)
+    with pytest.raises(Conflict, match="was changed after you looked at it"):
+        services.approve(dora, made.pk, looked_at)
+    assert not services.find(made.pk).active
+    assert services.approve(dora, made.pk, seen(made)).active
+
+
 def test_a_proposed_site_is_visited_only_when_a_director_approved_it(sol, dora):
     made, new = services.subscribe(sol, Order(url="https://press.test/"))
     assert (new, made.active, made.owner) == (True, False, sol.user)
@@ -40,9 +58,9 @@ def test_a_proposed_site_is_visited_only_when_a_director_approved_it(sol, dora):
             early(sol, made.pk)
     assert not services.edit(sol, made.pk, {"active": True, "mode": "fixed 5"}).active, "a proposal cannot start itself"
     with pytest.raises(PermissionDenied, match="needs the role director"):
-        services.approve(sol, made.pk)
+        services.approve(sol, made.pk, seen(made))
     assert queries.proposals() == [made]
-    approved = services.approve(dora, made.pk)
+    approved = services.approve(dora, made.pk, seen(made))
     assert (approved.active, approved.owner, approved.proposed_ms) == (True, sol.user, 0)
     assert runs(approved)
     assert queries.proposals() == []
@@ -65,7 +83,7 @@ def test_a_refusal_has_a_reason_and_may_be_answered(sol, dora):
 
 def test_owners_manage_their_site_but_directors_decide_what_it_costs(sol, dora):
     made, _ = services.subscribe(sol, Order(url="https://press.test/"))
-    services.approve(dora, made.pk)
+    services.approve(dora, made.pk, seen(made))
     assert services.edit(sol, made.pk, {"name": "Press", "notify": ["appears strike"], "mode": "auto"}).name == "Press"
     assert not services.pause(sol, made.pk).active
     assert services.resume(sol, made.pk).active
@@ -98,8 +116,13 @@ def test_the_api_proposes_lists_approves_and_refuses(sol, dora):
     listed = director("GET", "?proposed=true").json()["items"]
     assert sorted(row["id"] for row in listed) == numbers
     assert all(row["proposed_at"] for row in listed)
-    assert subscriber("POST", f"/{numbers[0]}/approve").status_code == 403
-    assert director("POST", f"/{numbers[0]}/approve").json()["active"] is True
+    looked_at = {"version": listed[[row["id"] for row in listed].index(numbers[0])]["version"]}
+    assert subscriber("POST", f"/{numbers[0]}/approve", looked_at).status_code == 403
+    assert director("POST", f"/{numbers[0]}/approve").status_code == 422, "it must be said what was looked at"
+    subscriber("PATCH", f"/{numbers[0]}", {"scope": "domain"})
+    assert director("POST", f"/{numbers[0]}/approve", looked_at).status_code == 409
+    looked_at = {"version": director("GET", f"/{numbers[0]}").json()["version"]}
+    assert director("POST", f"/{numbers[0]}/approve", looked_at).json()["active"] is True
     assert director("POST", f"/{numbers[1]}/refuse", {"reason": ""}).status_code == 422
     assert director("POST", f"/{numbers[1]}/refuse", {"reason": "no news"}).json()["refusal"] == "no news"
     assert director("GET", "?proposed=true").json()["items"] == []
@@ -113,6 +136,13 @@ def test_the_page_of_proposals_shows_directors_all_and_others_their_own(client, 
     assert client.post("/watch/proposals", {"number": made.pk, "do": "withdraw"}).status_code == 403
     assert client.post("/watch/proposals", {"number": made.pk, "do": "approve"}).status_code == 403
     client.force_login(dora.user)
-    assert "local news" in client.get("/watch/proposals").content.decode()
-    assert client.post("/watch/proposals", {"number": made.pk, "do": "approve"}).status_code == 302
+    page = client.get("/watch/proposals").content.decode()
+    assert "local news" in page
+    form = {"number": made.pk, "do": "approve", "version": re.search(r'name="version" value="(\w+)"', page)[1]}
+    services.edit(sol, made.pk, {"purpose": "all of it"})
+    answer = client.post("/watch/proposals", form)
+    assert answer.status_code == 422
+    assert "was changed after you looked at it" in answer.content.decode()
+    form["version"] = re.search(r'name="version" value="(\w+)"', answer.content.decode())[1]
+    assert client.post("/watch/proposals", form).status_code == 302
     assert queries.proposals() == []

@@ -6,7 +6,7 @@ import typer
 
 from hemeroteca.cli import common
 from hemeroteca.cli.common import rfc3339
-from hemeroteca.cli.search.shared import Limit, errors_in_a_line, open_for
+from hemeroteca.cli.search.shared import Limit, errors_in_a_line, open_for, tagged_for
 
 if TYPE_CHECKING:
     from hemeroteca.search.results import Hit
@@ -36,7 +36,14 @@ def find(
         common.give_up(f"--sort {sort} is not known; use relevance, newest, oldest or captured", common.USAGE)
     with errors_in_a_line():
         judged = load_preferences(path)
-        options = Options(facets=facets, sort=sort, semantic=semantic, group=not each, preferences=judged)
+        options = Options(
+            facets=facets,
+            sort=sort,
+            semantic=semantic,
+            group=not each,
+            preferences=judged,
+            tagged=tagged_for(text, data),
+        )
         found = searcher.search(text, limit=limit, cursor=cursor, options=options)
     if json:
         for hit in found.hits:
@@ -72,7 +79,9 @@ def explain(
 
     _, searcher, path = open_for(data)
     with errors_in_a_line():
-        why = explained(searcher, query, url, Options(preferences=load_preferences(path)))
+        why = explained(
+            searcher, query, url, Options(preferences=load_preferences(path), tagged=tagged_for(query, data))
+        )
     if json:
         common.tell(why)
         return

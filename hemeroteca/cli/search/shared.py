@@ -11,6 +11,7 @@ from hemeroteca.cli import common
 
 if TYPE_CHECKING:
     from hemeroteca.config import Config
+    from hemeroteca.search.query.clauses import Tagged
     from hemeroteca.search.searcher import Searcher
 
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="Most results.")]
@@ -35,6 +36,18 @@ def open_for(
         common.give_up(f"nothing was indexed yet in {config.data}; begin with `hemeroteca crawl` or name --data")
     with errors_in_a_line():
         return config, open_searcher(config, choose(folder, query, versions or None)), folder
+
+
+def tagged_for(query: str, data: Path | None) -> "Tagged | None":
+    """Where `tag:` looks: in the database, which is opened only for a query that has one."""
+    from hemeroteca.search.query.parser import asks_for_tags
+
+    if not asks_for_tags(query):
+        return None
+    common.setup(data, must_exist=True, rooms=("frontier", "archive"))
+    from hemeroteca.archive import notes
+
+    return notes.tagged
 
 
 def tell(json: bool, sentence: str, **facts: Any) -> None:

@@ -129,10 +129,15 @@ def remove(number: options.Number, data: common.Data = None) -> None:
         typer.echo(f"subscription {number} has ended")
 
 
-def approve(number: options.Number, data: common.Data = None) -> None:
+def approve(
+    number: options.Number,
+    version: Annotated[str, typer.Option(help="What you looked at, as the API names it; else what is there now.")] = "",
+    data: common.Data = None,
+) -> None:
     """Have a proposed site watched."""
     with watching(data, must_exist=True) as services:
-        typer.echo(f"{services.approve(common.actor(), number).url} is watched now")
+        seen = version or services.version_of(services.find(number))
+        typer.echo(f"{services.approve(common.actor(), number, seen).url} is watched now")
 
 
 def refuse(

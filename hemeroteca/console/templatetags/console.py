@@ -10,13 +10,16 @@ from urllib.parse import urlsplit
 from django import template
 from django.templatetags.static import static
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.formats import date_format, number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext
 
 from hemeroteca import __version__
-from hemeroteca.console import charts, reasons
+from hemeroteca.accounts import Role
+from hemeroteca.accounts.models import ROLES
+from hemeroteca.console import charts, names, reasons
 from hemeroteca.warc.timestamps import moment
 
 register = template.Library()
@@ -64,16 +67,18 @@ def short_url(url: str) -> str:
 
 
 @register.filter
-def when(ms: int | None) -> SafeString | str:
-    """A moment in UTC; console.js turns it into the reader's own time."""
-    return _time(ms, '<time datetime="{}">{} UTC</time>', "j M Y H:i")
+def when(ms: int | datetime | None) -> SafeString | str:
+    """A moment (milliseconds, or of Django's own tables) in the zone the reader chose, else in UTC, which console.js
+    turns into the browser's own time."""
+    return _time(ms, '<time datetime="{}">{} {}</time>', "j M Y H:i")
 
 
 @register.filter
 def stamp(ms: int | None) -> str:
     """The same as plain text, for names that are read aloud."""
     moment_ = moment(ms or 0)
-    return f"{_written(moment_, 'j M Y H:i')} UTC" if moment_ else "–"
+    local = timezone.localtime(moment_) if moment_ else None
+    return f"{_written(local, 'j M Y H:i')} {local.tzname()}" if local else "–"
 
 
 @register.filter
@@ -84,18 +89,54 @@ def exactly(ms: int | None) -> str:
 
 
 @register.filter
-def day(ms: int | None) -> SafeString | str:
+def day(ms: int | datetime | None) -> SafeString | str:
     return _time(ms, '<time datetime="{}" data-day>{}</time>', "j M Y")
 
 
-def _time(ms: int | None, element: str, form: str) -> SafeString | str:
-    moment_ = moment(ms or 0)
-    return format_html(element, moment_.isoformat(timespec="seconds"), _written(moment_, form)) if moment_ else "–"
+def _time(ms: int | datetime | None, element: str, form: str) -> SafeString | str:
+    moment_ = ms if isinstance(ms, datetime) else moment(ms or 0)
+    if not moment_:
+        return "–"
+    local = timezone.localtime(moment_)
+    return format_html(element, moment_.isoformat(timespec="seconds"), _written(local, form), local.tzname())
 
 
 def _written(at: datetime, form: str) -> str:
     """A date in the reader's language. Spanish writes its months small."""
     return date_format(at, form.replace("M", "b") if get_language() == "es" else form)
+
+
+@register.filter
+def work(kind: str) -> str:
+    """What a kind of job does; the code of one that has no name here."""
+    return str(names.WORK.get(kind, kind))
+
+
+@register.filter
+def scope_name(scope: str) -> str:
+    """An area of the console that a token may be limited to."""
+    return str(names.SCOPES.get(scope, scope))
+
+
+@register.filter
+def with_roles(text: str) -> str:
+    """What the audit log notes beside an act, with the names of roles in the reader's language."""
+    return re.sub(r"\b(?:reader|subscriber|director|administrator)\b", lambda found: str(ROLES[Role(found[0])]), text)
+
+
+@register.filter
+def yes_no(value: Any) -> Any:
+    """A truth for people; anything else as it is. Settings come as Python writes them."""
+    if value is True or value == "True":
+        return gettext("yes")
+    return gettext("no") if value is False or value == "False" else value
+
+
+@register.filter
+def ending(text: str) -> str:
+    """How a process ended, as the supervisor says it."""
+    found = re.fullmatch(r"exit code (\d+)", text)
+    return gettext("exit code %s") % found[1] if found else text
 
 
 @register.filter

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -49,7 +49,7 @@ class Within(msgspec.Struct, frozen=True):
 
 
 class Only(msgspec.Struct, frozen=True):
-    """A property the page must have: site, host, type, language, collection."""
+    """A property the page must have: site, host, type, language, collection, tag."""
 
     property: str
     value: str
@@ -73,6 +73,9 @@ class ClauseGroup(msgspec.Struct, frozen=True):
 
 
 Node = Word | Wildcard | Fuzzy | Phrase | Near | Numbers | Within | Only | When | ClauseGroup
+
+
+Tagged = Callable[[str, int], Sequence[int]]  # (tag, most) → keys of the pages that got it, the last first
 
 
 class Note(str):

@@ -24,16 +24,21 @@ FEW_FORMS = 3  # … in a very long query, and of words that must be near each o
 MAX_PLACES = 3_000_000  # documents in which phrases after the first may be looked for: some tenths of a second
 MAX_PIECES = 8  # words with wildcards in a title or an address
 MAX_COLLECTIONS = 10_000  # whose names are compared
+MAX_TAGGED = 5_000  # pages with a tag: those that got it last
 MAX_NEAR = 9  # combinations of forms of words that must be near each other
 MAX_READ = 15_000_000  # documents, of all clauses together: about half a second
 MIN_READ = 2_000  # what a clause or a word of one costs at least
 _TOO_MUCH = Note("the query asks for too much at once: its last parts were ignored")
+_MANY_TAGGED = Note("of the pages with this tag, the {number} that got it last were looked at", number=MAX_TAGGED)
+_NO_TAGS = Note("`tag:` finds nothing here: tags are for people who have signed in")
 _TOO_COMMON = Note("the words of some phrases are very common: pages with these words were looked for, in any order")
 
 
 class Conditions:
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, tagged: q.Tagged | None = None) -> None:
+        """`tagged`: where the tags of pages are, which are not in the index; None: whoever asks may not see them."""
         self.vocabulary = vocabulary
+        self.tagged = tagged
         self.read = 0  # documents the engine has to look at, about
         self.contrary = False  # inside a clause that is not wanted
         self.places: int | None = None  # documents in which phrases may still be looked for; None: no phrase yet
@@ -70,7 +75,7 @@ class Conditions:
             case q.Within(part, text, phrase):
                 return self._within(part, text, phrase, plan, marked)
             case q.Only(name, value):
-                return self._only(name, value)
+                return self._tag(value, plan) if name == "tag" else self._only(name, value)
             case q.When():
                 return self._when(node, plan)
             case q.ClauseGroup(clauses):
@@ -223,6 +228,15 @@ class Conditions:
         named = self.vocabulary.reader.terms(name, "", MAX_COLLECTIONS)
         same = [term for term, _ in named if analysis.fold(term) == analysis.fold(value)] or [value]
         return ex.ConstantQuery(ex.any_of(ex.TermQuery(name, term) for term in same) or ex.NoneQuery())
+
+    def _tag(self, tag: str, plan: QueryPlan) -> ex.Query:
+        keys = self.tagged(tag, MAX_TAGGED + 1) if self.tagged else ()
+        note = _NO_TAGS if self.tagged is None else _MANY_TAGGED if len(keys) > MAX_TAGGED else None
+        if note is not None and note not in plan.notes:
+            plan.notes.append(note)
+        self.read += len(keys)
+        found = ex.any_of(ex.TermQuery("page", key) for key in keys[:MAX_TAGGED])
+        return ex.ConstantQuery(found or ex.NoneQuery())
 
     def _title_word(self, word: str) -> ex.Query:
         """A word of the title in any form."""

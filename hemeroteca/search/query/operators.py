@@ -18,6 +18,7 @@ _NAMES = {
     "type": "filetype type tipo ext",
     "language": "lang language idioma lengua",
     "collection": "collection coleccion colección",
+    "tag": "tag etiqueta",
     "before": "before antes",
     "after": "after since desde despues después",
     "until": "hasta until",
@@ -28,7 +29,7 @@ _NAMES = {
 }
 FIELDS = {name: field for field, names in _NAMES.items() for name in names.split()}
 TEXT_PARTS = frozenset(("title", "body", "anchor", "url"))
-PROPERTIES = frozenset(("site", "host", "type", "language", "collection"))
+PROPERTIES = frozenset(("site", "host", "type", "language", "collection", "tag"))
 TIMES = frozenset(("before", "after", "until", "at", "date", "captured"))
 # Operators of other search engines: people try them, and should know that they are words here.
 _FOREIGN = """
@@ -66,6 +67,8 @@ def _one(name: str, value: str) -> Node | None:
         value = {"htm": "html", "xhtml": "html", "txt": "text", "rss": "feed", "atom": "feed"}.get(value, value)
     elif name == "language":
         value = code_of(value)
+    elif name == "tag":
+        value = " ".join(value.lower().split())
     return Only(name, value) if value else None
 
 

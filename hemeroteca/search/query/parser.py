@@ -16,6 +16,7 @@ from hemeroteca.search.query.clauses import (
     Node,
     Note,
     Numbers,
+    Only,
     Parsed,
     Phrase,
     When,
@@ -66,6 +67,11 @@ def asks_for_the_past(text: str) -> bool:
     return "at:" in text.lower() and any(
         isinstance(node, When) and node.what == "at" for node in nodes(parse(text).root)
     )
+
+
+def asks_for_tags(text: str) -> bool:
+    """Whether a query has `tag:`: tags are not in the index, so whoever searches must say where they are."""
+    return ":" in text and any(isinstance(node, Only) and node.property == "tag" for node in nodes(parse(text).root))
 
 
 _BLANK = r"\s\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"  # spaces, controls, marks of direction

@@ -85,7 +85,14 @@ class Lexicon(NamedTuple):
 
 
 class QueryPlanner:
-    def __init__(self, lexicon: Lexicon, weights: Weights, blocks: Sequence[str] = (), loose: bool = False) -> None:
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        weights: Weights,
+        blocks: Sequence[str] = (),
+        loose: bool = False,
+        tagged: q.Tagged | None = None,
+    ) -> None:
         """`blocks`: hosts nothing is shown of. `loose`: pages that have nothing but little words match too."""
         self.reader = lexicon.reader
         self.spoken = lexicon.spoken
@@ -93,7 +100,7 @@ class QueryPlanner:
         self.blocks = blocks
         self.loose = loose
         self.vocabulary = Vocabulary(lexicon.reader, lexicon.languages, lexicon.forms)
-        self.clauses = Conditions(self.vocabulary)
+        self.clauses = Conditions(self.vocabulary, tagged)
         self.stop_words: frozenset[str] = frozenset()
         self.words: list[tuple[str, list[Form], float]] = []  # (field, forms of a word, times it is in the query)
         self.little: list[tuple[str, Form, int]] = []  # … of the words that say nothing

@@ -33,6 +33,7 @@
     var config = Object.assign(look(), { timeFormat: spanish ? "%-d %b %Y" : "%b %-d, %Y" }, spec.config || {});
     var shown = Object.assign({ width: "container", height: 220, autosize: { type: "fit", contains: "padding" } }, spec, { config: config });
     shown.description = figure.querySelector("figcaption").textContent;
+    dated(shown, spanish);
     delete shown.title;  // the caption says it
     delete shown.$schema;  // ours is newer, and reads the older one
     window.vegaEmbed(plot, shown, {
@@ -40,6 +41,17 @@
       tooltip: { disableDefaultStyle: true },
       formatLocale: spanish ? SPANISH_NUMBERS : undefined, timeFormatLocale: spanish ? SPANISH_TIMES : undefined
     }).then(function () { figure.setAttribute("data-drawn", ""); }, function (error) { plot.textContent = String(error); });
+  }
+  var FORMATS = { year: "%Y", yearmonth: ["%b %Y", "%b %Y"], yearmonthdate: ["%b %-d", "%-d %b"] };
+  // days and months along an axis, which the library writes the American way: it has no setting for them
+  function dated(spec, spanish) {
+    (spec.layer || spec.hconcat || spec.vconcat || []).forEach(function (part) { dated(part, spanish); });
+    ["x", "y"].forEach(function (name) {
+      var channel = (spec.encoding || {})[name], unit = channel && channel.timeUnit;
+      var form = typeof unit === "string" && FORMATS[unit.replace(/^utc/, "")];
+      if (!form || channel.axis === null || (channel.axis || {}).format) return;
+      channel.axis = Object.assign({ format: typeof form === "string" ? form : form[spanish ? 1 : 0] }, channel.axis);
+    });
   }
   function each(root) {
     root.querySelectorAll("figure.chart").forEach(function (figure) {

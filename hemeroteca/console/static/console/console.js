@@ -1,10 +1,18 @@
-// The only script of our own: times in the reader's zone, keys of the search page, copying a command. Pages are whole
+// The script of every page: times in the reader's zone, keys of the search page, copying a command. Pages are whole
 // without it.
 (function () {
   "use strict";
   var language = document.documentElement.lang || undefined;
-  var moment = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
-  var day = new Intl.DateTimeFormat(language, { dateStyle: "medium" });
+  var zone = document.documentElement.dataset.zone || undefined; // chosen; else that of the browser
+  var moment = format({ dateStyle: "medium", timeStyle: "short" });
+  var day = format({ dateStyle: "medium" });
+  function format(options) {
+    try {
+      return new Intl.DateTimeFormat(language, Object.assign({ timeZone: zone }, options));
+    } catch (error) { // a zone that this browser does not know
+      return new Intl.DateTimeFormat(language, options);
+    }
+  }
   function localise(root) {
     root.querySelectorAll("time[datetime]").forEach(function (element) {
       var date = new Date(element.getAttribute("datetime"));
@@ -30,7 +38,7 @@
     }
   });
   // a button that copies what another element says; where the browser does not allow it, the text is selected
-  document.querySelectorAll("button[data-copy]").forEach(function (button) {
+  function offer_copies(root) { root.querySelectorAll("button[data-copy]").forEach(function (button) {
     var source = document.getElementById(button.getAttribute("data-copy"));
     button.hidden = false;
     button.addEventListener("click", function () {
@@ -39,6 +47,10 @@
       if (navigator.clipboard) navigator.clipboard.writeText(source.textContent).then(done, function () {});
       else if (document.execCommand("copy")) done();
     });
+  }); }
+  offer_copies(document);
+  document.addEventListener("htmx:afterSwap", function (event) {
+    localise(event.target);
+    offer_copies(event.target);
   });
-  document.addEventListener("htmx:afterSwap", function (event) { localise(event.target); });
 })();

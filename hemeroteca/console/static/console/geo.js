@@ -101,7 +101,7 @@
       if (bounds.getEast() > bounds.getWest() && bounds.getNorth() > bounds.getSouth()) search(map, bounds);
     });
   }
-  document.querySelectorAll(".map[data-boxes]").forEach(function (place) {
+  function begin(place) {
     var entries = JSON.parse(document.getElementById(place.getAttribute("data-boxes")).textContent);
     var map = L.map(place, { crs: L.CRS.EPSG3857, minZoom: 1, maxZoom: 12, attributionControl: false, worldCopyJump: false, zoomSnap: 0.5, fadeAnimation: false });
     var layer = L.layerGroup().addTo(map), asked = place.getAttribute("data-asked");
@@ -116,5 +116,8 @@
     var draw = document.getElementById("draw-box"), view = document.getElementById("search-view");
     if (draw) drawing(map, draw);
     if (view) view.addEventListener("click", function () { search(map, map.getBounds()); });
-  });
+  }
+  function each(root) { root.querySelectorAll(".map[data-boxes]").forEach(begin); }
+  each(document);
+  document.addEventListener("htmx:afterSwap", function (event) { each(event.target); });
 })();

@@ -1,0 +1,47 @@
+"""Names for people of what the code calls by a short word: kinds of jobs, areas of the permissions."""
+
+from django.utils.translation import gettext_lazy as _
+
+WORK = {
+    "archive.import": _("Import of captures"),
+    "archive.export": _("Export of captures"),
+    "archive.prune": _("Removal of superfluous versions"),
+    "archive.offload": _("Move of WARC files to the store"),
+    "archive.erase": _("Erasure"),
+    "archive.verify": _("Check of the archive"),
+    "archive.repair": _("Repair of the archive"),
+    "instance.backup": _("Backup"),
+    "search.rebuild": _("Rebuilding of the search index"),
+    "search.learn": _("Learning of words for suggestions"),
+    "search.rank": _("Ranking of the link graph"),
+    "fleet.webhook": _("Message to a client of the fleet"),
+    "fleet.load": _("Load test"),
+    "geo.harvest": _("Harvest of a catalogue"),
+    "geo.check": _("Check of geographic services"),
+    "watch.learn": _("Learning from past captures"),
+    "watch.learn_cdx": _("Learning from another archive"),
+    "predict.simulate": _("Simulation"),
+    "predict.calibrate": _("Calibration of predictions"),
+    "wiki.extract": _("Extraction of histories"),
+    "wiki.refresh": _("Refreshing of histories"),
+    "wiki.follow": _("Following of recent changes"),
+    "wiki.verify": _("Check of histories"),
+    "wiki.import": _("Import of a wiki"),
+    "wiki.export": _("Export of histories"),
+    "wiki.compact": _("Compaction of the lake"),
+}
+SCOPES = {
+    "search": _("search"),
+    "archive": _("archive"),
+    "crawl": _("crawls"),
+    "focus": _("focused crawls"),
+    "site": _("settings of sites"),
+    "watch": _("watching"),
+    "predict": _("predictions"),
+    "geo": _("geographic services"),
+    "wiki": _("wikis"),
+    "fleet": _("fleet"),
+    "account": _("accounts"),
+    "job": _("jobs"),
+    "instance": _("operation"),
+}
