@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from hemeroteca.api import access
 from hemeroteca.errors import Refused
-from hemeroteca.geo import filters, queries, records, services, xmltree
+from hemeroteca.geo import catalogue_filters, queries, records, services, xmltree
 from hemeroteca.geo.models import Service
 
 MAX_BODY = 256 << 10
@@ -113,16 +113,20 @@ def _order(given: dict[str, str], tree: xmltree.Tree | None) -> RecordsRequest:
         query = xmltree.child(tree.root, "Query")
         condition = xmltree.child(query, "Constraint")
         if (filter_ := xmltree.child(condition, "Filter")) is not None:
-            where, words = filters.from_xml(filter_), filters.words_of(filter_)
+            where, words = catalogue_filters.from_xml(filter_), catalogue_filters.words_of(filter_)
         elif cql := xmltree.text(condition, "CqlText"):
-            where = filters.from_cql(cql)
-        sort = filters.sort_of(xmltree.child(query, "SortBy"))
+            where = catalogue_filters.from_cql(cql)
+        sort = catalogue_filters.sort_of(xmltree.child(query, "SortBy"))
     else:
         if constraint := given.get("constraint", "").strip():
-            where = filters.from_xml(_constraint(constraint)) if constraint[0] == "<" else filters.from_cql(constraint)
+            where = (
+                catalogue_filters.from_xml(_constraint(constraint))
+                if constraint[0] == "<"
+                else catalogue_filters.from_cql(constraint)
+            )
         parts = [one.rpartition(":") for one in given.get("sortby", "").split(",") if one]
         sort = [(name, way.upper() == "D") if way.upper() in ("A", "D") else (way, False) for name, _, way in parts]
-    order.wish = queries.Wish(words=words, where=where, order=filters.order(sort))
+    order.wish = queries.Wish(words=words, where=where, order=catalogue_filters.order(sort))
     return order
 
 
@@ -218,7 +222,7 @@ def _capabilities(url: str) -> str:
         "<ogc:Filter_Capabilities><ogc:Spatial_Capabilities><ogc:GeometryOperands>"
         + "".join(f"<ogc:GeometryOperand>gml:{one}</ogc:GeometryOperand>" for one in ("Envelope", "Polygon", "Point"))
         + "</ogc:GeometryOperands><ogc:SpatialOperators>"
-        + "".join(f'<ogc:SpatialOperator name="{one}"/>' for one in filters.SPATIAL)
+        + "".join(f'<ogc:SpatialOperator name="{one}"/>' for one in catalogue_filters.SPATIAL)
         + "</ogc:SpatialOperators></ogc:Spatial_Capabilities><ogc:Scalar_Capabilities><ogc:LogicalOperators/>"
         "<ogc:ComparisonOperators>"
         + "".join(f"<ogc:ComparisonOperator>{one}</ogc:ComparisonOperator>" for one in COMPARISONS)

@@ -472,7 +472,7 @@ def export(
 ) -> None:
     """Hand out histories: XML for MediaWiki, Parquet or CSV, with licence, time and limits stated."""
     _setup(data)
-    from hemeroteca.wiki.export import Exported
+    from hemeroteca.wiki.history_export import Exported
     from hemeroteca.wiki.jobs import Export
 
     to_output = str(target) == "-"

@@ -17,7 +17,7 @@ from hemeroteca.frontier.models import Page
 from hemeroteca.search import portal, semantic
 from hemeroteca.search.index.versions import has_versions
 from hemeroteca.search.query.clauses import Note
-from hemeroteca.search.query.filters import filters, loosened, narrowed, without
+from hemeroteca.search.query.query_filters import filters, loosened, narrowed, without
 from hemeroteca.search.ranking import Preferences
 from hemeroteca.search.results import Hit, Options, Results
 from hemeroteca.search.score_explanation import Explanation

@@ -28,7 +28,7 @@ from hemeroteca import change, urls
 from hemeroteca.accounts import Actor, can
 from hemeroteca.archive import content, rendered, stills
 from hemeroteca.archive import queries as archive
-from hemeroteca.change.elements import Element, outline
+from hemeroteca.change.outline import Element, outline
 from hemeroteca.console import charts
 from hemeroteca.console.search import number_in
 from hemeroteca.console.section import Page, Section

@@ -16,7 +16,7 @@ The catalogue, with tables:
 sink         what takes finds in the engine, and decides what is asked next;  orders: addresses that people name
 services     the only writer of the tables;  queries: search, statistics;  models: the tables
 concepts     keywords as concepts of thesauri
-filters      what catalogue clients ask for (Filter Encoding, CQL) as conditions
+catalogue_filters  what catalogue clients ask for (Filter Encoding, CQL) as conditions
 records      entries as others read them (ISO 19139, GeoDCAT-AP, …);  catalogue_files: CSV, GeoJSON, GeoPackage
 harvest      catalogues of others;  health: whether services work;  jobs: both as long work
 """

@@ -37,7 +37,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     states: tuple[str, ...] = SHOWN
     mirrors: bool = False  # show mirrors too
     changed_since_ms: int = 0
-    where: Q | None = None  # further conditions, as `filters` reads them
+    where: Q | None = None  # further conditions, as `catalogue_filters` reads them
     order: tuple[str, ...] = ()  # columns to order by; none: the best fit, then the newest
 
 

@@ -27,7 +27,7 @@ Besides:
     notices, change_feeds       what goes out: mail and messengers (Apprise), webhooks, RSS and Atom
     saved_searches              queries whose new results are told
     observations                lessons from the archive; the planner learned anew; its file; calibration
-    requisites                  styles and pictures of watched pages, looked at again
+    requisite_checks            styles and pictures of watched pages, looked at again
     site_reports                rounds, admission, storage, weekdays, exceptional days …
     metrics                     what watching brought and what it cost
     chores                      the process that does all this which is not the engine's work

@@ -20,7 +20,7 @@ from django.db.models import F
 
 from hemeroteca.config import Config
 from hemeroteca.fetch.client import GuardedClient, guarded_names
-from hemeroteca.watch import conditions, services
+from hemeroteca.watch import notice_conditions, services
 from hemeroteca.watch.answered_visit import DAY_MS, HOUR_MS
 from hemeroteca.watch.fields import plain
 from hemeroteca.watch.models import Burst, Change, Channel, Notice, Subscription
@@ -173,7 +173,7 @@ def _tell_change(change: Change, channels: list[Channel]) -> None:
 
 def is_told(change: Change, subscription: Subscription) -> bool:
     """Whether people want to hear of it: one of the subscription's conditions holds, or there are none."""
-    wanted = [conditions.read(text) for text in subscription.notify]
+    wanted = [notice_conditions.read(text) for text in subscription.notify]
     return not wanted or any(one.holds(change.diff, change.total) for one in wanted)
 
 

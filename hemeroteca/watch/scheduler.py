@@ -48,7 +48,7 @@ from hemeroteca.watch.next_visit import NextVisit
 from hemeroteca.watch.outages import Outages
 from hemeroteca.watch.plan import PageChoice, Plan
 from hemeroteca.watch.policy_pages import PolicyPages, calendar_of
-from hemeroteca.watch.requisites import Requisites
+from hemeroteca.watch.requisite_checks import Requisites
 from hemeroteca.watch.scheduler_state import ActivePage, ActiveSubscription, SchedulerState, VisitUnderWay, domain_of
 from hemeroteca.watch.site_runs import SiteRuns
 from hemeroteca.watch.time_windows import Window

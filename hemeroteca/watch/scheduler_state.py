@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from hemeroteca.watch.next_visit import NextVisit
     from hemeroteca.watch.outages import Outages
     from hemeroteca.watch.plan import Plan
-    from hemeroteca.watch.requisites import Requisites
+    from hemeroteca.watch.requisite_checks import Requisites
     from hemeroteca.watch.scheduler import ActiveSubscriptions
     from hemeroteca.watch.site_runs import SiteRuns
 

@@ -24,7 +24,7 @@ from hemeroteca.ingest.costly import check_rules
 from hemeroteca.ingest.rules import Comparison, CrawlOptions
 from hemeroteca.plain import whole_number
 from hemeroteca.predict import POLICIES, policy_of
-from hemeroteca.watch import conditions, time_windows
+from hemeroteca.watch import notice_conditions, time_windows
 from hemeroteca.watch.fields import (
     CATEGORIES,
     CHANNEL,
@@ -565,7 +565,7 @@ def _read(order: Order) -> tuple[dict[str, Any], CrawlOptions, list[str]]:
         "mode": mode,
         "fixed_hours": fixed_hours,
         "windows": msgspec.to_builtins(windows),
-        "notify": [str(conditions.read(text)) for text in given["notify"]],
+        "notify": [str(notice_conditions.read(text)) for text in given["notify"]],
     }
     return values, CrawlOptions(scope=scope, requisites=given["requisites"], watch=comparison), [url]
 

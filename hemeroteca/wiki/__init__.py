@@ -16,7 +16,7 @@
     countries                   where editors without an account were, by a file of the operator
     schedule, streams           when an article is looked at again; what the wiki itself announces
     upkeep                      the process of `serve` that keeps articles up to date
-    export                      XML, Parquet, CSV
+    history_export              XML, Parquet, CSV
     jobs                        all of this as long work
 
 It must never fetch but through `client`, which knows the budget, nor write a file of the lake but through `commits`.

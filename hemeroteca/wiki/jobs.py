@@ -17,11 +17,11 @@ from hemeroteca.jobs import queries as job_queries
 from hemeroteca.jobs import services as job_services
 from hemeroteca.jobs.models import Job
 from hemeroteca.jobs.runner import LOOK_SECONDS, Runner
-from hemeroteca.wiki import commits, dumps, export, extraction, queries, services, streams, whole
+from hemeroteca.wiki import commits, dumps, extraction, history_export, queries, services, streams, whole
 from hemeroteca.wiki.budget import now_ms
 from hemeroteca.wiki.dumps import Imported
-from hemeroteca.wiki.export import Exported
 from hemeroteca.wiki.extraction import TITLES_AT_ONCE, Extracted, Extraction, Options
+from hemeroteca.wiki.history_export import Exported
 from hemeroteca.wiki.models import Article, Wiki
 
 
@@ -282,7 +282,7 @@ def import_dump(job: ActiveJob, order: Import) -> Imported:
 @kind("wiki.export")
 def export_revisions(job: ActiveJob, order: Export) -> Exported:
     """The file appears when it is whole."""
-    return export.write(
+    return history_export.write(
         Path(order.target), order.format, order.filters, order.text, order.pseudonyms, lambda n: job.progress(n)
     )
 

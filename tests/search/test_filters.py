@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hemeroteca.search.query.filters import filters, loosened, narrowed, without
 from hemeroteca.search.query.parser import parse
+from hemeroteca.search.query.query_filters import filters, loosened, narrowed, without
 
 
 def texts(query):

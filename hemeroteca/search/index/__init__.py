@@ -165,14 +165,14 @@ def open_index(config: Config | None, path: Path, any_layout: bool = False) -> I
 
 def count_documents(path: Path) -> int:
     """How many documents the index in a folder holds, without opening it."""
-    from hemeroteca.search.tantivy.segments import count
+    from hemeroteca.search.tantivy.segment_list import count
 
     return count(folder_of(path))
 
 
 def deleted_documents(path: Path) -> int:
     """How many documents of the index in a folder were deleted and still lie in its files."""
-    from hemeroteca.search.tantivy.segments import deleted
+    from hemeroteca.search.tantivy.segment_list import deleted
 
     return deleted(folder_of(path))
 

@@ -35,9 +35,9 @@ from hemeroteca.search.index import (
 )
 from hemeroteca.search.index.document_fields import BODIES
 from hemeroteca.search.tantivy import analyzers
+from hemeroteca.search.tantivy.index_writer import SCHEMA_VERSION, TantivyWriter, schema, stored
 from hemeroteca.search.tantivy.mapped_files import DEFAULT_BYTES, MappedFiles
 from hemeroteca.search.tantivy.translation import translated
-from hemeroteca.search.tantivy.writer import SCHEMA_VERSION, TantivyWriter, schema, stored
 
 _VERSION_FILE = "hemeroteca.json"
 # What the engine raises; a defect in it surfaces as PanicException, which is no Exception and would end the process.
