@@ -166,12 +166,12 @@ class Scheduler:
         if visit.role == UrlRole.SITEMAP:
             return
         self.state.requisites.needed(sub, visit)
-        if page is None and visit.before_ms:
-            page = self._take_up(sub, site, visit)
-        if page is None:
-            self._welcome(sub, site, visit)
-        else:
+        if page is not None:
             self._seen_again(sub, site, page, visit, ended.why if ended is not None else "{}")
+        elif visit.before_ms:
+            self._seen_again(sub, site, self._take_up(sub, site, visit), visit, FIRST)
+        else:
+            self._welcome(sub, site, visit)
 
     def watches(self, key: int) -> bool:
         """Whether a page is under watch already: what it was at its last visit is known."""
@@ -212,7 +212,7 @@ class Scheduler:
         """A page somebody else captured before (a crawl, an import, a subscription that ended): watching begins with
         what it was then, so that this visit shows whether it changed since."""
         before_ms = min(visit.before_ms, visit.at_ms)
-        self.state.writes.new_page(visit, sub.id, site, before_ms, 0, {"code": "archive"})
+        self.state.writes.new_page(visit, sub.id, site, before_ms, 0, {"code": "first"})
         return self._begin_page(sub, site, visit, before_ms)
 
     def _begin_page(self, sub: ActiveSubscription, site: str, visit: AnsweredVisit, last_ms: int) -> ActivePage:
